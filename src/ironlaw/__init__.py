@@ -1,0 +1,22 @@
+"""ironlaw: where the time goes in an ML system. T = D/BW + O/R + L.
+
+>>> import ironlaw as il
+>>> p = il.predict(il.workload("resnet50", batch=1, dtype="fp16"), il.hardware("h100_sxm"))
+>>> p.bound
+'overhead'
+"""
+
+from ironlaw.engine.compilation import breakeven
+from ironlaw.engine.fusion import fuse
+from ironlaw.engine.predict import Prediction, predict
+from ironlaw.engine.roofline import roofline
+from ironlaw.engine.types import Graph, Hardware, Plan
+from ironlaw.errors import IronlawError
+from ironlaw.registry.machines import hardware, machines
+from ironlaw.registry.workloads import kv_cache, workload, workloads
+
+__version__ = "0.1.0"
+__all__ = [
+    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "breakeven", "fuse", "hardware", "kv_cache", "machines", "predict",
+    "roofline", "workload", "workloads",
+]  # fmt: skip

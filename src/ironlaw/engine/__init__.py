@@ -1,0 +1,1 @@
+"""Pure physics. Standard library only: no files, no clock, no printing."""

@@ -1,0 +1,144 @@
+"""A measured machine: one curve per kind of kernel, and what a launch costs its host.
+
+A kernel that moves D bytes and does O operations over R rows, with an inner loop of depth k, takes
+
+    t = floor + ‖ D / BW(D),  O·(1 + k₀/k) / rate,  R·row,  k·step ‖ₚ
+
+BW(D) goes from the cache's bandwidth to main memory's as the working set outgrows the cache. k₀ is what filling and
+emptying a tile costs, in steps; p says how well the terms overlap (1: one after the other; large: the longest alone).
+`engine.fit` finds the constants from evidence on single ops; no constant is fitted to a whole model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ironlaw.engine.arrays import Number, is_positive, maximum, minimum
+from ironlaw.engine.lowering import Kernel, lower
+from ironlaw.engine.predict import Cost
+from ironlaw.engine.types import Hardware, Op, Plan
+from ironlaw.engine.work import category
+from ironlaw.errors import UnsupportedPrecision
+
+CACHE_FROM, CACHE_TO = 0.35, 1.5  # shares of the cache between which a working set stops fitting
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Constants of one kind of kernel; a rate or bandwidth of inf means that the term does not bind."""
+
+    floor: float
+    cache: float = float("inf")  # bytes/s while the working set fits the cache
+    main: float = float("inf")  # bytes/s from main memory
+    rate: float = float("inf")  # operations/s
+    knee: float = 0.0  # k₀
+    row: float = 0.0  # seconds per row
+    step: float = 0.0  # seconds per step of the inner loop
+    p: int = 4
+    error: float = 0.0  # mean |relative error| over the samples
+    samples: int = 0
+
+    def terms(self, kernel: Kernel, cache_bytes: float) -> tuple[Number, Number, Number]:
+        """(data, compute, total) in seconds for one launch."""
+        data = kernel.data
+        outgrown = minimum(maximum((data / cache_bytes - CACHE_FROM) / (CACHE_TO - CACHE_FROM), 0.0), 1.0)
+        data_s = data * ((1.0 - outgrown) / self.cache + outgrown / self.main)
+        compute_s = kernel.flops / self.rate
+        if self.knee and is_positive(kernel.depth):
+            compute_s = compute_s * (1.0 + self.knee / kernel.depth)
+        rest = norm(self.p, norm(self.p, data_s, compute_s), kernel.rows * self.row)
+        return data_s, compute_s, self.floor + norm(self.p, rest, kernel.depth * self.step)
+
+
+def norm(p: int, a: Number, b: Number) -> Number:
+    """(aᵖ + bᵖ)^(1/p) for p of 1, 2 or 4."""
+    if p == 1:
+        return a + b
+    a, b = a * a, b * b
+    if p == 2:
+        return (a + b) ** 0.5
+    return ((a * a + b * b) ** 0.5) ** 0.5
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """All that was learnt about one machine."""
+
+    curves: Mapping[str, Curve]
+    launches: Mapping[str, float]  # host seconds per call, by op kind
+    cache_bytes: float
+    graph_gap: float  # seconds between kernels of a replayed graph
+    graph_start: float  # seconds to start a replay
+    spread: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # mode -> (low, high) of measured / predicted
+    sources: tuple[str, ...] = ()
+    host: str = ""
+
+    def curve(self, name: str, kind: str) -> Curve:
+        """The curve of a kernel; for one that was not measured, the nearest kind that was."""
+        found = self.curves.get(name)
+        if found is None:
+            found = self.curves.get(FALLBACK.get(name, ""), None) or self.curves.get("elementwise")
+        if found is None:
+            raise UnsupportedPrecision(f"no measured curve for {name} ({kind}); ask for an uncalibrated prediction (Plan(calibrated=False))")
+        return found
+
+    def cost(self, op: Op, hardware: Hardware, plan: Plan) -> Cost:
+        """An op's cost from the curves of its kernels."""
+        compiled = plan.mode != "eager"
+        data = compute = floor = joint = count = 0.0
+        for kernel in lower(op, compiled):
+            curve = self.curve(kernel.curve, op.kind)
+            data_s, compute_s, total = curve.terms(kernel, self.cache_bytes)
+            times = kernel.count
+            overlap = norm(curve.p, data_s, compute_s)
+            data += times * data_s
+            compute += times * compute_s
+            joint += times * overlap
+            floor += times * (total - overlap)
+            count += times
+        return Cost(data, compute, floor, count, self.launch(op, plan, count), joint)
+
+    def launch(self, op: Op, plan: Plan, kernels: Number) -> Number:
+        """What the host spends on an op."""
+        if op.work.launches == 0:
+            return 0.0
+        if plan.launch is not None:
+            return plan.launch * kernels
+        if plan.mode != "eager" and category(op.kind) not in ("contraction", "attention"):
+            return self.launches["default"] * kernels
+        return self.launches.get(op.kind, self.launches.get(category(op.kind), self.launches["default"]))
+
+    def graph_launch(self) -> tuple[float, float]:
+        return self.graph_start, self.graph_gap
+
+    def interval(self, seconds: Number, mode: str) -> tuple[Number, Number] | None:
+        """Where four measurements in five should fall, from how single ops and held-out models came out."""
+        low, high = self.spread.get(mode, (0.0, 0.0))
+        return (seconds * low, seconds * high) if high else None
+
+    def to_json(self) -> dict[str, Any]:
+        return {**{k: v for k, v in asdict(self).items() if k != "curves"}, "curves": {n: _finite(asdict(c)) for n, c in self.curves.items()}}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Calibration:
+        curves = {name: Curve(**values) for name, values in data["curves"].items()}
+        spread = {mode: (pair[0], pair[1]) for mode, pair in data.get("spread", {}).items()}
+        rest = {k: v for k, v in data.items() if k in ("launches", "cache_bytes", "graph_gap", "graph_start", "host")}
+        return cls(curves=curves, spread=spread, sources=tuple(data.get("sources", ())), **rest)
+
+
+def _finite(curve: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in curve.items() if v != float("inf") and (v or k in ("floor",))}
+
+
+# where a kernel was not measured: the curve whose work is most alike
+FALLBACK = {
+    "gemm_tf32": "gemm", "gemm_fp8": "gemm", "gemm_int8": "gemm", "bmm": "gemm", "bmm_even": "gemm_even", "bmm_odd": "gemm_odd",
+    "bmm_fp32": "gemm_fp32", "conv_1x1_nhwc": "conv_1x1", "depthwise_nhwc": "depthwise", "conv_first_nhwc": "conv_first",
+    "conv_bf16": "conv", "conv_tf32": "conv", "attention_decode": "attention", "rotary": "strided", "transpose": "strided",
+    "fused": "elementwise", "fused_rows": "rms_norm", "fused_reduction": "mean", "group_norm": "layer_norm", "log_softmax": "softmax", "var": "mean",
+    "amax": "sum", "cross_entropy": "softmax", "gather": "embedding", "avg_pool2d": "max_pool2d", "relu6": "hardtanh",
+    "square": "power", "cube": "power", "shift": "scale", "sub": "add", "div": "mul", "broadcast_row": "broadcast",
+}  # fmt: skip

@@ -1,0 +1,140 @@
+"""Samples -> curves, with the standard library: Nelder–Mead over the logarithms of the constants.
+
+The loss is a softened mean of |log(predicted / measured)|, so that a launch of 3 µs and a kernel of 3 ms weigh the same
+and an odd kernel choice of the library does not bend the curve.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from ironlaw.engine.calibrate import Calibration, Curve
+from ironlaw.engine.samples import Sample, samples
+
+SOFT = 0.1  # relative error at which a sample stops pulling harder
+ENOUGH = 3  # samples for a curve of its own
+POOLED = (
+    "add", "mul", "relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", "power", "neg", "scale", "shift", "hardtanh", "copy", "rsqrt",
+)  # fmt: skip
+
+
+# launch rows -> op kinds whose host cost they stand for
+KIND_OF = {
+    "cast": ("cast",), "add_": (), "mul_scalar": ("scale", "shift"), "pow2": ("power", "square", "cube"), "pad": ("pad",),
+    "transpose_contiguous": ("transpose",), "sdpa": ("attention",), "copy_": (), "dropout_train": ("dropout",), "where": ("select",),
+    "adaptive_avg_pool2d": ("avg_pool2d",), "conv2d": ("conv2d",),
+}  # fmt: skip
+PLAIN = ("add", "mul", "relu", "gelu", "silu", "sigmoid", "copy")
+
+
+def calibrate(rows: list[dict[str, Any]], machine: Mapping[str, Any], sources: tuple[str, ...]) -> Calibration:
+    """All that op and launch rows tell about a machine."""
+    cache_bytes = float(machine.get("l2_bytes") or machine["l3_bytes"])
+    launch_rows = [row for row in rows if row["kind"] == "launch"]
+    launches: dict[str, float] = {}
+    for row in launch_rows:
+        for kind in KIND_OF.get(row["op"], (row["op"],)):
+            launches[kind] = row["wall_s"]
+    plain = [row["wall_s"] for row in launch_rows if row["op"] in PLAIN]
+    launches["default"] = launches["elementwise"] = median(plain)
+    gaps = [row["graph_s"] - row["busy_s"] for row in launch_rows if row.get("graph_s") and row.get("busy_s")]
+    start = launches.get("sync_roundtrip", launches["default"])
+    curves = fit(samples(rows), cache_bytes)
+    return Calibration(
+        curves, launches, cache_bytes, max(median(gaps), 0.0) if gaps else 0.0, start, {}, sources, str(machine.get("host", ""))
+    )
+
+
+def fit(samples: Iterable[Sample], cache_bytes: float) -> dict[str, Curve]:
+    """One curve for each kind of kernel that was measured, and "elementwise" over the plain streams together."""
+    groups: dict[str, list[Sample]] = defaultdict(list)
+    for sample in samples:
+        if sample.seconds > 0:
+            groups[sample.kernel.curve].append(sample)
+    groups["elementwise"] = [s for name in POOLED for s in groups.get(name, ())]
+    return {name: fit_curve(group, cache_bytes) for name, group in sorted(groups.items()) if len(group) >= ENOUGH}
+
+
+def fit_curve(group: Sequence[Sample], cache_bytes: float) -> Curve:
+    """The best of the three ways in which terms may overlap."""
+    return min((_fit_one(group, cache_bytes, p) for p in (1, 2, 4)), key=lambda pair: pair[0])[1]
+
+
+def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int) -> tuple[float, Curve]:
+    shortest = min(s.seconds for s in group)
+    kernels = [s.kernel for s in group]
+    deep = any(k.depth > 0 for k in kernels)
+    names = ["floor"]
+    start = [0.8 * shortest]
+    if any(k.data > 0 for k in kernels):
+        best = max(s.kernel.data / s.seconds for s in group)
+        spread = max(k.data for k in kernels) > cache_bytes and not deep
+        names += ["main", "cache"] if spread else ["main"]
+        start += [best, best] if spread else [2 * best]
+    if deep or group[0].kernel.curve.startswith("attention"):
+        names += ["rate"]
+        start += [1.2 * max(s.kernel.flops / s.seconds for s in group)]
+        if deep:
+            names += ["knee", "step"]
+            start += [50.0, 0.3 * min(s.seconds / s.kernel.depth for s in group)]
+    if any(k.rows > 0 for k in kernels):
+        names += ["row"]
+        start += [0.3 * min(s.seconds / s.kernel.rows for s in group if s.kernel.rows > 0)]
+
+    def curve(logs: Sequence[float]) -> Curve:
+        values = dict(zip(names, (math.exp(v) for v in logs), strict=True))
+        if "main" in values and "cache" not in values:
+            values["cache"] = values["main"]
+        return Curve(**values, p=p)
+
+    def loss(logs: Sequence[float]) -> float:
+        if max(logs) > 60 or min(logs) < -60:
+            return 1e9
+        c, total = curve(logs), 0.0
+        for s in group:
+            e = math.log(c.terms(s.kernel, cache_bytes)[2] / s.seconds) / SOFT
+            total += (1 + e * e) ** 0.5 - 1
+        return total / len(group)
+
+    found, value = nelder_mead(loss, [math.log(v) for v in start])
+    c = curve(found)
+    error = sum(abs(c.terms(s.kernel, cache_bytes)[2] / s.seconds - 1) for s in group) / len(group)
+    values = {name: float(f"{getattr(c, name):.4g}") for name in {*names, "cache"} if math.isfinite(getattr(c, name))}
+    return value, Curve(**values, p=p, error=round(error, 4), samples=len(group))
+
+
+def nelder_mead(loss: Callable[[Sequence[float]], float], start: list[float], size: float = 0.4, steps: int = 400) -> tuple[list[float], float]:
+    """The downhill simplex of Nelder and Mead (1965), restarted once from where it ended."""
+    best = start
+    for scale in (size, size / 4):
+        simplex = [best] + [[v + (scale if i == j else 0.0) for j, v in enumerate(best)] for i in range(len(best))]
+        scored = sorted((loss(point), point) for point in simplex)
+        for _ in range(steps):
+            if scored[-1][0] - scored[0][0] < 1e-7:
+                break
+            worst = scored[-1][1]
+            centre = [sum(point[j] for _, point in scored[:-1]) / (len(scored) - 1) for j in range(len(best))]
+
+            def along(t: float, centre: list[float] = centre, worst: list[float] = worst) -> tuple[float, list[float]]:
+                point = [c + t * (c - w) for c, w in zip(centre, worst, strict=True)]
+                return loss(point), point
+
+            reflected = along(1.0)
+            if reflected[0] < scored[0][0]:
+                scored[-1] = min(reflected, along(2.0))
+            elif reflected[0] < scored[-2][0]:
+                scored[-1] = reflected
+            else:
+                contracted = along(0.5 if reflected[0] < scored[-1][0] else -0.5)
+                if contracted[0] < min(reflected[0], scored[-1][0]):
+                    scored[-1] = contracted
+                else:
+                    low = scored[0][1]
+                    scored = [scored[0]] + [(loss(q), q) for q in ([(a + b) / 2 for a, b in zip(point, low, strict=True)] for _, point in scored[1:])]
+            scored.sort()
+        best = scored[0][1]
+    return best, scored[0][0]

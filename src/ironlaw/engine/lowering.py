@@ -1,0 +1,236 @@
+"""What PyTorch launches on a CUDA device for an op: op -> kernels.
+
+Counted on real traces (evidence h200_sxm/ops). What matters most:
+- a convolution on NCHW tensors runs in NHWC: its input, its weight (unless 1×1) and its output are converted, a kernel
+  each; a 1×1 convolution with stride 1 is a matrix product on NCHW as it stands when a plane is a multiple of 8 elements;
+- a matrix whose rows are not a multiple of 8 elements (16 bytes in FP16) goes to an older, slower kernel;
+- batch norm is three kernels (two of them tiny), attention two (one clears a counter), a very large matmul two;
+- torch.compile keeps convolutions in NHWC throughout, so only k×k weights are converted.
+
+A condition on a swept size can't choose one path for all points: each path's kernels get a `count` of 0 or 1 per point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ironlaw.engine.arrays import Number, is_array, where
+from ironlaw.engine.types import FORMATS, Op, Tensor
+from ironlaw.engine.work import category
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One launch, by what its time depends on."""
+
+    curve: str  # which fitted curve it follows
+    data: Number  # bytes read and written
+    flops: Number = 0.0
+    rows: Number = 0.0  # rows or planes, each with a cost of its own
+    depth: Number = 0.0  # steps of the inner loop, which run one after the other
+    count: Number = 1.0
+
+
+def lower(op: Op, compiled: bool = False) -> tuple[Kernel, ...]:
+    """The kernels behind an op, eager or as torch.compile leaves it."""
+    if op.kind == "fused":
+        return _fused(op)
+    find = COMPILED.get(op.kind) if compiled else None
+    kernels = (find or LOWER.get(op.kind, stream))(op)
+    return tuple(k for k in kernels if is_array(k.count) or k.count > 0)
+
+
+def stream(op: Op) -> Sequence[Kernel]:
+    """Each tensor once: element-wise ops, copies, lookups."""
+    if op.work.launches == 0:
+        return ()
+    return (Kernel(_stream_curve(op), op.work.bytes, op.work.flops),)
+
+
+def _stream_curve(op: Op) -> str:
+    if op.attrs.get("strided"):
+        return "strided"
+    if op.kind == "cast" and FORMATS[op.outputs[0].dtype] > FORMATS[op.inputs[0].dtype]:
+        return "cast_up"  # to a wider format: PyTorch's slower, unvectorised kernel
+    if len(op.inputs) > 1 and op.kind in ("add", "mul", "sub", "div"):
+        a, b = op.inputs[0], op.inputs[1]
+        if b.shape[-1] == 1 and a.shape[-1] != 1:
+            return "broadcast_row"  # one value for each row
+        if len(b.shape) < len(a.shape) or any(not is_array(p, q) and p != q for p, q in zip(a.shape, b.shape, strict=False)):
+            return "broadcast"
+    return op.kind
+
+
+def rowwise(op: Op) -> Sequence[Kernel]:
+    x = op.inputs[0]
+    row = op.attrs.get("row", x.shape[-1])
+    return (Kernel(op.kind, op.work.bytes, op.work.flops, x.size / row),)
+
+
+def reduction(op: Op) -> Sequence[Kernel]:
+    return (Kernel(op.kind if op.attrs.get("over", "row") == "row" else "sum_all", op.work.bytes, op.work.flops, op.outputs[0].size),)
+
+
+def batch_norm(op: Op) -> Sequence[Kernel]:
+    """Copy of the statistics, inverse deviation, transform; the planes of the transform cost by themselves."""
+    n, c = op.inputs[0].shape[:2]
+    return (Kernel("batch_norm", op.work.bytes, op.work.flops, n * c, count=1.0), Kernel("tiny", 0.0, count=2.0))
+
+
+def group_norm(op: Op) -> Sequence[Kernel]:
+    x = op.inputs[0]
+    return (Kernel("group_norm", op.work.bytes, op.work.flops, x.shape[0] * op.attrs.get("groups", 32.0)), Kernel("tiny", 0.0, count=2.0))
+
+
+def attention(op: Op) -> Sequence[Kernel]:
+    """A tiled kernel skips what a causal mask hides; naive attention is its parts."""
+    q, k = op.inputs[0], op.inputs[1]
+    if op.attrs.get("impl", "flash") == "naive":
+        scores = q.size / q.shape[-1] * k.shape[-2] * FORMATS[q.dtype]
+        heads, each = q.shape[0] * q.shape[1], op.work.matmul_flops / 2
+        name = _gemm_curve(q.dtype, (q.shape[-1], k.shape[-2]))
+        return (
+            Kernel(name, q.bytes + k.bytes + scores, each, depth=q.shape[-1]),
+            Kernel("softmax", 2 * scores, 5 * scores / FORMATS[q.dtype], heads * q.shape[-2]),
+            Kernel(name, q.bytes + k.bytes + scores, each, depth=k.shape[-2]),
+        )
+    one = q.shape[-2] == 1
+    share = 0.5 if op.attrs.get("causal") and not (one if isinstance(one, bool) else one.all()) else 1.0
+    decode = one if isinstance(one, bool) else bool(one.all())
+    return (
+        Kernel("attention_decode" if decode else "attention", op.work.bytes, op.work.matmul_flops * share, q.shape[0] * q.shape[1]),
+        Kernel("tiny", 0.0),
+    )
+
+
+def matrix(op: Op) -> Sequence[Kernel]:
+    """linear, matmul, bmm. A small product with a deep inner loop is split along it and summed by a second kernel."""
+    x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
+    k, n = x.shape[-1], y.shape[-1]
+    m = y.size / n
+    kernel = Kernel(_gemm_curve(op.dtype, (k, n)), op.work.bytes, op.work.matmul_flops, depth=k)
+    batched = op.kind == "bmm" or len(w.shape) > 2
+    if batched:
+        return (Kernel("bmm" if kernel.curve == "gemm" else kernel.curve.replace("gemm", "bmm"), kernel.data, kernel.flops, depth=k),)
+    if kernel.curve != "gemm":
+        return (kernel,)
+    tiles = (n / 64) * ((m + 15) // 16)
+    second = where((tiles <= 100) & (k >= 3072), 1.0, where(m * n > 9.6e6, 1.0, 0.0))
+    return (kernel, Kernel("tiny", 0.0, count=second))
+
+
+def _gemm_curve(dtype: str, sizes: Sequence[Number]) -> str:
+    """By format and, in two-byte formats, by how the rows are aligned."""
+    if dtype not in ("fp16", "bf16"):
+        return f"gemm_{dtype}"
+    if all(_multiple(size, 8) for size in sizes):
+        return "gemm"
+    return "gemm_even" if all(_multiple(size, 2) for size in sizes) else "gemm_odd"
+
+
+def _multiple(size: Number, of: int) -> bool:
+    return bool(size % of == 0) if not is_array(size) else True
+
+
+def conv2d(op: Op) -> Sequence[Kernel]:
+    x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
+    n, c, plane = x.shape[0], x.shape[1], y.shape[2] * y.shape[3]
+    kh, kw = w.shape[2], w.shape[3]
+    bias = (Kernel("broadcast", 2 * y.bytes, y.size),) if len(op.inputs) > 2 else ()
+    if w.shape[1] == 1 and c > 1:
+        return (Kernel("depthwise", op.work.bytes, op.work.matmul_flops, depth=kh * kw), *bias)
+    m, depth = n * plane, w.shape[1] * kh * kw
+    if op.dtype not in ("fp16", "bf16"):
+        return (Kernel(f"conv_{op.dtype}", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
+    if c % 8:
+        return (*_first_layer(op, m, depth), *bias)
+    one = kh == kw == 1 and x.shape[2:] == y.shape[2:]
+    if one and plane % 8 == 0:
+        return (Kernel("conv_1x1", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
+    direct = where((plane % 2 == 0) | (n == 1), 1.0, 0.0) if one else 0.0
+    other = 1.0 - direct
+    odd = Kernel("conv_1x1_odd", op.work.bytes, op.work.matmul_flops, depth=depth, count=direct)
+    split = Kernel("tiny", 0.0, count=direct * where((n == 1) & (depth >= 576), 1.0, 0.0)) if one else Kernel("tiny", 0.0, count=0.0)
+    weight = () if kh == kw == 1 else (Kernel("layout_weight", 2 * w.bytes, count=other),)
+    return (
+        odd, split, Kernel("layout", 2 * x.bytes, rows=n * c, count=other), *weight,
+        Kernel("conv", op.work.bytes, op.work.matmul_flops, depth=depth, count=other),
+        Kernel("layout", 2 * y.bytes, rows=n * y.shape[1], count=other), *bias,
+    )  # fmt: skip
+
+
+def _first_layer(op: Op, m: Number, depth: Number) -> Sequence[Kernel]:
+    """Images and spectrograms, whose few channels fill no vector: padded and converted when there is enough of it."""
+    x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
+    large = where(m > 20000, 1.0, 0.0) if op.attrs.get("stride", 1) < 16 else 1.0
+    return (
+        Kernel("conv_few_channels", op.work.bytes, op.work.matmul_flops, depth=depth, count=1.0 - large),
+        Kernel("conv_first", op.work.bytes, op.work.matmul_flops, depth=depth, count=large),
+        Kernel("layout_first", x.bytes * (1 + 8 / x.shape[1]) + 2 * w.bytes, count=large),
+        Kernel("layout", 2 * y.bytes, rows=y.shape[0] * y.shape[1], count=large),
+        Kernel("tiny", 0.0, count=3.0 * large),
+    )
+
+
+def conv2d_compiled(op: Op) -> Sequence[Kernel]:
+    x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
+    kh, kw, depth = w.shape[2], w.shape[3], w.shape[1] * w.shape[2] * w.shape[3]
+    bias = (Kernel("broadcast", 2 * y.bytes, y.size),) if len(op.inputs) > 2 else ()
+    if w.shape[1] == 1 and x.shape[1] > 1:
+        return (Kernel("depthwise_nhwc", op.work.bytes, op.work.matmul_flops, depth=kh * kw), *bias)
+    if op.dtype not in ("fp16", "bf16"):
+        return (Kernel(f"conv_{op.dtype}", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
+    if x.shape[1] % 8:
+        return (Kernel("conv_first_nhwc", op.work.bytes, op.work.matmul_flops, depth=depth), Kernel("copy", 2 * (w.bytes + x.bytes)), *bias)
+    if kh == kw == 1:
+        return (Kernel("conv_1x1_nhwc", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
+    return (Kernel("conv", op.work.bytes, op.work.matmul_flops, depth=depth), Kernel("copy", 2 * w.bytes), *bias)
+
+
+def linear_compiled(op: Op) -> Sequence[Kernel]:
+    """An odd output width is padded to a multiple of 8: the weight is copied, then the fast kernel runs."""
+    kernels = matrix(op)
+    if kernels[0].curve in ("gemm_even", "gemm_odd") and op.kind == "linear":
+        w: Tensor = op.inputs[1]
+        return (Kernel("gemm", kernels[0].data, kernels[0].flops, depth=kernels[0].depth), Kernel("copy", 2 * w.bytes))
+    return kernels
+
+
+def pad(op: Op) -> Sequence[Kernel]:
+    """Filled with zeros, then copied into; padding by nothing is a plain copy."""
+    if op.inputs[0].shape == op.outputs[0].shape:
+        return (Kernel("copy", op.work.bytes),)
+    return (Kernel("fill", op.outputs[0].bytes), Kernel("strided", op.work.bytes))
+
+
+def generated(op: Op) -> Sequence[Kernel]:
+    """A kernel that the compiler writes by itself: a plain stream whatever the layout."""
+    return (Kernel("fused", op.work.bytes, op.work.flops),)
+
+
+def _fused(op: Op) -> Sequence[Kernel]:
+    """A generated kernel: as its reduction does, or a plain stream."""
+    parts: tuple[Op, ...] = op.attrs["parts"]
+    heavy = [p for p in parts if category(p.kind) in ("contraction", "attention")]
+    if heavy:
+        first, *rest = lower(heavy[0], compiled=True)
+        return (Kernel(first.curve, op.work.bytes, first.flops, first.rows, first.depth, first.count), *rest)
+    rows = [p for p in parts if category(p.kind) in ("rowwise", "reduction")]
+    if rows:
+        first, x = rows[0], rows[0].inputs[0]
+        many = first.outputs[0].size if category(first.kind) == "reduction" else x.size / first.attrs.get("row", x.shape[-1])
+        name = "fused_reduction" if category(first.kind) == "reduction" else "fused_rows"
+        return (Kernel(name, op.work.bytes, op.work.flops, many),)
+    return (Kernel("fused", op.work.bytes, op.work.flops),)
+
+
+LOWER: dict[str, Callable[[Op], Sequence[Kernel]]] = {
+    "linear": matrix, "matmul": matrix, "bmm": matrix, "conv2d": conv2d, "batch_norm": batch_norm, "group_norm": group_norm,
+    "attention": attention, "layer_norm": rowwise, "rms_norm": rowwise, "softmax": rowwise, "log_softmax": rowwise,
+    "sum": reduction, "mean": reduction, "amax": reduction, "var": reduction, "pad": pad,
+}  # fmt: skip
+COMPILED: dict[str, Callable[[Op], Sequence[Kernel]]] = {
+    "conv2d": conv2d_compiled, "linear": linear_compiled, "matmul": linear_compiled, "max_pool2d": generated, "avg_pool2d": generated,
+    "pad": generated, "cat": generated, "transpose": generated, "copy": generated,
+}  # fmt: skip

@@ -1,0 +1,87 @@
+"""What must be in memory at once: weights, KV cache, live activations; and what fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ironlaw.engine.arrays import Number, maximum
+from ironlaw.engine.types import Graph, bytes_per_element, check_positive
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes, by what they are for, against what the machine has."""
+
+    weights: Number
+    kv_cache: Number
+    activations: Number
+    capacity: Number
+
+    @property
+    def total(self) -> Number:
+        return self.weights + self.kv_cache + self.activations
+
+    @property
+    def fits(self) -> Number:
+        return self.total <= self.capacity
+
+    @property
+    def headroom(self) -> Number:
+        """Bytes to spare; negative where it does not fit."""
+        return self.capacity - self.total
+
+
+def footprint(graph: Graph, capacity: Number) -> Memory:
+    return Memory(graph.weight_bytes, graph.cache_bytes, live_activations(graph), capacity)
+
+
+def live_activations(graph: Graph) -> Number:
+    """The largest sum of activations alive at once: from the op that makes a tensor to the last that reads it.
+
+    A tensor that one op reads and writes in place (attr `inplace`) is not held twice.
+    """
+    last: dict[str, int] = {}
+    for i, op in enumerate(graph.ops):
+        for t in op.inputs:
+            last[t.name] = i
+    for name in graph.outputs:
+        last[name] = len(graph.ops)
+    live: Number = sum(t.bytes for t in graph.tensors.values() if t.role == "input")
+    peak = live
+    frees: dict[int, list[Number]] = {}
+    for i, op in enumerate(graph.ops):
+        made = [t for t in op.outputs if t.role == "activation"]
+        in_place = bool(op.attrs.get("inplace"))
+        size = sum(t.bytes for t in made)
+        peak = maximum(peak, live if in_place else live + size)
+        live = live + size
+        for t in made:
+            frees.setdefault(last.get(t.name, i), []).append(t.bytes)
+        for freed in frees.pop(i, ()):
+            live = live - freed
+    return peak
+
+
+def kv_cache(layers: Number, kv_heads: Number, head_dim: Number, batch: Number, context: Number, dtype: str = "fp16") -> Number:
+    """2 · layers · kv_heads · d_head · bytes · batch · context: keys and values of every layer and token."""
+    for name, size in (("layers", layers), ("kv_heads", kv_heads), ("head_dim", head_dim), ("batch", batch), ("context", context)):
+        check_positive(name, size)
+    return 2.0 * layers * kv_heads * head_dim * bytes_per_element(dtype) * batch * context
+
+
+def largest_that_fits(total: Callable[[int], float], capacity: float, limit: int = 1 << 24) -> int:
+    """The largest size n in 1 … limit with total(n) ≤ capacity, by bisection; 0 where not even 1 fits.
+
+    `total` grows with n: bytes needed at a batch (or a context) of n.
+    """
+    if total(1) > capacity:
+        return 0
+    low, high = 1, 2
+    while high <= limit and total(high) <= capacity:
+        low, high = high, high * 2
+    high = min(high, limit + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if total(middle) <= capacity else (low, middle)
+    return low

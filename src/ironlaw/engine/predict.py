@@ -1,0 +1,246 @@
+"""A graph of operators and a machine in, one frozen Prediction out.
+
+Uncalibrated, every op takes max(D/BW, O/R) at the datasheet's figures: a bound, and labelled so. Calibrated, the
+figures are curves fitted to what was measured on the machine (`engine.calibrate`). Either way the ops' device times and
+the launches go through the same dispatch, and so do both ends of the band.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ironlaw.engine.arrays import Number, is_array, is_positive, maximum, where
+from ironlaw.engine.dispatch import Timeline, graph_replay, queued, synchronous
+from ironlaw.engine.fusion import INDUCTOR, TREE, fuse
+from ironlaw.engine.iron_law import binding
+from ironlaw.engine.memory import Memory, footprint
+from ironlaw.engine.types import Graph, Hardware, Op, Plan, Tensor, Work
+from ironlaw.engine.work import op as make_op
+
+EAGER = Plan()
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one op takes, in seconds: terms on the device, kernels behind it, and what its launch costs the host."""
+
+    data: Number
+    compute: Number
+    floor: Number = 0.0  # what each kernel takes whatever its size
+    kernels: Number = 1.0
+    launch: Number = 0.0
+    joint: Number | None = None  # data and compute as they overlap on this machine; None: fully
+
+    @property
+    def work(self) -> Number:
+        return maximum(self.data, self.compute) if self.joint is None else self.joint
+
+    @property
+    def device(self) -> Number:
+        return self.floor + self.work
+
+
+@dataclass(frozen=True, slots=True)
+class OpRow:
+    """One op of a prediction."""
+
+    op: Op
+    cost: Cost
+
+    @property
+    def name(self) -> str:
+        return self.op.name
+
+    @property
+    def kind(self) -> str:
+        return self.op.kind
+
+    @property
+    def work(self) -> Work:
+        return self.op.work
+
+    @property
+    def seconds(self) -> Number:
+        """Time on the device."""
+        return self.cost.device
+
+    @property
+    def data_s(self) -> Number:
+        return self.cost.data
+
+    @property
+    def compute_s(self) -> Number:
+        return self.cost.compute
+
+    @property
+    def floor_s(self) -> Number:
+        return self.cost.floor
+
+    @property
+    def launch_s(self) -> Number:
+        """Host time to launch it; a queue may hide it behind earlier kernels."""
+        return self.cost.launch
+
+    @property
+    def kernels(self) -> Number:
+        return self.cost.kernels
+
+    @property
+    def term(self) -> Number:
+        """The largest of memory, compute and overhead (floor and launch) for this op alone."""
+        return binding(self.cost.data, self.cost.compute, self.cost.floor + self.cost.launch)
+
+    @property
+    def regime(self) -> Number:
+        """"memory" or "compute": the side of the ridge, launches left out."""
+        return where(self.cost.data > self.cost.compute, "memory", "compute")
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Seconds throughout. `seconds` lies in `band` = (terms overlapped, terms in sequence)."""
+
+    graph: Graph  # as run: fused where the plan compiles
+    hardware: Hardware
+    plan: Plan
+    ops: tuple[OpRow, ...]
+    seconds: Number
+    band: tuple[Number, Number]
+    data_s: Number
+    compute_s: Number
+    overhead_s: Number  # all that is neither data nor compute: launches no kernel covers, and kernel floors
+    busy_s: Number
+    kernels: Number
+    calibrated: bool
+    interval: tuple[Number, Number] | None  # where a measurement should fall, four times in five; calibrated only
+    sources: tuple[str, ...]
+
+    @property
+    def bound(self) -> Number:
+        """The largest of the three totals: "memory", "compute" or "overhead"."""
+        return binding(self.data_s, self.compute_s, self.overhead_s)
+
+    @property
+    def utilization(self) -> Number:
+        """Share of wall time in which the device has work."""
+        return self.busy_s / self.seconds
+
+    @property
+    def label(self) -> str:
+        return "calibrated" if self.calibrated else "bound"
+
+    @cached_property
+    def memory(self) -> Memory:
+        return footprint(self.graph, self.hardware.memory)
+
+    @property
+    def fits(self) -> Number:
+        return self.memory.fits
+
+    @property
+    def energy_j(self) -> Number:
+        """An estimate: the machine's rated power over the whole time."""
+        return self.hardware.power * self.seconds
+
+    @property
+    def mfu(self) -> Number:
+        """The share of the peak rate that this time would mean."""
+        return self.graph.flops / self.seconds / self.hardware.peak(self.graph.dtype)
+
+
+def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
+    """How long `graph` takes on `hardware` when run as `plan` says, and where the time goes."""
+    hardware.peak(graph.dtype)
+    calibration = hardware.calibration if plan.calibrated else None
+    if plan.mode != "eager":
+        graph = fuse(graph, INDUCTOR if calibration else TREE).graph
+    costs = _costs(graph, hardware, plan, calibration)
+    launches = [cost.launch for cost in costs]
+    works = [cost.work for cost in costs]
+    floors = [cost.floor for cost in costs]
+    run = _dispatch(plan, hardware, calibration, launches, [w + f for w, f in zip(works, floors, strict=True)], costs)
+    data, compute = sum(c.data for c in costs), sum(c.compute for c in costs)
+    low = [c.floor + maximum(c.data, c.compute) for c in costs]
+    high = [c.floor + c.data + c.compute for c in costs]
+    band = tuple(_dispatch(plan, hardware, calibration, launches, times, costs).wall for times in (low, high))
+    interval = calibration.interval(run.wall, plan.mode) if calibration else None
+    return Prediction(
+        graph, hardware, plan, tuple(OpRow(op, cost) for op, cost in zip(graph.ops, costs, strict=True)), run.wall, (band[0], band[1]),
+        data, compute, run.wall - sum(works), run.busy, sum(c.kernels for c in costs), calibration is not None, interval,
+        _sources(graph, hardware, plan, calibration),
+    )  # fmt: skip
+
+
+def _costs(graph: Graph, hardware: Hardware, plan: Plan, calibration: Any) -> list[Cost]:
+    """The cost of each op; ops with equal keys are counted once."""
+    known: dict[Any, Cost] = {}
+    costs = []
+    for op in graph.ops:
+        cost = known.get(op.key)
+        if cost is None:
+            cost = calibration.cost(op, hardware, plan) if calibration else bound(op, hardware, plan, graph.dtype)
+            known[op.key] = cost
+        costs.append(cost)
+    return costs
+
+
+def bound(op: Op, hardware: Hardware, plan: Plan, dtype: str) -> Cost:
+    """The Iron Law at the datasheet's figures."""
+    fmt = op.dtype
+    if fmt not in hardware.peaks and not is_positive(op.work.matmul_flops):
+        fmt = dtype  # index arithmetic and casts: the machine's own format for the graph
+    launch = hardware.launch if plan.launch is None else plan.launch
+    work = op.work
+    return Cost(
+        work.bytes / hardware.bandwidth, work.flops / (hardware.peak(fmt) * plan.efficiency), 0.0, work.launches, work.launches * launch
+    )
+
+
+def _dispatch(
+    plan: Plan, hardware: Hardware, calibration: Any, launches: Sequence[Number], kernels: Sequence[Number], costs: Sequence[Cost]
+) -> Timeline:
+    if plan.mode == "graphs":
+        launch, gap = calibration.graph_launch() if calibration else (hardware.launch, 0.0)
+        return graph_replay(launch if plan.launch is None else plan.launch, kernels, [c.kernels for c in costs], gap)
+    return (queued if plan.dispatch == "queued" else synchronous)(launches, kernels)
+
+
+def _sources(graph: Graph, hardware: Hardware, plan: Plan, calibration: Any) -> tuple[str, ...]:
+    if calibration:
+        used = list(calibration.sources)
+    else:
+        used = [
+            f"{name}: {hardware.figures[name].source}, {hardware.figures[name].date}"
+            for name in (f"peak.{graph.dtype}", "bandwidth", "launch")
+            if name in hardware.figures
+        ]
+    if plan.launch is not None:
+        used.append("launch: given in the plan")
+    return tuple(used)
+
+
+def one_launch(graph: Graph, traffic: str = "weights") -> Graph:
+    """The whole graph as one op: one launch, all its arithmetic.
+
+    traffic "weights": only weights, caches and the graph's own inputs and outputs cross memory, all else stays on chip;
+    "ops": every op's tensors do.
+    """
+    total = graph.work
+    names = {name: t for name, t in graph.tensors.items() if t.role != "activation"}
+    inputs = tuple(names.values()) if traffic == "weights" else (Tensor("in", (1.0,), graph.dtype),)
+    outputs: tuple[Tensor, ...] = tuple(graph.tensors[name] for name in graph.outputs)
+    reads = tuple(t.bytes for t in inputs) if traffic == "weights" else (total.read,)
+    writes = tuple(t.bytes for t in outputs) if traffic == "weights" else (total.written,)
+    if traffic != "weights":
+        outputs = outputs[:1]
+    attrs = {"matmul": total.matmul_flops, "vector": total.flops - total.matmul_flops, "reads": reads, "writes": writes, "dtype": graph.dtype}
+    op = make_op("block", graph.name, inputs, outputs, **attrs)
+    return Graph(f"{graph.name} as one launch", (op,), graph.dtype, graph.params_of, tuple(t.name for t in outputs))
+
+
+def is_sweep(prediction: Prediction) -> bool:
+    """Whether the prediction holds arrays: many points in one."""
+    return is_array(prediction.seconds)

@@ -1,0 +1,276 @@
+"""The values that flow through the engine. All frozen: ask again with `dataclasses.replace`.
+
+Sizes may be floats or NumPy arrays (a batch of 1, or a sweep over ten thousand batches).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from typing import Any
+
+from ironlaw.engine.arrays import SCALARS, Number
+from ironlaw.errors import BadValue, UnsupportedPrecision, unknown
+
+# bytes per element of each number format
+FORMATS: dict[str, float] = {
+    "fp64": 8.0, "fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0, "fp4": 0.5, "int4": 0.5,
+    "int64": 8.0, "int32": 4.0, "bool": 1.0,
+}  # fmt: skip
+TERMS = ("memory", "compute", "overhead")
+
+
+def bytes_per_element(fmt: str) -> float:
+    if fmt not in FORMATS:
+        raise unknown("number format", fmt, FORMATS)
+    return FORMATS[fmt]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One sourced number, as a registry file gives it; `value` is in SI."""
+
+    value: float
+    unit: str
+    source: str
+    date: str
+    format: str = ""
+    estimate: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What an op asks of a machine. Adds with `+`."""
+
+    flops: Number = 0.0  # all arithmetic; a multiply and an add are two
+    matmul_flops: Number = 0.0  # the part in matmuls, convolutions and attention, as PyTorch's counter counts
+    read: Number = 0.0  # bytes
+    written: Number = 0.0  # bytes
+    launches: Number = 0.0
+
+    @property
+    def bytes(self) -> Number:
+        return self.read + self.written
+
+    @property
+    def intensity(self) -> Number:
+        """Arithmetic intensity, FLOP per byte."""
+        return self.flops / self.bytes
+
+    def __add__(self, other: Work) -> Work:
+        return Work(
+            self.flops + other.flops,
+            self.matmul_flops + other.matmul_flops,
+            self.read + other.read,
+            self.written + other.written,
+            self.launches + other.launches,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A named array. `role`: activation, input, weight, buffer (not trained) or cache (keys and values)."""
+
+    name: str
+    shape: tuple[Number, ...]
+    dtype: str = "fp16"
+    role: str = "activation"
+
+    @property
+    def size(self) -> Number:
+        """How many elements."""
+        return prod(self.shape)
+
+    @property
+    def bytes(self) -> Number:
+        return self.size * FORMATS[self.dtype]
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One operator: what it reads and writes, tensor by tensor, and its work. Made by `engine.work.op`."""
+
+    name: str
+    kind: str
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    attrs: Mapping[str, Any]
+    work: Work
+    reads: tuple[Number, ...]  # bytes of each input that cross memory
+    writes: tuple[Number, ...]  # bytes of each output
+    key: tuple[Any, ...]  # ops with equal keys cost the same
+
+    @property
+    def dtype(self) -> str:
+        """The format the arithmetic is done in."""
+        return str(self.attrs.get("dtype") or self.inputs[0].dtype)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Operators in the order in which they run."""
+
+    name: str
+    ops: tuple[Op, ...]
+    dtype: str = "fp16"
+    params_of: Mapping[str, Any] = field(default_factory=dict)  # the workload's parameters: batch, seq, …
+    outputs: tuple[str, ...] = ()  # names of the tensors handed back; the last op's if empty
+
+    def __post_init__(self) -> None:
+        if not self.ops:
+            raise BadValue(f"graph {self.name!r} has no ops; give it at least one")
+        if not self.outputs:
+            object.__setattr__(self, "outputs", tuple(t.name for t in self.ops[-1].outputs))
+
+    @cached_property
+    def work(self) -> Work:
+        """Every op's work, added: all arithmetic, and every tensor once per op that touches it."""
+        total = Work()
+        for op in self.ops:
+            total = total + op.work
+        return total
+
+    @property
+    def flops(self) -> Number:
+        """Matmuls, convolutions and attention, as PyTorch's counter counts. All arithmetic: `graph.work.flops`."""
+        return self.work.matmul_flops
+
+    @property
+    def bytes(self) -> Number:
+        """Bytes that cross memory when every op reads and writes its tensors (eager)."""
+        return self.work.bytes
+
+    @property
+    def kernels(self) -> Number:
+        return self.work.launches
+
+    @cached_property
+    def tensors(self) -> dict[str, Tensor]:
+        """Each tensor once, as first seen (a later view keeps the name); tied weights share a name and so count once."""
+        found: dict[str, Tensor] = {}
+        for op in self.ops:
+            for t in (*op.inputs, *op.outputs):
+                found.setdefault(t.name, t)
+        return found
+
+    def total(self, *roles: str) -> tuple[Number, Number]:
+        """Elements and bytes of all tensors with these roles."""
+        chosen = [t for t in self.tensors.values() if t.role in roles]
+        return sum(t.size for t in chosen), sum(t.bytes for t in chosen)
+
+    @cached_property
+    def params(self) -> Number:
+        """Trained parameters; tied weights once."""
+        return self.total("weight")[0]
+
+    @cached_property
+    def weight_bytes(self) -> Number:
+        """Parameters and buffers (running statistics), in bytes."""
+        return self.total("weight", "buffer")[1]
+
+    @cached_property
+    def cache_bytes(self) -> Number:
+        return self.total("cache")[1]
+
+    @cached_property
+    def io_bytes(self) -> Number:
+        """The graph's own inputs and outputs."""
+        return self.total("input")[1] + sum(self.tensors[name].bytes for name in self.outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of the memory ladder; sizes and bandwidths are totals over the chip."""
+
+    name: str
+    label: str
+    size: Number
+    bandwidth: Number
+    source: str = ""
+    date: str = ""
+    estimate: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """A machine. Peaks are dense; the 2:4-sparsity figures stand apart in `sparse`."""
+
+    slug: str
+    name: str
+    peaks: Mapping[str, Number]
+    bandwidth: Number
+    memory: Number
+    power: Number
+    launch: Number  # what one launch costs a typical host, seconds
+    kind: str = "gpu"
+    backend: str = "cuda"
+    context: str = "cloud"
+    sparse: Mapping[str, Number] = field(default_factory=dict)
+    vector: Mapping[str, Number] = field(default_factory=dict)
+    levels: tuple[Level, ...] = ()
+    units: Mapping[str, float] = field(default_factory=dict)
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
+    note: str = ""
+    calibration: Any = None  # engine.calibrate.Calibration where the machine was measured
+
+    def peak(self, fmt: str, sparse: bool = False) -> Number:
+        """Peak rate in FLOP/s for a number format; dense unless asked."""
+        table = self.sparse if sparse else self.peaks
+        if fmt not in table:
+            bytes_per_element(fmt)
+            kind = "a sparse peak for " if sparse else ""
+            raise UnsupportedPrecision(
+                f"{self.slug} has no {kind}{fmt}; it has {', '.join(table) or 'none'}; choose one of those"
+                f" or add [{'sparse' if sparse else 'peak'}.{fmt}] with its source to registry/hardware/{self.slug}.toml"
+            )
+        return table[fmt]
+
+    def ridge(self, fmt: str, level: str = "main") -> Number:
+        """FLOP per byte at which the memory roof meets the compute roof."""
+        return self.peak(fmt) / self.level(level).bandwidth
+
+    def level(self, name: str) -> Level:
+        if name == "main":
+            return Level("main", "main memory", self.memory, self.bandwidth)
+        for level in self.levels:
+            if level.name == name:
+                return level
+        raise unknown(f"memory level of {self.slug}", name, ["main", *(lv.name for lv in self.levels)])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a graph is run. mode: eager | compiled | graphs; dispatch: queued | synchronous."""
+
+    mode: str = "eager"
+    dispatch: str = "queued"
+    calibrated: bool = True  # use the machine's measured curves where it has them
+    launch: Number | None = None  # seconds per launch; overrides the machine's and the evidence's host
+    efficiency: Number = 1.0  # η: the share of the peak rate that is reached, uncalibrated
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("mode", ("eager", "compiled", "graphs")), ("dispatch", ("queued", "synchronous"))):
+            if getattr(self, name) not in allowed:
+                raise unknown(f"plan {name}", getattr(self, name), allowed)
+        check_positive("plan efficiency", self.efficiency)
+        if self.launch is not None:
+            check_positive("plan launch cost", self.launch, zero=True)
+
+
+def check_positive(what: str, value: Number, zero: bool = False) -> Number:
+    """Refuse NaN, infinities, negatives and (unless allowed) zero, in a float or anywhere in an array."""
+    if isinstance(value, SCALARS):
+        good = 0 < value < float("inf") or (zero and value == 0)
+    else:
+        try:
+            good = bool(((value > 0) | ((value == 0) & zero)).all()) and bool((value < float("inf")).all())
+        except (AttributeError, TypeError):
+            good = False
+    if not good:
+        raise BadValue(f"{what} is {value!r}; give a finite number {'of at least 0' if zero else 'above 0'}")
+    return value

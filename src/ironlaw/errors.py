@@ -1,0 +1,38 @@
+"""The tree of errors. Every message names the value, the place, and what to do next."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class IronlawError(Exception):
+    """Anything ironlaw refuses to do. The command line prints the message and exits with 2."""
+
+
+class UnknownName(IronlawError, LookupError):
+    """A machine, workload, claim or op kind that no registry holds."""
+
+
+class UnsupportedPrecision(IronlawError, ValueError):
+    """A number format that the machine has no unit for."""
+
+
+class BadValue(IronlawError, ValueError):
+    """A value outside its range, or text that does not parse."""
+
+
+class BadRegistry(IronlawError, ValueError):
+    """A registry file that breaks the grammar: a figure without a source, say."""
+
+
+class MissingExtra(IronlawError, ImportError):
+    """An optional dependency that is not installed; the message holds the install command."""
+
+
+def unknown(what: str, name: object, known: Iterable[str], add: str = "") -> UnknownName:
+    """`no hardware 'h900'; did you mean h100_sxm, h200_sxm? …`: nearest matches first, then where to add one."""
+    names = sorted(known)
+    near = difflib.get_close_matches(str(name).lower().replace("-", "_").replace(" ", "_"), names, n=4, cutoff=0.5)
+    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(names)}"
+    return UnknownName(f"no {what} {name!r}; {hint}" + (f"; to add one: {add}" if add else ""))

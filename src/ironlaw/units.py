@@ -1,0 +1,114 @@
+"""The one place with prefixes: `parse("3.35 TB/s") -> 3.35e12`, `show(3.35e12, "B/s") -> "3.35 TB/s"`.
+
+SI floats inside: bytes, FLOP, seconds, watts, hertz. GB is 10**9 and GiB 2**30.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from ironlaw.errors import BadValue
+
+DECIMAL = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
+SMALL = {"": 1.0, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9, "p": 1e-12}
+LONG_TIMES = {"min": 60.0, "h": 3600.0, "d": 86400.0}
+
+# unit as written -> (unit it is kept in, prefixes that may stand before it)
+UNITS: dict[str, tuple[str, dict[str, float]]] = {
+    "B": ("B", DECIMAL | BINARY),
+    "B/s": ("B/s", DECIMAL | BINARY),
+    "FLOP": ("FLOP", DECIMAL),
+    "OP": ("FLOP", DECIMAL),
+    "FLOP/s": ("FLOP/s", DECIMAL),
+    "FLOPS": ("FLOP/s", DECIMAL),
+    "OP/s": ("FLOP/s", DECIMAL),
+    "OPS": ("FLOP/s", DECIMAL),
+    "FLOP/B": ("FLOP/B", DECIMAL),
+    "s": ("s", SMALL),
+    "W": ("W", SMALL | DECIMAL),
+    "J": ("J", SMALL | DECIMAL),
+    "Hz": ("Hz", DECIMAL),
+}
+_TEXT = re.compile(r"^\s*([+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)\s*$")
+
+
+def _scale(unit: str) -> tuple[str, float] | None:
+    """`"TB/s"` -> `("B/s", 1e12)`; None where it is no unit of ours."""
+    if unit in LONG_TIMES:
+        return "s", LONG_TIMES[unit]
+    for base in sorted(UNITS, key=len, reverse=True):
+        if unit.endswith(base):
+            kept, prefixes = UNITS[base]
+            factor = prefixes.get(unit[: -len(base)])
+            if factor is not None:
+                return kept, factor
+    return None
+
+
+def parse(text: str | float, unit: str | None = None) -> float:
+    """A figure in SI. `unit` is what it must be (`"B/s"`); a bare number is taken to be in it already."""
+    if isinstance(text, (int, float)) and not isinstance(text, bool):
+        value, written = float(text), ""
+    else:
+        match = _TEXT.match(str(text))
+        if match is None:
+            raise BadValue(f"cannot read {text!r} as a figure; write a number and a unit, such as '3.35 TB/s' or '10 us'")
+        value, written = float(match[1].replace(",", "").replace("_", "")), match[2]
+    if not math.isfinite(value):
+        raise BadValue(f"{text!r} is not a finite number; give a finite one")
+    if not written:
+        if unit is None and not isinstance(text, (int, float)):
+            raise BadValue(f"{text!r} has no unit; write one of {', '.join(UNITS)} after it, with a prefix if you like")
+        return value
+    scale = _scale(written)
+    if scale is None:
+        raise BadValue(f"unknown unit {written!r} in {text!r}; units are {', '.join(UNITS)} with prefixes like k, M, G, T, Ki, Mi, Gi, m, u, n")
+    kept, factor = scale
+    if unit is not None and kept != unit:
+        raise BadValue(f"{text!r} is in {kept}, but {unit} is wanted here")
+    # divide by a power of ten rather than multiply by its inexact inverse: 10 us is 1e-05, not 9.999…e-06
+    return value * factor if factor >= 1 else value / round(1 / factor)
+
+
+def show(value: float, unit: str = "", digits: int = 3) -> str:
+    """A figure to read: three significant digits and the prefix that keeps the number between 1 and 1000."""
+    value = float(value)
+    if math.isnan(value):
+        return "not a number"
+    if math.isinf(value):
+        return "never" if unit == "s" else "∞" if value > 0 else "-∞"
+    if unit == "s" and abs(value) >= 120:
+        return _show_long(value, digits)
+    steps = [("", 1.0)]
+    if unit in UNITS or unit == "":
+        prefixes = UNITS[unit][1] if unit in UNITS else DECIMAL
+        steps = [(p, f) for p, f in prefixes.items() if p not in BINARY and p not in ("K", "u", "μ")]
+        if unit == "s":
+            steps = [(p, f) for p, f in steps if f <= 1.0]
+    steps.sort(key=lambda step: step[1])
+    prefix, factor = steps[0]
+    if value == 0:
+        prefix, factor = "", 1.0
+    for p, f in steps:
+        if abs(value) >= f * (1 - 0.5 * 10.0**-digits):
+            prefix, factor = p, f
+    return f"{significant(value / factor, digits)} {prefix}{unit}".strip()
+
+
+def _show_long(seconds: float, digits: int) -> str:
+    for name, factor in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
+        if abs(seconds) >= 2 * factor:
+            return f"{significant(seconds / factor, digits)} {name}"
+    return f"{significant(seconds, digits)} s"  # pragma: no cover - callers come with two minutes or more
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """`significant(1234.5) -> "1,230"`, `significant(0.012345) -> "0.0123"`; no trailing zeros after the point."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value)
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    rounded = round(value, places)
+    text = f"{rounded:,.{max(places, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
