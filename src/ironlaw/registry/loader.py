@@ -1,0 +1,69 @@
+"""Registry files -> values. A folder listing is the registry; every figure must carry its source."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ironlaw.errors import BadRegistry, BadValue
+from ironlaw.engine.types import FORMATS, Figure
+from ironlaw.units import parse
+
+HERE = Path(__file__).parent
+
+
+def folder(kind: str) -> Path:
+    """Where a kind of registry file lies: hardware, workload, claims, evidence."""
+    return HERE / kind
+
+
+@cache
+def slugs(kind: str) -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in folder(kind).glob("*.toml")))
+
+
+def read(path: Path) -> dict[str, Any]:
+    """One TOML file; a syntax error names the file and line."""
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except tomllib.TOMLDecodeError as error:
+        raise BadRegistry(f"{path.name}: {error}; mend the TOML there") from None
+
+
+def normal(name: str) -> str:
+    """What people type -> how slugs and aliases are spelt: `"H100-SXM"` -> `"h100_sxm"`."""
+    return "_".join(str(name).strip().lower().replace("-", " ").replace("_", " ").split())
+
+
+def figure(where: str, table: Any, unit: str, fmt: str = "") -> Figure:
+    """A sourced number. Without value, source or date it is refused; an estimate must say why."""
+    if not isinstance(table, Mapping):
+        raise BadRegistry(f"{where} is {table!r}; write a table with value, source and date")
+    for key in ("value", "source", "date"):
+        if not str(table.get(key, "")).strip():
+            raise BadRegistry(f"{where} has no {key}; add `{key} = …` there (every figure carries its source)")
+    if table.get("estimate") and not table.get("why"):
+        raise BadRegistry(f"{where} is an estimate without a reason; add `why = …` there")
+    if fmt and fmt not in FORMATS:
+        raise BadRegistry(f"{where}: unknown number format {fmt!r}; known: {', '.join(FORMATS)}")
+    value = quantity(where, table["value"], unit)
+    return Figure(
+        value, unit, str(table["source"]), str(table["date"]), fmt, bool(table.get("estimate", False)), str(table.get("why", ""))
+    )
+
+
+def quantity(where: str, text: Any, unit: str) -> float:
+    """A positive figure in its unit; the error says where it stands."""
+    if not isinstance(text, str):
+        raise BadRegistry(f"{where}: {text!r} has no unit; write it as text with its unit, such as '80 GB'")
+    try:
+        value = parse(text, unit)
+    except BadValue as error:
+        raise BadRegistry(f"{where}: {error}") from None
+    if value <= 0:
+        raise BadRegistry(f"{where}: {text!r} must be above 0")
+    return value

@@ -1,0 +1,89 @@
+"""registry/hardware/*.toml -> Hardware."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ironlaw.engine.types import Figure, Hardware, Level
+from ironlaw.errors import BadRegistry, unknown
+from ironlaw.registry.loader import figure, folder, normal, quantity, read, slugs
+
+KINDS = ("gpu", "cpu", "tpu", "npu", "mcu")
+BACKENDS = ("cuda", "rocm", "xla", "coreml", "cpu", "bare")
+CONTEXTS = ("cloud", "edge", "mobile", "tiny", "desktop")
+
+
+@cache
+def aliases() -> dict[str, str]:
+    """Every name that people may type -> slug. Two machines can't share one."""
+    names: dict[str, str] = {}
+    for slug in slugs("hardware"):
+        for name in (slug, *read(folder("hardware") / f"{slug}.toml").get("aliases", ())):
+            other = names.setdefault(normal(name), slug)
+            if other != slug:
+                raise BadRegistry(f"alias {name!r} of hardware {slug} belongs to {other} already; give it another")
+    return names
+
+
+@cache
+def hardware(name: str) -> Hardware:
+    """A machine by slug or alias (`"h100_sxm"`, `"h100"`)."""
+    if normal(name) in slugs("hardware"):
+        return load(folder("hardware") / f"{normal(name)}.toml")
+    slug = aliases().get(normal(name))
+    if slug is None:
+        raise unknown("hardware", name, aliases(), f"registry/hardware/{normal(name)}.toml with its figures and their sources")
+    return hardware(slug)
+
+
+def machines() -> tuple[str, ...]:
+    """The slugs of all machines."""
+    return slugs("hardware")
+
+
+def load(path: Path) -> Hardware:
+    """One machine from one file, every figure checked."""
+    from ironlaw.registry.evidence import calibration
+
+    data, slug = read(path), path.stem
+    figures: dict[str, Figure] = {}
+    for key, unit in (("memory", "B"), ("bandwidth", "B/s"), ("power", "W"), ("launch", "s")):
+        if key not in data:
+            raise BadRegistry(f"hardware {slug} has no [{key}]; add it with value, source and date to {path.name}")
+        figures[key] = figure(f"{path.name} [{key}]", data[key], unit)
+    for group in ("peak", "sparse", "vector"):
+        for fmt, table in data.get(group, {}).items():
+            figures[f"{group}.{fmt}"] = figure(f"{path.name} [{group}.{fmt}]", table, "FLOP/s", fmt)
+    if not data.get("peak"):
+        raise BadRegistry(f"hardware {slug} has no peak; add [peak.fp16] (or another format) with value, source and date to {path.name}")
+    for key, allowed in (("kind", KINDS), ("backend", BACKENDS), ("context", CONTEXTS)):
+        if data.get(key) not in allowed:
+            raise BadRegistry(f"{path.name}: {key} is {data.get(key)!r}; choose one of {', '.join(allowed)}")
+    return Hardware(
+        slug, data.get("name", slug), _rates(figures, "peak"), figures["bandwidth"].value, figures["memory"].value,
+        figures["power"].value, figures["launch"].value, data["kind"], data["backend"], data["context"],
+        _rates(figures, "sparse"), _rates(figures, "vector"), _levels(path, data), _units(path, data.get("units", {})), figures,
+        tuple(data.get("aliases", ())), data.get("note", ""), calibration(slug),
+    )  # fmt: skip
+
+
+def _rates(figures: dict[str, Figure], group: str) -> dict[str, float]:
+    return {f.format: f.value for key, f in figures.items() if key.startswith(group + ".")}
+
+
+def _levels(path: Path, data: dict[str, Any]) -> tuple[Level, ...]:
+    levels = []
+    for table in data.get("level", ()):
+        where = f"{path.name} [[level]] {table.get('name')}"
+        sized = figure(where, {**table, "value": table.get("size", "")}, "B")
+        speed = quantity(f"{where} bandwidth", table.get("bandwidth"), "B/s")
+        levels.append(
+            Level(table["name"], table.get("label", table["name"]), sized.value, speed, sized.source, sized.date, sized.estimate, sized.why)
+        )
+    return tuple(levels)
+
+
+def _units(path: Path, table: dict[str, Any]) -> dict[str, float]:
+    return {key: quantity(f"{path.name} [units] {key}", v, "Hz") if isinstance(v, str) else float(v) for key, v in table.items()}
