@@ -12,16 +12,17 @@ emptying a tile costs, in steps; p says how well the terms overlap (1: one after
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from ironlaw.engine.arrays import Number, is_positive, maximum, minimum
+from ironlaw.engine.arrays import Number, is_array, is_positive, maximum, minimum, where
 from ironlaw.engine.lowering import Kernel, lower
 from ironlaw.engine.predict import Cost
 from ironlaw.engine.types import Hardware, Op, Plan
 from ironlaw.engine.work import category
 from ironlaw.errors import UnsupportedPrecision
 
+BOOST = 0.01  # seconds of steady arithmetic before the clock begins to fall; measured between 10 ms (no effect) and 100 ms (full)
 CACHE_FROM, CACHE_TO = 0.35, 1.5  # shares of the cache between which a working set stops fitting
 
 
@@ -52,6 +53,12 @@ class Curve:
         return data_s, compute_s, self.floor + norm(self.p, rest, kernel.depth * self.step)
 
 
+def _slowed(cost: Cost, factor: Number) -> Cost:
+    extra = cost.compute * (factor - 1.0)
+    joint = cost.work + where(cost.compute > cost.data, extra, 0.0)
+    return replace(cost, compute=cost.compute + extra, joint=maximum(joint, cost.compute + extra))
+
+
 def norm(p: int, a: Number, b: Number) -> Number:
     """(aᵖ + bᵖ)^(1/p) for p of 1, 2 or 4."""
     if p == 1:
@@ -71,6 +78,7 @@ class Calibration:
     cache_bytes: float
     graph_gap: float  # seconds between kernels of a replayed graph
     graph_start: float  # seconds to start a replay
+    slower: float = 1.0  # how much longer arithmetic takes once the chip runs into its power limit
     spread: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # mode -> (low, high) of measured / predicted
     sources: tuple[str, ...] = ()
     host: str = ""
@@ -100,6 +108,15 @@ class Calibration:
             count += times
         return Cost(data, compute, floor, count, self.launch(op, plan, count), joint)
 
+    def sustain(self, costs: list[Cost]) -> list[Cost]:
+        """Under steady load the clock falls: arithmetic beyond BOOST seconds is slower, fully so at ten times that."""
+        share = minimum(maximum(sum(c.compute for c in costs) / (9.0 * BOOST) - 1.0 / 9.0, 0.0), 1.0)
+        factor = 1.0 + share * (self.slower - 1.0)
+        if not is_array(factor) and factor == 1.0:
+            return costs
+        slowed = {id(c): _slowed(c, factor) for c in {id(c): c for c in costs}.values()}
+        return [slowed[id(c)] for c in costs]
+
     def launch(self, op: Op, plan: Plan, kernels: Number) -> Number:
         """What the host spends on an op."""
         if op.work.launches == 0:
@@ -125,7 +142,7 @@ class Calibration:
     def from_json(cls, data: Mapping[str, Any]) -> Calibration:
         curves = {name: Curve(**values) for name, values in data["curves"].items()}
         spread = {mode: (pair[0], pair[1]) for mode, pair in data.get("spread", {}).items()}
-        rest = {k: v for k, v in data.items() if k in ("launches", "cache_bytes", "graph_gap", "graph_start", "host")}
+        rest = {k: v for k, v in data.items() if k in ("launches", "cache_bytes", "graph_gap", "graph_start", "host", "slower")}
         return cls(curves=curves, spread=spread, sources=tuple(data.get("sources", ())), **rest)
 
 
@@ -136,8 +153,8 @@ def _finite(curve: dict[str, Any]) -> dict[str, Any]:
 # where a kernel was not measured: the curve whose work is most alike
 FALLBACK = {
     "gemm_tf32": "gemm", "gemm_fp8": "gemm", "gemm_int8": "gemm", "bmm": "gemm", "bmm_even": "gemm_even", "bmm_odd": "gemm_odd",
-    "bmm_fp32": "gemm_fp32", "conv_1x1_nhwc": "conv_1x1", "depthwise_nhwc": "depthwise", "conv_first_nhwc": "conv_first",
-    "conv_bf16": "conv", "conv_tf32": "conv", "attention_decode": "attention", "rotary": "strided", "transpose": "strided",
+    "bmm_fp32": "gemm_fp32", "conv_1x1_nhwc": "conv_1x1", "depthwise_nhwc": "depthwise", "depthwise_strided": "depthwise", "depthwise_large": "depthwise", "conv_first_nhwc": "conv_first",
+    "conv_bf16": "conv", "conv_tf32": "conv", "attention_decode": "attention", "attention_masked": "attention", "rotary": "strided", "transpose": "strided",
     "fused": "elementwise", "fused_rows": "rms_norm", "fused_reduction": "mean", "group_norm": "layer_norm", "log_softmax": "softmax", "var": "mean",
     "amax": "sum", "cross_entropy": "softmax", "gather": "embedding", "avg_pool2d": "max_pool2d", "relu6": "hardtanh",
     "square": "power", "cube": "power", "shift": "scale", "sub": "add", "div": "mul", "broadcast_row": "broadcast",

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ironlaw.engine.arrays import Number, is_array, maximum
+from ironlaw.errors import unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +38,28 @@ def synchronous(launches: Sequence[Number], kernels: Sequence[Number]) -> Timeli
 
 
 def queued(launches: Sequence[Number], kernels: Sequence[Number]) -> Timeline:
+    if is_array(*launches, *kernels):
+        return _queued_arrays(launches, kernels)
+    host = device = busy = 0.0
+    for launch, kernel in zip(launches, kernels, strict=True):
+        host += launch
+        device = (host if host > device else device) + kernel
+        busy += kernel
+    return Timeline(device, busy)
+
+
+def _queued_arrays(launches: Sequence[Number], kernels: Sequence[Number]) -> Timeline:
+    """The same scan over many points at once, in place."""
+    import numpy as np
+
+    shape = np.broadcast_shapes(*{value.shape for value in (*launches, *kernels) if hasattr(value, "shape")})
     host: Number = 0.0
-    device: Number = 0.0
-    busy: Number = 0.0
-    if not is_array(*launches, *kernels):
-        for launch, kernel in zip(launches, kernels, strict=True):
-            host += launch
-            device = (host if host > device else device) + kernel
-            busy += kernel
-        return Timeline(device, busy)
+    device, busy = np.zeros(shape), np.zeros(shape)
     for launch, kernel in zip(launches, kernels, strict=True):
         host = host + launch
-        device = maximum(device, host) + kernel
-        busy = busy + kernel
+        np.maximum(device, host, out=device)
+        device += kernel
+        busy += kernel
     return Timeline(device, busy)
 
 
@@ -78,6 +88,8 @@ def utilization(count: Number, kernel: Number, launch: Number, memory: Number = 
     synchronous: wall = N·(t_c + t_l) + t_mem. queued: launch-bound, all launches plus the last kernel; device-bound,
     one launch plus all kernels; whichever is longer.
     """
+    if mode not in ("queued", "synchronous"):
+        raise unknown("dispatch", mode, ("queued", "synchronous"))
     compute = count * kernel
     if mode == "synchronous":
         return compute / (count * (kernel + launch) + memory)

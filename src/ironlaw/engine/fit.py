@@ -43,10 +43,22 @@ def calibrate(rows: list[dict[str, Any]], machine: Mapping[str, Any], sources: t
     launches["default"] = launches["elementwise"] = median(plain)
     gaps = [row["graph_s"] - row["busy_s"] for row in launch_rows if row.get("graph_s") and row.get("busy_s")]
     start = launches.get("sync_roundtrip", launches["default"])
-    curves = fit(samples(rows), cache_bytes)
+    found = list(samples(rows))
+    curves = fit(found, cache_bytes)
+    gap = max(median(gaps), 0.0) if gaps else 0.0
     return Calibration(
-        curves, launches, cache_bytes, max(median(gaps), 0.0) if gaps else 0.0, start, {}, sources, str(machine.get("host", ""))
+        curves, launches, cache_bytes, gap, start, slowdown(found, curves, cache_bytes), {}, sources, str(machine.get("host", ""))
     )
+
+
+def slowdown(found: Sequence[Sample], curves: Mapping[str, Curve], cache_bytes: float) -> float:
+    """How far matrix products of over two milliseconds, run back to back, fall behind their curve: the power limit."""
+    late = [
+        s.seconds / curves[s.kernel.curve].terms(s.kernel, cache_bytes)[2]
+        for s in found
+        if s.kernel.curve == "gemm" and s.seconds > 2e-3 and "gemm" in curves
+    ]
+    return round(max(1.0, median(late)), 4) if late else 1.0
 
 
 def fit(samples: Iterable[Sample], cache_bytes: float) -> dict[str, Curve]:
@@ -75,12 +87,15 @@ def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int) -> tuple[float
         spread = max(k.data for k in kernels) > cache_bytes and not deep
         names += ["main", "cache"] if spread else ["main"]
         start += [best, best] if spread else [2 * best]
-    if deep or group[0].kernel.curve.startswith("attention"):
+    if any(k.flops > 0 for k in kernels) and (deep or group[0].kernel.curve.startswith("attention")):
         names += ["rate"]
         start += [1.2 * max(s.kernel.flops / s.seconds for s in group)]
         if deep:
-            names += ["knee", "step"]
-            start += [50.0, 0.3 * min(s.seconds / s.kernel.depth for s in group)]
+            names += ["knee"]
+            start += [50.0]
+    if deep:
+        names += ["step"]
+        start += [0.3 * min(s.seconds / s.kernel.depth for s in group)]
     if any(k.rows > 0 for k in kernels):
         names += ["row"]
         start += [0.3 * min(s.seconds / s.kernel.rows for s in group if s.kernel.rows > 0)]
@@ -91,8 +106,12 @@ def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int) -> tuple[float
             values["cache"] = values["main"]
         return Curve(**values, p=p)
 
+    # no faster than three times the best that was seen: a term that never binds must not run off to infinity
+    tops = {"main": 3.0, "cache": 3.0, "rate": 3.0}
+    limits = [math.log(tops[name] * value) if name in tops else 60.0 for name, value in zip(names, start, strict=True)]
+
     def loss(logs: Sequence[float]) -> float:
-        if max(logs) > 60 or min(logs) < -60:
+        if min(logs) < -60 or any(v > limit for v, limit in zip(logs, limits, strict=True)):
             return 1e9
         c, total = curve(logs), 0.0
         for s in group:

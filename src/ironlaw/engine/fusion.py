@@ -23,11 +23,7 @@ from functools import cached_property
 
 from ironlaw.engine.arrays import Number, maximum, minimum, smallest
 from ironlaw.engine.types import Graph, Op, Tensor, Work
-from ironlaw.engine.work import category
-
-# One block reduces this many elements by itself; beyond, a reduction over the whole tensor is split over kernels.
-# Measured on an H200: x / x.sum() is one compiled kernel at 4,096 elements and three at 786,432.
-SMALL_REDUCTION = 8192.0
+from ironlaw.engine.work import SMALL_REDUCTION, category
 
 PER_ELEMENT = ("elementwise", "movement", "lookup", "window")  # producers whose outputs are made element by element
 FUSED = "fused"
@@ -161,26 +157,31 @@ def _small(t: Tensor) -> bool:
 
 
 def fuse(graph: Graph, rules: Rules = TREE) -> FusionPlan:
-    """Plan the fusion of a graph: greedy, in running order, never making a cycle."""
-    return _Planner(graph, rules).plan()
+    """Plan the fusion of a graph: greedy, in running order, never making a cycle. A graph remembers its plans."""
+    if rules not in graph.plans:
+        graph.plans[rules] = _Planner(graph, rules).plan()
+    return graph.plans[rules]
 
 
 class _Planner:
-    """Union of ops into groups. `above[i]` is a bit set of the ops that op i depends on."""
+    """Union of ops into groups. `above[g]` and `below[g]` are bit sets of the ops that group g needs, and that need it,
+    also by way of other groups."""
 
     def __init__(self, graph: Graph, rules: Rules) -> None:
         self.graph, self.rules = graph, rules
-        self.maker = {t.name: i for i, op in enumerate(graph.ops) for t in op.outputs}
-        self.group = list(range(len(graph.ops)))
-        self.members: dict[int, int] = {i: 1 << i for i in self.group}  # bit set of ops per group
-        self.above: list[int] = []
-        for op in graph.ops:
-            bits = 0
-            for t in op.inputs:
-                i = self.maker.get(t.name)
-                if i is not None and i < len(self.above):
-                    bits |= 1 << i | self.above[i]
-            self.above.append(bits)
+        ops = graph.ops
+        self.maker = {t.name: i for i, op in enumerate(ops) for t in op.outputs}
+        self.group = list(range(len(ops)))
+        self.members: dict[int, int] = {i: 1 << i for i in self.group}
+        self.above: dict[int, int] = dict.fromkeys(self.group, 0)
+        self.below: dict[int, int] = dict.fromkeys(self.group, 0)
+        makers = [[j for t in op.inputs if (j := self.maker.get(t.name, i)) < i] for i, op in enumerate(ops)]
+        for i in self.group:
+            for j in makers[i]:
+                self.above[i] |= 1 << j | self.above[j]
+        for i in reversed(self.group):
+            for j in makers[i]:
+                self.below[j] |= 1 << i | self.below[i]
         self.verdicts: list[Verdict] = []
         self.patterns: dict[int, list[str]] = defaultdict(list)
         self.reasons: dict[int, list[str]] = defaultdict(list)
@@ -197,13 +198,22 @@ class _Planner:
                 self.consider(j, i, decide(ops[j], consumer, self.rules))
         if self.rules.horizontal:
             self.siblings()
-        order = sorted(self.members, key=lambda g: self.members[g].bit_length())
         groups = []
-        for g in self._topological(order):
+        for g in self._order():
             inside = tuple(ops[i] for i in _bits(self.members[g]))
             reasons = self.reasons[g]
             groups.append(Group(inside, tuple(dict.fromkeys(self.patterns[g])), "; ".join(dict.fromkeys(reasons)) or "stands alone"))
         return FusionPlan(self.graph, tuple(groups), tuple(self.verdicts))
+
+    def _order(self) -> list[int]:
+        """Groups as near to the order of the ops as their needs allow."""
+        makers: dict[int, set[int]] = defaultdict(set)
+        for i, op in enumerate(self.graph.ops):
+            makers[self.group[i]] |= {self.group[j] for t in op.inputs if (j := self.maker.get(t.name)) is not None}
+        last: dict[int, int] = {}
+        for g in sorted(self.members, key=lambda g: self.above[g].bit_count()):  # what is needed has fewer needs itself
+            last[g] = max([self.members[g].bit_length(), *(last[h] for h in makers[g] if h in last)])
+        return sorted(last, key=lambda g: (last[g], self.above[g].bit_count()))
 
     def consider(self, j: int, i: int, verdict: Verdict) -> None:
         """Join op i to op j's group if the tree allows and the group stays one kernel."""
@@ -233,32 +243,21 @@ class _Planner:
         return ""
 
     def _cyclic(self, a: int, b: int) -> bool:
-        """Does an op outside a ∪ b depend on one of them while another of them depends on it?"""
+        """Is there an op outside that the two need and that needs them?"""
         inside = self.members[a] | self.members[b]
-        needed = 0
-        for i in _bits(inside):
-            needed |= self.above[i]
-        # an outside op is trouble if the group needs it and it needs the group
-        return any(self.above[i] & inside for i in _bits(needed & ~inside)) or self._group_cycle(inside, needed & ~inside)
-
-    def _group_cycle(self, inside: int, outside: int) -> bool:
-        """The same through whole groups: what an outside op was fused with is needed with it."""
-        seen, todo = 0, outside
-        while todo:
-            low = todo & -todo
-            members = self.members[self.group[low.bit_length() - 1]]
-            seen |= members | low
-            for i in _bits(members):
-                if self.above[i] & inside:
-                    return True
-                todo |= self.above[i]
-            todo &= ~seen
-        return False
+        return bool((self.above[a] | self.above[b]) & (self.below[a] | self.below[b]) & ~inside)
 
     def join(self, a: int, b: int, verdict: Verdict) -> None:
-        self.members[a] |= self.members.pop(b)
-        for i in _bits(self.members[a]):
+        for i in _bits(self.members[b]):
             self.group[i] = a
+        inside = self.members[a] = self.members[a] | self.members.pop(b)
+        above = self.above[a] = (self.above[a] | self.above.pop(b)) & ~inside
+        below = self.below[a] = (self.below[a] | self.below.pop(b)) & ~inside
+        for g, members in self.members.items():  # what needed a part now needs the whole
+            if members & above:
+                self.below[g] |= below | inside
+            if members & below:
+                self.above[g] |= above | inside
         self.patterns[a] += [*self.patterns.pop(b, []), verdict.pattern]
         self.reasons[a] += [*self.reasons.pop(b, []), verdict.reason]
 
@@ -278,26 +277,6 @@ class _Planner:
                     continue
                 reason = f"{ops[j].kind} and {ops[i].kind} both read {name}: one read serves both"
                 self.consider(j, i, Verdict(ops[j].name, ops[i].name, True, "horizontal", reason))
-
-    def _topological(self, order: list[int]) -> list[int]:
-        """Groups so that each comes after what it needs."""
-        done, out = 0, []
-        waiting = list(order)
-        while waiting:
-            later = []
-            for g in waiting:
-                needs = 0
-                for i in _bits(self.members[g]):
-                    needs |= self.above[i]
-                if needs & ~done & ~self.members[g]:
-                    later.append(g)
-                else:
-                    out.append(g)
-                    done |= self.members[g]
-            if len(later) == len(waiting):  # pragma: no cover - `blocked` rules cycles out
-                raise AssertionError("fusion made a cycle")
-            waiting = later
-        return out
 
 
 def _rows(op: Op) -> Number:

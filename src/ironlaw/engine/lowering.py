@@ -17,7 +17,9 @@ from dataclasses import dataclass
 
 from ironlaw.engine.arrays import Number, is_array, where
 from ironlaw.engine.types import FORMATS, Op, Tensor
-from ironlaw.engine.work import category
+from ironlaw.engine.work import SMALL_REDUCTION, category
+
+ATTENTION_TILE = 128  # queries that one block of a tiled attention kernel takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +37,10 @@ class Kernel:
 def lower(op: Op, compiled: bool = False) -> tuple[Kernel, ...]:
     """The kernels behind an op, eager or as torch.compile leaves it."""
     if op.kind == "fused":
-        return _fused(op)
-    find = COMPILED.get(op.kind) if compiled else None
-    kernels = (find or LOWER.get(op.kind, stream))(op)
+        kernels = _fused(op)
+    else:
+        find = COMPILED.get(op.kind) if compiled else None
+        kernels = (find or LOWER.get(op.kind, stream))(op)
     return tuple(k for k in kernels if is_array(k.count) or k.count > 0)
 
 
@@ -69,7 +72,14 @@ def rowwise(op: Op) -> Sequence[Kernel]:
 
 
 def reduction(op: Op) -> Sequence[Kernel]:
-    return (Kernel(op.kind if op.attrs.get("over", "row") == "row" else "sum_all", op.work.bytes, op.work.flops, op.outputs[0].size),)
+    """Along rows; over the whole tensor, blocks sum their parts and a second kernel joins them."""
+    if op.attrs.get("over", "row") == "row":
+        return (Kernel(op.kind, op.work.bytes, op.work.flops, op.outputs[0].size),)
+    return (Kernel("sum_all", op.work.bytes, op.work.flops), _joining(op))
+
+
+def _joining(op: Op) -> Kernel:
+    return Kernel("tiny", 0.0, count=where(op.inputs[0].size > SMALL_REDUCTION, 1.0, 0.0))
 
 
 def batch_norm(op: Op) -> Sequence[Kernel]:
@@ -80,7 +90,9 @@ def batch_norm(op: Op) -> Sequence[Kernel]:
 
 def group_norm(op: Op) -> Sequence[Kernel]:
     x = op.inputs[0]
-    return (Kernel("group_norm", op.work.bytes, op.work.flops, x.shape[0] * op.attrs.get("groups", 32.0)), Kernel("tiny", 0.0, count=2.0))
+    groups = op.attrs.get("groups", 32.0)
+    each = x.size / (x.shape[0] * groups)  # one block sums a group by itself, so a long group takes long
+    return (Kernel("group_norm", op.work.bytes, depth=each), Kernel("broadcast", op.work.bytes), Kernel("tiny", 0.0))
 
 
 def attention(op: Op) -> Sequence[Kernel]:
@@ -95,13 +107,36 @@ def attention(op: Op) -> Sequence[Kernel]:
             Kernel("softmax", 2 * scores, 5 * scores / FORMATS[q.dtype], heads * q.shape[-2]),
             Kernel(name, q.bytes + k.bytes + scores, each, depth=k.shape[-2]),
         )
-    one = q.shape[-2] == 1
-    share = 0.5 if op.attrs.get("causal") and not (one if isinstance(one, bool) else one.all()) else 1.0
-    decode = one if isinstance(one, bool) else bool(one.all())
-    return (
-        Kernel("attention_decode" if decode else "attention", op.work.bytes, op.work.matmul_flops * share, q.shape[0] * q.shape[1]),
-        Kernel("tiny", 0.0),
-    )
+    if not is_array(q.shape[-2]) and q.shape[-2] == 1:
+        return (Kernel("attention_decode", op.work.bytes, op.work.matmul_flops, q.shape[0] * q.shape[1]), Kernel("tiny", 0.0))
+    tiles = (q.shape[-2] + ATTENTION_TILE - 1) // ATTENTION_TILE
+    share = (tiles + 1) / (2 * tiles) if op.attrs.get("causal") else 1.0  # tiles on the diagonal are done whole
+    return (Kernel("attention", op.work.bytes, op.work.matmul_flops * share, q.shape[0] * q.shape[1] * tiles), Kernel("tiny", 0.0))
+
+
+def attention_compiled(op: Op) -> Sequence[Kernel]:
+    """As transformers' models come out of torch.compile: a causal mask is passed as a tensor, so nothing is skipped, and
+    shared keys and values are written out once per query head. Where the op says that its mask is a bidirectional one
+    (`mask="bidirectional"`), Inductor takes attention apart into FP32 matrix products.
+    """
+    q, k = op.inputs[0], op.inputs[1]
+    if op.attrs.get("impl", "flash") == "naive":
+        return attention(op)
+    wide = k.size * (q.shape[1] / k.shape[1]) * FORMATS[k.dtype]
+    if op.attrs.get("mask") == "bidirectional":
+        scores = q.size / q.shape[-1] * k.shape[-2] * 4.0
+        heads = q.shape[0] * q.shape[1]
+        return (
+            Kernel("fused", 3 * q.bytes, count=2.0), Kernel("fused", 3 * wide, count=2.0),
+            Kernel("bmm_fp32", 2 * q.bytes + 2 * wide + scores, op.work.matmul_flops / 2, depth=q.shape[-1]),
+            Kernel("fused_rows", 2 * scores, 5 * scores / 4, heads * q.shape[-2]),
+            Kernel("bmm_fp32", 2 * q.bytes + 2 * wide + scores, op.work.matmul_flops / 2, depth=k.shape[-2]),
+        )  # fmt: skip
+    if not op.attrs.get("causal"):
+        return attention(op)
+    grouped = q.shape[1] != k.shape[1]
+    spread = (Kernel("fused", k.bytes + wide, count=2.0 if grouped else 0.0),)
+    return (Kernel("attention_masked", 2 * q.bytes + 2 * wide, op.work.matmul_flops, q.shape[0] * q.shape[1]), Kernel("tiny", 0.0), *spread)
 
 
 def matrix(op: Op) -> Sequence[Kernel]:
@@ -139,7 +174,8 @@ def conv2d(op: Op) -> Sequence[Kernel]:
     kh, kw = w.shape[2], w.shape[3]
     bias = (Kernel("broadcast", 2 * y.bytes, y.size),) if len(op.inputs) > 2 else ()
     if w.shape[1] == 1 and c > 1:
-        return (Kernel("depthwise", op.work.bytes, op.work.matmul_flops, depth=kh * kw), *bias)
+        name = "depthwise_large" if kh * kw > 9 else "depthwise_strided" if op.attrs.get("stride", 1) > 1 else "depthwise"
+        return (Kernel(name, op.work.bytes, op.work.matmul_flops, depth=kh * kw), *bias)
     m, depth = n * plane, w.shape[1] * kh * kw
     if op.dtype not in ("fp16", "bf16"):
         return (Kernel(f"conv_{op.dtype}", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
@@ -182,10 +218,13 @@ def conv2d_compiled(op: Op) -> Sequence[Kernel]:
     if op.dtype not in ("fp16", "bf16"):
         return (Kernel(f"conv_{op.dtype}", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
     if x.shape[1] % 8:
-        return (Kernel("conv_first_nhwc", op.work.bytes, op.work.matmul_flops, depth=depth), Kernel("copy", 2 * (w.bytes + x.bytes)), *bias)
+        return (
+            Kernel("conv_first_nhwc", op.work.bytes, op.work.matmul_flops, depth=depth),
+            Kernel("layout_weight", 2 * x.bytes), Kernel("layout", 2 * w.bytes), *bias,
+        )  # fmt: skip
     if kh == kw == 1:
         return (Kernel("conv_1x1_nhwc", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
-    return (Kernel("conv", op.work.bytes, op.work.matmul_flops, depth=depth), Kernel("copy", 2 * w.bytes), *bias)
+    return (Kernel("conv", op.work.bytes, op.work.matmul_flops, depth=depth), Kernel("layout", 2 * w.bytes), *bias)
 
 
 def linear_compiled(op: Op) -> Sequence[Kernel]:
@@ -221,7 +260,8 @@ def _fused(op: Op) -> Sequence[Kernel]:
         first, x = rows[0], rows[0].inputs[0]
         many = first.outputs[0].size if category(first.kind) == "reduction" else x.size / first.attrs.get("row", x.shape[-1])
         name = "fused_reduction" if category(first.kind) == "reduction" else "fused_rows"
-        return (Kernel(name, op.work.bytes, op.work.flops, many),)
+        joined = [_joining(p) for p in rows if p.attrs.get("over", "row") == "all"]
+        return (Kernel(name, op.work.bytes, op.work.flops, many), *joined)
     return (Kernel("fused", op.work.bytes, op.work.flops),)
 
 
@@ -231,6 +271,6 @@ LOWER: dict[str, Callable[[Op], Sequence[Kernel]]] = {
     "sum": reduction, "mean": reduction, "amax": reduction, "var": reduction, "pad": pad,
 }  # fmt: skip
 COMPILED: dict[str, Callable[[Op], Sequence[Kernel]]] = {
-    "conv2d": conv2d_compiled, "linear": linear_compiled, "matmul": linear_compiled, "max_pool2d": generated, "avg_pool2d": generated,
+    "conv2d": conv2d_compiled, "attention": attention_compiled, "linear": linear_compiled, "matmul": linear_compiled, "max_pool2d": generated, "avg_pool2d": generated,
     "pad": generated, "cat": generated, "transpose": generated, "copy": generated,
 }  # fmt: skip

@@ -7,7 +7,7 @@ the launches go through the same dispatch, and so do both ends of the band.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -158,20 +158,41 @@ def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
     if plan.mode != "eager":
         graph = fuse(graph, INDUCTOR if calibration else TREE).graph
     costs = _costs(graph, hardware, plan, calibration)
-    launches = [cost.launch for cost in costs]
-    works = [cost.work for cost in costs]
-    floors = [cost.floor for cost in costs]
-    run = _dispatch(plan, hardware, calibration, launches, [w + f for w, f in zip(works, floors, strict=True)], costs)
-    data, compute = sum(c.data for c in costs), sum(c.compute for c in costs)
-    low = [c.floor + maximum(c.data, c.compute) for c in costs]
-    high = [c.floor + c.data + c.compute for c in costs]
-    band = tuple(_dispatch(plan, hardware, calibration, launches, times, costs).wall for times in (low, high))
+    totals = _Totals(costs)
+    run = _dispatch(plan, hardware, calibration, costs, totals.each(lambda c: c.device))
+    low = run.wall if calibration is None else _dispatch(plan, hardware, calibration, costs, totals.each(_overlapped)).wall
+    high = _dispatch(plan, hardware, calibration, costs, totals.each(_sequential)).wall
     interval = calibration.interval(run.wall, plan.mode) if calibration else None
     return Prediction(
-        graph, hardware, plan, tuple(OpRow(op, cost) for op, cost in zip(graph.ops, costs, strict=True)), run.wall, (band[0], band[1]),
-        data, compute, run.wall - sum(works), run.busy, sum(c.kernels for c in costs), calibration is not None, interval,
-        _sources(graph, hardware, plan, calibration),
+        graph, hardware, plan, tuple(OpRow(op, cost) for op, cost in zip(graph.ops, costs, strict=True)), run.wall, (low, high),
+        totals.sum(lambda c: c.data), totals.sum(lambda c: c.compute), run.wall - totals.sum(lambda c: c.work), run.busy,
+        totals.sum(lambda c: c.kernels), calibration is not None, interval, _sources(graph, hardware, plan, calibration),
     )  # fmt: skip
+
+
+def _overlapped(cost: Cost) -> Number:
+    return cost.floor + maximum(cost.data, cost.compute)
+
+
+def _sequential(cost: Cost) -> Number:
+    return cost.floor + cost.data + cost.compute
+
+
+class _Totals:
+    """Sums over ops that do the arithmetic once for equal ops: a sweep's arrays are long, a model repeats its layers."""
+
+    def __init__(self, costs: Sequence[Cost]) -> None:
+        self.costs = costs
+        self.counts: dict[int, tuple[Cost, int]] = {}
+        for cost in costs:
+            self.counts[id(cost)] = (cost, self.counts.get(id(cost), (cost, 0))[1] + 1)
+
+    def sum(self, term: Callable[[Cost], Number]) -> Number:
+        return sum(count * term(cost) for cost, count in self.counts.values())
+
+    def each(self, term: Callable[[Cost], Number]) -> list[Number]:
+        values = {key: term(cost) for key, (cost, _) in self.counts.items()}
+        return [values[id(cost)] for cost in self.costs]
 
 
 def _costs(graph: Graph, hardware: Hardware, plan: Plan, calibration: Any) -> list[Cost]:
@@ -184,7 +205,7 @@ def _costs(graph: Graph, hardware: Hardware, plan: Plan, calibration: Any) -> li
             cost = calibration.cost(op, hardware, plan) if calibration else bound(op, hardware, plan, graph.dtype)
             known[op.key] = cost
         costs.append(cost)
-    return costs
+    return calibration.sustain(costs) if calibration else costs
 
 
 def bound(op: Op, hardware: Hardware, plan: Plan, dtype: str) -> Cost:
@@ -200,12 +221,12 @@ def bound(op: Op, hardware: Hardware, plan: Plan, dtype: str) -> Cost:
 
 
 def _dispatch(
-    plan: Plan, hardware: Hardware, calibration: Any, launches: Sequence[Number], kernels: Sequence[Number], costs: Sequence[Cost]
+    plan: Plan, hardware: Hardware, calibration: Any, costs: Sequence[Cost], kernels: Sequence[Number]
 ) -> Timeline:
     if plan.mode == "graphs":
         launch, gap = calibration.graph_launch() if calibration else (hardware.launch, 0.0)
         return graph_replay(launch if plan.launch is None else plan.launch, kernels, [c.kernels for c in costs], gap)
-    return (queued if plan.dispatch == "queued" else synchronous)(launches, kernels)
+    return (queued if plan.dispatch == "queued" else synchronous)([c.launch for c in costs], kernels)
 
 
 def _sources(graph: Graph, hardware: Hardware, plan: Plan, calibration: Any) -> tuple[str, ...]:
@@ -214,7 +235,7 @@ def _sources(graph: Graph, hardware: Hardware, plan: Plan, calibration: Any) -> 
     else:
         used = [
             f"{name}: {hardware.figures[name].source}, {hardware.figures[name].date}"
-            for name in (f"peak.{graph.dtype}", "bandwidth", "launch")
+            for name in (f"peak.{graph.dtype}", "bandwidth", *(("launch",) if plan.launch is None else ()))
             if name in hardware.figures
         ]
     if plan.launch is not None:

@@ -15,7 +15,7 @@ from ironlaw.engine.types import Op, Tensor
 from ironlaw.engine.work import conv2d_shape, op
 
 Params = Mapping[str, Any]
-TINY = ("Memset", "splitKreduce", "nhwcAddPadding")
+TINY = ("Memset", "splitKreduce")
 LAYOUT = ("nchwToNhwc", "nhwcToNchw")
 
 
@@ -28,6 +28,8 @@ class Sample:
 def samples(rows: list[dict[str, Any]]) -> Iterator[Sample]:
     """All samples that op rows with a device time give."""
     for row in rows:
+        if row["kind"] == "op" and row["op"] == "generated" and "error" not in row:
+            yield from _generated(row)
         if row["kind"] != "op" or row["op"] not in OPS or "error" in row:
             continue
         seconds = row.get("busy_s") or _by_the_way(row)
@@ -38,35 +40,54 @@ def samples(rows: list[dict[str, Any]]) -> Iterator[Sample]:
             yield from _split(row, made, seconds)
 
 
+def _generated(row: dict[str, Any]) -> Iterator[Sample]:
+    """A kernel that torch.compile wrote: its traffic is in the row."""
+    p = row["params"]
+    if row.get("kernels") != 1:
+        return
+    data, rows = p["read_bytes"] + p["written_bytes"], p.get("rows", 0.0)
+    name = "fused" if not rows else "fused_reduction" if p.get("over") == "plane" else "fused_rows"
+    yield Sample(Kernel(name, data, rows=rows), row["busy_s"])
+
+
 def _by_the_way(row: dict[str, Any]) -> float | None:
-    """A matmul without a profile: replayed in a graph, or called when the kernel is far longer than a launch."""
-    if row["op"] != "matmul":
+    """A matmul in a format that no profile covers: replayed in a graph, or called when it far outlasts a launch."""
+    if row["op"] != "matmul" or row["params"]["dtype"] not in ("fp8", "int8"):
         return None
     return row.get("graph_s") or (row["wall_s"] if row.get("wall_s", 0.0) > 2e-4 else None)
 
 
 def _split(row: dict[str, Any], made: Op, seconds: float) -> Iterator[Sample]:
-    kernels = lower(made, compiled=row["params"].get("layout") == "nhwc")
+    nhwc = row["params"].get("layout") == "nhwc"
+    kernels = lower(made, compiled=nhwc or row["op"] == "sdpa_masked")
     listed = row.get("list", [])
     tiny = sum(k["seconds"] for k in listed if any(t in k["name"] for t in TINY))
     layout = sum(k["seconds"] for k in listed if any(t in k["name"] for t in LAYOUT))
     into = [k for k in listed if LAYOUT[0] in k["name"]]
     out = [k for k in listed if LAYOUT[1] in k["name"]]
     heavy = [k for k in kernels if k.curve not in ("tiny", "layout", "layout_weight", "layout_first", "copy", "broadcast")]
-    if row["op"] == "batch_norm" or row["op"] == "group_norm":
+    if row["op"] == "batch_norm":
         rest = sum(sorted((k["seconds"] for k in listed), reverse=True)[1:])
         yield Sample(replace(kernels[0], count=1.0), seconds - rest)
         yield Sample(Kernel("tiny", 0.0), rest / 2)
+        return
+    if row["op"] == "group_norm":
+        sums = [k["seconds"] for k in listed if "elementwise" not in k["name"]]
+        if sums:
+            yield Sample(kernels[0], max(sums))
+        return
+    if row["op"] == "sdpa_masked":
+        yield Sample(heavy[0], max(k["seconds"] for k in listed))  # the other kernels bring the mask into shape
         return
     if row["op"] != "conv2d":
         if len(heavy) == 1 or len(kernels) == 1:
             yield Sample((heavy or list(kernels))[0], seconds - tiny)
         return
     bias = sum(k["seconds"] for k in listed if "elementwise_kernel" in k["name"])
-    if len(heavy) == 1 and bool(layout) == any(k.curve == "layout" for k in kernels):
+    if len(heavy) == 1 and (nhwc or bool(layout) == any(k.curve == "layout" for k in kernels)):
         yield Sample(heavy[0], seconds - tiny - layout - bias)
     wanted = [k for k in kernels if k.curve == "layout"]
-    if len(wanted) == 2 and out and sum(k["count"] for k in out) == 1:
+    if not nhwc and len(wanted) == 2 and out and sum(k["count"] for k in out) == 1:
         yield Sample(wanted[1], out[0]["seconds"])
         weights = [k for k in kernels if k.curve == "layout_weight"]
         if into and into[0]["count"] == 1 and not weights:
@@ -104,7 +125,7 @@ def _conv(p: Params) -> Op | None:
 
 def _flat(kind: str, inputs: int = 1, out: str = "") -> Callable[[Params], Op]:
     def make(p: Params) -> Op:
-        shape = (p["numel"],)
+        shape = (p["numel"],) if "numel" in p else (p["rows"], p["cols"])
         to = p.get("to") or out or p["dtype"]
         extra = [_x(shape, "bool", "mask")] if kind == "dropout" else []
         return op(kind, kind, [_x(shape, p["dtype"], f"x{i}") for i in range(max(inputs, 1))][:inputs] or [_x((1,), p["dtype"])],
@@ -115,6 +136,8 @@ def _flat(kind: str, inputs: int = 1, out: str = "") -> Callable[[Params], Op]:
 
 def _rows(kind: str) -> Callable[[Params], Op]:
     def make(p: Params) -> Op:
+        if "numel" in p:
+            return op(kind, kind, [_x((p["numel"],), p["dtype"])], [_x((1,), p["dtype"], "y")], over="all")
         shape = (p["rows"], p["cols"])
         out = (p["rows"], 1) if kind in ("mean", "sum", "var", "argmax") else shape
         return op(kind, kind, [_x(shape, p["dtype"])], [_x(out, p["dtype"], "y")])
@@ -143,6 +166,11 @@ def _planes(kind: str) -> Callable[[Params], Op]:
     return make
 
 
+def _masked(p: Params) -> Op:
+    q, k, v = (_x((p["b"], p["h"], p["sq"], p["d"]), p["dtype"], name) for name in "qkv")
+    return op("attention", "sdpa", [q, k, v], [_x(q.shape, p["dtype"], "y")], impl="flash", causal=True)
+
+
 def _sdpa(p: Params) -> Op:
     q = _x((p["b"], p["h"], p["sq"], p["d"]), p["dtype"], "q")
     k, v = (_x((p["b"], p["hkv"], p["sk"], p["d"]), p["dtype"], name) for name in "kv")
@@ -165,7 +193,7 @@ def _cat(p: Params) -> Op:
 
 
 OPS: dict[str, Callable[[Params], Op | None]] = {
-    "linear": _linear, "matmul": _linear, "bmm": _bmm, "conv2d": _conv, "sdpa": _sdpa, "embedding": _embedding,
+    "linear": _linear, "matmul": _linear, "bmm": _bmm, "conv2d": _conv, "sdpa": _sdpa, "sdpa_masked": _masked, "embedding": _embedding,
     "cat_last": _cat, "cat_seq": _cat, "batch_norm": _planes("batch_norm"), "group_norm": _planes("group_norm"),
     "mean_hw": _planes("mean"), "max_pool2d": _planes("max_pool2d"), "avg_pool2d": _planes("avg_pool2d"),
     "add": _flat("add", 2), "add_": _flat("add", 2), "mul": _flat("mul", 2), "relu": _flat("relu"), "gelu": _flat("gelu"),
@@ -173,7 +201,7 @@ OPS: dict[str, Callable[[Params], Op | None]] = {
     "pow2": _flat("power"), "neg": _flat("neg"), "mul_scalar": _flat("scale"), "add_scalar": _flat("shift"),
     "hardtanh": _flat("hardtanh"), "copy": _flat("copy"), "cast": _flat("cast"), "rsqrt": _flat("rsqrt"),
     "dropout_train": _flat("dropout"), "fill_": _flat("fill", 0), "layer_norm": _rows("layer_norm"), "rms_norm": _rows("rms_norm"),
-    "softmax": _rows("softmax"), "log_softmax": _rows("log_softmax"), "mean": _rows("mean"), "sum": _rows("sum"), "var": _rows("var"),
+    "softmax": _rows("softmax"), "log_softmax": _rows("log_softmax"), "mean": _rows("mean"), "sum": _rows("sum"), "var": _rows("var"), "sum_all": _rows("sum"),
     "argmax": _rows("argmax"),
     "mul_row": _mul(lambda p: ((p["rows"], p["cols"]), (p["cols"],))),
     "mul_col": _mul(lambda p: ((p["rows"], p["cols"]), (p["rows"], 1))),

@@ -6,7 +6,7 @@ Sizes may be floats or NumPy arrays (a batch of 1, or a sweep over ten thousand 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -82,11 +82,24 @@ class Tensor:
     @property
     def size(self) -> Number:
         """How many elements."""
-        return prod(self.shape)
+        return _product(self.shape, 1)
 
     @property
     def bytes(self) -> Number:
-        return self.size * FORMATS[self.dtype]
+        return _product(self.shape, FORMATS[self.dtype])
+
+
+def _product(shape: tuple[Number, ...], factor: Number) -> Number:
+    """All sizes and the factor multiplied; a sweep's array is touched once, after the plain numbers."""
+    if not shape or isinstance(shape[0], SCALARS):
+        return prod(shape) * factor
+    swept = shape[0]
+    for d in shape[1:]:
+        if isinstance(d, SCALARS):
+            factor = factor * d
+        else:
+            swept = swept * d
+    return swept * factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +131,7 @@ class Graph:
     dtype: str = "fp16"
     params_of: Mapping[str, Any] = field(default_factory=dict)  # the workload's parameters: batch, seq, …
     outputs: tuple[str, ...] = ()  # names of the tensors handed back; the last op's if empty
+    plans: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)  # fusion plans already made
 
     def __post_init__(self) -> None:
         if not self.ops:
@@ -235,11 +249,11 @@ class Hardware:
         return self.peak(fmt) / self.level(level).bandwidth
 
     def level(self, name: str) -> Level:
-        if name == "main":
-            return Level("main", "main memory", self.memory, self.bandwidth)
         for level in self.levels:
             if level.name == name:
-                return level
+                return replace(level, size=self.memory, bandwidth=self.bandwidth) if name == "main" else level
+        if name == "main":
+            return Level("main", "main memory", self.memory, self.bandwidth)
         raise unknown(f"memory level of {self.slug}", name, ["main", *(lv.name for lv in self.levels)])
 
 

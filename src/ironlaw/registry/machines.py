@@ -8,6 +8,7 @@ from typing import Any
 
 from ironlaw.engine.types import Figure, Hardware, Level
 from ironlaw.errors import BadRegistry, unknown
+from ironlaw.registry.curves import calibration
 from ironlaw.registry.loader import figure, folder, normal, quantity, read, slugs
 
 KINDS = ("gpu", "cpu", "tpu", "npu", "mcu")
@@ -45,8 +46,6 @@ def machines() -> tuple[str, ...]:
 
 def load(path: Path) -> Hardware:
     """One machine from one file, every figure checked."""
-    from ironlaw.registry.evidence import calibration
-
     data, slug = read(path), path.stem
     figures: dict[str, Figure] = {}
     for key, unit in (("memory", "B"), ("bandwidth", "B/s"), ("power", "W"), ("launch", "s")):

@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ironlaw.engine.calibrate import Calibration
-from ironlaw.engine.fit import calibrate
 from ironlaw.errors import BadRegistry
 
 HERE = Path(__file__).parent
@@ -62,30 +60,3 @@ def evidence(slug: str) -> tuple[Evidence, ...]:
 def measured() -> tuple[str, ...]:
     """The slugs of machines that have evidence."""
     return tuple(sorted(path.name for path in HERE.iterdir() if path.is_dir() and any(path.glob("*.json"))))
-
-
-CURVES = HERE.parent / "calibration"
-
-
-@cache
-def calibration(slug: str) -> Calibration | None:
-    """The curves fitted to a machine's evidence; None where it has none. `refit` makes them."""
-    path = CURVES / f"{slug}.json"
-    return Calibration.from_json(json.loads(path.read_text())) if path.exists() else None
-
-
-def refit(slug: str) -> Calibration:
-    """Fit a machine's curves to its op and launch rows again (some seconds)."""
-    found = [file for file in evidence(slug) if any(row["kind"] in ("op", "launch") for row in file.rows)]
-    if not found:
-        raise BadRegistry(f"no op or launch rows for {slug}; put evidence into registry/evidence/{slug}/ first (see FORMAT.md there)")
-    rows = [row for file in found for row in file.rows]
-    return calibrate(rows, found[0].machine, tuple(file.source for file in found))
-
-
-def write_curves(slug: str) -> Path:
-    """Refit and store. The file is made, never edited; a test holds it to the evidence."""
-    path = CURVES / f"{slug}.json"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(refit(slug).to_json(), indent=1) + "\n")
-    return path

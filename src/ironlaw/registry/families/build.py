@@ -28,6 +28,7 @@ class Builder:
         self.family, self.dtype = family, dtype
         self.ops: list[Op] = []
         self.names: set[str] = set()
+        self.memo: dict[Any, Any] = {}
 
     # ---- tensors that no op makes
 
@@ -62,7 +63,7 @@ class Builder:
         out = Tensor(name, tuple(shape) or inputs[0].shape, dtype or inputs[0].dtype)
         if not inputs:
             attrs["dtype"] = out.dtype  # an op's format is its first input's; a fill has none
-        self.ops.append(op(kind, name, inputs, (out, *also), **attrs))
+        self.ops.append(op(kind, name, inputs, (out, *also), self.memo, **attrs))
         return out
 
     def linear(self, name: str, x: Tensor, out: int, bias: bool = True, weight: Tensor | None = None) -> Tensor:
@@ -108,9 +109,9 @@ class Builder:
         rows = ids.shape if batch is None else (batch, *ids.shape[1:])
         return self.emit("embedding", name, table, ids, shape=(*rows, table.shape[-1]), dtype=table.dtype)
 
-    def attention(self, name: str, q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Tensor:
+    def attention(self, name: str, q: Tensor, k: Tensor, v: Tensor, causal: bool, mask: str = "") -> Tensor:
         """q [b, h, s, d], k and v [b, h_kv, t, d] -> [b, s, h·d]; one tiled (flash) kernel."""
-        out = self.emit("attention", name, q, k, v, impl="flash", causal=causal)
+        out = self.emit("attention", name, q, k, v, impl="flash", causal=causal, **({"mask": mask} if mask else {}))
         batch, heads, seq, width = q.shape
         return view(out, batch, seq, heads * width)
 

@@ -34,7 +34,7 @@ def self_attention(b: Builder, name: str, x: Tensor, heads: int) -> Tensor:
     """Bidirectional, with biases: an encoder's."""
     width = x.shape[-1]
     q, k, v = (split_heads(b.linear(f"{name}.{part}", x, width), heads) for part in ("q", "k", "v"))
-    return b.linear(f"{name}.out", b.attention(f"{name}.sdpa", q, k, v, causal=False), width)
+    return b.linear(f"{name}.out", b.attention(f"{name}.sdpa", q, k, v, causal=False, mask="bidirectional"), width)
 
 
 def feed_forward(b: Builder, name: str, x: Tensor, inner: int) -> Tensor:

@@ -1,0 +1,10 @@
+"""Fit a measured machine's curves to its evidence again and store them: python scripts/calibrate.py [SLUG …]"""
+
+import sys
+
+from ironlaw.registry.curves import write
+from ironlaw.registry.evidence import measured
+
+if __name__ == "__main__":
+    for slug in sys.argv[1:] or measured():
+        print(write(slug).name)

@@ -1,0 +1,117 @@
+"""The command line. One file per command; each has EXAMPLE, `add(parser)` and `run(args)`.
+
+Only the command that is asked for is imported, and rich only when a table is drawn, so that `--help` answers at once.
+Exit codes: 0 fine, 1 a failed validation or a file that can't be written, 2 bad input, 70 a fault of ours,
+130 Ctrl-C, 141 a reader that went away.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from ironlaw import __version__
+from ironlaw.cli.options import Parser, parse
+from ironlaw.errors import IronlawError, unknown
+
+COMMANDS = {
+    "predict": "how long a model takes on a machine, and where the time goes",
+    "hardware": "the machines, every figure with its source",
+    "workload": "the models: parameters, FLOPs, bytes, kernels, operators",
+    "roofline": "the most that a machine can make of given work",
+    "breakeven": "after how many calls compiling has paid for itself",
+    "fuse": "which operators become one kernel, and why others can't",
+    "claims": "what is commonly claimed, computed again",
+    "validate": "every claim and every measurement against the prediction",
+    "labs": "open the labs in a browser",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code comes back, and no exception does."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without µ shows ?, and does not end the run
+    try:
+        code = _run(args)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # here, where a closed pipe can still be met quietly
+    except IronlawError as error:
+        return _complain(str(error), 2)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        _drop_output()
+        return 141
+    except OSError as error:
+        _drop_output()
+        return _complain(
+            f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}; check the file or disk, then run it again", 1
+        )
+    except Exception as error:
+        if os.environ.get("IRONLAW_DEBUG"):
+            raise
+        return _complain(
+            f"something went wrong that should not ({type(error).__name__}: {error}). Please report it"
+            " with the command you gave; IRONLAW_DEBUG=1 before the command shows where it happened.",
+            70,
+        )
+    return code
+
+
+def parser(command: str = "") -> Parser:
+    """The parser of one command, or of `ironlaw` itself."""
+    if command:
+        module = import_module(f"ironlaw.cli.{command}")
+        made = Parser(prog=f"ironlaw {command}", description=_sentence(COMMANDS[command]), epilog=f"example:\n{_indent(module.EXAMPLE)}")
+        module.add(made)
+        return made
+    listing = "\n".join(f"  {name:<11}{summary}" for name, summary in COMMANDS.items())
+    top = Parser(
+        prog="ironlaw",
+        usage="ironlaw COMMAND [options]",
+        description="Where the time goes in an ML system: T = D/BW + O/R + L, per operator, with sourced figures.\n\n"
+        f"commands:\n{listing}\n\n`ironlaw COMMAND --help` shows a command's options and an example.",
+        epilog="example:\n  ironlaw predict resnet50 --on h100_sxm,t4 --mode eager,compiled",
+    )
+    top.add_argument("--version", action="version", version=f"ironlaw {__version__}")
+    return top
+
+
+def _run(args: list[str]) -> int:
+    name = args[0] if args else ""
+    if name and not name.startswith("-") and name not in COMMANDS:
+        raise unknown("command", name, COMMANDS)
+    try:
+        found = parse(parser(name), args[1:]) if name in COMMANDS else parse(parser(), args)
+    except SystemExit as done:  # argparse ends --help and --version this way
+        return int(done.code or 0)
+    if name not in COMMANDS:
+        parser().print_help()
+        return 0
+    return int(import_module(f"ironlaw.cli.{name}").run(found) or 0)
+
+
+def _complain(message: str, code: int) -> int:
+    if sys.stderr is not None:
+        print("ironlaw:", " ".join(message.split()), file=sys.stderr)
+    return code
+
+
+def _drop_output() -> None:
+    # or the interpreter would flush into the same closed pipe (or full disk) once more at exit, and say so
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError, AttributeError):
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + "."
+
+
+def _indent(text: str) -> str:
+    return "\n".join("  " + line for line in text.strip().splitlines())

@@ -1,0 +1,141 @@
+"""Tables and lines in the terminal. rich is imported here, and only when something is drawn.
+
+rich heeds NO_COLOR, the terminal's width, and leaves colour out of pipes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ironlaw.units import show
+
+# chosen so that terminals of 16 colours show green, blue and yellow
+TERMS = {"memory": "#1fa84f", "compute": "#4c8dff", "overhead": "#d97f1e"}
+GOOD, BAD, DIM, STRONG = "#1fa84f", "bold #d9534f", "dim", "bold"
+WIDE = 100  # columns from which a table may spread
+
+Cell = str | tuple[str, str]  # text, or text and its style
+
+
+def console() -> Any:
+    from rich.console import Console
+
+    class Quiet(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # `main` knows what to do; rich would exit with 1, which means a failed validation
+
+    return Quiet(markup=False, highlight=False, emoji=False)
+
+
+def width() -> int:
+    return int(console().width)
+
+
+def say(text: str = "", style: str = "") -> None:
+    """A paragraph, wrapped to the terminal."""
+    from rich.text import Text
+
+    console().print(Text(text, style))
+
+
+def heading(text: str, more: str = "") -> None:
+    from rich.text import Text
+
+    console().print(Text.assemble("\n", (text, STRONG), (f"  {more}" if more else "", DIM)))
+
+
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], left: Sequence[str] = (), text: Sequence[str] = (), sections: Iterable[int] = ()
+) -> None:
+    """Figures are right-aligned and unbroken, columns in `left` are left-aligned and unbroken, those in `text` may wrap.
+
+    `sections`: the rows after which a gap is left.
+    """
+    from rich import box
+    from rich.table import Table
+
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style=STRONG)
+    for name in columns:
+        wraps = name in text
+        made.add_column(
+            name, justify="left" if wraps or name in left else "right", no_wrap=not wraps, overflow="fold" if wraps else "ellipsis"
+        )
+    breaks = set(sections)
+    for index, row in enumerate(rows):
+        made.add_row(*map(_cell, row), end_section=index in breaks)
+    console().print(made)
+
+
+def pairs(rows: Iterable[tuple[str, Any]]) -> None:
+    """Names on the left, values on the right, no head."""
+    from rich.table import Table
+
+    made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    made.add_column(style=DIM, no_wrap=True)
+    made.add_column(overflow="fold")
+    for name, value in rows:
+        made.add_row(name, _cell(value))
+    console().print(made)
+
+
+def _cell(value: Any) -> Any:
+    from rich.text import Text
+
+    if isinstance(value, Text):
+        return value
+    return Text(value) if isinstance(value, str) else Text(value[0], value[1])
+
+
+def term(name: str) -> Cell:
+    """memory, compute or overhead in its colour."""
+    return name, TERMS.get(name, "")
+
+
+def bar(shares: Sequence[tuple[str, float]], length: int) -> Any:
+    """A bar in the terms' colours; every part that is more than nothing is at least seen when it fills half a cell."""
+    from rich.text import Text
+
+    total = sum(value for _, value in shares) or 1.0
+    made, done, drawn = Text(), 0.0, 0
+    for (name, value), mark in zip(shares, "█▒░", strict=False):  # marks differ, so the bar reads without colour too
+        done += value
+        end = round(length * done / total)
+        made.append(mark * (end - drawn), TERMS[name])
+        drawn = end
+    return made
+
+
+def span(low: float, high: float, unit: str, broken: bool = False) -> str:
+    """`1.2 ms – 1.4 ms`; one figure where both read the same; on two lines where there is little room."""
+    a, b = show(low, unit), show(high, unit)
+    return a if a == b else f"{a} –\n{b}" if broken else f"{a} – {b}"
+
+
+def percent(share: float) -> str:
+    """12 %, 0.4 %: two digits, so that a small share is not zero."""
+    value = 100.0 * share
+    if 0 < value < 0.01:
+        return "< 0.01 %"
+    return f"{value:.0f} %" if value >= 9.95 or value == 0 else f"{value:.2g} %"
+
+
+def count(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def emit(value: Any) -> None:
+    """JSON and nothing else. Infinities and NaN are not JSON: they come out as null."""
+    print(json.dumps(_plain(value), indent=2, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,119 @@
+"""`ironlaw fuse`: what the decision tree makes of a model's graph."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from typing import Any
+
+from ironlaw.cli import draw
+from ironlaw.cli.options import Parser, add_json, add_settings, settings
+from ironlaw.engine.fusion import FusionPlan, Group, Verdict
+from ironlaw.units import show
+
+EXAMPLE = """
+ironlaw fuse resnet50
+ironlaw fuse gpt2_layer --batch 8 --seq 128 --verbose
+"""
+
+
+def add(parser: Parser) -> None:
+    parser.usage = "ironlaw fuse WORKLOAD [options]"
+    parser.add_argument("workload", metavar="WORKLOAD", help="a model; see `ironlaw workload`")
+    parser.add_argument("--verbose", action="store_true", help="every verdict of the tree, refusals too")
+    add_json(parser)
+    add_settings(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from ironlaw import fuse, workload
+
+    plan = fuse(workload(args.workload, **settings(args)))
+    draw.emit(as_json(plan, args.verbose)) if args.json else report(plan, args.verbose)
+    return 0
+
+
+def report(plan: FusionPlan, verbose: bool) -> None:
+    before, after = plan.source, plan.graph
+    draw.heading(before.name, f"fused by the decision tree, {before.dtype}")
+    rows = [
+        ("kernels", draw.count(before.kernels), draw.count(after.kernels), _less(before.kernels, after.kernels)),
+        ("bytes moved", show(before.bytes, "B"), show(after.bytes, "B"), _less(before.bytes, after.bytes)),
+    ]
+    draw.table(["", "before", "after", "less by"], rows, left=("",))
+    groups(plan)
+    verdicts(plan.verdicts) if verbose else refusals(plan.verdicts)
+
+
+def _less(before: float, after: float) -> str:
+    return draw.percent((before - after) / before) if before else "–"
+
+
+def groups(plan: FusionPlan) -> None:
+    """Fused kernels, those of the same make counted together, each with the reason under it."""
+    from rich.text import Text
+
+    rows = []
+    for (kinds, patterns), same in makes(plan).items():
+        what = Text.assemble(chain(kinds), "\n", (_shortly(same[0][0].reason), draw.DIM))
+        rows.append((f"×{len(same)}", what, "\n".join(patterns), show(sum(saved for _, saved in same), "B")))
+    if rows:
+        draw.table(["", "one kernel of", "pattern", "saves"], rows, left=("pattern",), text=("one kernel of",), sections=range(len(rows)))
+    alone = sum(len(group.ops) == 1 for group in plan.groups)
+    draw.say(f"{alone} of {len(plan.source.ops)} operators stay as they are.", draw.DIM)
+
+
+Make = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+def makes(plan: FusionPlan) -> dict[Make, list[tuple[Group, float]]]:
+    """Groups of more than one op and the bytes each saves, by the kinds in them and the branches of the tree; commonest first."""
+    found: dict[Make, list[tuple[Group, float]]] = {}
+    for group, kernel in zip(plan.groups, plan.graph.ops, strict=True):  # one kernel per group, in the same order
+        if len(group.ops) > 1:
+            saved = sum(op.work.bytes for op in group.ops) - kernel.work.bytes
+            found.setdefault((tuple(op.kind for op in group.ops), group.patterns), []).append((group, saved))
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+
+def _shortly(reason: str) -> str:
+    """The first reasons of a long chain of edges; --verbose has them all."""
+    first, *rest = reason.split("; ")
+    if len(rest) > 2:
+        rest = [rest[0], f"and {len(rest) - 1} more edges alike"]
+    return "; ".join([first, *rest])
+
+
+def chain(kinds: tuple[str, ...]) -> str:
+    """`mul + mul + add` -> `2 mul + add`."""
+    runs: list[tuple[str, int]] = []
+    for kind in kinds:
+        runs = [*runs[:-1], (kind, runs[-1][1] + 1)] if runs and runs[-1][0] == kind else [*runs, (kind, 1)]
+    return " + ".join(kind if times == 1 else f"{times} {kind}" for kind, times in runs)
+
+
+def refusals(found: tuple[Verdict, ...]) -> None:
+    counted = Counter((v.pattern, v.reason) for v in found if not v.fused)
+    if counted:
+        draw.heading("kept apart", "every verdict: --verbose")
+        draw.table(["", "because"], [(f"×{times}", reason) for (_, reason), times in counted.most_common()], text=("because",))
+
+
+def verdicts(found: tuple[Verdict, ...]) -> None:
+    draw.heading("verdicts", f"{sum(v.fused for v in found)} of {len(found)} edges fused")
+    rows = [(v.producer, v.consumer, (v.pattern, draw.GOOD) if v.fused else ("no", draw.BAD), v.reason) for v in found]
+    draw.table(["producer", "consumer", "fused", "because"], rows, left=("fused",), text=("producer", "consumer", "because"))
+
+
+def as_json(plan: FusionPlan, verbose: bool) -> dict[str, Any]:
+    before, after = plan.source, plan.graph
+    told: dict[str, Any] = {"workload": before.name, "dtype": before.dtype}
+    told["before"] = {"kernels": int(before.kernels), "bytes": before.bytes}
+    told["after"] = {"kernels": int(after.kernels), "bytes": after.bytes}
+    told["groups"] = [{"name": g.name, "ops": [op.name for op in g.ops], "patterns": g.patterns, "reason": g.reason} for g in plan.groups]
+    if verbose:
+        told["verdicts"] = [
+            {"producer": v.producer, "consumer": v.consumer, "fused": v.fused, "pattern": v.pattern, "reason": v.reason}
+            for v in plan.verdicts
+        ]
+    return told

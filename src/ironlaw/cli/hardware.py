@@ -1,0 +1,133 @@
+"""`ironlaw hardware`: all machines, or one with every figure, its source and its date."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import Any
+
+from ironlaw.cli import draw
+from ironlaw.cli.options import Parser, add_json
+from ironlaw.cli.sources import value
+from ironlaw.engine.types import Hardware
+from ironlaw.units import show, significant
+
+EXAMPLE = """
+ironlaw hardware
+ironlaw hardware h100_sxm
+"""
+CONTEXTS = ("cloud", "desktop", "edge", "mobile", "tiny")  # from large to small
+NAMES = {"memory": "memory", "bandwidth": "bandwidth", "power": "power", "launch": "launch cost"}
+GROUPS = {"peak": "peak, dense", "sparse": "peak, 2:4 sparse", "vector": "outside the matrix units"}
+
+
+def add(parser: Parser) -> None:
+    parser.usage = "ironlaw hardware [NAME] [--json]"
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a slug or alias, such as h100_sxm or h100; without it, all machines")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from ironlaw import hardware, machines
+
+    if args.name is None:
+        found = [hardware(slug) for slug in machines()]
+        draw.emit([as_json(hw) for hw in found]) if args.json else listing(found)
+    else:
+        machine = hardware(args.name)
+        draw.emit(as_json(machine)) if args.json else in_full(machine)
+    return 0
+
+
+def listing(found: list[Hardware]) -> None:
+    found = sorted(found, key=lambda hw: (CONTEXTS.index(hw.context), hw.slug))
+    ends = [i for i, hw in enumerate(found[:-1]) if hw.context != found[i + 1].context]
+    width = draw.width()
+    name = ["name"] if width >= 140 else []
+    launch = ["launch"] if width >= 90 else []
+    columns = ["slug", *name, "16-bit", "int8", "bandwidth", "memory", "power", *launch, "ridge"]
+    draw.table(columns, [_row(hw, columns) for hw in found], left=("slug", "name"), sections=ends)
+    draw.say(
+        "16-bit (fp16 or bf16), int8: dense peaks in FLOP/s. ridge: FLOP per byte at 16 bits, or in the format named. ~ marks estimates.",
+        draw.DIM,
+    )
+    draw.say("`ironlaw hardware SLUG` shows every figure with its source.", draw.DIM)
+
+
+def _row(hw: Hardware, columns: list[str]) -> list[str]:
+    def shown(key: str) -> str:
+        return value(hw.figures[key]).replace("≈ ", "~") if key in hw.figures else "–"
+
+    base = usual(hw)
+    wide = base in ("fp16", "bf16")
+    cells = {"slug": hw.slug, "name": hw.name, "int8": shown("peak.int8").removesuffix("FLOP/s")}
+    cells["16-bit"] = shown(f"peak.{base}").removesuffix("FLOP/s") if wide else "–"
+    cells["ridge"] = significant(hw.ridge(base)) + ("" if wide else f" {base}")
+    return [cells.get(name) or shown(name) for name in columns]
+
+
+def usual(hw: Hardware) -> str:
+    """The number format to quote a ridge in."""
+    return next((fmt for fmt in ("fp16", "bf16", "fp32", "int8") if fmt in hw.peaks), next(iter(hw.peaks)))
+
+
+def in_full(hw: Hardware) -> None:
+    sources = list(dict.fromkeys([f.source for f in hw.figures.values()] + [level.source for level in hw.levels if level.source]))
+    draw.heading(hw.name, hw.slug)
+    units = ", ".join(
+        f"{show(v, 'Hz') if k == 'clock' else draw.count(v)} {'' if k == 'clock' else k}".strip() for k, v in hw.units.items()
+    )
+    draw.pairs([("kind", f"{hw.kind}, {hw.context}, {hw.backend}"), ("also called", ", ".join(hw.aliases) or "–"), ("units", units or "–")])
+    if hw.note:
+        draw.say(hw.note)
+    figures = []
+    for key, f in hw.figures.items():
+        group, _, fmt = key.partition(".")
+        name = f"{GROUPS[group]}, {fmt}" if fmt else NAMES.get(key, key)
+        ridge = significant(hw.ridge(fmt)) if group == "peak" and fmt else ""
+        figures.append((name, value(f, 4), ridge, f"[{sources.index(f.source) + 1}]", f.date))
+    draw.table(["figure", "value", "ridge", "source", "date"], figures, left=("figure",))
+    if hw.levels:
+        memory_levels(hw, sources)
+    for i, source in enumerate(sources, 1):
+        draw.say(f"[{i}] {source}", draw.DIM)
+    reasons = {name: f.why for name, f in hw.figures.items() if f.estimate} | {
+        level.name: level.why for level in hw.levels if level.estimate
+    }
+    for name, why in reasons.items():
+        draw.say(f"≈ {name}: {why}", draw.DIM)
+
+
+def memory_levels(hw: Hardware, sources: list[str]) -> None:
+    base = usual(hw)
+    rows = []
+    for level in hw.levels:
+        mark = "≈ " if level.estimate else ""
+        where = f"[{sources.index(level.source) + 1}]" if level.source else ""
+        rows.append(
+            (
+                level.name,
+                level.label,
+                show(level.size, "B"),
+                mark + show(level.bandwidth, "B/s", 4),
+                significant(hw.peak(base) / level.bandwidth),
+                where,
+                level.date,
+            )
+        )
+    draw.table(["level", "what", "size", "bandwidth", f"ridge {base}", "source", "date"], rows, left=("level",), text=("what",))
+
+
+def as_json(hw: Hardware) -> dict[str, Any]:
+    told: dict[str, Any] = {name: getattr(hw, name) for name in ("slug", "name", "kind", "backend", "context", "aliases", "note")}
+    told |= {name: getattr(hw, name) for name in ("bandwidth", "memory", "power", "launch")}
+    told |= {
+        "peaks": dict(hw.peaks),
+        "sparse": dict(hw.sparse),
+        "vector": dict(hw.vector),
+        "ridge": {fmt: hw.ridge(fmt) for fmt in hw.peaks},
+    }
+    told |= {"units": dict(hw.units), "calibrated": hw.calibration is not None}
+    told["figures"] = {key: asdict(f) for key, f in hw.figures.items()}
+    told["levels"] = [asdict(level) for level in hw.levels]
+    return told

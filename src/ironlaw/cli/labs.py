@@ -1,0 +1,56 @@
+"""`ironlaw labs`: serve the labs on this machine and open a browser."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ironlaw.cli.options import Parser, checked
+from ironlaw.errors import BadValue, unknown
+
+EXAMPLE = """
+ironlaw labs
+ironlaw labs --port 8080 --no-browser
+"""
+
+
+DEFAULT = 2718
+
+
+@checked
+def port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise BadValue(f"{text!r} is not a port; give a whole number from 1 to 65535, such as 8080, or 0 for any that is free")
+    return int(text)
+
+
+def add(parser: Parser) -> None:
+    parser.usage = "ironlaw labs [NAME] [--port N] [--no-browser]"
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a lab to open; without it, the gallery")
+    parser.add_argument(
+        "--port",
+        metavar="N",
+        type=port,
+        default=DEFAULT,
+        help=f"where to listen (default {DEFAULT}); if it is taken, the next that is free",
+    )
+    parser.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
+
+
+def run(args: argparse.Namespace) -> int:
+    chosen = {} if args.name is None else {"lab": known(args.name)}
+    from ironlaw.server import serve
+
+    serve(port=args.port, open_browser=not args.no_browser, **chosen)
+    return 0
+
+
+def known(name: str) -> str:
+    """A lab's slug; the folder is the registry."""
+    folder = Path(__file__).parent.parent / "labs"
+    names = sorted(path.parent.name for path in folder.glob("[!_]*/lab.py"))
+    if not names:
+        raise BadValue(f"no lab {name!r}: this version has none by name yet; open the gallery with: ironlaw labs")
+    if name not in names:
+        raise unknown("lab", name, names)
+    return name

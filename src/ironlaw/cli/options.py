@@ -1,0 +1,141 @@
+"""What the commands' options have in common: reading values, and refusing bad ones with a next step."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from ironlaw import units
+from ironlaw.engine.types import FORMATS, Hardware
+from ironlaw.errors import BadValue, IronlawError, unknown
+
+LARGEST = 10**12  # sizes beyond any model; keeps products of them within a float
+HUGE = 1e30  # the same for figures
+MODES = ("eager", "compiled", "graphs")
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but a complaint is an IronlawError: one paragraph, and where to read on."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **settings)
+
+    def error(self, message: str) -> NoReturn:
+        raise BadValue(f"{message.removeprefix('argument ')}; see `{self.prog} --help`")
+
+
+def parse(parser: Parser, args: Sequence[str]) -> argparse.Namespace:
+    """Parse; an option that does not exist gets its nearest matches."""
+    found, rest = parser.parse_known_args(args)
+    for extra in rest:
+        if extra.startswith("--"):
+            known = [text for action in parser._actions for text in action.option_strings if text.startswith("--")]
+            raise unknown(f"option of `{parser.prog}`", extra.split("=")[0], known)
+        parser.error(f"{extra!r} is one word too many")
+    return found
+
+
+def checked(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """An argparse type whose own message survives (argparse would say only "invalid value")."""
+
+    def convert(text: str) -> Any:
+        try:
+            return read(text)
+        except IronlawError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return convert
+
+
+@checked
+def size(text: str) -> int:
+    """A count: whole and above 0."""
+    try:
+        value = int(text)
+    except ValueError:
+        raise BadValue(f"{text!r} is not a whole number; write one such as 8") from None
+    if not 0 < value <= LARGEST:
+        raise BadValue(f"{text!r} is out of range; give a whole number from 1 to {LARGEST:,}")
+    return value
+
+
+@checked
+def number(text: str) -> float:
+    """A bare number above 0; thousands may be parted by commas."""
+    try:
+        value = float(text.replace(",", ""))
+    except ValueError:
+        raise BadValue(f"{text!r} is not a number; write one such as 1450") from None
+    if not 0 < value <= LARGEST:  # NaN and infinities too
+        raise BadValue(f"{text!r} is out of range; give a finite number above 0, at most {LARGEST:,}")
+    return value
+
+
+def figure(unit: str, zero: bool = False) -> Callable[[str], float]:
+    """A number with a unit (`"51 MB"`), or bare in the SI unit."""
+
+    def read(text: str) -> float:
+        value = units.parse(text, unit)
+        if value < 0 or (value == 0 and not zero) or value > HUGE:
+            raise BadValue(f"{text!r} is out of range; give a figure {'of at least' if zero else 'above'} 0, such as {EXAMPLES[unit]!r}")
+        return value
+
+    return checked(read)
+
+
+EXAMPLES = {"s": "10 us", "B": "51 MB", "FLOP": "8.2 GFLOP"}
+
+
+@checked
+def modes(text: str) -> tuple[str, ...]:
+    return _list(text, lambda name: name if name in MODES else _no("mode", name, MODES))
+
+
+@checked
+def number_format(text: str) -> str:
+    return text if text in FORMATS else _no("number format", text, FORMATS)
+
+
+@checked
+def machines(text: str) -> tuple[Hardware, ...]:
+    """`"h100,t4"` -> the two machines; a machine named twice counts once."""
+    from ironlaw import hardware
+
+    return _list(text, hardware, key=lambda machine: machine.slug)
+
+
+def _list(text: str, read: Callable[[str], Any], key: Callable[[Any], Any] = str) -> tuple[Any, ...]:
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise BadValue(f"{text!r} has an empty name; part names by single commas, such as 'a,b'")
+    return tuple({key(value): value for value in map(read, names)}.values())
+
+
+def _no(what: str, name: str, known: Sequence[str] | dict[str, float]) -> NoReturn:
+    raise unknown(what, name, known)
+
+
+def add_json(parser: Parser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON only; numbers in SI units")
+
+
+def add_machines(parser: Parser) -> None:
+    parser.add_argument("--on", metavar="HW[,HW]", type=machines, required=True, help="machines, by slug or alias; see `ironlaw hardware`")
+
+
+def add_settings(parser: Parser) -> None:
+    """The sizes that a workload may take; which ones it does, its family says."""
+    group = parser.add_argument_group("the workload's settings (what is not given stays at its file's default)")
+    group.add_argument("--batch", metavar="N", type=size, help="samples at once")
+    group.add_argument("--seq", metavar="N", type=size, help="tokens of a sequence")
+    group.add_argument("--context", metavar="N", type=size, help="tokens already in the KV cache, in decode")
+    group.add_argument("--phase", choices=("prefill", "decode"), help="of a language model")
+    group.add_argument("--dtype", metavar="FMT", type=number_format, help="number format: fp32, bf16, fp16, fp8, int8 …")
+    group.add_argument("--classes", metavar="N", type=size, help="outputs of a classifier's head")
+
+
+def settings(args: argparse.Namespace) -> dict[str, Any]:
+    """The settings that were given."""
+    names = ("batch", "seq", "context", "phase", "dtype", "classes")
+    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}

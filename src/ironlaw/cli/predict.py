@@ -1,0 +1,114 @@
+"""`ironlaw predict`: a row per machine and mode, and beneath them the figures that were used."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ironlaw.cli import draw
+from ironlaw.cli.options import Parser, add_json, add_machines, add_settings, figure, modes, settings, size
+from ironlaw.cli.predicted import heaviest, kinds, report
+from ironlaw.engine.predict import OpRow, Prediction
+from ironlaw.engine.types import Graph, Hardware, Plan
+from ironlaw.errors import BadValue, IronlawError
+from ironlaw.units import show
+
+EXAMPLE = """
+ironlaw predict resnet50 --on h100_sxm,t4 --mode eager,compiled
+ironlaw predict llama3_8b --on h200_sxm --phase decode --context 4096 --ops 5
+"""
+
+
+def add(parser: Parser) -> None:
+    parser.usage = "ironlaw predict WORKLOAD --on HW[,HW] [options]"
+    parser.add_argument("workload", metavar="WORKLOAD", help="a model; see `ironlaw workload`")
+    add_machines(parser)
+    parser.add_argument(
+        "--mode",
+        metavar="MODE[,MODE]",
+        type=modes,
+        default=("eager",),
+        help="eager (default), compiled, graphs; several stand side by side",
+    )
+    parser.add_argument(
+        "--dispatch",
+        choices=("queued", "synchronous"),
+        default="queued",
+        help="does the host run ahead (queued, the default) or wait for each kernel",
+    )
+    parser.add_argument("--uncalibrated", action="store_true", help="the datasheet's figures only: a bound")
+    parser.add_argument("--launch", metavar="TIME", type=figure("s", zero=True), help="what one launch costs the host, such as '10 us'")
+    parser.add_argument("--ops", metavar="N", type=size, default=0, help="also the N operators that take most device time")
+    add_json(parser)
+    add_settings(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from ironlaw import workload
+
+    graph = workload(args.workload, **settings(args))
+    plans = [Plan(mode, args.dispatch, not args.uncalibrated, args.launch) for mode in args.mode]
+    made, refused = predictions(graph, args.on, plans)
+    if not made:
+        reasons = list(refused.values())
+        raise BadValue(reasons[0] if len(reasons) == 1 else f"none of these machines can run {args.workload}: {'; '.join(reasons)}")
+    if args.json:
+        told = [as_json(p, args.ops) for p in made]
+        refusals = [{"hardware": slug, "reason": reason} for slug, reason in refused.items()]
+        draw.emit(
+            {"workload": graph.name, "dtype": graph.dtype, "settings": dict(graph.params_of), "predictions": told, "refused": refusals}
+        )
+    else:
+        report(graph, made, list(refused.values()), args.ops)
+    return 0
+
+
+def predictions(graph: Graph, machines: tuple[Hardware, ...], plans: list[Plan]) -> tuple[list[Prediction], dict[str, str]]:
+    """What each machine makes of the graph, and why some can't run it."""
+    from ironlaw import predict
+
+    made: list[Prediction] = []
+    refused: dict[str, str] = {}
+    for machine in machines:
+        try:
+            rows = [predict(graph, machine, plan) for plan in plans]
+            if not any(p.fits for p in rows):
+                raise BadValue(_too_large(rows[0], graph))
+            made += rows
+        except IronlawError as error:
+            refused[machine.slug] = str(error)
+    return made, refused
+
+
+def _too_large(p: Prediction, graph: Graph) -> str:
+    need, has = show(p.memory.total, "B"), show(p.memory.capacity, "B")
+    return f"{graph.name} in {graph.dtype} needs {need}, and {p.hardware.slug} has {has}; {_larger(p, graph)}"
+
+
+def _larger(p: Prediction, graph: Graph) -> str:
+    """The next step: the smallest machines that would hold it."""
+    from ironlaw import hardware, machines
+
+    able = [m for m in map(hardware, machines()) if m.memory >= p.memory.total and graph.dtype in m.peaks]
+    names = [m.slug for m in sorted(able, key=lambda m: m.memory)[:3]]
+    smaller = "take a smaller batch or context, or a narrower --dtype"
+    return f"{smaller}, or a machine that holds it: {', '.join(names)}" if names else f"{smaller}; no machine of the registry holds it"
+
+
+def as_json(p: Prediction, ops: int) -> dict[str, Any]:
+    told: dict[str, Any] = {"hardware": p.hardware.slug, "mode": p.plan.mode, "dispatch": p.plan.dispatch, "label": p.label}
+    for name in ("calibrated", "seconds", "band", "interval", "data_s", "compute_s", "overhead_s", "busy_s", "bound", "utilization", "mfu"):
+        told[name] = getattr(p, name)
+    told |= {"kernels": int(p.kernels), "flops": p.graph.flops, "bytes": p.graph.bytes, "params": int(p.graph.params)}
+    told["memory"] = {name: getattr(p.memory, name) for name in ("weights", "kv_cache", "activations", "total", "capacity")}
+    told |= {"fits": bool(p.fits), "energy_j": p.energy_j, "energy_is_estimate": True, "sources": p.sources}
+    if ops:
+        told["ops"] = [_op_json(r) for r in heaviest(p, ops)]
+    return told
+
+
+def _op_json(r: OpRow) -> dict[str, Any]:
+    told = {
+        name: getattr(r, name) for name in ("name", "seconds", "data_s", "compute_s", "floor_s", "launch_s", "kernels", "term", "regime")
+    }
+    return told | {"kind": kinds(r), "flops": r.work.flops, "bytes": r.work.bytes}

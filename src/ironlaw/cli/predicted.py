@@ -1,0 +1,104 @@
+"""What `ironlaw predict` shows: where the time goes, what the run takes, and the figures behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw.cli import draw
+from ironlaw.cli.sources import brief
+from ironlaw.engine.predict import OpRow, Prediction
+from ironlaw.engine.types import Graph
+from ironlaw.units import show
+
+BAR = "data █  compute ▒  overhead ░"
+
+
+def report(graph: Graph, made: list[Prediction], refused: list[str], ops: int) -> None:
+    draw.heading(graph.name, " · ".join([*sizes(graph), graph.dtype, show(graph.flops, "FLOP"), f"{show(graph.params)} parameters"]))
+    room = draw.width()
+    length = len(BAR) if room >= draw.WIDE + 10 else 0
+    columns = ["machine", "mode", "time", *([BAR] if length else []), "data", "compute", "overhead", "bound by"]
+    draw.table(columns, [_where(p, length) for p in made], left=("machine", "mode", "bound by", BAR))
+    _takes(made, narrow=room < draw.WIDE)
+    for p in made if ops else ():
+        operators(p, ops)
+    for reason in refused:
+        draw.say(f"✗ {reason}", draw.BAD)
+    footnotes(made)
+
+
+def sizes(graph: Graph) -> list[str]:
+    """The settings that matter: a prefill has no cache, a decoding step no sequence."""
+    given = dict(graph.params_of)
+    phase = given.pop("phase", "")
+    idle = {"prefill": "context", "decode": "seq"}.get(phase, "")
+    return [*([phase] if phase else []), *(f"{name} {value:,}" for name, value in given.items() if name not in ("dtype", idle))]
+
+
+def _where(p: Prediction, length: int) -> list[Any]:
+    shares = [("memory", p.data_s), ("compute", p.compute_s), ("overhead", p.overhead_s)]
+    cells = [(show(seconds, "s"), draw.TERMS[name] if name == p.bound else "") for name, seconds in shares]
+    picture = [draw.bar(shares, length)] if length else []
+    return [p.hardware.slug, p.plan.mode, (show(p.seconds, "s"), draw.STRONG), *picture, *cells, draw.term(p.bound)]
+
+
+def _takes(made: list[Prediction], narrow: bool) -> None:
+    """What a run takes. In a narrow terminal two figures share a cell, one above the other."""
+    likely = ["likely"] if any(p.interval for p in made) else []
+    rows = []
+    for p in made:
+        interval = [draw.span(*p.interval, "s", narrow) if p.interval else "–"] if likely else []
+        middle = [draw.span(*p.band, "s", narrow), *interval]
+        memory = f"{show(p.memory.total, 'B')}{chr(10) if narrow else ' '}of {show(p.memory.capacity, 'B')}"
+        end = [memory if p.fits else (f"{memory} ✗", draw.BAD), f"≈ {show(p.energy_j, 'J')}"]
+        kernels, busy = draw.count(p.kernels), draw.percent(p.utilization)
+        if narrow:
+            rows.append([p.hardware.slug, f"{p.plan.mode}\n{p.label}", *middle, f"{kernels}\n{busy}", *end])
+        else:
+            rows.append([p.hardware.slug, p.plan.mode, *middle, busy, kernels, *end, p.label])
+    if narrow:
+        columns = ["machine", "mode\nfigures", "band", *likely, "kernels\nbusy", "memory", "energy"]
+    else:
+        columns = ["machine", "mode", "band", *likely, "busy", "kernels", "memory", "energy", "figures"]
+    draw.table(columns, rows, left=("mode\nfigures", "mode", "figures"), text=("machine",))
+
+
+def operators(p: Prediction, limit: int) -> None:
+    rows = heaviest(p, limit)
+    draw.heading(f"{p.hardware.slug}, {p.plan.mode}", f"{len(rows)} of {len(p.ops)} operators, by device time")
+    cells = []
+    for r in rows:
+        amounts = (draw.percent(r.seconds / p.busy_s), show(r.work.flops, "FLOP"), show(r.work.bytes, "B"))
+        cells.append((label(r), kinds(r), (show(r.seconds, "s"), draw.STRONG), *amounts, draw.term(r.regime)))
+    draw.table(["operator", "kind", "time", "share", "work", "moved", "regime"], cells, left=("regime",), text=("operator", "kind"))
+
+
+def heaviest(p: Prediction, limit: int) -> list[OpRow]:
+    return sorted(p.ops, key=lambda r: -r.seconds)[:limit]
+
+
+def label(r: OpRow) -> str:
+    """`layer4.0.conv2…layer4.0.relu2` -> `layer4.0.conv2…relu2`: the place they share stands once."""
+    first, mark, last = r.name.partition("…")
+    place = first.rpartition(".")[0] + "."
+    return f"{first}{mark}{last.removeprefix(place)}"
+
+
+def kinds(r: OpRow) -> str:
+    """What is inside a fused kernel, or the op's own kind."""
+    return " + ".join(part.kind for part in r.op.attrs["parts"]) if "parts" in r.op.attrs else r.kind
+
+
+def footnotes(made: list[Prediction]) -> None:
+    words = [
+        "band: terms overlapped – in sequence.",
+        "busy: share of the time in which the device works.",
+        "energy: rated power × time, an estimate.",
+    ]
+    if any(p.interval for p in made):
+        words.append("likely: where four measurements in five should fall.")
+    if not all(p.calibrated for p in made):
+        words.append("bound: at the datasheet's peaks; a real run is slower.")
+    draw.say(" ".join(words), draw.DIM)
+    for slug, line in {p.hardware.slug: brief(p) for p in made}.items():
+        draw.say(f"{slug}: {line}", draw.DIM)

@@ -1,0 +1,114 @@
+"""`ironlaw validate`: every claim and every measurement against the prediction. Exit code 1 where one fails."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from ironlaw.cli.options import Parser, add_json
+from ironlaw.errors import BadValue, unknown
+from ironlaw.units import show
+
+if TYPE_CHECKING:
+    from ironlaw.compare import Gap, Summary
+
+EXAMPLE = """
+ironlaw validate
+ironlaw validate --on h200_sxm --kind gemm --rows
+"""
+LIMIT = 0.15  # mean error on whole models, calibrated, beyond which validation fails
+CLAIM = "claim"
+
+
+def add(parser: Parser) -> None:
+    parser.usage = "ironlaw validate [--on HW] [--kind KIND] [--rows] [--json]"
+    parser.add_argument("--on", metavar="HW", help="only what was measured on this machine")
+    parser.add_argument("--kind", metavar="KIND", help="only this kind: claim, gemm, conv, row, bandwidth, pointwise, attention, function, model")
+    parser.add_argument("--rows", action="store_true", help="every row of single ops too, not only their summary")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from ironlaw.compare import KINDS, gaps, summary
+    from ironlaw.registry.claims import claims
+    from ironlaw.registry.evidence import measured
+    from ironlaw.registry.machines import hardware
+
+    machine = hardware(args.on).slug if args.on else ""
+    if machine and machine not in measured():
+        raise BadValue(f"nothing was measured on {machine}; measured: {', '.join(measured())}")
+    if args.kind and args.kind not in (*KINDS, CLAIM):
+        raise unknown("kind of row", args.kind, (*KINDS, CLAIM))
+    found = [] if args.kind == CLAIM else list(gaps(machine, args.kind or ""))
+    checked = list(claims().values()) if args.kind in (None, CLAIM) and not machine else []
+    broken = [c.id for c in checked if c.verdict != "depends" and (c.verdict == "holds") != c.holds]
+    groups: dict[tuple[str, str, str], list[Gap]] = {}
+    for gap in found:
+        groups.setdefault((gap.machine, gap.kind, gap.mode if gap.kind == "model" else ""), []).append(gap)
+    lines = {key: summary(" ".join(filter(None, key[1:])), group) for key, group in groups.items()}
+    missed = [
+        f"{m} {s.kind}: mean error {s.mean:.1%}" for (m, _, mode), s in lines.items() if mode and hardware(m).calibration and s.mean > LIMIT
+    ]
+    if args.json:
+        _emit(found, lines, checked, broken)
+    else:
+        _draw(found, lines, checked, broken, missed, args.rows or bool(args.kind))
+    return 1 if broken or missed else 0
+
+
+def _emit(found: list[Gap], lines: dict[Any, Summary], checked: list[Any], broken: list[str]) -> None:
+    from ironlaw.cli.draw import emit
+
+    emit(
+        {
+            "rows": [asdict(gap) | {"error": gap.error, "bound_error": gap.bound_error} for gap in found],
+            "summary": [asdict(line) | {"machine": key[0]} for key, line in lines.items()],
+            "claims": [{"id": c.id, "claimed": c.value, "computed": c.computed, "verdict": c.verdict, "agrees": c.id not in broken} for c in checked],
+        }
+    )
+
+
+def _draw(
+    found: list[Gap], lines: dict[Any, Summary], checked: list[Any], broken: list[str], missed: list[str], every: bool
+) -> None:
+    from ironlaw.cli.draw import BAD, GOOD, heading, say, table
+    from ironlaw.compare import HELD_OUT
+
+    shown = [gap for gap in found if every or gap.kind in HELD_OUT]
+    for machine in dict.fromkeys(gap.machine for gap in shown):
+        heading(f"Device time on {machine}", "predicted beside measured; functions and models were never fitted to")
+        table(
+            ("what", "mode", "predicted", "measured", "error", "kernels"),
+            [
+                (g.name, g.mode, show(g.predicted, "s"), show(g.measured, "s"), _signed(g.error), _counts(g))
+                for g in shown
+                if g.machine == machine
+            ],
+            left=("mode",), text=("what",),
+        )  # fmt: skip
+    if lines:
+        heading("Mean error", "calibrated, and of the bound at the datasheet's figures")
+        table(
+            ("machine", "rows of", "count", "mean", "median", "worst", "bias", "bound"),
+            [
+                (key[0], s.kind, f"{s.count:,}", f"{s.mean:.1%}", f"{s.median:.1%}", _signed(s.worst), _signed(s.bias), f"{s.bound:.0%}")
+                for key, s in lines.items()
+            ],
+            left=("machine", "rows of"),
+        )
+    if checked:
+        verdicts = ", ".join(f"{sum(c.verdict == v for c in checked)} {w}" for v, w in (("holds", "hold"), ("refuted", "refuted"), ("depends", "depend")))
+        say(f"{len(checked)} claims computed: {verdicts}. `ironlaw claims` lists them.")
+    for line in (*(f"claim {name} no longer computes to its verdict" for name in broken), *missed):
+        say(f"✗ {line}", BAD)
+    if not broken and not missed:
+        say("✓ every claim computes to its verdict, and calibrated models are within the limit", GOOD)
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.0%}" if abs(value) >= 0.0995 else f"{value:+.1%}"
+
+
+def _counts(gap: Gap) -> str:
+    return f"{gap.kernels:,.0f}" + (f" of {gap.measured_kernels:,.0f}" if gap.measured_kernels else "")

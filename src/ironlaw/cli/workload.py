@@ -1,0 +1,196 @@
+"""`ironlaw workload`: all models, or one with what its operators ask of a machine."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ironlaw.cli import draw
+from ironlaw.cli.options import Parser, add_json, add_settings, settings
+from ironlaw.cli.predicted import sizes
+from ironlaw.engine.types import Graph, Op, Work
+from ironlaw.units import show, significant
+
+EXAMPLE = """
+ironlaw workload
+ironlaw workload resnet50 --batch 32 --dtype fp16
+"""
+TOP = 10
+
+
+def add(parser: Parser) -> None:
+    parser.usage = "ironlaw workload [NAME] [options]"
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a slug, such as resnet50; without it, all models")
+    parser.add_argument("--ops", action="store_true", help="every operator, in running order")
+    add_json(parser)
+    add_settings(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from ironlaw import workload, workloads
+    from ironlaw.errors import BadValue
+
+    given = settings(args)
+    if args.name is not None:
+        graph = workload(args.name, **given)
+        draw.emit(as_json(graph, args.ops)) if args.json else in_full(graph, args.ops)
+        return 0
+    if given or args.ops:
+        raise BadValue(f"--{next(iter(given), 'ops')} is for one model; name it: ironlaw workload resnet50 …")
+    graphs = [workload(slug) for slug in workloads()]
+    draw.emit([_totals(graph) for graph in graphs]) if args.json else listing(graphs)
+    return 0
+
+
+def listing(graphs: list[Graph]) -> None:
+    rows = [
+        (
+            g.name,
+            about_family(g),
+            show(g.params),
+            show(g.flops, "FLOP"),
+            show(g.bytes, "B"),
+            draw.count(g.kernels),
+            str(g.params_of.get("seq", "–")),
+        )
+        for g in graphs
+    ]
+    draw.table(["slug", "family", "parameters", "work", "moved", "kernels", "tokens"], rows, left=("slug", "family"))
+    draw.say("At each model's defaults (one sample; --batch, --seq, --dtype … of `ironlaw workload NAME` change them).", draw.DIM)
+    draw.say("work: matmuls, convolutions and attention. moved: bytes that cross memory when run operator by operator.", draw.DIM)
+
+
+def about_family(graph: Graph) -> str:
+    from ironlaw.registry.workloads import about
+
+    return str(about(graph.name)["family"])
+
+
+def in_full(graph: Graph, every: bool) -> None:
+    from ironlaw.registry.workloads import about
+
+    data = about(graph.name)
+    draw.heading(str(data["name"]), " · ".join([graph.name, *sizes(graph), graph.dtype]))
+    work, intensity = graph.work, graph.work.intensity
+    draw.pairs(
+        [
+            ("family", str(data["family"])),
+            ("parameters", f"{draw.count(graph.params)}, {show(graph.weight_bytes, 'B')} in {graph.dtype}"),
+            ("work", f"{show(graph.flops, 'FLOP')} in matmuls, convolutions and attention; {show(work.flops, 'FLOP')} in all"),
+            ("moved", f"{show(work.read, 'B')} read, {show(work.written, 'B')} written"),
+            ("intensity", f"{significant(intensity)} FLOP per byte"),
+            ("kernels", draw.count(graph.kernels)),
+            *([("KV cache", show(graph.cache_bytes, "B"))] if graph.cache_bytes else []),
+            ("source", f"{data['source']}, {data['date']}"),
+        ]
+    )
+    kinds(graph)
+    operators(graph.ops) if every else heaviest(graph)
+
+
+def kinds(graph: Graph) -> None:
+    total = graph.work
+    rows = []
+    for kind, work in by_kind(graph).items():
+        amounts = (show(work.flops, "FLOP"), _share(work.flops, total.flops), show(work.bytes, "B"), _share(work.bytes, total.bytes))
+        rows.append((kind, draw.count(sum(op.kind == kind for op in graph.ops)), *amounts))
+    draw.table(["kind", "operators", "work", "share", "moved", "share "], rows, left=("kind",))
+
+
+def by_kind(graph: Graph) -> dict[str, Work]:
+    """Work added up per kind of operator, most bytes first."""
+    sums: dict[str, Work] = {}
+    for op in graph.ops:
+        sums[op.kind] = sums.get(op.kind, Work()) + op.work
+    return dict(sorted(sums.items(), key=lambda item: -item[1].bytes))
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Operators of one shape: the first of them, and how many there are."""
+
+    op: Op
+    times: int
+
+    @property
+    def flops(self) -> float:
+        return float(self.op.work.flops) * self.times
+
+    @property
+    def bytes(self) -> float:
+        return float(self.op.work.bytes) * self.times
+
+
+def alike(graph: Graph) -> list[Alike]:
+    """Operators that cost the same, together; most work first."""
+    groups: dict[Any, list[Op]] = {}
+    for op in graph.ops:
+        groups.setdefault(op.key, []).append(op)
+    found = [Alike(ops[0], len(ops)) for ops in groups.values()]
+    return sorted(found, key=lambda a: (-a.flops, -a.bytes))
+
+
+def heaviest(graph: Graph) -> None:
+    found = alike(graph)
+    draw.heading(f"{min(TOP, len(found))} heaviest of {len(found)} shapes of operator", "all of them: --ops")
+    rows = [
+        (
+            f"×{a.times}",
+            a.op.name,
+            a.op.kind,
+            _shape(a.op),
+            show(a.flops, "FLOP"),
+            show(a.bytes, "B"),
+            significant(a.op.work.intensity) if a.bytes else "–",
+        )
+        for a in found[:TOP]
+    ]
+    draw.table(["", "first", "kind", "output", "work", "moved", "FLOP/B"], rows, left=("kind",), text=("first", "output"))
+
+
+def operators(ops: Iterable[Op]) -> None:
+    rows = [(op.name, op.kind, _shape(op), show(op.work.flops, "FLOP"), show(op.work.bytes, "B")) for op in ops]
+    draw.table(["operator", "kind", "output", "work", "moved"], rows, left=("kind",), text=("operator", "output"))
+
+
+def _shape(op: Op) -> str:
+    return "×".join(f"{size:g}" if size < 1e6 else f"{size:.0f}" for size in map(float, op.outputs[0].shape))
+
+
+def _share(part: float, whole: float) -> str:
+    return draw.percent(part / whole) if whole else "–"
+
+
+def _totals(graph: Graph) -> dict[str, Any]:
+    told: dict[str, Any] = {"slug": graph.name, "family": about_family(graph), "dtype": graph.dtype, "params": int(graph.params)}
+    return told | {"flops": graph.flops, "bytes": graph.bytes, "kernels": int(graph.kernels), "intensity": graph.work.intensity}
+
+
+def as_json(graph: Graph, every: bool) -> dict[str, Any]:
+    from ironlaw.registry.workloads import about
+
+    data = about(graph.name)
+    told = _totals(graph) | {"name": data["name"], "source": data["source"], "date": data["date"]}
+    told["settings"] = dict(graph.params_of)
+    told |= {"all_flops": graph.work.flops, "read": graph.work.read, "written": graph.work.written}
+    told |= {"weight_bytes": graph.weight_bytes, "cache_bytes": graph.cache_bytes}
+    told["kinds"] = {
+        kind: {"flops": work.flops, "bytes": work.bytes, "kernels": int(work.launches)} for kind, work in by_kind(graph).items()
+    }
+    told["heaviest"] = [_op(a.op) | {"times": a.times} for a in alike(graph)[:TOP]]
+    if every:
+        told["ops"] = [_op(op) for op in graph.ops]
+    return told
+
+
+def _op(op: Op) -> dict[str, Any]:
+    return {
+        "name": op.name,
+        "kind": op.kind,
+        "output": op.outputs[0].shape,
+        "flops": op.work.flops,
+        "read": op.work.read,
+        "written": op.work.written,
+    }

@@ -1,0 +1,163 @@
+"""Prediction × measurement -> Gap, for every row of evidence and every claim. `ironlaw validate` prints it.
+
+Rows on single ops are what the curves were fitted to, so their gaps say how well the form of the curves holds; rows on
+functions and whole models were never fitted to and judge the prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from statistics import mean, median
+from typing import Any
+
+from ironlaw.engine.predict import predict
+from ironlaw.engine.samples import OPS
+from ironlaw.engine.types import Graph, Hardware, Op, Plan, Tensor
+from ironlaw.engine.work import op
+from ironlaw.registry.evidence import evidence, measured
+from ironlaw.registry.machines import hardware
+from ironlaw.registry.workloads import workload
+
+KINDS = ("gemm", "conv", "row", "bandwidth", "pointwise", "attention", "function", "model")
+HELD_OUT = ("function", "model")
+ROWS = ("layer_norm", "rms_norm", "softmax", "log_softmax", "mean", "sum", "var", "batch_norm", "group_norm", "mean_hw")
+BANDWIDTH = ("copy", "cat_last", "cat_seq", "embedding", "transpose_heads", "fill_", "cast")
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """One prediction beside its measurement, in seconds of device time (or wall time where the row has no other)."""
+
+    machine: str
+    kind: str
+    name: str
+    mode: str
+    predicted: float
+    measured: float
+    bound: float  # the uncalibrated prediction
+    kernels: float
+    measured_kernels: float | None
+    source: str
+
+    @property
+    def error(self) -> float:
+        return self.predicted / self.measured - 1.0
+
+    @property
+    def bound_error(self) -> float:
+        return self.bound / self.measured - 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A set of gaps in one line."""
+
+    kind: str
+    count: int
+    mean: float  # of |error|
+    median: float
+    worst: float
+    bias: float
+    bound: float  # mean |error| of the uncalibrated prediction
+
+
+def summary(kind: str, found: list[Gap]) -> Summary:
+    errors = [gap.error for gap in found]
+    sizes = [abs(e) for e in errors]
+    return Summary(
+        kind, len(found), mean(sizes), median(sizes), max(errors, key=abs), mean(errors), mean(abs(g.bound_error) for g in found)
+    )
+
+
+def gaps(machine: str = "", kind: str = "") -> Iterator[Gap]:
+    """Every comparable row of evidence, of one machine or all, of one kind or all."""
+    for slug in (machine,) if machine else measured():
+        target = hardware(slug)
+        for file in evidence(slug):
+            for row in file.rows:
+                gap = compare(row, target, file.source)
+                if gap is not None and kind in ("", gap.kind):
+                    yield gap
+
+
+def compare(row: Mapping[str, Any], machine: Hardware, source: str) -> Gap | None:
+    """A row beside what the engine predicts for it; None where the row holds no device time that the engine predicts."""
+    made = graph_of(row)
+    time = _measured(row, machine)
+    if made is None or time is None:
+        return None
+    graph, kind, name = made
+    mode = row.get("mode", "compiled" if row.get("op") == "sdpa_masked" else "eager")
+    found = predict(graph, machine, Plan(mode=mode))
+    bare = predict(graph, machine, Plan(mode=mode, calibrated=False))
+    wall = machine.kind == "cpu"
+    predicted, bound = (found.seconds, bare.seconds) if wall else (found.busy_s, bare.busy_s)
+    if "busy_s" not in row and not wall and machine.calibration:
+        predicted += machine.calibration.graph_gap * found.kernels
+    return Gap(machine.slug, kind, name, mode, predicted, time, bound, found.kernels, row.get("kernels"), source)
+
+
+def _measured(row: Mapping[str, Any], machine: Hardware) -> float | None:
+    if row["kind"] == "model" and machine.kind == "cpu":
+        return row.get("wall_s")
+    return row.get("busy_s") or (row.get("graph_s") if row["kind"] == "op" else None)
+
+
+def graph_of(row: Mapping[str, Any]) -> tuple[Graph, str, str] | None:
+    """The graph that a row was measured on, its kind and its name."""
+    params = row.get("params", {})
+    if row["kind"] == "model" and "workload" in row and not row.get("variant"):
+        shown = ", ".join(f"{k} {v}" for k, v in params.items() if k not in ("dtype", "classes", "padding"))
+        try:
+            return workload(row["workload"], **params), "model", f"{row['workload']} ({shown})"
+        except ValueError:
+            return None  # a variant that the registry does not build
+    if row["kind"] == "function" and row["name"] in FUNCTIONS and "shape" in params:
+        shape, dtype = tuple(params["shape"]), params["dtype"]
+        return FUNCTIONS[row["name"]](shape, dtype), "function", f"{row['name']} {'×'.join(map(str, shape))}"
+    if row["kind"] == "op" and row["op"] in OPS and "error" not in row and params.get("layout") != "nhwc":
+        made = OPS[row["op"]](params)
+        if made is not None:
+            return Graph(row["op"], (made,), made.dtype), _kind(row["op"]), f"{row['op']} {_shape(params)}"
+    return None
+
+
+def _kind(name: str) -> str:
+    if name in ("linear", "matmul", "bmm"):
+        return "gemm"
+    if name == "conv2d":
+        return "conv"
+    if name.startswith("sdpa"):
+        return "attention"
+    return "row" if name in ROWS else "bandwidth" if name in BANDWIDTH else "pointwise"
+
+
+def _shape(params: Mapping[str, Any]) -> str:
+    return " ".join(f"{k}={v}" for k, v in params.items() if k not in ("dilation", "bias", "ph", "pw"))
+
+
+# ---- the functions of the evidence, op by op
+
+
+def _chain(kinds: tuple[str, ...], shape: tuple[int, ...], dtype: str) -> Graph:
+    tensors = [Tensor(f"t{i}", shape, dtype, "activation" if i else "input") for i in range(len(kinds) + 1)]
+    ops: list[Op] = []
+    for i, kind in enumerate(kinds):
+        more = [Tensor(f"w{i}", shape, dtype, "input")] if kind in ("mul", "add") else []
+        also = [Tensor(f"m{i}", shape, "bool")] if kind == "dropout" else []
+        ops.append(op(kind, f"{kind}{i}", [tensors[i], *more], [tensors[i + 1], *also]))
+    return Graph("chain", tuple(ops), dtype, outputs=(tensors[-1].name,))
+
+
+def _normalize(shape: tuple[int, ...], dtype: str) -> Graph:
+    x, total, y = Tensor("x", shape, dtype, "input"), Tensor("total", (1,), dtype), Tensor("y", shape, dtype)
+    return Graph("normalize", (op("sum", "sum", [x], [total], over="all"), op("div", "div", [x, total], [y])), dtype)
+
+
+FUNCTIONS = {
+    "sigmoid_relu_muladd": lambda shape, dtype: _chain(("mul", "add", "relu", "sigmoid"), shape, dtype),
+    "layernorm_dropout_relu": lambda shape, dtype: _chain(("layer_norm", "dropout", "relu"), shape, dtype),
+    "chain24": lambda shape, dtype: _chain(("scale", "relu", "shift") * 8, shape, dtype),
+    "normalize_by_sum": _normalize,
+}

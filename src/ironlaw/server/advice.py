@@ -1,0 +1,75 @@
+"""What to change when a workload does not fit into a machine's memory: batch, precision, or the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ironlaw.engine.memory import footprint
+from ironlaw.engine.predict import Prediction
+from ironlaw.engine.types import FORMATS, Graph
+from ironlaw.registry.machines import hardware, machines
+from ironlaw.registry.workloads import about, workload, workloads
+from ironlaw.units import show
+
+
+def advice(p: Prediction, name: str, asked: Graph) -> list[dict[str, Any]]:
+    """Changes that would make it fit, each with the setting to change: `{"text", "field", "value"}`; never empty."""
+    return [*_batch(p, asked), *_context(p, asked), *_precision(p, name, asked), *_model(p), *_machine(p)]
+
+
+def _batch(p: Prediction, asked: Graph) -> Iterator[dict[str, Any]]:
+    """Weights stay, everything else grows with the batch."""
+    batch = int(asked.params_of.get("batch", 1))
+    each = (p.memory.total - p.memory.weights) / batch
+    most = int((p.memory.capacity - p.memory.weights) // each) if each else 0
+    if 1 <= most < batch:
+        yield {"text": f"batch {most}, the largest that fits", "field": "batch", "value": str(most)}
+
+
+def _context(p: Prediction, asked: Graph) -> Iterator[dict[str, Any]]:
+    """Where keys and values are what is too much, a shorter context helps."""
+    context = int(asked.params_of.get("context", 0) or 0)
+    room = p.memory.capacity - p.memory.weights - p.memory.activations
+    if p.memory.kv_cache and 0 < room < p.memory.kv_cache:
+        most = int(context * room / p.memory.kv_cache)
+        if most:
+            yield {"text": f"a context of {most:,} tokens", "field": "context", "value": str(most)}
+
+
+def _precision(p: Prediction, name: str, asked: Graph) -> Iterator[dict[str, Any]]:
+    """The widest narrower format that the machine has and that fits."""
+    settings = dict(asked.params_of)
+    narrower = [fmt for fmt in p.hardware.peaks if FORMATS[fmt] < FORMATS[asked.dtype]]
+    for fmt in sorted(narrower, key=lambda fmt: -FORMATS[fmt]):
+        graph = workload(name, **{**settings, "dtype": fmt})
+        need = footprint(graph, p.hardware.memory)
+        if need.fits:
+            yield {"text": f"{fmt}, which needs {show(need.total, 'B')}", "field": "dtype", "value": fmt}
+            return
+
+
+def _model(p: Prediction) -> Iterator[dict[str, Any]]:
+    """Where the weights alone are too much: the largest workload that fits at a batch of 1."""
+    if p.memory.weights <= p.memory.capacity:
+        return
+    sizes = {slug: about(slug).get("check", {}).get("parameters", 0) * FORMATS[p.graph.dtype] for slug in workloads()}
+    for slug in sorted((slug for slug in sizes if 0 < sizes[slug] <= p.memory.capacity), key=lambda slug: -sizes[slug])[:3]:
+        need = footprint(workload(slug, dtype=p.graph.dtype), p.hardware.memory)
+        if need.fits:
+            yield {
+                "text": f"a smaller model: {about(slug)['name']}, which needs {show(need.total, 'B')}",
+                "field": "workload",
+                "value": slug,
+            }
+            return
+
+
+def _machine(p: Prediction) -> Iterator[dict[str, Any]]:
+    """The smallest machine that holds it in this precision."""
+    others = sorted((hardware(slug) for slug in machines()), key=lambda machine: machine.memory)
+    for other in others:
+        if other.memory >= p.memory.total and p.graph.dtype in other.peaks:
+            yield {"text": f"{other.name}, with {show(other.memory, 'B')}", "field": "hardware", "value": other.slug}
+            return
+    yield {"text": f"a smaller model: no machine in the registry has {show(p.memory.total, 'B')}", "field": "workload", "value": ""}

@@ -1,0 +1,164 @@
+"""A query -> what `predict` says, as plain JSON values in SI. Refusals name the dial that caused them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any
+
+from ironlaw.engine.predict import OpRow, Prediction, predict
+from ironlaw.engine.types import Graph, Plan
+from ironlaw.errors import IronlawError, UnsupportedPrecision
+from ironlaw.registry.machines import hardware
+from ironlaw.registry.workloads import about, workload
+from ironlaw.server.advice import advice
+from ironlaw.server.choices import kind, settings
+
+DEFAULTS = {"workload": "resnet50", "hardware": "h200_sxm", "mode": "eager", "dispatch": "queued", "figures": "measured"}
+SIZES = ("batch", "seq", "context")
+MOST = 10**7
+LABELS = {"bandwidth": "memory bandwidth BW", "launch": "cost of one launch", "memory": "memory", "power": "rated power"}
+
+
+class Refused(Exception):
+    """What is wrong and what to do; `field` is the dial it came from."""
+
+    def __init__(self, message: str, field: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+@contextmanager
+def blame(field: str) -> Iterator[None]:
+    try:
+        yield
+    except UnsupportedPrecision as error:
+        raise Refused(str(error), "dtype") from None
+    except IronlawError as error:
+        raise Refused(str(error), field) from None
+
+
+def answer(query: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """The prediction for a query such as `[("workload", "gpt2"), ("batch", "8")]`."""
+    return _answer(tuple(sorted(query)))
+
+
+@lru_cache(maxsize=256)
+def _answer(query: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+    given = dict(query)
+    known = (*DEFAULTS, *SIZES, "phase", "dtype")
+    for key in given:
+        if key not in known:
+            raise Refused(f"no setting {key!r}; settings are {', '.join(known)}", key)
+    if len(given) < len(query):
+        raise Refused("a setting is given twice; give each once", "")
+    asked = DEFAULTS | given
+    with blame("hardware"):
+        machine = hardware(asked["hardware"])
+    with blame("workload"):
+        name = about(asked["workload"]) and asked["workload"]
+        takes = settings(name)
+    chosen = {key: _setting(key, given[key]) for key in (*SIZES, "phase", "dtype") if key in given}
+    with blame("dtype"):
+        machine.peak(chosen.get("dtype", takes.get("dtype", "fp16")))
+    with blame("mode" if "dispatch" not in given else "dispatch"):
+        if asked["figures"] not in ("measured", "datasheet"):
+            raise Refused(f"figures are {asked['figures']!r}; choose measured or datasheet", "figures")
+        plan = Plan(asked["mode"], asked["dispatch"], calibrated=asked["figures"] == "measured")
+    graph = build(name, tuple(sorted(chosen.items())))
+    with blame("dtype"):
+        prediction = predict(graph, machine, plan)
+    return as_json(prediction, name, graph)
+
+
+def _setting(key: str, text: str) -> int | str:
+    if key not in SIZES:
+        return text
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if not 1 <= value <= MOST:
+        raise Refused(f"{key} is {text[:40]!r}; give a whole number from 1 to {MOST:,}", key)
+    return value
+
+
+@lru_cache(maxsize=64)
+def build(name: str, chosen: tuple[tuple[str, Any], ...]) -> Graph:
+    """The graph; a refusal is blamed on the setting that its message names."""
+    try:
+        return workload(name, **dict(chosen))
+    except IronlawError as error:
+        text = str(error)
+        raise Refused(text, next((key for key, _ in chosen if key in text.replace(name, "")), "workload")) from None
+
+
+def as_json(p: Prediction, name: str, asked: Graph) -> dict[str, Any]:
+    graph, machine, work = p.graph, p.hardware, p.graph.work
+    batch, unit = float(asked.params_of.get("batch", 1)), kind(name)[1]
+    items = batch * float(asked.params_of.get("seq", 1) if asked.params_of.get("phase") != "decode" else 1) if unit == "token" else batch
+    return {
+        "workload": {"slug": name, "name": about(name)["name"], "params": asked.params, "settings": dict(asked.params_of)},
+        "hardware": {
+            "slug": machine.slug, "name": machine.name, "context": machine.context, "peak": machine.peak(graph.dtype),
+            "bandwidth": machine.bandwidth, "launch": machine.launch, "ridge": machine.ridge(graph.dtype), "power": machine.power,
+        },
+        "dtype": graph.dtype,
+        "mode": p.plan.mode,
+        "dispatch": p.plan.dispatch,
+        "label": p.label,
+        "calibrated": p.calibrated,
+        "seconds": p.seconds,
+        "band": list(p.band),
+        "interval": list(p.interval) if p.interval else None,
+        "terms": {"memory": p.data_s, "compute": p.compute_s, "overhead": p.overhead_s},
+        "bound": p.bound,
+        "busy_s": p.busy_s,
+        "launch_s": sum(row.launch_s for row in p.ops),
+        "utilization": p.utilization,
+        "kernels": p.kernels,
+        "ops_asked": len(asked.ops),
+        "flops": work.flops,
+        "matmul_flops": work.matmul_flops,
+        "bytes": work.bytes,
+        "mfu": p.mfu,
+        "throughput": {"per_s": items / p.seconds, "unit": unit, "energy_j": p.energy_j / items},
+        "energy_j": p.energy_j,
+        "memory": {
+            **asdict(p.memory), "total": p.memory.total, "fits": p.fits, "headroom": p.memory.headroom,
+            "advice": [] if p.fits else advice(p, name, asked),
+        },
+        "figures": list(figures(p)),
+        "sources": list(p.sources),
+        "ops": grouped(p.ops),
+    }  # fmt: skip
+
+
+def figures(p: Prediction) -> Iterator[dict[str, Any]]:
+    """The registry's figures that went into this prediction, with their sources."""
+    formats = dict.fromkeys((p.graph.dtype, *(row.op.dtype for row in p.ops)))
+    names = [*(f"peak.{fmt}" for fmt in formats), *LABELS]
+    for name in names:
+        figure = p.hardware.figures.get(name)
+        if figure is not None:
+            label = LABELS.get(name) or f"peak rate R, {figure.format}, dense"
+            yield {"name": name, "label": label, **asdict(figure)}
+
+
+def grouped(rows: Iterable[OpRow]) -> list[dict[str, Any]]:
+    """Ops that cost the same, once, with their count; the longest first. Times are for one of them."""
+    groups: dict[Any, list[OpRow]] = {}
+    for row in rows:
+        groups.setdefault((row.op.key, row.cost), []).append(row)
+    out = []
+    for same in groups.values():
+        row, work = same[0], same[0].work
+        out.append({
+            "name": row.name, "last": same[-1].name, "count": len(same), "kind": row.kind, "dtype": row.op.dtype,
+            "flops": work.flops, "bytes": work.bytes, "intensity": work.intensity if work.bytes else None,
+            "seconds": row.seconds, "total_s": row.seconds * len(same), "launch_s": row.launch_s, "kernels": row.kernels,
+            "term": row.term, "regime": row.regime,
+        })  # fmt: skip
+    return sorted(out, key=lambda group: -group["total_s"])

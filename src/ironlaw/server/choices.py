@@ -1,0 +1,82 @@
+"""What the dials can be set to: the registry's machines and workloads, as plain JSON values in SI."""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from typing import Any
+
+from ironlaw.engine.types import FORMATS
+from ironlaw.registry.families import FAMILIES
+from ironlaw.registry.machines import CONTEXTS, hardware, machines
+from ironlaw.registry.workloads import about, workloads
+
+MODES = ("eager", "compiled", "graphs")
+DISPATCHES = ("queued", "synchronous")
+PHASES = ("prefill", "decode")
+SETTINGS = ("batch", "seq", "context", "phase", "dtype")
+# family -> the group it is listed in, and what one input is called; a family that is not here still works
+KINDS = {
+    "resnet": ("vision", "image"), "mobilenet": ("vision", "image"), "vit": ("vision", "image"), "unet": ("vision", "image"),
+    "ds_cnn": ("audio", "clip"), "bert": ("language", "token"), "gpt2": ("language", "token"), "llama": ("language", "token"),
+    "moe": ("language", "token"),
+}  # fmt: skip
+MOST_TOKENS = 32768
+
+
+@cache
+def choices() -> dict[str, Any]:
+    """Everything that the page needs before the first prediction."""
+    listed = [_machine(slug) for slug in machines()]
+    formats = [fmt for fmt in FORMATS if any(fmt in machine["formats"] for machine in listed)]
+    return {
+        "machines": sorted(listed, key=lambda m: (CONTEXTS.index(m["context"]), m["name"])),
+        "workloads": sorted((_workload(slug) for slug in workloads()), key=lambda w: (w["group"] == "other", w["group"], w["params"])),
+        "formats": formats,
+        "modes": list(MODES),
+        "dispatches": list(DISPATCHES),
+        "phases": list(PHASES),
+    }
+
+
+def _machine(slug: str) -> dict[str, Any]:
+    machine = hardware(slug)
+    return {
+        "slug": slug,
+        "name": machine.name,
+        "context": machine.context,
+        "kind": machine.kind,
+        "note": machine.note,
+        "formats": list(machine.peaks),
+        "memory": machine.memory,
+        "measured": machine.calibration is not None,
+    }
+
+
+@cache
+def settings(slug: str) -> dict[str, Any]:
+    """The settings that a workload takes, with their defaults."""
+    data = about(slug)
+    takes = inspect.signature(FAMILIES[data["family"]]).parameters
+    given = data.get("params", {}) | data.get("defaults", {})
+    return {key: given.get(key, takes[key].default) for key in SETTINGS if key in takes}
+
+
+def _workload(slug: str) -> dict[str, Any]:
+    data = about(slug)
+    group, unit = kind(slug)
+    params = data.get("params", {})
+    return {
+        "slug": slug,
+        "name": data["name"],
+        "group": group,
+        "unit": unit,
+        "params": float(data.get("check", {}).get("parameters", 0)),
+        "takes": settings(slug),
+        "most_tokens": params.get("max_positions", params.get("positions", MOST_TOKENS)),
+    }
+
+
+def kind(slug: str) -> tuple[str, str]:
+    """The group a workload is listed in, and what one input of it is called."""
+    return KINDS.get(about(slug)["family"], ("other", "sample"))

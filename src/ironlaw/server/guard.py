@@ -1,0 +1,91 @@
+"""Who may talk to us. Pure ASGI, for HTTP and WebSocket alike.
+
+A page elsewhere can send requests to a server on this machine (CSRF), and a name of its own can be made to point here
+(DNS rebinding). So the Host must be ours, and the Origin too where there is one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Headers = list[tuple[bytes, bytes]]
+
+SECURITY: Headers = [
+    (
+        b"content-security-policy",
+        b"default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+NAMES = ("127.0.0.1", "localhost", "[::1]")
+DEFAULT_PORT = {"http": 80, "ws": 80, "https": 443, "wss": 443}
+
+
+class Guard:
+    """Refuses strangers with 403, and puts the security headers on every answer."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        reason = refusal(scope)
+        if reason is None:
+            await self.app(scope, receive, with_headers(send))
+        else:
+            await refuse(scope, send, reason)
+
+
+def ours(scope: Any) -> set[str]:
+    """`127.0.0.1:2718`, `localhost:2718`, …: our names at the port that the request came in on."""
+    port = (scope.get("server") or ("", None))[1]
+    names = {f"{name}:{port}" for name in NAMES}
+    if port == DEFAULT_PORT.get(scope.get("scheme", "http")):
+        names |= set(NAMES)  # browsers leave a default port out
+    return names
+
+
+def refusal(scope: Any) -> str | None:
+    """Why this request is not for us, or None."""
+    hosts = _values(scope, b"host")
+    allowed = ours(scope)
+    if len(hosts) != 1 or hosts[0].lower() not in allowed:
+        return f"Host {', '.join(hosts)[:100] or '(none)'!r} is not this server; open it as http://{min(allowed)}/"
+    for origin in _values(scope, b"origin"):
+        scheme, _, place = origin.lower().partition("://")
+        if scheme not in ("http", "https") or place not in allowed:
+            return f"Origin {origin[:100]!r} is another page, and only this server's own pages may ask; open http://{min(allowed)}/"
+    return None
+
+
+def _values(scope: Any, name: bytes) -> list[str]:
+    return [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name]
+
+
+def with_headers(send: Any) -> Any:
+    """The same `send`, with the security headers on the start of a response."""
+
+    async def sending(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            given = {key.lower() for key, _ in message.get("headers", ())}
+            message = {**message, "headers": [*message.get("headers", ()), *(h for h in SECURITY if h[0] not in given)]}
+        await send(message)
+
+    return sending
+
+
+async def refuse(scope: Any, send: Any, reason: str) -> None:
+    body = f"403: {reason}\n".encode()
+    headers: Headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode()), *SECURITY]
+    if scope["type"] == "websocket" and "websocket.http.response" not in scope.get("extensions", {}):
+        await send({"type": "websocket.close", "code": 1008, "reason": reason[:120]})
+        return
+    prefix = "websocket.http" if scope["type"] == "websocket" else "http"
+    await send({"type": f"{prefix}.response.start", "status": 403, "headers": headers})
+    await send({"type": f"{prefix}.response.body", "body": body})

@@ -1,0 +1,88 @@
+"""Starts the server: a free loopback port, one line when it listens, the browser, one line when it stops."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import sys
+import threading
+import webbrowser
+from contextlib import suppress
+from typing import Any
+
+from ironlaw.errors import BadValue, MissingExtra
+
+PORT = 2718
+TRIES = 50
+LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1"}
+
+
+def serve(port: int = PORT, open_browser: bool = True, host: str = "127.0.0.1") -> None:
+    """Serve the page until Ctrl-C. A port that is taken gives way to the next free one; 0 takes any."""
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise MissingExtra(f"the page needs {error.name}; install it with: pip install starlette uvicorn") from None
+    from ironlaw.server.answers import answer
+    from ironlaw.server.app import create_app
+    from ironlaw.server.choices import choices
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets=sockets)
+            if self.started:
+                say(f"ironlaw labs: {url}")
+                if open_browser and has_display():
+                    # a browser may take its time to come back, or not do so at all
+                    threading.Thread(target=show_page, args=(url,), daemon=True).start()
+
+    sock = listen(host, port)
+    choices(), answer([])  # reads the registry now, so that the first page does not wait for it
+    taken = sock.getsockname()[1]
+    if port not in (0, taken):
+        say(f"port {port} is taken; using {taken}")
+    name = f"[{LOOPBACK[host]}]" if ":" in host else host
+    url = f"http://{name}:{taken}"
+    config: dict[str, Any] = {"log_level": "warning", "access_log": False, "proxy_headers": False, "server_header": False}
+    server = Server(uvicorn.Config(create_app(), lifespan="off", timeout_graceful_shutdown=2, **config))
+    with sock, suppress(KeyboardInterrupt):
+        server.run(sockets=[sock])
+    say("ironlaw labs: stopped")
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening loopback socket at `port` or the first free one after it."""
+    if host not in LOOPBACK:
+        raise BadValue(f"host {host!r} is not this machine; the page is served on loopback only: give {', '.join(LOOPBACK)}")
+    if not 0 <= port <= 65535:
+        raise BadValue(f"port {port} is no port; give one from 1 to 65535, or 0 for any free one")
+    last = port if port == 0 else min(port + TRIES, 65535)
+    for candidate in range(port, last + 1):
+        sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        if os.name == "posix":  # elsewhere this would let two servers share a port
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind((LOOPBACK[host], candidate))
+            sock.listen(128)
+        except OSError as error:
+            sock.close()
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise BadValue(f"cannot listen on {host} port {candidate}: {error.strerror}; give another host or port") from None
+            continue
+        return sock
+    raise BadValue(f"no free port from {port} to {last}; give another with --port, or 0 for any")
+
+
+def has_display() -> bool:
+    """Without one, `webbrowser` may start a text browser in this terminal."""
+    return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def show_page(url: str) -> None:
+    with suppress(webbrowser.Error):
+        webbrowser.open(url)
+
+
+def say(text: str) -> None:
+    print(text, flush=True)

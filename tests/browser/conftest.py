@@ -1,0 +1,100 @@
+"""A real browser against the real labs. A missing Chromium is an error here, never a skip."""
+
+import os
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# Nothing that Chromium does by itself may reach the network: what is left in the log is the page's own doing.
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+START_SECONDS = 60
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    program = os.environ.get("IRONLAW_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    if not program:
+        raise RuntimeError("no Chromium in PATH: run `python3 scripts/setup.py browser`, or export IRONLAW_CHROMIUM=/path/to/chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def requests() -> list[str]:
+    """The address of everything the page asked for, in order."""
+    return []
+
+
+@pytest.fixture
+def page(chromium: Browser, requests: list[str]) -> Iterator[Page]:
+    """A fresh page; the test fails if it asks for anything outside this machine."""
+    context = chromium.new_context()
+    context.on("request", lambda request: requests.append(request.url))
+    page = context.new_page()
+    page.on("websocket", lambda socket: requests.append(socket.url))
+    yield page
+    context.close()
+    outside = [url for url in requests if urlsplit(url).scheme not in {"data", "blob", "about"} and urlsplit(url).hostname != "127.0.0.1"]
+    assert not outside, f"the page asked for something outside 127.0.0.1: {outside}"
+
+
+@pytest.fixture(scope="session")
+def labs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a running `ironlaw labs` with a home of its own."""
+    environment = {**os.environ, "IRONLAW_HOME": str(tmp_path_factory.mktemp("labs-home")), "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-m", "ironlaw", "labs", "--no-browser", "--port", "0"]
+    server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    lines: queue.Queue[str | None] = queue.Queue()
+    # Read to the end, or the server blocks once the pipe is full.
+    threading.Thread(target=drain, args=(server, lines), daemon=True).start()
+    try:
+        yield address(lines)
+    finally:
+        server.terminate()
+        try:
+            server.wait(10)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def drain(server: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
+    for line in server.stdout or ():
+        lines.put(line)
+    lines.put(None)
+
+
+def address(lines: queue.Queue[str | None]) -> str:
+    """Waits for the line that names the address; the server's own words are in the error if it does not come."""
+    said, deadline = "", time.monotonic() + START_SECONDS
+    while (left := deadline - time.monotonic()) > 0:
+        try:
+            line = lines.get(timeout=left)
+        except queue.Empty:
+            break
+        if line is None:
+            raise RuntimeError(f"`ironlaw labs` ended before it was ready:\n{said}")
+        said += line
+        if found := re.search(r"http://127\.0\.0\.1:[1-9]\d*", line):
+            return found.group()
+    raise RuntimeError(f"`ironlaw labs` named no address within {START_SECONDS} s:\n{said}")

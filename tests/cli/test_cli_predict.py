@@ -1,0 +1,130 @@
+import re
+from dataclasses import replace
+
+import pytest
+
+import ironlaw as il
+
+KEYS = {
+    "hardware", "mode", "dispatch", "label", "calibrated", "seconds", "band", "interval", "data_s", "compute_s", "overhead_s", "busy_s",
+    "bound", "utilization", "mfu", "kernels", "flops", "bytes", "params", "memory", "fits", "energy_j", "energy_is_estimate", "sources",
+}  # fmt: skip
+
+
+def one(sh, *argv):
+    told = sh.json("predict", *argv)
+    assert len(told["predictions"]) == 1
+    return told["predictions"][0]
+
+
+def test_json_is_what_the_api_says(sh):
+    told = sh.json("predict", "resnet50", "--on", "h100", "--uncalibrated")
+    assert set(told) == {"workload", "dtype", "settings", "predictions", "refused"}
+    assert told["workload"] == "resnet50" and told["settings"]["batch"] == 1 and told["refused"] == []
+    (row,) = told["predictions"]
+    assert set(row) == KEYS
+    p = il.predict(il.workload("resnet50"), il.hardware("h100_sxm"), il.Plan(calibrated=False))
+    for name in ("seconds", "data_s", "compute_s", "overhead_s", "busy_s", "bound", "utilization", "energy_j", "kernels"):
+        assert row[name] == getattr(p, name)
+    assert row["params"] == 25_557_032 and row["label"] == "bound" and row["interval"] is None
+    assert row["band"][0] <= row["seconds"] <= row["band"][1]
+    assert row["memory"]["total"] == row["memory"]["weights"] + row["memory"]["activations"] and row["fits"] is True
+
+
+def test_a_row_per_machine_and_mode(sh):
+    out = sh.out("predict", "resnet50", "--on", "h100,t4", "--mode", "eager,compiled,graphs", "--uncalibrated")
+    for machine in ("h100_sxm", "t4"):
+        for mode in ("eager", "compiled", "graphs"):
+            assert len(re.findall(rf"^ {machine} +{mode} ", out, re.M)) == 2  # where the time goes, and what it takes
+    assert "989 TFLOP/s" in out and "Datasheet" in out
+    told = sh.json("predict", "resnet50", "--on", "h100,t4", "--mode", "eager,compiled", "--uncalibrated")
+    assert [(p["hardware"], p["mode"]) for p in told["predictions"]] == [
+        ("h100_sxm", "eager"), ("h100_sxm", "compiled"), ("t4", "eager"), ("t4", "compiled"),
+    ]  # fmt: skip
+    eager, compiled = told["predictions"][:2]
+    assert compiled["kernels"] < eager["kernels"] and compiled["seconds"] < eager["seconds"]
+
+
+def test_a_machine_named_twice_counts_once(sh):
+    assert one(sh, "mlp8_1024", "--on", "h100,h100_sxm,H100-SXM")["hardware"] == "h100_sxm"
+
+
+def test_settings_reach_the_workload(sh):
+    row = one(sh, "gpt2", "--on", "a100_80gb_sxm", "--batch", "2", "--phase", "decode", "--context", "64", "--dtype", "bf16")
+    graph = il.workload("gpt2", batch=2, phase="decode", context=64, dtype="bf16")
+    assert (row["flops"], row["bytes"]) == (graph.flops, graph.bytes)
+    assert one(sh, "resnet50", "--on", "t4", "--classes", "2")["params"] == 25_557_032 - 998 * 2049
+
+
+def test_launch_and_dispatch(sh):
+    free = one(sh, "resnet50", "--on", "h100", "--launch", "0", "--uncalibrated")
+    assert free["overhead_s"] == pytest.approx(0) and free["bound"] == "memory"
+    waited = one(sh, "resnet50", "--on", "h100", "--launch", "20 us", "--dispatch", "synchronous", "--uncalibrated")
+    assert waited["seconds"] == pytest.approx(waited["busy_s"] + 20e-6 * waited["kernels"])
+    out = sh.out("predict", "resnet50", "--on", "h100", "--launch", "20 us", "--uncalibrated")
+    assert "launch 20 µs (given)" in " ".join(out.split())
+
+
+def test_ops_by_device_time(sh):
+    row = one(sh, "resnet50", "--on", "h100", "--ops", "3", "--mode", "compiled", "--uncalibrated")
+    times = [op["seconds"] for op in row["ops"]]
+    assert len(times) == 3 and times == sorted(times, reverse=True)
+    assert row["ops"][0]["kind"] == "conv2d + batch_norm + relu"
+    out = sh.out("predict", "resnet50", "--on", "h100", "--ops", "3", "--uncalibrated")
+    assert "3 of 174 operators" in out and "layer4.0.conv2" in out
+
+
+def test_precision_that_a_machine_lacks(sh):
+    code, out, err = sh("predict", "resnet50", "--on", "v100", "--dtype", "bf16")
+    assert (code, out) == (2, "") and "v100 has no bf16" in err
+    told = sh.json("predict", "resnet50", "--on", "v100,h100", "--dtype", "bf16")
+    assert [p["hardware"] for p in told["predictions"]] == ["h100_sxm"]
+    assert told["refused"][0]["hardware"] == "v100" and "no bf16" in told["refused"][0]["reason"]
+    assert "✗ v100 has no bf16" in sh.out("predict", "resnet50", "--on", "v100,h100", "--dtype", "bf16")
+
+
+def test_a_model_that_does_not_fit(sh):
+    code, _, err = sh("predict", "llama3_70b", "--on", "h100")
+    assert code == 2 and "needs 141 GB, and h100_sxm has 80 GB" in err and "mi300x" in err
+    told = sh.json("predict", "llama3_70b", "--on", "h100,mi300x")
+    assert [p["hardware"] for p in told["predictions"]] == ["mi300x"] and told["refused"][0]["hardware"] == "h100_sxm"
+    code, out, err = sh("predict", "llama3_70b", "--on", "h100,t4")
+    assert (code, out) == (2, "") and "none of these machines" in err
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 160])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("predict", "resnet50", "--on", "h100,h200_sxm,a100_40gb_pcie", "--mode", "eager,compiled", "--ops", "3"),
+        ("hardware",),
+        ("hardware", "h100"),
+        ("workload",),
+        ("workload", "gpt2"),
+        ("fuse", "gpt2_layer", "--verbose"),
+        ("roofline", "--gemm", "64,64,64", "--on", "h100,a100_80gb_sxm", "--levels"),
+        ("breakeven", "--compile-s", "30", "--eager-rate", "1450", "--compiled-rate", "2150"),
+    ],
+    ids=lambda argv: argv[0],
+)
+def test_lines_keep_within_the_terminal_and_no_figure_is_cut(sh, monkeypatch, width, argv):
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = sh.out(*argv)
+    assert max(map(len, out.splitlines())) <= width
+    assert not re.search(r"\d ?[^\s…]*… ", out), "a figure was cut"
+    assert "\x1b" not in out  # no colours in a pipe
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_an_interval_has_its_column(sh, monkeypatch, width):
+    from ironlaw.cli.predicted import report
+
+    monkeypatch.setenv("COLUMNS", str(width))
+    graph = il.workload("resnet50")
+    plain = [il.predict(graph, il.hardware(name), il.Plan(calibrated=False)) for name in ("h100", "a100_40gb_pcie")]
+    sure = replace(plain[1], interval=(123.4e-6, 245.6e-6), calibrated=True, sources=("evidence a", "evidence b"))
+    report(graph, [plain[0], sure], [], 0)
+    out = sh.capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= width
+    assert "likely" in out and "123 µs –" in out and "246 µs" in out and "calibrated" in out and "…" not in out
+    assert "evidence a; evidence b" in out

@@ -1,0 +1,81 @@
+"""The page and its files: headers, and nothing from elsewhere."""
+
+import re
+
+import pytest
+from starlette.testclient import TestClient
+
+from ironlaw import __version__
+from ironlaw.server.app import STATIC
+
+FILES = sorted(str(path.relative_to(STATIC)) for path in STATIC.rglob("*") if path.is_file())
+
+
+@pytest.fixture
+def html(client: TestClient) -> str:
+    return client.get("/").text
+
+
+def folder(html: str) -> str:
+    return re.search(r'src="(/static/[0-9a-f]+)/js/main\.js"', html)[1]
+
+
+def test_every_slot_is_filled(html: str):
+    assert "{{" not in html
+    assert __version__ in html
+
+
+def test_security_headers(client: TestClient):
+    for path in ("/", "/api/registry", "/nowhere"):
+        headers = client.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+
+
+def test_no_inline_script_or_style(html: str):
+    for attributes, body in re.findall(r"<script\b([^>]*)>(.*?)</script>", html, re.S):
+        assert "src=" in attributes or 'type="application/json"' in attributes, body[:80]
+    assert not re.search(r"<[^>]+\s(on\w+|style)=", html.rsplit("</script>", maxsplit=1)[-1])
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_static_files_are_served_and_kept(client: TestClient, html: str, name: str):
+    response = client.get(f"{folder(html)}/{name}")
+    assert response.status_code == 200
+    assert "immutable" in response.headers["cache-control"]
+    assert "etag" in response.headers
+
+
+def test_the_page_itself_is_asked_for_again(client: TestClient):
+    assert client.get("/").headers["cache-control"] == "no-cache"
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name.endswith((".js", ".css", ".svg"))])
+def test_nothing_from_elsewhere(name: str):
+    text = (STATIC / name).read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
+    assert not re.search(r"""(["'(]|import )(https?:)?//[\w.]""", text)
+
+
+def test_every_import_is_there(client: TestClient):
+    for path in (STATIC / "js").glob("*.js"):
+        for name in re.findall(r'from "\./(.+?)"', path.read_text("utf-8")):
+            assert (STATIC / "js" / name).is_file(), (path.name, name)
+
+
+def test_no_way_out_of_the_static_folder(client: TestClient, html: str):
+    for name in ("../app.py", "%2e%2e/app.py", "..%2fapp.py"):
+        assert client.get(f"{folder(html)}/{name}").status_code == 404
+
+
+def test_not_found_says_where_the_page_is(client: TestClient):
+    response = client.get("/nowhere")
+    assert response.status_code == 404
+    assert "the page is at /" in response.text
+
+
+def test_only_reading(client: TestClient):
+    assert client.post("/").status_code == 405
+    assert client.post("/api/predict").status_code == 405
