@@ -65,10 +65,9 @@ def make(file: str, source: str) -> Iterator[tuple[Mutant, str]]:
     from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
     from mutmut.mutation.mutators import mutation_operators
 
-    wrapper = MetadataWrapper(cst.parse_module(source), unsafe_skip_copy=False)
+    wrapper = MetadataWrapper(cst.parse_module(source))
     places, parents = wrapper.resolve(PositionProvider), wrapper.resolve(ParentNodeProvider)
     module, before = wrapper.module, source.splitlines()
-    seen = {ast.dump(ast.parse(source))}
 
     def skipped(node: cst.CSTNode) -> bool:
         if isinstance(node, cst.Annotation | cst.Import | cst.ImportFrom):
@@ -95,26 +94,28 @@ def make(file: str, source: str) -> Iterator[tuple[Mutant, str]]:
                 return at.start.line, at.end.line
         return None
 
-    stack: list[cst.CSTNode] = [module]
-    while stack:
-        node = stack.pop()
-        if skipped(node):
-            continue
-        stack.extend(reversed(node.children))
-        for kind, operator in mutation_operators:
-            if not isinstance(node, kind):
+    # statement by statement: to rebuild the whole file for each change would take minutes
+    pieces = [module.code_for_node(statement) for statement in module.body]
+    head = source[: len(source) - len("".join(pieces)) - len("".join(module.code_for_node(line) for line in module.footer))]
+    for i, statement in enumerate(module.body):
+        seen = {ast.dump(ast.parse(pieces[i]))}
+        stack: list[cst.CSTNode] = [statement]
+        while stack:
+            node = stack.pop()
+            if skipped(node):
                 continue
-            for other in operator(node):
-                text = module.deep_replace(node, other).code
+            stack.extend(reversed(node.children))
+            for other in (new for kind, operator in mutation_operators if isinstance(node, kind) for new in operator(node)):
+                piece = module.code_for_node(other if node is statement else statement.deep_replace(node, other))
                 try:
-                    shape = ast.dump(ast.parse(text))
+                    shape = ast.dump(ast.parse(piece))
                 except SyntaxError:
                     continue
-                if shape in seen:
-                    continue
-                seen.add(shape)
-                was, now, first = changed(before, text.splitlines())
-                yield Mutant(file, first, was, now, reach(node)), text
+                if shape not in seen:
+                    seen.add(shape)
+                    text = head + "".join([*pieces[:i], piece, *pieces[i + 1 :]])
+                    was, now, first = changed(before, text.splitlines())
+                    yield Mutant(file, first, was, now, reach(node)), text
 
 
 def changed(before: list[str], after: list[str]) -> tuple[str, str, int]:

@@ -64,7 +64,9 @@ def parse(text: str | float, unit: str | None = None) -> float:
         return value
     scale = _scale(written)
     if scale is None:
-        raise BadValue(f"unknown unit {written!r} in {text!r}; units are {', '.join(UNITS)} with prefixes like k, M, G, T, Ki, Mi, Gi, m, u, n")
+        raise BadValue(
+            f"unknown unit {written!r} in {text!r}; units are {', '.join(UNITS)} with prefixes like k, M, G, T, Ki, Mi, Gi, m, u, n"
+        )
     kept, factor = scale
     if unit is not None and kept != unit:
         raise BadValue(f"{text!r} is in {kept}, but {unit} is wanted here")

@@ -19,18 +19,19 @@ ironlaw validate --on h200_sxm --kind gemm --rows
 """
 LIMIT = 0.15  # mean error on whole models, calibrated, beyond which validation fails
 CLAIM = "claim"
+KINDS = (CLAIM, "gemm", "conv", "row", "bandwidth", "pointwise", "attention", "function", "model")
 
 
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw validate [--on HW] [--kind KIND] [--rows] [--json]"
     parser.add_argument("--on", metavar="HW", help="only what was measured on this machine")
-    parser.add_argument("--kind", metavar="KIND", help="only this kind: claim, gemm, conv, row, bandwidth, pointwise, attention, function, model")
+    parser.add_argument("--kind", metavar="KIND", help=f"only this kind: {', '.join(KINDS)}")
     parser.add_argument("--rows", action="store_true", help="every row of single ops too, not only their summary")
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    from ironlaw.compare import KINDS, gaps, summary
+    from ironlaw.compare import gaps, summary
     from ironlaw.registry.claims import claims
     from ironlaw.registry.evidence import measured
     from ironlaw.registry.machines import hardware
@@ -38,8 +39,8 @@ def run(args: argparse.Namespace) -> int:
     machine = hardware(args.on).slug if args.on else ""
     if machine and machine not in measured():
         raise BadValue(f"nothing was measured on {machine}; measured: {', '.join(measured())}")
-    if args.kind and args.kind not in (*KINDS, CLAIM):
-        raise unknown("kind of row", args.kind, (*KINDS, CLAIM))
+    if args.kind and args.kind not in KINDS:
+        raise unknown("kind of row", args.kind, KINDS)
     found = [] if args.kind == CLAIM else list(gaps(machine, args.kind or ""))
     checked = list(claims().values()) if args.kind in (None, CLAIM) and not machine else []
     broken = [c.id for c in checked if c.verdict != "depends" and (c.verdict == "holds") != c.holds]
@@ -64,20 +65,23 @@ def _emit(found: list[Gap], lines: dict[Any, Summary], checked: list[Any], broke
         {
             "rows": [asdict(gap) | {"error": gap.error, "bound_error": gap.bound_error} for gap in found],
             "summary": [asdict(line) | {"machine": key[0]} for key, line in lines.items()],
-            "claims": [{"id": c.id, "claimed": c.value, "computed": c.computed, "verdict": c.verdict, "agrees": c.id not in broken} for c in checked],
+            "claims": [
+                {"id": c.id, "claimed": c.value, "computed": c.computed, "verdict": c.verdict, "agrees": c.id not in broken}
+                for c in checked
+            ],
         }
     )
 
 
-def _draw(
-    found: list[Gap], lines: dict[Any, Summary], checked: list[Any], broken: list[str], missed: list[str], every: bool
-) -> None:
+def _draw(found: list[Gap], lines: dict[Any, Summary], checked: list[Any], broken: list[str], missed: list[str], every: bool) -> None:
     from ironlaw.cli.draw import BAD, GOOD, heading, say, table
     from ironlaw.compare import HELD_OUT
+    from ironlaw.registry.machines import hardware
 
     shown = [gap for gap in found if every or gap.kind in HELD_OUT]
     for machine in dict.fromkeys(gap.machine for gap in shown):
-        heading(f"Device time on {machine}", "predicted beside measured; functions and models were never fitted to")
+        known = hardware(machine).calibration
+        heading(machine, "predicted beside measured; functions and models were never fitted to" if known else "a bound: no curves yet")
         table(
             ("what", "mode", "predicted", "measured", "error", "kernels"),
             [
@@ -98,7 +102,8 @@ def _draw(
             left=("machine", "rows of"),
         )
     if checked:
-        verdicts = ", ".join(f"{sum(c.verdict == v for c in checked)} {w}" for v, w in (("holds", "hold"), ("refuted", "refuted"), ("depends", "depend")))
+        words = (("holds", "hold"), ("refuted", "refuted"), ("depends", "depend"))
+        verdicts = ", ".join(f"{sum(c.verdict == verdict for c in checked)} {word}" for verdict, word in words)
         say(f"{len(checked)} claims computed: {verdicts}. `ironlaw claims` lists them.")
     for line in (*(f"claim {name} no longer computes to its verdict" for name in broken), *missed):
         say(f"✗ {line}", BAD)

@@ -89,7 +89,7 @@ class Calibration:
         if found is None:
             found = self.curves.get(FALLBACK.get(name, ""), None) or self.curves.get("elementwise")
         if found is None:
-            raise UnsupportedPrecision(f"no measured curve for {name} ({kind}); ask for an uncalibrated prediction (Plan(calibrated=False))")
+            raise UnsupportedPrecision(f"no measured curve for {name} ({kind}); ask for a bound with Plan(calibrated=False)")
         return found
 
     def cost(self, op: Op, hardware: Hardware, plan: Plan) -> Cost:
@@ -136,7 +136,7 @@ class Calibration:
         return (seconds * low, seconds * high) if high else None
 
     def to_json(self) -> dict[str, Any]:
-        return {**{k: v for k, v in asdict(self).items() if k != "curves"}, "curves": {n: _finite(asdict(c)) for n, c in self.curves.items()}}
+        return asdict(self) | {"curves": {name: _finite(asdict(curve)) for name, curve in self.curves.items()}}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Calibration:
@@ -152,10 +152,12 @@ def _finite(curve: dict[str, Any]) -> dict[str, Any]:
 
 # where a kernel was not measured: the curve whose work is most alike
 FALLBACK = {
-    "gemm_tf32": "gemm", "gemm_fp8": "gemm", "gemm_int8": "gemm", "bmm": "gemm", "bmm_even": "gemm_even", "bmm_odd": "gemm_odd",
-    "bmm_fp32": "gemm_fp32", "conv_1x1_nhwc": "conv_1x1", "depthwise_nhwc": "depthwise", "depthwise_strided": "depthwise", "depthwise_large": "depthwise", "conv_first_nhwc": "conv_first",
-    "conv_bf16": "conv", "conv_tf32": "conv", "attention_decode": "attention", "attention_masked": "attention", "rotary": "strided", "transpose": "strided",
-    "fused": "elementwise", "fused_rows": "rms_norm", "fused_reduction": "mean", "group_norm": "layer_norm", "log_softmax": "softmax", "var": "mean",
-    "amax": "sum", "cross_entropy": "softmax", "gather": "embedding", "avg_pool2d": "max_pool2d", "relu6": "hardtanh",
-    "square": "power", "cube": "power", "shift": "scale", "sub": "add", "div": "mul", "broadcast_row": "broadcast",
+    "gemm_tf32": "gemm", "gemm_fp8": "gemm", "gemm_int8": "gemm", "bmm": "gemm", "bmm_even": "gemm_even",
+    "bmm_odd": "gemm_odd", "bmm_fp32": "gemm_fp32", "conv_1x1_nhwc": "conv_1x1", "depthwise_nhwc": "depthwise",
+    "depthwise_strided": "depthwise", "depthwise_large": "depthwise", "conv_first_nhwc": "conv_first", "conv_bf16": "conv",
+    "conv_tf32": "conv", "attention_decode": "attention", "attention_masked": "attention", "rotary": "strided",
+    "transpose": "strided", "fused": "elementwise", "fused_rows": "rms_norm", "fused_reduction": "mean",
+    "group_norm": "layer_norm", "log_softmax": "softmax", "var": "mean", "amax": "sum", "cross_entropy": "softmax",
+    "gather": "embedding", "avg_pool2d": "max_pool2d", "relu6": "hardtanh", "square": "power", "cube": "power",
+    "shift": "scale", "sub": "add", "div": "mul", "broadcast_row": "broadcast",
 }  # fmt: skip

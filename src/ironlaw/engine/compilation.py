@@ -64,6 +64,4 @@ def sensitivity(compile_s: Number, eager_rate: Number, compiled_rate: Number) ->
     breakeven(compile_s, eager_rate, compiled_rate)
     gain = compiled_rate - eager_rate
     safe = where(gain > 0, gain, 1.0)
-    return Sensitivity(
-        1.0 + 0.0 * gain, where(gain > 0, compiled_rate / safe, NEVER), where(gain > 0, -eager_rate / safe, -NEVER)
-    )
+    return Sensitivity(1.0 + 0.0 * gain, where(gain > 0, compiled_rate / safe, NEVER), where(gain > 0, -eager_rate / safe, -NEVER))

@@ -1,9 +1,9 @@
 """How launches meet kernels: one at a time, queued, or replayed as a graph.
 
-    synchronous  wall = Σ (launch + kernel)             the CPU waits for each kernel
-    queued       the CPU runs ahead; kernel i starts when it is launched and the device is free:
-                 device = max(device, host) + kernel    (a scan over the ops is the truth)
-    graph        wall = one launch + Σ (kernel + gap)
+synchronous  wall = Σ (launch + kernel)             the CPU waits for each kernel
+queued       the CPU runs ahead; kernel i starts when it is launched and the device is free:
+             device = max(device, host) + kernel    (a scan over the ops is the truth)
+graph        wall = one launch + Σ (kernel + gap)
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int) -> tuple[float
         start += [0.3 * min(s.seconds / s.kernel.rows for s in group if s.kernel.rows > 0)]
 
     def curve(logs: Sequence[float]) -> Curve:
-        values = dict(zip(names, (math.exp(v) for v in logs), strict=True))
+        values: dict[str, Any] = dict(zip(names, (math.exp(v) for v in logs), strict=True))
         if "main" in values and "cache" not in values:
             values["cache"] = values["main"]
         return Curve(**values, p=p)
@@ -122,11 +122,13 @@ def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int) -> tuple[float
     found, value = nelder_mead(loss, [math.log(v) for v in start])
     c = curve(found)
     error = sum(abs(c.terms(s.kernel, cache_bytes)[2] / s.seconds - 1) for s in group) / len(group)
-    values = {name: float(f"{getattr(c, name):.4g}") for name in {*names, "cache"} if math.isfinite(getattr(c, name))}
+    values: dict[str, Any] = {name: float(f"{getattr(c, name):.4g}") for name in {*names, "cache"} if math.isfinite(getattr(c, name))}
     return value, Curve(**values, p=p, error=round(error, 4), samples=len(group))
 
 
-def nelder_mead(loss: Callable[[Sequence[float]], float], start: list[float], size: float = 0.4, steps: int = 400) -> tuple[list[float], float]:
+def nelder_mead(
+    loss: Callable[[Sequence[float]], float], start: list[float], size: float = 0.4, steps: int = 400
+) -> tuple[list[float], float]:
     """The downhill simplex of Nelder and Mead (1965), restarted once from where it ended."""
     best = start
     for scale in (size, size / 4):
@@ -153,7 +155,8 @@ def nelder_mead(loss: Callable[[Sequence[float]], float], start: list[float], si
                     scored[-1] = contracted
                 else:
                     low = scored[0][1]
-                    scored = [scored[0]] + [(loss(q), q) for q in ([(a + b) / 2 for a, b in zip(point, low, strict=True)] for _, point in scored[1:])]
+                    nearer = [[(a + b) / 2 for a, b in zip(point, low, strict=True)] for _, point in scored[1:]]
+                    scored = [scored[0], *((loss(point), point) for point in nearer)]
             scored.sort()
         best = scored[0][1]
     return best, scored[0][0]

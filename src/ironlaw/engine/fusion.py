@@ -20,6 +20,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from ironlaw.engine.arrays import Number, maximum, minimum, smallest
 from ironlaw.engine.types import Graph, Op, Tensor, Work
@@ -83,9 +84,7 @@ class FusionPlan:
                     users[t.name].add(index)
         ops = []
         for index, group in enumerate(self.groups):
-            escaping = {
-                t.name for op in group.ops for t in op.outputs if t.name in needed or users[t.name] - {index} or not users[t.name]
-            }
+            escaping = {t.name for op in group.ops for t in op.outputs if t.name in needed or users[t.name] - {index} or not users[t.name]}
             ops.append(merge(group.ops, escaping, self.source.tensors))
         s = self.source
         return Graph(f"{s.name} fused", tuple(ops), s.dtype, s.params_of, s.outputs)
@@ -121,7 +120,7 @@ def decide(producer: Op, consumer: Op, rules: Rules = TREE) -> Verdict:
         return verdict(True, "epilogue", f"{consumer.kind} is done on {producer.kind}'s tile before the tile is written")
     if used in ("contraction", "attention"):
         return verdict(
-            False, "none", f"{consumer.kind} reads each element many times: recomputing {producer.kind} each time costs more than storing it"
+            False, "none", f"{consumer.kind} reads each element many times: storing {producer.kind} costs less than recomputing it"
         )
     if made == "contraction":
         return verdict(False, "barrier", f"{consumer.kind} needs a whole row, and {producer.kind}'s rows are spread over tiles")
@@ -129,7 +128,9 @@ def decide(producer: Op, consumer: Op, rules: Rules = TREE) -> Verdict:
         return verdict(False, "barrier", f"{producer.kind} over the whole tensor must finish before {consumer.kind} can start")
     if used == "reduction" and consumer.attrs.get("over", "row") == "all" and not _small(consumer.inputs[0]):
         if made == "elementwise":
-            return verdict(True, "vertical", f"{consumer.kind} takes each element of {producer.kind} as it is made; its blocks' sums are joined later")
+            return verdict(
+                True, "vertical", f"{consumer.kind} takes {producer.kind}'s elements as they are made; the parts are joined later"
+            )
         return verdict(False, "barrier", f"{consumer.kind} over the whole tensor is split over kernels")
     if used in ("window", "lookup"):
         return verdict(False, "none", f"{consumer.kind} reads elements out of order: {producer.kind} must be stored for it")
@@ -158,9 +159,10 @@ def _small(t: Tensor) -> bool:
 
 def fuse(graph: Graph, rules: Rules = TREE) -> FusionPlan:
     """Plan the fusion of a graph: greedy, in running order, never making a cycle. A graph remembers its plans."""
-    if rules not in graph.plans:
-        graph.plans[rules] = _Planner(graph, rules).plan()
-    return graph.plans[rules]
+    plan: FusionPlan | None = graph.plans.get(rules)
+    if plan is None:
+        plan = graph.plans[rules] = _Planner(graph, rules).plan()
+    return plan
 
 
 class _Planner:
@@ -237,7 +239,8 @@ class _Planner:
             return "a reduction along the row would span the matmul's tiles"
         if self._cyclic(a, b):
             return "an op between the two runs outside the group and needs its result: fusing would make a cycle"
-        sizes = {_fixed(_rows(ops[i])) for i in _bits(self.members[a] | self.members[b]) if category(ops[i].kind) in ("rowwise", "reduction")}
+        both = _bits(self.members[a] | self.members[b])
+        sizes = {_fixed(_rows(ops[i])) for i in both if category(ops[i].kind) in ("rowwise", "reduction")}
         if len(sizes) > 1:
             return "the two reduce along rows of different length"
         return ""
@@ -271,7 +274,7 @@ class _Planner:
                     if t.role in ("activation", "input"):
                         readers[t.name].append(i)
         for name, users in readers.items():
-            for j, i in zip(users, users[1:], strict=False):
+            for j, i in pairwise(users):
                 a, b = self.group[j], self.group[i]
                 if a == b or not _same_size(ops[j].outputs[0], ops[i].outputs[0]):
                     continue

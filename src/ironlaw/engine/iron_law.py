@@ -49,9 +49,7 @@ def binding(data: Number, compute: Number, overhead: Number) -> Number:
     return np.array(TERMS)[np.argmax(np.stack(np.broadcast_arrays(data, compute, overhead)), axis=0)]
 
 
-def iron_law(
-    data: Number, operations: Number, bandwidth: Number, rate: Number, overhead: Number = 0.0, efficiency: Number = 1.0
-) -> Terms:
+def iron_law(data: Number, operations: Number, bandwidth: Number, rate: Number, overhead: Number = 0.0, efficiency: Number = 1.0) -> Terms:
     """D bytes over BW bytes/s, O operations at η·R operations/s, L seconds."""
     check_positive("data D", data, zero=True)
     check_positive("operations O", operations, zero=True)

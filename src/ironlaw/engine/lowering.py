@@ -13,7 +13,7 @@ A condition on a swept size can't choose one path for all points: each path's ke
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ironlaw.engine.arrays import Number, is_array, where
 from ironlaw.engine.types import FORMATS, Op, Tensor
@@ -253,8 +253,8 @@ def _fused(op: Op) -> Sequence[Kernel]:
     parts: tuple[Op, ...] = op.attrs["parts"]
     heavy = [p for p in parts if category(p.kind) in ("contraction", "attention")]
     if heavy:
-        first, *rest = lower(heavy[0], compiled=True)
-        return (Kernel(first.curve, op.work.bytes, first.flops, first.rows, first.depth, first.count), *rest)
+        main, *rest = lower(heavy[0], compiled=True)
+        return (replace(main, data=op.work.bytes), *rest)
     rows = [p for p in parts if category(p.kind) in ("rowwise", "reduction")]
     if rows:
         first, x = rows[0], rows[0].inputs[0]
@@ -271,6 +271,7 @@ LOWER: dict[str, Callable[[Op], Sequence[Kernel]]] = {
     "sum": reduction, "mean": reduction, "amax": reduction, "var": reduction, "pad": pad,
 }  # fmt: skip
 COMPILED: dict[str, Callable[[Op], Sequence[Kernel]]] = {
-    "conv2d": conv2d_compiled, "attention": attention_compiled, "linear": linear_compiled, "matmul": linear_compiled, "max_pool2d": generated, "avg_pool2d": generated,
+    "conv2d": conv2d_compiled, "attention": attention_compiled, "linear": linear_compiled, "matmul": linear_compiled,
+    "max_pool2d": generated, "avg_pool2d": generated,
     "pad": generated, "cat": generated, "transpose": generated, "copy": generated,
 }  # fmt: skip

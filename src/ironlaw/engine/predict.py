@@ -21,6 +21,7 @@ from ironlaw.engine.types import Graph, Hardware, Op, Plan, Tensor, Work
 from ironlaw.engine.work import op as make_op
 
 EAGER = Plan()
+BARE = "bare"  # a microcontroller: no driver and no queue, so the launch cost is paid once for the whole run
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class OpRow:
 
     @property
     def regime(self) -> Number:
-        """"memory" or "compute": the side of the ridge, launches left out."""
+        """ "memory" or "compute": the side of the ridge, launches left out."""
         return where(self.cost.data > self.cost.compute, "memory", "compute")
 
 
@@ -214,16 +215,16 @@ def bound(op: Op, hardware: Hardware, plan: Plan, dtype: str) -> Cost:
     if fmt not in hardware.peaks and not is_positive(op.work.matmul_flops):
         fmt = dtype  # index arithmetic and casts: the machine's own format for the graph
     launch = hardware.launch if plan.launch is None else plan.launch
+    if hardware.backend == BARE:
+        launch = 0.0
     work = op.work
     return Cost(
         work.bytes / hardware.bandwidth, work.flops / (hardware.peak(fmt) * plan.efficiency), 0.0, work.launches, work.launches * launch
     )
 
 
-def _dispatch(
-    plan: Plan, hardware: Hardware, calibration: Any, costs: Sequence[Cost], kernels: Sequence[Number]
-) -> Timeline:
-    if plan.mode == "graphs":
+def _dispatch(plan: Plan, hardware: Hardware, calibration: Any, costs: Sequence[Cost], kernels: Sequence[Number]) -> Timeline:
+    if plan.mode == "graphs" or hardware.backend == BARE:
         launch, gap = calibration.graph_launch() if calibration else (hardware.launch, 0.0)
         return graph_replay(launch if plan.launch is None else plan.launch, kernels, [c.kernels for c in costs], gap)
     return (queued if plan.dispatch == "queued" else synchronous)([c.launch for c in costs], kernels)
@@ -257,8 +258,8 @@ def one_launch(graph: Graph, traffic: str = "weights") -> Graph:
     writes = tuple(t.bytes for t in outputs) if traffic == "weights" else (total.written,)
     if traffic != "weights":
         outputs = outputs[:1]
-    attrs = {"matmul": total.matmul_flops, "vector": total.flops - total.matmul_flops, "reads": reads, "writes": writes, "dtype": graph.dtype}
-    op = make_op("block", graph.name, inputs, outputs, **attrs)
+    counts = {"matmul": total.matmul_flops, "vector": total.flops - total.matmul_flops, "reads": reads, "writes": writes}
+    op = make_op("block", graph.name, inputs, outputs, dtype=graph.dtype, **counts)
     return Graph(f"{graph.name} as one launch", (op,), graph.dtype, graph.params_of, tuple(t.name for t in outputs))
 
 

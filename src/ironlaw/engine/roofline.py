@@ -24,7 +24,7 @@ class Roofline:
 
     @property
     def regime(self) -> Number:
-        """"memory" left of the ridge, "compute" from the ridge on."""
+        """ "memory" left of the ridge, "compute" from the ridge on."""
         return where(self.intensity < self.ridge, "memory", "compute")
 
     @property

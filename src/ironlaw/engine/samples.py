@@ -120,7 +120,8 @@ def _conv(p: Params) -> Op | None:
     weight = _x((p["out"], p["c"] // p["groups"], p["kh"], p["kw"]), d, "w", "weight")
     if 1 < p["groups"] < p["c"]:
         return None  # too few to fit a curve of their own
-    return op("conv2d", "conv", [_x(x, d), weight, *([_x((p["out"],), d, "b")] if p.get("bias") else [])], [_x(y, d, "y")], stride=p["stride"])
+    bias = [_x((p["out"],), d, "b")] if p.get("bias") else []
+    return op("conv2d", "conv", [_x(x, d), weight, *bias], [_x(y, d, "y")], stride=p["stride"])
 
 
 def _flat(kind: str, inputs: int = 1, out: str = "") -> Callable[[Params], Op]:
@@ -201,7 +202,8 @@ OPS: dict[str, Callable[[Params], Op | None]] = {
     "pow2": _flat("power"), "neg": _flat("neg"), "mul_scalar": _flat("scale"), "add_scalar": _flat("shift"),
     "hardtanh": _flat("hardtanh"), "copy": _flat("copy"), "cast": _flat("cast"), "rsqrt": _flat("rsqrt"),
     "dropout_train": _flat("dropout"), "fill_": _flat("fill", 0), "layer_norm": _rows("layer_norm"), "rms_norm": _rows("rms_norm"),
-    "softmax": _rows("softmax"), "log_softmax": _rows("log_softmax"), "mean": _rows("mean"), "sum": _rows("sum"), "var": _rows("var"), "sum_all": _rows("sum"),
+    "softmax": _rows("softmax"), "log_softmax": _rows("log_softmax"), "mean": _rows("mean"), "sum": _rows("sum"),
+    "var": _rows("var"), "sum_all": _rows("sum"),
     "argmax": _rows("argmax"),
     "mul_row": _mul(lambda p: ((p["rows"], p["cols"]), (p["cols"],))),
     "mul_col": _mul(lambda p: ((p["rows"], p["cols"]), (p["rows"], 1))),

@@ -72,12 +72,11 @@ def op(kind_name: str, name: str, inputs: Tensors, outputs: Tensors, memo: dict[
         counted = _count(kind_name, name, inputs, outputs, attrs, checked=memo is not None)
         if memo is not None:
             memo[key] = counted
-    return Op(name, kind_name, tuple(inputs), tuple(outputs), attrs, *counted, key)
+    work, reads, writes = counted
+    return Op(name, kind_name, tuple(inputs), tuple(outputs), attrs, work, reads, writes, key)
 
 
-def _count(
-    kind_name: str, name: str, inputs: Tensors, outputs: Tensors, attrs: Mapping[str, Any], checked: bool
-) -> tuple[Work, Any, Any]:
+def _count(kind_name: str, name: str, inputs: Tensors, outputs: Tensors, attrs: Mapping[str, Any], checked: bool) -> tuple[Work, Any, Any]:
     category(kind_name)
     for t in (*inputs, *outputs):
         if t.dtype not in FORMATS:
@@ -141,9 +140,7 @@ def conv2d_shape(
     x: tuple[Number, ...], out: int, kernel: tuple[int, int], stride: int = 1, padding: tuple[int, int] = (0, 0), dilation: int = 1
 ) -> tuple[Number, ...]:
     """[n, c, h, w] -> the shape after a convolution or a pooling window."""
-    height, width = (
-        (size + 2 * pad - dilation * (k - 1) - 1) // stride + 1 for size, k, pad in zip(x[2:], kernel, padding, strict=True)
-    )
+    height, width = ((size + 2 * pad - dilation * (k - 1) - 1) // stride + 1 for size, k, pad in zip(x[2:], kernel, padding, strict=True))
     return (x[0], out, height, width)
 
 
@@ -209,12 +206,17 @@ def dropout(x: Tensors, y: Tensors, a: Mapping[str, Any]) -> Count:
 
 # ---- reductions: attr `over` is "row" (the last axis, or any axes that leave rows apart) or "all"
 
-for _flops, _names in ((1.0, ("sum", "mean", "amax", "cumsum", "argmax")), (4.0, ("var",))):
 
-    def _reduce(x: Tensors, y: Tensors, a: Mapping[str, Any], flops: float = _flops) -> Count:
-        return Count(vector=flops * x[0].size)
+@kind("reduction", "sum", "mean", "amax", "cumsum", "argmax")
+def reduce(x: Tensors, y: Tensors, a: Mapping[str, Any]) -> Count:
+    """One operation per element that goes in."""
+    return Count(vector=1.0 * x[0].size)
 
-    kind("reduction", *_names)(_reduce)
+
+@kind("reduction")
+def var(x: Tensors, y: Tensors, a: Mapping[str, Any]) -> Count:
+    """Sum for the mean, subtract, square, sum."""
+    return Count(vector=4.0 * x[0].size)
 
 
 @kind("reduction")

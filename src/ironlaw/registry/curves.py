@@ -64,4 +64,3 @@ def write(slug: str) -> Path:
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(refit(slug).to_json(), indent=1) + "\n")
     return path
-

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ironlaw.errors import BadRegistry, BadValue
 from ironlaw.engine.types import FORMATS, Figure
+from ironlaw.errors import BadRegistry, BadValue
 from ironlaw.units import parse
 
 HERE = Path(__file__).parent
@@ -51,9 +51,7 @@ def figure(where: str, table: Any, unit: str, fmt: str = "") -> Figure:
     if fmt and fmt not in FORMATS:
         raise BadRegistry(f"{where}: unknown number format {fmt!r}; known: {', '.join(FORMATS)}")
     value = quantity(where, table["value"], unit)
-    return Figure(
-        value, unit, str(table["source"]), str(table["date"]), fmt, bool(table.get("estimate", False)), str(table.get("why", ""))
-    )
+    return Figure(value, unit, str(table["source"]), str(table["date"]), fmt, bool(table.get("estimate", False)), str(table.get("why", "")))
 
 
 def quantity(where: str, text: Any, unit: str) -> float:

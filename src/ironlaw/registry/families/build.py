@@ -111,7 +111,7 @@ class Builder:
 
     def attention(self, name: str, q: Tensor, k: Tensor, v: Tensor, causal: bool, mask: str = "") -> Tensor:
         """q [b, h, s, d], k and v [b, h_kv, t, d] -> [b, s, h·d]; one tiled (flash) kernel."""
-        out = self.emit("attention", name, q, k, v, impl="flash", causal=causal, **({"mask": mask} if mask else {}))
+        out = self.emit("attention", name, q, k, v, impl="flash", causal=causal, mask=mask)
         batch, heads, seq, width = q.shape
         return view(out, batch, seq, heads * width)
 

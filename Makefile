@@ -1,0 +1,59 @@
+# Each target creates what it needs and is quick when nothing is to do. The logic is in scripts/setup.py.
+# ARGS goes to the program a target runs: make labs ARGS="--port 9000"
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: labs test check bench mutants wheel clean help python3
+
+BIN := .venv/bin
+SETUP := python3 scripts/setup.py
+APART := torch browser postgres slow
+tests-in = $(shell find tests/$(1) -name 'test_*.py' 2>/dev/null)
+
+labs: python3 ## open the labs in the browser
+	@$(SETUP) venv
+	@$(BIN)/ironlaw labs $(ARGS)
+
+test: check ## all of check, then the tests with PyTorch, a browser and PostgreSQL
+ifneq (,$(call tests-in,slow))
+	@$(BIN)/pytest tests/slow $(ARGS)
+endif
+ifneq (,$(call tests-in,torch))
+	@$(SETUP) torch
+	@$(BIN)/pytest tests/torch $(ARGS)
+endif
+ifneq (,$(call tests-in,browser))
+	@chromium="$$($(SETUP) browser)" && IRONLAW_CHROMIUM="$$chromium" $(BIN)/pytest tests/browser $(ARGS)
+endif
+	@if [ -n "$$IRONLAW_TEST_POSTGRES" ]; then $(BIN)/pytest tests/postgres $(ARGS); \
+	else programs="$$($(SETUP) postgres)" && $(BIN)/python scripts/private_postgres.py "$$programs" $(BIN)/pytest tests/postgres $(ARGS); fi
+
+check: python3 ## format, lint, types, import contract and unit tests, in under a minute
+	@$(SETUP) venv test
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/pytest -n 2 $(APART:%=--ignore=tests/%) $(ARGS)
+
+bench: python3 ## speed and accuracy, as tables
+	@$(SETUP) venv bench
+	@$(BIN)/python benchmarks/run.py $(ARGS)
+
+mutants: python3 ## changes the code on purpose and sees whether a test notices
+	@$(SETUP) venv mutants
+	@$(BIN)/python scripts/mutants.py $(ARGS)
+
+wheel: python3 ## build a wheel into dist/
+	@$(SETUP) wheel
+	@ls dist/*.whl
+
+clean: ## remove everything that make created
+	@rm -rf .venv dist build .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache mutants .mutmut-cache
+	@find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1|/p' Makefile | while IFS='|' read -r name what; do printf '%-14s %s\n' "$$name" "$$what"; done
+
+python3:
+	@command -v python3 >/dev/null || { echo 'ironlaw needs Python 3.11 or newer as python3: sudo apt-get install -y python3 python3-venv, or https://www.python.org/downloads/' >&2; exit 1; }

@@ -1,0 +1,1 @@
+"""Tests of the engine: hand counts and independent references, never the implementation's own formula."""

@@ -1,0 +1,217 @@
+"""Every claim computes, its verdict follows from what is computed, and its figures follow the registries."""
+
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ironlaw.errors import BadRegistry, UnknownName
+from ironlaw.registry import claims as registry
+from ironlaw.registry.claims import NAMESPACE, PLAIN_UNITS, RELATIONS, VERDICTS, Claim, claim, claims, load, row
+from ironlaw.registry.evidence import evidence, measured
+from ironlaw.registry.machines import hardware, machines
+from ironlaw.registry.workloads import workload
+from ironlaw.units import UNITS
+
+ALL = list(claims().values())
+REFERENCE = re.compile(r"^(?P<slug>[a-z0-9_]+)/(?P<file>[a-z0-9_]+): \S")
+each = pytest.mark.parametrize("claim", ALL, ids=lambda c: c.id)
+
+# Their figure is a ratio in which the machine drops out, or no figure of the machine at all.
+MACHINE_DROPS_OUT = {"three_op_fusion_5x", "three_op_fusion_bound", "dscnn_fits"}
+
+
+def test_there_are_claims_on_every_subject():
+    assert len(ALL) >= 40
+    assert {c.file for c in ALL} >= {f"{name}.toml" for name in ("dispatch", "fusion", "compilation", "roofline", "magnitude", "memory")}
+    assert {c.verdict for c in ALL} == set(VERDICTS)
+    assert {c.relation for c in ALL} == set(RELATIONS)
+
+
+@each
+def test_computes_to_a_number(claim: Claim):
+    assert not math.isnan(claim.computed)
+    if math.isinf(claim.computed):
+        assert "never" in claim.why
+
+
+@each
+def test_verdict_follows_from_the_figure(claim: Claim):
+    if claim.verdict == "depends":
+        assert re.search(r"depends? on", claim.why), "say on what it depends"
+    else:
+        assert claim.holds == (claim.verdict == "holds"), f"claimed {claim.claimed}, computed {claim.computed}"
+
+
+@each
+def test_says_who_and_where_from(claim: Claim):
+    for text in (claim.says, claim.who, claim.source, claim.why):
+        assert len(text) > 3
+        assert text == text.strip()
+    assert claim.says.endswith(".")
+    assert re.fullmatch(r"\d{4}(-\d\d){0,2}", claim.date)
+    assert claim.unit in UNITS or claim.unit in PLAIN_UNITS
+    assert claim.evidence or len(claim.why) > 20
+
+
+@each
+def test_evidence_is_there(claim: Claim):
+    for reference in (*claim.evidence, *([claim.measured.source] if claim.measured else [])):
+        match = REFERENCE.match(reference)
+        assert match, f"write {reference!r} as 'machine/file: rows'"
+        assert match["slug"] in measured()
+        assert f"{match['slug']}/{match['file']}" in {e.name for e in evidence(match["slug"])}
+    if claim.measured:
+        assert not math.isnan(claim.measured.value)
+        assert claim.measured.unit == claim.unit
+        assert claim.evidence
+
+
+@pytest.mark.parametrize("claim", [c for c in ALL if "hardware(" in c.expression], ids=lambda c: c.id)
+def test_figure_follows_the_machine(claim: Claim, monkeypatch: pytest.MonkeyPatch):
+    before = claim.computed
+
+    def changed(name: str):
+        """Another machine of the same name: every figure by a factor of its own, and each machine by another."""
+        h, k = hardware(name), 2.0 + machines().index(hardware(name).slug)
+        levels = tuple(replace(lv, size=lv.size * (k + i), bandwidth=lv.bandwidth * (k + 2 * i)) for i, lv in enumerate(h.levels))
+        return replace(
+            h, peaks={f: p * k for f, p in h.peaks.items()}, bandwidth=h.bandwidth * k * 1.7, memory=h.memory * k, power=h.power * k,
+            launch=h.launch * k * 1.3, levels=levels, calibration=None,
+        )  # fmt: skip
+
+    monkeypatch.setitem(NAMESPACE, "hardware", changed)
+    assert (claim.computed == pytest.approx(before, rel=1e-6)) == (claim.id in MACHINE_DROPS_OUT)
+
+
+def test_verdicts_turn_when_a_registry_figure_changes(monkeypatch: pytest.MonkeyPatch):
+    doubled = replace(hardware("h100_sxm"), peaks={"fp16": 2 * hardware("h100_sxm").peak("fp16")})
+    assert claim("h100_ridge_295").holds
+    assert not claim("h100_ridge_591").holds
+    monkeypatch.setitem(NAMESPACE, "hardware", lambda name: doubled)
+    assert not claim("h100_ridge_295").holds
+    assert claim("h100_ridge_591").holds
+
+
+def test_figure_follows_the_workload(monkeypatch: pytest.MonkeyPatch):
+    before = claim("resnet_parameters").computed
+    monkeypatch.setitem(NAMESPACE, "workload", lambda name, **settings: workload(name, classes=10, **settings))
+    assert before - claim("resnet_parameters").computed == 990 * (2048 + 1)
+
+
+@pytest.mark.parametrize(
+    ("relation", "upto", "inside", "outside"),
+    [
+        ("about", None, (90, 100, 110), (89, 111)),
+        ("at least", None, (90, 1000, math.inf), (89, -math.inf)),
+        ("at most", None, (-5, 0, 110), (111, math.inf)),
+        ("between", 200, (90, 150, 220), (89, 221)),
+    ],
+)
+def test_within(relation, upto, inside, outside):
+    c = Claim("x", "", 100, "%", "", "", "", "0", 0.1, "holds", "", relation=relation, upto=upto)
+    assert all(c.within(figure) for figure in inside)
+    assert not any(c.within(figure) for figure in outside)
+
+
+def test_tolerance_of_a_negative_value():
+    c = Claim("x", "", -100, "%", "", "", "", "-105", 0.1, "holds", "")
+    assert c.holds
+    assert not c.within(100)
+
+
+def test_claimed_reads_well():
+    assert claim("launch_5_to_20_us").claimed == "5 µs to 20 µs"
+    assert claim("pcie_to_hbm_60x").claimed == "at least 60 ×"
+    assert claim("capacity_gap").claimed == "152,588 ×"
+    assert claim("kws_eager_utilization").claimed == "33 %"
+
+
+def test_unknown_claim_names_the_nearest():
+    with pytest.raises(UnknownName, match="kws_eager_utilization"):
+        claim("kws_eager_utilisation")
+
+
+GOOD = """
+[a]
+says = "S."
+value = 1
+unit = "%"
+who = "w"
+source = "s"
+date = "2026"
+expression = "1"
+tolerance = 0.1
+verdict = "holds"
+why = "y"
+"""
+
+
+def written(tmp_path: Path, text: str) -> list[Claim]:
+    path = tmp_path / "some.toml"
+    path.write_text(text)
+    return list(load(path))
+
+
+def test_a_good_file_loads(tmp_path: Path):
+    (one,) = written(tmp_path, GOOD)
+    assert (one.id, one.computed, one.holds, one.measured, one.file) == ("a", 1.0, True, None, "some.toml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('who = "w"', "", "no who"),
+        ('who = "w"', 'who = " "', "no who"),
+        ("[a]", "a = 1\n[b]", "no says"),
+        ('why = "y"', 'why = "y"\nbecause = 1', "unknown key 'because'"),
+        ('"holds"', '"true"', "verdict is 'true'; choose one of holds, refuted, depends"),
+        ('why = "y"', 'why = "y"\nrelation = "near"', "relation is 'near'"),
+        ('why = "y"', 'why = "y"\nrelation = "between"', "upto"),
+        ('why = "y"', 'why = "y"\nupto = 2', "upto"),
+        ('unit = "%"', 'unit = "parsec"', "unknown unit 'parsec'"),
+        ("tolerance = 0.1", "tolerance = -0.1", "tolerance"),
+        ('why = "y"', 'why = "y"\nmeasured = { unit = "%", from = "m/f: r" }', "measured has no expression"),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_place(tmp_path: Path, old: str, new: str, message: str):
+    with pytest.raises(BadRegistry, match=r"some\.toml") as error:
+        written(tmp_path, GOOD.replace(old, new))
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "1 +",
+        "nothing_of_that_name",
+        "1 / 0",
+        "hardware('h900').power",
+        "'text'",
+        "__import__('os')",
+        "hardware.__globals__",
+        "open('f')",
+        "().__class__",
+    ],
+)
+def test_a_bad_expression_is_refused_with_its_place(tmp_path: Path, expression: str):
+    (one,) = written(tmp_path, GOOD.replace('"1"', f'"{expression}"'))
+    with pytest.raises(BadRegistry, match=r"some\.toml \[a\]"):
+        _ = one.computed
+
+
+def test_one_id_for_one_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for name in ("one.toml", "two.toml"):
+        (tmp_path / name).write_text(GOOD)
+    monkeypatch.setattr(registry, "folder", lambda kind: tmp_path)
+    with pytest.raises(BadRegistry, match=r"two\.toml \[a\]: one\.toml has a claim of that id"):
+        claims.__wrapped__()
+
+
+def test_row_names_exactly_one():
+    assert row("h200_sxm/models", workload="resnet50", batch=128, mode="eager")["kernels"] == 383
+    for wanted in ({"workload": "resnet50"}, {"workload": "resnet1000"}):
+        with pytest.raises(BadRegistry, match="name one"):
+            row("h200_sxm/models", **wanted)

@@ -1,0 +1,99 @@
+"""The public names and their signatures: changing one is a decision, not an accident."""
+
+import inspect
+
+import pytest
+
+import ironlaw as il
+
+# fmt: off
+NAMES = {
+    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "breakeven", "fuse", "hardware", "kv_cache", "machines", "predict",
+    "roofline", "workload", "workloads",
+}
+MACHINES = (
+    "h100_sxm", "h100_pcie", "h200_sxm", "a100_80gb_sxm", "a100_40gb_pcie", "b200", "l4", "t4", "v100", "mi300x", "tpu_v5e",
+    "orin_nx_16gb", "a17_npu", "laptop_cpu", "pi5", "cortex_m7",
+)
+WORKLOADS = (
+    "resnet50", "mobilenet_v2", "dscnn_kws", "mlp8_1024", "vit_b16", "bert_base", "gpt2", "gpt2_layer", "llama3_8b", "llama3_70b",
+)
+# fmt: on
+
+
+def test_the_list():
+    assert set(il.__all__) == NAMES
+    assert len(il.__all__) == len(NAMES)
+    for name in il.__all__:
+        assert getattr(il, name) is not None
+    assert il.__version__.count(".") == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("hardware", ["name"]),
+        ("workload", ["name", "settings"]),
+        ("predict", ["graph", "hardware", "plan"]),
+        ("roofline", ["flops", "bytes", "hardware", "fmt", "level"]),
+        ("fuse", ["graph", "rules"]),
+        ("breakeven", ["compile_s", "eager_rate", "compiled_rate"]),
+        ("kv_cache", ["name", "batch", "context", "dtype"]),
+        ("machines", []),
+        ("workloads", []),
+        ("Plan", ["mode", "dispatch", "calibrated", "launch", "efficiency"]),
+    ],
+)
+def test_signatures(name, parameters):
+    assert list(inspect.signature(getattr(il, name)).parameters) == parameters
+
+
+def test_the_front_page():
+    """The calls that README and issue promise, as they are written there."""
+    hw = il.hardware("h100_sxm")
+    assert hw.peak("fp16") == pytest.approx(989e12, rel=1e-3)
+    assert hw.bandwidth == 3.35e12
+    assert hw.memory == 80e9
+    assert hw.ridge("fp16") == pytest.approx(295, abs=0.5)
+    g = il.workload("resnet50", batch=1, dtype="fp16")
+    assert g.params == 25_557_032
+    assert g.flops == pytest.approx(8.178e9, rel=1e-3)
+    assert g.bytes > 2 * g.params
+    assert g.kernels == pytest.approx(len(g.ops), rel=0.5)
+    p = il.predict(g, hw, il.Plan(mode="eager"))
+    assert isinstance(p, il.Prediction)
+    assert p.band[0] <= p.seconds <= p.band[1]
+    for name in ("data_s", "compute_s", "overhead_s", "busy_s", "utilization", "kernels"):
+        assert getattr(p, name) > 0
+    assert p.bound in ("memory", "compute", "overhead")
+    assert len(p.ops) == len(g.ops)
+    assert p.fits
+    assert p.memory.total > 0
+    assert p.calibrated is False
+    assert il.predict(g, hw).seconds == p.seconds
+    assert il.predict(g, hw, il.Plan(mode="eager", dispatch="synchronous")).seconds >= p.seconds
+
+
+def test_the_other_calls():
+    hw = il.hardware("h100_sxm")
+    point = il.roofline(1e12, 1e9, hw, "fp16")
+    assert (point.regime, point.mfu) == ("compute", 1.0)
+    assert point.attainable == hw.peak("fp16")
+    plan = il.fuse(il.workload("resnet50"))
+    assert plan.kernels == plan.graph.kernels < il.workload("resnet50").kernels
+    assert all(group.reason for group in plan.groups)
+    assert il.breakeven(compile_s=30, eager_rate=1450, compiled_rate=2150) == pytest.approx(133607.142857, abs=1e-5)
+    assert il.breakeven(compile_s=30, eager_rate=1450, compiled_rate=1450) == float("inf")
+    assert il.kv_cache("llama3_8b", batch=1, context=1, dtype="fp16") == 131072
+
+
+@pytest.mark.parametrize("slug", MACHINES)
+def test_machines_to_keep(slug):
+    assert slug in il.machines()
+    assert il.hardware(slug).slug == slug
+
+
+@pytest.mark.parametrize("slug", WORKLOADS)
+def test_workloads_to_keep(slug):
+    assert slug in il.workloads()
+    assert il.workload(slug).flops > 0

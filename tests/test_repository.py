@@ -1,0 +1,132 @@
+"""What the repository promises about itself: targets, import contract, a light import, and no trace of one machine."""
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "ironlaw"
+
+
+def files() -> list[Path]:
+    """All files that belong to the repository, tracked or about to be."""
+    listed = subprocess.run(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode == 0:
+        found = (ROOT / name for name in listed.stdout.split("\0") if name)
+    else:  # a source archive: no git there
+        found = (path for path in ROOT.rglob("*") if not {".venv", ".git", "mutants"} & set(path.relative_to(ROOT).parts))
+    return [path for path in found if path.is_file()]
+
+
+def test_no_file_names_a_folder_of_one_machine():
+    # Taken apart, so that this file is clean itself.
+    absolute = re.compile(r"(?<![\w.~$}])/(" + "|".join(["work", "root"]) + r")/")
+    guilty = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in files()
+        if b"\0" not in (content := path.read_bytes())
+        for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1)
+        if absolute.search(line)
+    ]
+    assert not guilty
+
+
+def test_makefile_has_the_targets():
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+    assert targets >= {"labs", "test", "check", "bench", "mutants", "wheel", "clean", "help"}
+
+
+def test_ci_runs_make_test():
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    assert script.read_text().splitlines()[-1] == "exec make test"
+
+
+def test_set_up_can_be_read_by_an_old_python():
+    ast.parse((ROOT / "scripts" / "setup.py").read_text(), feature_version=(3, 6))
+
+
+# --- what an import brings with it ---
+
+IMPORTS = """
+import importlib, json, pkgutil, sys
+before = set(sys.modules)
+package = importlib.import_module(sys.argv[1])
+if "--all" in sys.argv:
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
+brought = {name.partition(".")[0] for name in set(sys.modules) - before}
+print(json.dumps(sorted(brought - sys.stdlib_module_names - {"ironlaw"})))
+"""
+
+
+def brought_by(*arguments: str, options: tuple[str, ...] = ()) -> list[str]:
+    """The packages outside the standard library that an import loads, seen in a fresh interpreter."""
+    script = f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r})\n" + IMPORTS
+    done = subprocess.run([sys.executable, *options, "-c", script, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_engine_needs_the_standard_library_only():
+    # -S: no site-packages at all, as in a bare Python.
+    assert brought_by("ironlaw.engine", "--all", options=("-I", "-S")) == []
+
+
+def test_engine_leaves_numpy_alone_where_it_is_installed():
+    assert brought_by("ironlaw.engine", "--all") == []
+
+
+def test_import_ironlaw_is_light():
+    assert brought_by("ironlaw") == []
+
+
+# --- the import contract ---
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    shutil.copytree(PACKAGE, tmp_path / "ironlaw", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / ".importlinter", tmp_path)
+    return tmp_path / "ironlaw"
+
+
+def lint(copy: Path) -> tuple[int, str]:
+    # lint-imports puts the folder it runs in before everything else, so it is the copy that is looked at.
+    program = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([program, "--no-cache"], cwd=copy.parent, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_contract_holds_in_the_copy(copy: Path):
+    code, said = lint(copy)
+    assert code == 0, said
+
+
+@pytest.mark.parametrize(
+    ("room", "statement", "broken"),
+    [
+        ("engine", "import ironlaw.cli", "Imports go one way"),
+        ("engine", "def clock():\n    import time", "The engine is pure"),
+        ("registry", "import torch", "PyTorch only in"),
+        ("registry", "import marimo", "marimo only in"),
+        ("registry", "import sqlite3", "SQL only in"),
+        ("newroom", "", "Imports go one way"),
+    ],
+)
+def test_contract_notices(copy: Path, room: str, statement: str, broken: str):
+    for name in ("cli", room):
+        (copy / name).mkdir(exist_ok=True)
+        (copy / name / "__init__.py").touch()
+    (copy / room / "trespasser.py").write_text(statement + "\n")
+    code, said = lint(copy)
+    assert code != 0
+    assert re.search(re.escape(broken) + r".* BROKEN", said), said

@@ -1,0 +1,303 @@
+"""Registry models against the real ones.
+
+Sizes: every workload's reference implementation is built on the meta device (shapes only, so that 70 B parameters cost
+nothing) and PyTorch counts its parameters and FLOPs. There attention is decomposed into matrix products, which the counter
+knows; on a CPU it counts attention as 0, and with grouped-query attention on a GPU it fails. Grouped matrix products of
+experts are counted by a formula given here.
+
+Sequence: a small model of each family runs on the CPU, and every ATen op that is not a view is compared in order with the
+family's graph: its kind, its output's size and format, and whether it reads something that is not contiguous.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from torch import nn  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
+
+from ironlaw.engine.types import Graph  # noqa: E402
+from ironlaw.engine.work import category  # noqa: E402
+from ironlaw.registry.families import FAMILIES  # noqa: E402
+from ironlaw.registry.workloads import about, workload, workloads  # noqa: E402
+
+transformers.logging.set_verbosity_error()
+
+
+# ---- reference implementations, by family and parameters
+
+
+def conv_bn_relu(cin: int, cout: int, kernel: Any, stride: int = 1, padding: Any = 0, groups: int = 1) -> list[nn.Module]:
+    return [nn.Conv2d(cin, cout, kernel, stride, padding, groups=groups, bias=False), nn.BatchNorm2d(cout), nn.ReLU()]
+
+
+class Mean(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.mean((2, 3))
+
+
+class ResBlock(nn.Module):
+    """The residual block of latent diffusion's U-Net (CompVis), with equal channels."""
+
+    def __init__(self, p: dict[str, Any]) -> None:
+        super().__init__()
+        c = p["channels"]
+        self.norm1, self.conv1 = nn.GroupNorm(p["groups"], c), nn.Conv2d(c, c, 3, padding=1)
+        self.norm2, self.conv2 = nn.GroupNorm(p["groups"], c), nn.Conv2d(c, c, 3, padding=1)
+        self.time = nn.Linear(p["time"], c)
+
+    def forward(self, x: torch.Tensor, time: torch.Tensor) -> torch.Tensor:
+        act = nn.functional.silu
+        y = self.conv1(act(self.norm1(x)))
+        y = y + self.time(act(time))[:, :, None, None]
+        return x + self.conv2(act(self.norm2(y)))
+
+
+class Layers(nn.Module):
+    """GPT-2's layers alone: hidden states in, hidden states out."""
+
+    def __init__(self, config: Any, count: int) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(transformers.models.gpt2.modeling_gpt2.GPT2Block(config, layer_idx=i) for i in range(count))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def model_of(family: str, p: dict[str, Any], classes: int | None) -> nn.Module:
+    if family == "mlp":
+        return nn.Sequential(*(part for _ in range(p["layers"]) for part in (nn.Linear(p["width"], p["width"]), nn.GELU())))
+    if family == "ds_cnn":
+        c = p["channels"]
+        parts = conv_bn_relu(1, c, tuple(p["kernel"]), p["stride"], tuple(p["padding"]))
+        for _ in range(p["blocks"]):
+            parts += conv_bn_relu(c, c, 3, 1, 1, c) + conv_bn_relu(c, c, 1)
+        return nn.Sequential(*parts, Mean(), nn.Linear(c, classes))
+    if family == "unet":
+        return ResBlock(p)
+    if family == "resnet":
+        sizes = [w * (4 if p["block"] == "bottleneck" else 1) for w in p["widths"]]
+        config = transformers.ResNetConfig(
+            embedding_size=p["stem"], hidden_sizes=sizes, depths=p["depths"], layer_type=p["block"], num_labels=classes
+        )
+        return transformers.ResNetForImageClassification(config)
+    if family == "mobilenet":
+        return transformers.MobileNetV2ForImageClassification(transformers.MobileNetV2Config(num_labels=classes, image_size=p["image"]))
+    if family == "vit":
+        config = transformers.ViTConfig(
+            hidden_size=p["hidden"], num_hidden_layers=p["layers"], num_attention_heads=p["heads"], intermediate_size=p["ffn"],
+            image_size=p["image"], patch_size=p["patch"], num_labels=classes,
+        )  # fmt: skip
+        return transformers.ViTForImageClassification(config)
+    if family == "bert" and p["token_types"]:
+        config = transformers.BertConfig(
+            vocab_size=p["vocab"], max_position_embeddings=p["positions"], type_vocab_size=p["token_types"], hidden_size=p["hidden"],
+            num_hidden_layers=p["layers"], num_attention_heads=p["heads"], intermediate_size=p["ffn"],
+        )  # fmt: skip
+        return transformers.BertModel(config, add_pooling_layer=p["pooler"])
+    if family == "bert":
+        config = transformers.DistilBertConfig(
+            vocab_size=p["vocab"], max_position_embeddings=p["positions"], dim=p["hidden"], n_layers=p["layers"], n_heads=p["heads"],
+            hidden_dim=p["ffn"],
+        )  # fmt: skip
+        return transformers.DistilBertModel(config)
+    if family == "gpt2":
+        config = transformers.GPT2Config(
+            vocab_size=p["vocab"], n_positions=p["max_positions"], n_embd=p["hidden"], n_layer=p["layers"], n_head=p["heads"],
+            n_inner=p["ffn"], attn_implementation="sdpa",
+        )  # fmt: skip
+        return Layers(config, p["layers"]) if p.get("bare") else transformers.GPT2LMHeadModel(config)
+    sizes = {
+        "vocab_size": p["vocab"], "hidden_size": p["hidden"], "num_hidden_layers": p["layers"], "num_attention_heads": p["heads"],
+        "num_key_value_heads": p["kv_heads"], "head_dim": p["head_dim"], "intermediate_size": p["ffn"], "tie_word_embeddings": p["tied"],
+    }  # fmt: skip
+    if family == "moe":
+        config = transformers.MixtralConfig(**sizes, num_local_experts=p["experts"], num_experts_per_tok=p["top_k"])
+        return transformers.MixtralForCausalLM(config)
+    if p.get("qkv_bias"):
+        return transformers.Qwen2ForCausalLM(transformers.Qwen2Config(**sizes))
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes))
+
+
+def inputs_of(family: str, p: dict[str, Any], batch: int, seq: int, dtype: torch.dtype, device: str) -> tuple[torch.Tensor, ...]:
+    def zeros(*shape: int) -> torch.Tensor:
+        return torch.zeros(*shape, dtype=dtype, device=device)
+
+    if family == "mlp":
+        return (zeros(batch, p["width"]),)
+    if family == "ds_cnn":
+        return (zeros(batch, 1, p["frames"], p["features"]),)
+    if family == "unet":
+        return zeros(batch, p["channels"], p["size"], p["size"]), zeros(batch, p["time"])
+    if "image" in p:
+        return (zeros(batch, 3, p["image"], p["image"]),)
+    if p.get("bare"):
+        return (zeros(batch, seq, p["hidden"]),)
+    return (torch.zeros(batch, seq, dtype=torch.long, device=device),)
+
+
+# ---- parameters and FLOPs of every workload, at its published size
+
+
+def grouped_mm_flops(x: Any, w: Any, *_: Any, out_shape: Any = None, **__: Any) -> int:
+    """Each of the rows meets one expert's matrix."""
+    return 2 * x[0] * x[1] * w[-1]
+
+
+def count(model: nn.Module, *args: Any, **kwargs: Any) -> tuple[int, Any]:
+    formulas = {torch.ops.aten._grouped_mm: grouped_mm_flops}
+    with torch.no_grad(), FlopCounterMode(display=False, custom_mapping=formulas) as counter:
+        out = model(*args, **kwargs)
+    return counter.get_total_flops(), out
+
+
+@pytest.fixture(scope="module")
+def on_meta() -> Any:
+    """The reference model of a workload without its data, and its settings."""
+
+    def make(slug: str) -> tuple[nn.Module, str, dict[str, Any], dict[str, Any]]:
+        data = about(slug)
+        with torch.device("meta"):
+            model = model_of(data["family"], data["params"], data["defaults"].get("classes")).to(torch.bfloat16).eval()
+        return model, data["family"], data["params"], data["defaults"]
+
+    return make
+
+
+@pytest.mark.parametrize("slug", workloads())
+def test_parameters_and_flops(slug: str, on_meta: Any) -> None:
+    model, family, p, defaults = on_meta(slug)
+    graph = workload(slug, batch=2)
+    assert graph.params == sum(w.numel() for w in model.parameters())
+    # a cache, though empty, keeps transformers from looking at the positions' values, which meta tensors don't have
+    cached = {"use_cache": True} if "phase" in defaults and not p.get("bare") else {}
+    flops, _ = count(model, *inputs_of(family, p, 2, defaults.get("seq", 0), torch.bfloat16, "meta"), **cached)
+    assert graph.flops == flops
+
+
+@pytest.mark.parametrize("slug", ["gpt2", "llama3_8b", "llama3_2_1b", "qwen2_0_5b", "moe_small"])
+def test_decode_flops(slug: str, on_meta: Any) -> None:
+    model, *_ = on_meta(slug)
+    ids = torch.zeros(2, 100, dtype=torch.long, device="meta")
+    with torch.no_grad():
+        cache = model(ids, use_cache=True).past_key_values
+    flops, _ = count(model, ids[:, :1], past_key_values=cache, use_cache=True)
+    assert workload(slug, phase="decode", context=100, batch=2).flops == flops
+
+
+# ---- the sequence of ops of every family, at a small size
+
+VIEWS = {
+    "view", "_unsafe_view", "t", "transpose", "expand", "slice", "select", "unsqueeze", "squeeze", "split", "alias", "permute", "detach",
+    "empty", "zeros_like", "empty_like",
+}  # fmt: skip
+KINDS = {
+    "convolution": {"conv2d"}, "native_batch_norm": {"batch_norm"}, "_native_batch_norm_legit_no_training": {"batch_norm"},
+    "native_layer_norm": {"layer_norm"}, "native_group_norm": {"group_norm"}, "hardtanh": {"relu6"}, "addmm": {"linear"}, "mm": {"linear"},
+    "max_pool2d_with_indices": {"max_pool2d"}, "add": {"add", "shift"}, "add_": {"add"}, "mul": {"mul", "scale"}, "sub": {"sub", "shift"},
+    "pow": {"square", "cube"}, "_to_copy": {"cast"}, "arange": {"fill"}, "ne": {"compare"}, "eq": {"compare"}, "all": {"amax"},
+    "_local_scalar_dense": {"copy"}, "constant_pad_nd": {"pad"}, "_softmax": {"softmax"},
+    "_scaled_dot_product_flash_attention_for_cpu": {"attention"},
+    "sort": {"topk"}, "floor_divide": {"div"}, "div_": {"div"}, "index": {"gather"}, "histc": {"scatter"}, "index_put_": {"scatter"},
+    "_grouped_mm": {"grouped_matmul"},
+}  # fmt: skip
+FORMAT = {
+    torch.bfloat16: "bf16", torch.float32: "fp32", torch.int64: "int64", torch.int32: "int32", torch.bool: "bool",
+}  # fmt: skip
+
+
+class Recorder(TorchDispatchMode):
+    """Every ATen op that is not a view: name, size and format of its output, whether it reads something strided."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ops: list[tuple[str, int, str, bool]] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        name = func.overloadpacket.__name__
+        if name not in VIEWS:
+            first = out[0] if isinstance(out, (tuple, list)) else out
+            size, fmt = (first.numel(), FORMAT[first.dtype]) if isinstance(first, torch.Tensor) else (1, "bool")
+            strided = any(isinstance(a, torch.Tensor) and not a.is_contiguous() for a in args)
+            self.ops.append((name, size, fmt, strided))
+        return out
+
+
+LLAMA = {"vocab": 100, "layers": 2, "hidden": 64, "heads": 4, "kv_heads": 2, "head_dim": 16, "ffn": 96, "tied": False}
+GPT2 = {"vocab": 100, "max_positions": 32, "layers": 2, "hidden": 64, "heads": 4, "ffn": 96}
+BERT = {"vocab": 100, "positions": 32, "layers": 2, "hidden": 64, "heads": 4, "ffn": 96}
+MOBILENET = about("mobilenet_v2")["params"] | {"padding": "explicit"}
+SMALL = {
+    "mlp": ("mlp", {"layers": 2, "width": 8}),
+    "ds_cnn": ("ds_cnn", about("dscnn_kws")["params"]),
+    "resnet basic": ("resnet", {"block": "basic", "depths": [1, 2], "widths": [8, 16], "stem": 8, "image": 32}),
+    "resnet bottleneck": ("resnet", {"block": "bottleneck", "depths": [1, 2], "widths": [8, 16], "stem": 8, "image": 32}),
+    "mobilenet": ("mobilenet", MOBILENET | {"image": 64}),
+    "mobilenet, odd image": ("mobilenet", MOBILENET | {"image": 75}),
+    "vit": ("vit", {"layers": 2, "hidden": 64, "heads": 4, "ffn": 96, "patch": 8, "image": 32}),
+    "bert": ("bert", BERT | {"token_types": 2, "pooler": True}),
+    "distilbert": ("bert", BERT | {"token_types": 0, "pooler": False}),
+    "gpt2": ("gpt2", GPT2),
+    "llama": ("llama", LLAMA),
+    "qwen2": ("llama", LLAMA | {"tied": True, "qkv_bias": True}),
+    "moe": ("moe", LLAMA | {"experts": 8, "top_k": 2}),
+    "unet": ("unet", {"channels": 64, "out_channels": 64, "time": 16, "groups": 32, "size": 8}),
+}
+
+
+def small_graph(family: str, p: dict[str, Any], **settings: Any) -> Graph:
+    takes = inspect.signature(FAMILIES[family]).parameters
+    return FAMILIES[family](**p, **{key: value for key, value in settings.items() if key in takes})
+
+
+def record(model: nn.Module, *args: Any, **kwargs: Any) -> list[tuple[str, int, str, bool]]:
+    with torch.no_grad(), Recorder() as recorder:
+        model(*args, **kwargs)
+    return recorder.ops
+
+
+def check_sequence(graph: Graph, ran: list[tuple[str, int, str, bool]], strides: bool) -> None:
+    if len(ran) != len(graph.ops):
+        pytest.fail(f"{len(ran)} ops ran, {len(graph.ops)} in the graph:\n{[r[0] for r in ran]}\n{[op.kind for op in graph.ops]}")
+    for (name, size, fmt, strided), op in zip(ran, graph.ops, strict=True):
+        assert op.kind in KINDS.get(name, {name}), f"{op.name} is {op.kind}; PyTorch ran {name}"
+        # on a CPU the histogram of experts is taken in FP32, on a GPU in integers
+        on_cpu = op.name.endswith((".experts.to_int32", ".experts.count"))
+        assert (op.outputs[0].size, op.outputs[0].dtype) == (size, op.outputs[0].dtype if on_cpu else fmt), f"{op.name}, {name}"
+        if strides and category(op.kind) == "elementwise":
+            assert bool(op.attrs.get("strided")) == strided, f"{op.name} ({name}) strided: {strided}"
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("which", SMALL)
+def test_sequence(which: str) -> None:
+    family, p = SMALL[which]
+    model = model_of(family, p, 10).to(torch.bfloat16).eval()
+    args = inputs_of(family, p, 2, 5, torch.bfloat16, "cpu")
+    llm = "vocab" in p and family != "bert"
+    ran = record(model, *args, **({"use_cache": False} if llm else {}))
+    graph = small_graph(family, p, batch=2, seq=5, dtype="bf16", classes=10)
+    assert graph.params == sum(w.numel() for w in model.parameters())
+    check_sequence(graph, ran, strides=llm)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("which", ["gpt2", "llama", "qwen2", "moe"])
+def test_sequence_of_decoding(which: str) -> None:
+    family, p = SMALL[which]
+    model = model_of(family, p, None).to(torch.bfloat16).eval()
+    ids = torch.zeros(2, 5, dtype=torch.long)
+    with torch.no_grad():
+        cache = model(ids, use_cache=True).past_key_values
+    ran = record(model, ids[:, :1], past_key_values=cache, use_cache=True)
+    check_sequence(small_graph(family, p, batch=2, context=5, phase="decode", dtype="bf16"), ran, strides=True)
