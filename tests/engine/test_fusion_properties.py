@@ -95,7 +95,6 @@ def test_a_group_holds_one_matmul_and_then_no_row_reduction(graph, allowed):
             assert "linear" not in kinds
 
 
-@pytest.mark.xfail(strict=True, reason="the planner joins two groups without asking about the edges between their other members")
 @settings(max_examples=100, phases=(Phase.explicit, Phase.generate))
 @given(graphs(), rules)
 def test_no_refused_edge_runs_inside_a_group(graph, allowed):

@@ -185,19 +185,17 @@ class _Planner:
             for j in makers[i]:
                 self.below[j] |= 1 << i | self.below[i]
         self.verdicts: list[Verdict] = []
+        self.edges = [{j: decide(ops[j], op, rules) for j in dict.fromkeys(makers[i])} for i, op in enumerate(ops)]
+        # bit set, per op, of the ops that it may not share a kernel with
+        self.refused = [sum(1 << j for j, verdict in edges.items() if not verdict.fused) for edges in self.edges]
         self.patterns: dict[int, list[str]] = defaultdict(list)
         self.reasons: dict[int, list[str]] = defaultdict(list)
 
     def plan(self) -> FusionPlan:
         ops = self.graph.ops
-        for i, consumer in enumerate(ops):
-            seen = set()
-            for t in consumer.inputs:
-                j = self.maker.get(t.name)
-                if j is None or j in seen or j >= i:
-                    continue
-                seen.add(j)
-                self.consider(j, i, decide(ops[j], consumer, self.rules))
+        for i, edges in enumerate(self.edges):
+            for j, verdict in edges.items():
+                self.consider(j, i, verdict)
         if self.rules.horizontal:
             self.siblings()
         groups = []
@@ -221,14 +219,15 @@ class _Planner:
         """Join op i to op j's group if the tree allows and the group stays one kernel."""
         a, b = self.group[j], self.group[i]
         if verdict.fused and a != b:
-            why_not = self.blocked(a, b, verdict.pattern)
+            why_not = self.blocked(a, b)
             if why_not:
+                self.refused[i] |= 1 << j
                 verdict = Verdict(verdict.producer, verdict.consumer, False, "none", why_not)
             else:
                 self.join(a, b, verdict)
         self.verdicts.append(verdict)
 
-    def blocked(self, a: int, b: int, pattern: str) -> str:
+    def blocked(self, a: int, b: int) -> str:
         """Why groups a and b can't be one kernel though the edge allows it; empty if they can."""
         ops = self.graph.ops
         kinds = [category(ops[i].kind) for i in _bits(self.members[a] | self.members[b])]
@@ -237,6 +236,8 @@ class _Planner:
             return "one kernel holds one matmul or convolution"
         if heavy and any(k in ("rowwise", "reduction") for k in kinds):
             return "a reduction along the row would span the matmul's tiles"
+        if self._apart(a, b) or self._apart(b, a):
+            return "another op in the one group must not share a kernel with one in the other"
         if self._cyclic(a, b):
             return "an op between the two runs outside the group and needs its result: fusing would make a cycle"
         both = _bits(self.members[a] | self.members[b])
@@ -244,6 +245,9 @@ class _Planner:
         if len(sizes) > 1:
             return "the two reduce along rows of different length"
         return ""
+
+    def _apart(self, a: int, b: int) -> bool:
+        return any(self.refused[i] & self.members[b] for i in _bits(self.members[a]))
 
     def _cyclic(self, a: int, b: int) -> bool:
         """Is there an op outside that the two need and that needs them?"""
@@ -324,8 +328,9 @@ def merge(ops: tuple[Op, ...], escaping: set[str], whole: Mapping[str, Tensor]) 
     inputs, outputs = tuple(t for t, _ in reads.values()), tuple(t for t, _ in writes.values())
     dtype = next((op.dtype for op in ops if category(op.kind) == "contraction"), ops[0].dtype)
     name = f"{ops[0].name}…{ops[-1].name}"
-    crossing = tuple(
-        (i, tuple(t.name in made for t in op.inputs), tuple(t.name in escaping for t in op.outputs)) for i, op in enumerate(ops)
+    number: dict[str, int] = {}  # tensors by first appearance: which ops share which tensor decides the traffic
+    wiring = tuple(
+        tuple((number.setdefault(t.name, len(number)), t.name in escaping) for t in (*op.inputs, *op.outputs)) for op in ops
     )
-    key = (FUSED, tuple(op.key for op in ops), crossing)
+    key = (FUSED, tuple(op.key for op in ops), wiring)
     return Op(name, FUSED, inputs, outputs, {"parts": ops, "dtype": dtype}, work, read_bytes, write_bytes, key)

@@ -119,7 +119,7 @@ class Op:
     @property
     def dtype(self) -> str:
         """The format the arithmetic is done in."""
-        return str(self.attrs.get("dtype") or self.inputs[0].dtype)
+        return str(self.attrs.get("dtype") or (self.inputs or self.outputs)[0].dtype)
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def op(kind_name: str, name: str, inputs: Tensors, outputs: Tensors, memo: dict[
     their entries must have been checked.
     """
     shapes = tuple((_hashable(t.shape), t.dtype, t.role) for t in (*inputs, *outputs))
-    key = (kind_name, shapes, tuple(sorted(attrs.items())))
+    key = (kind_name, shapes, tuple((name, _hashable_value(attrs[name])) for name in sorted(attrs)))
     counted = memo.get(key) if memo is not None else None
     if counted is None:
         counted = _count(kind_name, name, inputs, outputs, attrs, checked=memo is not None)
@@ -89,6 +89,12 @@ def _count(kind_name: str, name: str, inputs: Tensors, outputs: Tensors, attrs: 
     writes = count.writes if count.writes is not None else tuple(t.bytes for t in outputs)
     moved = sum(reads) + count.scratch, sum(writes) + count.scratch
     return Work(count.matmul + count.vector, count.matmul, *moved, count.launches), reads, writes
+
+
+def _hashable_value(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_hashable_value(v) for v in value)
+    return id(value) if hasattr(value, "shape") else value
 
 
 def _hashable(shape: tuple[Number, ...]) -> tuple[Any, ...]:
