@@ -187,18 +187,17 @@ class Timed:
         self.seconds[report.nodeid] += report.duration
 
 
-def forked(work: Path, child: object) -> int:
-    """Run `child` in a fork, in the copied tree and silent; returns the process id."""
+def forked(work: Path, child: object, output: str = os.devnull) -> int:
+    """Run `child` in a fork, in the copied tree, its words going to `output`; returns the process id."""
     pid = os.fork()
     if pid:
         return pid
     code = 3
     try:
         os.chdir(work)
-        quiet = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(quiet, 1)
-        if not os.environ.get("IRONLAW_DEBUG"):
-            os.dup2(quiet, 2)
+        words = os.open(output, os.O_WRONLY | os.O_CREAT)
+        os.dup2(words, 1)
+        os.dup2(words, 2)
         sys.path[:0] = [str(work / "src")]
         code = child()
     finally:
@@ -210,7 +209,7 @@ def baseline(work: Path) -> tuple[dict[str, float], dict[str, dict[int, list[str
     import coverage
     import pytest
 
-    out = work / "baseline.json"
+    out, words = work / "baseline.json", work / "baseline.txt"
 
     def child() -> int:
         watch = coverage.Coverage(data_file=None, include=[str(work / ENGINE / "*.py")], config_file=False)
@@ -223,9 +222,9 @@ def baseline(work: Path) -> tuple[dict[str, float], dict[str, dict[int, list[str
         out.write_text(json.dumps([timed.seconds, lines]))
         return int(code)
 
-    _, status = os.waitpid(forked(work, child), 0)
+    _, status = os.waitpid(forked(work, child, str(words)), 0)
     if os.waitstatus_to_exitcode(status) != 0:
-        sys.exit("the tests fail without any change; run: pytest tests/engine tests/test_units.py tests/test_errors.py")
+        sys.exit(f"{words.read_text()}\nthe tests fail without any change; mend them first: pytest {' '.join(TESTS)}")
     seconds, lines = json.loads(out.read_text())
     return seconds, {f: {int(n): [t for t in tests if t] for n, tests in by.items()} for f, by in lines.items()}
 

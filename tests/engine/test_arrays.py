@@ -61,6 +61,14 @@ def test_is_array():
     assert arrays.is_array(POINTS, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("value", "answer"),
+    [(1, True), (0.5, True), (0, False), (0.0, False), (-1.0, False), (np.array([0.5, 2.0]), True), (np.array([0.0, 2.0]), False)],
+)
+def test_is_positive(value, answer):
+    assert arrays.is_positive(value) is answer
+
+
 XS, YS = (1.0, 2.0, 4.0, 8.0), (10.0, 20.0, 0.0, 5.0)
 
 

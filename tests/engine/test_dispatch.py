@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ironlaw.engine.dispatch import Timeline, graph_replay, idle_gaps, queued, synchronous, utilization
+from ironlaw.errors import UnknownName
 
 times = st.lists(st.tuples(st.floats(0, 10), st.floats(0, 10)), min_size=1, max_size=12)
 
@@ -139,6 +140,11 @@ def test_utilization_agrees_with_the_scan(count, kernel, launch, memory):
     assert utilization(count, kernel, launch, memory) == pytest.approx(count * kernel / wall)
     both = synchronous([launch] * count, [kernel + share] * count).wall
     assert utilization(count, kernel, launch, memory, "synchronous") == pytest.approx(count * kernel / both)
+
+
+def test_utilization_knows_two_ways_to_launch():
+    with pytest.raises(UnknownName, match=r"^no dispatch 'graph'; known: queued, synchronous$"):
+        utilization(1, 1.0, 1.0, mode="graph")
 
 
 def test_utilization_over_arrays():

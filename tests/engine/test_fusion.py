@@ -520,13 +520,21 @@ def test_sweeps_of_different_size_are_not_the_same_shape():
     assert decide(made, first).pattern == "none"
 
 
+def test_a_graph_remembers_its_plan_for_each_set_of_rules():
+    graph = chain("relu", "exp")
+    assert fuse(graph) is fuse(graph) is fuse(graph, TREE)
+    assert fuse(graph, INDUCTOR) is fuse(graph, Rules(epilogue=False, horizontal=False))
+    assert fuse(graph) is not fuse(graph, INDUCTOR)
+    assert fuse(chain("relu", "exp")) is not fuse(graph)
+
+
 def test_groups_name_themselves():
     r, e = chain("relu", "exp").ops
     assert Group((r,), (), "").name == "0:relu"
     assert Group((r, e), (), "").name == "0:relu…1:exp"
 
 
-# ---- faults that are known; each test says what is right
+# ---- faults that were found by these tests
 
 
 def test_a_barrier_holds_though_a_third_op_joins_both_sides():

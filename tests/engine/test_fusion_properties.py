@@ -1,6 +1,5 @@
 """What must hold of the planner for any graph."""
 
-import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 

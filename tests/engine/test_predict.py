@@ -73,6 +73,17 @@ def test_a_launch_cost_in_the_plan_wins():
     assert predict(NET, MACHINE, Plan(launch=0)).seconds == pytest.approx(3.84)
 
 
+def test_bare_metal_is_called_once():
+    # no driver between: the whole pass is one call, in any mode
+    bare = replace(MACHINE, backend="bare")
+    for plan in (Plan(), SYNCHRONOUS):
+        p = predict(NET, bare, plan)
+        assert p.seconds == pytest.approx(3.84 + 0.5)
+        assert [row.launch_s for row in p.ops] == [0.0, 0.0]
+        assert p.overhead_s == pytest.approx(0.5)
+    assert predict(NET, bare, Plan(launch=2.0)).seconds == pytest.approx(3.84 + 2.0)
+
+
 def test_efficiency_divides_the_rate():
     p = predict(NET, MACHINE, Plan(efficiency=0.1))
     assert [row.compute_s for row in p.ops] == pytest.approx([5.12, 0.32])
@@ -176,6 +187,7 @@ def test_sources_of_the_figures():
     assert predict(NET, machine, Plan(launch=1.0)).sources[-1] == "launch: given in the plan"
     with_launch = replace(machine, figures={**figures, "launch": Figure(0.5, "s", "host", "2022")})
     assert predict(NET, with_launch).sources[-1] == "launch: host, 2022"
+    assert predict(NET, with_launch, Plan(launch=1.0)).sources[2:] == ("launch: given in the plan",)
     assert predict(NET, MACHINE).sources == ()
 
 
@@ -297,7 +309,7 @@ def test_a_sweep_is_told_apart():
     assert is_sweep(predict(NET, replace(MACHINE, bandwidth=np.array([1.0, 2.0]))))
 
 
-# ---- faults that are known; each test says what is right
+# ---- faults that were found by these tests
 
 
 def test_one_launch_of_a_sweep():

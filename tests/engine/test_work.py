@@ -151,6 +151,12 @@ def test_shape_after_a_convolution(shape, out, kernel, options, expected):
     assert conv2d_shape(shape, out, kernel, **options) == expected
 
 
+def test_a_kernel_has_two_sides():
+    for kernel, padding in (((3,), (0, 0)), ((3, 3, 3), (0, 0)), ((3, 3), (0,))):
+        with pytest.raises(ValueError, match="zip"):
+            conv2d_shape((1, 3, 8, 8), 4, kernel, padding=padding)
+
+
 @pytest.mark.parametrize(("s", "d", "ratio"), [(1024, 128, 9), (2048, 128, 17), (16384, 128, 129), (64, 64, 2)])
 def test_naive_attention_moves_one_plus_s_over_d_times_the_bytes(s, d, ratio):
     q, k, v, y = (tensor(name, 2, 8, s, d) for name in "qkvy")
@@ -211,6 +217,9 @@ def test_experts_that_no_row_asks_for_are_not_read():
     made = op("grouped_matmul", "moe", [tensor("x", 2, 7), tensor("w", 4, 5, 7), tensor("ends", 4, dtype="int32")], [tensor("y", 2, 5)])
     assert made.reads == (28.0, 140.0, 16.0)
     assert made.work == Work(140, 140, 184, 20, 1)
+    # rows are all axes but the last
+    deep = op("grouped_matmul", "moe", [tensor("x", 1, 2, 7), tensor("w", 4, 5, 7)], [tensor("y", 1, 2, 5)])
+    assert deep.reads == (28.0, 140.0)
     # with as many rows as experts, and with more, all of it
     for rows in (4, 9):
         assert op("grouped_matmul", "moe", [tensor("x", rows, 7), tensor("w", 4, 5, 7)], [tensor("y", rows, 5)]).reads[1] == 280.0
@@ -247,6 +256,42 @@ def test_keys_tell_costs_apart():
     ]
     assert len({base.key, *(o.key for o in others)}) == 7
     assert op("sum", "s", [X], [Y], a=1, b=2).key == op("sum", "s", [X], [Y], b=2, a=1).key
+
+
+def test_equal_sizes_make_equal_keys_whoever_holds_the_number():
+    one, two = (op("relu", "r", [tensor("x", int("123456"))], [tensor("y", int("123456"))]) for _ in range(2))
+    assert one.key == two.key
+
+
+def test_arrays_in_attributes_are_their_own_keys():
+    one, two = np.array([1.0, 2.0]), np.array([1.0, 2.0])
+
+    def block(reads):
+        return op("block", "b", [X], [Y], matmul=1.0, vector=1.0, reads=(reads,), writes=(3.0,)).key
+
+    assert block(one) == block(one)
+    assert block(one) != block(two)
+    assert block(1.0) == block(1.0) != block(2.0)
+    assert isinstance(hash(block(one)), int)
+
+
+def test_a_memo_counts_equal_ops_once():
+    memo: dict = {}
+    first = op("add", "one", [X, Z], [Y], memo=memo)
+    again = op("add", "two", [X, Z], [Y], memo=memo)
+    assert again.work is first.work
+    assert again.reads is first.reads
+    assert (again.name, again.key) == ("two", first.key)
+    assert again == op("add", "two", [X, Z], [Y])
+    other = op("add", "three", [X, ROW], [Y], memo=memo)
+    assert other.work == Work(24, 0, 60, 48, 1)
+    assert len(memo) == 2
+    assert op("add", "one", [X, Z], [Y]).work is not first.work
+    assert "memo" not in first.attrs
+    with pytest.raises(BadValue, match="every size must be above 0"):
+        op("relu", "r", [tensor("x", 0)], [Y], memo=memo)
+    # who passes a memo has checked the arrays' entries
+    assert op("relu", "r", [tensor("x", np.array([1, 0]))], [Y], memo=memo).work.flops == 24
 
 
 def test_a_swept_size_is_its_own_key():

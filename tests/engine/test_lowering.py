@@ -1,0 +1,583 @@
+"""Op -> kernels: paths and quantities by hand, numbers of kernels against what was counted on an H200."""
+
+import numpy as np
+import pytest
+
+import ironlaw as il
+from ironlaw.engine.fusion import INDUCTOR, fuse
+from ironlaw.engine.lowering import Kernel, lower
+from ironlaw.engine.samples import OPS
+from ironlaw.engine.types import Op
+from ironlaw.engine.work import op
+from ironlaw.registry.evidence import evidence
+
+from .build import tensor
+
+ROWS = [row for file in evidence("h200_sxm") for row in file.rows]
+TINY = Kernel("tiny", 0.0)
+
+
+def one(kind: str, *shapes: tuple, out: tuple | None = None, dtype: str = "fp16", **attrs) -> Op:
+    """An op whose output has the shape of its first input unless told."""
+    inputs = [tensor(f"x{i}", *shape, dtype=dtype) for i, shape in enumerate(shapes)]
+    return op(kind, kind, inputs, [tensor("y", *(out or shapes[0]), dtype=dtype)], **attrs)
+
+
+def names(kernels) -> list[str]:
+    return [k.curve for k in kernels]
+
+
+def launched(made: Op, compiled: bool = False):
+    return sum(k.count for k in lower(made, compiled))
+
+
+def test_a_kernel_does_nothing_that_it_is_not_told():
+    bare = Kernel("x", 1.0)
+    assert (bare.flops, bare.rows, bare.depth, bare.count) == (0.0, 0.0, 0.0, 1.0)
+
+
+# ---- streams, rows, reductions, norms
+
+
+def test_a_stream_is_one_kernel_that_touches_each_tensor_once():
+    assert lower(one("relu", (4, 8))) == (Kernel("relu", 128.0, 32.0),)
+    assert lower(one("relu", (4, 8)), compiled=True) == (Kernel("relu", 128.0, 32.0),)
+    assert lower(one("copy", (4, 8))) == (Kernel("copy", 128.0, 0.0),)
+    assert lower(one("view", (4, 8))) == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "a", "b", "curve"),
+    [
+        ("add", (4, 8), (4, 8), "add"),
+        ("add", (4, 8), (8,), "broadcast"),
+        ("sub", (2, 4, 8), (1, 4, 8), "broadcast"),
+        ("add", (2, 4, 8), (2, 1, 8), "broadcast"),
+        ("mul", (4, 8), (4, 1), "broadcast_row"),
+        ("mul", (4, 1, 8), (4, 1, 1), "broadcast_row"),
+        ("div", (4, 8), (1,), "broadcast_row"),
+        ("mul", (4, 1), (4, 1), "mul"),
+        ("mul", (4, 1), (1,), "broadcast"),
+        ("power", (4, 8), (4, 1), "power"),  # only add, sub, mul and div have a kernel for it
+    ],
+)
+def test_broadcasting_has_curves_of_its_own(kind, a, b, curve):
+    assert names(lower(one(kind, a, b))) == [curve]
+
+
+def test_a_swept_size_is_no_broadcast():
+    n = np.array([1, 2])
+    assert names(lower(one("add", (n, 8), (n, 8)))) == ["add"]
+    assert names(lower(one("add", (n, 8, 4), (n, 1, 4)))) == ["broadcast"]
+
+
+def test_layout_changes_and_wider_casts_are_slower():
+    def cast(a, b):
+        return names(lower(op("cast", "c", [tensor("x", 8, dtype=a)], [tensor("y", 8, dtype=b)])))
+
+    assert cast("fp16", "fp32") == ["cast_up"]
+    assert cast("fp32", "fp16") == ["cast"]
+    assert cast("bf16", "fp16") == ["cast"]
+    assert names(lower(one("transpose", (4, 8), strided=True))) == ["strided"]
+    assert names(lower(one("mul", (4, 8), (1, 8), strided=True))) == ["strided"]
+    assert names(lower(one("mul", (4, 8), (4, 8), strided=False))) == ["mul"]
+    wider = op("add", "a", [tensor("x", 8), tensor("z", 8)], [tensor("y", 8, dtype="fp32")])
+    assert names(lower(wider)) == ["add"]
+
+
+@pytest.mark.parametrize(("kind", "flops"), [("layer_norm", 7), ("rms_norm", 4), ("softmax", 5), ("log_softmax", 5)])
+def test_row_ops_count_their_rows(kind, flops):
+    assert lower(one(kind, (4, 8))) == (Kernel(kind, 128.0, flops * 32.0, 4.0),)
+    assert lower(one(kind, (4, 8), row=16)) == (Kernel(kind, 128.0, flops * 32.0, 2.0),)
+    assert lower(one(kind, (2, 4, 8)))[0].rows == 8.0
+
+
+@pytest.mark.parametrize(("kind", "flops"), [("sum", 1), ("mean", 1), ("amax", 1), ("var", 4)])
+def test_reductions(kind, flops):
+    assert lower(one(kind, (4, 8), out=(4, 1))) == (Kernel(kind, 72.0, flops * 32.0, 4.0),)
+    assert lower(one(kind, (4, 8), out=(4, 1), over="row")) == (Kernel(kind, 72.0, flops * 32.0, 4.0),)
+    # 8192 elements are one block's work; more are joined by a second kernel
+    assert lower(one(kind, (8192,), out=(1,), over="all")) == (Kernel("sum_all", 16386.0, flops * 8192.0),)
+    assert lower(one(kind, (8193,), out=(1,), over="all")) == (Kernel("sum_all", 16388.0, flops * 8193.0), TINY)
+    n = np.array([8192.0, 8193.0])
+    assert launched(one(kind, (n,), out=(1,), over="all")).tolist() == [1.0, 2.0]
+
+
+def test_batch_norm_is_three_and_pays_per_plane():
+    made = one("batch_norm", (2, 3, 4, 4), (3,), (3,), (3,), (3,))
+    assert lower(made) == (Kernel("batch_norm", 408.0, 384.0, 6.0), Kernel("tiny", 0.0, count=2.0))
+
+
+def test_group_norm_is_three_and_a_group_is_summed_by_one_block():
+    made = one("group_norm", (2, 64, 4, 4))
+    assert lower(made) == (Kernel("group_norm", 8192.0, depth=32.0), Kernel("broadcast", 8192.0), TINY)
+    assert lower(one("group_norm", (2, 64, 4, 4), groups=8))[0].depth == 128.0
+
+
+def test_pad_is_a_fill_and_a_copy():
+    assert lower(one("pad", (1, 2, 4, 4), out=(1, 2, 6, 6))) == (Kernel("fill", 144.0), Kernel("strided", 208.0))
+    assert lower(one("pad", (1, 2, 4, 4))) == (Kernel("copy", 128.0),)
+
+
+@pytest.mark.parametrize("kind", ["max_pool2d", "avg_pool2d", "pad", "cat", "transpose", "copy"])
+def test_the_compiler_writes_movement_itself(kind):
+    attrs = {"kernel": (2, 2)} if "pool" in kind else {}
+    made = one(kind, (1, 2, 4, 4), out=(1, 2, 6, 6), strided=True, **attrs)
+    flops = 288.0 if "pool" in kind else 0.0
+    assert lower(made, compiled=True) == (Kernel("fused", 208.0, flops),)
+    assert "fused" not in names(lower(made))
+
+
+# ---- matrix products
+
+
+def linear(m, n, k, dtype="fp16", kind="linear"):
+    return one(kind, (m, k), (n, k), out=(m, n), dtype=dtype)
+
+
+def test_a_linear_layer_is_one_gemm():
+    assert lower(linear(4, 128, 64)) == (Kernel("gemm", 17920.0, 65536.0, depth=64),)
+    assert lower(one("linear", (2, 2, 64), (128, 64), (128,), out=(2, 2, 128))) == (Kernel("gemm", 18176.0, 65536.0, depth=64),)
+    assert names(lower(linear(4, 128, 64, kind="matmul"))) == ["gemm"]
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "dtype", "curve"),
+    [
+        (8, 16, "fp16", "gemm"),
+        (8, 16, "bf16", "gemm"),
+        (8, 12, "fp16", "gemm_even"),
+        (10, 16, "bf16", "gemm_even"),
+        (8, 15, "fp16", "gemm_odd"),
+        (7, 16, "fp16", "gemm_odd"),
+        (8, 16, "fp32", "gemm_fp32"),
+        (7, 15, "tf32", "gemm_tf32"),
+        (8, 16, "fp8", "gemm_fp8"),
+    ],
+)
+def test_alignment_and_format_choose_the_kernel(n, k, dtype, curve):
+    assert names(lower(linear(4, n, k, dtype))) == [curve]
+    batched = one("bmm", (3, 4, k), (3, k, n), out=(3, 4, n), dtype=dtype)
+    assert lower(batched) == (Kernel(curve.replace("gemm", "bmm"), batched.work.bytes, 2.0 * 3 * 4 * n * k, depth=k),)
+    as_matmul = one("matmul", (3, 4, k), (3, k, n), out=(3, 4, n), dtype=dtype)
+    assert names(lower(as_matmul)) == [curve.replace("gemm", "bmm")]
+
+
+def test_a_bmm_of_flat_matrices_is_still_batched():
+    assert names(lower(one("bmm", (4, 16), (16, 8), out=(4, 8)))) == ["bmm"]
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "kernels"),
+    [
+        (1, 64, 3064, 1),
+        (1, 64, 3072, 2),  # small and deep: split along k and summed
+        (16, 6400, 3072, 2),  # 100 tiles of 16 x 64
+        (17, 6400, 3072, 1),
+        (16, 6408, 3072, 1),
+        (3200, 3000, 64, 1),  # 9.6 million outputs
+        (3200, 3008, 64, 2),
+        (3200, 3008, 3072, 2),
+    ],
+)
+def test_split_products_have_a_second_kernel(m, n, k, kernels):
+    assert launched(linear(m, n, k)) == kernels
+    assert names(lower(linear(m, n, k))) == ["gemm", "tiny"][:kernels]
+    assert lower(linear(m, n, k))[1:] == (TINY,) * (kernels - 1)
+    assert launched(linear(m, n, k, "fp32")) == 1
+
+
+def test_the_compiler_pads_an_odd_output():
+    assert lower(linear(4, 7, 16), compiled=True) == (Kernel("gemm", 408.0, 896.0, depth=16), Kernel("copy", 448.0))
+    assert names(lower(linear(4, 10, 16), compiled=True)) == ["gemm", "copy"]
+    assert names(lower(linear(4, 8, 16), compiled=True)) == ["gemm"]
+    assert names(lower(linear(4, 7, 16, "fp32"), compiled=True)) == ["gemm_fp32"]
+    assert names(lower(linear(4, 7, 16, kind="matmul"), compiled=True)) == ["gemm_odd"]
+    assert names(lower(one("bmm", (3, 4, 15), (3, 15, 8), out=(3, 4, 8)), compiled=True)) == ["bmm_odd"]
+
+
+# ---- attention
+
+
+def sdpa(b, h, s, d, kv=None, t=None, dtype="fp16", **attrs):
+    kv = (b, kv or h, s if t is None else t, d)
+    return one("attention", (b, h, s, d), kv, kv, dtype=dtype, **attrs)
+
+
+def test_tiled_attention_and_its_counter():
+    # 2 heads of 256 x 256 scores and 2 tiles of 128 queries each; four tensors of 65,536 bytes
+    assert lower(sdpa(1, 2, 256, 64)) == (Kernel("attention", 262144.0, 33554432.0, 4), TINY)
+    assert lower(sdpa(1, 2, 256, 64, impl="flash", causal=False)) == lower(sdpa(1, 2, 256, 64))
+    # of the 2 x 2 tiles the causal mask hides one
+    assert lower(sdpa(1, 2, 256, 64, causal=True))[0].flops == 33554432.0 * 3 / 4
+    assert lower(sdpa(1, 2, 128, 64, causal=True))[0] == Kernel("attention", 131072.0, 8388608.0, 2)
+    assert [lower(sdpa(3, 2, s, 64))[0].rows for s in (2, 128, 129, 512)] == [6, 6, 12, 24]
+
+
+def test_one_query_is_decoding():
+    assert lower(sdpa(3, 4, 1, 64, kv=2, t=100)) == (Kernel("attention_decode", 3 * 64 * 2 * (4 * 2 + 2 * 200.0), 307200.0, 12), TINY)
+    assert lower(sdpa(3, 4, 1, 64, kv=2, t=100), compiled=True) == lower(sdpa(3, 4, 1, 64, kv=2, t=100))
+
+
+def test_naive_attention_is_its_parts():
+    # 2 heads x 8 queries x 16 keys: 256 scores, 512 bytes
+    made = sdpa(1, 2, 8, 4, t=16, impl="naive")
+    assert lower(made) == (
+        Kernel("gemm_even", 128.0 + 256.0 + 512.0, 2048.0, depth=4),
+        Kernel("softmax", 1024.0, 1280.0, 16),
+        Kernel("gemm_even", 128.0 + 256.0 + 512.0, 2048.0, depth=16),
+    )
+    assert lower(made, compiled=True) == lower(made)
+    assert names(lower(sdpa(1, 2, 8, 8, t=16, impl="naive"))) == ["gemm", "softmax", "gemm"]
+    assert names(lower(sdpa(1, 2, 8, 8, t=15, impl="naive"))) == ["gemm_odd", "softmax", "gemm_odd"]
+    wide_values = one("attention", (1, 2, 8, 4), (1, 2, 16, 4), (1, 2, 16, 8), out=(1, 2, 8, 8), impl="naive")
+    assert lower(wide_values)[0].data == 896.0
+    swept = sdpa(1, 2, 8, 8, t=np.array([15, 16]), impl="naive")
+    assert names(lower(swept)) == ["gemm", "softmax", "gemm"]  # a swept size is taken to be aligned
+    single = sdpa(3, 2, 8, 8, t=16, impl="naive", dtype="fp32")
+    assert names(lower(single)) == ["gemm_fp32", "softmax", "gemm_fp32"]
+    assert lower(single)[1] == Kernel("softmax", 2 * 768 * 4.0, 5 * 768.0, 48)
+
+
+def test_compiled_causal_attention_gets_its_mask_as_a_tensor():
+    # nothing is skipped, so the arithmetic is whole
+    assert lower(sdpa(1, 2, 256, 64, causal=True), compiled=True) == (Kernel("attention_masked", 262144.0, 33554432.0, 2), TINY)
+    assert lower(sdpa(1, 2, 256, 64), compiled=True) == lower(sdpa(1, 2, 256, 64))
+
+
+def test_compiled_grouped_attention_writes_keys_and_values_out():
+    # 8 query heads over 2: k and v of 16,384 bytes become 65,536 each
+    masked, tiny, spread = lower(sdpa(1, 8, 64, 64, kv=2, causal=True), compiled=True)
+    assert masked == Kernel("attention_masked", 4 * 65536.0, 8388608.0, 8)
+    assert tiny == TINY
+    assert spread == Kernel("fused", 16384.0 + 65536.0, count=2.0)
+    assert launched(sdpa(1, 8, 64, 64, kv=2, causal=True)) == 2
+
+
+def test_a_bidirectional_mask_takes_attention_apart():
+    # 4 heads over 2, 8 queries, 16 keys, width 32; scores in FP32
+    made = sdpa(2, 4, 8, 32, kv=2, t=16, mask="bidirectional")
+    q, wide, scores, half = 4096.0, 8192.0, 4096.0, 65536.0
+    assert lower(made, compiled=True) == (
+        Kernel("fused", 3 * q, count=2.0),
+        Kernel("fused", 3 * wide, count=2.0),
+        Kernel("bmm_fp32", 2 * q + 2 * wide + scores, half, depth=32),
+        Kernel("fused_rows", 2 * scores, 5 * 1024.0, 64),
+        Kernel("bmm_fp32", 2 * q + 2 * wide + scores, half, depth=16),
+    )
+    assert names(lower(made)) == ["attention", "tiny"]
+    assert names(lower(sdpa(1, 2, 8, 4, impl="naive", mask="bidirectional"), compiled=True)) == ["gemm_even", "softmax", "gemm_even"]
+
+
+# ---- convolutions
+
+
+def conv(n=1, c=64, size=8, out=16, k=3, stride=1, groups=1, bias=False, dtype="fp16", after=None):
+    after = after or size // stride
+    shapes = [(n, c, size, size), (out, c // groups, k, k), *([(out,)] if bias else [])]
+    return one("conv2d", *shapes, out=(n, out, after, after), dtype=dtype, stride=stride)
+
+
+def test_a_3x3_convolution_runs_in_nhwc():
+    # x 8,192 bytes, w 18,432, y 2,048; 2 x 1024 outputs x 576
+    moved, flops = 28672.0, 1179648.0
+    assert lower(conv()) == (
+        Kernel("layout", 16384.0, rows=64),
+        Kernel("layout_weight", 36864.0),
+        Kernel("conv", moved, flops, depth=576),
+        Kernel("layout", 4096.0, rows=16),
+    )
+    assert lower(conv(bias=True))[-1] == Kernel("broadcast", 4096.0, 1024)
+    assert [k.rows for k in lower(conv(n=3)) if k.curve == "layout"] == [192, 48]
+    assert lower(conv(), compiled=True) == (Kernel("conv", moved, flops, depth=576), Kernel("layout", 36864.0))
+    assert lower(conv(bias=True), compiled=True)[-1] == Kernel("broadcast", 4096.0, 1024)
+    assert lower(conv(dtype="bf16")) == lower(conv())
+
+
+def test_a_1x1_convolution_is_a_matrix_product_when_planes_are_aligned():
+    assert lower(conv(k=1)) == (Kernel("conv_1x1", 12288.0, 131072.0, depth=64),)
+    assert names(lower(conv(k=1, bias=True))) == ["conv_1x1", "broadcast"]
+    assert names(lower(conv(k=1, stride=2))) == ["layout", "conv", "layout"]  # 4 x 4 is aligned too, but pixels are skipped
+    assert lower(conv(k=1), compiled=True) == (Kernel("conv_1x1_nhwc", 12288.0, 131072.0, depth=64),)
+    assert names(lower(conv(k=1, bias=True), compiled=True)) == ["conv_1x1_nhwc", "broadcast"]
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "size", "curves"),
+    [
+        (1, 64, 7, ["conv_1x1_odd"]),  # planes of 49
+        (1, 568, 7, ["conv_1x1_odd"]),
+        (1, 576, 7, ["conv_1x1_odd", "tiny"]),  # deep: split
+        (2, 64, 7, ["layout", "conv", "layout"]),
+        (2, 64, 14, ["conv_1x1_odd"]),  # planes of 196
+        (2, 576, 14, ["conv_1x1_odd"]),
+        (1, 576, 14, ["conv_1x1_odd", "tiny"]),
+        (2, 64, 28, ["conv_1x1"]),  # planes of 784
+    ],
+)
+def test_1x1_convolutions_on_odd_planes(n, c, size, curves):
+    assert names(lower(conv(n=n, c=c, size=size, k=1))) == curves
+    assert all(k == TINY for k in lower(conv(n=n, c=c, size=size, k=1)) if k.curve == "tiny")
+    first = lower(conv(n=n, c=c, size=size, k=1))[curves.index("conv") if "conv" in curves else 0]
+    planes, out = n * size * size, 16
+    assert first == Kernel(first.curve, 2.0 * (planes * (c + out) + c * out), 2.0 * planes * c * out, depth=c)
+
+
+def test_a_window_of_one_row_is_not_1x1():
+    made = one("conv2d", (1, 64, 8, 8), (16, 64, 1, 3), out=(1, 16, 8, 8))
+    assert names(lower(made)) == ["layout", "layout_weight", "conv", "layout"]
+    assert names(lower(made, compiled=True)) == ["conv", "layout"]
+    assert lower(made, compiled=True)[0].depth == 192
+    made = one("conv2d", (1, 64, 8, 8), (16, 64, 1, 1), out=(1, 16, 8, 6))
+    assert names(lower(made)) == ["layout", "conv", "layout"]
+
+
+def test_depthwise():
+    # 16 planes of 8 x 8 at 9 multiply-adds each
+    depth = {"c": 16, "out": 16, "groups": 16}
+    assert lower(conv(**depth)) == (Kernel("depthwise", 4384.0, 18432.0, depth=9),)
+    assert names(lower(conv(**depth, stride=2))) == ["depthwise_strided"]
+    assert names(lower(conv(**depth, k=5))) == ["depthwise_large"]
+    assert names(lower(conv(**depth, k=5, stride=2))) == ["depthwise_large"]
+    assert names(lower(one("conv2d", (1, 16, 8, 8), (16, 1, 2, 5), out=(1, 16, 8, 8)))) == ["depthwise_large"]
+    assert names(lower(conv(**depth, bias=True))) == ["depthwise", "broadcast"]
+    assert names(lower(one("conv2d", (1, 16, 8, 8), (16, 1, 3, 3), out=(1, 16, 8, 8)))) == ["depthwise"]
+    assert lower(one("conv2d", (1, 16, 8, 8), (16, 1, 2, 3), out=(1, 16, 8, 8)))[0].depth == 6
+    assert lower(conv(**depth), compiled=True) == (Kernel("depthwise_nhwc", 4384.0, 18432.0, depth=9),)
+    assert names(lower(conv(**depth, bias=True), compiled=True)) == ["depthwise_nhwc", "broadcast"]
+    assert lower(one("conv2d", (1, 16, 8, 8), (16, 1, 2, 3), out=(1, 16, 8, 8)), compiled=True)[0].depth == 6
+    assert names(lower(conv(c=2, out=2, groups=2))) == ["depthwise"]
+    assert names(lower(conv(c=2, out=2, groups=2), compiled=True)) == ["depthwise_nhwc"]
+
+
+def test_other_formats_stay_as_they_are():
+    assert lower(conv(dtype="fp32")) == (Kernel("conv_fp32", 57344.0, 1179648.0, depth=576),)
+    assert names(lower(conv(dtype="tf32", bias=True))) == ["conv_tf32", "broadcast"]
+    assert lower(conv(dtype="fp32"), compiled=True) == (Kernel("conv_fp32", 57344.0, 1179648.0, depth=576),)
+    assert names(lower(conv(dtype="tf32", bias=True), compiled=True)) == ["conv_tf32", "broadcast"]
+    assert names(lower(conv(dtype="bf16"), compiled=True)) == ["conv", "layout"]
+
+
+def test_the_first_layer_is_padded_when_there_is_enough_of_it():
+    # 200 x 100 outputs are small; one row more is large
+    def images(rows, c=3, **attrs):
+        return one("conv2d", (1, c, rows, 100), (16, c, 3, 3), out=(1, 16, rows, 100), **attrs)
+
+    pixels = 200 * 100
+    small = Kernel("conv_few_channels", 2.0 * (19 * pixels + 432), 2.0 * pixels * 16 * 27, depth=27)
+    assert lower(images(200)) == (small,)
+    pixels = 201 * 100
+    assert lower(images(201)) == (
+        Kernel("conv_first", 2.0 * (19 * pixels + 432), 2.0 * pixels * 16 * 27, depth=27),
+        Kernel("layout_first", pytest.approx(6.0 * pixels + 16.0 * pixels + 2 * 864.0)),  # 3 channels read, 8 written
+        Kernel("layout", 2 * 32.0 * pixels, rows=16),
+        Kernel("tiny", 0.0, count=3.0),
+    )
+    strip = one("conv2d", (1, 3, 3, 6667), (16, 3, 3, 3), out=(1, 16, 3, 6667))  # 20,001
+    assert names(lower(strip))[0] == "conv_first"
+    assert launched(images(201, c=1)) == 6  # one channel is no depthwise convolution
+    assert launched(images(201, c=1), compiled=True) == 3
+    assert names(lower(conv(c=3, size=64, after=4, k=16, stride=16)))[0] == "conv_first"  # patches
+    assert names(lower(conv(c=3, size=60, after=4, k=15, stride=15))) == ["conv_few_channels"]
+    assert names(lower(conv(c=3, bias=True))) == ["conv_few_channels", "broadcast"]
+    assert names(lower(conv(c=12)))[0] == "conv_few_channels"
+    assert names(lower(images(201, stride=2)))[0] == "conv_first"
+
+
+def test_the_first_layer_compiled():
+    # x 384 bytes, w 864
+    assert lower(conv(c=3), compiled=True) == (
+        Kernel("conv_first_nhwc", 3296.0, 55296.0, depth=27),
+        Kernel("layout_weight", 768.0),
+        Kernel("layout", 1728.0),
+    )
+    assert names(lower(conv(c=3, bias=True), compiled=True))[-1] == "broadcast"
+
+
+# ---- fused ops
+
+
+def fused(*ops: Op) -> Op:
+    outputs = ops[-1].outputs
+    inputs = ops[0].inputs
+    work = op("relu", "r", [inputs[0]], [outputs[0]]).work
+    return Op("f", "fused", inputs, outputs, {"parts": ops}, work, (), (), ())
+
+
+def test_a_fused_stream():
+    made = fused(one("relu", (4, 8)), one("add", (4, 8), (4, 8)))
+    assert lower(made, compiled=True) == (Kernel("fused", 128.0, 32.0),)
+
+
+def test_a_fused_reduction_pays_for_its_rows():
+    assert lower(fused(one("relu", (4, 8)), one("layer_norm", (4, 8)))) == (Kernel("fused_rows", 128.0, 32.0, 4.0),)
+    assert lower(fused(one("softmax", (4, 8), row=16)))[0].rows == 2.0
+    made = fused(one("relu", (4, 8)), one("mean", (4, 8), out=(4, 1)))
+    assert lower(made) == (Kernel("fused_reduction", made.work.bytes, made.work.flops, 4),)
+    assert lower(fused(one("mean", (2, 3, 4, 5), out=(2, 3, 1, 1))))[0].rows == 6
+    assert lower(fused(one("softmax", (2, 4, 8))))[0].rows == 8.0
+    small = fused(one("sum", (8192,), out=(1,), over="all"))
+    assert launched(small) == 1
+    large = fused(one("relu", (8193,)), one("sum", (8193,), out=(1,), over="all"))
+    assert names(lower(large)) == ["fused_reduction", "tiny"]
+
+
+def test_a_fused_contraction_keeps_its_kernel():
+    heavy = linear(4, 7, 16)
+    made = fused(heavy, one("relu", (4, 7)))
+    assert lower(made) == (Kernel("gemm", made.work.bytes, 896.0, depth=16), Kernel("copy", 448.0))
+    attention = sdpa(1, 2, 256, 64, causal=True)
+    made = fused(one("relu", (4, 8)), attention)
+    assert lower(made) == (Kernel("attention_masked", made.work.bytes, 33554432.0, 2), TINY)
+
+
+# ---- sweeps: a point of an array gets the kernels that a scalar gets
+
+
+def by_curve(kernels, point=None):
+    """curve -> (count, count x bytes, count x FLOPs, count x rows, count x depth), of one point."""
+    at = (lambda v: float(v[point]) if np.ndim(v) else float(v)) if point is not None else float
+    found: dict[str, list[float]] = {}
+    for k in kernels:
+        count = at(k.count)
+        if count:
+            row = found.setdefault(k.curve, [0.0, 0.0, 0.0, 0.0, 0.0])
+            for i, value in enumerate((1.0, k.data, k.flops, k.rows, k.depth)):
+                row[i] += count * at(value)
+    return found
+
+
+SWEPT = {
+    "conv 1x1 on 7x7": lambda n: conv(n=n, c=576, size=7, k=1),
+    "conv 1x1 on 14x14": lambda n: conv(n=n, c=576, size=14, k=1),
+    "conv 3x3": lambda n: conv(n=n, size=7),
+    "conv first": lambda n: conv(n=n, c=3, size=64, bias=True),
+    "depthwise": lambda n: conv(n=n, c=16, out=16, groups=16),
+    "linear, deep": lambda n: linear(n, 2048, 4096),
+    "linear, large": lambda n: linear(n * 500, 2048, 64),
+    "attention": lambda n: sdpa(n, 4, 200, 64, kv=2, causal=True),
+    "batch_norm": lambda n: one("batch_norm", (n, 3, 4, 4), (3,), (3,), (3,), (3,)),
+    "sum": lambda n: one("sum", (n, 1024), out=(1,), over="all"),
+    "softmax": lambda n: one("softmax", (n, 4, 8)),
+}
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("make", SWEPT.values(), ids=SWEPT)
+def test_swept_sizes_equal_scalars(make, compiled):
+    sizes = [1, 2, 8, 9, 32, 512]
+    swept = lower(make(np.array(sizes)), compiled)
+    for i, n in enumerate(sizes):
+        assert by_curve(lower(make(n), compiled)) == by_curve(swept, i), n
+
+
+# ---- against what was counted: evidence rows of single ops
+
+
+def differences(kind: str, **wanted) -> list[float]:
+    """Predicted less measured kernels, for rows of one op."""
+    found = []
+    for row in ROWS:
+        p = row.get("params", {})
+        if row["kind"] == "op" and row["op"] == kind and "kernels" in row and all(p.get(k) == v for k, v in wanted.items()):
+            made = OPS[kind](p)
+            if made is not None:
+                found.append(launched(made, compiled=p.get("layout") == "nhwc") - row["kernels"])
+    assert found
+    return found
+
+
+def share(found: list[float], within: float = 0) -> float:
+    return sum(abs(d) <= within for d in found) / len(found)
+
+
+@pytest.mark.parametrize(
+    ("kind", "wanted", "exact", "within_one"),
+    [
+        # cuDNN's heuristics have more cases than six rules: it splits some convolutions, and takes some small ones directly
+        ("conv2d", {"layout": "nchw", "dtype": "fp16"}, 0.85, 0.97),
+        ("conv2d", {"layout": "nhwc", "dtype": "fp16"}, 0.78, 0.94),
+        ("conv2d", {"layout": "nchw", "dtype": "fp32"}, 0.95, 0.95),
+        ("linear", {"dtype": "fp16"}, 0.98, 1.0),
+        ("linear", {"dtype": "bf16"}, 0.91, 1.0),
+        ("bmm", {"dtype": "fp32"}, 1.0, 1.0),
+        ("bmm", {"dtype": "fp16"}, 0.6, 1.0),  # cuBLAS splits some
+        ("sdpa", {}, 0.84, 1.0),  # a long decode is split over the context without clearing a counter
+        ("sum_all", {}, 0.75, 1.0),
+        ("layer_norm", {}, 0.94, 1.0),
+        ("rms_norm", {}, 0.94, 1.0),
+    ],
+)
+def test_kernels_per_op_as_measured(kind, wanted, exact, within_one):
+    found = differences(kind, **wanted)
+    assert share(found) >= exact
+    assert share(found, 1) >= within_one
+
+
+# not here: attention under an explicit mask, whose row also holds the mask's making; TF32 convolutions
+ALWAYS = sorted(set(OPS) - {"conv2d", "linear", "matmul", "bmm", "sdpa", "sdpa_masked", "sum_all", "layer_norm", "rms_norm"})
+
+
+@pytest.mark.parametrize("kind", ALWAYS)
+def test_kernels_per_op_always_as_measured(kind):
+    assert set(differences(kind)) == {0}
+
+
+def test_norms_attention_and_padding_as_measured():
+    def most(kind):
+        counts = [row["kernels"] for row in ROWS if row["kind"] == "op" and row["op"] == kind]
+        return max(counts, key=counts.count)
+
+    assert most("batch_norm") == launched(one("batch_norm", (2, 3, 4, 4))) == 3
+    assert most("group_norm") == launched(one("group_norm", (2, 64, 4, 4))) == 3
+    assert most("sdpa") == launched(sdpa(1, 2, 256, 64)) == 2
+    seen = set()
+    for row in ROWS:
+        if row["kind"] == "op" and row["op"] == "pad":
+            p = row["params"]
+            x = (p["n"], p["c"], p["h"], p["w"])
+            y = (p["n"], p["c"], p["h"] + p["top"] + p["bottom"], p["w"] + p["left"] + p["right"])
+            assert launched(one("pad", x, out=y)) == row["kernels"]
+            seen.add(row["kernels"])
+    assert seen == {1, 2}
+
+
+# ---- whole models
+
+# cuDNN takes the DS-CNN's 64-channel layers directly once there are many clips; sorting and counting of a mixture of
+# experts is not in the graph
+OFF = {"dscnn_kws": 0.25, "moe_small": 0.25}
+# compiled: cuDNN pads or splits convolutions of large batches, and Inductor splits a long group norm in two
+OFF_COMPILED = {"dscnn_kws": 0.16, "resnet50": 0.19, "resnet18": 0.19, "unet_block": 0.32}
+MODELS = [row for row in ROWS if row["kind"] == "model" and "workload" in row and "kernels" in row]
+
+
+def model_kernels(row) -> float:
+    graph = il.workload(row["workload"], **row["params"])
+    compiled = row["mode"] != "eager"
+    return sum(launched(made, compiled) for made in (fuse(graph, INDUCTOR).graph if compiled else graph).ops)
+
+
+@pytest.mark.parametrize("row", MODELS, ids=lambda row: f"{row['workload']}-{row['mode']}-{row['params']['batch']}")
+def test_kernels_of_whole_models(row):
+    allowed = (OFF if row["mode"] == "eager" else OFF_COMPILED).get(row["workload"], 0.1)
+    assert model_kernels(row) == pytest.approx(row["kernels"], rel=allowed)
+
+
+def test_kernels_of_whole_models_on_average():
+    eager = [abs(model_kernels(row) / row["kernels"] - 1) for row in MODELS if row["mode"] == "eager"]
+    assert len(eager) >= 40
+    assert sum(eager) / len(eager) <= 0.03
+
+
+def test_an_unchanged_batch_of_one_resnet():
+    """342 kernels where 344 were counted, from 174 ops."""
+    graph = il.workload("resnet50", batch=1, dtype="fp16", classes=2)
+    assert len(graph.ops) == 174 and sum(map(launched, graph.ops)) == 342
+
+
+def test_a_sweep_of_whole_models():
+    sizes = [1, 32, 128]
+    for name in ("resnet50", "mobilenet_v2", "gpt2"):
+        swept = sum(map(launched, il.workload(name, batch=np.array(sizes), dtype="fp16").ops))
+        assert swept.tolist() == [sum(map(launched, il.workload(name, batch=n, dtype="fp16").ops)) for n in sizes]

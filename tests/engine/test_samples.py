@@ -1,0 +1,340 @@
+"""Evidence rows -> ops and samples: each op of the format by hand, and how a row of several kernels is shared out."""
+
+import pytest
+
+from ironlaw.engine.lowering import Kernel
+from ironlaw.engine.samples import OPS, Sample, samples
+from ironlaw.registry.evidence import evidence
+
+FLAT = {"numel": 1000, "dtype": "fp16"}
+PLANES = {"n": 2, "c": 3, "h": 4, "w": 5, "dtype": "fp16"}  # 120 elements in 6 planes
+GRID = {"rows": 4, "cols": 8, "dtype": "fp16"}
+HEADS = {"b": 2, "h": 4, "s": 8, "d": 16, "dtype": "bf16"}  # 1,024 elements
+GEMM = {"m": 4, "n": 8, "k": 16, "dtype": "fp16"}
+CONV = {"n": 2, "c": 16, "h": 10, "w": 8, "out": 32, "kh": 3, "kw": 3, "stride": 2, "ph": 1, "pw": 1, "groups": 1, "dtype": "fp16"}
+SDPA = {"b": 2, "h": 4, "hkv": 2, "sq": 8, "sk": 16, "d": 32, "causal": 0, "dtype": "fp16"}
+
+# row's op: params, op kind, FLOPs in matmuls, all FLOPs, bytes, output shape
+BY_HAND = {
+    "linear": (GEMM, "linear", 1024, 1024, 2 * (64 + 128 + 32), (4, 8)),
+    "linear with bias": (GEMM | {"bias": 1}, "linear", 1024, 1056, 2 * (64 + 128 + 8 + 32), (4, 8)),
+    "matmul": (GEMM | {"dtype": "fp8"}, "linear", 1024, 1024, 64 + 128 + 32, (4, 8)),
+    "bmm": (GEMM | {"b": 3, "dtype": "fp32"}, "bmm", 3072, 3072, 4 * 3 * 224, (3, 4, 8)),
+    # 10 x 8 at stride 2: 5 x 4 outputs of 16 x 9 multiply-adds
+    "conv2d": (CONV, "conv2d", 2 * 1280 * 144, 2 * 1280 * 144, 2 * (2560 + 4608 + 1280), (2, 32, 5, 4)),
+    "conv2d with bias": (CONV | {"bias": 1}, "conv2d", 2 * 1280 * 144, 2 * 1280 * 144 + 1280, 2 * (2560 + 4608 + 1280 + 32), (2, 32, 5, 4)),
+    "conv2d dilated": (
+        CONV | {"dilation": 3, "stride": 1},
+        "conv2d",
+        2 * 1536 * 144,
+        2 * 1536 * 144,
+        2 * (2560 + 4608 + 1536),
+        (2, 32, 6, 4),
+    ),
+    "conv2d of one row": (
+        CONV | {"kh": 1, "ph": 0, "stride": 1},
+        "conv2d",
+        2 * 5120 * 48,
+        2 * 5120 * 48,
+        2 * (2560 + 1536 + 5120),
+        (2, 32, 10, 8),
+    ),
+    "conv2d depthwise": (CONV | {"groups": 16, "out": 16}, "conv2d", 2 * 640 * 9, 2 * 640 * 9, 2 * (2560 + 144 + 640), (2, 16, 5, 4)),
+    # scores 2 x 4 x 8 x 16 = 1,024; q and y of 2,048 elements, k and v too
+    "sdpa": (SDPA, "attention", 2 * 1024 * 64, 2 * 1024 * 64 + 5120, 2 * 4 * 2048, (2, 4, 8, 32)),
+    "sdpa_masked": (SDPA | {"hkv": 4, "sk": 8}, "attention", 2 * 512 * 64, 2 * 512 * 64 + 2560, 2 * 4 * 2048, (2, 4, 8, 32)),
+    "embedding": ({"vocab": 100, "dim": 16, "tokens": 10, "dtype": "fp16"}, "embedding", 0, 0, 320 + 80 + 320, (10, 16)),
+    "cat_last": (HEADS, "cat", 0, 0, 2 * 2 * 1024, (2, 4, 8, 16)),
+    "cat_seq": (HEADS | {"ctx": 9}, "cat", 0, 0, 2 * 2 * 2 * 4 * 10 * 16, (2, 4, 10, 16)),
+    "batch_norm": (PLANES, "batch_norm", 0, 480, 2 * (240 + 12), (2, 3, 4, 5)),
+    "group_norm": (PLANES, "group_norm", 0, 840, 2 * (240 + 12), (2, 3, 4, 5)),
+    "mean_hw": (PLANES, "mean", 0, 120, 2 * 126, (2, 3, 1, 1)),
+    "max_pool2d": (PLANES | {"k": 2, "stride": 2, "pad": 0}, "max_pool2d", 0, 24 * 4, 2 * 144, (2, 3, 2, 2)),
+    "avg_pool2d": (PLANES | {"k": 3, "stride": 1, "pad": 1}, "avg_pool2d", 0, 1080, 2 * 240, (2, 3, 4, 5)),
+    "add": (FLAT, "add", 0, 1000, 6000, (1000,)),
+    "add_": (FLAT, "add", 0, 1000, 6000, (1000,)),
+    "mul": (FLAT | {"dtype": "fp32"}, "mul", 0, 1000, 12000, (1000,)),
+    "relu": (FLAT, "relu", 0, 1000, 4000, (1000,)),
+    "gelu": (GRID, "gelu", 0, 160, 128, (4, 8)),
+    "gelu_tanh": (FLAT, "gelu_tanh", 0, 8000, 4000, (1000,)),
+    "silu": (FLAT, "silu", 0, 5000, 4000, (1000,)),
+    "tanh": (FLAT, "tanh", 0, 1000, 4000, (1000,)),
+    "sigmoid": (FLAT, "sigmoid", 0, 4000, 4000, (1000,)),
+    "pow2": (FLAT, "power", 0, 1000, 4000, (1000,)),
+    "neg": (FLAT, "neg", 0, 1000, 4000, (1000,)),
+    "mul_scalar": (FLAT, "scale", 0, 1000, 4000, (1000,)),
+    "add_scalar": (FLAT, "shift", 0, 1000, 4000, (1000,)),
+    "hardtanh": (FLAT, "hardtanh", 0, 2000, 4000, (1000,)),
+    "copy": (FLAT, "copy", 0, 0, 4000, (1000,)),
+    "cast": (FLAT | {"to": "fp32"}, "cast", 0, 0, 6000, (1000,)),
+    "rsqrt": (FLAT, "rsqrt", 0, 1000, 4000, (1000,)),
+    "dropout_train": (FLAT, "dropout", 0, 2000, 5000, (1000,)),
+    "fill_": (FLAT, "fill", 0, 0, 2002, (1000,)),
+    "layer_norm": (GRID, "layer_norm", 0, 224, 128, (4, 8)),
+    "rms_norm": (GRID, "rms_norm", 0, 128, 128, (4, 8)),
+    "softmax": (GRID, "softmax", 0, 160, 128, (4, 8)),
+    "log_softmax": (GRID, "log_softmax", 0, 160, 128, (4, 8)),
+    "mean": (GRID, "mean", 0, 32, 72, (4, 1)),
+    "sum": (GRID, "sum", 0, 32, 72, (4, 1)),
+    "sum of all": (FLAT, "sum", 0, 1000, 2002, (1,)),
+    "sum_all": (FLAT, "sum", 0, 1000, 2002, (1,)),
+    "var": (GRID, "var", 0, 128, 72, (4, 1)),
+    "argmax": (GRID, "argmax", 0, 32, 72, (4, 1)),
+    "mul_row": (GRID, "mul", 0, 32, 2 * (32 + 8 + 32), (4, 8)),
+    "mul_col": (GRID, "mul", 0, 32, 2 * (32 + 4 + 32), (4, 8)),
+    "mul_rope": (HEADS, "mul", 0, 1024, 2 * (1024 + 256 + 1024), (2, 4, 8, 16)),
+    "add_pos": ({"b": 2, "s": 8, "d": 16, "dtype": "fp16"}, "add", 0, 256, 2 * (256 + 128 + 256), (2, 8, 16)),
+    "transpose_heads": (HEADS, "transpose", 0, 0, 4096, (2, 4, 8, 16)),
+}
+CURVES = {
+    "mul_row": "broadcast", "mul_col": "broadcast_row", "mul_rope": "strided", "add_pos": "broadcast", "transpose_heads": "strided",
+    "cast": "cast_up", "pow2": "power", "mul_scalar": "scale", "add_scalar": "shift", "dropout_train": "dropout", "fill_": "fill",
+    "mean_hw": "mean", "cat_last": "cat", "cat_seq": "cat", "linear": "gemm", "matmul": "gemm_fp8", "bmm": "bmm_fp32", "sdpa": "attention",
+    "sum of all": "sum_all", "add_": "add", "conv2d depthwise": "depthwise_strided",
+}  # fmt: skip
+
+
+def name(case: str) -> str:
+    return case.partition(" ")[0]
+
+
+def row(case: str, params=None, seconds: float = 1.0, **more):
+    return {"kind": "op", "op": name(case), "params": params or BY_HAND[case][0], "busy_s": seconds, **more}
+
+
+def listed(*kernels: tuple[str, float], count: float = 1.0):
+    return [{"name": label, "count": count, "seconds": seconds} for label, seconds in kernels]
+
+
+def only(found) -> Sample:
+    (sample,) = found
+    return sample
+
+
+# ---- rows -> ops
+
+
+@pytest.mark.parametrize("case", BY_HAND)
+def test_each_row_is_the_op_it_names(case):
+    params, kind, matmul, flops, moved, shape = BY_HAND[case]
+    made = OPS[name(case)](params)
+    assert made.kind == kind
+    assert (made.work.matmul_flops, made.work.flops, made.work.bytes) == (matmul, flops, moved)
+    assert made.outputs[0].shape == shape
+    assert made.inputs[0].dtype == params["dtype"] and made.outputs[0].dtype == params.get("to", params["dtype"])
+
+
+def test_every_op_is_counted_here():
+    assert {name(case) for case in BY_HAND} == set(OPS)
+
+
+def test_weights_and_attributes():
+    for case in ("linear", "conv2d"):
+        assert OPS[case](BY_HAND[case][0]).inputs[1].role == "weight"
+    assert OPS["embedding"](BY_HAND["embedding"][0]).inputs[0].role == "weight"
+    assert OPS["relu"](FLAT).inputs[0].role == "activation"
+    assert OPS["conv2d"](CONV).attrs["stride"] == 2
+    assert OPS["sdpa"](SDPA).attrs["causal"] is False
+    assert OPS["sdpa"](SDPA | {"causal": 1}).attrs["causal"] is True
+    assert [t.shape for t in OPS["sdpa"](SDPA).inputs] == [(2, 4, 8, 32), (2, 2, 16, 32), (2, 2, 16, 32)]
+    assert OPS["sdpa_masked"](SDPA).attrs["causal"] is True
+    assert OPS["max_pool2d"](BY_HAND["max_pool2d"][0]).attrs["kernel"] == (2, 2)
+    assert OPS["cat_seq"](BY_HAND["cat_seq"][0]).attrs["over"] == "seq"
+    assert OPS["cat_last"](HEADS).attrs["over"] == "last"
+    assert [t.shape for t in OPS["cat_seq"](BY_HAND["cat_seq"][0]).inputs] == [(2, 4, 9, 16), (2, 4, 1, 16)]
+    assert [t.shape for t in OPS["cat_last"](HEADS).inputs] == [(2, 4, 8, 8)] * 2
+    assert [t.shape for t in OPS["mul_rope"](HEADS).inputs] == [(2, 4, 8, 16), (2, 1, 8, 16)]
+    assert [t.shape for t in OPS["add_pos"](BY_HAND["add_pos"][0]).inputs] == [(2, 8, 16), (1, 8, 16)]
+    assert OPS["transpose_heads"](HEADS).inputs[0].shape == (2, 8, 4, 16)
+    assert [t.dtype for t in OPS["dropout_train"](FLAT).outputs] == ["fp16", "bool"]
+    assert OPS["embedding"](BY_HAND["embedding"][0]).inputs[1].dtype == "int64"
+    assert OPS["sum_all"](FLAT).attrs["over"] == "all"
+    assert [t.shape for t in OPS["batch_norm"](PLANES).inputs[1:]] == [(3,)] * 4
+    assert OPS["linear"](GEMM | {"bias": 1}).inputs[2].role == "weight"
+
+
+def test_grouped_convolutions_are_no_samples():
+    assert OPS["conv2d"](CONV | {"groups": 2}) is None
+    assert OPS["conv2d"](CONV | {"groups": 16}) is not None
+    assert list(samples([row("conv2d", CONV | {"groups": 2})])) == []
+
+
+# ---- rows -> samples
+
+
+@pytest.mark.parametrize("case", sorted(set(BY_HAND) - {"batch_norm", "group_norm", "sdpa_masked"} - {c for c in BY_HAND if "conv2d" in c}))
+def test_an_op_of_one_kernel_is_one_sample(case):
+    sample = only(samples([row(case)]))
+    assert (sample.kernel.curve, sample.seconds) == (CURVES.get(case, CURVES.get(name(case), name(case))), 1.0)
+    assert (sample.kernel.data, sample.kernel.count) == (BY_HAND[case][4], 1.0)
+
+
+@pytest.mark.parametrize(
+    "changed", [{"kind": "launch"}, {"kind": "model"}, {"op": "sorting"}, {"error": "out of memory"}, {"busy_s": None}, {"busy_s": 0.0}]
+)
+def test_rows_that_give_no_sample(changed):
+    assert list(samples([row("relu") | changed])) == []
+    assert len(list(samples([row("relu") | changed, row("relu"), row("gelu")]))) == 2
+
+
+def test_a_row_without_a_device_time():
+    for more in ({}, {"wall_s": 1.0}, {"graph_s": 1.0}):
+        found = {"kind": "op", "op": "relu", "params": FLAT, **more}
+        assert list(samples([found])) == []
+
+
+@pytest.mark.parametrize(
+    ("dtype", "more", "seconds"),
+    [
+        ("fp8", {"graph_s": 3e-5, "wall_s": 1e-3}, 3e-5),
+        ("int8", {"graph_s": 3e-5}, 3e-5),
+        ("fp8", {"wall_s": 1e-3}, 1e-3),
+        ("int8", {"wall_s": 2e-4}, None),  # the launch may be in it
+        ("fp8", {"wall_s": 2.1e-4}, 2.1e-4),
+        ("fp8", {}, None),
+        ("fp16", {"graph_s": 3e-5, "wall_s": 1e-3}, None),  # fp16 has rows with device times
+        ("fp8", {"busy_s": 2e-5, "graph_s": 3e-5}, 2e-5),
+    ],
+)
+def test_formats_that_no_profile_covers(dtype, more, seconds):
+    found = list(samples([{"kind": "op", "op": "matmul", "params": GEMM | {"dtype": dtype}, **more}]))
+    assert [s.seconds for s in found] == ([seconds] if seconds else [])
+    if seconds and dtype != "fp16":
+        assert found[0].kernel.curve == f"gemm_{dtype}"
+    assert list(samples([{"kind": "op", "op": "linear", "params": GEMM | {"dtype": "fp8"}, "graph_s": 1.0}])) == []
+
+
+def test_generated_kernels_bring_their_traffic():
+    def generated(kernels=1, **params):
+        return {
+            "kind": "op",
+            "op": "generated",
+            "params": {"read_bytes": 30, "written_bytes": 12, **params},
+            "kernels": kernels,
+            "busy_s": 2.0,
+        }
+
+    assert only(samples([generated()])) == Sample(Kernel("fused", 42.0), 2.0)
+    assert only(samples([generated(rows=5)])) == Sample(Kernel("fused_rows", 42.0, rows=5), 2.0)
+    assert only(samples([generated(rows=5, over="row")])).kernel.curve == "fused_rows"
+    assert only(samples([generated(rows=5, over="plane")])).kernel.curve == "fused_reduction"
+    assert only(samples([generated(over="plane")])).kernel.curve == "fused"
+    assert list(samples([generated(kernels=2)])) == []
+    assert list(samples([generated() | {"error": "no"}])) == []
+    assert list(samples([generated() | {"kind": "launch"}])) == []
+
+
+def test_tiny_kernels_are_taken_off():
+    kernels = listed(("flash", 0.7), ("Memset (Device)", 0.25), ("void splitKreduce_kernel", 0.125))
+    assert only(samples([row("sdpa", seconds=1.0, list=kernels)])).seconds == pytest.approx(0.625)
+    deep = {"m": 1, "n": 64, "k": 4096, "dtype": "fp16"}
+    sample = only(samples([row("linear", deep, list=listed(("gemm", 0.75), ("splitKreduce", 0.25)))]))
+    assert (sample.kernel.curve, sample.seconds) == ("gemm", 0.75)
+
+
+def test_batch_norm_is_its_transform_and_two_tiny_kernels():
+    kernels = listed(("unrolled", 0.125), ("transform", 0.5), ("vectorized", 0.25))
+    transform, tiny = samples([row("batch_norm", seconds=1.0, list=kernels)])
+    assert transform == Sample(Kernel("batch_norm", 504.0, 480.0, 6.0), 0.625)
+    assert tiny == Sample(Kernel("tiny", 0.0), 0.1875)
+
+
+def test_group_norm_is_its_longest_sum():
+    kernels = listed(("RowwiseMoments", 0.5), ("elementwise_kernel", 0.75), ("ComputeFusedParams", 0.125))
+    sample = only(samples([row("group_norm", PLANES | {"c": 64}, list=kernels)]))
+    assert (sample.kernel.curve, sample.kernel.depth, sample.seconds) == ("group_norm", 40.0, 0.5)
+    assert list(samples([row("group_norm", list=listed(("elementwise_kernel", 0.75)))])) == []
+    assert list(samples([row("group_norm")])) == []
+
+
+def test_masked_attention_is_its_longest_kernel():
+    sample = only(samples([row("sdpa_masked", list=listed(("elementwise", 0.25), ("flash", 0.5), ("Memset", 0.125)))]))
+    assert (sample.kernel.curve, sample.seconds) == ("attention_masked", 0.5)
+
+
+def test_a_light_kernel_by_itself_is_the_sample():
+    assert only(samples([row("mul_row", {"rows": 1, "cols": 8, "dtype": "fp16"})])).kernel.curve == "broadcast"
+    assert only(samples([row("copy")])).kernel.curve == "copy"
+
+
+# ---- convolutions
+
+
+IN, OUT = ("void nchwToNhwcKernel<half>", 0.125), ("void nhwcToNchwKernel<half>", 0.0625)
+
+
+def curves(found) -> dict[str, float]:
+    return {s.kernel.curve: s.seconds for s in found}
+
+
+def test_a_depthwise_convolution_is_one_sample():
+    assert curves(samples([row("conv2d depthwise")])) == {"depthwise_strided": 1.0}
+
+
+def test_a_convolution_without_the_layout_kernels_it_should_have_gives_none():
+    assert list(samples([row("conv2d", list=listed(("implicit_gemm", 1.0)))])) == []
+    direct = CONV | {"kh": 1, "kw": 1, "ph": 0, "pw": 0, "stride": 1, "h": 4, "w": 4}
+    assert curves(samples([row("conv2d", direct, list=listed(("gemm", 1.0)))])) == {"conv_1x1": 1.0}
+    assert list(samples([row("conv2d", direct, list=listed(("gemm", 0.5), IN, OUT))])) == []
+
+
+def test_layout_bias_and_tiny_kernels_are_taken_off_a_convolution():
+    kernels = listed(("implicit_gemm", 0.5), IN, OUT, ("Memset", 0.03125), ("elementwise_kernel<128>", 0.015625))
+    found = curves(samples([row("conv2d with bias", list=kernels)]))
+    assert found == {"conv": 1.0 - 0.125 - 0.0625 - 0.03125 - 0.015625, "layout": 0.0625}
+
+
+def test_the_output_conversion_is_a_sample():
+    (_, out) = samples([row("conv2d", list=listed(("gemm", 0.5), IN, OUT))])
+    assert out == Sample(Kernel("layout", 2 * 2 * 1280.0, rows=64), 0.0625)
+    twice = [*listed(("gemm", 0.5), IN), *listed(OUT, count=2.0)]
+    assert curves(samples([row("conv2d", list=twice)])).keys() == {"conv"}
+    assert curves(samples([row("conv2d", list=listed(("gemm", 0.5), IN))])).keys() == {"conv"}
+
+
+def test_the_input_conversion_is_a_sample_where_no_weight_is_converted():
+    strided = CONV | {"kh": 1, "kw": 1, "ph": 0, "pw": 0}
+    found = list(samples([row("conv2d", strided, list=listed(("gemm", 0.5), IN, OUT))]))
+    assert [(s.kernel.curve, s.kernel.rows, s.seconds) for s in found] == [
+        ("conv", 0.0, 0.8125),
+        ("layout", 64, 0.0625),
+        ("layout", 32, 0.125),
+    ]
+    twice = [*listed(("gemm", 0.5), OUT), *listed(IN, count=2.0)]
+    assert [s.kernel.rows for s in samples([row("conv2d", strided, list=twice)])] == [0.0, 64]
+
+
+def test_a_large_weights_conversion_is_a_sample():
+    # x of 2 x 512 values, w of 512 x 512 x 9: the input's share is a floor of 1.6 µs
+    deep = CONV | {"n": 1, "c": 512, "out": 512, "h": 2, "w": 1, "stride": 1}
+    kernels = [*listed(("gemm", 0.5), OUT), *listed(IN, count=2.0)]
+    found = list(samples([row("conv2d", deep, list=kernels)]))
+    assert [s.kernel.curve for s in found] == ["conv", "layout", "layout_weight"]
+    assert found[2] == Sample(Kernel("layout_weight", 2 * 2 * 512 * 512 * 9.0), pytest.approx(0.125 - 1.6e-6))
+    # once, or next to a large input: not known whose time it is
+    assert len(list(samples([row("conv2d", deep, list=listed(("gemm", 0.5), IN, OUT))]))) == 2
+    wide = deep | {"h": 32, "w": 18}  # the input is an eighth of the weight
+    assert len(list(samples([row("conv2d", wide, list=kernels)]))) == 2
+    assert len(list(samples([row("conv2d", wide | {"w": 17}, list=kernels)]))) == 3
+
+
+def test_nhwc_rows_are_lowered_as_compiled():
+    found = curves(samples([row("conv2d", CONV | {"layout": "nhwc"}, list=listed(("gemm", 0.75), IN))]))
+    assert found == {"conv": 0.875}
+    direct = CONV | {"kh": 1, "kw": 1, "ph": 0, "pw": 0, "layout": "nhwc"}
+    assert curves(samples([row("conv2d", direct, list=listed(("gemm", 1.0), OUT, IN))])) == {"conv_1x1_nhwc": 0.8125}
+    assert curves(samples([row("conv2d depthwise", BY_HAND["conv2d depthwise"][0] | {"layout": "nhwc"})])) == {"depthwise_nhwc": 1.0}
+
+
+# ---- the evidence as it is
+
+
+def test_the_h200s_rows_give_samples_of_every_important_kind():
+    found = list(samples([r for file in evidence("h200_sxm") for r in file.rows]))
+    count = {curve: sum(s.kernel.curve == curve for s in found) for curve in {s.kernel.curve for s in found}}
+    assert len(found) > 1500
+    assert all(s.seconds > 0 for s in found)
+    assert all(isinstance(s.kernel.data, (int, float)) and s.kernel.count == 1.0 for s in found)
+    for curve in ("gemm", "conv", "conv_1x1", "layout", "batch_norm", "attention", "attention_masked", "softmax", "layer_norm", "fused"):
+        assert count[curve] >= 10, curve
+    assert {"tiny", "layout_weight", "group_norm", "gemm_fp8", "gemm_int8", "cast_up", "depthwise", "attention_decode"} <= set(count)

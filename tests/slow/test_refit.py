@@ -1,0 +1,26 @@
+"""Fits the H200's curves to its evidence again, some ten seconds, and holds the stored file to the result."""
+
+from dataclasses import fields
+
+import pytest
+
+from ironlaw.engine.calibrate import Curve
+from ironlaw.registry.curves import calibration, refit
+
+
+def test_the_stored_curves_are_those_of_the_evidence():
+    stored, fitted = calibration("h200_sxm"), refit("h200_sxm")
+    assert set(stored.curves) == set(fitted.curves)
+    for name, curve in fitted.curves.items():
+        for field in fields(Curve):
+            found, kept = getattr(curve, field.name), getattr(stored.curves[name], field.name)
+            # abs: a knee of 1e-13 steps is none
+            assert found == pytest.approx(kept, rel=0.01, abs=1e-12), f"{name}.{field.name}; run: python scripts/calibrate.py h200_sxm"
+    assert fitted.launches == pytest.approx(stored.launches)
+    assert fitted.spread.keys() == stored.spread.keys()
+    for mode, pair in fitted.spread.items():
+        assert pair == pytest.approx(stored.spread[mode], rel=0.01)
+    assert (fitted.cache_bytes, fitted.sources, fitted.host) == (stored.cache_bytes, stored.sources, stored.host)
+    assert (fitted.graph_gap, fitted.graph_start, fitted.slower) == pytest.approx(
+        (stored.graph_gap, stored.graph_start, stored.slower), rel=0.01
+    )
