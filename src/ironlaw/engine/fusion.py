@@ -329,8 +329,6 @@ def merge(ops: tuple[Op, ...], escaping: set[str], whole: Mapping[str, Tensor]) 
     dtype = next((op.dtype for op in ops if category(op.kind) == "contraction"), ops[0].dtype)
     name = f"{ops[0].name}…{ops[-1].name}"
     number: dict[str, int] = {}  # tensors by first appearance: which ops share which tensor decides the traffic
-    wiring = tuple(
-        tuple((number.setdefault(t.name, len(number)), t.name in escaping) for t in (*op.inputs, *op.outputs)) for op in ops
-    )
+    wiring = tuple(tuple((number.setdefault(t.name, len(number)), t.name in escaping) for t in (*op.inputs, *op.outputs)) for op in ops)
     key = (FUSED, tuple(op.key for op in ops), wiring)
     return Op(name, FUSED, inputs, outputs, {"parts": ops, "dtype": dtype}, work, read_bytes, write_bytes, key)
