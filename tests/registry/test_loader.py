@@ -65,7 +65,6 @@ def test_an_unknown_number_format():
         figure("h.toml [peak.fp17]", GOOD | {"value": "1 TFLOP/s"}, "FLOP/s", "fp17")
 
 
-@pytest.mark.xfail(reason="a figure as text without a unit is taken to be in the wanted unit: quantity() lets '80' through as 80 bytes")
 def test_text_without_a_unit():
     with pytest.raises(BadRegistry, match="no unit"):
         figure("h.toml [memory]", GOOD | {"value": "80"}, "B")

@@ -32,6 +32,8 @@ def read(path: Path) -> dict[str, Any]:
             return tomllib.load(file)
     except tomllib.TOMLDecodeError as error:
         raise BadRegistry(f"{path.name}: {error}; mend the TOML there") from None
+    except UnicodeDecodeError as error:
+        raise BadRegistry(f"{path.name}: {error}; store the file as UTF-8") from None
 
 
 def normal(name: str) -> str:
@@ -56,7 +58,7 @@ def figure(where: str, table: Any, unit: str, fmt: str = "") -> Figure:
 
 def quantity(where: str, text: Any, unit: str) -> float:
     """A positive figure in its unit; the error says where it stands."""
-    if not isinstance(text, str):
+    if not isinstance(text, str) or not any(c.isalpha() for c in text.lower().replace("e", "")):
         raise BadRegistry(f"{where}: {text!r} has no unit; write it as text with its unit, such as '80 GB'")
     try:
         value = parse(text, unit)

@@ -57,6 +57,8 @@ def load(path: Path) -> Hardware:
             figures[f"{group}.{fmt}"] = figure(f"{path.name} [{group}.{fmt}]", table, "FLOP/s", fmt)
     if not data.get("peak"):
         raise BadRegistry(f"hardware {slug} has no peak; add [peak.fp16] (or another format) with value, source and date to {path.name}")
+    if not isinstance(data.get("aliases", []), list):
+        raise BadRegistry(f'{path.name}: aliases is {data["aliases"]!r}; write a list, such as ["h100"]')
     for key, allowed in (("kind", KINDS), ("backend", BACKENDS), ("context", CONTEXTS)):
         if data.get(key) not in allowed:
             raise BadRegistry(f"{path.name}: {key} is {data.get(key)!r}; choose one of {', '.join(allowed)}")
@@ -75,7 +77,9 @@ def _rates(figures: dict[str, Figure], group: str) -> dict[str, float]:
 def _levels(path: Path, data: dict[str, Any]) -> tuple[Level, ...]:
     levels = []
     for table in data.get("level", ()):
-        where = f"{path.name} [[level]] {table.get('name')}"
+        if not table.get("name"):
+            raise BadRegistry(f"{path.name}: a [[level]] has no name; add `name = …` there (registers, shared, l2, main)")
+        where = f"{path.name} [[level]] {table['name']}"
         sized = figure(where, {**table, "value": table.get("size", "")}, "B")
         speed = quantity(f"{where} bandwidth", table.get("bandwidth"), "B/s")
         levels.append(
@@ -85,4 +89,10 @@ def _levels(path: Path, data: dict[str, Any]) -> tuple[Level, ...]:
 
 
 def _units(path: Path, table: dict[str, Any]) -> dict[str, float]:
-    return {key: quantity(f"{path.name} [units] {key}", v, "Hz") if isinstance(v, str) else float(v) for key, v in table.items()}
+    found = {}
+    for key, value in table.items():
+        where = f"{path.name} [units] {key}"
+        if isinstance(value, (int, float)) and not 0 < value < float("inf") or not isinstance(value, (int, float, str)):
+            raise BadRegistry(f"{where} is {value!r}; write a number above 0, or a text with its unit")
+        found[key] = quantity(where, value, "Hz") if isinstance(value, str) else float(value)
+    return found

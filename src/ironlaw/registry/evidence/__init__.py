@@ -36,8 +36,10 @@ def read(path: Path) -> Evidence:
     name = f"{path.parent.name}/{path.stem}"
     try:
         data = json.loads(path.read_text())
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise BadRegistry(f"evidence {name} is damaged ({error}); measure again or restore the file") from None
+    if not isinstance(data, dict):
+        raise BadRegistry(f"evidence {name} holds a {type(data).__name__}, not an object; see evidence/FORMAT.md")
     if data.get("format") != FORMAT:
         raise BadRegistry(f"evidence {name} has format {data.get('format')!r}, this version reads {FORMAT}; see evidence/FORMAT.md")
     for key in ("machine", "software", "date", "method", "rows"):
