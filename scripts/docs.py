@@ -31,6 +31,7 @@ prints JSON and nothing else, in SI units; where a figure does not exist it is `
 | variable | meaning |
 |---|---|
 | `IRONLAW_HOME` | where your own things lie (ledger, measurements); else the platform's data folder |
+| `IRONLAW_LEDGER` | another ledger than the file there: a path, or `postgresql://…` |
 | `NO_COLOR` | no colours; there are none in a pipe anyway |
 | `COLUMNS` | the width to draw for |
 | `IRONLAW_DEBUG` | show the traceback of an unexpected error |

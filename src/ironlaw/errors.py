@@ -30,6 +30,30 @@ class MissingExtra(IronlawError, ImportError):
     """An optional dependency that is not installed; the message holds the install command."""
 
 
+class LedgerError(IronlawError):
+    """Anything the ledger refuses to do. What it has acknowledged before stays as it was."""
+
+
+class AlreadyCommitted(LedgerError):
+    """A second prediction for the same question and attempt; the first one stands."""
+
+
+class LedgerUnavailable(LedgerError):
+    """The ledger can't be opened, read or written now: no permission, a full disk, no server."""
+
+
+class LedgerDamaged(LedgerUnavailable):
+    """The file or its content is broken, or no ledger at all. It is left as it is."""
+
+
+class LedgerNewer(LedgerUnavailable):
+    """Written by a newer ironlaw. It is left as it is."""
+
+
+class BadExport(LedgerError, ValueError):
+    """A file to import that breaks the format, or contradicts what the ledger holds. Nothing of it was taken in."""
+
+
 def unknown(what: str, name: object, known: Iterable[str], add: str = "") -> UnknownName:
     """`no hardware 'h900'; did you mean h100_sxm, h200_sxm? …`: nearest matches first, then where to add one."""
     names = sorted(known)

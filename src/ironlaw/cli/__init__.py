@@ -26,6 +26,8 @@ COMMANDS = {
     "claims": "what is commonly claimed, computed again",
     "validate": "every claim and every measurement against the prediction",
     "labs": "open the labs in a browser",
+    "lab": "write a lab: begin one from the template, check its words and keys",
+    "ledger": "what you decided in the labs: look, back up, move",
 }
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from ironlaw.cli.options import Parser, checked
 from ironlaw.errors import BadValue, unknown
 
 EXAMPLE = """
 ironlaw labs
+ironlaw labs 01
 ironlaw labs --port 8080 --no-browser
 """
 
@@ -26,7 +26,7 @@ def port(text: str) -> int:
 
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw labs [NAME] [--port N] [--no-browser]"
-    parser.add_argument("name", metavar="NAME", nargs="?", help="a lab to open; without it, the gallery")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a lab to open, such as 01 or lab_01_magnitude; without it, the gallery")
     parser.add_argument(
         "--port",
         metavar="N",
@@ -46,11 +46,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def known(name: str) -> str:
-    """A lab's slug; the folder is the registry."""
-    folder = Path(__file__).parent.parent / "labs"
-    names = sorted(path.parent.name for path in folder.glob("[!_]*/lab.py"))
-    if not names:
-        raise BadValue(f"no lab {name!r}: this version has none by name yet; open the gallery with: ironlaw labs")
-    if name not in names:
-        raise unknown("lab", name, names)
-    return name
+    """The slug of the lab that is meant; the folder is the registry."""
+    from ironlaw.server.catalogue import catalogue, named
+
+    labs = catalogue()
+    lab = named(name)
+    if lab is None:
+        raise unknown("lab", name, [lab.slug for lab in labs if lab.folder])
+    if not lab.ready:
+        raise BadValue(f"{lab.name}, {lab.title}, {lab.error or 'is in preparation'}; open the gallery with: ironlaw labs")
+    return lab.slug

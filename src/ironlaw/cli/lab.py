@@ -1,0 +1,60 @@
+"""`ironlaw lab`: write labs: `new` copies the template, `check` says what is wrong with one."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+from pathlib import Path
+
+from ironlaw.cli.options import Parser
+from ironlaw.errors import BadValue
+
+# `ironlaw lab new lab_02_memory_wall` is not among them: examples are run by the tests, and that one leaves a folder
+EXAMPLE = """
+ironlaw lab check
+ironlaw lab check lab_01_magnitude
+"""
+NAME = re.compile(r"[a-z][a-z0-9_]{2,60}")
+ACTIONS = ("new", "check")
+
+
+def add(parser: Parser) -> None:
+    parser.usage = "ironlaw lab new NAME | ironlaw lab check [NAME]"
+    parser.add_argument("action", metavar="ACTION", choices=ACTIONS, help="new: copy the template; check: words, keys, slots, and a headless run")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the lab's slug, such as lab_02_memory_wall; check without it: all labs")
+
+
+def run(args: argparse.Namespace) -> int:
+    return new(args.name) if args.action == "new" else check(args.name)
+
+
+def labs() -> Path:
+    return Path(__file__).parent.parent / "labs"
+
+
+def new(name: str | None) -> int:
+    """Copy labs/_template, which is a small working lab."""
+    if not name or not NAME.fullmatch(name):
+        raise BadValue(f"{name!r} is no name for a lab; write small letters, digits and underscores, such as lab_02_memory_wall")
+    place = labs() / name
+    if place.exists():
+        raise BadValue(f"there is a lab {name} already; choose another name, or look at {place}")
+    shutil.copytree(labs() / "_template", place, ignore=shutil.ignore_patterns("__pycache__"))
+    lab = place / "lab.py"
+    lab.write_text(lab.read_text(encoding="utf-8").replace("_template", name), encoding="utf-8")
+    print(f"{place}\nNext: write words.md and questions.toml there, then `ironlaw lab check {name}` and `ironlaw labs {name}`.")
+    print("docs/write-a-lab.md goes through it step by step.")
+    return 0
+
+
+def check(name: str | None) -> int:
+    from ironlaw.kit.check import problems
+
+    names = [name] if name else sorted(path.parent.name for path in labs().glob("*/lab.py"))
+    found = {each: problems(each) for each in names}
+    for each, wrong in found.items():
+        print(f"{each}: {'fine' if not wrong else f'{len(wrong)} to mend'}")
+        for line in wrong:
+            print(f"  {line}")
+    return 1 if any(found.values()) else 0

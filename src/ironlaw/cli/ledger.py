@@ -1,0 +1,168 @@
+"""`ironlaw ledger`: what the ledger holds, where it lies, and how to carry it elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ironlaw.cli import draw
+from ironlaw.cli.options import Parser, add_json
+from ironlaw.errors import BadExport, BadValue, unknown
+
+if TYPE_CHECKING:
+    from ironlaw.ledger import Event, Ledger
+
+EXAMPLE = """
+ironlaw ledger show
+ironlaw ledger show --lab lab_01_magnitude --json
+ironlaw ledger export
+ironlaw ledger path
+"""
+
+WIDEST = 100  # characters of an event's content in the table
+
+
+def add(parser: Parser) -> None:
+    parser.usage = "ironlaw ledger show [--lab LAB] [--json] | export [FILE] [--force] [--rescue] | import FILE | path"
+    parser.add_argument(
+        "act",
+        metavar="ACT",
+        help="show: how far each lab is; export: all events of all epochs as JSON; import: add the events of an export"
+        " that are not here yet; path: where the ledger lies",
+    )
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", help="to export to or to import from; - is the terminal, which export also takes without it"
+    )
+    parser.add_argument("--lab", metavar="LAB", help="with show: the events of one lab since the last reset")
+    parser.add_argument("--force", action="store_true", help="with export: replace a file that is there")
+    parser.add_argument("--rescue", action="store_true", help="with export: what can still be read of a damaged ledger")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.act not in ACTS:
+        raise unknown("act of `ironlaw ledger`", args.act, ACTS)
+    allowed, act = ACTS[args.act]
+    for name, option in (("file", "FILE"), ("lab", "--lab"), ("force", "--force"), ("rescue", "--rescue"), ("json", "--json")):
+        if getattr(args, name) and name not in allowed:
+            raise BadValue(f"`ironlaw ledger {args.act}` takes no {option}; see `ironlaw ledger --help`")
+    act(args)
+    return 0
+
+
+def path(args: argparse.Namespace) -> None:
+    from ironlaw.ledger import where
+
+    print(where())
+
+
+def show(args: argparse.Namespace) -> None:
+    from ironlaw.ledger import open_ledger
+
+    with open_ledger() as ledger:
+        if args.lab:
+            events = ledger.events(args.lab)
+            draw.emit([asdict(event) for event in events]) if args.json else _one_lab(args.lab, events)
+        else:
+            _all_labs(ledger, args.json)
+
+
+def export(args: argparse.Namespace) -> None:
+    from ironlaw.ledger import open_ledger, rescue
+
+    if args.rescue:
+        data, lost = rescue()
+        print(f"{len(data['events'])} events can be read, {lost} of those before the last can't", file=sys.stderr)
+    else:
+        with open_ledger() as ledger:
+            data = ledger.export()
+    text = json.dumps(data, indent=1, allow_nan=False) + "\n"
+    if args.file in (None, "-"):
+        sys.stdout.write(text)
+        return
+    _write(Path(args.file), text, args.force)
+    print(f"{len(data['events'])} events written to {args.file}")
+
+
+def import_(args: argparse.Namespace) -> None:
+    from ironlaw.ledger import open_ledger
+
+    if args.file is None:
+        raise BadValue("which file? ironlaw ledger import FILE")
+    try:
+        content = sys.stdin.buffer.read() if args.file == "-" else Path(args.file).read_bytes()
+        data = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise BadExport(f"{args.file} is not JSON ({error}); a file is wanted that `ironlaw ledger export` wrote") from None
+    with open_ledger() as ledger:
+        added = ledger.import_(data)
+        print(f"{added} new events of {len(data['events'])}, now in {ledger.where()}")
+
+
+# What each act takes, and what does it.
+ACTS: dict[str, tuple[tuple[str, ...], Callable[[argparse.Namespace], None]]] = {
+    "show": (("lab", "json"), show),
+    "export": (("file", "force", "rescue"), export),
+    "import": (("file",), import_),
+    "path": ((), path),
+}
+
+
+def _all_labs(ledger: Ledger, as_json: bool) -> None:
+    labs = sorted({event.lab for event in ledger.events() if event.lab})
+    progress, designs = {lab: ledger.progress(lab) for lab in labs}, ledger.designs()
+    if as_json:
+        told = {lab: {**asdict(progress[lab]), "design": designs.get(lab)} for lab in labs}
+        learner = {"id": ledger.learner, "name": ledger.learner_name()}
+        draw.emit({"where": ledger.where(), "learner": learner, "track": ledger.track(), "labs": told})
+        return
+    draw.heading("The Design Ledger", ledger.where())
+    if not labs:
+        draw.say("No events yet: they come from the labs. Open them with `ironlaw labs`.")
+        return
+    rows = [
+        (lab, str(found.predictions), str(found.reflections), "saved" if found.saved else "-", _when(found.last_event.time))
+        for lab, found in progress.items()
+        if found.last_event
+    ]
+    draw.table(["lab", "predictions", "reflections", "design", "last event (UTC)"], rows, left=("lab", "design"))
+    draw.say("`ironlaw ledger show --lab LAB` lists a lab's events; `ironlaw ledger export FILE` makes a back-up.", draw.DIM)
+
+
+def _one_lab(lab: str, events: list[Event]) -> None:
+    draw.heading(lab, f"{len(events)} events since the last reset")
+    if not events:
+        draw.say("None under this name; `ironlaw ledger show` lists the labs that have some.")
+        return
+    rows = [(_when(event.time), event.kind, str(event.attempt), _brief(event.payload)) for event in events]
+    draw.table(["time (UTC)", "kind", "attempt", "content"], rows, left=("time (UTC)", "kind"), text=("content",))
+
+
+def _when(time: str) -> str:
+    return time[:19].replace("T", " ")
+
+
+def _brief(payload: dict[str, Any]) -> str:
+    text = ", ".join(f"{key} {value if isinstance(value, str) else json.dumps(value)}" for key, value in payload.items())
+    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
+
+
+def _write(place: Path, text: str, force: bool) -> None:
+    """Whole or not at all: a full disk must not cost the back-up that was there."""
+    if place.exists() and not force:
+        raise BadValue(f"{place} is there already; choose another name, or add --force to replace it")
+    half = place.with_name(f".{place.name}.{os.getpid()}.part")
+    try:
+        with half.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(half, place)
+    finally:
+        half.unlink(missing_ok=True)

@@ -1,0 +1,14 @@
+"""The Design Ledger: what a learner decided, kept from lab to lab as events that are only ever added.
+
+>>> ledger = open_ledger()
+>>> ledger.commit_prediction("lab_01_magnitude", "act1", choice=2, value=1e6, confidence=4, correct=False, attempt=1)
+>>> ledger.prediction("lab_01_magnitude", "act1").payload["choice"]
+2
+"""
+
+from ironlaw.ledger.events import KINDS, Event
+from ironlaw.ledger.ledger import Ledger, Progress, open_ledger
+from ironlaw.ledger.place import where
+from ironlaw.ledger.rescue import rescue
+
+__all__ = ["KINDS", "Event", "Ledger", "Progress", "open_ledger", "rescue", "where"]

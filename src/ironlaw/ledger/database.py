@@ -1,0 +1,119 @@
+"""Connections and transactions. A write is acknowledged when `writing()` ends without an error: then it is on the disk."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import QueuePool
+
+from ironlaw.errors import MissingExtra
+from ironlaw.ledger import faults, file
+from ironlaw.ledger.place import Place
+
+LOCK = 0x69726F6E  # "iron": PostgreSQL's advisory lock, one writer at a time as in SQLite
+
+
+class Database:
+    """One place, its connections, and its errors in words."""
+
+    def __init__(self, place: Place, called: Place | None = None) -> None:
+        self.place = called or place  # as messages name it; a new file is filled under another name
+        self.path = place.path
+        self.engine = _engine(place)
+        self._process = os.getpid()
+        self._file: tuple[int, int] | None = None
+        self._same_file()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        with self._connected({}) as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """One transaction that no other writer comes between."""
+        with self._connected({"write": True}) as connection:
+            if self.place.path is None:
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
+            yield connection
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    @contextmanager
+    def _connected(self, options: dict[str, Any]) -> Iterator[Connection]:
+        self._same_process()
+        self._same_file()
+        try:
+            with self.engine.connect() as connection, connection.execution_options(**options).begin():
+                yield connection
+        except (DBAPIError, UnicodeDecodeError) as error:  # the latter from text that is none, in a damaged file
+            raise faults.explain(self.place, error) from error
+
+    def _same_process(self) -> None:
+        # a connection must not be shared with the process that forked this one
+        if self._process != os.getpid():
+            self.engine.dispose(close=False)
+            self._process = os.getpid()
+
+    def _same_file(self) -> None:
+        # SQLite would go on writing into a deleted file, and that would acknowledge what is lost
+        path = self.path
+        if path is None:
+            return
+        try:
+            found = path.stat()
+        except OSError as error:
+            if self._file is None:
+                raise faults.no_permission(self.place, error.strerror or str(error)) from None
+            raise faults.gone(self.place) from None
+        if self._file is None:
+            self._file = (found.st_dev, found.st_ino)
+        elif self._file != (found.st_dev, found.st_ino):
+            raise faults.gone(self.place)
+
+
+def _engine(place: Place) -> Engine:
+    if place.path is not None:
+        path = place.path
+        # as many connections as threads ask for: waiting for one is no better than waiting for SQLite
+        engine = create_engine(place.url, creator=lambda: _sqlite(path), poolclass=QueuePool, pool_size=4, max_overflow=-1)
+        event.listen(engine, "begin", _begin)
+        return engine
+    try:
+        engine = create_engine(place.url, pool_pre_ping=True, connect_args={"connect_timeout": 10, "application_name": "ironlaw"})
+    except ImportError:
+        raise MissingExtra("a ledger in PostgreSQL needs psycopg: pip install 'ironlaw[postgres]'") from None
+    event.listen(engine, "connect", _durable)
+    return engine
+
+
+def _sqlite(path: Path) -> sqlite3.Connection:
+    connection = file.connect(path, "rw")
+    try:
+        connection.execute("PRAGMA synchronous = FULL")  # a commit is on the disk before it is acknowledged
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA journal_mode = WAL")  # stays with the file; where the file system can't, SQLite keeps to its older way
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _begin(connection: Connection) -> None:
+    # IMMEDIATE takes the lock at once: a transaction that reads first and writes later could find itself overtaken
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("write") else "BEGIN")
+
+
+def _durable(connection: Any, _: Any) -> None:
+    # a server may be set to acknowledge before it has written; this session wants the truth
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
+    connection.commit()

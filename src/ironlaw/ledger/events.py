@@ -1,0 +1,138 @@
+"""An event, and what makes one valid. The same checks stand before a write and before an import."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+from ironlaw.errors import BadValue, unknown
+
+LONGEST = 200  # characters of a lab's slug or a question's id
+LARGEST = 1_000_000  # characters of a payload as JSON; a design has a few hundred
+MOST = 1_000_000  # attempts and epochs: beyond any learner, within any database's integer
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that happened. `epoch` counts the resets of its learner from 1; `time` is UTC, ISO 8601, in microseconds."""
+
+    id: str
+    learner: str
+    epoch: int
+    lab: str
+    attempt: int
+    kind: str
+    payload: dict[str, Any]
+    time: str
+
+    @property
+    def question(self) -> str | None:
+        """The question that a prediction or a reflection answers."""
+        asked = self.payload.get("question")
+        return asked if isinstance(asked, str) else None
+
+
+def new(learner: str, epoch: int, lab: str, attempt: int, kind: str, payload: dict[str, Any]) -> Event:
+    """An event that happens now. Its payload is a copy, as JSON will give it back."""
+    event = Event(str(uuid4()), learner, epoch, lab, attempt, kind, payload, now())
+    check(event)
+    return Event(**{**event.__dict__, "payload": json.loads(encode(payload))})
+
+
+def now() -> str:
+    return utc(datetime.now(UTC))
+
+
+def utc(time: datetime) -> str:
+    return time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def encode(payload: dict[str, Any]) -> str:
+    """As JSON: ASCII, so that every database keeps it as it is; the keys stay in their order."""
+    try:
+        json.dumps(payload, ensure_ascii=False).encode()  # half a surrogate pair is no text
+        text = json.dumps(payload, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadValue(f"a payload has to be JSON: {error}; use text, finite numbers, true, false, null, lists and objects") from None
+    if len(text) > LARGEST:
+        raise BadValue(f"a payload of {len(text):,} characters is too large; keep it under {LARGEST:,}")
+    return text
+
+
+def check(event: Event) -> None:
+    """BadValue if anything about it is not as it should be."""
+    if not isinstance(event.kind, str) or event.kind not in KINDS:
+        raise unknown("kind of event", event.kind, KINDS)
+    identifier(event.id, "id")
+    identifier(event.learner, "learner")
+    whole(event.epoch, "epoch")
+    whole(event.attempt, "attempt")
+    if event.lab or event.kind not in ("named", "reset"):
+        name(event.lab, "lab")
+    elif not isinstance(event.lab, str):
+        raise BadValue(f"lab is {event.lab!r}; give the lab's slug")
+    if not isinstance(event.payload, dict):
+        raise BadValue(f"a payload is an object, not {event.payload!r}")
+    if (rule := KINDS[event.kind]) is not None:
+        rule(event.payload)
+
+
+def identifier(value: object, what: str) -> None:
+    try:
+        good = isinstance(value, str) and str(UUID(value)) == value
+    except ValueError:
+        good = False
+    if not good:
+        raise BadValue(f"{what} is {value!r}; a UUID is wanted, in lower case and with hyphens")
+
+
+def whole(value: object, what: str, most: int = MOST) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise BadValue(f"{what} is {value!r}; a whole number from 1 to {most:,} is wanted")
+
+
+def name(value: object, what: str, longest: int = LONGEST) -> None:
+    if not isinstance(value, str) or not value.strip() or len(value) > longest or not value.isprintable():
+        raise BadValue(f"{what} is {value!r}; a text of 1 to {longest} printable characters is wanted")
+
+
+def _prediction(payload: dict[str, Any]) -> None:
+    for field in ("question", "choice", "value", "confidence", "correct"):
+        if field not in payload:
+            raise BadValue(f"a prediction without {field!r}; it has question, choice, value, confidence and correct")
+    name(payload["question"], "question")
+    whole(payload["confidence"], "confidence", 5)
+    if not isinstance(payload["correct"], bool):
+        raise BadValue(f"correct is {payload['correct']!r}; true or false is wanted")
+
+
+def _question(payload: dict[str, Any]) -> None:
+    name(payload.get("question"), "question")
+
+
+def _context(payload: dict[str, Any]) -> None:
+    name(payload.get("context"), "a context event's `context`")
+
+
+def _named(payload: dict[str, Any]) -> None:
+    if payload.get("name") != "":  # an empty name takes the name back
+        name(payload.get("name"), "name", 80)
+
+
+# Every kind of event, and what its payload must hold.
+KINDS: dict[str, Callable[[dict[str, Any]], None] | None] = {
+    "opened": None,
+    "prediction": _prediction,
+    "reflection": _question,
+    "design": None,
+    "context": _context,
+    "challenge": None,
+    "measured": None,
+    "card": None,
+    "named": _named,
+    "reset": None,
+}

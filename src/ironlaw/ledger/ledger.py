@@ -1,0 +1,209 @@
+"""The ledger as labs see it. Every question reads the database again, so that two tabs see each other's events."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Select, and_, func, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from ironlaw.errors import AlreadyCommitted, BadValue
+from ironlaw.ledger import exchange, faults
+from ironlaw.ledger.database import Database
+from ironlaw.ledger.events import KINDS, Event, encode, new, now
+from ironlaw.ledger.place import place
+from ironlaw.ledger.schema import open_database
+from ironlaw.ledger.tables import events as table
+
+COLUMNS = [table.c[field] for field in exchange.FIELDS]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a lab is, in the current epoch: questions predicted and reflected on (each counted once), and whether a design is saved."""
+
+    started: bool
+    predictions: int
+    reflections: int
+    saved: bool
+    last_event: Event | None
+
+
+def open_ledger(url: str | os.PathLike[str] | None = None) -> Ledger:
+    """Open it, or make a new one. None: IRONLAW_LEDGER, or else `ledger.db` in ironlaw's home; else a path or a URL."""
+    return Ledger(*open_database(place(url)))
+
+
+class Ledger:
+    """Append-only. Threads may share one. It is one person's: what was imported counts as theirs."""
+
+    def __init__(self, database: Database, learner: str) -> None:
+        self._database = database
+        self.learner = learner
+
+    def where(self) -> str:
+        return str(self._database.place)
+
+    def close(self) -> None:
+        self._database.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # writing
+
+    def append(self, lab: str, kind: str, payload: dict[str, Any], attempt: int = 1) -> Event:
+        """Returns only after the commit: what comes back is acknowledged."""
+        if kind == "reset":
+            raise BadValue("a reset begins a new epoch, which append does not; call reset()")
+        event = new(self.learner, 1, lab, attempt, kind, payload)  # checked before the writer's lock is taken
+        with self._database.writing() as connection:
+            event = Event(**{**event.__dict__, "epoch": self._epoch(connection), "time": now()})
+            if kind == "prediction":
+                self._refuse_second(connection, event)
+            self._insert(connection, [event])
+        return event
+
+    def commit_prediction(
+        self, lab: str, question: str, choice: Any, value: Any, confidence: int, correct: bool, attempt: int = 1
+    ) -> Event:
+        """Lock a prediction. AlreadyCommitted if that attempt has one; it can never be changed."""
+        said = {"question": question, "choice": choice, "value": value, "confidence": confidence, "correct": correct}
+        return self.append(lab, "prediction", said, attempt)
+
+    def reset(self) -> Event:
+        """Begin a new epoch. Everything stays in the ledger, and in every export."""
+        with self._database.writing() as connection:
+            epochs = {self.learner: 1, **self._epochs(connection)}
+            begun = [new(learner, epoch + 1, "", 1, "reset", {}) for learner, epoch in epochs.items()]
+            self._insert(connection, begun)
+        return next(event for event in begun if event.learner == self.learner)
+
+    def set_learner_name(self, name: str | None) -> Event:
+        """None or "" takes the name back."""
+        return self.append("", "named", {"name": (name or "").strip()})
+
+    # reading
+
+    def events(self, lab: str | None = None, kind: str | None = None) -> list[Event]:
+        """Those of the current epoch, in the order in which this ledger took them in."""
+        with self._database.reading() as connection:
+            return self._view(connection, lab, kind)
+
+    def history(self) -> list[Event]:
+        """Those of every epoch."""
+        with self._database.reading() as connection:
+            return self._events(connection, select(*COLUMNS))
+
+    def prediction(self, lab: str, question: str) -> Event | None:
+        """That of the newest attempt."""
+        made = self.attempts(lab, question)
+        return made[-1] if made else None
+
+    def attempts(self, lab: str, question: str) -> list[Event]:
+        """The predictions, first attempt first."""
+        return sorted((event for event in self.events(lab, "prediction") if event.question == question), key=lambda event: event.attempt)
+
+    def answers(self, lab: str, question: str) -> list[Event]:
+        """The reflections, oldest first."""
+        return [event for event in self.events(lab, "reflection") if event.question == question]
+
+    def design(self, lab: str) -> dict[str, Any] | None:
+        """The newest that was saved."""
+        return self.designs().get(lab)
+
+    def designs(self) -> dict[str, dict[str, Any]]:
+        """By lab. An older design that was imported later does not displace a newer one."""
+        return {event.lab: event.payload for event in sorted(self.events(kind="design"), key=lambda event: event.time)}
+
+    def track(self) -> str | None:
+        """The context that was chosen last, in whatever lab."""
+        chosen = sorted(self.events(kind="context"), key=lambda event: event.time)
+        return str(chosen[-1].payload["context"]) if chosen else None
+
+    def learner_name(self) -> str | None:
+        """A reset keeps the name."""
+        with self._database.reading() as connection:
+            named = self._events(connection, select(*COLUMNS).where(table.c.kind == "named"))
+        return sorted(named, key=lambda event: event.time)[-1].payload["name"] or None if named else None
+
+    def progress(self, lab: str) -> Progress:
+        found = self.events(lab)
+        asked = {kind: {event.question for event in found if event.kind == kind} for kind in ("prediction", "reflection")}
+        saved = any(event.kind == "design" for event in found)
+        return Progress(bool(found), len(asked["prediction"]), len(asked["reflection"]), saved, found[-1] if found else None)
+
+    # to and from JSON
+
+    def export(self) -> dict[str, Any]:
+        """All events of all epochs, and whose ledger it is."""
+        return exchange.pack(self.learner, self.learner_name(), self.history())
+
+    def import_(self, data: Any) -> int:
+        """Take in what is not yet here, all of it or nothing; how many events were new."""
+        given = exchange.unpack(data)
+        with self._database.writing() as connection:
+            fresh = exchange.missing(given, self._events(connection, select(*COLUMNS)))
+            self._insert(connection, fresh)
+        return len(fresh)
+
+    # with a connection
+
+    def _epoch(self, connection: Connection) -> int:
+        return connection.scalar(select(func.max(table.c.epoch)).where(table.c.learner == self.learner)) or 1
+
+    def _epochs(self, connection: Connection) -> dict[str, int]:
+        return {row[0]: row[1] for row in connection.execute(select(table.c.learner, func.max(table.c.epoch)).group_by(table.c.learner))}
+
+    def _view(self, connection: Connection, lab: str | None, kind: str | None) -> list[Event]:
+        if kind is not None and kind not in KINDS:
+            raise BadValue(f"no kind of event {kind!r}; known: {', '.join(KINDS)}")
+        current = select(table.c.learner, func.max(table.c.epoch).label("epoch")).group_by(table.c.learner).subquery()
+        wanted = select(*COLUMNS).join_from(table, current, and_(table.c.learner == current.c.learner, table.c.epoch == current.c.epoch))
+        if lab is not None:
+            wanted = wanted.where(table.c.lab == lab)
+        if kind is not None:
+            wanted = wanted.where(table.c.kind == kind)
+        return self._events(connection, wanted)
+
+    def _events(self, connection: Connection, wanted: Select[Any]) -> list[Event]:
+        return [self._event(*row) for row in connection.execute(wanted.order_by(table.c.seq))]
+
+    def _event(self, id: str, learner: str, epoch: int, lab: str, attempt: int, kind: str, text: str, time: str) -> Event:
+        try:
+            payload = json.loads(text)
+        except (ValueError, TypeError):
+            payload = None
+        if not isinstance(payload, dict):
+            raise faults.damaged(self._database.place, f"event {id} can't be read")
+        return Event(id, learner, epoch, lab, attempt, kind, payload, time)
+
+    def _refuse_second(self, connection: Connection, event: Event) -> None:
+        # the database's own lock knows one learner; what was imported may bear another's id
+        for other in self._view(connection, event.lab, "prediction"):
+            if (other.question, other.attempt) == (event.question, event.attempt):
+                raise AlreadyCommitted(
+                    f"{event.lab}, {event.question}, attempt {event.attempt}: a prediction was committed at {other.time} and stands;"
+                    f" to try again, commit attempt {event.attempt + 1}"
+                )
+
+    def _insert(self, connection: Connection, made: Iterable[Event]) -> None:
+        rows = [
+            {**event.__dict__, "payload": encode(event.payload), "question": event.question if event.kind == "prediction" else None}
+            for event in made
+        ]
+        if not rows:
+            return
+        try:
+            connection.execute(insert(table), rows)
+        except IntegrityError:
+            raise AlreadyCommitted(
+                "one of these predictions is committed already, and stands; nothing was written; read the ledger again"
+            ) from None

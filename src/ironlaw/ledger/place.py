@@ -1,0 +1,72 @@
+"""Where the ledger lies: a file of SQLite, or a database of PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from ironlaw import home
+from ironlaw.errors import BadValue, LedgerUnavailable
+
+FILE = "ledger.db"
+FORMS = "give a file's path, sqlite:////absolute/path.db, or postgresql://USER@HOST/DATABASE"
+
+
+@dataclass(frozen=True)
+class Place:
+    """`path` is None for PostgreSQL."""
+
+    url: URL
+    path: Path | None = None
+
+    def __str__(self) -> str:
+        """For people: the file, or user, host and database; never a password."""
+        if self.path is not None:
+            return str(self.path)
+        host = self.url.host or self.url.query.get("host") or "localhost"
+        port = f":{self.url.port}" if self.url.port else ""
+        return f"PostgreSQL, {host}{port}, database {self.url.database or self.url.username or 'postgres'}"
+
+
+def place(url: str | os.PathLike[str] | None = None) -> Place:
+    """From a URL or a path; without one from IRONLAW_LEDGER, or else a file in ironlaw's home, whose folder is then created."""
+    text = os.fspath(url) if url is not None else os.environ.get("IRONLAW_LEDGER", "").strip()
+    if not text:
+        try:
+            return _file(home.path(FILE))
+        except BadValue as error:
+            raise LedgerUnavailable(str(error)) from None
+    return _named(text)
+
+
+def where(url: str | os.PathLike[str] | None = None) -> str:
+    """For people; nothing is opened or created."""
+    text = os.fspath(url) if url is not None else os.environ.get("IRONLAW_LEDGER", "").strip()
+    return str(_named(text) if text else _file(home.folder() / FILE))
+
+
+def _named(text: str) -> Place:
+    scheme, parted, rest = text.partition("://")
+    if not parted:
+        return _file(Path(text).expanduser())
+    if scheme == "sqlite":
+        path = unquote(rest.removeprefix("/"))  # sqlite:///relative, sqlite:////absolute
+        if not rest.startswith("/") or not path or path == ":memory:":
+            raise BadValue(f"{text!r} names no file, and a ledger in memory would be forgotten; {FORMS}")
+        return _file(Path(path))
+    if scheme not in ("postgresql", "postgres", "postgresql+psycopg"):
+        raise BadValue(f"{scheme!r} is no database that a ledger can lie in; {FORMS}")
+    try:
+        return Place(make_url(text).set(drivername="postgresql+psycopg"))
+    except (ArgumentError, ValueError):
+        raise BadValue(f"the ledger's address does not parse; {FORMS}") from None
+
+
+def _file(path: Path) -> Place:
+    path = path.absolute()
+    return Place(URL.create("sqlite", database=str(path)), path)

@@ -1,0 +1,132 @@
+"""`ironlaw ledger`, through `main(argv)`."""
+
+import io
+import json
+import sys
+
+import pytest
+
+from ironlaw.cli import main
+from ironlaw.ledger import open_ledger
+
+LAB = "lab_01_magnitude"
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.delenv("IRONLAW_LEDGER", raising=False)
+
+    def command(*argv):
+        code = main(["ledger", *map(str, argv)])
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err and err.count("\n") <= 1
+        return code, out, err
+
+    return command
+
+
+@pytest.fixture
+def worked(run):
+    with open_ledger() as ledger:
+        ledger.set_learner_name("Ada")
+        ledger.append(LAB, "opened", {})
+        ledger.commit_prediction(LAB, "act1", 2, 1e6, 4, False)
+        ledger.append(LAB, "design", {"batch": 8, "note": "n" * 200})
+        return ledger.history()
+
+
+def test_show_says_where_nothing_is(run, ironlaw_home):
+    code, out, _ = run("show")
+    assert code == 0 and "No events yet" in out and "ironlaw labs" in out
+    assert str(ironlaw_home) in out.replace("\n", "")
+
+
+def test_show(run, worked):
+    code, out, _ = run("show")
+    assert code == 0 and LAB in out and "saved" in out
+    code, out, _ = run("show", "--lab", LAB)
+    assert code == 0 and "3 events" in out and "question act1" in out and "…" in out
+    code, out, _ = run("show", "--lab", "lab_99")
+    assert code == 0 and "None under this name" in out
+
+
+def test_show_as_json(run, worked):
+    told = json.loads(run("show", "--json")[1])
+    assert told["learner"]["name"] == "Ada" and list(told["labs"]) == [LAB]
+    assert told["labs"][LAB]["predictions"] == 1 and told["labs"][LAB]["design"]["batch"] == 8
+    assert [event["kind"] for event in json.loads(run("show", "--lab", LAB, "--json")[1])] == ["opened", "prediction", "design"]
+
+
+def test_path_creates_nothing(run, ironlaw_home):
+    assert run("path") == (0, f"{ironlaw_home / 'ledger.db'}\n", "")
+    assert list(ironlaw_home.iterdir()) == []
+
+
+def test_export_and_import(run, worked, tmp_path, monkeypatch):
+    told = json.loads(run("export")[1])
+    assert [event["id"] for event in told["events"]] == [event.id for event in worked]
+    target = tmp_path / "back-up.json"
+    code, out, _ = run("export", target)
+    assert code == 0 and out.startswith("4 events written")
+    assert json.loads(target.read_text())["events"] == told["events"]
+    monkeypatch.setenv("IRONLAW_LEDGER", str(tmp_path / "second.db"))
+    assert run("import", target)[1].startswith("4 new events of 4")
+    assert run("import", target)[1].startswith("0 new events of 4")
+    with open_ledger() as second:
+        assert second.history() == worked
+
+
+def test_import_from_the_terminal(run, worked, tmp_path, monkeypatch):
+    text = run("export", "-")[1]
+    monkeypatch.setenv("IRONLAW_LEDGER", str(tmp_path / "second.db"))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbf" + text.encode())))
+    assert run("import", "-")[1].startswith("4 new events of 4")
+
+
+def test_export_replaces_nothing_unasked(run, worked, tmp_path):
+    target = tmp_path / "thesis.json"
+    target.write_text("mine")
+    code, _, err = run("export", target)
+    assert code == 2 and "--force" in err and target.read_text() == "mine"
+    assert run("export", target, "--force")[0] == 0
+    assert json.loads(target.read_text())["format"] == "ironlaw-ledger/1"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_bad_input(run, tmp_path):
+    (tmp_path / "no.json").write_text("{")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    (tmp_path / "bytes.json").write_bytes(b"\xff\xfe")
+    (tmp_path / "other.json").write_text("{}")
+    for argv, words in (
+        ((), "ACT"),
+        (("shwo",), "did you mean show"),
+        (("import",), "which file"),
+        (("path", "x"), "takes no FILE"),
+        (("export", "--lab", LAB), "takes no --lab"),
+        (("import", tmp_path / "no.json"), "not JSON"),
+        (("import", tmp_path / "deep.json"), "not JSON"),
+        (("import", tmp_path / "bytes.json"), "not JSON"),
+        (("import", tmp_path / "other.json"), "has no 'format'"),
+    ):
+        code, out, err = run(*argv)
+        assert (code, out) == (2, "") and words in err, argv
+    assert run("import", tmp_path / "missing.json")[0] == 1
+
+
+def test_a_damaged_ledger_is_one_paragraph(run, ironlaw_home):
+    (ironlaw_home / "ledger.db").touch()
+    for act in ("show", "export"):
+        code, out, err = run(act)
+        assert (code, out) == (2, "") and "damaged" in err and "--rescue" in err
+
+
+def test_rescue(run, worked, ironlaw_home, tmp_path):
+    target = tmp_path / "saved.json"
+    code, _, err = run("export", target, "--rescue")
+    assert code == 0 and err == "4 events can be read, 0 of those before the last can't\n"
+    assert json.loads(target.read_text())["events"] == json.loads(run("export")[1])["events"]
+    (ironlaw_home / "ledger.db").write_bytes(b"x" * 9000)
+    code, _, err = run("export", "--rescue")
+    assert code == 2 and "nothing can be read" in err

@@ -1,0 +1,281 @@
+"""Where a ledger lies, and files that are not as they should be: refused, explained, and left as they are."""
+
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ironlaw.errors import BadValue, LedgerDamaged, LedgerUnavailable
+from ironlaw.ledger import open_ledger, rescue, where
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "ledger.db"
+
+
+@pytest.fixture
+def filled(path):
+    """A ledger of some pages, closed."""
+    with open_ledger(path) as ledger:
+        ledger.import_(
+            {**(told := ledger.export()), "events": [event(told["learner"]["id"], number, {"x": "y" * 900}) for number in range(100)]}
+        )
+    return path
+
+
+def event(learner, number, payload):
+    made = f"00000000-0000-4000-8000-{number:012}"
+    stamp = f"2026-01-01T00:00:00.{number:06}Z"
+    return dict(id=made, learner=learner, epoch=1, lab="lab", attempt=1, kind="design", payload=payload, time=stamp)
+
+
+# --- places ---
+
+
+def test_without_a_word_it_lies_in_the_home(ironlaw_home, monkeypatch):
+    monkeypatch.delenv("IRONLAW_LEDGER", raising=False)
+    assert where() == str(ironlaw_home / "ledger.db")
+    assert not (ironlaw_home / "ledger.db").exists()
+    with open_ledger() as ledger:
+        assert ledger.where() == where()
+    assert (ironlaw_home / "ledger.db").exists()
+
+
+def test_the_home_is_created(tmp_path, monkeypatch):
+    monkeypatch.setenv("IRONLAW_HOME", str(tmp_path / "new" / "home"))
+    open_ledger().close()
+    assert (tmp_path / "new" / "home" / "ledger.db").exists()
+
+
+def test_a_variable_names_another_place(path, monkeypatch):
+    for text in (str(path), f"sqlite:///{path}", f" {path} "):
+        monkeypatch.setenv("IRONLAW_LEDGER", text)
+        with open_ledger() as ledger:
+            assert ledger.where() == where() == str(path)
+    monkeypatch.setenv("HOME", str(path.parent))
+    assert where("~/x.db") == str(path.parent / "x.db")
+    monkeypatch.chdir(path.parent)
+    assert where("x.db") == where("sqlite:///x.db") == str(path.parent / "x.db")
+
+
+def test_a_password_is_never_shown():
+    assert where("postgresql://ada:secret@db.example:5433/lab") == "PostgreSQL, db.example:5433, database lab"
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "mysql://x/y", "postgresql://u:secret@h:port/x"])
+def test_what_is_no_place_is_refused(url):
+    with pytest.raises(BadValue, match=r"give a file's path, sqlite:////absolute/path.db, or postgresql://") as told:
+        open_ledger(url)
+    assert "secret" not in str(told.value)
+
+
+def test_a_missing_folder_is_not_created(tmp_path):
+    with pytest.raises(LedgerUnavailable, match=r"does not exist; create it, or connect the disk"):
+        open_ledger(tmp_path / "usb stick" / "ledger.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- the file ---
+
+
+def test_a_new_file_is_whole_private_and_alone(path):
+    os.umask(os.umask(0))
+    with open_ledger(path) as ledger, ledger._database.reading() as connection:
+        settings = {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous", "foreign_keys")}
+        assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
+        assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == 30_000
+    assert [found.name for found in path.parent.iterdir()] == ["ledger.db"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_file_system_without_hard_links(path, monkeypatch):
+    def refuse(*_):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(os, "link", refuse)
+    with open_ledger(path) as ledger:
+        ledger.append("lab", "opened", {})
+    assert [found.name for found in path.parent.iterdir()] == ["ledger.db"]
+
+
+def refused(path, words):
+    """Opening raises, twice alike, and touches neither the file nor what lies beside it."""
+
+    def seen():
+        return {found.name: found.read_bytes() for found in path.parent.iterdir() if found.is_file() and not found.name.endswith("-shm")}
+
+    before = seen()
+    for _ in range(2):
+        with pytest.raises(LedgerDamaged, match=words) as told:
+            open_ledger(path)
+        assert "left as it is" in str(told.value)
+    after = seen()
+    assert {name: after[name] for name in before} == before
+    assert not any(content for name, content in after.items() if name not in before)
+    return str(told.value)
+
+
+def test_an_empty_file_is_not_taken_for_a_new_ledger(path):
+    path.touch()
+    assert "ironlaw ledger import" in refused(path, "it is empty")
+
+
+def test_text_is_no_ledger(path):
+    path.write_text("Dear diary, " * 500)
+    refused(path, "file is not a database")
+
+
+def test_another_program_s_database_is_no_ledger(path):
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE bookmarks (url text)")
+    connection.close()
+    refused(path, "no ledger of ironlaw's")
+
+
+def test_a_folder_is_no_ledger(tmp_path):
+    with pytest.raises(LedgerDamaged, match="not a file"):
+        open_ledger(tmp_path)
+
+
+@pytest.mark.parametrize("keep", [50, 100, 4096, 20_000, -1])
+def test_a_file_cut_short(filled, keep):
+    content = filled.read_bytes()
+    filled.write_bytes(content[:keep])
+    refused(filled, "is damaged")
+
+
+@pytest.mark.parametrize(("start", "length"), [(0, 16), (16, 60), (100, 200), (4096 * 3, 4096)])
+def test_garbage_in_the_file(filled, start, length):
+    content = bytearray(filled.read_bytes())
+    content[start : start + length] = b"\xa5" * length
+    filled.write_bytes(content)
+    refused(filled, "is damaged")
+
+
+def test_a_log_without_its_file(filled):
+    filled.rename(filled.with_name("away"))
+    filled.with_name("ledger.db-wal").write_bytes(b"x")
+    refused(filled, r"the file is missing, but ledger\.db-wal is there")
+    assert not filled.exists()
+
+
+def test_a_payload_that_can_t_be_read(path):
+    with open_ledger(path) as ledger:
+        ledger.append("lab", "opened", {})
+    connection = sqlite3.connect(path)
+    for statement in ("DROP TRIGGER ironlaw_events_no_update", "UPDATE ironlaw_events SET payload = CAST(x'ff7b' AS TEXT)"):
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+    with open_ledger(path) as ledger, pytest.raises(LedgerDamaged):
+        ledger.events()
+
+
+def spoil(path, *pages, length=200):
+    content = bytearray(path.read_bytes())
+    for page in pages:
+        content[4096 * page : 4096 * page + length] = b"\xa5" * length
+    path.write_bytes(content)
+
+
+def test_what_can_be_read_is_rescued(filled, tmp_path):
+    with open_ledger(filled) as ledger:
+        ledger.set_learner_name("Ada")
+        before = {found.id: found for found in ledger.history()}
+    spoil(filled, 12, 17, 30)
+    refused(filled, r"`ironlaw ledger export saved.json --rescue`")
+    content = filled.read_bytes()
+    told, lost = rescue(filled)
+    assert filled.read_bytes() == content
+    assert told["learner"] == {"id": ledger.learner, "name": "Ada"}
+    assert 80 <= len(told["events"]) < 101 and len(told["events"]) + lost == 101
+    with open_ledger(tmp_path / "new.db") as new:
+        assert new.import_(told) == len(told["events"])
+        assert all(before[found.id] == found for found in new.history())
+
+
+def test_what_can_t_be_read_at_all(filled):
+    spoil(filled, 0, length=4096)
+    with pytest.raises(LedgerDamaged, match=r"nothing can be read .* import an older export"):
+        rescue(filled)
+    with pytest.raises(BadValue, match="there is no file"):
+        rescue(filled.with_name("none.db"))
+    assert not filled.with_name("none.db").exists()
+
+
+# --- while it is open ---
+
+
+def test_a_file_that_is_deleted_or_replaced_under_us(filled):
+    with open_ledger(filled) as ledger:
+        away = filled.rename(filled.with_name("away.db"))
+        for act in (ledger.events, lambda: ledger.append("lab", "opened", {})):
+            with pytest.raises(LedgerUnavailable, match="moved, deleted or replaced"):
+                act()
+        assert not filled.exists()
+        shutil.copy(away, filled)
+        with pytest.raises(LedgerUnavailable, match="moved, deleted or replaced"):
+            ledger.append("lab", "opened", {})
+        away.replace(filled)
+        ledger.append("lab", "opened", {})
+        assert len(ledger.events()) == 101
+
+
+def test_another_program_that_keeps_the_lock(filled, monkeypatch):
+    monkeypatch.setattr("ironlaw.ledger.file.PATIENCE", 0.05)
+    with open_ledger(filled) as ledger:
+        other = sqlite3.connect(filled, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        assert len(ledger.events()) == 100  # reading goes on
+        with pytest.raises(LedgerUnavailable, match=r"another program kept the ledger .* locked"):
+            ledger.append("lab", "opened", {})
+        other.execute("ROLLBACK")
+        other.close()
+        ledger.append("lab", "opened", {})
+
+
+FORK = """
+import os, sys
+sys.path.insert(0, sys.argv[2])
+from ironlaw.ledger import open_ledger
+ledger = open_ledger(sys.argv[1])
+ledger.append("lab", "opened", {"who": "parent"})
+child = os.fork()
+for number in range(20):
+    ledger.append("lab", "opened", {"who": "parent" if child else "child"})
+if not child:
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+ledger.append("lab", "opened", {"who": "parent"})
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_fork_shares_no_connection(path):
+    subprocess.run([sys.executable, "-c", FORK, str(path), str(SOURCE)], check=True)
+    with open_ledger(path) as ledger:
+        assert sorted(found.payload["who"] for found in ledger.events()) == ["child"] * 20 + ["parent"] * 22
+
+
+LIGHT = """
+import sys
+sys.path.insert(0, sys.argv[2])
+import ironlaw, ironlaw.cli
+assert "sqlalchemy" not in sys.modules
+from ironlaw.ledger import open_ledger
+open_ledger(sys.argv[1]).append("lab", "opened", {})
+assert not {"alembic", "psycopg", "sqlalchemy.orm.session", "sqlalchemy.dialects.postgresql"} & set(sys.modules)
+"""
+
+
+def test_alembic_is_imported_only_to_migrate(path):
+    open_ledger(path).close()
+    subprocess.run([sys.executable, "-c", LIGHT, str(path), str(SOURCE)], check=True)

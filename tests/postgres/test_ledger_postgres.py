@@ -1,0 +1,67 @@
+"""What every ledger promises, in PostgreSQL: each in a schema of its own."""
+
+import sys
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from ironlaw.errors import LedgerUnavailable
+from ironlaw.ledger import open_ledger
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "ledger"))
+pytest.register_assert_rewrite("ledger_contract")
+from ledger_contract import *  # noqa: E402, F403
+from ledger_contract import LAB, commit, raw  # noqa: E402
+
+
+@pytest.fixture
+def place(postgres_url):
+    made = []
+
+    def make():
+        made.append(f"ledger_{uuid4().hex}")
+        with psycopg.connect(postgres_url) as connection:
+            connection.execute(f"CREATE SCHEMA {made[-1]}")
+        return f"{postgres_url}{'&' if '?' in postgres_url else '?'}options=-csearch_path%3D{made[-1]}"
+
+    yield make
+    with psycopg.connect(postgres_url) as connection:
+        for name in made:
+            connection.execute(f"DROP SCHEMA {name} CASCADE")
+
+
+def test_other_tables_in_the_database_are_no_hindrance(url):
+    raw(url, "CREATE TABLE alembic_version (version_num text)")
+    with open_ledger(url) as ledger:
+        commit(ledger)
+        assert "PostgreSQL" in ledger.where() and "options" not in ledger.where()
+
+
+def test_a_server_that_is_not_there(tmp_path):
+    with pytest.raises(LedgerUnavailable, match="see that the server runs") as told:
+        open_ledger(f"postgresql://ada:secret@/lab?host={tmp_path}")
+    assert "secret" not in str(told.value)
+
+
+def test_a_connection_that_was_cut_is_made_again(ledger, url):
+    event = commit(ledger)
+    raw(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'ironlaw'")
+    assert ledger.events() == [event]
+    assert commit(ledger, "act2") == ledger.events()[1]
+
+
+def test_a_user_who_may_only_read(ledger, url):
+    commit(ledger)
+    ledger.close()
+    with pytest.raises(LedgerUnavailable, match="may not write"), open_ledger(url + "%20-cdefault_transaction_read_only%3Don") as reader:
+        assert len(reader.events(LAB)) == 1
+        commit(reader, "act2")
+    with open_ledger(url) as again:
+        assert len(again.events()) == 1
+
+
+def test_a_commit_waits_for_the_disk(url):
+    with open_ledger(url + "%20-csynchronous_commit%3Doff") as ledger, ledger._database.reading() as connection:
+        assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
