@@ -157,10 +157,13 @@ class Finder:
 
 
 class Chosen:
-    """Runs the chosen tests in the given order, and ends the process at the first failure."""
+    """Runs the chosen tests in the given order, each with so much processor time, and ends the process at the first failure."""
 
-    def __init__(self, order: dict[str, int]) -> None:
-        self.order = order
+    def __init__(self, order: dict[str, int], seconds: dict[str, float]) -> None:
+        self.order, self.seconds = order, seconds
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 3 + 5 * self.seconds[nodeid])
 
     def pytest_collection_modifyitems(self, items: list) -> None:
         items[:] = sorted((item for item in items if item.nodeid in self.order), key=lambda item: self.order[item.nodeid])
@@ -240,16 +243,15 @@ def chosen(mutant: Mutant, seconds: dict[str, float], lines: dict[str, dict[int,
     return sorted(tests, key=lambda t: (own not in t, seconds[t], t))
 
 
-def start(work: Path, mutant: Mutant, text: str, tests: list[str], cpu: int) -> int:
+def start(work: Path, mutant: Mutant, text: str, tests: list[str], seconds: dict[str, float]) -> int:
     import pytest
 
     def child() -> int:
-        resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 2))
         resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
-        signal.alarm(20 * cpu)
+        signal.setitimer(signal.ITIMER_PROF, 10)  # importing and collecting; then each test gets its own
         sys.meta_path.insert(0, Finder(f"ironlaw.engine.{Path(mutant.file).stem}", work / ENGINE / mutant.file, text))
         files = sorted({t.split("::")[0] for t in tests})
-        return int(pytest.main([*PYTEST, *files], plugins=[Chosen({t: i for i, t in enumerate(tests)})]))
+        return int(pytest.main([*PYTEST, *files], plugins=[Chosen({t: i for i, t in enumerate(tests)}, seconds)]))
 
     return forked(work, child)
 
@@ -273,10 +275,11 @@ def run(work: Path, todo: list[tuple[Mutant, str]], jobs: int) -> None:
         tests = chosen(mutant, seconds, lines)
         if not tests:
             mutant.fate = "survived"
+            done += 1
             continue
         while len(running) >= jobs:
             collect()
-        running[start(work, mutant, text, tests, int(10 + 4 * sum(seconds[t] for t in tests)))] = mutant
+        running[start(work, mutant, text, tests, seconds)] = mutant
     while running:
         collect()
 

@@ -8,7 +8,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -58,17 +60,17 @@ def page(chromium: Browser, requests: list[str]) -> Iterator[Page]:
     assert not outside, f"the page asked for something outside 127.0.0.1: {outside}"
 
 
-@pytest.fixture(scope="session")
-def labs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a running `ironlaw labs` with a home of its own."""
-    environment = {**os.environ, "IRONLAW_HOME": str(tmp_path_factory.mktemp("labs-home")), "PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, "-m", "ironlaw", "labs", "--no-browser", "--port", "0"]
+@contextmanager
+def running(home: Path, port: int = 0) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A running `ironlaw labs` with a home of its own: its address and its process."""
+    environment = {**os.environ, "IRONLAW_HOME": str(home), "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-m", "ironlaw", "labs", "--no-browser", "--port", str(port)]
     server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     lines: queue.Queue[str | None] = queue.Queue()
     # Read to the end, or the server blocks once the pipe is full.
     threading.Thread(target=drain, args=(server, lines), daemon=True).start()
     try:
-        yield address(lines)
+        yield address(lines), server
     finally:
         server.terminate()
         try:
@@ -76,6 +78,19 @@ def labs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()
+
+
+@pytest.fixture(scope="session")
+def labs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of one server that tests share."""
+    with running(tmp_path_factory.mktemp("labs-home")) as (url, _):
+        yield url
+
+
+@pytest.fixture
+def labs(tmp_path: Path) -> Callable[..., AbstractContextManager[tuple[str, subprocess.Popen[str]]]]:
+    """`with labs() as (url, process)`: a server for one test; the same home every time it is called."""
+    return lambda port=0: running(tmp_path / "home", port)
 
 
 def drain(server: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:

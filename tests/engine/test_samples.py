@@ -94,6 +94,18 @@ CURVES = {
 }  # fmt: skip
 
 
+# tensors by name, inputs then outputs: two of one name would be one tensor to a graph
+NAMES = {
+    "linear": "x w y", "linear with bias": "x w b y", "matmul": "x w y", "bmm": "x w y", "conv2d": "x w y", "conv2d with bias": "x w b y",
+    "sdpa": "q k v y", "sdpa_masked": "q k v y", "embedding": "t i y", "cat_last": "x b y", "cat_seq": "x b y",
+    "batch_norm": "x s0 s1 s2 s3 y", "group_norm": "x s0 s1 s2 s3 y", "add": "x0 x1 y", "add_": "x0 x1 y", "mul": "x0 x1 y",
+    "dropout_train": "x0 y mask", "mul_row": "x w y", "mul_col": "x w y", "mul_rope": "x w y", "add_pos": "x w y", "fill_": "x y",
+    "relu": "x0 y", "cast": "x0 y", "softmax": "x y", "sum": "x y", "sum of all": "x y", "mean_hw": "x y", "max_pool2d": "x y",
+    "transpose_heads": "x y",
+}  # fmt: skip
+CALLED = {"conv2d": "conv", "attention": "sdpa", "transpose": "t"}
+
+
 def name(case: str) -> str:
     return case.partition(" ")[0]
 
@@ -122,6 +134,13 @@ def test_each_row_is_the_op_it_names(case):
     assert (made.work.matmul_flops, made.work.flops, made.work.bytes) == (matmul, flops, moved)
     assert made.outputs[0].shape == shape
     assert made.inputs[0].dtype == params["dtype"] and made.outputs[0].dtype == params.get("to", params["dtype"])
+
+
+@pytest.mark.parametrize("case", NAMES)
+def test_tensors_have_names_of_their_own(case):
+    made = OPS[name(case)](BY_HAND[case][0])
+    assert " ".join(t.name for t in (*made.inputs, *made.outputs)) == NAMES[case]
+    assert made.name == CALLED.get(made.kind, made.kind)
 
 
 def test_every_op_is_counted_here():
@@ -284,6 +303,12 @@ def test_layout_bias_and_tiny_kernels_are_taken_off_a_convolution():
     assert found == {"conv": 1.0 - 0.125 - 0.0625 - 0.03125 - 0.015625, "layout": 0.0625}
 
 
+def test_a_first_layer_is_its_convolution():
+    images = CONV | {"n": 1, "c": 3, "h": 224, "w": 224, "stride": 1}  # 50,176 pixels: padded and converted
+    found = curves(samples([row("conv2d", images, list=listed(("first_layer", 0.5), ("nhwcAddPadding", 0.125), IN, OUT))]))
+    assert found == {"conv_first": 0.8125}
+
+
 def test_the_output_conversion_is_a_sample():
     (_, out) = samples([row("conv2d", list=listed(("gemm", 0.5), IN, OUT))])
     assert out == Sample(Kernel("layout", 2 * 2 * 1280.0, rows=64), 0.0625)
@@ -316,6 +341,7 @@ def test_a_large_weights_conversion_is_a_sample():
     wide = deep | {"h": 32, "w": 18}  # the input is an eighth of the weight
     assert len(list(samples([row("conv2d", wide, list=kernels)]))) == 2
     assert len(list(samples([row("conv2d", wide | {"w": 17}, list=kernels)]))) == 3
+    assert len(list(samples([row("conv2d", deep | {"out": 1024, "h": 32, "w": 24}, list=kernels)]))) == 3  # the output may be large
 
 
 def test_nhwc_rows_are_lowered_as_compiled():

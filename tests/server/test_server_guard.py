@@ -9,7 +9,8 @@ from ironlaw.server.guard import Guard, refusal
 
 def scope(host: str | None = "127.0.0.1:2718", origin: str | None = None, kind: str = "http", **more) -> dict:
     headers = [(name, value.encode()) for name, value in ((b"host", host), (b"origin", origin)) if value is not None]
-    return {"type": kind, "scheme": "http", "server": ("127.0.0.1", 2718), "headers": headers, **more}
+    method = {"method": "GET"} if kind == "http" else {}
+    return {"type": kind, "scheme": "http", "server": ("127.0.0.1", 2718), "headers": headers, **method, **more}
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:2718", "localhost:2718", "LOCALHOST:2718", "[::1]:2718"])
@@ -47,6 +48,13 @@ def test_two_hosts_are_refused():
 )
 def test_other_origins_are_refused(origin: str):
     assert "another page" in (refusal(scope(origin=origin)) or "")
+
+
+def test_what_can_change_something_must_say_where_it_comes_from():
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        assert "Origin" in (refusal(scope(method=method)) or "")
+        assert refusal(scope(method=method, origin="http://127.0.0.1:2718")) is None
+    assert "Origin" in (refusal(scope(kind="websocket")) or "")
 
 
 def test_a_default_port_may_be_left_out():

@@ -1,4 +1,4 @@
-"""The page and its files: headers, and nothing from elsewhere."""
+"""The pages and their files: headers, and nothing from elsewhere."""
 
 import re
 
@@ -11,22 +11,27 @@ from ironlaw.server.app import STATIC
 FILES = sorted(str(path.relative_to(STATIC)) for path in STATIC.rglob("*") if path.is_file())
 
 
+PAGES = ("/", "/explore")
+
+
 @pytest.fixture
 def html(client: TestClient) -> str:
-    return client.get("/").text
+    return client.get("/explore").text
 
 
 def folder(html: str) -> str:
     return re.search(r'src="(/static/[0-9a-f]+)/js/main\.js"', html)[1]
 
 
-def test_every_slot_is_filled(html: str):
+@pytest.mark.parametrize("path", PAGES)
+def test_every_slot_is_filled(client: TestClient, path: str):
+    html = client.get(path).text
     assert "{{" not in html
     assert __version__ in html
 
 
 def test_security_headers(client: TestClient):
-    for path in ("/", "/api/registry", "/nowhere"):
+    for path in (*PAGES, "/api/registry", "/nowhere", "/lab/nowhere/"):
         headers = client.get(path).headers
         policy = headers["content-security-policy"]
         assert "default-src 'self'" in policy
@@ -35,7 +40,9 @@ def test_security_headers(client: TestClient):
         assert headers["cross-origin-resource-policy"] == "same-origin"
 
 
-def test_no_inline_script_or_style(html: str):
+@pytest.mark.parametrize("path", PAGES)
+def test_no_inline_script_or_style(client: TestClient, path: str):
+    html = client.get(path).text
     for attributes, body in re.findall(r"<script\b([^>]*)>(.*?)</script>", html, re.S):
         assert "src=" in attributes or 'type="application/json"' in attributes, body[:80]
     assert not re.search(r"<[^>]+\s(on\w+|style)=", html.rsplit("</script>", maxsplit=1)[-1])
@@ -49,8 +56,21 @@ def test_static_files_are_served_and_kept(client: TestClient, html: str, name: s
     assert "etag" in response.headers
 
 
-def test_the_page_itself_is_asked_for_again(client: TestClient):
-    assert client.get("/").headers["cache-control"] == "no-cache"
+def test_a_file_that_is_kept_is_not_sent_again(client: TestClient, html: str):
+    first = client.get(f"{folder(html)}/page.css")
+    again = client.get(f"{folder(html)}/page.css", headers={"if-none-match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert client.head(f"{folder(html)}/page.css").content == b""
+
+
+def test_the_pages_themselves_are_asked_for_again(client: TestClient):
+    assert client.get("/explore").headers["cache-control"] == "no-cache"
+    assert client.get("/").headers["cache-control"] == "no-store"  # going back to it shows what was done meanwhile
+
+
+def test_old_bookmarks_of_the_instrument_still_work(client: TestClient):
+    response = client.get("/?workload=resnet50&hardware=t4&batch=8", follow_redirects=False)
+    assert response.headers["location"] == "/explore?workload=resnet50&hardware=t4&batch=8"
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name.endswith((".js", ".css", ".svg"))])
@@ -77,5 +97,7 @@ def test_not_found_says_where_the_page_is(client: TestClient):
 
 
 def test_only_reading(client: TestClient):
-    assert client.post("/").status_code == 405
-    assert client.post("/api/predict").status_code == 405
+    ours = {"origin": "http://127.0.0.1:2718"}
+    for path in ("/", "/explore", "/api/predict", "/export"):
+        assert client.post(path, headers=ours).status_code == 405
+    assert client.get("/do/reset").status_code == 405

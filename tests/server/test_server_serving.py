@@ -2,12 +2,14 @@
 
 import os
 import queue
+import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import urllib.error
+import urllib.parse
 import urllib.request
 
 import pytest
@@ -19,8 +21,8 @@ from ironlaw.server import serving
 class Served:
     """A server in a process of its own."""
 
-    def __init__(self, port: int) -> None:
-        code = f"from ironlaw.server import serve; serve(port={port}, open_browser=False)"
+    def __init__(self, port: int, lab: str = "") -> None:
+        code = f"from ironlaw.server import serve; serve(port={port}, open_browser=False, lab={lab!r})"
         self.process = subprocess.Popen(
             [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=dict(os.environ)
         )
@@ -39,8 +41,8 @@ class Served:
 def served():
     running: list[Served] = []
 
-    def start(port: int) -> Served:
-        running.append(Served(port))
+    def start(port: int, lab: str = "") -> Served:
+        running.append(Served(port, lab))
         return running[-1]
 
     yield start
@@ -62,6 +64,31 @@ def test_says_where_and_stops_with_one_line(served):
     assert server.line() == "ironlaw labs: stopped"
     with pytest.raises(queue.Empty):
         server.lines.get(timeout=0.2)
+
+
+def test_the_page_can_stop_it(served):
+    server = served(0)
+    url = server.line().split()[-1]
+    with urllib.request.urlopen(url, timeout=30) as response:
+        token = re.search(r'name="token" value="([^"]+)"', response.read().decode())[1]
+    form = urllib.parse.urlencode({"token": token}).encode()
+    with urllib.request.urlopen(urllib.request.Request(f"{url}/do/stop", form, {"Origin": url}), timeout=30) as response:
+        assert b"ironlaw has stopped" in response.read()
+    assert server.process.wait(30) == 0
+    assert server.line() == "ironlaw labs: stopped"
+
+
+def test_ctrl_c_while_marimo_is_still_being_imported(served):
+    server = served(0)
+    server.line()
+    assert server.stop() == 0
+    assert server.line() == "ironlaw labs: stopped"
+    with pytest.raises(queue.Empty):
+        server.lines.get(timeout=0.2)
+
+
+def test_a_lab_by_name_is_the_address_that_opens(served):
+    assert served(0, "lab_01_magnitude").line().endswith("/lab/lab_01_magnitude/")
 
 
 def test_a_taken_port_gives_way_to_the_next(served):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from ironlaw.cli.options import Parser, checked
 from ironlaw.errors import BadValue, unknown
@@ -38,7 +39,7 @@ def add(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    chosen = {} if args.name is None else {"lab": known(args.name)}
+    chosen: dict[str, Any] = {} if args.name is None else {"lab": known(args.name)}
     from ironlaw.server import serve
 
     serve(port=args.port, open_browser=not args.no_browser, **chosen)

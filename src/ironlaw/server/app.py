@@ -1,72 +1,111 @@
-"""The Starlette app: one page, its files, and a small JSON API over the engine."""
+"""The Starlette app: the start page and its actions, the labs, the free instrument and its JSON API over the engine."""
 
 from __future__ import annotations
 
-import hashlib
 import json
+import secrets
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import anyio
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
 
+from ironlaw.server import pages
+from ironlaw.server.actions import Actions
 from ironlaw.server.answers import Refused, answer
+from ironlaw.server.catalogue import LABS, catalogue
 from ironlaw.server.choices import choices
+from ironlaw.server.files import Immutable, digest
+from ironlaw.server.gallery import SAID, gallery
 from ironlaw.server.guard import Guard
-
-STATIC = Path(__file__).parent / "static"
-PAGE = Path(__file__).parent / "page.html"
-
-
-class Immutable(StaticFiles):
-    """Files whose address holds a digest of what is in them: a browser asks for each once."""
-
-    def file_response(self, *args: Any, **kwargs: Any) -> Response:
-        response = super().file_response(*args, **kwargs)
-        response.headers["cache-control"] = "public, max-age=31536000, immutable"
-        return response
+from ironlaw.server.labs import Labs
+from ironlaw.server.marimo_page import ahead, marimo_files
+from ironlaw.server.pages import STATIC, THEME, static
+from ironlaw.server.records import Keeper
 
 
-def create_app() -> Starlette:
-    static = f"/static/{digest()}"
+def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS) -> Starlette:
+    """`stop` ends the server."""
+    files, assets = marimo_files()
+    keeper, token = Keeper(), secrets.token_urlsafe(24)
+    labs = Labs(labs_folder, assets, head())
 
-    def page(request: Request) -> Response:
-        return HTMLResponse(page_text(static), headers={"cache-control": "no-cache"})
+    def show(said: str = "", wrong: dict[str, str] | None = None) -> Response:
+        listed = catalogue(labs_folder)
+        return gallery(listed, keeper.records(), token, said, wrong, ahead(assets) if any(lab.ready for lab in listed) else "")
+
+    def start(request: Request) -> Response:
+        asked = request.query_params
+        if "workload" in asked or "hardware" in asked:  # the instrument was here once; its bookmarks still work
+            return RedirectResponse(f"/explore?{asked}", 307)
+        return show(spoken(asked.get("said", ""), asked.get("n", "")))
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        await labs.close()
 
     routes = [
-        Route("/", page),
+        Route("/", start),
+        Route("/explore", explore),
+        Route("/favicon.ico", icon),
+        Route("/favicon.ico", lambda request: RedirectResponse(f"{static()}/icon.svg", 308)),  # browsers ask for it unasked
+        *Actions(keeper, token, show, stop).routes(),
         Route("/api/registry", registry),
         Route("/api/predict", Predict().__call__),
-        Mount(static, Immutable(directory=STATIC)),
+        Mount("/lab", labs),
+        Mount(static(), Immutable(STATIC)),
+        Mount(assets, Immutable(files)),
+        Mount(theme(), Immutable(THEME.parent)),
     ]
-    return Starlette(routes=routes, middleware=[Middleware(Guard)], exception_handlers={404: not_found})
+    app = Starlette(routes=routes, middleware=[Middleware(Guard)], exception_handlers={404: not_found}, lifespan=lifespan)
+    app.state.labs, app.state.keeper, app.state.token = labs, keeper, token
+    return app
+
+
+def head() -> str:
+    """What every lab's page gets into its <head>: our theme and icon."""
+    return (
+        f'<link rel="icon" href="{static()}/icon.svg" type="image/svg+xml">'
+        f'<link rel="stylesheet" href="{theme()}/theme.css"><link rel="stylesheet" href="{static()}/opening.css">'
+    )
 
 
 @cache
-def digest() -> str:
-    """Changes with any static file."""
-    files = sorted(path for path in STATIC.rglob("*") if path.is_file())
-    return hashlib.sha256(b"".join(path.name.encode() + path.read_bytes() for path in files)).hexdigest()[:12]
+def theme() -> str:
+    """Where the labs' theme is served."""
+    return f"/theme/{digest([THEME] if THEME.is_file() else [])}"
+
+
+def spoken(said: str, count: str) -> str:
+    """What the start page says about the last action."""
+    if said == "imported" and count.isdecimal():
+        fresh = int(count)
+        return f"Imported: {fresh:,} new event{'' if fresh == 1 else 's'}." if fresh else "Nothing was new in that file."
+    return SAID.get(said, "")
+
+
+def icon(request: Request) -> Response:
+    return RedirectResponse(f"{static()}/icon.svg", 308)
+
+
+def explore(request: Request) -> Response:
+    return HTMLResponse(explore_text(), headers={"cache-control": "no-cache"})
 
 
 @cache
-def page_text(static: str) -> str:
-    """The page, with the registry's choices in it, so that it draws after one more request."""
-    from ironlaw import __version__
-
-    modules = "".join(f'<link rel="modulepreload" href="{static}/js/{path.name}">\n' for path in sorted((STATIC / "js").glob("*.js")))
+def explore_text() -> str:
+    """The free instrument, with the registry's choices in it, so that it draws after one more request."""
+    modules = "".join(f'<link rel="modulepreload" href="{static()}/js/{path.name}">\n' for path in sorted((STATIC / "js").glob("*.js")))
     data = json.dumps(choices(), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-    html = PAGE.read_text("utf-8")
-    for slot, text in (("static", static), ("version", __version__), ("modules", modules), ("registry", data)):
-        html = html.replace("{{ " + slot + " }}", text)
-    return html
+    return pages.fill("explore.html", modules=modules, registry=data)
 
 
 def registry(request: Request) -> Response:

@@ -1,7 +1,8 @@
 """Who may talk to us. Pure ASGI, for HTTP and WebSocket alike.
 
 A page elsewhere can send requests to a server on this machine (CSRF), and a name of its own can be made to point here
-(DNS rebinding). So the Host must be ours, and the Origin too where there is one.
+(DNS rebinding). So the Host must be ours, and the Origin too where there is one; whatever can change something (a POST,
+a WebSocket) must bring it. marimo's own apps allow any origin, which is why this stands in front of them.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ SECURITY: Headers = [
     ),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
+    (b"referrer-policy", b"same-origin"),  # with no-referrer a form of ours would send "Origin: null"
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
 NAMES = ("127.0.0.1", "localhost", "[::1]")
+READING = ("GET", "HEAD", "OPTIONS")
 DEFAULT_PORT = {"http": 80, "ws": 80, "https": 443, "wss": 443}
 
 
@@ -57,7 +59,10 @@ def refusal(scope: Any) -> str | None:
     allowed = ours(scope)
     if len(hosts) != 1 or hosts[0].lower() not in allowed:
         return f"Host {', '.join(hosts)[:100] or '(none)'!r} is not this server; open it as http://{min(allowed)}/"
-    for origin in _values(scope, b"origin"):
+    origins = _values(scope, b"origin")
+    if not origins and scope.get("method") not in READING:
+        return f"a request that can change something must say which page it comes from (Origin); open http://{min(allowed)}/"
+    for origin in origins:
         scheme, _, place = origin.lower().partition("://")
         if scheme not in ("http", "https") or place not in allowed:
             return f"Origin {origin[:100]!r} is another page, and only this server's own pages may ask; open http://{min(allowed)}/"

@@ -1,4 +1,7 @@
-"""Starts the server: a free loopback port, one line when it listens, the browser, one line when it stops."""
+"""Starts the server: a free loopback port, one line when it listens, the browser, one line when it stops.
+
+What takes long to import (the ledger's database layer, marimo) is imported in the background once the server listens.
+"""
 
 from __future__ import annotations
 
@@ -7,48 +10,69 @@ import os
 import socket
 import sys
 import threading
+import time
 import webbrowser
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import BadValue, MissingExtra
 
 PORT = 2718
 TRIES = 50
+PAUSE_S = 0.5  # before marimo is imported: the start page goes first
 LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1"}
 
 
-def serve(port: int = PORT, open_browser: bool = True, host: str = "127.0.0.1") -> None:
-    """Serve the page until Ctrl-C. A port that is taken gives way to the next free one; 0 takes any."""
+def serve(port: int = PORT, open_browser: bool = True, host: str = "127.0.0.1", lab: str = "", folder: Path | None = None) -> None:
+    """Serve gallery and labs until Ctrl-C. A port that is taken gives way to the next free one; 0 takes any; `lab` is opened.
+
+    `folder` holds the labs, if it is not the one of this package.
+    """
     try:
         import uvicorn
     except ImportError as error:
         raise MissingExtra(f"the page needs {error.name}; install it with: pip install starlette uvicorn") from None
-    from ironlaw.server.answers import answer
     from ironlaw.server.app import create_app
-    from ironlaw.server.choices import choices
+    from ironlaw.server.catalogue import LABS
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets=sockets)
             if self.started:
                 say(f"ironlaw labs: {url}")
+                threading.Thread(target=warm, args=(app,), daemon=True).start()
                 if open_browser and has_display():
                     # a browser may take its time to come back, or not do so at all
                     threading.Thread(target=show_page, args=(url,), daemon=True).start()
 
     sock = listen(host, port)
-    choices(), answer([])  # reads the registry now, so that the first page does not wait for it
     taken = sock.getsockname()[1]
     if port not in (0, taken):
         say(f"port {port} is taken; using {taken}")
     name = f"[{LOOPBACK[host]}]" if ":" in host else host
-    url = f"http://{name}:{taken}"
+    url = f"http://{name}:{taken}" + (f"/lab/{lab}/" if lab else "")
     config: dict[str, Any] = {"log_level": "warning", "access_log": False, "proxy_headers": False, "server_header": False}
-    server = Server(uvicorn.Config(create_app(), lifespan="off", timeout_graceful_shutdown=2, **config))
+
+    def stop() -> None:
+        server.should_exit = True
+
+    app = create_app(stop, folder or LABS)
+    server = Server(uvicorn.Config(app, timeout_graceful_shutdown=2, **config))
     with sock, suppress(KeyboardInterrupt):
         server.run(sockets=[sock])
     say("ironlaw labs: stopped")
+
+
+def warm(app: Any) -> None:
+    """What the first visitor would wait for otherwise, in the order in which it is wanted."""
+    from ironlaw.server.answers import answer
+    from ironlaw.server.choices import choices
+
+    app.state.keeper.records()
+    time.sleep(PAUSE_S)
+    app.state.labs.warm()
+    choices(), answer([])
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -1,0 +1,22 @@
+"""The failure banner, and its friendly twin: which limit, by how much, what to change; or how much room is left."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+TONES = {"fail": "Does not work", "warn": "Careful", "good": "Works"}
+
+
+def banner(tone: str, title: str, text: str) -> dict[str, Any]:
+    """For an instrument's view; `text` is HTML."""
+    return {"tone": tone, "title": title, "text": text}
+
+
+def notice(tone: str, title: str, text: str) -> str:
+    """The same outside an instrument. The tone is said, not only coloured."""
+    role = "alert" if tone == "fail" else "status"
+    return (
+        f'<aside class="il-banner il-{tone}" role="{role}"><strong><span class="il-hidden">{TONES[tone]}: </span>{escape(title)}</strong>'
+        f"<div>{text}</div></aside>"
+    )

@@ -1,0 +1,29 @@
+"""Readout cards: a figure at a glance, coloured by the thresholds that hold in every lab."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw.engine.types import Figure
+from ironlaw.pictures.figure import cite, exact
+from ironlaw.pictures.theme import tone
+from ironlaw.units import UNITS, show, significant
+
+__all__ = ["Card", "card", "cite", "share", "tone"]
+
+Card = dict[str, Any]
+
+
+def card(label: str, value: float, unit: str = "", *, tone: str = "", note: str = "", digits: int = 3, source: Figure | str = "") -> Card:
+    """A figure with its unit; `exact` and `source` are what hovering shows."""
+    shown = show(value, unit, digits) if unit in UNITS or not unit else f"{significant(value, digits)} {unit}"
+    number, _, suffix = shown.partition(" ")
+    return {
+        "label": label, "value": number, "unit": suffix, "tone": tone, "note": note, "exact": exact(value, unit), "source": cite(source),
+    }  # fmt: skip
+
+
+def share(part: float, whole: float) -> str:
+    """`38 %`, and `< 1 %` rather than a zero."""
+    percent = 100.0 * part / whole
+    return "< 1 %" if 0 < percent < 1 else f"{significant(percent, 2 if percent < 100 else 3)} %"

@@ -1,0 +1,143 @@
+"""What a lab must keep: no typed figures, no typed keys, words for everything, and slots that match.
+
+`problems(name)` reads a lab's files and runs it headless, locked and complete, on a ledger of its own.
+"""
+
+from __future__ import annotations
+
+import re
+import runpy
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ironlaw.errors import IronlawError
+from ironlaw.kit import lab as labs
+from ironlaw.kit.questions import Question, Sheet, is_typed
+from ironlaw.kit.words import SLOT, Words
+from ironlaw.ledger import open_ledger
+from ironlaw.registry.loader import read
+
+HEAD = ("title", "teaches", "sentence", "invariant", "read_first", "context", "sender", "takeaways", "connections")
+PER_ACT = ("title", "message", "question", "premises", "instrument", "reveal", "peek")
+HEDGES = re.compile(r"\bsimply\b|!(?!\[)", re.IGNORECASE)
+# Numbers that are names: parts of a word (H100, FP16, INT8, Cortex-M7), "Lab 07", "batch 1", and what follows a hyphen (ResNet-50).
+NAMES = re.compile(r"\b[Ll]abs? \d+\b|\b[Bb]atch 1\b|[A-Za-z][\w.]*-\d+\w*|\b(?=\w*[A-Za-z])(?!\d)\w+\b")
+NUMBER = re.compile(r"[$€]?\s?\d+(?:[.,]\d+)*|[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+WORDY = re.compile(
+    r"\b(hundreds?|thousands?|millions?|billions?|trillions?|dozens?) (of )?(times|bytes|parameters|kernels|operations|FLOPs?)\b",
+    re.IGNORECASE,
+)
+LATEX = re.compile(r"\$\$.+?\$\$|\$(?!\s)[^$\n]+?(?<!\s)\$", re.DOTALL)
+ASIDE = re.compile(r"<!--.*?-->|`[^`]*`|\[[^\]]*\]\([^)]*\)|<[^>]+>|^\s*\d+\.\s|&#?\w+;", re.DOTALL | re.MULTILINE)
+
+
+def typed_figures(text: str, names: Iterable[str] = ()) -> list[str]:
+    """Numbers that somebody typed: with a unit, or standing alone as a result. Slots, names and code are no figures."""
+    bare = ASIDE.sub(" ", SLOT.sub(" ", text))
+    for name in names:  # a device may have a number in its name
+        bare = bare.replace(name, " ")
+    formulas = " ".join(LATEX.findall(bare))
+    found = [match[0].strip() for match in NUMBER.finditer(NAMES.sub(" ", LATEX.sub(" ", bare)))]
+    # a formula may have its small whole numbers (log_10, 2N); a figure in it has a point or more digits
+    found += re.findall(r"\d+\.\d+|\d{3,}", formulas)
+    return [*found, *(match[0] for match in WORDY.finditer(bare))]
+
+
+def problems(name: str | Path, run: bool = True) -> list[str]:
+    """Everything that is wrong with a lab, each in a sentence that says where."""
+    try:
+        folder = labs.folder(name)
+        with tempfile.TemporaryDirectory() as place:
+            ledger = open_ledger(Path(place) / "check.db")
+            try:
+                lab = labs.open(folder, ledger)
+                found = [
+                    *_words(lab.words, [context.label for context in lab.contexts]),
+                    *_questions(lab.words, lab.sheet, _beliefs(folder)),
+                ]
+                return found + (_runs(folder, ledger) if run and not found else [])
+            finally:
+                ledger.close()
+    except IronlawError as error:
+        return [str(error)]
+
+
+def _beliefs(folder: Path) -> set[str]:
+    path = folder.parent / "misconceptions.toml"
+    return set(read(path if path.exists() else labs.LABS / "misconceptions.toml"))
+
+
+def _words(words: Words, names: Iterable[str] = ()) -> Iterator[str]:
+    for name in HEAD:
+        if name not in words:
+            yield f"{words.where}: no section [{name}]; add `## {name}`"
+    for name, text in words.sections.items():
+        where = f"{words.where} [{name}]"
+        for figure in typed_figures(text, names):
+            yield f"{where}: {figure!r} is typed; write a {{{{ slot }}}} and let the engine or the registry fill it"
+        for match in HEDGES.finditer(ASIDE.sub(" ", text)):
+            yield f"{where}: {match[0]!r}; say it plainly"
+    for name, value in words.given.items():
+        if not any(name in SLOT.findall(text) for text in words.sections.values()):
+            yield f"{words.where}: nothing uses [given] {name} = {value!r}; write the slot, or take it out"
+
+
+def _questions(words: Words, sheet: Sheet, beliefs: set[str]) -> Iterator[str]:
+    acts = [name for name, question in sheet.questions.items() if question.kind == "prediction"]
+    for act in acts:
+        wanted = [f"{act}.{part}" for part in PER_ACT] + ([f"{act}.closed"] if act != acts[0] else [])
+        yield from (f"{words.where}: no section [{name}]; add `## {name}`" for name in wanted if name not in words)
+        if f"{act}_reflection" not in sheet.questions:
+            yield f"{sheet.questions[act].where}: [{act}] has no [{act}_reflection]; an act ends with one"
+    for question in sheet.questions.values():
+        yield from _question(words, question, beliefs)
+
+
+def _question(words: Words, question: Question, beliefs: set[str]) -> Iterator[str]:
+    where = f"{question.where} [{question.name}]"
+    if is_typed(question.key):
+        yield f"{where}: the key {question.key!r} is typed; compute it from the engine or the registry"
+        return
+    right = question.right
+    if f"{question.name}.question" not in words:
+        yield f"{words.where}: no section [{question.name}.question]; add it"
+    for option in question.options:
+        if isinstance(option.value, str):  # a number's label says its value, and the value is the author's to choose
+            yield from (f"{where}: {figure!r} is typed in option {option.id!r}; say it in words" for figure in typed_figures(option.label))
+        if f"{question.name}.feedback.{option.id}" not in words:
+            yield f"{words.where}: no section [{question.name}.feedback.{option.id}]; every option has feedback, the right one too"
+        if not option.misconception and option.id != right.id:
+            yield f"{where}: option {option.id!r} names no misconception; add one"
+        elif option.misconception and option.misconception not in beliefs:
+            yield f"{where}: no misconception {option.misconception!r}; add it to labs/misconceptions.toml"
+
+
+def _runs(folder: Path, ledger: object) -> list[str]:
+    """The lab headless, from locked to complete. What a cell raises is a problem; so is a section that nothing can show."""
+    app = runpy.run_path(str(folder / "lab.py"))["app"]
+    try:
+        for stage in range(2):
+            lab = labs.open(folder, ledger)
+            if stage:
+                complete(lab)
+                lab = labs.open(folder, ledger)
+            app.run(defs={"lab": lab})
+            for name, element in lab.shown.items():
+                if element.widget.view.get("error"):
+                    return [f"{folder.name}: the piece {name} can't compute: {element.widget.view['error']['message']}"]
+    except Exception as error:
+        return [f"{folder.name}/lab.py does not run {'complete' if stage else 'locked'}: {type(error).__name__}: {error}"]
+    return []
+
+
+def complete(lab: labs.Lab) -> None:
+    """Commit and answer everything, as a learner who is right throughout."""
+    for question in lab.questions.values():
+        right = question.right
+        if question.kind == "prediction":
+            if lab.committed(question.name) is None:
+                lab.ledger.commit_prediction(lab.slug, question.name, right.id, right.value, 3, True, 1)
+        elif not lab.answered(question.name):
+            said = {"question": question.name, "choice": right.id, "correct": True, "misconception": None}
+            lab.ledger.append(lab.slug, "reflection", said)

@@ -1,0 +1,47 @@
+"""Claim · Model · Measured: what is said, what the engine computes, what was measured, each with its source; and why they differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from html import escape
+
+from ironlaw.kit.prose import dress
+from ironlaw.registry.claims import Claim, claim
+from ironlaw.units import UNITS, show, significant
+
+VERDICTS = {"holds": "Holds", "refuted": "Does not hold", "depends": "Depends"}
+COLUMNS = ("Claim", "Model", "Measured")
+FINE = 0.005  # a claim this exact is compared in six digits
+NOT_MEASURED = "Not measured: it follows from the figures above."
+
+
+def panel(names: Iterable[str]) -> str:
+    """One row a claim; on a phone each cell stands alone under its label."""
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("What is said", *COLUMNS, "Verdict, and why"))
+    rows = "".join(row(claim(name)) for name in names)
+    return f'<div class="il-claims"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+
+
+def row(found: Claim) -> str:
+    measured = found.measured
+    digits = 6 if found.tolerance < FINE else 3
+    cells = (
+        (escape(found.claimed), f"{found.who}; {found.source}, {found.date}"),
+        (dress(figure(found.computed, found.unit, digits)), "ironlaw, computed now from the registry"),
+        (dress(figure(measured.value, measured.unit)) if measured else "–", measured.source if measured else NOT_MEASURED),
+    )
+    told = "".join(
+        f'<td data-label="{label}"><span class="il-value">{value}</span><span class="il-source">{escape(source)}</span></td>'
+        for label, (value, source) in zip(COLUMNS, cells, strict=True)
+    )
+    verdict = f'<strong class="il-verdict il-{found.verdict}">{VERDICTS[found.verdict]}</strong>'
+    said = f'<tr class="il-claim"><th scope="row">“{escape(found.says)}”</th>'
+    return f'{said}{told}<td data-label="Verdict">{verdict}<span class="il-why">{escape(found.why)}</span></td></tr>'
+
+
+def figure(value: float, unit: str, digits: int = 3) -> str:
+    """To read; some units, such as ×, take no prefix."""
+    if math.isinf(value):
+        return "never"
+    return show(value, unit, digits) if unit in UNITS else f"{significant(value, digits)} {unit}"

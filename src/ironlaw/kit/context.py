@@ -1,0 +1,99 @@
+"""The deployment contexts of a lab, and the toggle between them.
+
+A context is one `[[context]]` of questions.toml: `device` (a slug of the registry), `label` (a name without figures), and
+`format`, the number format of the device's headline peak (`sparse = true` where the maker advertises the sparse one).
+The learner's own machine is one of them once it was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ironlaw import home
+from ironlaw.engine.types import Figure, Hardware
+from ironlaw.errors import BadRegistry, IronlawError, unknown
+from ironlaw.kit.piece import Piece
+from ironlaw.registry.machines import hardware, load
+
+HERE = "this_machine"
+PREFERRED = ("fp16", "bf16", "fp32", "int8")
+REGIMES = {"here": "This machine"}
+
+
+@dataclass(frozen=True)
+class Context:
+    slug: str
+    label: str
+    regime: str  # cloud, edge, mobile, tiny, here
+    hardware: Hardware
+    format: str
+    sparse: bool = False
+
+    @property
+    def peak(self) -> float:
+        """The headline rate in FLOP/s, in `format`."""
+        return float(self.hardware.peak(self.format, self.sparse))
+
+    @property
+    def regime_label(self) -> str:
+        return REGIMES.get(self.regime, self.regime.capitalize())
+
+    @property
+    def format_label(self) -> str:
+        return self.format.upper() + (", 2:4 sparse as advertised" if self.sparse else "")
+
+    def figure(self, name: str) -> Figure | None:
+        """The sourced figure behind a number: "bandwidth", "memory", "power", "launch", or "peak" for the headline rate."""
+        key = f"{'sparse' if self.sparse else 'peak'}.{self.format}" if name == "peak" else name
+        return self.hardware.figures.get(key)
+
+
+def contexts(entries: Sequence[Mapping[str, Any]]) -> tuple[Context, ...]:
+    """Those of questions.toml, then this machine if it was measured."""
+    found = []
+    for entry in entries:
+        machine = hardware(entry["device"])
+        found.append(Context(machine.slug, entry["label"], machine.context, machine, entry["format"], bool(entry.get("sparse", False))))
+        found[-1].peak  # noqa: B018 - a format that the device lacks is the author's mistake; say so now
+    here = this_machine()
+    return (*found, here) if here else tuple(found)
+
+
+def this_machine() -> Context | None:
+    """The learner's machine, from the file that measuring it leaves in ironlaw's home; None where there is none yet.
+
+    The file has the grammar of registry/hardware. One that can't be read counts as absent: no lab may fail to open for it.
+    """
+    path = home.folder() / "hardware" / f"{HERE}.toml"
+    try:
+        machine = load(path)
+    except (OSError, IronlawError):
+        return None
+    formats = [fmt for fmt in PREFERRED if fmt in machine.peaks] or list(machine.peaks)
+    return Context(HERE, "This machine", "here", machine, formats[0])
+
+
+def first(found: Sequence[Context], track: str | None) -> tuple[Context, ...]:
+    """The learner's track comes first, as it was chosen in the lab before."""
+    return tuple(sorted(found, key=lambda context: context.slug != track))
+
+
+def pick(found: Sequence[Context], slug: str) -> Context:
+    for context in found:
+        if context.slug == slug:
+            return context
+    raise unknown("context", slug, [c.slug for c in found])
+
+
+def toggle(label: str, found: Sequence[Context], chosen: Context, choose: Callable[[str], None]) -> Piece:
+    if not found:
+        raise BadRegistry("a lab needs at least one [[context]] in questions.toml")
+    options = [{"value": c.slug, "label": c.regime_label, "note": c.label} for c in found]
+
+    def compute(state: Mapping[str, Any]) -> dict[str, Any]:
+        choose(str(state.get("value")))
+        return {}
+
+    return Piece("toggle", {"id": "context", "label": label, "options": options, "value": chosen.slug}, compute)

@@ -1,0 +1,41 @@
+"""The HUD: a slim bar at the foot of the page. Lab, context, both acts, the main readouts, and whether the ledger holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from ironlaw.kit.save import Receipt
+
+MARKS = {"good": "✓", "warn": "!", "fail": "✗"}
+Item = tuple[str, str, str]  # label, value, tone ("" | good | warn | fail)
+
+
+def prediction(label: str, correct: bool | None, attempt: int = 1) -> Item:
+    """`Act I: right`; a wrong one is no failure, so it is amber."""
+    if correct is None:
+        return label, "open", ""
+    nth = f" (attempt {attempt})" if attempt > 1 else ""
+    return label, ("right" if correct else "off") + nth, "good" if correct else "warn"
+
+
+def ledger(receipt: Receipt | None) -> Item:
+    if receipt is None or (not receipt.saved and not receipt.error):
+        return "Ledger", "saves when both acts are complete", ""
+    if receipt.error:
+        return "Ledger", f"not saved: {receipt.error}", "fail"
+    return "Ledger", f"saved {receipt.time[11:16]} UTC", "good"
+
+
+def hud(items: Iterable[Item], receipt: Receipt | None = None) -> str:
+    cells = "".join(_cell(*item) for item in items)
+    label, value, tone = ledger(receipt)
+    where = f' title="{escape(receipt.where)}"' if receipt and receipt.where else ""
+    kept = f'<dl class="il-receipt-line"{where}>{_cell(label, value, tone)}</dl>'
+    return f'<footer class="il-hud" role="contentinfo" aria-label="Where you are" aria-live="polite"><dl>{cells}</dl>{kept}</footer>'
+
+
+def _cell(label: str, value: str, tone: str) -> str:
+    mark = f'<span aria-hidden="true">{MARKS[tone]} </span>' if tone else ""
+    classes = f' class="il-{tone}"' if tone else ""
+    return f"<div{classes}><dt>{escape(label)}</dt> <dd>{mark}{escape(value)}</dd></div>"

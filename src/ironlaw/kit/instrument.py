@@ -1,0 +1,95 @@
+"""The gated instrument: dials in, a view out, and nothing of it in the page while it is locked.
+
+`dials(values)` gives the dials for where they stand now, so that one dial may disable an option of another and say why.
+`compute(values)` gives the View. Neither runs before the lock opens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ironlaw.kit.dials import Dial, settled
+from ironlaw.kit.piece import Piece
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class View:
+    """What an instrument shows for one setting of its dials. `readouts` go to the HUD and the design."""
+
+    figures: Sequence[Any] = ()
+    cards: Sequence[Mapping[str, Any]] = ()
+    formula: str = ""
+    banner: Mapping[str, Any] | None = None
+    note: str = ""
+    readouts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Instrument:
+    """A Piece and what moves it from Python: opening, a new context, a new attempt."""
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        dials: Callable[[Values], Sequence[Dial]],
+        compute: Callable[[Values], View],
+        *,
+        store: str = "",
+        locked: str | None = None,
+        seen: Callable[[Mapping[str, Any], bool], None] = lambda readouts, touched: None,
+    ) -> None:
+        self.dials, self.compute, self.seen = dials, compute, seen
+        self.touched = False  # whether the learner has turned a dial since the page was opened
+        self.moved: dict[str, str] = {}  # dial -> why it could not stay where it was
+        self.values: dict[str, Any] = {}
+        spec = {"id": name, "title": title, "store": store, "dials": self._all(dials({})), "locked": locked}
+        self.piece = Piece("instrument", spec, self._answer)
+        self.piece.observe(self._settle, names=["view"])
+
+    def open(self) -> None:
+        if self.piece.spec.get("locked"):
+            self.piece.unlock()
+        else:
+            self.piece.refresh()
+
+    def follow(self, names: Sequence[str], store: str) -> None:
+        """A new context: these dials go to its defaults, the others stay; each context keeps positions of its own."""
+        kept = {key: value for key, value in self.values.items() if key not in names}
+        fresh = self._all(self.dials(kept))
+        stand, _ = settled(fresh, kept)
+        with self.piece.hold_trait_notifications():
+            self.piece.spec = {**self.piece.spec, "store": store, "dials": [{**dial, "value": stand[dial["id"]]} for dial in fresh]}
+            self.piece.state = {"dials": stand}
+        self.piece.refresh()
+
+    def _answer(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        asked = state.get("dials") or {}
+        dials = self.dials(asked)
+        self.values, moved = settled(dials, asked)
+        if "seq" in state:  # the learner's doing; our own corrections come without a number
+            self.touched, self.moved = True, {}
+        if moved:
+            self.moved = moved
+            dials = self.dials(self.values)
+        view = self.compute(self.values)
+        self.seen(view.readouts, self.touched)
+        changed = {dial["id"]: {"options": dial["options"]} for dial in dials if "options" in dial}
+        error = next(({"dial": dial, "message": reason} for dial, reason in self.moved.items()), None)
+        return {
+            "figures": list(view.figures), "cards": list(view.cards), "formula": view.formula, "banner": view.banner,
+            "note": view.note, "dials": changed, "error": error,
+        }  # fmt: skip
+
+    def _settle(self, change: Any) -> None:
+        """A dial that could not stay is moved in the browser too, once its answer is out."""
+        if not self.piece.spec.get("locked") and self.values and self.piece.state.get("dials") != self.values:
+            self.piece.state = {"dials": dict(self.values)}
+
+    @staticmethod
+    def _all(dials: Sequence[Dial]) -> list[Dial]:
+        """The dials with nothing disabled: what is kept in the browser is judged by what is there at all, not by today's device."""
+        return [{**dial, "options": [{**o, "disabled": None} for o in dial["options"]]} if "options" in dial else dial for dial in dials]

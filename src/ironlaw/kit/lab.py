@@ -1,0 +1,282 @@
+"""One lab in one session: its words, its questions, the ledger, and the pieces on the page.
+
+Everything a learner commits goes to the ledger first; what is open is asked of the ledger each time, so a reload, a second
+window and a killed server all come back to the same place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import marimo as mo
+
+from ironlaw.errors import IronlawError, LedgerError, unknown
+from ironlaw.kit import claims, context, header, hud, message, peek, prose, rail, step, takeaways
+from ironlaw.kit import lock as locks
+from ironlaw.kit import questions as sheets
+from ironlaw.kit import reflect as reflections
+from ironlaw.kit import reveal as reveals
+from ironlaw.kit import save as saves
+from ironlaw.kit import words as texts
+from ironlaw.kit.absent import AbsentLedger
+from ironlaw.kit.banner import notice
+from ironlaw.kit.context import Context
+from ironlaw.kit.dials import Dial
+from ironlaw.kit.hud import Item
+from ironlaw.kit.instrument import Instrument, Values, View
+from ironlaw.kit.piece import Piece
+from ironlaw.kit.questions import Option, Question
+from ironlaw.kit.rail import Act
+from ironlaw.ledger import Event, open_ledger
+
+LABS = Path(__file__).parent.parent / "labs"
+LOCKED = "Commit a prediction to unlock."
+Slots = Mapping[str, object]
+
+
+def folder(name: str | Path) -> Path:
+    """A lab's folder, by its slug or as a path."""
+    path = Path(name)
+    if path.is_absolute():
+        return path
+    known = sorted(found.parent.name for found in LABS.glob("*/lab.py"))
+    if str(name) not in known:
+        raise unknown("lab", name, known, f"ironlaw lab new {name}")
+    return LABS / str(name)
+
+
+def open(name: str | Path, ledger: Any = None) -> Lab:
+    """The lab of that slug, with the learner's ledger unless another is given."""
+    place = folder(name)
+    sheet = sheets.load(place / "questions.toml")
+    words = texts.load(place / "words.md", sheet.given)
+    if ledger is None:
+        try:
+            ledger = open_ledger()
+        except IronlawError as error:
+            ledger = AbsentLedger(str(error))
+    return Lab(place.name, words, sheet, ledger)
+
+
+class Lab:
+    def __init__(self, slug: str, words: texts.Words, sheet: sheets.Sheet, ledger: Any) -> None:
+        self.slug, self.words, self.sheet, self.ledger = slug, words, sheet, ledger
+        self.questions = sheet.questions
+        self.contexts = context.first(context.contexts(sheet.contexts), ledger.track())
+        self.chosen: Context = self.contexts[0]
+        self.instruments: dict[str, Instrument] = {}
+        self.follows: dict[str, tuple[str, ...]] = {}
+        self.shown: dict[str, Any] = {}  # marimo forgets an element that nobody holds
+        self.readouts: dict[str, dict[str, Any]] = {}
+        self.touched = False
+        self._held: dict[str, Event] = {}
+        self._setters: dict[str, tuple[Any, Callable[[Any], None]]] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        try:
+            seen = self.ledger.events(self.slug)
+            if not seen or seen[-1].kind != "opened":
+                self.ledger.append(self.slug, "opened", {})
+            self.trouble = ""
+        except LedgerError as error:
+            self.trouble = str(error)
+
+    # --- what is known
+
+    def question(self, name: str) -> Question:
+        if name not in self.questions:
+            raise unknown("question", name, self.questions, f"[{name}] in {self.slug}/questions.toml")
+        return self.questions[name]
+
+    def committed(self, name: str) -> Event | None:
+        """The newest prediction for a question. Kept once found: it can't change, and a dial need not wait for the database."""
+        if name not in self._held:
+            found: Event | None = self.ledger.prediction(self.slug, name)
+            if found is None:
+                return None
+            self._held[name] = found
+        return self._held[name]
+
+    def choice(self, name: str) -> Option | None:
+        event = self.committed(name)
+        return self.question(name).option(str(event.payload["choice"])) if event else None
+
+    def correct(self, name: str) -> bool | None:
+        event = self.committed(name)
+        return bool(event.payload["correct"]) if event else None
+
+    def confidence(self, name: str) -> int | None:
+        event = self.committed(name)
+        return int(event.payload["confidence"]) if event else None
+
+    def answered(self, name: str) -> bool:
+        """Whether a reflection was answered, rightly or not."""
+        return bool(self.ledger.answers(self.slug, name))
+
+    @property
+    def complete(self) -> bool:
+        return all(self._standing(name) for name in self.questions)
+
+    def fill(self, name: str, /, **slots: object) -> str:
+        return self.words.fill(name, **slots)
+
+    # --- marimo's states: a cell that names one runs again when it changes
+
+    def states(self, *names: str) -> tuple[Any, ...]:
+        """One per name: a question ("act1"), "context" or "readouts". Set only when the value is another one."""
+        for name in names:
+            self._setters[name] = mo.state(self._standing(name))
+        return tuple(self._setters[name][0] for name in names)
+
+    def _standing(self, name: str) -> Any:
+        if name == "context":
+            return self.chosen.slug
+        if name == "readouts":
+            return {act: dict(found) for act, found in self.readouts.items()}
+        if self.question(name).kind == "prediction":
+            return len(self.ledger.attempts(self.slug, name))
+        return self.answered(name)
+
+    def moved(self, *names: str) -> None:
+        """Something was committed, chosen or read out: tell the cells that show it."""
+        for name in names or tuple(self._setters):
+            if name not in self._setters:
+                continue
+            get, put = self._setters[name]
+            value = self._standing(name)
+            if get() != value:
+                put(value)
+
+    # --- the pieces
+
+    def header(self) -> Any:
+        about = self.sheet.lab
+        text = header.header(
+            int(about["number"]), self.words["title"], self.words["sentence"], self.words["invariant"], int(about["minutes"]),
+            self.contexts, self.words["read_first"],
+        )  # fmt: skip
+        if self.trouble:
+            text += notice("fail", "The ledger can't be opened", prose.html(f"{self.trouble}\n\nYou can read on; nothing is kept."))
+        return mo.Html(text)
+
+    def rail(self, *_: Any) -> Any:
+        return mo.Html(rail.rail(self._acts()))  # the arguments are states: naming them is what runs the cell again
+
+    def _acts(self) -> dict[str, Act]:
+        acts, open_ = {}, True
+        for act in (name for name, question in self.questions.items() if question.kind == "prediction"):
+            done = self.answered(f"{act}_reflection")
+            acts[act] = Act(self.words[f"{act}.title"], open_, self.committed(act) is not None, done)
+            open_ = done
+        return acts
+
+    def context(self) -> Any:
+        """The toggle. The learner's track comes first; a change is an event."""
+        piece = context.toggle(self.words["context"], self.contexts, self.chosen, self._choose)
+        return self._show("context", piece, "context", "toggle")
+
+    def _choose(self, slug: str) -> None:
+        if slug == self.chosen.slug:
+            return
+        chosen = context.pick(self.contexts, slug)
+        self.ledger.append(self.slug, "context", {"context": slug})
+        self.chosen, self.touched = chosen, True
+        for act, instrument in self.instruments.items():
+            instrument.follow(self.follows[act], self._store(act))
+        self.moved("context", "readouts")
+
+    def message(self, act: str, slots: Slots | None = None) -> Any:
+        name = f"{act}.message"
+        title = f'<h2 class="il-act-title">{prose.inline(self.words[f"{act}.title"])}</h2>'
+        text = self.words.fill_all([name], slots or {})[name]
+        return mo.Html(step.step(act, "message", title + message.message(self.words["sender"], text)))
+
+    def closed(self, act: str) -> Any:
+        title, why = prose.inline(self.words[f"{act}.title"]), prose.inline(self.words[f"{act}.closed"])
+        return mo.Html(step.closed(act, title, why))
+
+    def lock(self, act: str, slots: Slots | None = None) -> Any:
+        texts = self.words.fill_all([f"{act}.question", f"{act}.premises"], slots or {})
+        ask, premises = texts.values()
+        piece = locks.lock(self.question(act), ask, premises, self.ledger, self.slug, lambda: self._committed(act))
+        return self._show(act, piece, act, "lock", "Your prediction")
+
+    def _committed(self, act: str) -> None:
+        self.touched = True
+        self._held.pop(act, None)  # there is a newer one
+        if act in self.instruments:
+            self.instruments[act].open()
+        self.moved()
+
+    def instrument(
+        self, act: str, dials: Callable[[Values], Sequence[Dial]], compute: Callable[[Values], View], follows: tuple[str, ...] = ()
+    ) -> Any:
+        """Locked until the act's prediction is committed. `follows`: dials that go where the context goes."""
+
+        def seen(readouts: Mapping[str, Any], touched: bool) -> None:
+            self.readouts[act] = dict(readouts)
+            self.touched = self.touched or touched
+            self.moved("readouts")
+
+        title = self.words[f"{act}.instrument"]
+        locked = None if self.committed(act) else LOCKED
+        made = Instrument(act, title, dials, compute, store=self._store(act), locked=locked, seen=seen)
+        self.instruments[act], self.follows[act] = made, follows
+        return self._show(f"{act}.instrument", made.piece, act, "instrument")
+
+    def _store(self, act: str) -> str:
+        return f"{self.slug}/{act}/{self.chosen.slug}"
+
+    def reveal(self, act: str, truth: str, distance: str, slots: Slots | None = None) -> Any:
+        """`truth` and `distance` are inline HTML; the words are those of the chosen option, then the act's own."""
+        option = self.choice(act)
+        if option is None:
+            return None
+        options = self.question(act).options
+        names = [*(f"{act}.feedback.{o.id}" for o in options), f"{act}.reveal"]
+        told = self.words.fill_all(names, slots or {}, {o.id: prose.inline(o.label) for o in options})
+        meaning = told[f"{act}.feedback.{option.id}"] + "\n\n" + told[f"{act}.reveal"]
+        text = reveals.reveal(prose.inline(option.label), truth, distance, meaning, bool(self.correct(act)))
+        return mo.Html(step.step(act, "reveal", text, "Reveal"))
+
+    def claims(self, act: str, names: Sequence[str]) -> Any:
+        return mo.Html(step.step(act, "claims", claims.panel(names), "Claim · Model · Measured"))
+
+    def reflect(self, act: str, slots: Slots | None = None) -> Any:
+        name = f"{act}_reflection"
+        question = self.question(name)
+        feedback = {option.id: f"{name}.feedback.{option.id}" for option in question.options}
+        told = self.words.fill_all([f"{name}.question", *feedback.values()], slots or {})
+        chosen = {option: told[section] for option, section in feedback.items()}
+        piece = reflections.reflect(question, told[f"{name}.question"], chosen, self.ledger, self.slug, self._answered)
+        return self._show(name, piece, act, "reflect", "Reflection")
+
+    def _answered(self) -> None:
+        self.touched = True
+        self.moved()
+
+    def peek(self, act: str, slots: Slots | None = None) -> Any:
+        body = self.words.fill_all([f"{act}.peek"], slots or {})[f"{act}.peek"]
+        return mo.Html(step.step(act, "peek", peek.peek("Math peek", body)))
+
+    def takeaways(self, slots: Slots | None = None) -> Any:
+        points, connections = self.words.fill_all(["takeaways", "connections"], slots or {}).values()
+        return mo.Html(takeaways.takeaways(points, connections))
+
+    def save(self, design: Mapping[str, Any], *_: Any) -> saves.Receipt:
+        """Further arguments are states: naming them is what runs the cell again."""
+        return saves.save(self.ledger, self.slug, design, self.complete, self.touched)
+
+    def hud(self, items: Sequence[Item], receipt: saves.Receipt | None = None) -> Any:
+        head: list[Item] = [(f"Lab {int(self.sheet.lab['number']):02d}", self.words["title"], ""), ("Context", self.chosen.label, "")]
+        for act, state in self._acts().items():
+            event = self.committed(act)
+            head.append(hud.prediction(state.title.partition(":")[0], self.correct(act), event.attempt if event else 1))
+        return mo.Html(hud.hud([*head, *items], receipt))
+
+    def _show(self, name: str, piece: Piece, act: str, part: str, title: str = "") -> Any:
+        self.shown[name] = mo.ui.anywidget(piece)
+        return mo.Html(step.step(act, part, f"{self.shown[name]}", title))

@@ -1,0 +1,70 @@
+"""The prediction lock: four options, a confidence, one deliberate act.
+
+The ledger has the prediction before anything is shown. What the browser counts up is `commit`; `again` rises with it where
+it begins a new attempt. A reload finds what was committed in the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ironlaw.errors import AlreadyCommitted, BadValue
+from ironlaw.kit.piece import Piece
+from ironlaw.kit.prose import html, inline
+from ironlaw.kit.questions import Question
+from ironlaw.ledger import Event, Ledger
+
+
+def lock(question: Question, ask: str, premises: str, ledger: Ledger, lab: str, committed: Callable[[], None]) -> Piece:
+    """`ask` and `premises` are Markdown; `committed` is called once the ledger holds a prediction."""
+    counted = {"commit": 0}
+
+    def compute(state: Mapping[str, Any]) -> dict[str, Any]:
+        error = None
+        if _count(state, "commit") > counted["commit"]:
+            counted["commit"] = _count(state, "commit")
+            error = commit(question, ledger, lab, state)
+            if error is None or error.startswith(ELSEWHERE):
+                committed()
+        attempts = ledger.attempts(lab, question.name)
+        return {"committed": sealed(question, attempts[-1]) if attempts else None, "attempts": len(attempts), "error": error}
+
+    spec = {
+        "id": question.name,
+        "question": inline(ask),
+        "premises": html(premises),
+        "options": [{"label": inline(option.label)} for option in question.options],
+        "confidence": True,
+    }
+    return Piece("lock", spec, compute)
+
+
+ELSEWHERE = "Another window"
+
+
+def commit(question: Question, ledger: Ledger, lab: str, state: Mapping[str, Any]) -> str | None:
+    """Write one attempt; what to tell the learner where that could not be done."""
+    _, option = question.at(state.get("choice"))
+    confidence = state.get("confidence")
+    if isinstance(confidence, bool) or confidence not in (1, 2, 3, 4, 5):
+        raise BadValue("say how sure you are, from 1 to 5, then commit")
+    # a first commit never becomes a second attempt by itself: that takes the learner's "try again"
+    attempt = len(ledger.attempts(lab, question.name)) + 1 if _count(state, "again") else 1
+    right = question.right.id == option.id
+    try:
+        ledger.commit_prediction(lab, question.name, option.id, option.value, confidence, right, attempt)
+    except AlreadyCommitted:
+        return f"{ELSEWHERE} had committed this already; that one stands."
+    return None
+
+
+def sealed(question: Question, event: Event) -> dict[str, Any]:
+    """What the lock shows of a committed prediction."""
+    place = question.place(str(event.payload["choice"]))
+    return {"choice": place, "confidence": event.payload["confidence"], "time": event.time, "attempt": event.attempt}
+
+
+def _count(state: Mapping[str, Any], name: str) -> int:
+    value = state.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -1,0 +1,12 @@
+"""The math peek: collapsed; the equations in LaTeX, every symbol defined, one worked number."""
+
+from __future__ import annotations
+
+from html import escape
+
+from ironlaw.kit.prose import html
+
+
+def peek(title: str, body: str) -> str:
+    """`body` is Markdown with LaTeX between dollars."""
+    return f'<details class="il-peek"><summary>{escape(title)}</summary><div class="il-prose">{html(body)}</div></details>'

@@ -1,0 +1,150 @@
+"""The one widget: everything in a lab that a learner turns or looks at is a Piece.
+
+Four traits cross to the browser. `kind` and `spec` say what it is, `state` is what the learner did (the browser sets
+it), `view` is the answer (Python sets it, drawn at once). `compute(state) -> view` runs when the piece is made and
+whenever `state` changes, so a dial reaches its picture without a marimo cell between them:
+
+    piece = Piece("instrument", {"id": "act1", "title": "…", "dials": […]}, lambda state: {"figures": […]})
+    mo.ui.anywidget(piece)      # show it; cells that read its `.value` rerun when the learner acts
+
+The JavaScript in widget/ is plain text without imports, joined here: nothing to build, nothing to fetch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import math
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import anywidget
+import traitlets
+
+from ironlaw.errors import BadValue, IronlawError
+
+KINDS = ("instrument", "lock", "reflect", "toggle", "number")
+# Joined in this order into one module: each file uses only names from those before it.
+SCRIPTS = (
+    "dom", "units", "scale", "labels", "tip", "axes", "marks", "dials", "targets", "table", "figure", "readouts", "link",
+    "instrument", "lock", "reflect", "small", "piece",
+)  # fmt: skip
+TOKENS_END = "/* tokens end */"  # theme.css begins with the colours and sizes that widget and page share
+LOG = logging.getLogger(__name__)
+
+State = dict[str, Any]
+View = dict[str, Any]
+
+
+@cache
+def script() -> str:
+    """The widget's JavaScript, one ES module."""
+    return "\n".join(_read(f"{name}.js") for name in SCRIPTS)
+
+
+@cache
+def style() -> str:
+    """The widget's CSS; it carries the tokens itself, so that a piece also looks right outside a lab page."""
+    return "\n".join([_read("theme.css").partition(TOKENS_END)[0], _read("piece.css"), _read("figure.css")])
+
+
+@cache
+def theme() -> str:
+    """The CSS of a lab page."""
+    return _read("theme.css")
+
+
+def _read(name: str) -> str:
+    return (files("ironlaw.kit") / "widget" / name).read_text(encoding="utf-8")
+
+
+def plain(value: Any) -> Any:
+    """What JSON can carry: figures become dicts, tuples lists, NumPy's numbers Python's; infinities and NaN become None.
+
+    A view has thousands of leaves and is made at every turn of a dial, so the common types come first.
+    """
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
+        return value
+    if kind is float:
+        return value if math.isfinite(value) else None
+    if kind is dict:
+        return {str(key): plain(item) for key, item in value.items()}
+    if kind is list or kind is tuple:
+        return [plain(item) for item in value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        to_dict = getattr(value, "to_dict", None)
+        return plain(to_dict() if to_dict else {f.name: getattr(value, f.name) for f in dataclasses.fields(value)})
+    if isinstance(value, Mapping):
+        return plain(dict(value))
+    if isinstance(value, (set, frozenset)):
+        return plain(sorted(value, key=str))
+    if hasattr(value, "tolist"):  # a NumPy number or array
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return plain(float(value))
+    return str(value)
+
+
+def first_state(kind: str, spec: Mapping[str, Any]) -> State:
+    """The state before anybody has touched the piece."""
+    if kind == "instrument":
+        return {"dials": {dial["id"]: dial.get("value") for dial in spec.get("dials", ())}}
+    if kind == "toggle":
+        options = spec.get("options", ())
+        return {"value": spec.get("value", options[0]["value"] if options else None)}
+    if kind == "number":
+        return {"value": spec.get("value"), "commit": 0}
+    if kind == "lock":
+        return {"choice": None, "confidence": None, "commit": 0, "again": 0}
+    return {"choice": None, "answer": 0}
+
+
+class Piece(anywidget.AnyWidget):
+    """`Piece(kind, spec, compute)`. Set `piece.spec` to change what it is, `piece.refresh()` to compute again."""
+
+    _esm = script()
+    _css = style()
+    kind = traitlets.Unicode().tag(sync=True)
+    spec = traitlets.Dict().tag(sync=True)
+    state = traitlets.Dict().tag(sync=True)
+    view = traitlets.Dict().tag(sync=True)
+
+    def __init__(
+        self, kind: str, spec: Mapping[str, Any], compute: Callable[[State], Mapping[str, Any]] | None = None, state: State | None = None
+    ) -> None:
+        if kind not in KINDS:
+            raise BadValue(f"no kind of piece {kind!r}; choose one of {', '.join(KINDS)}")
+        self._compute = compute
+        spec = plain(spec)
+        begin = {**first_state(kind, spec), **plain(state or {})}
+        super().__init__(kind=kind, spec=spec, state=begin, view=self._answer(spec, begin))
+        self.observe(self._on_change, names=["state", "spec"])
+
+    def refresh(self) -> None:
+        """Compute again for the same state: something else has changed."""
+        self.view = self._answer(self.spec, self.state)
+
+    def unlock(self) -> None:
+        """Show what was locked."""
+        self.spec = {**self.spec, "locked": None}
+
+    def _on_change(self, change: Any) -> None:
+        self.refresh()
+
+    def _answer(self, spec: Mapping[str, Any], state: State) -> View:
+        """The view for a state. `seq` tells the browser which of its messages this answers: it sends the next one then."""
+        if spec.get("locked") or self._compute is None:
+            view: View = {}  # a locked instrument's figures do not leave Python
+        else:
+            try:
+                view = plain(self._compute(state)) or {}
+            except IronlawError as error:
+                view = {"error": {"dial": getattr(error, "dial", None), "message": str(error)}}
+            except Exception as error:
+                LOG.exception("the piece %r could not compute %r", spec.get("id"), state)
+                said = f"{type(error).__name__}: {error}"
+                view = {"error": {"dial": None, "message": f"This could not be computed ({said}). Set the control back to go on."}}
+        return {**view, "seq": state.get("seq", 0)}

@@ -1,0 +1,75 @@
+"""Markdown -> HTML, with the figures and the terms of the Iron Law dressed as they are everywhere."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from html import escape
+
+from markdown import Markdown
+
+from ironlaw.units import UNITS, show, significant
+
+NARROW = "\u202f"  # a thin space that does not break: the number stays with its unit
+PARAGRAPH = re.compile(r"\A<p>((?:(?!</?p\b).)*)</p>\Z", re.DOTALL)
+# A term keeps its colour in sentences too.
+TERMS = (("D/BW", "memory"), ("O/R", "compute"), ("<em>L</em>", "overhead"))
+LATEX = re.compile(r"\$\$(.+?)\$\$|\$(?!\s)([^$\n]+?)(?<!\s)\$", re.DOTALL)
+HELD = re.compile("\ue000(\\d+)\ue001")  # private characters: Markdown keeps the control ones for itself
+
+
+@lru_cache(maxsize=512)
+def html(markdown: str) -> str:
+    """HTML of a Markdown text. Formulas are held back from Markdown and go to the KaTeX that marimo ships."""
+    held: list[str] = []
+
+    def hold(match: re.Match[str]) -> str:
+        block, line = match[1], match[2]
+        held.append(f"||[{escape(block.strip())}||]" if block else f"||({escape(line)}||)")
+        return f"\ue000{len(held) - 1}\ue001"
+
+    text = Markdown(extensions=["tables", "sane_lists"]).convert(LATEX.sub(hold, markdown)).strip()
+    for written, term in TERMS:
+        text = text.replace(written, f'<span class="il-term il-{term}">{written}</span>')
+    return HELD.sub(lambda match: f'<marimo-tex class="arithmatex">{held[int(match[1])]}</marimo-tex>', text)
+
+
+def inline(markdown: str) -> str:
+    """The same for a line: one paragraph loses its <p>, so that it can stand in a button or a heading."""
+    text = html(markdown)
+    found = PARAGRAPH.match(text)
+    return found[1] if found else text
+
+
+def amount(value: float, unit: str = "", digits: int = 3, exact: str = "") -> str:
+    """A figure for a sentence: `3.35 TB/s`, its unit in a lighter tone; hovering gives the exact one."""
+    return dress(show(value, unit, digits) if unit in UNITS or not unit else f"{significant(value, digits)} {unit}", exact)
+
+
+def times(ratio: float, digits: int = 3) -> str:
+    """A factor: `152,588 ×` in full where exactness is the point, else three digits."""
+    return dress(f"{significant(ratio, digits)} ×")
+
+
+def dress(text: str, exact: str = "") -> str:
+    number, _, unit = text.partition(" ")
+    title = f' title="{escape(exact)}"' if exact else ""
+    light = f'<span class="il-unit">{NARROW}{escape(unit)}</span>' if unit else ""
+    return f'<span class="il-num"{title}>{escape(number)}{light}</span>'
+
+
+def power_of_ten(value: float) -> str:
+    """10² for 100.0; the value itself where it is no power of ten."""
+    text = f"{value:.0e}"
+    digit, _, exponent = text.partition("e")
+    if float(text) != value or digit != "1":
+        return significant(value)
+    return "10" + str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def capacity(value: float) -> str:
+    """A memory's size as its maker writes it: `512 KiB` where it is a round binary number, `80 GB` where it is decimal."""
+    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if value >= factor and value % factor == 0 and value % 1000:
+            return f"{value / factor:,.0f} {unit}"
+    return show(value, "B")

@@ -1,0 +1,140 @@
+"""questions.toml -> questions whose answers the engine computes.
+
+    [act1]                      # the name is permanent: the ledger keeps answers under it
+    key = 'hardware("h100_sxm").peak("fp16") / hardware("cortex_m7").peak("fp32")'
+    scale = "log"               # numbers: the option nearest on a log axis is right; without it, the one that is equal
+    options = [
+      { id = "hundred", value = 1e2, misconception = "gap_is_tuning" },   # option ids are permanent too
+      …
+    ]
+
+`key` is Python over the claims registry's namespace (the engine and the registries, nothing else), with `leading` on top.
+An option without a label is labelled by its value. Every option but the right one names a misconception; which one is right
+depends on the registry, so each names the belief that would lead to it (`misconception`), and the check asks for it.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ironlaw.engine.predict import Prediction
+from ironlaw.errors import BadRegistry, BadValue, unknown
+from ironlaw.kit.prose import power_of_ten
+from ironlaw.registry import claims
+from ironlaw.registry.loader import read
+
+KINDS = ("prediction", "reflection")
+EQUAL = "equal"
+
+
+def leading(found: Prediction, within: float) -> str:
+    """The largest of the three terms; "equal" where the next is nearer than `within` (a share of the largest)."""
+    first, second = sorted((found.data_s, found.compute_s, found.overhead_s), reverse=True)[:2]
+    return EQUAL if second >= (1.0 - within) * first else str(found.bound)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    id: str
+    value: float | str
+    label: str  # Markdown
+    misconception: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question. Its answer is computed anew each time: change a figure of the registry and the key follows."""
+
+    name: str
+    kind: str
+    key: str
+    options: tuple[Option, ...]
+    scale: str = ""
+    where: str = ""
+
+    @property
+    def answer(self) -> float | str:
+        answer: float | str = evaluate(self.key, f"{self.where} [{self.name}]")
+        return answer
+
+    @property
+    def right(self) -> Option:
+        answer = self.answer
+        if self.scale == "log":
+            return min(self.options, key=lambda o: abs(math.log10(float(o.value)) - math.log10(float(answer))))
+        found = [o for o in self.options if o.value == answer]
+        if len(found) != 1:
+            raise BadRegistry(f"{self.where} [{self.name}]: the engine answers {answer!r}, which {len(found)} options have; one must")
+        return found[0]
+
+    def option(self, name: str) -> Option:
+        for option in self.options:
+            if option.id == name:
+                return option
+        raise unknown(f"option of {self.name}", name, [o.id for o in self.options])
+
+    def at(self, index: Any) -> tuple[int, Option]:
+        """The option that the browser names by its place."""
+        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(self.options):
+            raise BadValue(f"{index!r} is no option; choose one of the {len(self.options)}")
+        return index, self.options[index]
+
+    def place(self, name: str) -> int:
+        return self.options.index(self.option(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """All of a questions.toml."""
+
+    lab: Mapping[str, Any]  # [lab]: number, minutes, next
+    given: Mapping[str, str]  # premises of the story, slots for words.md
+    contexts: tuple[Mapping[str, Any], ...]  # [[context]]
+    questions: Mapping[str, Question]
+
+
+def load(path: Path) -> Sheet:
+    data, where = read(path), f"{path.parent.name}/{path.name}"
+    tables = {name: table for name, table in data.items() if name not in ("lab", "given", "context")}
+    questions = {name: _question(where, name, table) for name, table in tables.items()}
+    given = {name: str(value) for name, value in data.get("given", {}).items()}
+    return Sheet(data.get("lab", {}), given, tuple(data.get("context", ())), questions)
+
+
+def _question(where: str, name: str, table: Any) -> Question:
+    at = f"{where} [{name}]"
+    if not isinstance(table, Mapping) or not str(table.get("key", "")).strip():
+        raise BadRegistry(f"{at} has no key; add `key = '…'`, an expression over the engine that computes the answer")
+    if table.get("kind") not in KINDS:
+        raise BadRegistry(f"{at}: kind is {table.get('kind')!r}; choose one of {', '.join(KINDS)}")
+    options = []
+    for entry in table.get("options", ()):
+        for key in ("id", "value"):
+            if key not in entry:
+                raise BadRegistry(f"{at}: an option has no {key}; add it (ids are permanent, so choose one that can stay)")
+        value = entry["value"]
+        label = entry.get("label") or (power_of_ten(value) if isinstance(value, (int, float)) else str(value))
+        options.append(Option(entry["id"], value, label, entry.get("misconception", "")))
+    if len(options) != 4 or len({o.id for o in options}) != len(options):
+        raise BadRegistry(f"{at}: {len(options)} options; a question has four, each with an id of its own")
+    return Question(name, table["kind"], str(table["key"]), tuple(options), str(table.get("scale", "")), where)
+
+
+def evaluate(expression: str, where: str) -> Any:
+    """What the engine says: the claims registry's evaluator, for answers that may be names as well as numbers."""
+    try:
+        return eval(claims._compiled(expression), {"__builtins__": {}, **claims.NAMESPACE, "leading": leading})
+    except Exception as error:  # whatever goes wrong, the author must learn where it is written
+        raise BadRegistry(f"{where}: cannot compute {expression!r}: {error}; mend the key there") from error
+
+
+@cache
+def is_typed(expression: str) -> bool:
+    """Whether a key calls nothing, and so was typed rather than computed."""
+    return not any(isinstance(node, ast.Call) for node in ast.walk(ast.parse(f"({expression.strip()})", mode="eval")))

@@ -1,0 +1,45 @@
+"""The reflection: four options, feedback for each; a wrong one is tied to a named misconception. Every answer is an event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ironlaw.kit.piece import Piece
+from ironlaw.kit.prose import html, inline
+from ironlaw.kit.questions import Question
+from ironlaw.ledger import Event, Ledger
+
+
+def reflect(question: Question, ask: str, feedback: Mapping[str, str], ledger: Ledger, lab: str, answered: Callable[[], None]) -> Piece:
+    """`feedback`: Markdown by option id, for the right one too: it explains the mechanism."""
+    counted = {"answer": 0}
+
+    def compute(state: Mapping[str, Any]) -> dict[str, Any]:
+        count = state.get("answer")
+        if isinstance(count, int) and count > counted["answer"]:
+            counted["answer"] = count
+            answer(question, ledger, lab, state)
+            answered()
+        events = ledger.answers(lab, question.name)
+        return {"answered": _shown(question, events[-1], feedback) if events else None}
+
+    spec = {"id": question.name, "question": inline(ask), "options": [{"label": inline(option.label)} for option in question.options]}
+    return Piece("reflect", spec, compute)
+
+
+def answer(question: Question, ledger: Ledger, lab: str, state: Mapping[str, Any]) -> Event:
+    _, option = question.at(state.get("choice"))
+    right = question.right.id == option.id
+    said = {"question": question.name, "choice": option.id, "correct": right, "misconception": None if right else option.misconception}
+    return ledger.append(lab, "reflection", said, attempt=len(ledger.answers(lab, question.name)) + 1)
+
+
+def _shown(question: Question, event: Event, feedback: Mapping[str, str]) -> dict[str, Any]:
+    chosen = str(event.payload["choice"])
+    return {
+        "choice": question.place(chosen),
+        "right": bool(event.payload["correct"]),
+        "feedback": html(feedback[chosen]),
+        "time": event.time,
+    }

@@ -1,0 +1,40 @@
+"""The reveal: how far off a prediction was, in words; the same distance is drawn on the instrument.
+
+A number is judged on a log axis: a factor, and its orders of magnitude.
+"""
+
+from __future__ import annotations
+
+from ironlaw.kit.prose import dress, html
+from ironlaw.pictures.reveal import Distance
+from ironlaw.units import significant
+
+__all__ = ["Distance", "off", "reveal"]
+NEAR = 0.5  # orders: no other power of ten is nearer
+
+
+def off(distance: Distance) -> str:
+    """`too large by a factor of 1,010, 3.0 orders of magnitude`; inline HTML."""
+    if abs(distance.orders) < NEAR:
+        percent = dress(f"{significant(100 * (distance.factor - 1), 2)} %")
+        return f"right to within {percent}, {dress(f'{abs(distance.orders):.2f}')} orders off"
+    side = "too large" if distance.orders > 0 else "too small"
+    return f"{side} by a factor of {dress(significant(distance.factor))}: {dress(f'{abs(distance.orders):.1f}')} orders of magnitude"
+
+
+def reveal(said: str, truth: str, distance: str, meaning: str, right: bool) -> str:
+    """`said`, `truth` and `distance` are inline HTML, `meaning` Markdown: what it means, also when right."""
+    verdict = "Your prediction holds." if right else "Not this one, and that is the interesting part."
+    rows = "".join(
+        f'<tr class="il-{key}"><th scope="row">{label}</th><td><strong>{value}</strong></td></tr>'
+        for key, label, value in (
+            ("prediction", "You said", said),
+            ("truth", "The engine computes", truth),
+            ("distance", "You were", distance),
+        )
+    )
+    state = "right" if right else "wrong"
+    return (
+        f'<div class="il-reveal il-{state}"><p class="il-verdict"><strong>{verdict}</strong></p>'
+        f'<table class="il-table"><tbody>{rows}</tbody></table>{html(meaning)}</div>'
+    )

@@ -1,0 +1,97 @@
+// Where things go in a picture: margins from the words that must fit, then scales, grid and axis names.
+
+const TOP = 8;
+const LINE = 18; // a line of words over or under the plot
+
+const valuesOn = (figure, key) => figure.marks.flatMap((mark) => [
+  mark[key], mark[`${key}0`], mark[`${key}1`], ...(mark.points ?? []).flatMap((point) => (key === "x" ? [point[0]] : point.slice(1))),
+]);
+
+// The words at the end of a bar: its value, then tags such as "binds" or "your prediction".
+const barWords = (mark) => [mark.label, ...(mark.tags ?? []).map((tag) => tag.text)].filter(Boolean);
+const barWidth = (mark) => barWords(mark).reduce((sum, text) => sum + measure(text, true) + 10, 0);
+
+// Horizontal bars; their names stand left, or over the bars where there is no room for that.
+function layout(figure, width) {
+  const rows = figure.y.scale === "band";
+  const columns = figure.x.scale === "band";
+  const grounded = figure.marks.some((mark) => mark.type === "bar");
+  const [xDomain, yDomain] = ["x", "y"].map((key) => figure[key].scale !== "band" && domainOf(figure[key], valuesOn(figure, key), grounded && (key === "x" ? rows : columns)));
+  const bars = figure.marks.filter((mark) => mark.type === "bar" && rows);
+  const ends = figure.stacked ? 0 : Math.max(0, ...bars.map(barWidth));
+  const names = rows ? Math.max(...figure.y.names.map((name) => measure(name, true))) : 0;
+  const above = rows && (names + ends > width * 0.52 || names > width * 0.32 || width < 420);
+  const upright = figure.marks.filter((mark) => mark.type === "rule" && mark.label && isNumber(mark.x));
+  const pad = { left: 4, right: 12, bottom: 24 + LINE, top: TOP };
+  let stepY = 0;
+  if (rows) {
+    stepY = figure.row ?? (above ? 46 : 30);
+    pad.left = above ? 2 : names + 12;
+    pad.right = above ? 14 : Math.max(14, ends);
+  } else {
+    const ticks = ticksOf(makeScale(figure.y, yDomain, [0, 300]), () => SIZE, 14);
+    pad.left = figure.y.scale === "band" ? 4 : Math.max(24, ...ticks.map((tick) => measure(tick.text) + 10));
+    pad.top += LINE;
+  }
+  const inner = { left: pad.left, right: width - pad.right };
+  const x = makeScale(figure.x, xDomain, [inner.left, inner.right]);
+  const over = lanes(upright.map((mark) => ({ mark, x: x.at(mark.x), text: ruleText(mark), bold: Boolean(mark.role) })), { left: 0, right: width });
+  const pair = revealPair(figure);
+  pad.top += over.count * LINE + (pair?.prediction.distance && isNumber(pair.prediction.x) ? LINE + 4 : 0);
+  const height = rows ? pad.top + stepY * figure.y.names.length + pad.bottom : figure.height ?? Math.round(Math.min(380, Math.max(280, width * 0.52)));
+  const box = { ...inner, top: pad.top, bottom: height - pad.bottom };
+  const y = makeScale(figure.y, yDomain, rows ? [box.top, box.bottom] : [box.bottom, box.top]);
+  return { figure, width, height, box, x, y, rows, columns, above, over, pair };
+}
+
+const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
+const ruleText = (mark) => (mark.role === "prediction" ? `◆ ${mark.label}` : mark.label);
+
+function revealPair(figure) {
+  const [prediction, truth] = ["prediction", "truth"].map((role) => figure.marks.find((mark) => mark.role === role));
+  return prediction && truth ? { prediction, truth } : null;
+}
+
+function axesView(plan) {
+  const { figure, box, x, y, height, width, rows, above } = plan;
+  const out = [];
+  if (!x.band) {
+    const inside = (tick) => Math.min(Math.max(x.at(tick.value), measure(tick.text) / 2), width - measure(tick.text) / 2);
+    for (const tick of ticksOf(x, (t) => measure(t.text), 12, inside)) {
+      const at = x.at(tick.value);
+      out.push(h("path", { key: `gx${tick.value}`, class: "il-grid", d: `M${at},${box.top}V${box.bottom}` }));
+      out.push(h("text", { key: `tx${tick.value}`, class: "il-tick", x: inside(tick), y: box.bottom + 17, "text-anchor": "middle" }, tick.text));
+    }
+  } else out.push(...figure.x.names.map((name) => h("text", { key: `nx${name}`, class: "il-name", x: x.at(name), y: box.bottom + 17, "text-anchor": "middle" }, shortened(name, x.step - 4))));
+  if (!y.band) {
+    for (const tick of ticksOf(y, () => SIZE, 14)) {
+      const at = y.at(tick.value);
+      out.push(h("path", { key: `gy${tick.value}`, class: "il-grid", d: `M${box.left},${at}H${box.right}` }));
+      out.push(h("text", { key: `ty${tick.value}`, class: "il-tick", x: box.left - 6, y: at + 4.5, "text-anchor": "end" }, tick.text));
+    }
+    out.push(h("text", { key: "y-axis", class: "il-axis", x: 0, y: 13 }, axisName(figure.y, width)));
+  } else if (rows) {
+    const ends = new Map(figure.stacked ? [] : figure.marks.filter((mark) => mark.type === "bar").map((mark) => [mark.y, barWidth(mark)]));
+    const strong = new Set(figure.marks.filter((mark) => mark.emphasis).map((mark) => mark.y));
+    out.push(...figure.y.names.map((name) => h("text", {
+      key: `ny${name}`, class: `il-name ${strong.has(name) ? "il-strong" : ""}`, x: above ? box.left : box.left - 10,
+      y: above ? y.at(name) - y.step / 2 + 15 : y.at(name) + 4.5, "text-anchor": above ? "start" : "end",
+    }, above ? shortened(name, width - (ends.get(name) ?? 0) - 14) : name)));
+  }
+  out.push(h("text", { key: "x-axis", class: "il-axis", x: box.right, y: height - 6, "text-anchor": "end" }, axisName(figure.x, width)));
+  return out;
+}
+
+// "peak rate, FLOP/s, log scale"; on a narrow screen only as much as fits
+function axisName(axis, width) {
+  const parts = [axis.label, axis.unit && !(axis.label ?? "").includes(axis.unit) ? axis.unit : null, axis.scale === "log" ? "log scale" : null].filter(Boolean);
+  while (parts.length > 1 && measure(parts.join(", ")) > width - 8) parts.pop();
+  return shortened(parts.join(", "), width - 8);
+}
+
+function shortened(text, room) {
+  if (measure(text) <= room) return text;
+  let short = text;
+  while (short.length > 1 && measure(`${short}…`) > room) short = short.slice(0, -1);
+  return `${short.trim()}…`;
+}

@@ -1,0 +1,127 @@
+// The controls. Native inputs under the paint: keyboard, touch and screen readers come with them.
+
+function dialView(dial, ctx) {
+  const id = `${ctx.ui.id}-${dial.id}`;
+  const wrong = blame(dial, ctx);
+  const hints = [dial.help, ...reasons(dial)].filter(Boolean);
+  const about = { "aria-describedby": [hints.length && `${id}-help`, wrong && `${id}-error`].filter(Boolean).join(" ") || null };
+  const given = { dial, id, ctx, value: ctx.state.dials?.[dial.id] ?? dial.value, about, wrong };
+  const body = DIALS[dial.type](given);
+  const tail = [
+    hints.length ? h("p", { key: "help", class: "il-hint", id: `${id}-help` }, hints.map((hint) => h("span", {}, hint))) : null,
+    wrong && h("p", { key: "error", class: "il-error", id: `${id}-error`, role: "alert" }, wrong),
+  ];
+  const grouped = dial.type === "choice";
+  const head = h(grouped ? "legend" : "label", grouped ? {} : { for: id }, dial.label, dial.unit && h("span", { class: "il-unit" }, ` ${dial.unit}`));
+  const attributes = { key: dial.id, class: `il-dial il-${dial.type}`, "data-dial": dial.id, ...(grouped ? about : {}) };
+  return h(grouped ? "fieldset" : "div", attributes, dial.type === "switch" ? [body] : [head, body], tail);
+}
+
+// Why an option can't be taken, in sight and not only on hover.
+function reasons(dial) {
+  const why = new Map();
+  for (const option of dial.options ?? []) {
+    if (option.disabled && dial.type === "choice") why.set(option.disabled, [...(why.get(option.disabled) ?? []), option.label]);
+  }
+  return [...why].map(([reason, names]) => `${names.join(", ")}: ${reason}`);
+}
+
+// An error stands at the dial it names, or at the one that was touched last.
+function blame(dial, ctx) {
+  const draft = ctx.ui.local[`wrong:${dial.id}`];
+  if (draft) return draft;
+  const error = ctx.view.error;
+  if (!error) return null;
+  const at = error.dial ?? ctx.line.touched;
+  return at === dial.id ? error.message ?? String(error) : null;
+}
+
+const DIALS = {
+  choice({ dial, id, ctx, value }) {
+    return h("div", { class: "il-options" }, dial.options.map((option) =>
+      h("label", { key: String(option.value), title: option.disabled ?? null },
+        h("input", {
+          type: "radio", name: id, checked: option.value === value, disabled: Boolean(option.disabled),
+          onchange: () => ctx.line.turn(dial.id, option.value),
+        }),
+        h("span", {}, option.label))));
+  },
+
+  select({ dial, id, ctx, value, about }) {
+    const at = dial.options.findIndex((option) => option.value === value);
+    const turn = (event) => ctx.line.turn(dial.id, dial.options[Number(event.target.value)].value);
+    const groups = [...new Set(dial.options.map((option) => option.group ?? ""))];
+    const options = (group) => dial.options.map((option, i) => (option.group ?? "") === group &&
+      h("option", { key: i, value: i, disabled: Boolean(option.disabled) }, option.disabled ? `${option.label} (${option.disabled})` : option.label));
+    return h("select", { id, value: at, onchange: turn, ...about },
+      groups.map((group) => (group ? h("optgroup", { key: group, label: group }, options(group)) : options(group))));
+  },
+
+  range: (given) => slider(given, linearSteps(given.dial)),
+  log: (given) => slider(given, logSteps(given.dial)),
+
+  switch({ dial, id, ctx, value, about }) {
+    return h("label", { class: "il-switch-row", for: id },
+      h("input", { type: "checkbox", role: "switch", id, checked: Boolean(value), onchange: (event) => ctx.line.turn(dial.id, event.target.checked), ...about }),
+      h("span", { class: "il-knob", "aria-hidden": "true" }), h("span", {}, dial.label), h("b", { class: "il-unit" }, value ? "on" : "off"));
+  },
+};
+
+// A slider over a list of steps, and a box for any number between them.
+function slider({ dial, id, ctx, value, about, wrong }, steps) {
+  const { local } = ctx.ui;
+  const [draft, bad] = [`draft:${dial.id}`, `wrong:${dial.id}`];
+  const type = (event) => {
+    local[draft] = event.target.value;
+    const number = Number(event.target.value);
+    const good = event.target.value.trim() !== "" && number >= dial.min && number <= dial.max;
+    local[bad] = good ? null : `Give a number from ${significant(dial.min, 6)} to ${significant(dial.max, 6)}.`;
+    if (good) ctx.line.turn(dial.id, number);
+    else ctx.redraw();
+  };
+  const leave = () => {
+    local[draft] = local[bad] = null;
+    ctx.redraw();
+  };
+  const slide = (event) => {
+    local[draft] = local[bad] = null;
+    ctx.line.turn(dial.id, steps[Number(event.target.value)]);
+  };
+  return h("div", { class: "il-slide" },
+    h("input", {
+      type: "range", min: 0, max: steps.length - 1, step: 1, value: nearestStep(steps, value, dial.type), oninput: slide,
+      "aria-label": dial.label, "aria-valuetext": `${significant(value, 6)}${dial.unit ? ` ${dial.unit}` : ""}`,
+    }),
+    h("input", {
+      type: "number", id, min: dial.min, max: dial.max, step: "any", inputmode: "decimal", value: local[draft] ?? String(Number(Number(value).toPrecision(6))),
+      oninput: type, onblur: leave, "aria-invalid": wrong ? "true" : null, ...about,
+    }));
+}
+
+function linearSteps(dial) {
+  const step = dial.step || (dial.max - dial.min) / 100;
+  const count = Math.floor((dial.max - dial.min) / step + 1e-9);
+  return Array.from({ length: count + 1 }, (_, i) => Number((dial.min + i * step).toPrecision(12)));
+}
+
+// 1, 2, 3, 4, 6, 8, 12, 16 … for whole numbers, a round decimal ladder for the rest; both ends always.
+function logSteps(dial) {
+  if (dial.steps?.length) return dial.steps;
+  const whole = Number.isInteger(dial.min) && dial.min >= 1 && (dial.step ?? 1) === 1;
+  const [base, rungs] = whole ? [2, [1, 1.5]] : [10, [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8]];
+  const out = [dial.min];
+  for (let power = Math.floor(Math.log(dial.min) / Math.log(base)); base ** power <= dial.max; power += 1) {
+    for (const rung of rungs) {
+      const value = Number((rung * base ** power).toPrecision(12));
+      if (value > dial.min && value < dial.max && (!whole || Number.isInteger(value))) out.push(value);
+    }
+  }
+  return [...out, dial.max];
+}
+
+const stepsOf = (dial) => (dial.type === "log" ? logSteps(dial) : linearSteps(dial));
+
+function nearestStep(steps, value, type) {
+  const far = (step) => Math.abs(type === "log" ? Math.log(step / value) : step - value);
+  return steps.reduce((best, step, i) => (far(step) < far(steps[best]) ? i : best), 0);
+}

@@ -1,0 +1,76 @@
+// A page is described afresh on every change and the description laid over what is there: nodes that stay keep their
+// focus, their scroll position and their running transitions. Fifty lines do what a framework would be loaded for.
+
+const SVG = "http://www.w3.org/2000/svg";
+const SVG_TAGS = new Set(["svg", "g", "path", "rect", "line", "circle", "text", "tspan", "defs", "pattern", "clipPath"]);
+// these live on the node, not in its attributes, once somebody has touched it
+const PROPERTIES = new Set(["value", "checked", "disabled", "open", "selected", "hidden", "indeterminate"]);
+const seen = new WeakMap(); // node -> the attributes it was last given
+
+const h = (tag, attributes, ...children) => ({ tag, attributes: attributes ?? {}, key: attributes?.key, children: flat(children) });
+const flat = (children) => children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false && child !== "");
+
+// Text that Python wrote as HTML (words.md, formulas); everything else stays text.
+const rich = (tag, attributes, html) => h(tag, { ...attributes, html: html ?? "" });
+
+function create(item) {
+  if (typeof item !== "object") return document.createTextNode(String(item));
+  return SVG_TAGS.has(item.tag) ? document.createElementNS(SVG, item.tag) : document.createElement(item.tag);
+}
+
+function dress(node, attributes) {
+  const before = seen.get(node) ?? {};
+  for (const key of Object.keys(before)) if (!(key in attributes)) give(node, key, undefined, before[key]);
+  for (const [key, value] of Object.entries(attributes)) if (value !== before[key] || PROPERTIES.has(key)) give(node, key, value, before[key]);
+  seen.set(node, attributes);
+}
+
+function give(node, key, value, before) {
+  if (key === "key" || key === "after") return;
+  if (key === "html") {
+    if (value !== before) node.innerHTML = value ?? "";
+  } else if (key.startsWith("on")) node[key] = value ?? null;
+  else if (PROPERTIES.has(key)) {
+    const wanted = key === "value" ? value ?? "" : Boolean(value);
+    if (node[key] !== wanted && !(key === "value" && String(node.value) === String(wanted))) node[key] = wanted;
+  } else if (value === undefined || value === null || value === false) node.removeAttribute(key);
+  else node.setAttribute(key, value === true ? "" : value);
+}
+
+const fits = (node, item) => {
+  if (typeof item !== "object") return node.nodeType === 3;
+  return node.nodeType === 1 && node.localName === item.tag && (seen.get(node)?.key ?? undefined) === item.key;
+};
+
+// Lays `items` over the children of `parent`.
+function patch(parent, items) {
+  const keyed = new Map();
+  for (const node of parent.childNodes) {
+    const key = seen.get(node)?.key;
+    if (key !== undefined) keyed.set(key, node);
+  }
+  let at = parent.firstChild;
+  for (const item of flat([items])) {
+    let node = at;
+    if (!node || !fits(node, item)) {
+      const kept = item.key === undefined ? null : keyed.get(item.key);
+      node = kept && fits(kept, item) ? kept : create(item);
+      parent.insertBefore(node, at);
+    } else at = at.nextSibling;
+    if (typeof item !== "object") {
+      if (node.data !== String(item)) node.data = String(item);
+      continue;
+    }
+    if (!("html" in item.attributes)) patch(node, item.children); // a select's options stand before its value is set
+    dress(node, item.attributes);
+    item.attributes.after?.(node);
+  }
+  while (at) {
+    const next = at.nextSibling;
+    at.remove();
+    at = next;
+  }
+}
+
+let made = 0;
+const unique = (name) => `il-${name}-${(made += 1)}`;

@@ -1,0 +1,113 @@
+// A picture from its declaration: a drawing (one image with one name), over it the targets that tell exact values, under it the table.
+
+function figureView(figure, ctx, i) {
+  const { ui } = ctx;
+  const id = figure.id ?? `figure-${i}`;
+  const width = ui.widths.get(id) ?? 0;
+  const holder = { key: "plot", class: "il-plot", "data-figure": id, after: (node) => ui.watch(node, id) };
+  return h("figure", { key: id, class: `il-figure ${figure.width ? `il-${figure.width}` : ""}` },
+    h("figcaption", {}, h("strong", {}, figure.title), figure.note && h("span", { class: "il-quiet" }, ` ${figure.note}`)),
+    h("div", holder, width > 60 ? plotView(figure, id, width, ctx) : null),
+    figure.legend?.length ? legendView(figure.legend, ui) : null,
+    tableView(figure, id, ctx));
+}
+
+function plotView(figure, id, width, ctx) {
+  const { ui } = ctx;
+  const plan = layout(figure, width);
+  Object.assign(plan, { clip: `${ui.id}-${id}-clip`, hatch: `${ui.id}-${id}-hatch`, taken: [], later: [], sides: [], dimmed: figure.marks.some((mark) => mark.emphasis) });
+  const { box, height } = plan;
+  for (const { x } of plan.over.placed.values()) plan.taken.push({ left: x - 4, right: x + 4, top: 0, bottom: 1 });
+  const drawn = figure.marks.map((mark, i) => ({ mark, key: `${mark.type}:${mark.id ?? mark.name ?? i}`, i })).map((item) => ({ ...item, ...MARKS[item.mark.type](item.mark, item.key, plan) }));
+  const order = { area: 0, rule: 1, bar: 2, line: 3, point: 4, label: 5 };
+  const shapes = [...drawn].sort((a, b) => order[a.mark.type] - order[b.mark.type]).flatMap((item) => item.shapes);
+  const words = [...sideLabels(plan), ...plan.later.flatMap((make) => make() ?? [])];
+  const size = { width, height, viewBox: `0 0 ${width} ${height}` };
+  const targets = drawn.filter((item) => item.target && (item.mark.hover?.length || item.mark.drag));
+  return [
+    h("svg", { key: "drawing", class: "il-drawing", role: "img", "aria-label": figure.text, ...size },
+      h("defs", {}, h("clipPath", { id: plan.clip }, h("rect", { x: box.left, y: box.top - 2, width: Math.max(0, box.right - box.left), height: Math.max(0, box.bottom - box.top + 4) })), hatching(plan.hatch)),
+      h("g", { key: "axes" }, axesView(plan)), h("g", { key: "marks" }, shapes), h("g", { key: "words" }, words, bracket(plan))),
+    targets.length ? targetsView(targets, id, plan, size, ctx) : null,
+  ];
+}
+
+const hatching = (id) => h("pattern", { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, h("path", { d: "M0,0V6", class: "il-stripe" }));
+
+// Words at a level line: over or under it, at its right or left end, where they cover the least.
+function sideLabels(plan) {
+  const { box, taken } = plan;
+  return plan.sides.map(({ mark, key, y }) => {
+    const text = ruleText(mark);
+    const ends = [[box.right - 2, y - 5, "end"], [box.right - 2, y + 15, "end"], [box.left + 4, y - 5, "start"], [box.left + 4, y + 15, "start"]];
+    const cost = ([px, py, anchor]) => taken.reduce((sum, other) => sum + overlap(boxOf(px, py, text, anchor, false), other), py > box.bottom - 2 || py < box.top + 8 ? 500 : 0);
+    const [px, py, anchor] = ends.reduce((best, end) => (cost(end) < cost(best) ? end : best));
+    taken.push(boxOf(px, py, text, anchor, false));
+    return h("text", { key: `${key}l`, class: `il-over c-${mark.colour ?? "ink"} ${mark.role ? "il-strong" : ""}`, x: px, y: py, "text-anchor": anchor }, text);
+  });
+}
+
+// At the line's end, or along it.
+function lineLabel(mark, key, at, plan) {
+  const { box } = plan;
+  const inside = at.filter(([px, py]) => px >= box.left - 1 && px <= box.right + 1 && py >= box.top - 1 && py <= box.bottom + 1);
+  if (!inside.length) return null;
+  if (mark.along && at.length > 1) return alongLabel(mark, key, inside[0], inside.at(-1), plan);
+  const [ex, ey] = inside.at(-1);
+  const place = placeAround(ex, ey, 4, mark.label, Boolean(mark.emphasis), plan.taken, { left: box.left, right: plan.width, top: box.top - 12, bottom: box.bottom });
+  return h("text", { key: `${key}l`, class: `il-over c-${mark.colour ?? "ink"} ${mark.emphasis ? "il-strong" : ""}`, x: place.x, y: place.y, "text-anchor": place.anchor }, mark.label);
+}
+
+// The words of a roof: turned with it and over it; higher where points lie on a level one.
+function alongLabel(mark, key, [ax, ay], [bx, by], plan) {
+  const dress = { key: `${key}l`, class: `il-over c-${mark.colour ?? "ink"}` };
+  const [length, width] = [Math.hypot(bx - ax, by - ay), measure(mark.label)];
+  const angle = (Math.atan2(by - ay, bx - ax) * 180) / Math.PI;
+  const level = Math.abs(angle) < 2;
+  if (level || length < width + 8) {
+    const x = Math.min(Math.max(bx, width), plan.width - 2);
+    const covered = (y) => plan.taken.reduce((sum, other) => sum + overlap(boxOf(x, y, mark.label, "end", false), other), 0);
+    const y = [by - 8, by - 18, by - 28].reduce((best, option) => (covered(option) < covered(best) ? option : best));
+    plan.taken.push(boxOf(x, y, mark.label, "end", false));
+    return h("text", { ...dress, x, y, "text-anchor": "end" }, mark.label);
+  }
+  const middle = [ax + (bx - ax) * 0.45, ay + (by - ay) * 0.45];
+  const [dx, dy] = [((bx - ax) * width) / 2 / length, ((by - ay) * width) / 2 / length];
+  sample(plan.taken, [middle[0] - dx, middle[1] - dy - 12], [middle[0] + dx, middle[1] + dy - 12]);
+  return h("text", { ...dress, transform: `translate(${middle.map((v) => v.toFixed(1)).join()}) rotate(${angle.toFixed(1)})`, dy: -7, "text-anchor": "middle" }, mark.label);
+}
+
+// From what was predicted to what is so, with the distance in words.
+function bracket({ pair, x, y, box, over, width }) {
+  if (!pair?.prediction.distance) return null;
+  const text = pair.prediction.distance;
+  if (isNumber(pair.prediction.x) && isNumber(pair.truth.x) && !x.band) {
+    const [from, to] = [x.at(pair.prediction.x), x.at(pair.truth.x)];
+    const level = box.top - over.count * LINE - 10;
+    const half = measure(text, true) / 2;
+    const beside = Math.abs(to - from) < 2 * half + 30;
+    const middle = beside ? Math.max(from, to) + half + 12 : (from + to) / 2;
+    const at = beside && middle + half > width ? Math.min(from, to) - half - 12 : middle;
+    return h("g", { key: "bracket", class: "il-bracket c-accent" }, h("path", { d: arrow(from, to, level) }),
+      h("text", { x: Math.min(Math.max(at, half), width - half), y: beside ? level + 4.5 : level - 5, "text-anchor": "middle", class: "il-over il-strong c-accent" }, text));
+  }
+  if (!isNumber(pair.prediction.y) || !isNumber(pair.truth.y) || y.band) return null;
+  const [from, to] = [y.at(pair.prediction.y), y.at(pair.truth.y)];
+  const level = isNumber(pair.prediction.x) ? x.at(pair.prediction.x) : box.left + 14;
+  return h("g", { key: "bracket", class: "il-bracket c-accent" }, h("path", { d: `M${level},${from}V${to}` }),
+    h("text", { x: level + 8, y: (from + to) / 2 + 4.5, class: "il-over il-strong c-accent" }, text));
+}
+
+function arrow(from, to, level) {
+  const way = Math.sign(to - from) || 1;
+  return `M${from},${level - 5}v10M${from},${level}H${to}m${-6 * way},-4l${6 * way},4l${-6 * way},4`;
+}
+
+const legendView = (legend) => h("ul", { key: "legend", class: "il-legend", role: "list" }, legend.map((item, i) =>
+  h("li", { key: i, class: `c-${item.colour}` }, h("svg", { width: 14, height: 14, viewBox: "0 0 14 14", "aria-hidden": "true" }, swatch(item)), h("span", {}, item.label))));
+
+function swatch(item) {
+  if (item.shape === "line") return h("path", { class: "il-line", d: "M0,7H14", "stroke-dasharray": item.dash ? "4 3" : null });
+  if (item.shape) return h("path", { class: `il-point ${item.hollow ? "il-hollow" : ""}`, d: shapePath(item.shape, 7, 7, 5) });
+  return [h("rect", { class: "il-bar", x: 1, y: 1, width: 12, height: 12, rx: 2 }), item.pattern && h("path", { class: "il-stripe", d: "M1,9L9,1M5,13L13,5" })];
+}

@@ -1,0 +1,58 @@
+// Words in a picture: how long they are, and where they have room.
+
+const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", Arial, sans-serif';
+const SIZE = 13;
+const lengths = new Map();
+let brush = null;
+
+function measure(text, bold = false) {
+  const key = `${bold ? "b" : ""}${text}`;
+  if (!lengths.has(key)) {
+    brush ??= document.createElement("canvas").getContext("2d");
+    brush.font = `${bold ? 650 : 400} ${SIZE}px ${FONT}`;
+    lengths.set(key, brush.measureText(text).width);
+  }
+  return lengths.get(key);
+}
+
+const overlap = (a, b) => Math.max(0, Math.min(a.right, b.right) - Math.max(a.left, b.left)) * Math.max(0, Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top));
+
+const SHIFT = { start: 0, middle: 0.5, end: 1 };
+function boxOf(x, y, text, anchor, bold) {
+  const width = measure(text, bold);
+  const left = x - width * SHIFT[anchor];
+  return { left: left - 2, right: left + width + 2, top: y - SIZE * 0.85, bottom: y + SIZE * 0.3 };
+}
+
+// A point's words go right, left, over or under it: where they cover the least and stay inside.
+function placeAround(x, y, reach, text, bold, taken, bounds) {
+  const sides = [
+    [reach + 5, 4.5, "start"], [-reach - 5, 4.5, "end"], [0, -reach - 7, "middle"], [0, reach + 16, "middle"],
+    [reach, -reach - 5, "start"], [-reach, -reach - 5, "end"], [reach, reach + 15, "start"], [-reach, reach + 15, "end"],
+    [-reach - 12, -reach - 14, "end"], [-reach - 12, reach + 24, "end"], [-reach, reach + 34, "end"], [0, -reach - 24, "middle"],
+  ];
+  let best = null;
+  sides.forEach(([dx, dy, anchor], i) => {
+    const box = boxOf(x + dx, y + dy, text, anchor, bold);
+    const outside = Math.max(0, bounds.left - box.left) + Math.max(0, box.right - bounds.right) + Math.max(0, bounds.top - box.top) + Math.max(0, box.bottom - bounds.bottom);
+    const cost = taken.reduce((sum, other) => sum + overlap(box, other), 0) + 60 * outside + i;
+    if (!best || cost < best.cost) best = { cost, x: x + dx, y: y + dy, anchor, box };
+  });
+  taken.push(best.box);
+  return best;
+}
+
+// Words over vertical lines: in lanes, so that none lies on another. Returns each one's lane, counted upwards.
+function lanes(items, bounds) {
+  const rows = [];
+  const placed = new Map();
+  for (const item of [...items].sort((a, b) => a.x - b.x)) {
+    const width = measure(item.text, item.bold);
+    const left = Math.max(bounds.left, Math.min(item.x - width / 2, bounds.right - width));
+    let lane = rows.findIndex((end) => left > end + 10);
+    if (lane < 0) lane = rows.push(0) - 1;
+    rows[lane] = left + width;
+    placed.set(item.mark, { lane, x: left + width / 2 });
+  }
+  return { placed, count: rows.length };
+}

@@ -1,0 +1,93 @@
+// The line to Python: the learner's state goes out, views come back.
+// Only the latest state is sent, and only when the one before is answered: a held key makes no backlog.
+
+const PATIENCE = 1500; // ms until an answer is given up and the next state is sent all the same
+const KEEP = "ironlaw:dials:";
+
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+function link(model, redraw) {
+  let sent = Number(model.get("state")?.seq ?? 0);
+  let waitingSince = 0;
+  let queued = false;
+  let timer = 0;
+  const line = { state: model.get("state") ?? {}, touched: null };
+
+  const flush = () => {
+    queued = false;
+    sent += 1;
+    waitingSince = performance.now();
+    line.state = { ...line.state, seq: sent };
+    model.set("state", line.state);
+    model.save_changes();
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      waitingSince = 0;
+      if (queued) flush();
+    }, PATIENCE);
+  };
+  line.send = (change) => {
+    line.state = { ...line.state, ...change };
+    if (waitingSince) queued = true;
+    else flush();
+    redraw();
+  };
+  line.turn = (id, value) => {
+    line.touched = id;
+    const dials = { ...line.state.dials, [id]: value };
+    keep(model, dials);
+    line.send({ dials });
+  };
+  line.answered = () => {
+    if ((model.get("view")?.seq ?? 0) < sent) return;
+    waitingSince = 0;
+    clearTimeout(timer);
+    if (queued) flush();
+  };
+  // Python itself may set the state (a new attempt, say); our own words come back with the number we sent
+  line.heard = () => {
+    const state = model.get("state") ?? {};
+    if (state.seq === sent || waitingSince) return;
+    line.state = state;
+    redraw();
+  };
+  line.restore = () => {
+    const dials = kept(model);
+    if (dials && !same(dials, line.state.dials)) line.send({ dials });
+  };
+  line.stop = () => clearTimeout(timer);
+  return line;
+}
+
+const storeKey = (model) => model.get("spec")?.store && KEEP + model.get("spec").store;
+
+// A reload is a new session for marimo: where the dials stood is only known here.
+function keep(model, dials) {
+  const key = storeKey(model);
+  if (!key) return;
+  try {
+    localStorage.setItem(key, JSON.stringify(dials));
+  } catch {
+    // storage is full or forbidden: the dials work, they only begin anew after a reload
+  }
+}
+
+// The kept dials over the defaults; only those that exist and whose value is still one of the options.
+function kept(model) {
+  const spec = model.get("spec") ?? {};
+  if (!storeKey(model) || spec.locked) return null;
+  try {
+    const found = JSON.parse(localStorage.getItem(storeKey(model)) ?? "null");
+    if (!found) return null;
+    const valid = (dial) => dial.id in found && allowed(dial, found[dial.id]);
+    return Object.fromEntries(spec.dials.map((dial) => [dial.id, valid(dial) ? found[dial.id] : dial.value]));
+  } catch {
+    return null;
+  }
+}
+
+function allowed(dial, value) {
+  if (dial.type === "switch") return typeof value === "boolean";
+  if (dial.type === "choice" || dial.type === "select") return dial.options.some((o) => o.value === value && !o.disabled);
+  return typeof value === "number" && value >= dial.min && value <= dial.max;
+}

@@ -1,0 +1,89 @@
+// The prediction lock: choose, say how sure you are, commit once. Committed, it is a seal and can't be edited.
+
+const CONFIDENCE = ["guessing", "unsure", "fairly sure", "sure", "certain"];
+
+function lock(ctx) {
+  const { spec, state, view, ui, line } = ctx;
+  const words = { commit: "Commit my prediction", again: "Try again", confidence: "How sure are you?", ...spec.words };
+  const sealed = view.committed;
+  const trying = Boolean(ui.local.trying) && sealed && ui.local.trying === (view.attempts ?? 1);
+  const open = !sealed || trying;
+  const choice = open ? state.choice : sealed.choice;
+  const confidence = open ? state.confidence : sealed.confidence;
+  const ready = choice !== null && choice !== undefined && (spec.confidence === false || confidence);
+  const commit = () => {
+    if (!ready) return;
+    line.send(trying ? { commit: (state.commit ?? 0) + 1, again: (state.again ?? 0) + 1 } : { commit: (state.commit ?? 0) + 1 });
+  };
+  const waiting = open && (state.commit ?? 0) > 0 && state.seq > (view.seq ?? 0);
+  return h("section", { class: `il-question ${open ? "" : "il-sealed"}`, "aria-labelledby": `${ui.id}-q` },
+    rich("div", { class: "il-ask", id: `${ui.id}-q` }, spec.question),
+    spec.premises && rich("div", { class: "il-premises" }, spec.premises),
+    optionsView(ctx, "choice", spec.options, choice, !open, sealed && open ? null : sealed?.choice),
+    spec.confidence === false ? null : confidenceView(ctx, words, confidence, !open),
+    open
+      ? h("div", { key: "act", class: "il-act" },
+          h("button", { key: "commit", type: "button", class: "il-button il-primary", disabled: !ready || waiting, onclick: commit }, waiting ? "Committing …" : words.commit),
+          trying && h("button", { key: "cancel", type: "button", class: "il-button", onclick: () => close(ctx) }, "Keep the first"),
+          h("span", { class: "il-hint" }, ready ? "Once committed it is recorded with the time and can’t be changed." : missing(choice, spec.confidence === false || confidence)))
+      : sealView(ctx, sealed, words),
+    view.error && h("p", { class: "il-error", role: "alert" }, view.error.message ?? String(view.error)));
+}
+
+const missing = (choice, confidence) =>
+  choice === null || choice === undefined ? (confidence ? "Choose an answer." : "Choose an answer and say how sure you are.") : "Say how sure you are.";
+
+function close(ctx) {
+  ctx.ui.local.trying = ctx.ui.local.asking = null;
+  ctx.redraw();
+}
+
+function sealView(ctx, sealed, words) {
+  const { ui, view, line, state } = ctx;
+  const begin = () => {
+    ui.local.trying = view.attempts ?? 1;
+    ui.local.asking = null;
+    line.send({ choice: null, confidence: null });
+  };
+  const ask = () => {
+    ui.local.asking = true;
+    ctx.redraw();
+  };
+  const sure = sealed.confidence ? `, ${words.labels?.[sealed.confidence - 1] ?? CONFIDENCE[sealed.confidence - 1]} (${sealed.confidence} of 5)` : "";
+  const nth = (sealed.attempt ?? 1) > 1 ? `, attempt ${sealed.attempt}` : "";
+  return h("div", { key: "seal", class: "il-act il-seal" },
+    h("p", { role: "status" }, padlock(), h("b", {}, "Committed"), ` ${moment(sealed.time)}${sure}${nth}.`),
+    spec_again(ctx) && (ui.local.asking
+      ? [h("span", { key: "why", class: "il-hint" }, "Your first prediction stays on record; this begins another attempt."),
+          h("button", { key: "yes", type: "button", class: "il-button", onclick: begin }, "Begin another attempt"),
+          h("button", { key: "no", type: "button", class: "il-button", onclick: () => close(ctx) }, "Leave it")]
+      : h("button", { key: "again", type: "button", class: "il-button", onclick: ask }, words.again)));
+}
+
+const spec_again = ({ spec }) => spec.again !== false;
+
+// The time as the learner's own clock would say it; other text as it is.
+function moment(time) {
+  const date = new Date(time);
+  if (!time || Number.isNaN(date.getTime())) return time ?? "";
+  const today = date.toDateString() === new Date().toDateString();
+  return date.toLocaleString(undefined, today ? { hour: "2-digit", minute: "2-digit" } : { dateStyle: "medium", timeStyle: "short" });
+}
+
+// Radio buttons with rich labels; `kept` is the one that is sealed.
+function optionsView(ctx, field, options, chosen, disabled, kept) {
+  const { ui, line } = ctx;
+  return h("fieldset", { key: field, class: "il-answers" }, h("legend", { class: "il-hearing" }, "Your answer"),
+    options.map((option, i) => h("label", { key: i, class: `il-answer ${kept === i ? "il-kept" : ""}` },
+      h("input", { type: "radio", name: `${ui.id}-${field}`, checked: chosen === i, disabled, onchange: () => line.send({ [field]: i }) }),
+      rich("span", {}, option.label), kept === i && h("em", { class: "il-tag" }, "your prediction"))));
+}
+
+function confidenceView(ctx, words, confidence, disabled) {
+  const { ui, line } = ctx;
+  const names = words.labels ?? CONFIDENCE;
+  return h("fieldset", { key: "confidence", class: "il-confidence" }, h("legend", {}, words.confidence),
+    h("div", { class: "il-options" }, names.map((name, i) => h("label", { key: i },
+      h("input", { type: "radio", name: `${ui.id}-confidence`, checked: confidence === i + 1, disabled, onchange: () => line.send({ confidence: i + 1 }) }),
+      h("span", {}, h("b", {}, String(i + 1)), ` ${name}`)))));
+}

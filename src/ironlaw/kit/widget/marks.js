@@ -1,0 +1,117 @@
+// The marks. Each gives shapes for the picture, and a target for pointer and keyboard where it has something to tell.
+
+const shapePath = (shape, x, y, r) => {
+  if (shape === "square") return `M${x - r * 0.89},${y - r * 0.89}h${r * 1.78}v${r * 1.78}h${-r * 1.78}z`;
+  if (shape === "triangle") return `M${x},${y - r * 1.25}l${r * 1.17},${r * 2}h${-r * 2.34}z`;
+  if (shape === "diamond") return `M${x},${y - r * 1.2}l${r * 1.2},${r * 1.2}l${-r * 1.2},${r * 1.2}l${-r * 1.2},${-r * 1.2}z`;
+  if (shape === "cross") return `M${x - r},${y - r}l${2 * r},${2 * r}M${x - r},${y + r}l${2 * r},${-2 * r}`;
+  return `M${x - r},${y}a${r},${r} 0 1 0 ${2 * r},0a${r},${r} 0 1 0 ${-2 * r},0z`;
+};
+
+const classOf = (mark, plan, kind) => [
+  `il-${kind}`, `c-${mark.colour ?? "ink"}`, mark.role && `il-${mark.role}`, mark.emphasis && "il-emphasis",
+  plan.dimmed && !mark.emphasis && "il-dim", mark.fail && "c-fail",
+].filter(Boolean).join(" ");
+
+const MARKS = {
+  bar(mark, key, plan) {
+    const { x, y, rows, above, figure } = plan;
+    const [scale, other] = rows ? [x, y] : [y, x];
+    const axis = rows ? "x" : "y";
+    const to = scale.at(mark[`${axis}1`] ?? mark[axis]);
+    const from = isNumber(mark[`${axis}0`]) ? scale.at(mark[`${axis}0`]) : scale.low;
+    const [i, n] = mark.slot ?? [0, 1];
+    const room = above ? other.step - 24 : other.step * (rows ? 0.68 : 0.62);
+    const thick = room / n;
+    const start = other.at(mark[rows ? "y" : "x"]) + (above ? other.step / 2 - room - 4 : -room / 2) + i * thick;
+    const [low, long] = [Math.min(from, to), Math.max(Math.abs(to - from), mark[`${axis}0`] === undefined ? 1 : 3)];
+    const area = rows ? { x: low, y: start, width: long, height: thick - (n > 1 ? 1 : 0) } : { x: start, y: low, width: thick - (n > 1 ? 1 : 0), height: long };
+    const shapes = [h("rect", { key, class: classOf(mark, plan, "bar"), rx: 2, ...area })];
+    if (mark.pattern) shapes.push(h("rect", { key: `${key}p`, class: "il-hatch", rx: 2, fill: `url(#${plan.hatch})`, ...area }));
+    const words = barWords(mark);
+    if (figure.stacked) {
+      const name = mark.name ?? mark.label;
+      if (name && measure(name) < area.width - 8) shapes.push(h("text", { key: `${key}l`, class: "il-inside", x: area.x + area.width / 2, y: area.y + area.height / 2 + 4.5, "text-anchor": "middle" }, name));
+    } else if (words.length && rows) {
+      const place = above ? { x: plan.width - 2, y: other.at(mark.y) - other.step / 2 + 15, "text-anchor": "end" } : { x: area.x + area.width + 7, y: area.y + area.height / 2 + 4.5 };
+      shapes.push(h("text", { key: `${key}l`, class: `il-value ${mark.emphasis ? "il-strong" : ""}`, ...place },
+        mark.label && h("tspan", {}, mark.label), (mark.tags ?? []).map((tag, k) => h("tspan", { key: k, class: `il-tagged c-${tag.colour ?? "ink"}`, dx: 9 }, tag.text))));
+    } else if (mark.label) shapes.push(h("text", { key: `${key}l`, class: "il-value", x: area.x + area.width / 2, y: area.y - 6, "text-anchor": "middle" }, mark.label));
+    const grip = rows ? { left: plan.box.left, right: Math.max(area.x + area.width, plan.box.left + 24), top: area.y, bottom: area.y + area.height } : { left: area.x, right: area.x + area.width, top: area.y, bottom: plan.box.bottom };
+    if (mark[`${axis}0`] !== undefined && rows) grip.left = area.x;
+    return { shapes, target: grip };
+  },
+
+  line(mark, key, plan) {
+    const at = mark.points.map(([a, b]) => [plan.x.at(a), plan.y.at(b)]);
+    const d = at.map(([a, b], i) => `${i ? "L" : "M"}${a.toFixed(1)},${b.toFixed(1)}`).join("");
+    const shapes = [h("path", { key, class: classOf(mark, plan, "line"), d, "stroke-dasharray": mark.dash === true ? "6 4" : mark.dash || null, "clip-path": `url(#${plan.clip})` })];
+    for (let i = 1; i < at.length; i += 1) sample(plan.taken, at[i - 1], at[i]);
+    const middle = at[Math.floor(at.length / 2)];
+    if (mark.label) plan.later.push(() => lineLabel(mark, key, at, plan));
+    return { shapes, target: { left: middle[0] - 12, right: middle[0] + 12, top: middle[1] - 12, bottom: middle[1] + 12, line: at } };
+  },
+
+  area(mark, key, plan) {
+    const { x, y, box } = plan;
+    if (mark.points) {
+      const up = mark.points.map(([a, b, c]) => [x.at(a), y.at(c ?? b)]);
+      const down = mark.points.map(([a, b, c]) => [x.at(a), c === undefined ? box.bottom : y.at(b)]).reverse();
+      return { shapes: [h("path", { key, class: classOf(mark, plan, "area"), d: `M${[...up, ...down].map((p) => p.map((v) => v.toFixed(1)).join(",")).join("L")}z` })] };
+    }
+    const [left, right] = [isNumber(mark.x0) ? x.at(mark.x0) : box.left, isNumber(mark.x1) ? x.at(mark.x1) : box.right];
+    const [top, bottom] = [isNumber(mark.y1) ? y.at(mark.y1) : box.top, isNumber(mark.y0) ? y.at(mark.y0) : box.bottom];
+    const area = { x: Math.min(left, right), y: Math.min(top, bottom), width: Math.abs(right - left), height: Math.abs(bottom - top) };
+    const shapes = [h("rect", { key, class: classOf(mark, plan, "area"), ...area })];
+    if (mark.label && measure(mark.label, true) < area.width - 10) {
+      const end = mark.anchor === "end";
+      const place = { x: end ? area.x + area.width - 8 : area.x + 8, y: area.y + 16, "text-anchor": end ? "end" : "start" };
+      plan.taken.push(boxOf(place.x, place.y, mark.label, place["text-anchor"], true));
+      shapes.push(h("text", { key: `${key}l`, class: `il-regime c-${mark.colour}`, ...place }, mark.label));
+    }
+    return { shapes };
+  },
+
+  rule(mark, key, plan) {
+    const { x, y, box, over } = plan;
+    const upright = isNumber(mark.x);
+    const at = upright ? x.at(mark.x) : y.at(mark.y);
+    const lane = over.placed.get(mark);
+    const top = lane ? box.top - 2 - LINE * lane.lane : box.top;
+    const d = upright ? `M${at},${top}V${box.bottom}` : `M${box.left},${at}H${box.right}`;
+    const shapes = [h("path", { key, class: classOf(mark, plan, "rule"), d, "stroke-dasharray": mark.dash === true ? "5 4" : mark.dash || null })];
+    if (lane) shapes.push(h("text", { key: `${key}l`, class: `il-over c-${mark.colour ?? "ink"} ${mark.role ? "il-strong" : ""}`, x: lane.x, y: top - 5, "text-anchor": "middle" }, ruleText(mark)));
+    else if (mark.label) plan.sides.push({ mark, key, y: at });
+    return { shapes, target: upright ? { left: at - 12, right: at + 12, top: top - LINE, bottom: box.bottom, thin: true } : { left: box.left, right: box.right, top: at - 12, bottom: at + 12, thin: true } };
+  },
+
+  point(mark, key, plan) {
+    const [px, py] = [plan.x.at(mark.x), plan.y.at(mark.y)];
+    const r = mark.size ?? 6;
+    const shape = mark.shape ?? (mark.role === "prediction" ? "diamond" : "circle");
+    plan.taken.push({ left: px - r, right: px + r, top: py - r, bottom: py + r });
+    if (mark.label) plan.later.push(() => {
+      const bold = Boolean(mark.emphasis || mark.role);
+      const at = placeAround(px, py, r, mark.label, bold, plan.taken, { left: 0, right: plan.width, top: plan.box.top - 4, bottom: plan.box.bottom });
+      return h("text", { key: `${key}l`, class: `il-over c-${mark.role ? mark.colour : "ink"} ${bold ? "il-strong" : ""}`, x: at.x, y: at.y, "text-anchor": at.anchor }, mark.label);
+    });
+    return { shapes: [h("path", { key, class: `${classOf(mark, plan, "point")} ${mark.hollow ? "il-hollow" : ""}`, d: shapePath(shape, px, py, r) })], target: { left: px - r, right: px + r, top: py - r, bottom: py + r } };
+  },
+
+  label(mark, key, plan) {
+    plan.later.push(() => {
+      const at = placeAround(plan.x.at(mark.x), plan.y.at(mark.y), 2, mark.label, false, plan.taken, { left: 0, right: plan.width, top: plan.box.top, bottom: plan.box.bottom });
+      return h("text", { key, class: `il-over c-${mark.colour ?? "ink"}`, x: at.x, y: at.y, "text-anchor": at.anchor }, mark.label);
+    });
+    return { shapes: [] };
+  },
+};
+
+// A line as a row of small boxes, so that words keep off it.
+function sample(taken, [ax, ay], [bx, by]) {
+  const steps = Math.min(60, Math.ceil(Math.hypot(bx - ax, by - ay) / 10));
+  for (let i = 0; i <= steps; i += 1) {
+    const [px, py] = [ax + ((bx - ax) * i) / steps, ay + ((by - ay) * i) / steps];
+    taken.push({ left: px - 2, right: px + 2, top: py - 3, bottom: py + 3 });
+  }
+}

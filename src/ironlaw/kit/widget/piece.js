@@ -1,0 +1,75 @@
+// What marimo calls: one piece into one element, drawn again whenever Python or the learner changes something.
+
+const RENDERERS = { instrument, lock, reflect, toggle, number: numberPiece };
+
+function render({ model, el, signal }) {
+  const root = document.createElement("div");
+  root.className = "il-piece";
+  const tip = document.createElement("div");
+  tip.className = "il-tip";
+  tip.hidden = true;
+  tip.setAttribute("aria-hidden", "true"); // what it says is also in the name of what it belongs to
+  const home = document.createElement("div");
+  home.className = "il-home";
+  home.append(root, tip);
+  home.addEventListener("keydown", (event) => event.key === "Escape" && hideTip(ui));
+  el.append(home);
+  const ui = { id: unique("piece"), local: {}, tip, widths: new Map() };
+  let frame = 0;
+  const draw = () => {
+    frame = 0;
+    const began = performance.now();
+    const renderer = RENDERERS[model.get("kind")];
+    const view = model.get("view") ?? {};
+    patch(root, renderer({ spec: model.get("spec") ?? {}, state: line.state, view, line, ui, redraw }));
+    root.className = `il-piece il-${model.get("kind")}`;
+    // for tests and benchmarks: which answer is on screen, and what drawing it took
+    root.dataset.seq = view.seq ?? 0;
+    root.dataset.ms = (performance.now() - began).toFixed(1);
+  };
+  const redraw = () => {
+    frame ||= requestAnimationFrame(draw);
+  };
+  const line = link(model, redraw);
+  const onView = () => {
+    line.answered();
+    redraw();
+  };
+  const onSpec = () => {
+    line.restore();
+    redraw();
+  };
+  model.on("change:view", onView);
+  model.on("change:spec", onSpec);
+  model.on("change:state", line.heard);
+  // each picture is drawn for the room it has
+  const watch = new ResizeObserver((entries) => {
+    for (const entry of entries) {
+      const [id, width] = [entry.target.dataset.figure, Math.floor(entry.contentRect.width)];
+      if (!width || ui.widths.get(id) === width) continue;
+      ui.widths.set(id, width);
+      redraw();
+    }
+  });
+  const watched = new WeakSet(); // observing twice would report twice
+  ui.watch = (node) => {
+    if (!watched.has(node)) watch.observe(node);
+    watched.add(node);
+  };
+  draw();
+  line.restore();
+
+  const stop = () => {
+    cancelAnimationFrame(frame);
+    watch.disconnect();
+    line.stop();
+    model.off("change:view", onView);
+    model.off("change:spec", onSpec);
+    model.off("change:state", line.heard);
+    home.remove();
+  };
+  signal?.addEventListener("abort", stop);
+  return stop;
+}
+
+export default { render };

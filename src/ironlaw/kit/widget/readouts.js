@@ -1,0 +1,54 @@
+// What stands round the picture: cards, the banner of a failed or passed design, the formula with its figures.
+
+const GRADES = { good: "good", middling: "middling", bad: "low" };
+const BANNERS = { fail: "✕", good: "✓", warn: "!" };
+
+function quantity(value, unit) {
+  return [h("span", { class: "il-number" }, value), unit && h("span", { class: "il-unit" }, `${THIN}${unit}`)];
+}
+
+function cardView(card, i, ctx) {
+  const rows = [card.exact && ["exactly", card.exact], card.source].filter(Boolean);
+  const value = quantity(card.value, card.unit);
+  const told = rows.flat().join(" ");
+  const box = (event) => showTip(ctx.ui, event.currentTarget, card.label, rows);
+  const asked = { onpointerenter: box, onfocus: box, onclick: box, onpointerleave: () => hideTip(ctx.ui), onblur: () => hideTip(ctx.ui) };
+  const word = card.word ?? GRADES[card.tone];
+  return h("li", { key: card.id ?? card.label ?? i, class: `il-card ${card.tone ? `il-tone-${card.tone}` : ""} ${card.term ? `c-${card.term}` : ""}` },
+    h("span", { class: "il-card-label" }, card.label),
+    rows.length
+      ? h("button", { type: "button", class: "il-card-value", "aria-label": `${card.value}${card.unit ? ` ${card.unit}` : ""}, ${told}`, ...asked }, value)
+      : h("span", { class: "il-card-value" }, value),
+    (word || card.note) && h("span", { class: "il-card-note" }, word && h("b", { class: "il-grade" }, word), word && card.note ? ", " : null, card.note));
+}
+
+const cardsView = (cards, ctx) => cards?.length ? h("ul", { key: "cards", class: "il-cards", role: "list", "aria-label": "Readouts" }, cards.map((card, i) => cardView(card, i, ctx))) : null;
+
+function bannerView(banner) {
+  if (!banner) return null;
+  return h("div", { key: "banner", class: `il-banner il-banner-${banner.tone}`, role: "status" },
+    h("p", { class: "il-banner-title" }, h("span", { class: "il-mark", "aria-hidden": "true" }, BANNERS[banner.tone] ?? "!"), banner.title),
+    rich("div", {}, banner.text));
+}
+
+const formulaView = (html) => html ? rich("div", { key: "formula", class: "il-formula", role: "group", "aria-label": "The law with the current figures" }, html) : null;
+const noteView = (html) => html ? rich("div", { key: "note", class: "il-note" }, html) : null;
+
+// One sentence for screen readers when the dials rest: the cards, and the banner if there is one.
+function spoken(view) {
+  const cards = (view.cards ?? []).map((card) => `${card.label} ${card.value} ${card.unit ?? ""}`.trim());
+  return [view.banner?.title, ...cards, cards.length ? null : view.figures?.[0]?.text].filter(Boolean).join("; ");
+}
+
+function announce(ctx) {
+  const { ui, view } = ctx;
+  const words = spoken(view);
+  if (words === ui.words) return;
+  const first = ui.words === undefined;
+  ui.words = words;
+  if (first) return; // nothing is said about a page that has just been opened
+  clearTimeout(ui.speech);
+  ui.speech = setTimeout(() => {
+    if (ui.live) ui.live.textContent = words;
+  }, 700);
+}

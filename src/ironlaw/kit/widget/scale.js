@@ -1,0 +1,87 @@
+// Axes as functions: log, linear and band (one place per name).
+
+const finite = (values) => values.filter((v) => typeof v === "number" && Number.isFinite(v));
+
+// Where an axis begins and ends if Python does not say: bars stand on a decade (or on zero), points get some room.
+function domainOf(axis, values, grounded) {
+  if (axis.domain) return axis.domain;
+  if (axis.scale === "log") {
+    const good = finite(values).filter((v) => v > 0);
+    if (!good.length) return [1, 10];
+    const [low, high] = [Math.log10(Math.min(...good)), Math.log10(Math.max(...good))];
+    const from = grounded ? Math.floor(low - 0.12) : low - 0.18;
+    return [10 ** from, 10 ** (high + (grounded ? 0.04 : 0.18))];
+  }
+  const good = finite(values);
+  const [low, high] = [Math.min(...good, grounded ? 0 : Infinity), Math.max(...good, grounded ? 0 : -Infinity)];
+  const room = (high - low || Math.abs(high) || 1) * 0.05;
+  return [grounded && low >= 0 ? 0 : low - room, grounded && high <= 0 ? 0 : high + room];
+}
+
+// range: pixels from the axis' low end to its high end
+function makeScale(axis, domain, [from, to]) {
+  if (axis.scale === "band") {
+    const step = (to - from) / axis.names.length;
+    const at = (name) => from + step * (axis.names.indexOf(name) + 0.5);
+    return { axis, band: true, step: Math.abs(step), at, low: from, high: to };
+  }
+  const log = axis.scale === "log";
+  const place = log ? (v) => Math.log10(v) : (v) => v;
+  const [low, high] = domain.map(place);
+  const at = (v) => from + ((place(v) - low) / (high - low)) * (to - from);
+  // what is under the axis (a term of zero on a log axis) is drawn at its foot, never outside
+  const clamped = (v) => (log && !(v > 0) ? from : Math.min(Math.max(at(v), Math.min(from, to)), Math.max(from, to)));
+  const invert = (px) => {
+    const v = low + ((px - from) / (to - from)) * (high - low);
+    return log ? 10 ** v : v;
+  };
+  return { axis, log, domain, at: clamped, invert, low: from, high: to };
+}
+
+// As many ticks as have room for their words; `size` gives the pixels a label takes along the axis.
+function ticksOf(scale, size, gap, place = (tick) => scale.at(tick.value)) {
+  const { axis, domain, log } = scale;
+  const long = (axis.unit ?? "").length > 2; // a long unit stands once in the axis' name
+  const named = (value) => ({ value, text: tickText(value, long ? "" : axis.unit ?? "") });
+  for (const values of axis.ticks?.length ? thinned(axis.ticks) : log ? logTicks(domain) : linearTicks(domain)) {
+    const ticks = values.map(named);
+    const clear = ticks.every((tick, i) => i === 0 || Math.abs(place(tick) - place(ticks[i - 1])) >= (size(tick) + size(ticks[i - 1])) / 2 + gap);
+    if (clear) return ticks;
+  }
+  return [];
+}
+
+// Python's own ticks: all, every second, every third …
+function* thinned(ticks) {
+  for (let every = 1; every <= ticks.length; every += 1) yield ticks.filter((_, i) => i % every === 0);
+}
+
+function* logTicks([low, high]) {
+  const [from, to] = [Math.log10(low) - 1e-9, Math.log10(high) + 1e-9];
+  const build = (digits, step) => {
+    const out = [];
+    for (let exponent = Math.floor(from / step) * step; exponent <= to; exponent += step) {
+      for (const digit of digits) {
+        const at = exponent + Math.log10(digit);
+        if (at >= from && at <= to) out.push(Number((digit * 10 ** exponent).toPrecision(3)));
+      }
+    }
+    return out;
+  };
+  if (to - from < 1.2) yield build([1, 2, 3, 5, 7], 1);
+  if (to - from < 2.2) yield build([1, 2, 5], 1);
+  if (to - from < 1.5) yield build([1, 3], 1);
+  for (const step of [1, 2, 3, 6, 9, 12]) yield build([1], step);
+}
+
+function* linearTicks([low, high]) {
+  const rough = (high - low) / 12;
+  const size = 10 ** Math.floor(Math.log10(rough));
+  for (const factor of [1, 2, 2.5, 5, 10, 20, 25, 50, 100]) {
+    const step = factor * size;
+    if (step < rough) continue;
+    const out = [];
+    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k += 1) out.push(Number((k * step).toPrecision(10)));
+    yield out;
+  }
+}

@@ -1,0 +1,34 @@
+// The two small pieces: the context toggle, and a number to commit (a scaling challenge).
+
+function toggle(ctx) {
+  const { spec, state, ui, line } = ctx;
+  const chosen = spec.options.find((option) => option.value === state.value);
+  return h("fieldset", { class: "il-toggle" }, h("legend", {}, spec.label),
+    h("div", { class: "il-options" }, spec.options.map((option) => h("label", { key: String(option.value), class: option.colour ? `c-${option.colour}` : null, title: option.disabled ?? null },
+      h("input", { type: "radio", name: ui.id, checked: option.value === state.value, disabled: Boolean(option.disabled), onchange: () => line.send({ value: option.value }) }),
+      h("span", {}, option.colour && h("i", { class: "il-dot", "aria-hidden": "true" }), option.label)))),
+    h("p", { class: "il-hint", role: "status" }, chosen?.note ?? ""),
+    reasons({ ...spec, type: "choice" }).map((reason, i) => h("p", { key: i, class: "il-hint" }, reason)));
+}
+
+function numberPiece(ctx) {
+  const { spec, state, view, ui, line } = ctx;
+  const done = view.committed !== null && view.committed !== undefined;
+  const text = ui.local.draft ?? (state.value === null || state.value === undefined ? "" : String(state.value));
+  const good = (typed) => typed.trim() !== "" && Number(typed) >= (spec.min ?? -Infinity) && Number(typed) <= (spec.max ?? Infinity);
+  const commit = (typed) => good(typed) && !done && line.send({ value: Number(typed), commit: (state.commit ?? 0) + 1 });
+  const type = (event) => {
+    ui.local.draft = event.target.value;
+    ctx.redraw();
+  };
+  // read from the box itself: Enter may come before the page has been drawn for the last digit
+  const enter = (event) => event.key === "Enter" && commit(event.target.value);
+  return h("div", { class: `il-challenge ${done ? "il-sealed" : ""}` },
+    rich("label", { for: `${ui.id}-n` }, spec.label),
+    h("div", { class: "il-act" },
+      h("input", { type: "number", id: `${ui.id}-n`, step: "any", inputmode: "decimal", value: done ? String(view.committed.value ?? view.committed) : text, disabled: done, oninput: type, onkeydown: enter }),
+      spec.unit && h("span", { class: "il-unit" }, spec.unit),
+      done ? h("span", { class: "il-hint" }, padlock(), " Committed.") : h("button", { type: "button", class: "il-button il-primary", disabled: !good(text), onclick: () => commit(text) }, spec.words?.commit ?? "Commit")),
+    h("div", { class: view.feedback ? "il-feedback" : "", role: "status" }, view.feedback && rich("div", {}, view.feedback)),
+    view.error && h("p", { class: "il-error", role: "alert" }, view.error.message ?? String(view.error)));
+}

@@ -1,0 +1,43 @@
+// Ticks and the few figures that are not known in Python, written by the same SI rules as ironlaw.units.
+
+const UP = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
+const DOWN = [[1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"], [1e-12, "p"]];
+const PREFIXED = new Set(["B", "B/s", "FLOP", "FLOP/s", "OP/s", "Hz", "s", "W", "J", "FLOP/B", ""]);
+const EDGE = 1 - 5e-4; // 999.7 rounds to 1.00 of the next prefix
+const THIN = "\u202f";
+
+function significant(value, digits = 3) {
+  if (value === 0) return "0";
+  if (!Number.isFinite(value)) return "∞";
+  const places = digits - 1 - Math.floor(Math.log10(Math.abs(value) / EDGE));
+  const text = Number(value.toPrecision(digits)).toFixed(Math.max(0, Math.min(places, 20)));
+  return grouped(text.includes(".") ? text.replace(/\.?0+$/, "") : text);
+}
+
+const grouped = (text) => text.replace(/^(-?\d+)(?=\D|$)/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ","));
+
+// [number, unit]: split(3.35e12, "B/s") -> ["3.35", "TB/s"]
+function split(value, unit = "", digits = 3) {
+  if (value === 0 || !PREFIXED.has(unit)) return [significant(value, digits), unit];
+  const small = unit === "s" || unit === "W" || unit === "J";
+  const steps = unit === "s" ? DOWN : small ? [...UP, ...DOWN.slice(1)] : UP;
+  const size = Math.abs(value);
+  const [factor, prefix] = steps.find(([f]) => size >= f * EDGE) ?? steps.at(-1);
+  return [significant(value / factor, digits), prefix + unit];
+}
+
+function written(value, unit, digits = 3) {
+  const [number, name] = split(value, unit, digits);
+  return name ? `${number}${THIN}${name}` : number;
+}
+
+const SUPERSCRIPT = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+const power = (exponent) => `10${[...String(exponent)].map((digit) => SUPERSCRIPT[digit]).join("")}`;
+
+// A tick: the number with its prefix and unit; bare ratios far from one as powers of ten.
+function tickText(value, unit) {
+  if (unit === "×") return value >= 1e4 || value < 1e-3 ? `${power(Math.round(Math.log10(value)))}` : `${significant(value)}×`;
+  if (unit === "%") return `${significant(value)}${THIN}%`;
+  const [number, name] = split(value, unit, 6);
+  return name ? `${number}${THIN}${name}` : number;
+}

@@ -1,0 +1,93 @@
+"""words.md -> sections with slots. Filling is strict both ways: a slot without a value and a value without a slot are errors.
+
+    ## act1.message
+    The microcontroller costs {{ price }}.
+
+A section ends where the next `## id` begins. Everything before the first one is for authors and is not shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from ironlaw.errors import BadRegistry, unknown
+
+HEADING = re.compile(r"^##[ \t]+([a-z][a-z0-9_.]*)[ \t]*$", re.MULTILINE)
+SLOT = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
+BRACES = re.compile(r"\{\{|\}\}")
+
+
+class Words(Mapping[str, str]):
+    """The prose of a lab by section. `given`: slots that are premises of the story, known to every section."""
+
+    def __init__(self, sections: Mapping[str, str], given: Mapping[str, str] | None = None, where: str = "words.md") -> None:
+        self.sections, self.where = dict(sections), where
+        # a price's $ must not open a formula
+        self.given = {name: text.replace("$", "&#36;") for name, text in (given or {}).items()}
+        self.used: set[str] = set()  # sections that were shown; the check asks for the rest
+
+    def __getitem__(self, name: str) -> str:
+        return self.fill(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.sections)
+
+    def __len__(self) -> int:
+        return len(self.sections)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.sections
+
+    def raw(self, name: str) -> str:
+        if name not in self.sections:
+            raise unknown(f"section of {self.where}", name, self.sections, f"`## {name}` in {self.where}")
+        return self.sections[name]
+
+    def slots(self, name: str) -> set[str]:
+        return set(SLOT.findall(self.raw(name)))
+
+    def fill(self, name: str, /, **slots: object) -> str:
+        """A section with its slots filled: all of them, and with nothing left over."""
+        return self.fill_all([name], slots)[name]
+
+    def fill_all(self, names: Iterable[str], slots: Mapping[str, object], known: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Several sections from one set of slots: each must be used by at least one of them. `known` may be used, or not."""
+        names = list(names)
+        wanted = {name: self.slots(name) for name in names}
+        known = {**self.given, **(known or {}), **{key: str(value) for key, value in slots.items()}}
+        for name, needs in wanted.items():
+            missing = sorted(needs - known.keys())
+            if missing:
+                raise BadRegistry(f"{self.where} [{name}]: no value for {_list(missing)}; hand it over, or take the slot out")
+        unused = sorted(slots.keys() - set().union(*wanted.values()))
+        if unused:
+            raise BadRegistry(f"{self.where} {_list(names, '[{}]')}: nothing uses {_list(unused)}; write the slot, or do not hand it over")
+        self.used.update(names)
+        return {name: SLOT.sub(lambda match: known[match[1]], self.sections[name]) for name in names}
+
+
+def load(path: Path, given: Mapping[str, str] | None = None) -> Words:
+    """One words.md, its grammar checked."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise BadRegistry(f"{path.parent.name} has no {path.name}; write one with `## id` sections, as labs/_template has") from None
+    where = f"{path.parent.name}/{path.name}"
+    sections: dict[str, str] = {}
+    headings = list(HEADING.finditer(text))
+    for i, here in enumerate(headings):
+        name, end = here[1], headings[i + 1].start() if i + 1 < len(headings) else len(text)
+        if name in sections:
+            raise BadRegistry(f"{where}: two sections [{name}]; give one of them another id")
+        sections[name] = text[here.end() : end].strip()
+        if BRACES.search(SLOT.sub("", sections[name])):
+            raise BadRegistry(f"{where} [{name}]: a slot that does not read; write {{{{ small_letters }}}} and close it")
+    if not sections:
+        raise BadRegistry(f"{where} has no sections; begin one with `## id`")
+    return Words(sections, given, where)
+
+
+def _list(names: Iterable[str], form: str = "{}") -> str:
+    return ", ".join(form.format(name) for name in names)

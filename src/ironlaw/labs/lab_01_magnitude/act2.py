@@ -1,0 +1,194 @@
+"""Act II: what the instrument shows for a case, and what the words need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit.context import pick
+from ironlaw.labs.lab_01_magnitude import terms
+from ironlaw.labs.lab_01_magnitude.act1 import CLOUD
+from ironlaw.labs.lab_01_magnitude.law import kernel_slots
+from ironlaw.labs.lab_01_magnitude.terms import EACH, ONE, Case, premise
+from ironlaw.pictures.curve import Chosen, curve
+from ironlaw.pictures.figure import Axis, Figure, Table, exact, mark, read
+from ironlaw.pictures.terms import terms as term_bars
+from ironlaw.registry.workloads import about
+from ironlaw.units import show
+
+NAMES = {"memory": "Memory, D/BW", "compute": "Compute, O/R", "overhead": "Overhead, L"}
+CONVENTIONS = {"weights": "weights and I/O only", "fused": "fused graph", "ops": "every op's tensors"}
+LAUNCH = {ONE: "one launch", EACH: "kernel by kernel"}
+CLAIMS = ("resnet_memory_outweighs", "overhead_negligible", "resnet_4_gflop", "batching_makes_compute_bound", "mobilenet_100_to_200_kb")
+
+
+def dials(lab: kit.Lab) -> Any:
+    terms.warm()
+    devices = [(c.slug, f"{c.regime_label}: {c.label}") for c in lab.contexts]
+
+    def made(values: Mapping[str, Any]) -> list[Any]:
+        chosen = values.get("device") or lab.chosen.slug
+        context = pick(lab.contexts, chosen)
+        has = ", ".join(fmt.upper() for fmt in terms.FORMATS if fmt in context.hardware.peaks)
+        lacking = {
+            f: f"the {context.label} has no {f.upper()} unit; it has {has}" for f in terms.FORMATS if f not in context.hardware.peaks
+        }
+        return [
+            kit.select("device", "Device", devices, chosen),
+            kit.select("workload", "Model", [(name, about(name)["name"]) for name in terms.WORKLOADS]),
+            kit.span("batch", "Batch", 1, terms.BATCHES[-1], 1, log=True),
+            kit.choice("dtype", "Number format", [(f, f.upper()) for f in terms.FORMATS], "fp16", lacking),
+            kit.choice("convention", "Bytes that cross memory", list(CONVENTIONS.items()), "weights"),
+            kit.choice("launch", "Launch mode", list(LAUNCH.items()), ONE),
+        ]
+
+    return made
+
+
+def case_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
+    machine = pick(lab.contexts, values["device"]).hardware
+    return Case(machine, values["workload"], round(values["batch"]), values["dtype"], values["convention"], values["launch"])
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    case = case_of(lab, values)
+    here = case == premise(CLOUD)
+    said = lab.choice("act2")
+    told = str(said.value) if said else None
+    # the reveal stays in sight whatever the dials do
+    beside = [] if here else [_own_case(told, described(lab))]
+    figures = [term_bars(case.prediction, told if here else None), needs(case, "half" if beside else ""), *beside, curves(case)]
+    return kit.View(figures, cards(case), formula(case), banner(lab, case), notes(lab, case, here), readouts(case))
+
+
+@cache
+def _own_case(told: str | None, note: str) -> Figure:
+    return replace(
+        term_bars(premise(CLOUD).prediction, told, "asked"), title="Your prediction's own case", note=note, more={"width": "half"}
+    )
+
+
+def readouts(case: Case) -> dict[str, Any]:
+    fits = bool(case.footprint.fits)
+    return {"bottleneck": case.bottleneck, "constraint_hit": not fits, "oom_triggered": not fits}
+
+
+def needs(case: Case, width: str) -> Figure:
+    """What must be in memory at once, against what there is; red where it does not fit."""
+    found = case.footprint
+    fits = bool(found.fits)
+    parts = {"weights": found.weights, "live activations": found.activations, "both": found.total}
+    bars = [
+        mark(
+            "bar", "ink" if fits else "fail", x=size, y=name, id=name, label=read(size, "B"), name=name, emphasis=name == "both",
+            tags=None if fits or name != "both" else [{"text": "too much", "colour": "fail"}], hover=[("exactly", exact(size, "B"))],
+        )
+        for name, size in parts.items()
+    ]  # fmt: skip
+    there = kit.capacity(found.capacity)
+    limit = mark(
+        "rule", "ridge", x=found.capacity, label=f"capacity {there}", name="capacity", hover=[("exactly", exact(found.capacity, "B"))]
+    )
+    told = f"needed {read(found.total, 'B')}, available {there}"
+    rows = (*((name, read(size, "B"), exact(size, "B")) for name, size in parts.items()), ("capacity", there, exact(found.capacity, "B")))
+    return Figure(
+        "fit", "It fits" if fits else "It does not fit", Axis("log", "bytes", "B"), Axis("band", names=tuple(parts)), (*bars, limit),
+        f"Memory at once: {told}.", Table(("what", "size", "exactly"), rows), note=told, more={"width": width} if width else {},
+    )  # fmt: skip
+
+
+def curves(case: Case) -> Figure:
+    lines = {CONVENTIONS[c]: terms.works(case.workload, case.dtype, c, case.batch) for c in terms.CONVENTIONS}
+    return curve(lines, case.hardware, case.dtype, Chosen(CONVENTIONS[case.convention], case.batch), drag="batch")
+
+
+def cards(case: Case) -> list[dict[str, Any]]:
+    found, figures = case.prediction, case.hardware.figures
+    sources = {"memory": figures.get("bandwidth"), "compute": figures.get(f"peak.{case.dtype}"), "overhead": figures.get("launch")}
+    made = [
+        {**kit.card(NAMES[name], value, "s", note="binds" if name == found.bound else "", source=sources[name] or ""), "term": name}
+        for name, value in case.seconds.items()
+    ]
+    low, high = found.band
+    need = case.footprint
+    share = float(need.total / need.capacity)
+    made.append({**kit.card("Total, overlapped", low, "s", note=f"to {show(high, 's')} in sequence")})
+    made.append(
+        kit.card(
+            "Memory needed",
+            need.total,
+            "B",
+            tone=kit.tone("memory", share),
+            note=f"{kit.share(need.total, need.capacity)} of {kit.capacity(need.capacity)}",
+        )
+    )
+    return made
+
+
+def formula(case: Case) -> str:
+    machine, work = case.hardware, case.work
+    seconds = (case.seconds["memory"], case.seconds["compute"], case.seconds["overhead"])
+    return kit.iron_law(work.bytes, machine.bandwidth, work.flops, machine.peak(case.dtype), case.launches, machine.launch, seconds)
+
+
+def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:
+    need = case.footprint
+    slots = {"required": kit.amount(need.total, "B"), "available": kit.dress(kit.capacity(need.capacity))}
+    if need.fits:
+        room = kit.amount(need.headroom, "B")
+        if kit.tone("memory", need.total / need.capacity) == "middling":
+            return kit.banner(
+                "warn",
+                "It fits, barely",
+                kit.inline(lab.fill("act2.tight", **slots, room=room, share=kit.share(need.total, need.capacity))),
+            )
+        told = lab.fill(
+            "act2.fits", **slots, room=room, weights=kit.amount(need.weights, "B"), activations=kit.amount(need.activations, "B")
+        )
+        return kit.banner("good", "It fits", kit.inline(told))
+    per = ", ".join(f"{kit.times(terms.weights(case.workload, f) / need.capacity)} in {f.upper()}" for f in terms.FORMATS)
+    told = lab.fill("act2.oom", **slots, factor=kit.times(need.total / need.capacity), per_format=per) + "\n\n" + _way_out(lab, case)
+    return kit.banner("fail", "Out of memory: it can't be loaded", kit.html(told))
+
+
+def _way_out(lab: kit.Lab, case: Case) -> str:
+    if case.largest_batch:
+        return lab.fill("act2.oom_batch", batch=case.largest_batch)
+    smaller = [f for f in terms.FORMATS if f in case.hardware.peaks and replace(case, batch=1, dtype=f).footprint.fits]
+    if smaller:
+        return lab.fill("act2.oom_format", formats=", ".join(f.upper() for f in smaller))
+    inside, outside = terms.fitting(case.hardware)
+    told = [", ".join(f"{name} in {fmt} ({kit.amount(size, 'B')})" for name, fmt, size in found) or "none" for found in (inside, outside)]
+    return lab.fill("act2.oom_none", fitting=told[0], failing=told[1])
+
+
+def notes(lab: kit.Lab, case: Case, here: bool) -> str:
+    told = [lab.fill(f"act2.convention_{case.convention}")]
+    if case.launch == EACH:
+        told.append(lab.fill("act2.bare") if case.launches == 1 else lab.fill("act2.kernels", **kernel_slots(case)))
+    if case.batch > 1:
+        told.append(_levelling(lab, case))
+    told.append(lab.fill("act2.mark_here") if here else lab.fill("act2.mark_elsewhere", case=described(lab)))
+    return kit.html("\n\n".join(told))
+
+
+def described(lab: kit.Lab) -> str:
+    case = premise(CLOUD)
+    device = pick(lab.contexts, CLOUD).label
+    model = f"{about(case.workload)['name']} on the {device}, batch {case.batch}, {case.dtype.upper()}"
+    return f"{model}, {CONVENTIONS[case.convention]}, {LAUNCH[case.launch]}"
+
+
+def _levelling(lab: kit.Lab, case: Case) -> str:
+    last = terms.BATCHES[-1]
+    ends = {c: terms.facts(case.workload, last, case.dtype).whole[c].work.intensity for c in ("ops", "fused")}
+    ridge = case.hardware.ridge(case.dtype)
+    over = [CONVENTIONS[c] for c, reached in ends.items() if reached >= ridge]
+    told = lab.fill(
+        "act2.levelling", batch=str(last), unfused=kit.amount(ends["ops"], "FLOP/B"),
+        fused=kit.amount(ends["fused"], "FLOP/B"), format=case.dtype.upper(), ridge=kit.amount(ridge, "FLOP/B"),
+    )  # fmt: skip
+    return told + " " + (lab.fill("act2.crosses", which=" and ".join(over)) if over else lab.fill("act2.below"))

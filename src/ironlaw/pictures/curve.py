@@ -1,0 +1,88 @@
+"""Arithmetic intensity against batch, one line per byte convention, and the ridge that it has to reach to be compute-bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ironlaw.engine.types import Hardware, Work
+from ironlaw.errors import BadValue
+from ironlaw.pictures.figure import Axis, Figure, Mark, Table, cite, exact, mark, read, share
+from ironlaw.units import significant
+
+# lines differ in dash and in the shape of their points; the accent is for the one that the dials stand at
+DASHES = ("", "7 4", "2 4", "10 3 2 3")
+SHAPES = ("circle", "square", "triangle", "cross")
+UNIT = "FLOP/B"
+
+Series = Mapping[str, Sequence[tuple[float, Work]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Where the dials stand; the batch is one of the series' own."""
+
+    series: str
+    batch: float
+
+
+def curve(
+    series: Series, hardware: Hardware, fmt: str, chosen: Chosen | None = None, drag: str = "", id: str = "curve",
+    title: str = "Arithmetic intensity against batch",
+) -> Figure:  # fmt: skip
+    """`series`: name -> (batch, the engine's Work at that batch), in order. `drag`: the dial that the chosen point turns."""
+    if not series or any(not points for points in series.values()):
+        raise BadValue("a curve needs at least one series with at least one point; give (batch, work) pairs")
+    ridge = float(hardware.ridge(fmt))
+    sources = [cite(hardware.figures.get(f"peak.{fmt}")), cite(hardware.figures.get("bandwidth"))]
+    name = f"ridge of {hardware.name} in {fmt.upper()}"
+    label = f"ridge {read(ridge, UNIT)}"
+    marks = [mark("rule", "ridge", y=ridge, dash=True, id="ridge", label=label, name=name, hover=[("ridge", exact(ridge, UNIT)), *sources])]
+    for i, (name, points) in enumerate(series.items()):
+        marks += _line(i, name, points, ridge, chosen if chosen and chosen.series == name else None, drag)
+    batches = sorted({float(batch) for points in series.values() for batch, _ in points})
+    doubling = [2.0**k for k in range(31) if batches[0] <= 2.0**k <= batches[-1]]
+    x = Axis("log", "batch", ticks=tuple(doubling if len(doubling) > 1 else batches))
+    words, note = _words(series, ridge, hardware, fmt), f"{hardware.name}, {fmt.upper()}"
+    return Figure(id, title, x, Axis("log", "intensity", UNIT), tuple(marks), words, _table(series, ridge), note)
+
+
+def _line(i: int, name: str, points: Sequence[tuple[float, Work]], ridge: float, chosen: Chosen | None, drag: str) -> list[Mark]:
+    colour = "accent" if chosen else "ink"
+    values = [(float(batch), float(work.intensity)) for batch, work in points]
+    dash, shape = DASHES[i % len(DASHES)], SHAPES[i % len(SHAPES)]
+    marks = [mark("line", colour, points=values, label=name, dash=dash or None, emphasis=chosen is not None, id=f"line-{name}")]
+    for (batch, intensity), (_, work) in zip(values, points, strict=True):
+        now = chosen is not None and chosen.batch == batch
+        hover = [
+            ("batch", significant(batch, 6)), ("intensity", exact(intensity, UNIT)), ("arithmetic", read(float(work.flops), "FLOP")),
+            ("bytes", read(float(work.bytes), "B")), ("of the ridge", share(intensity, ridge)),
+        ]  # fmt: skip
+        marks.append(
+            mark(
+                "point", colour, x=batch, y=intensity, shape=shape, size=8 if now else 4, emphasis=now,
+                id="now" if now else f"{name}-{batch:g}", name=f"{name}, batch {significant(batch, 6)}",
+                label=read(intensity, UNIT) if now else "", hover=hover,
+                drag={"dial": drag, "axis": "x"} if now and drag else None,
+            )
+        )  # fmt: skip
+    return marks
+
+
+def _words(series: Series, ridge: float, hardware: Hardware, fmt: str) -> str:
+    lines = []
+    for name, points in series.items():
+        ends = [f"{read(float(work.intensity), UNIT)} at batch {significant(float(batch), 6)}" for batch, work in (points[0], points[-1])]
+        lines.append(f"{name} goes from {ends[0]} to {ends[1]}")
+    reached = [name for name, points in series.items() if max(float(work.intensity) for _, work in points) >= ridge]
+    verdict = f"only {' and '.join(reached)} reaches" if reached else "none reaches"
+    return f"{'; '.join(lines)}; {verdict} the ridge of {hardware.name} in {fmt.upper()}, {read(ridge, UNIT)}."
+
+
+def _table(series: Series, ridge: float) -> Table:
+    rows = [
+        (name, significant(float(batch), 6), exact(float(work.intensity), UNIT), share(float(work.intensity), ridge))
+        for name, points in series.items()
+        for batch, work in points
+    ]
+    return Table(("bytes counted", "batch", "intensity", "of the ridge"), tuple(rows))

@@ -1,0 +1,199 @@
+"""A figure as the widget takes it: two axes, marks, a sentence and a table that say the same.
+
+    Figure("gap", "Peak rate", Axis("log", "peak rate", "FLOP/s"), Axis("band", names=("H100", "M7")),
+           (bar(x=989e12, y="H100", colour="cloud", label="989 TFLOP/s"), …), text="…", table=Table(("machine", "peak"), …))
+
+Numbers are in SI, words already formatted; the widget formats ticks only. Everything is checked when it is made: a
+colour that means nothing, a mark off its axis or a picture without words is an error here, not a blank in the page.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from ironlaw.engine.types import Figure as Sourced
+from ironlaw.errors import BadValue, unknown
+from ironlaw.pictures.theme import COLOURS
+from ironlaw.units import UNITS, show, significant
+
+SCALES = ("log", "linear", "band")
+MARKS = ("bar", "line", "point", "area", "rule", "label")
+SHAPES = ("circle", "square", "triangle", "diamond", "cross")
+ROLES = ("prediction", "truth")
+THIN = "\u202f"  # keeps the unit with its number
+
+Row = tuple[str, str] | str  # of the hover box: (what, value) pairs, then sources
+
+
+@lru_cache(maxsize=8192)  # a dial goes back and forth over the same figures
+def read(value: float, unit: str = "", digits: int = 3) -> str:
+    """A figure to read: `3.35 TB/s` with a thin space. A small memory that is a power of two is called so: `512 KiB`."""
+    if unit == "B" and 2**10 <= value < 2**30 and math.log2(value).is_integer():
+        step, name = (2**20, "MiB") if value >= 2**20 else (2**10, "KiB")
+        return f"{value / step:.0f}{THIN}{name}"
+    text = show(value, unit, digits) if unit in UNITS or not unit else f"{significant(value, digits)} {unit}"
+    return text.replace(" ", THIN)
+
+
+@lru_cache(maxsize=8192)
+def exact(value: float, unit: str = "") -> str:
+    """All the digits that a reader could want, without a prefix."""
+    return f"{significant(value, 12)}{THIN}{unit}".strip(THIN)
+
+
+def share(part: float, whole: float) -> str:
+    """`38.2 %`, three digits."""
+    return f"{significant(100 * part / whole)}{THIN}%"
+
+
+def cite(source: Sourced | str | None) -> str:
+    """Where a figure comes from, in a line; an estimate says that it is one, and why."""
+    if source is None or isinstance(source, str):
+        return source or ""
+    text = f"{source.source}, {source.date}"
+    return f"Estimate: {source.why} ({text})" if source.estimate else text
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    scale: str
+    label: str = ""
+    unit: str = ""
+    domain: tuple[float, float] | None = None
+    names: tuple[str, ...] = ()
+    ticks: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.scale not in SCALES:
+            raise unknown("scale", self.scale, SCALES)
+        if self.scale == "band" and (not self.names or len(set(self.names)) != len(self.names)):
+            raise BadValue(f"a band axis has {self.names!r} for names; give at least one, each once")
+        if self.domain is not None:
+            low, high = self.domain
+            if not (math.isfinite(low) and math.isfinite(high) and low < high) or (self.scale == "log" and low <= 0):
+                where = " above 0" if self.scale == "log" else ""
+                raise BadValue(f"axis {self.label!r} goes from {low} to {high}; give a lower and a higher end{where}")
+
+    def holds(self, value: Any) -> bool:
+        """Whether a mark can stand there. Zero on a log axis may: it is drawn at the foot."""
+        if self.scale == "band":
+            return value in self.names
+        return isinstance(value, (int, float)) and math.isfinite(value) and (self.scale != "log" or value >= 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        if not self.columns or not self.rows:
+            raise BadValue("a figure's table is empty; give it the figures that the picture shows")
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise BadValue(f"a table row has {len(row)} cells for {len(self.columns)} columns: {row!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Positions are x, y, x0, x1, y0, y1 or points; `more` is what only some types take (see the makers below)."""
+
+    type: str
+    colour: str = "ink"
+    at: tuple[tuple[str, Any], ...] = ()
+    points: tuple[tuple[float, ...], ...] = ()
+    label: str = ""
+    name: str = ""
+    hover: tuple[Row, ...] = ()
+    more: tuple[tuple[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.type not in MARKS:
+            raise unknown("mark", self.type, MARKS)
+        if self.colour not in COLOURS:
+            raise unknown("semantic colour", self.colour, COLOURS)
+        more = dict(self.more)
+        if more.get("shape") is not None and more["shape"] not in SHAPES:
+            raise unknown("shape", more["shape"], SHAPES)
+        if more.get("role") is not None and more["role"] not in ROLES:
+            raise unknown("role", more["role"], ROLES)
+
+    def to_dict(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"type": self.type, "colour": self.colour, **dict(self.at), **dict(self.more)}
+        for key, value in (("label", self.label), ("name", self.name)):
+            if value:
+                out[key] = value
+        if self.points:
+            out["points"] = [list(point) for point in self.points]
+        if self.hover:
+            out["hover"] = [list(row) if isinstance(row, tuple) else row for row in self.hover if row]
+        return out
+
+
+def mark(
+    type: str, colour: str = "ink", *, label: str = "", name: str = "", hover: Iterable[Row] = (),
+    points: Iterable[Sequence[float]] = (), **more: Any,
+) -> Mark:  # fmt: skip
+    """Any mark. Positions and options go by name; those that are None or False are left out.
+
+    Options: shape, size, dash, emphasis, pattern, hollow, role, distance (of a prediction), tags (words after a bar's
+    value), slot (i of n bars in one row), along (a line's words follow it), drag ({"dial", "axis"}), id (keeps the node).
+    """
+    given = {key: value for key, value in more.items() if value is not None and value is not False}
+    places = tuple((key, given.pop(key)) for key in ("x", "y", "x0", "x1", "y0", "y1") if key in given)
+    return Mark(type, colour, places, tuple(tuple(p) for p in points), label, name, tuple(hover), tuple(given.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    id: str
+    title: str
+    x: Axis
+    y: Axis
+    marks: tuple[Mark, ...]
+    text: str  # one sentence with the figures of the picture: its name for those who do not see it
+    table: Table
+    note: str = ""
+    legend: tuple[dict[str, Any], ...] = ()
+    more: dict[str, Any] = field(default_factory=dict)  # height, width ("half"), stacked
+
+    def __post_init__(self) -> None:
+        if not self.text.strip() or not self.title.strip():
+            missing = "text" if self.title.strip() else "title"
+            raise BadValue(f"figure {self.id!r} has no {missing}; a picture needs words that say the same")
+        if not self.marks:
+            raise BadValue(f"figure {self.id!r} has no marks; give it at least one")
+        for item in self.marks:
+            for key, value in item.at:
+                axis = self.x if key.startswith("x") else self.y
+                if not axis.holds(value):
+                    raise BadValue(f"figure {self.id!r}: a {item.type} is at {key} = {value!r}, which its {axis.scale} axis does not hold")
+            for point in item.points:
+                if not (self.x.holds(point[0]) and all(self.y.holds(v) for v in point[1:])):
+                    raise BadValue(f"figure {self.id!r}: a {item.type} goes through {point!r}, which its axes do not hold")
+
+    def to_dict(self) -> dict[str, Any]:
+        out = {
+            "id": self.id, "title": self.title, "x": _axis(self.x), "y": _axis(self.y), "marks": [m.to_dict() for m in self.marks],
+            "text": self.text, "table": {"columns": list(self.table.columns), "rows": [list(row) for row in self.table.rows]}, **self.more,
+        }  # fmt: skip
+        if self.note:
+            out["note"] = self.note
+        if self.legend:
+            out["legend"] = [dict(item) for item in self.legend]
+        return out
+
+
+def _axis(axis: Axis) -> dict[str, Any]:
+    out: dict[str, Any] = {"scale": axis.scale, "label": axis.label, "unit": axis.unit}
+    if axis.domain:
+        out["domain"] = list(axis.domain)
+    if axis.names:
+        out["names"] = list(axis.names)
+    if axis.ticks:
+        out["ticks"] = list(axis.ticks)
+    return out

@@ -1,0 +1,133 @@
+"""Machines on one log axis: compute, bandwidth, capacity or power, the chosen one emphasised.
+
+An axis that puts FP16 beside INT8 says so; a figure that is no maker's own is hatched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ironlaw.engine.types import Figure as Sourced
+from ironlaw.engine.types import Hardware
+from ironlaw.errors import unknown
+from ironlaw.pictures.figure import Axis, Figure, Mark, Table, cite, exact, mark, read
+from ironlaw.pictures.theme import context_colour
+
+
+class Machine(Protocol):
+    """What a ladder needs of a context: a machine, the name it goes by, and the format of its headline rate."""
+
+    @property
+    def slug(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def regime(self) -> str: ...
+    @property
+    def hardware(self) -> Hardware: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def sparse(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """The plainest Machine."""
+
+    hardware: Hardware
+    format: str
+    label: str = ""
+    sparse: bool = False
+
+    @property
+    def slug(self) -> str:
+        return self.hardware.slug
+
+    @property
+    def regime(self) -> str:
+        return self.hardware.context
+
+
+# quantity -> title, unit, what the axis says
+QUANTITIES = {
+    "compute": ("Peak compute", "FLOP/s", "peak rate"),
+    "bandwidth": ("Memory bandwidth", "B/s", "bandwidth"),
+    "capacity": ("Memory capacity", "B", "capacity"),
+    "power": ("Power", "W", "rated power"),
+}
+
+
+def value_of(machine: Machine, quantity: str) -> tuple[float, Sourced | None]:
+    """The machine's figure in SI, and its source."""
+    if quantity not in QUANTITIES:
+        raise unknown("quantity", quantity, QUANTITIES)
+    hardware = machine.hardware
+    if quantity == "compute":
+        key = f"{'sparse' if machine.sparse else 'peak'}.{machine.format}"
+        return float(hardware.peak(machine.format, machine.sparse)), hardware.figures.get(key)
+    value = {"bandwidth": hardware.bandwidth, "capacity": hardware.memory, "power": hardware.power}[quantity]
+    return float(value), hardware.figures.get("memory" if quantity == "capacity" else quantity)
+
+
+def ladder(
+    machines: Sequence[Machine], quantity: str, chosen: str = "", extra: Sequence[Mark] = (), id: str = "", width: str = ""
+) -> Figure:
+    """One bar per machine. `chosen` is a slug; `extra` marks (a reveal's rules, say) are drawn on the same axis."""
+    found = [(machine, *value_of(machine, quantity)) for machine in machines]
+    title, unit, label = QUANTITIES[quantity]
+    bars = [_bar(machine, quantity, unit, value, source, chosen) for machine, value, source in found]
+    formats = sorted({_format(machine) for machine in machines})
+    mixed = quantity == "compute" and len(formats) > 1
+    axis = f"{label} in the format at each bar" if mixed else f"{label}, {formats[0]}" if quantity == "compute" else label
+    shown = [(_name(m), _shown(m, quantity, value, unit)) for m, value, _ in found]
+    rows = tuple(
+        (name, text, exact(value, _unit(m, quantity, unit)), cite(source))
+        for (name, text), (m, value, source) in zip(shown, found, strict=True)
+    )
+    hatched = any(source is not None and source.estimate for _, _, source in found)
+    return Figure(
+        id or f"ladder-{quantity}", title, Axis("log", axis, "OP/s" if mixed else unit), Axis("band", names=tuple(n for n, _ in shown)),
+        (*bars, *extra), f"{title} on a log axis: {', '.join(f'{name} {text}' for name, text in shown)}.",
+        Table(("machine", label, "exactly", "source"), rows), note=f"Formats differ: {', '.join(formats)}" if mixed else "",
+        legend=({"colour": "ridge", "pattern": True, "label": "hatched: an estimate"},) if hatched else (),
+        more={"width": width} if width else {},
+    )  # fmt: skip
+
+
+def ladders(machines: Sequence[Machine], chosen: str = "", extra: Sequence[Mark] = ()) -> tuple[Figure, ...]:
+    """All four, two by two; with `extra` marks the first (compute) takes the whole width for them, and the others stand under it."""
+    small = "third" if extra else "half"
+    compute = ladder(machines, "compute", chosen, extra, width="" if extra else small)
+    return (compute, *(ladder(machines, quantity, chosen, width=small) for quantity in QUANTITIES if quantity != "compute"))
+
+
+def _name(machine: Machine) -> str:
+    return machine.label or machine.hardware.name
+
+
+def _format(machine: Machine) -> str:
+    return machine.format.upper() + (" sparse" if machine.sparse else "")
+
+
+def _unit(machine: Machine, quantity: str, unit: str) -> str:
+    """Integer formats do operations, not floating-point ones."""
+    return "OP/s" if quantity == "compute" and machine.format.startswith("int") else unit
+
+
+def _shown(machine: Machine, quantity: str, value: float, unit: str) -> str:
+    text = read(value, _unit(machine, quantity, unit))
+    return f"{text} {_format(machine)}" if quantity == "compute" else text
+
+
+def _bar(machine: Machine, quantity: str, unit: str, value: float, source: Sourced | None, chosen: str) -> Mark:
+    estimate = source is not None and source.estimate
+    hover: list[tuple[str, str] | str] = [("exactly", exact(value, _unit(machine, quantity, unit)))]
+    if quantity == "compute":
+        hover.append(("format", _format(machine) + ("" if machine.sparse else ", dense")))
+    return mark(
+        "bar", context_colour(machine.regime), x=value, y=_name(machine), id=machine.slug, name=_name(machine),
+        label=_shown(machine, quantity, value, unit), emphasis=machine.slug == chosen, pattern=estimate, hover=[*hover, cite(source)],
+    )  # fmt: skip

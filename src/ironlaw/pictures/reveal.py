@@ -1,0 +1,76 @@
+"""The reveal: your prediction and the truth on the same axis, and how far apart they are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ironlaw.errors import BadValue
+from ironlaw.pictures.figure import THIN, Mark, exact, mark, read
+from ironlaw.units import significant
+
+CLOSE = 1.1  # within a tenth nobody was wrong
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """How far a prediction was off, as a factor."""
+
+    predicted: float
+    true: float
+
+    def __post_init__(self) -> None:
+        if not (self.predicted > 0 and self.true > 0 and math.isfinite(self.predicted) and math.isfinite(self.true)):
+            raise BadValue(f"a prediction of {self.predicted!r} against {self.true!r} has no factor; both must be above 0")
+
+    @property
+    def factor(self) -> float:
+        """At least 1."""
+        return max(self.predicted / self.true, self.true / self.predicted)
+
+    @property
+    def orders(self) -> float:
+        """Orders of magnitude; positive where the prediction was too large."""
+        return math.log10(self.predicted / self.true)
+
+    @property
+    def words(self) -> str:
+        """`98.9× too small, 2 orders of magnitude`."""
+        if self.factor < CLOSE:
+            return "on the mark"
+        way = "large" if self.predicted > self.true else "small"
+        if self.factor < 10:
+            return f"{significant(self.factor)}× too {way}"
+        orders = significant(abs(self.orders), 2)
+        return f"{significant(self.factor)}× too {way}, {orders} {'order' if orders == '1' else 'orders'} of magnitude"
+
+
+def rules(
+    predicted: float, true: float, unit: str = "", *, said: str = "you said", is_so: str = "it is", base: float = 1.0
+) -> tuple[Mark, Mark]:
+    """Two upright rules for a figure with numbers along x.
+
+    `base` moves both along the axis: a predicted ratio of 10⁴ over a machine of 1 GFLOP/s stands at 10 TFLOP/s.
+    """
+    distance = Distance(predicted, true)
+    off = distance.words
+    return (
+        mark(
+            "rule", "accent", x=base * predicted, role="prediction", distance=off, id="prediction",
+            label=f"{said} {_round(predicted, unit)}", name="your prediction",
+            hover=[("your prediction", exact(predicted, unit)), ("off", off)],
+        ),
+        mark(
+            "rule", "ink", x=base * true, role="truth", label=f"{is_so} {read(true, unit)}", id="truth", name="computed",
+            hover=[("computed", exact(true, unit)), ("your prediction", off)],
+        ),
+    )  # fmt: skip
+
+
+def _round(value: float, unit: str) -> str:
+    """Powers of ten as the options write them: 10⁶."""
+    exponent = math.log10(value)
+    if unit in ("", "×") and exponent.is_integer() and exponent >= 2:
+        return f"10{str(int(exponent)).translate(RAISED)}{THIN}{unit}".strip(THIN)
+    return read(value, unit)

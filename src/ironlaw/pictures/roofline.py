@@ -1,0 +1,144 @@
+"""The roofline: a machine's two roofs, their ridge, every operator as a point, and the whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ironlaw.engine.predict import OpRow, Prediction
+from ironlaw.engine.types import Hardware
+from ironlaw.pictures.figure import Axis, Figure, Mark, Row, Table, cite, exact, mark, read
+from ironlaw.pictures.theme import SHAPES, TERM_NAMES
+from ironlaw.units import significant
+
+UNIT = "FLOP/B"
+TRIFLE = 1e-5  # of the peak: an op that much slower, and short, must not stretch the axis
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Ops that cost the same, as one point."""
+
+    row: OpRow
+    count: int
+
+    @property
+    def name(self) -> str:
+        return self.row.name if self.count == 1 else f"{self.row.name} and {self.count - 1} alike"
+
+    @cached_property
+    def figures(self) -> dict[str, str]:
+        """In words, for the hover box and the table."""
+        row = self.row
+        return {
+            "does": read(float(row.work.flops), "FLOP"),
+            "moves": read(float(row.work.bytes), "B"),
+            "intensity": read(self.intensity, UNIT),
+            "rate": read(self.rate, "FLOP/s"),
+            "takes": read(float(row.seconds), "s"),
+            "binds": TERM_NAMES[str(row.term)],
+        }
+
+    @property
+    def intensity(self) -> float:
+        return float(self.row.work.intensity)
+
+    @property
+    def rate(self) -> float:
+        return float(self.row.work.flops / self.row.seconds)
+
+    @property
+    def seconds(self) -> float:
+        return float(self.count * self.row.seconds)
+
+
+def spots(prediction: Prediction) -> tuple[Spot, ...]:
+    """The ops with arithmetic, equal ones together, by intensity."""
+    groups: dict[object, list[OpRow]] = {}
+    for row in prediction.ops:
+        if row.work.flops > 0 and row.work.bytes > 0 and row.seconds > 0:
+            groups.setdefault(row.op.key, []).append(row)
+    return tuple(sorted((Spot(rows[0], len(rows)) for rows in groups.values()), key=lambda spot: spot.intensity))
+
+
+def roofline(prediction: Prediction, id: str = "roofline", extra: Sequence[Mark] = ()) -> Figure:
+    """`prediction` is one run: no sweep's arrays."""
+    hardware, fmt = prediction.hardware, prediction.graph.dtype
+    peak, ridge = float(hardware.peak(fmt)), float(hardware.ridge(fmt))
+    work = prediction.graph.work
+    run = (float(work.intensity), float(work.flops / prediction.seconds))
+    ops = spots(prediction)
+    longest = max((spot.seconds for spot in ops), default=1.0)
+    drawn = [spot for spot in ops if spot.rate > TRIFLE * peak or spot.seconds > 1e-3 * longest]
+    across = [run[0], ridge, *(spot.intensity for spot in drawn)]
+    up = [run[1], *(spot.rate for spot in drawn)]
+    left, right = min(across) / 2, max(4 * ridge, *across) * 2
+    marks = [*roofs(hardware, fmt, left, right), *(_point(spot, longest) for spot in drawn), _run(prediction, run), *extra]
+    legend: list[dict[str, Any]] = [{"colour": term, "shape": SHAPES[term], "label": f"{TERM_NAMES[term]} binds"} for term in SHAPES]
+    legend.append({"colour": "accent", "shape": "diamond", "hollow": True, "label": "the whole run"})
+    x = Axis("log", "arithmetic intensity", UNIT, (left, right))
+    y = Axis("log", "rate", "FLOP/s", (min(up) / 2, max(peak, *up) * 8))
+    note = f"{hardware.name}, {fmt.upper()}; size is time"
+    return Figure(id, "Roofline", x, y, tuple(marks), _words(prediction, run), _table(prediction, ops, run), note, tuple(legend))
+
+
+def roofs(hardware: Hardware, fmt: str, left: float, right: float) -> tuple[Mark, ...]:
+    """Both roofs and the ridge between intensities `left` and `right`."""
+    peak, bandwidth, ridge = float(hardware.peak(fmt)), float(hardware.bandwidth), float(hardware.ridge(fmt))
+    slope, flat = [(left, left * bandwidth), (ridge, peak)], [(ridge, peak), (right, peak)]
+    rate = f"{read(peak, 'FLOP/s')} {fmt.upper()}"
+    about: dict[str, list[Row]] = {
+        "memory": [("bandwidth", exact(bandwidth, "B/s")), cite(hardware.figures.get("bandwidth"))],
+        "compute": [("peak", exact(peak, "FLOP/s")), cite(hardware.figures.get(f"peak.{fmt}"))],
+        "ridge": [("ridge", exact(ridge, UNIT)), "peak over bandwidth"],
+    }
+    return (
+        mark("area", "memory", x1=ridge, label="memory-bound", anchor="end", id="memory-side"),
+        mark("area", "compute", x0=ridge, label="compute-bound", id="compute-side"),
+        mark("rule", "ridge", x=ridge, dash=True, label=f"ridge {read(ridge, UNIT)}", name="ridge", id="ridge", hover=about["ridge"]),
+        mark("line", "ink", points=slope, label=read(bandwidth, "B/s"), name="memory roof", along=True, id="slope", hover=about["memory"]),
+        mark("line", "ink", points=flat, label=rate, name="compute roof", along=True, id="flat", hover=about["compute"]),
+    )
+
+
+def _point(spot: Spot, longest: float) -> Mark:
+    term = str(spot.row.term)
+    size = round(3.5 + 9 * (spot.seconds / longest) ** 0.5, 1)
+    hover = [*spot.figures.items(), *([("together", read(spot.seconds, "s"))] if spot.count > 1 else [])]
+    place: dict[str, Any] = {"x": spot.intensity, "y": spot.rate, "shape": SHAPES[term], "size": size}
+    return mark("point", term, **place, id=spot.row.name, name=spot.name, hover=hover)
+
+
+def _run(prediction: Prediction, run: tuple[float, float]) -> Mark:
+    hardware = prediction.hardware
+    roof = min(float(hardware.peak(prediction.graph.dtype)), float(hardware.bandwidth) * run[0])
+    gap = roof / run[1]
+    label = f"whole run, {significant(gap, 2)}× under the roof" if gap > 1.15 else "whole run"
+    hover: list[Row] = [
+        ("intensity", read(run[0], UNIT)), ("rate", read(run[1], "FLOP/s")), ("roof there", read(roof, "FLOP/s")),
+        ("time", exact(float(prediction.seconds), "s")), *prediction.sources,
+    ]  # fmt: skip
+    place: dict[str, Any] = {"x": run[0], "y": run[1], "shape": "diamond", "size": 7, "hollow": True}
+    return mark("point", "accent", **place, label=label, name="the whole run", id="run", hover=hover)
+
+
+def _words(prediction: Prediction, run: tuple[float, float]) -> str:
+    hardware, fmt = prediction.hardware, prediction.graph.dtype
+    peak, bandwidth, ridge = (float(hardware.peak(fmt)), float(hardware.bandwidth), float(hardware.ridge(fmt)))
+    side = "left of" if run[0] < ridge else "right of"
+    return (
+        f"{prediction.graph.name} on {hardware.name}: {read(run[0], UNIT)} at {read(run[1], 'FLOP/s')}, {side} the ridge at"
+        f" {read(ridge, UNIT)}; the roofs are {read(bandwidth, 'B/s')} and {read(peak, 'FLOP/s')}."
+    )
+
+
+def _table(prediction: Prediction, ops: Sequence[Spot], run: tuple[float, float]) -> Table:
+    work = prediction.graph.work
+    whole = (
+        "whole run", read(float(work.flops), "FLOP"), read(float(work.bytes), "B"), read(run[0], UNIT), read(run[1], "FLOP/s"),
+        read(float(prediction.seconds), "s"), TERM_NAMES[str(prediction.bound)],
+    )  # fmt: skip
+    rows = tuple((spot.name, *spot.figures.values()) for spot in ops)
+    return Table(("operator", "arithmetic", "bytes", "intensity", "rate", "time each", "binds"), (whole, *rows))

@@ -1,0 +1,76 @@
+"""T = D/BW + O/R + L as bars on a log axis: three terms, the one that binds, and the total as a band."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw.engine.predict import Prediction
+from ironlaw.pictures.figure import Axis, Figure, Row, Table, cite, exact, mark, read, share
+from ironlaw.pictures.theme import SYMBOLS, TERM_NAMES, TERMS
+
+TOTAL = "T total"
+
+
+def row_name(term: str) -> str:
+    """`D/BW data`: the symbol and the word, so that neither colour nor formula is needed to read it."""
+    return f"{SYMBOLS[term]} {TERM_NAMES[term]}"
+
+
+def terms(prediction: Prediction, predicted: str | None = None, id: str = "terms") -> Figure:
+    """The figure of one prediction. `predicted`: the term that the learner said would be the largest, or "equal"."""
+    seconds = dict(zip(TERMS, map(float, (prediction.data_s, prediction.compute_s, prediction.overhead_s)), strict=True))
+    bound, total = str(prediction.bound), float(prediction.seconds)
+    low, high = (float(end) for end in prediction.band)
+    sources, whole = _sources(prediction), sum(seconds.values())
+    marks = []
+    for term, value in seconds.items():
+        name = row_name(term)
+        hover: list[Row] = [("exactly", exact(value, "s")), ("of the sum", share(value, whole)), sources[term]]
+        more: dict[str, Any] = {"id": term, "name": name, "emphasis": term == bound, "tags": _tags(term, bound, predicted)}
+        marks.append(mark("bar", term, x=value, y=name, label=read(value, "s"), hover=hover, **more))
+    span = [("overlapped", exact(low, "s")), ("in sequence", exact(high, "s")), ("predicted", exact(total, "s"))]
+    marks.append(mark("bar", "muted", x0=low, x1=high, y=TOTAL, id="band", label=_band(low, high), name=TOTAL, emphasis=True, hover=span))
+    marks.append(mark("point", "accent", x=total, y=TOTAL, id="total", shape="diamond", size=5, emphasis=True))
+    title = f"{TERM_NAMES[bound].capitalize()} binds"
+    names = (*(row_name(term) for term in TERMS), TOTAL)
+    return Figure(
+        id, title, Axis("log", "time", "s"), Axis("band", names=names), tuple(marks), _words(seconds, bound, low, high, predicted),
+        _table(seconds, bound, low, high, total, predicted), note=f"{read(seconds[bound], 's')} of {read(total, 's')}",
+    )  # fmt: skip
+
+
+def _tags(term: str, bound: str, predicted: str | None) -> list[dict[str, str]] | None:
+    """Words after a bar's value: colour alone says nothing."""
+    binds = [{"text": "binds", "colour": term}] if term == bound else []
+    said = [{"text": "◆ you said", "colour": "accent"}] if term == predicted else []
+    return [*binds, *said] or None
+
+
+def _band(low: float, high: float) -> str:
+    return read(low, "s") if read(low, "s") == read(high, "s") else f"{read(low, 's')} to {read(high, 's')}"
+
+
+def _words(seconds: dict[str, float], bound: str, low: float, high: float, predicted: str | None) -> str:
+    each = ", ".join(f"{TERM_NAMES[term]} {read(value, 's')}" for term, value in seconds.items())
+    said = f" You said {TERM_NAMES.get(predicted, 'about equal')}." if predicted else ""
+    return f"{each}; {TERM_NAMES[bound]} binds. In all {_band(low, high)}, overlapped to in sequence.{said}"
+
+
+def _table(seconds: dict[str, float], bound: str, low: float, high: float, total: float, predicted: str | None) -> Table:
+    whole = sum(seconds.values())
+    rows = []
+    for term, value in seconds.items():
+        notes = [word for word, here in (("binds", term == bound), ("you said", term == predicted)) if here]
+        rows.append((row_name(term), read(value, "s"), exact(value, "s"), share(value, whole), ", ".join(notes)))
+    for name, value in (("overlapped", low), ("in sequence", high), ("predicted", total)):
+        rows.append((f"T, {name}", read(value, "s"), exact(value, "s"), "", ""))
+    return Table(("term", "time", "exactly", "of the sum", "note"), tuple(rows))
+
+
+def _sources(prediction: Prediction) -> dict[str, str]:
+    """Which figure of the machine stands behind each term."""
+    if prediction.calibrated:
+        return dict.fromkeys(TERMS, "Measured: " + "; ".join(prediction.sources))
+    figures = prediction.hardware.figures
+    launch = "given in the plan" if prediction.plan.launch is not None else cite(figures.get("launch"))
+    return {"memory": cite(figures.get("bandwidth")), "compute": cite(figures.get(f"peak.{prediction.graph.dtype}")), "overhead": launch}

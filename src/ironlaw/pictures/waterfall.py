@@ -1,0 +1,110 @@
+"""Parts of a whole as one stacked bar: where the time goes, or what fills the memory, against a limit if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ironlaw.engine.memory import Memory
+from ironlaw.engine.predict import Prediction
+from ironlaw.engine.types import Hardware
+from ironlaw.errors import BadValue
+from ironlaw.pictures.figure import Axis, Figure, Mark, Row, Table, cite, exact, mark, read, share
+from ironlaw.pictures.theme import TERM_NAMES
+from ironlaw.units import significant
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    name: str
+    value: float
+    colour: str = "ink"
+    pattern: bool = False
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What the whole may be at most."""
+
+    name: str
+    value: float
+    source: str = ""
+
+
+def waterfall(
+    parts: Sequence[Part], unit: str, title: str, row: str = "", limit: Limit | None = None, label: str = "", id: str = "waterfall"
+) -> Figure:
+    """`row` names the bar. Over the limit the whole bar turns to failure, and the factor is said."""
+    shown = [part for part in parts if part.value > 0]
+    if not shown:
+        raise BadValue(f"{title}: no part is above 0; give at least one")
+    total = sum(part.value for part in shown)
+    over = limit is not None and total > limit.value
+    marks = _bars(shown, total, unit, row or title, over)
+    rows = [(part.name, read(part.value, unit), exact(part.value, unit), share(part.value, total)) for part in shown]
+    rows.append(("together", read(total, unit), exact(total, unit), share(total, total)))
+    if limit is not None:
+        words = f"{limit.name} {read(limit.value, unit)}"
+        hover: list[Row] = [("exactly", exact(limit.value, unit)), limit.source]
+        marks.append(mark("rule", "fail" if over else "ink", x=limit.value, label=words, name=limit.name, id="limit", hover=hover))
+        rows.append((limit.name, read(limit.value, unit), exact(limit.value, unit), share(limit.value, total)))
+    legend = tuple(
+        {"colour": "fail" if over else part.colour, "pattern": pattern, "label": f"{part.name} {read(part.value, unit)}"}
+        for part, pattern in zip(shown, _patterns(shown, over), strict=True)
+    )
+    return Figure(
+        id, title, Axis("linear", label or title.lower(), unit), Axis("band", names=(row or title,)), tuple(marks),
+        _words(shown, total, unit, limit),
+        Table(("part", "value", "exactly", "of the whole"), tuple(rows)), note=_verdict(total, unit, limit),
+        legend=legend,
+        more={"stacked": True, "row": 44},
+    )  # fmt: skip
+
+
+def _bars(parts: Sequence[Part], total: float, unit: str, row: str, over: bool) -> list[Mark]:
+    marks, at = [], 0.0
+    for part, pattern in zip(parts, _patterns(parts, over), strict=True):
+        hover: list[Row] = [("exactly", exact(part.value, unit)), ("of the whole", share(part.value, total)), part.source]
+        ends: dict[str, Any] = {"x0": at, "x1": at + part.value, "y": row}
+        marks.append(mark("bar", part.colour, **ends, id=part.name, name=part.name, pattern=pattern, fail=over, hover=hover))
+        at += part.value
+    return marks
+
+
+def _patterns(parts: Sequence[Part], over: bool) -> list[bool]:
+    """Where all turn to one colour, every second is hatched."""
+    return [i % 2 == 1 if over else part.pattern for i, part in enumerate(parts)]
+
+
+def _verdict(total: float, unit: str, limit: Limit | None) -> str:
+    if limit is None:
+        return read(total, unit)
+    if total > limit.value:
+        return f"{read(total, unit)}, {significant(total / limit.value)}× the {limit.name}"
+    return f"{read(total, unit)}, {share(total, limit.value)} of the {limit.name}"
+
+
+def _words(parts: Sequence[Part], total: float, unit: str, limit: Limit | None) -> str:
+    each = ", ".join(f"{part.name} {read(part.value, unit)}" for part in parts)
+    against = f" of {read(limit.value, unit)}" if limit is not None else ""
+    return f"{each}; together {_verdict(total, unit, limit)}{against}."
+
+
+def footprint(memory: Memory, hardware: Hardware, id: str = "memory") -> Figure:
+    """What must be in memory at once, against what the machine has."""
+    parts = (
+        Part("weights", float(memory.weights), "memory"),
+        Part("KV cache", float(memory.kv_cache), "memory", pattern=True),
+        Part("activations", float(memory.activations), "ridge"),
+    )
+    limit = Limit("capacity", float(memory.capacity), cite(hardware.figures.get("memory")))
+    return waterfall(parts, "B", "Memory needed at once", hardware.name, limit, "bytes held at once", id)
+
+
+def time(prediction: Prediction, id: str = "time") -> Figure:
+    """The three terms one after the other."""
+    terms = (("memory", prediction.data_s), ("compute", prediction.compute_s), ("overhead", prediction.overhead_s))
+    parts = [Part(TERM_NAMES[term], float(value), term) for term, value in terms]
+    return waterfall(parts, "s", "Time, term after term", prediction.graph.name, None, "time", id)

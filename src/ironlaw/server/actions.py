@@ -1,0 +1,104 @@
+"""What the start page can do to the ledger and the server: name, export, import, reset, stop.
+
+Each is a form of our own page: the guard lets only our Origin send one, and a token that no other page can read must
+come with it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Callable
+from typing import Any
+
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from ironlaw.errors import BadValue, IronlawError
+from ironlaw.server import pages
+from ironlaw.server.records import Keeper
+
+LONGEST_NAME = 80
+LARGEST = 200 * 2**20  # bytes of an import
+STALE = "This page is from an earlier start of ironlaw. Here it is anew: please do it once more."
+
+TOO_LARGE = f"That is more than {LARGEST >> 20} MiB; choose an export of ironlaw."
+
+Show = Callable[..., Response]
+
+
+class Actions:
+    """The routes of the actions. `show(said=…, wrong=…)` draws the start page; `stop()` ends the server."""
+
+    def __init__(self, keeper: Keeper, token: str, show: Show, stop: Callable[[], None]) -> None:
+        self.keeper, self.token, self.show, self.stop = keeper, token, show, stop
+
+    def routes(self) -> list[Route]:
+        acts = {"name": self.name, "import": self.take_in, "reset": self.reset, "stop": self.end}
+        return [
+            Route("/export", self.export),
+            *(Route(f"/do/{name}", self.guarded(name, act), methods=["POST"]) for name, act in acts.items()),
+        ]
+
+    def guarded(self, place: str, act: Callable[[Any], Response]) -> Callable[[Request], Any]:
+        """Reads the form, wants the token, and puts a refusal beside the control that caused it."""
+
+        async def endpoint(request: Request) -> Response:
+            if int(request.headers.get("content-length") or 0) > LARGEST:
+                return await run_in_threadpool(self.show, wrong={place: TOO_LARGE})
+            async with request.form(max_files=1, max_fields=8) as form:
+                if not hmac.compare_digest(str(form.get("token", "")).encode(), self.token.encode()):
+                    return await run_in_threadpool(self.show, wrong={"general": STALE})
+                given = {key: await value.read() if hasattr(value, "read") else value for key, value in form.items()}
+            try:
+                return await run_in_threadpool(act, given)
+            except IronlawError as error:
+                return await run_in_threadpool(self.show, wrong={place: str(error)})
+
+        return endpoint
+
+    def name(self, form: dict[str, Any]) -> Response:
+        name = " ".join(str(form.get("name", "")).split())
+        if len(name) > LONGEST_NAME:
+            raise BadValue(f"that name has {len(name)} characters; {LONGEST_NAME} are enough")
+        self.keeper.open().set_learner_name(name)
+        return back("named" if name else "unnamed")
+
+    def export(self, request: Request) -> Response:
+        try:
+            data = self.keeper.open().export()
+        except IronlawError as error:
+            return pages.problem("The export was not made", "", str(error), 503)
+        headers = {
+            "content-disposition": f'attachment; filename="ironlaw-ledger-{data["exported"][:10]}.json"',
+            "cache-control": "no-store",
+        }
+        return Response(json.dumps(data, ensure_ascii=False, indent=1), media_type="application/json", headers=headers)
+
+    def take_in(self, form: dict[str, Any]) -> Response:
+        content = form.get("file") or b""
+        if not content:
+            raise BadValue("choose a file first: the JSON that export gave you")
+        try:
+            data = json.loads(content)
+        except ValueError:
+            raise BadValue("that file is not JSON; choose one that export gave you") from None
+        return back("imported", self.keeper.open().import_(data))
+
+    def reset(self, form: dict[str, Any]) -> Response:
+        self.keeper.open().reset()
+        return back("reset")
+
+    def end(self, form: dict[str, Any]) -> Response:
+        text = "<p>Everything is saved. To open the labs again, type <code>ironlaw labs</code> in a terminal.</p>"
+        response = pages.page("message.html", title="ironlaw has stopped", body=text)
+        response.background = BackgroundTask(self.stop)
+        return response
+
+
+def back(said: str, count: int | None = None) -> Response:
+    """To the start page by GET, so that a reload does not do it again."""
+    return RedirectResponse(f"/?said={said}" + ("" if count is None else f"&n={count}") + "#you", 303)

@@ -1,0 +1,105 @@
+"""Which labs there are. The folder is the registry: `labs/<slug>/` with lab.py, words.md and questions.toml.
+
+Reading it imports neither marimo nor the lab, so the gallery is quick and a broken lab can't stop it: what is wrong with
+one is kept in its `error`, and shown on its card.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+LABS = Path(__file__).parent.parent / "labs"
+
+
+@dataclass(frozen=True)
+class Lab:
+    """One card of the gallery. `folder` is None for a lab that is only announced."""
+
+    slug: str
+    title: str
+    teaches: str = ""
+    minutes: int = 40
+    folder: Path | None = None
+    error: str = ""
+
+    @property
+    def ready(self) -> bool:
+        return self.folder is not None and not self.error
+
+    @property
+    def name(self) -> str:
+        """`Lab 01` for `lab_01_magnitude`; else what the slug says."""
+        number = re.match(r"lab_(\d+)", self.slug)
+        return f"Lab {number[1]}" if number else self.slug.partition("_")[0].capitalize()
+
+
+# Announced, and not there yet: each gives way to a folder of the same slug.
+COMING = (
+    Lab("lab_07_fusion", "The Kernel Fusion Dividend", "Every launch pays a tax; fusion and compilation buy it back, at a price."),
+    Lab("lab_11_roofline", "The Roofline", "Which of two ceilings a kernel is under, and what moves it to the other."),
+    Lab("review", "Recall across the labs", "Answer without notes, and see which ideas have stayed.", minutes=150),
+)
+
+
+def catalogue(folder: Path = LABS) -> list[Lab]:
+    """All labs in order, those in preparation too."""
+    there = [read(path) for path in sorted(folder.glob("[!_.]*/")) if path.is_dir() and path.name != "__pycache__"]
+    slugs = {lab.slug for lab in there}
+    return sorted([*there, *(lab for lab in COMING if lab.slug not in slugs)], key=lambda lab: (not lab.slug.startswith("lab_"), lab.slug))
+
+
+def find(name: str, folder: Path = LABS) -> Lab | None:
+    """The lab of that slug."""
+    return next((lab for lab in catalogue(folder) if lab.slug == name), None)
+
+
+def named(name: str, folder: Path = LABS) -> Lab | None:
+    """The lab that a person means: `lab_01_magnitude`, `01`, `1`, `lab-01`, `magnitude`."""
+    asked = name.lower().replace("-", "_").replace(" ", "_").removesuffix("/")
+    for lab in catalogue(folder):
+        _, number, *rest = f"{lab.slug}__".split("_")
+        if asked in {lab.slug, number, number.lstrip("0"), f"lab_{number}", f"lab{number}", "_".join(rest).strip("_")} - {""}:
+            return lab
+    return None
+
+
+def read(folder: Path) -> Lab:
+    """What a lab's folder says about itself, or what is wrong with it."""
+    slug = folder.name
+    try:
+        source = (folder / "lab.py").read_bytes()
+        compile(source, f"{slug}/lab.py", "exec", dont_inherit=True)
+        title, teaches, minutes = about(folder)
+    except SyntaxError as error:
+        return Lab(slug, plain_title(slug), folder=folder, error=f"lab.py, line {error.lineno}: {error.msg}")
+    except FileNotFoundError as error:
+        return Lab(slug, plain_title(slug), folder=folder, error=f"{Path(error.filename).name} is missing from labs/{slug}/")
+    except (OSError, ValueError) as error:
+        return Lab(slug, plain_title(slug), folder=folder, error=f"labs/{slug}/: {error}")
+    return Lab(slug, title, teaches, minutes, folder)
+
+
+def about(folder: Path) -> tuple[str, str, int]:
+    """Title and sentence, `## title` and `## sentence` of words.md; minutes, of `[lab]` in questions.toml."""
+    words = (folder / "words.md").read_text(encoding="utf-8")
+    sheet = tomllib.loads((folder / "questions.toml").read_text(encoding="utf-8"))
+    minutes = sheet.get("lab", {}).get("minutes")
+    if not isinstance(minutes, int):
+        raise ValueError(f"questions.toml has no whole number of minutes under [lab], but {minutes!r}; write minutes = 40")
+    return section("title", words), section("sentence", words), minutes
+
+
+def section(name: str, words: str) -> str:
+    """A section's text without Markdown: a card is plain text. The kit reads words.md too, but comes with marimo."""
+    found = re.search(rf"^##[ \t]+{name}[ \t]*$(.*?)(?=^##[ \t]|\Z)", words, re.MULTILINE | re.DOTALL)
+    text = " ".join(re.sub(r"\[([^\]]*)\]\([^)]*\)|[*`]", r"\1", found[1]).split()) if found else ""
+    if not text:
+        raise ValueError(f"words.md has no text under `## {name}`; write one")
+    return text
+
+
+def plain_title(slug: str) -> str:
+    return re.sub(r"^lab_\d+_", "", slug).replace("_", " ").capitalize()

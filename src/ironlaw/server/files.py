@@ -1,0 +1,54 @@
+"""Files that never change at their address: ours, the labs' theme, and marimo's own. A browser asks for each once.
+
+marimo's page is some 300 small files. They are read once and kept, and answered without a thread or a second look at
+the disk; the address holds the version, so all labs share them and nothing is ever asked for again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mimetypes
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
+KEEP = (b"cache-control", b"public, max-age=31536000, immutable")
+
+
+class Immutable:
+    """`/<anything>/<name>` -> the file `name` in `folder`. Pure ASGI; mounted under an address with a digest in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        self.kept: dict[str, tuple[list[tuple[bytes, bytes]], bytes]] = {}
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        name = scope["path"].removeprefix(scope.get("root_path", "")).lstrip("/")
+        found = self.kept.get(name) or self.read(name)
+        status, headers, body = (404, [(b"content-type", b"text/plain")], b"404: no such file\n") if found is None else (200, *found)
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1000})
+            return
+        if scope["method"] not in ("GET", "HEAD"):
+            status, headers, body = 405, [(b"allow", b"GET, HEAD")], b""
+        elif status == 200 and dict(headers)[b"etag"] in dict(scope["headers"]).get(b"if-none-match", b""):
+            status, body = 304, b""
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+    def read(self, name: str) -> tuple[list[tuple[bytes, bytes]], bytes] | None:
+        path = (self.folder / name).resolve()
+        if not path.is_relative_to(self.folder) or not path.is_file():
+            return None
+        body = path.read_bytes()
+        kind = TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        etag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'.encode()
+        headers = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode()), (b"etag", etag), KEEP]
+        self.kept[name] = headers, body
+        return self.kept[name]
+
+
+def digest(files: Iterable[Path]) -> str:
+    """Changes with any of the files."""
+    return hashlib.sha256(b"".join(path.name.encode() + path.read_bytes() for path in sorted(files))).hexdigest()[:12]

@@ -1,0 +1,104 @@
+"""The start page: the labs and how far you are, where to go on, your name, your data. Plain HTML; it needs no script."""
+
+from __future__ import annotations
+
+from html import escape
+
+from starlette.responses import Response
+
+from ironlaw.server import pages
+from ironlaw.server.catalogue import Lab
+from ironlaw.server.records import STAGES, Records, Standing
+
+# What the page says after an action; the address names one of these, never a text of its own.
+SAID = {
+    "named": "Your name is kept, on this machine only.",
+    "unnamed": "Your name is no longer shown.",
+    "reset": "A new epoch has begun. Every lab starts afresh; what you did before is kept, and stays in the export.",
+}
+
+BACKUP = {
+    "file": "or copy that file while ironlaw is stopped. Another folder: set <code>IRONLAW_HOME</code> before you start.",
+    "PostgreSQL": "or back up that database as you do your others. Another place: set <code>IRONLAW_LEDGER</code> before you start.",
+}
+
+
+def gallery(
+    labs: list[Lab], records: Records, token: str, said: str = "", wrong: dict[str, str] | None = None, ahead: str = ""
+) -> Response:
+    """The page. `wrong` names what an action refused: `{"import": "why"}` stands beside the control."""
+    wrong = wrong or {}
+    slots = {
+        "greeting": f"Welcome back, {escape(records.name)}." if records.name else "",
+        "said": f'<p class="said" role="status">{escape(said)}</p>' if said else "",
+        "problem": ledger_problem(records.problem),
+        "resume": resume(labs, records),
+        "labs": "\n".join(card(lab, records.standing(lab.slug), known=not records.problem) for lab in labs),
+        "name": escape(records.name, quote=True),
+        "where": escape(records.where) or "not known: see above",
+        "events": f"{records.events:,} event{'' if records.events == 1 else 's'}",
+        "backup": BACKUP["PostgreSQL" if records.where.startswith("PostgreSQL") else "file"],
+        "ahead": ahead,
+        "token": escape(token, quote=True),
+        "closed": "" if not records.problem else "disabled",
+        "name_error": error("name", wrong),
+        "import_error": error("import", wrong),
+        "reset_error": error("reset", wrong),
+        "general_error": error("general", wrong),
+    }
+    return pages.page("gallery.html", 400 if wrong else 200, **slots)
+
+
+def error(place: str, wrong: dict[str, str]) -> str:
+    return f'<p class="error" id="{place}-error" role="alert">{escape(wrong[place])}</p>' if place in wrong else ""
+
+
+def ledger_problem(reason: str) -> str:
+    if not reason:
+        return ""
+    return f'<div class="banner fail" role="alert"><strong>Your progress can’t be read.</strong> {escape(reason)}</div>'
+
+
+def resume(labs: list[Lab], records: Records) -> str:
+    """The one link that most visits need: where you left, or the first lab."""
+    ready = {lab.slug: lab for lab in labs if lab.ready}
+    newest = records.newest()
+    if newest in ready:
+        lab, lead = ready[newest], "Continue where you left"
+    else:
+        fresh = [lab for lab in ready.values() if records.standing(lab.slug).stage == 0]
+        if not fresh or records.problem:
+            return ""
+        lab, lead = fresh[0], "Begin here" if not records.labs else "Next"
+    state = records.standing(lab.slug)
+    where = f"{lab.name} · {state.words}" if state.stage else lab.name
+    return (
+        f'<a class="resume" href="/lab/{escape(lab.slug)}/"><span><small>{lead}</small><strong>{escape(lab.title)}</strong>'
+        f'<small>{escape(where)}</small></span><span class="arrow" aria-hidden="true">→</span></a>'
+    )
+
+
+def card(lab: Lab, state: Standing, known: bool) -> str:
+    """One lab: what it teaches, how long it takes, how far you are."""
+    head = f'<p class="number">{escape(lab.name)}<span>{lab.minutes} min</span></p>'
+    title, teaches = escape(lab.title), f'<p class="teaches">{escape(lab.teaches)}</p>' if lab.teaches else ""
+    if lab.folder is None:
+        soon = '<p class="foot state">in preparation</p>'
+        return f'<li class="lab coming" id="{escape(lab.slug)}">{head}<h3>{title}</h3>{teaches}{soon}</li>'
+    if lab.error:
+        return (
+            f'<li class="lab broken" id="{escape(lab.slug)}">{head}<h3>{title}</h3><div class="banner fail">'
+            f"<strong>This lab can’t be opened.</strong> {escape(lab.error)}. The others are not touched by it.</div></li>"
+        )
+    verb = ("Begin", "Continue", "Continue", "Look again")[state.stage]
+    progress = f'{rail(state)}<p class="state">{escape(state.words)}</p>' if known else '<p class="state">progress not known</p>'
+    return (
+        f'<li class="lab" id="{escape(lab.slug)}">{head}<h3><a href="/lab/{escape(lab.slug)}/">{title}</a></h3>{teaches}'
+        f'<div class="foot">{progress}<span class="go" aria-hidden="true">{verb} →</span></div></li>'
+    )
+
+
+def rail(state: Standing) -> str:
+    """Act I, Act II, saved: three short strokes; the words beside them say the same."""
+    steps = "".join(f'<i class="{"done" if state.stage > step else "here" if state.stage == step else ""}"></i>' for step in (1, 2))
+    return f'<span class="rail" aria-hidden="true">{steps}<i class="{"done" if state.stage == len(STAGES) - 1 else ""}"></i></span>'

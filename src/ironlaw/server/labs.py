@@ -1,0 +1,128 @@
+"""The labs: marimo apps, mounted in this process under /lab/<slug>/.
+
+marimo takes a second to import, so the gallery does not wait for it: `warm` runs in the background once the first page
+is out, and whoever opens a lab sooner waits for it. A lab that can't be mounted answers with the reason; the others and
+the gallery go on.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import RedirectResponse
+
+from ironlaw.server import pages
+from ironlaw.server.catalogue import LABS, Lab, catalogue, find
+from ironlaw.server.marimo_page import Rewritten
+
+SESSION_S = 120  # how long a page that lost its connection may come back to the same session
+# What a lab needs first; imported ahead, so that the first lab opens as fast as the second.
+AHEAD = ("marimo._server.main", "anywidget", "ironlaw.kit")
+
+
+class Labs:
+    """An ASGI app for everything under /lab/."""
+
+    def __init__(self, folder: Path, assets: str, head: str) -> None:
+        self.folder, self.assets, self.head = folder, assets, head
+        self.mounted: dict[str, Any] = {}
+        self.turn = threading.Lock()
+
+    def warm(self) -> None:
+        """Imports what the labs need, and lets each prepare itself: a lab's package may have a function `warm`.
+
+        May be called from any thread. What fails here is said by the lab that meets it.
+        """
+        for name in AHEAD:
+            with suppress(Exception):
+                importlib.import_module(name)
+        for lab in catalogue(self.folder):
+            if lab.ready:
+                with suppress(Exception):
+                    self.mount(lab)
+                    if self.folder == LABS:
+                        getattr(importlib.import_module(f"ironlaw.labs.{lab.slug}"), "warm", lambda: None)()
+
+    def mount(self, lab: Lab) -> Any:
+        """The lab's ASGI app, made on the first call."""
+        with self.turn:
+            if lab.slug not in self.mounted:
+                self.mounted[lab.slug] = Rewritten(create(lab, self.assets, self.head), lab)
+            return self.mounted[lab.slug]
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        path = scope["path"]
+        slug = path.removeprefix("/lab/").partition("/")[0]
+        if path == f"/lab/{slug}":
+            await RedirectResponse(f"{path}/", 307)(scope, receive, send)
+            return
+        app = self.mounted.get(slug)
+        if app is None:
+            lab, reason = await run_in_threadpool(self.try_mount, slug)
+            if reason is not None:
+                await self.refuse(lab, reason, scope, receive, send)
+                return
+            app = self.mounted[slug]
+        # marimo's app is mounted at the whole path, so that every address it makes is right
+        await app({**scope, "root_path": ""}, receive, send)
+
+    def try_mount(self, slug: str) -> tuple[Lab | None, str | None]:
+        lab = find(slug, self.folder)
+        if lab is None:
+            return None, f"there is no lab {slug!r}"
+        if not lab.ready:
+            return lab, lab.error or "this lab is in preparation"
+        try:
+            self.mount(lab)
+        except Exception as error:
+            return lab, f"{type(error).__name__}: {error}"
+        return lab, None
+
+    async def refuse(self, lab: Lab | None, reason: str, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008, "reason": reason[:120]})
+            return
+        response = pages.problem("This lab did not open", lab.title if lab else "", reason, 404 if lab is None else 500)
+        await response(scope, receive, send)
+
+    async def close(self) -> None:
+        """Ends every session, so that no kernel outlives the server."""
+        for app in self.mounted.values():
+            with suppress(Exception):
+                await app.inner.state.session_manager.shutdown()
+
+    def sessions(self) -> int:
+        return sum(len(app.inner.state.session_manager.sessions) for app in self.mounted.values())
+
+
+def create(lab: Lab, assets: str, head: str) -> Any:
+    """marimo's app for one lab, with none of the settings that a user of marimo keeps for notebooks."""
+    import marimo
+
+    assert lab.folder is not None, lab
+    builder = marimo.create_asgi_app(quiet=True, include_code=False, session_ttl=SESSION_S, asset_url=assets, html_head=head)
+    built: Any = builder.with_app(path=f"/lab/{lab.slug}", root=str(lab.folder / "lab.py")).build()
+    settle(built.routes[0].app.state.config_manager)
+    return built
+
+
+class NoStore:
+    """In place of ~/.marimo.toml, which may say anything (a dark theme, cells that do not run by themselves)."""
+
+    def read(self) -> dict[str, Any]:
+        return {}
+
+
+def settle(manager: Any) -> None:
+    """Our settings and no others; light and dark follow the system."""
+    from marimo._config.manager import OverrideConfigReader
+
+    manager.user_config_mgr = NoStore()
+    settings: Any = {"display": {"theme": "system"}, "runtime": {"show_tracebacks": False}}
+    manager.partials = (OverrideConfigReader(settings),)
+    vars(manager).pop("_config", None)  # what it had read so far

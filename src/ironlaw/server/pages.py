@@ -1,0 +1,45 @@
+"""HTML from templates with `{{ slots }}`: every slot is filled, every text that is not ours is escaped."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from html import escape
+from pathlib import Path
+
+from starlette.responses import HTMLResponse
+
+from ironlaw import __version__
+from ironlaw.server.files import digest
+
+STATIC = Path(__file__).parent / "static"
+THEME = Path(__file__).parent.parent / "kit" / "widget" / "theme.css"
+SLOT = re.compile(r"\{\{ (\w+) \}\}")
+
+
+@cache
+def static() -> str:
+    """Where our files are served: the address changes when one of them does."""
+    return f"/static/{digest(path for path in STATIC.rglob('*') if path.is_file())}"
+
+
+@cache
+def template(name: str) -> str:
+    return (Path(__file__).parent / name).read_text("utf-8")
+
+
+def fill(template_name: str, /, **slots: str) -> str:
+    """The template with its slots filled; in one pass, so that a text which looks like a slot stays what it is."""
+    given = {"static": static(), "version": __version__, **slots}
+    return SLOT.sub(lambda slot: given[slot[1]], template(template_name))
+
+
+def page(template_name: str, status: int = 200, /, **slots: str) -> HTMLResponse:
+    return HTMLResponse(fill(template_name, **slots), status, headers={"cache-control": "no-store"})
+
+
+def problem(title: str, about: str, reason: str, status: int) -> HTMLResponse:
+    """A page of its own for what went wrong: what, why, and the way back."""
+    text = f"<p>{escape(about)}</p>" if about else ""
+    body = f'{text}<p class="banner fail">{escape(reason)}</p><p><a href="/">All labs</a></p>'
+    return page("message.html", status, title=escape(title), body=body)

@@ -1,0 +1,100 @@
+"""What the ledger knows, as the gallery shows it: how far each lab is, and which one to continue."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from ironlaw.errors import IronlawError
+
+STAGES = ("not started", "Act I", "Act II", "complete")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a learner is in one lab: an index into STAGES, and what was done last there."""
+
+    stage: int = 0
+    note: str = ""
+    last: str = ""  # when, UTC; the newest is where the learner left
+
+    @property
+    def words(self) -> str:
+        return STAGES[self.stage] + (f", {self.note}" if self.note else "")
+
+
+@dataclass(frozen=True)
+class Records:
+    """The gallery's view of the ledger at one moment. `problem` says why it could not be read."""
+
+    name: str = ""
+    where: str = ""
+    labs: dict[str, Standing] = field(default_factory=dict)
+    events: int = 0
+    problem: str = ""
+
+    def standing(self, slug: str) -> Standing:
+        return self.labs.get(slug, Standing())
+
+    def newest(self) -> str | None:
+        """The lab that was worked on last and is not complete."""
+        open_labs = {slug: standing for slug, standing in self.labs.items() if 0 < standing.stage < len(STAGES) - 1}
+        return max(open_labs, key=lambda slug: open_labs[slug].last, default=None)
+
+
+class Keeper:
+    """Holds the ledger open for the process; one that could not be opened is tried again at the next question."""
+
+    def __init__(self) -> None:
+        self.turn = threading.Lock()
+        self.ledger: Any = None
+
+    def open(self) -> Any:
+        with self.turn:
+            if self.ledger is None:
+                from ironlaw.ledger import open_ledger  # SQLAlchemy takes its time; not at import
+
+                self.ledger = open_ledger()
+            return self.ledger
+
+    def records(self) -> Records:
+        try:
+            ledger = self.open()
+            events = ledger.events()
+            return Records(ledger.learner_name() or "", ledger.where(), standings(events), len(events))
+        except IronlawError as error:
+            return Records(where=self.where(), problem=str(error))
+
+    @staticmethod
+    def where() -> str:
+        """The place, also where nothing can be opened there."""
+        from ironlaw.ledger import where
+
+        with suppress(IronlawError):
+            return where()
+        return ""
+
+
+def standings(events: Sequence[Any]) -> dict[str, Standing]:
+    """Each lab's standing from its events: Act II opens with Act I's reflection, and a saved design ends it."""
+    found: dict[str, Standing] = {}
+    for event in sorted(events, key=lambda event: event.time):  # what was imported may be older than what was there
+        if not event.lab or event.kind in ("named", "reset"):
+            continue
+        before = found.get(event.lab, Standing())
+        stage, note = before.stage, before.note
+        if event.kind == "design":
+            stage, note = 3, f"saved {event.time[:10]}"
+        elif stage < 3:
+            act = 2 if str(event.payload.get("question", "")).startswith("act2") else 1
+            if event.kind == "prediction":
+                stage, note = max(stage, act), "prediction committed"
+            elif event.kind == "reflection":
+                stage, note = 2, "reflection answered" if act == 2 else "begins"
+            elif stage == 0:
+                stage, note = 1, "opened"
+        found[event.lab] = Standing(stage, note, event.time)
+    return found

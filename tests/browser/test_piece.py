@@ -1,0 +1,455 @@
+"""The widget in a real page of marimo: every kind by mouse and by keyboard, reloads, a killed server, narrow and dark screens."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+APP = """
+import marimo
+
+app = marimo.App(width="full", css_file={css!r})
+
+
+@app.cell
+def _():
+    import marimo as mo
+
+    from ironlaw.errors import BadValue
+    from ironlaw.kit.piece import Piece
+    from ironlaw.pictures import curve, ladder, reveal, terms
+    from ironlaw.engine.predict import one_launch, predict
+    from ironlaw.engine.types import Plan
+    from ironlaw.registry.machines import hardware
+    from ironlaw.registry.workloads import workload
+
+    return BadValue, Piece, Plan, curve, hardware, ladder, mo, one_launch, predict, reveal, terms, workload
+
+
+@app.cell
+def _(BadValue, Piece, Plan, curve, hardware, mo, one_launch, predict, terms, workload):
+    def answer(state):
+        d = state["dials"]
+        batch = int(d["batch"])
+        if batch == 13:
+            raise BadValue("13 is out of the question; take 12")
+        if batch == 11:
+            raise RuntimeError("a bug")
+        machine = hardware(d["machine"])
+        graph = one_launch(workload("dscnn_kws", batch=batch, dtype=d["format"]))
+        p = predict(graph, machine, Plan(calibrated=False, efficiency=d["share"]))
+        line = [(b, one_launch(workload("dscnn_kws", batch=b, dtype=d["format"])).work) for b in sorted({{1, 4, 16, 64, batch}})]
+        card = {{"label": "time", "value": f"{{p.seconds * 1e6:.4g}}", "unit": "µs", "tone": "good"}}
+        rising = curve.curve({{"bytes": line}}, machine, d["format"], curve.Chosen("bytes", batch), "batch")
+        return {{
+            "figures": [terms.terms(p, "compute" if d["said"] else None), rising],
+            "cards": [card | {{"exact": f"{{p.seconds}} s", "source": "the engine"}}],
+            "formula": f"<i>T</i> = {{p.seconds}}",
+            "banner": {{"tone": "fail", "title": "Too large", "text": "<p>Take less.</p>"}} if batch > 100 else None,
+        }}
+
+    machines = [{{"value": m, "label": m}} for m in ("h100_sxm", "t4")]
+    dials = [
+        {{"id": "machine", "type": "select", "label": "Machine", "value": "h100_sxm", "options": machines}},
+        {{"id": "batch", "type": "log", "label": "Batch", "min": 1, "max": 256, "value": 1, "unit": "clips"}},
+        {{"id": "format", "type": "choice", "label": "Precision", "value": "fp16", "options": [
+            {{"value": "fp16", "label": "FP16"}}, {{"value": "fp32", "label": "FP32"}},
+            {{"value": "fp4", "label": "FP4", "disabled": "no unit for it"}}]}},
+        {{"id": "share", "type": "range", "label": "Efficiency", "min": 0.1, "max": 1, "step": 0.1, "value": 1}},
+        {{"id": "said", "type": "switch", "label": "My prediction", "value": False}},
+    ]
+    made = Piece("instrument", {{"id": "i", "title": "Terms", "store": "test.i", "locked": None, "dials": dials}}, answer)
+    instrument = mo.ui.anywidget(made)
+    instrument
+    return (instrument,)
+
+
+@app.cell
+def _(instrument, mo):
+    mo.Html(f"<p id='seen'>batch {{instrument.value['state']['dials']['batch']}}</p>")
+    return
+
+
+@app.cell
+def _(Piece, mo):
+    kept = {{"committed": None, "attempts": 0}}
+
+    def commit(state):
+        if state["commit"] > kept["attempts"]:
+            kept["attempts"] += 1
+            said = {{"choice": state["choice"], "confidence": state["confidence"]}}
+            kept["committed"] = said | {{"time": "2026-11-15T10:00:00+00:00", "attempt": kept["attempts"]}}
+        return dict(kept)
+
+    lock = mo.ui.anywidget(Piece("lock", {{"id": "q", "question": "<p>By what factor?</p>", "premises": "<p>Dense.</p>",
+        "options": [{{"label": "10<sup>2</sup>"}}, {{"label": "10<sup>6</sup>"}}], "confidence": True}}, commit))
+    lock
+    return (lock,)
+
+
+@app.cell
+def _(Piece, hardware, ladder, lock, mo, reveal):
+    def show(state):
+        rungs = [ladder.Rung(hardware("h100_sxm"), "fp16", "H100"), ladder.Rung(hardware("cortex_m7"), "fp32", "M7")]
+        return {{"figures": [ladder.ladder(rungs, "compute", "h100_sxm", reveal.rules(100, 989000, "×", base=1e9))]}}
+
+    why = None if lock.value["view"]["committed"] else "Commit a prediction to unlock."
+    mo.ui.anywidget(Piece("instrument", {{"id": "gated", "title": "Gated", "store": "test.g", "locked": why, "dials": []}}, show))
+    return
+
+
+@app.cell
+def _(Piece, mo):
+    def judge(state):
+        said = {{"choice": state["choice"], "right": state["choice"] == 1, "feedback": "<p>Because of SRAM.</p>", "time": ""}}
+        return {{"answered": said if state["answer"] else None}}
+
+    options = [{{"label": "Faster code"}}, {{"label": "Two stacks"}}]
+    mo.ui.anywidget(Piece("reflect", {{"id": "r", "question": "<p>What follows?</p>", "options": options}}, judge))
+    return
+
+
+@app.cell
+def _(Piece, mo):
+    places = [
+        {{"value": "cloud", "label": "Cloud", "note": "a rack", "colour": "cloud"}},
+        {{"value": "tiny", "label": "Tiny", "note": "a coin cell", "colour": "tiny"}},
+    ]
+    context = mo.ui.anywidget(Piece("toggle", {{"label": "Context", "options": places}}))
+    context
+    return (context,)
+
+
+@app.cell
+def _(context, mo):
+    hud = "<footer class='il-hud'><dl><div><dt>Lab</dt><dd>01</dd></div></dl></footer>"
+    mo.Html(f"<p id='context'>{{context.value['state']['value']}}</p>{{hud}}")
+    return
+
+
+@app.cell
+def _(Piece, mo):
+    def check(state):
+        if not state["commit"]:
+            return {{"committed": None}}
+        return {{"committed": {{"value": state["value"]}}, "feedback": "<p>It is 7.</p>"}}
+
+    mo.ui.anywidget(Piece("number", {{"label": "How many machines would hold it?", "unit": "GPUs", "min": 0}}, check))
+    return
+
+
+if __name__ == "__main__":
+    app.run()
+"""
+SERVE = """
+import sys, marimo, uvicorn
+app = marimo.create_asgi_app(quiet=True).with_app(path="/", root=sys.argv[1]).build()
+uvicorn.run(app, port=int(sys.argv[2]), log_level="warning")
+"""
+Start = Callable[[], subprocess.Popen[bytes]]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Start]]:
+    """The address of the tiny app, and a function that starts its server anew on the same port."""
+    import ironlaw.kit
+
+    theme = Path(ironlaw.kit.__file__).parent / "widget" / "theme.css"
+    path = tmp_path_factory.mktemp("piece") / "tiny_app.py"
+    path.write_text(APP.format(css=str(theme)))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    running: list[subprocess.Popen[bytes]] = []
+
+    def start() -> subprocess.Popen[bytes]:
+        for old in running:
+            old.kill()
+            old.wait()
+        environment = {**os.environ, "IRONLAW_HOME": str(path.parent / "home")}
+        running.append(subprocess.Popen([sys.executable, "-c", SERVE, str(path), str(port)], env=environment, cwd=path.parent))
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and running[-1].poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                return running[-1]
+            except OSError:
+                time.sleep(0.1)
+        raise RuntimeError(f"the tiny app did not start on port {port}; run `python {path}` to see why")
+
+    start()
+    yield f"http://127.0.0.1:{port}/", start
+    for process in running:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def lab(page: Page, served: tuple[str, Start]) -> Iterator[Page]:
+    """The app, drawn; the test fails on any error in the console."""
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    opened(page, served[0])
+    yield page
+    assert not complaints
+
+
+def opened(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(page.locator(".il-number[data-seq]")).to_be_visible(timeout=30_000)
+    expect(page.locator(".il-drawing").first).to_be_visible()
+
+
+def terms_piece(page: Page) -> Locator:
+    return page.locator(".il-piece.il-instrument", has_text="Terms")
+
+
+def dial(page: Page, name: str) -> Locator:
+    return page.locator(f"[data-dial={name}]")
+
+
+def picture(page: Page) -> str:
+    return "\n".join(str(part.get_attribute("aria-label")) for part in terms_piece(page).locator(".il-drawing").all())
+
+
+def settled(page: Page, before: str) -> str:
+    """What is drawn once it differs from before."""
+    expect(terms_piece(page).locator(".il-drawing").first).to_be_visible()
+    page.wait_for_function(
+        """before => { const seen = [...document.querySelectorAll('marimo-anywidget')].map(e => e.shadowRoot)
+          .find(r => r.querySelector('[data-dial=batch]'));
+          return [...seen.querySelectorAll('.il-drawing')].map(e => e.getAttribute('aria-label')).join('\\n') !== before; }""",
+        arg=before,
+    )
+    return picture(page)
+
+
+def test_every_dial_by_mouse_changes_the_picture(lab: Page):
+    before = picture(lab)
+    dial(lab, "machine").locator("select").select_option(label="t4")
+    before = settled(lab, before)
+    dial(lab, "format").get_by_text("FP32", exact=True).click()
+    before = settled(lab, before)
+    box = dial(lab, "batch").locator("input[type=range]").bounding_box()
+    assert box
+    lab.mouse.click(box["x"] + box["width"] * 0.5, box["y"] + box["height"] / 2)
+    before = settled(lab, before)
+    dial(lab, "share").locator("input[type=number]").fill("0.3")
+    before = settled(lab, before)
+    dial(lab, "said").locator("label").click()
+    assert "You said compute" in settled(lab, before)
+    assert re.search(r"batch (12|16|24)", lab.locator("#seen").inner_text())
+
+
+def test_every_dial_by_keyboard(lab: Page):
+    before = picture(lab)
+    dial(lab, "machine").locator("select").focus()
+    lab.keyboard.press("t")
+    before = settled(lab, before)
+    lab.keyboard.press("Tab")
+    lab.keyboard.press("ArrowRight")
+    before = settled(lab, before)
+    expect(lab.locator("#seen")).to_have_text("batch 2")
+    lab.keyboard.press("Tab")
+    lab.keyboard.type("20")  # Tab has marked what was there
+    before = settled(lab, before)
+    expect(lab.locator("#seen")).to_have_text("batch 20")
+    lab.keyboard.press("Tab")
+    lab.keyboard.press("ArrowRight")  # FP32; FP4 is passed over
+    before = settled(lab, before)
+    lab.keyboard.press("Tab")
+    lab.keyboard.press("ArrowLeft")
+    before = settled(lab, before)
+    lab.keyboard.press("Tab")
+    lab.keyboard.press("Tab")
+    lab.keyboard.press("Space")
+    settled(lab, before)
+    expect(dial(lab, "said").get_by_role("switch")).to_be_focused()
+
+
+def test_what_cannot_be_set_says_why(lab: Page):
+    expect(dial(lab, "format")).to_contain_text("FP4: no unit for it")
+    expect(dial(lab, "format").get_by_role("radio", name="FP4")).to_be_disabled()
+    number = dial(lab, "batch").locator("input[type=number]")
+    before = picture(lab)
+    number.fill("999")
+    expect(dial(lab, "batch").locator(".il-error")).to_have_text("Give a number from 1 to 256.")
+    expect(number).to_have_attribute("aria-invalid", "true")
+    assert picture(lab) == before
+    number.fill("13")
+    expect(dial(lab, "batch").locator(".il-error")).to_contain_text("take 12")
+    assert picture(lab) == before  # the last good picture stays, greyed
+    number.fill("11")
+    expect(dial(lab, "batch").locator(".il-error")).to_contain_text("RuntimeError: a bug")
+    number.fill("12")
+    settled(lab, before)
+    expect(dial(lab, "batch").locator(".il-error")).to_have_count(0)
+
+
+def test_hover_focus_and_table_tell_exact_values(lab: Page):
+    piece = terms_piece(lab)
+    tip = lab.locator(".il-home", has=piece).locator(".il-tip")
+    piece.locator(".il-target").first.hover()
+    expect(tip).to_contain_text("exactly")
+    lab.mouse.move(0, 0)
+    expect(tip).to_be_hidden()
+    piece.locator(".il-target[tabindex='0']").first.focus()
+    first = tip.inner_text()
+    lab.keyboard.press("ArrowDown")
+    expect(tip).not_to_have_text(first)
+    assert "Datasheet" in tip.inner_text() or "datasheet" in tip.inner_text()
+    lab.keyboard.press("Escape")
+    expect(tip).to_be_hidden()
+    piece.get_by_role("button", name=re.compile("the engine")).focus()
+    expect(tip).to_contain_text("the engine")
+    summary = piece.locator("summary").first
+    summary.focus()
+    lab.keyboard.press("Enter")
+    table = piece.locator("table").first
+    expect(table.locator("tbody tr")).to_have_count(6)
+    assert str(piece.locator(".il-drawing").first.get_attribute("aria-label")) == table.locator("caption").inner_text()
+
+
+def test_dragging_the_point_turns_the_dial(lab: Page):
+    point = terms_piece(lab).locator(".il-drag-x")
+    box = point.bounding_box()
+    assert box
+    lab.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    lab.mouse.down()
+    lab.mouse.move(box["x"] + 180, box["y"] - 10, steps=4)
+    lab.mouse.up()
+    expect(lab.locator("#seen")).not_to_have_text("batch 1")
+    expect(dial(lab, "batch").locator("input[type=number]")).not_to_have_value("1")
+    assert min(box["width"], box["height"]) >= 24
+
+
+def test_a_held_key_makes_no_backlog(lab: Page):
+    piece = terms_piece(lab)
+    dial(lab, "batch").locator("input[type=range]").focus()
+    for _ in range(60):
+        lab.keyboard.press("ArrowRight")
+        lab.keyboard.press("ArrowLeft")
+    lab.keyboard.press("End")
+    expect(lab.locator("#seen")).to_have_text("batch 256")
+    expect(piece.locator(".il-banner")).to_contain_text("Too large")
+    assert int(str(piece.get_attribute("data-seq"))) < 121
+
+
+def test_a_locked_instrument_has_nothing_in_the_page_until_the_lock_is_committed(lab: Page):
+    lock = lab.locator(".il-piece.il-lock")
+    gated = lab.locator(".il-piece.il-instrument", has_text="Gated")
+    expect(gated).to_contain_text("Commit a prediction to unlock.")
+    assert gated.locator("svg:not(.il-icon), figure, table, input").count() == 0
+    assert "FLOP" not in gated.inner_text()
+    button = lock.get_by_role("button", name="Commit my prediction")
+    expect(button).to_be_disabled()
+    lock.get_by_text("10", exact=False).first.click()
+    expect(button).to_be_disabled()
+    lock.get_by_text("sure", exact=False).nth(1).click()
+    expect(button).to_be_enabled()
+    button.click()
+    expect(lock).to_contain_text("Committed")
+    expect(lock.locator(".il-kept")).to_have_count(1)
+    for radio in lock.get_by_role("radio").all():
+        expect(radio).to_be_disabled()
+    expect(gated.locator(".il-drawing")).to_have_attribute("aria-label", re.compile("H100 989"))
+    expect(gated.locator(".il-bracket")).to_contain_text("9,890× too small")
+
+
+def test_the_lock_by_keyboard_and_another_attempt(lab: Page):
+    lock = lab.locator(".il-piece.il-lock")
+    lock.get_by_role("radio").first.focus()
+    lab.keyboard.press("ArrowDown")
+    lab.keyboard.press("Tab")
+    lab.keyboard.press("ArrowRight")
+    lab.keyboard.press("Tab")
+    lab.keyboard.press("Enter")
+    expect(lock.locator(".il-seal")).to_contain_text("(2 of 5)")
+    expect(lock.locator(".il-kept")).to_contain_text("106")
+    lock.get_by_role("button", name="Try again").click()
+    lock.get_by_role("button", name="Leave it").click()
+    lock.get_by_role("button", name="Try again").click()
+    lock.get_by_role("button", name="Begin another attempt").click()
+    expect(lock.get_by_role("button", name="Commit my prediction")).to_be_disabled()
+    lock.get_by_role("radio").first.check(force=True)
+    lock.get_by_role("radio", name=re.compile("certain")).check(force=True)
+    lock.get_by_role("button", name="Commit my prediction").click()
+    expect(lock.locator(".il-seal")).to_contain_text("attempt 2")
+
+
+def test_reflection_toggle_and_number(lab: Page):
+    reflect = lab.locator(".il-piece.il-reflect")
+    reflect.get_by_text("Faster code").click()
+    reflect.get_by_role("button", name="Answer").click()
+    expect(reflect.locator(".il-feedback")).to_contain_text("Because of SRAM.")
+    expect(reflect.locator(".il-feedback")).to_contain_text("Not this one")
+    reflect.get_by_role("radio", name="Faster code").focus()
+    lab.keyboard.press("ArrowDown")
+    lab.keyboard.press("Tab")
+    lab.keyboard.press("Enter")
+    expect(reflect.locator(".il-feedback")).to_contain_text("Yes.")
+    lab.locator(".il-piece.il-toggle").get_by_role("radio", name="Cloud").focus()
+    lab.keyboard.press("ArrowRight")
+    expect(lab.locator("#context")).to_have_text("tiny")
+    expect(lab.locator(".il-piece.il-toggle")).to_contain_text("a coin cell")
+    number = lab.locator(".il-piece.il-number")
+    expect(number.get_by_role("button", name="Commit")).to_be_disabled()
+    number.get_by_role("spinbutton").fill("5")
+    lab.keyboard.press("Enter")
+    expect(number).to_contain_text("It is 7.")
+    expect(number.get_by_role("spinbutton")).to_be_disabled()
+
+
+def test_a_reload_brings_the_dials_back_and_python_hears_of_it(lab: Page, served: tuple[str, Start]):
+    before = picture(lab)
+    dial(lab, "batch").locator("input[type=number]").fill("48")
+    dial(lab, "format").get_by_text("FP32", exact=True).click()
+    settled(lab, before)
+    expect(lab.locator("#seen")).to_have_text("batch 48")
+    opened(lab, served[0])
+    expect(lab.locator("#seen")).to_have_text("batch 48")
+    expect(dial(lab, "format").get_by_role("radio", name="FP32")).to_be_checked()
+
+
+def test_a_killed_server_brings_the_dials_back(page: Page, served: tuple[str, Start]):
+    address, start = served  # the console does complain about the lost connection, so no `lab` fixture here
+    opened(page, address)
+    dial(page, "batch").locator("input[type=number]").fill("48")
+    expect(page.locator("#seen")).to_have_text("batch 48")
+    start()
+    expect(page.locator("#seen")).to_have_text("batch 48", timeout=30_000)
+    dial(page, "batch").locator("input[type=number]").fill("96")
+    expect(page.locator("#seen")).to_have_text("batch 96", timeout=30_000)
+
+
+@pytest.mark.parametrize("width", [1280, 390, 360])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_scrolls_sideways_in_light_or_dark(chromium: Browser, served: tuple[str, Start], width: int, scheme: str):
+    context = chromium.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)  # type: ignore[arg-type]
+    page = context.new_page()
+    opened(page, served[0])
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert dark == ("rgb(19, 23, 27)" if scheme == "dark" else "rgb(252, 252, 251)")
+    desk, stage = terms_piece(page).locator(".il-dials").bounding_box(), terms_piece(page).locator(".il-stage").bounding_box()
+    assert desk and stage
+    assert (stage["y"] < desk["y"]) == (width < 800)  # on a phone the picture comes first
+    context.close()
+
+
+def test_the_chrome_of_the_notebook_is_gone(lab: Page):
+    expect(lab.get_by_test_id("notebook-actions-dropdown")).to_be_hidden()
+    last = lab.locator(".il-piece.il-number")
+    last.scroll_into_view_if_needed()
+    lab.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    hud, end = lab.locator(".il-hud").bounding_box(), last.bounding_box()
+    assert hud and end
+    assert end["y"] + end["height"] <= hud["y"]

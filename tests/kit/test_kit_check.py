@@ -1,0 +1,102 @@
+"""The check of a lab, the template, and `ironlaw lab`."""
+
+import shutil
+
+import pytest
+
+from ironlaw.cli import lab as command
+from ironlaw.cli import main
+from ironlaw.kit.check import problems, typed_figures
+from ironlaw.kit.lab import LABS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It has 80 GB.", "989,000 times as much", "about 10⁶", "$2.40 each", "an 8x gain", "takes 4 ns", "a million times", "of 295",
+        "50% less", "at batch 256", "$3.35$", "512KB",
+    ],
+)  # fmt: skip
+def test_typed_figures_are_found(text):
+    assert typed_figures(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "FP16 on the H100", "ResNet-50 and MobileNetV2", "Lab 07, batch 1", "Cortex-M7, A17 class", "{{ gap }} of it", "`x = 3`",
+        r"$\log_{10} x^2$", "1. first", "[here](http://127.0.0.1:80/)",
+    ],
+)  # fmt: skip
+def test_names_slots_and_code_are_no_figures(text):
+    assert typed_figures(text) == []
+
+
+def test_a_device_may_have_a_number_in_its_name():
+    assert typed_figures("a Raspberry Pi 5", ["Raspberry Pi 5"]) == [] and typed_figures("a Raspberry Pi 5")
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """The template, somewhere else, to be spoilt."""
+    shutil.copytree(LABS / "_template", tmp_path / "mine", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path / "mine"
+
+
+def spoil(folder, file, old, new):
+    text = (folder / file).read_text()
+    assert old in text
+    (folder / file).write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("words.md", "Two devices, one question.", "Two devices, 200 GB/s apart.", "'200' is typed"),
+        ("words.md", "A copy is bound by memory.", "A copy is simply bound by memory!", "'simply'"),
+        ("words.md", "## act1.feedback.e4", "## act1.feedback.e5", "no section [act1.feedback.e4]"),
+        ("words.md", "## sentence", "## sentense", "no section [sentence]"),
+        ("words.md", "{{ budget }}", "nothing", "nothing uses [given] budget"),
+        ("words.md", "Worked: {{ gap }}.", "Worked.", "nothing uses gap"),
+        ("words.md", "Bandwidth\n", "Bandwidth {{ more }}\n", "no value for more"),
+        ("questions.toml", "key = 'hardware(\"h100_sxm\").bandwidth / hardware(\"pi5\").bandwidth'", "key = '1e2'", "is typed; compute it"),
+        ("questions.toml", 'misconception = "launch_always_binds"', 'misconception = "made_up"', "no misconception 'made_up'"),
+        ("questions.toml", ', misconception = "launch_always_binds"', "", "names no misconception"),
+        ("questions.toml", '"The launches."', '"The launches, 10 us each."', "'10' is typed in option"),
+        ("questions.toml", "h100_sxm\").bandwidth >", "h900\").bandwidth >", "no hardware 'h900'"),
+        ("lab.py", 'lab.claims("act1", ["a100_bandwidth"])', 'lab.claims("act1", ["no_such"])', "no claim 'no_such'"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said(copy, file, old, new, said):
+    spoil(copy, file, old, new)
+    found = problems(copy)
+    assert any(said in line for line in found), found
+
+
+@pytest.fixture
+def labs(tmp_path, monkeypatch):
+    place = tmp_path / "labs"
+    shutil.copytree(LABS, place, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(command, "labs", lambda: place)
+    monkeypatch.setattr("ironlaw.kit.lab.LABS", place)
+    return place
+
+
+def test_new_copies_a_working_lab(labs, capsys):
+    assert main(["lab", "new", "lab_02_wall"]) == 0
+    assert "ironlaw lab check lab_02_wall" in capsys.readouterr().out
+    assert 'kit.open("lab_02_wall")' in (labs / "lab_02_wall" / "lab.py").read_text()
+    assert "ironlaw.labs.lab_02_wall" in (labs / "lab_02_wall" / "lab.py").read_text()
+    assert main(["lab", "new", "lab_02_wall"]) == 2
+    assert "already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["Lab 2", "../x", "", "lab-02"])
+def test_new_refuses_other_names(labs, name, capsys):
+    assert main(["lab", "new", name]) == 2 and "small letters" in capsys.readouterr().err
+
+
+def test_check_tells_and_fails(labs, capsys):
+    spoil(labs / "_template", "words.md", "Two devices, one question.", "It has 80 GB.")
+    assert main(["lab", "check", "_template"]) == 1
+    assert "_template: 1 to mend" in capsys.readouterr().out

@@ -1,0 +1,125 @@
+"""A lab in a session: gates, contexts, states, saving."""
+
+import pytest
+from as_browser import send
+
+from ironlaw import kit
+from ironlaw.errors import UnknownName
+from ironlaw.kit.lab import Lab
+from ironlaw.labs._template import model
+from ironlaw.ledger import open_ledger
+
+
+@pytest.fixture
+def shown(lab):
+    lab.states("act1", "act1_reflection", "context", "readouts")
+    lab.context()
+    lab.lock("act1")
+    lab.instrument("act1", model.dials(lab), lambda values: model.view(lab, values))
+    return lab
+
+
+def piece(lab: Lab, name: str):
+    return lab.shown[name].widget
+
+
+def commit(lab: Lab, choice=1):
+    return send(piece(lab, "act1"), choice=choice, confidence=3, commit=1)
+
+
+def test_opening_is_an_event_once(lab, ledger):
+    kit.open("_template", ledger)
+    assert [event.kind for event in ledger.events("_template")] == ["opened"]
+
+
+def test_an_unknown_lab_names_the_known():
+    with pytest.raises(UnknownName, match="lab_01_magnitude"):
+        kit.open("lab_01_magnitud")
+
+
+def test_committing_opens_the_instrument_at_once(shown):
+    assert set(piece(shown, "act1.instrument").view) == {"seq"}
+    commit(shown)
+    view = piece(shown, "act1.instrument").view
+    roles = [mark.get("role") for mark in view["figures"][0]["marks"]]
+    assert roles.count("prediction") == 1 and roles.count("truth") == 1  # the reveal is drawn on it
+    assert shown.states("act1")[0]() == 1 and shown.correct("act1") is True
+
+
+def test_a_reload_finds_it_open(shown, ledger):
+    commit(shown)
+    again = kit.open("_template", ledger)
+    again.instrument("act1", model.dials(again), lambda values: model.view(again, values))
+    assert again.committed("act1") and again.instruments["act1"].piece.view["figures"]
+
+
+def test_a_new_attempt_moves_the_mark(shown):
+    commit(shown, 0)
+    first = piece(shown, "act1.instrument").view["figures"][0]["marks"]
+    send(piece(shown, "act1"), choice=2, confidence=3, commit=2, again=1)
+    second = piece(shown, "act1.instrument").view["figures"][0]["marks"]
+    assert first != second and shown.choice("act1").id == "e4" and shown.committed("act1").attempt == 2
+
+
+def test_the_context_is_an_event_and_comes_first_next_time(shown, ledger):
+    commit(shown)
+    before = piece(shown, "act1.instrument").view["figures"]
+    send(piece(shown, "context"), value="pi5")
+    assert shown.chosen.slug == "pi5" and ledger.track() == "pi5"
+    assert piece(shown, "act1.instrument").view["figures"] != before  # another bar is emphasised
+    assert [c.slug for c in kit.open("_template", ledger).contexts] == ["pi5", "h100_sxm"]
+    send(piece(shown, "context"), value="pi5")
+    assert len(ledger.events(kind="context")) == 1  # choosing the same again is no event
+
+
+def test_an_unknown_context_is_refused_beside_the_toggle(shown):
+    assert "no context 'moon'" in send(piece(shown, "context"), value="moon")["error"]["message"]
+    assert shown.chosen.slug == "h100_sxm"
+
+
+def test_states_change_only_when_their_value_does(lab):
+    (getter,) = lab.states("act1")
+    calls = []
+    lab._setters["act1"] = (getter, calls.append)
+    lab.moved()
+    assert calls == []
+    lab.ledger.commit_prediction("_template", "act1", "e2", 1e2, 3, True, 1)
+    lab.moved()
+    assert calls == [1]
+
+
+def test_it_saves_when_complete_and_not_before(shown, ledger):
+    commit(shown)
+    assert not shown.save({"x": 1}).saved and ledger.design("_template") is None
+    shown.reflect("act1")
+    send(piece(shown, "act1_reflection"), choice=0, answer=1)
+    receipt = shown.save({"x": 1})
+    assert receipt.saved and receipt.time and receipt.where == ledger.where() and ledger.design("_template") == {"x": 1}
+    shown.save({"x": 1})
+    assert len(ledger.events("_template", "design")) == 1
+    shown.save({"x": 2})
+    assert ledger.design("_template") == {"x": 2}
+
+
+def test_a_reload_does_not_save_the_defaults_over_a_design(shown, ledger):
+    commit(shown)
+    shown.reflect("act1")
+    send(piece(shown, "act1_reflection"), choice=0, answer=1)
+    shown.save({"x": 1})
+    again = kit.open("_template", ledger)
+    assert again.save({"x": "default"}).saved and ledger.design("_template") == {"x": 1}
+
+
+def test_a_ledger_that_can_t_be_opened_is_said_in_the_page(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("IRONLAW_LEDGER", str(tmp_path / "file" / "ledger.db"))
+    lab = kit.open("_template")
+    assert "can&#x27;t be opened" in lab.header().text and "IRONLAW_LEDGER" in lab.trouble
+    lab.lock("act1")
+    assert "nothing was committed" in commit(lab)["error"]["message"]
+
+
+def test_a_reset_begins_anew(shown, ledger):
+    commit(shown)
+    ledger.reset()
+    assert kit.open("_template", open_ledger(ledger.where())).committed("act1") is None

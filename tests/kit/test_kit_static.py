@@ -1,0 +1,168 @@
+"""The pieces that are plain HTML: what they say, and that they say it without colour too."""
+
+import re
+
+import pytest
+
+from ironlaw.engine.types import Figure
+from ironlaw.errors import UnknownName
+from ironlaw.kit import cards, claims, context, formula, header, hud, message, peek, rail, reveal, step, takeaways
+from ironlaw.kit.banner import banner, notice
+from ironlaw.kit.save import Receipt
+
+
+def bare(html: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+def test_header_has_names_and_no_figures(lab):
+    text = bare(header.header(3, "Title", "One sentence.", "What stays.", 40, lab.contexts, "- a chapter"))
+    for words in (
+        "Lab 03",
+        "about 40 minutes",
+        "Title",
+        "One sentence.",
+        "What stays.",
+        "NVIDIA H100",
+        "Raspberry Pi 5",
+        "Read first",
+        "a chapter",
+    ):
+        assert words in text
+
+
+def test_rail_says_what_is_locked_done_and_next():
+    text = rail.rail({"act1": rail.Act("Act I", predicted=True), "act2": rail.Act("Act II", open=False)})
+    assert text.count("<li") == 14 and text.count('aria-current="step"') == 1
+    assert 'href="#act1-reflect" aria-current="step"' in text
+    assert text.count("(locked)") == 7 and text.count("(done)") == 2
+    assert "#act2" not in text  # nothing to jump to in a closed act
+    assert rail.now(rail.Act("x")) == "lock" and rail.now(rail.Act("x", predicted=True, answered=True)) == ""
+
+
+def test_step_can_be_jumped_to():
+    assert 'id="act1-peek"' in step.step("act1", "peek", "x")
+    assert "Opens later" in step.closed("act2", "Act II", "Opens later")
+
+
+def test_message_and_peek_and_takeaways_render_markdown():
+    assert "<strong>now</strong>" in message.message("VP", "We need it **now**.")
+    assert "<details" in peek.peek("Math peek", "$x$") and "open" not in peek.peek("Math peek", "x").split(">")[0]
+    assert takeaways.takeaways("- a\n- b", "- c").count("<li>") == 3
+
+
+def test_banner_says_its_tone_in_words():
+    assert bare(notice("fail", "Out of memory", "49 × too much")).startswith("Does not work: Out of memory")
+    assert banner("good", "a", "b") == {"tone": "good", "title": "a", "text": "b"}
+
+
+@pytest.mark.parametrize(
+    ("quantity", "value", "tone"),
+    [
+        ("utilization", 0.70, "good"),
+        ("utilization", 0.69, "middling"),
+        ("utilization", 0.4, "middling"),
+        ("utilization", 0.39, "bad"),
+        ("mfu", 0.5, "middling"),
+        ("mfu", 0.51, "good"),
+        ("mfu", 0.2, "bad"),
+        ("fusion_speedup", 3, "good"),
+        ("fusion_speedup", 1.5, "middling"),
+        ("memory", 1.01, "bad"),
+        ("memory", 0.81, "middling"),
+        ("memory", 0.8, "good"),
+        ("gap", 1e6, "good"),
+        ("gap", 1e4, "middling"),
+        ("gap", 9e3, "bad"),
+    ],
+)
+def test_thresholds_are_the_protocol_s(quantity, value, tone):
+    assert cards.tone(quantity, value) == tone
+
+
+def test_card_has_exact_value_and_source():
+    source = Figure(3.35e12, "B/s", "datasheet", "2023-07", estimate=True, why="derived")
+    card = cards.card("Bandwidth", 3.35e12, "B/s", source=source)
+    assert (card["value"], card["unit"]) == ("3.35", "TB/s") and card["exact"].startswith("3,350,000,000,000")
+    assert "stimate" in card["source"] and "derived" in card["source"] and "datasheet" in card["source"]
+    assert cards.card("Gap", 152587.89, "×", digits=6)["value"] == "152,588"
+    with pytest.raises(UnknownName):
+        cards.tone("luck", 1)
+
+
+def test_shares_do_not_round_to_nothing():
+    assert [cards.share(a, 100) for a in (0.2, 38.4, 250)] == ["< 1 %", "38 %", "250 %"]
+
+
+def test_formula_is_coloured_by_term_and_adds_up():
+    text = formula.iron_law(51.5e6, 3.35e12, 8.24e9, 989e12, 174, 1e-5, (15.4e-6, 8.33e-6, 1.74e-3))
+    assert (
+        bare(text).replace("\u202f", " ")
+        == "T = D / BW + O / R + L = 51.5 MB / 3.35 TB/s + 8.24 GFLOP / 989 TFLOP/s + 174 × 10 µs = 15.4 µs + 8.33 µs + 1.74 ms"
+    )
+    assert text.count("il-memory") == text.count("il-compute") == text.count("il-overhead") == 3
+    assert "1 ×" not in bare(formula.iron_law(1, 1, 1, 1, 1, 1e-5, (1, 1, 1e-5))).replace("\u202f", " ")
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (1e9, "too large by a factor of 1,010 : 3.0 orders"),
+        (1e4, "too small by a factor of 98.9 : 2.0 orders"),
+        (1e6, "right to within 1.1 %"),
+    ],
+)
+def test_distance_is_a_factor_and_its_orders(said, told):
+    assert told in bare(reveal.off(reveal.Distance(said, 989_000))).replace("\u202f", " ").replace(" %", " %")
+
+
+def test_reveal_explains_also_when_right():
+    for right in (True, False):
+        text = bare(reveal.reveal("10⁶", "989,000 ×", "right", "Width makes the gap.", right))
+        assert "Width makes the gap." in text and "You said 10⁶" in text and "989,000" in text
+
+
+def test_claims_stand_side_by_side_with_sources_and_the_reason():
+    text = bare(claims.panel(["h100_peak_1979", "capacity_gap"])).replace("\u202f", " ")
+    for words in (
+        "Does not hold",
+        "1.979 PFLOP/s",
+        "989 TFLOP/s",
+        "h200_sxm/micro",
+        "2:4 structured sparsity",
+        "152,588 ×",
+        "Not measured",
+    ):
+        assert words in text
+    assert text.count("152,588 ×") == 2  # claimed and computed, to the same digits
+
+
+def test_hud_says_everything_in_words():
+    items = [hud.prediction("Act I", True), hud.prediction("Act II", False, 2), ("Bottleneck", "OOM", "fail")]
+    text = bare(hud.hud(items, Receipt(True, "2026-11-15T03:20:01Z", "/home/x/ledger.db")))
+    assert "Act I ✓ right" in text and "Act II ! off (attempt 2)" in text and "✗ OOM" in text and "saved 03:20 UTC" in text
+    assert "saves when both acts are complete" in bare(hud.hud([], None))
+    assert "not saved: the disk is full" in bare(hud.hud([], Receipt(False, error="the disk is full")))
+    assert hud.prediction("Act I", None) == ("Act I", "open", "")
+
+
+# --- contexts
+
+
+def test_contexts_are_the_lab_s_and_the_track_comes_first(lab):
+    assert [c.slug for c in lab.contexts] == ["h100_sxm", "pi5"]
+    assert [c.slug for c in context.first(lab.contexts, "pi5")] == ["pi5", "h100_sxm"]
+    assert [c.slug for c in context.first(lab.contexts, "elsewhere")] == ["h100_sxm", "pi5"]
+
+
+def test_this_machine_is_a_context_once_measured(lab, ironlaw_home):
+    assert context.this_machine() is None
+    from ironlaw.registry.loader import folder
+
+    place = ironlaw_home / "hardware"
+    place.mkdir()
+    (place / "this_machine.toml").write_text((folder("hardware") / "laptop_cpu.toml").read_text())
+    here = context.contexts(lab.sheet.contexts)[-1]
+    assert (here.slug, here.regime, here.label) == ("this_machine", "here", "This machine") and here.peak > 0
+    (place / "this_machine.toml").write_text("damaged = ")
+    assert context.this_machine() is None  # no lab may fail to open for it

@@ -1,0 +1,61 @@
+"""Lab 01 locked, half-way, revealed and complete."""
+
+import pytest
+from headless import Page
+
+from ironlaw.labs.lab_01_magnitude import terms
+from ironlaw.ledger import open_ledger
+
+terms._warm.acquire(blocking=False)  # nothing in the background: a test builds what it asks for
+
+
+@pytest.fixture
+def page(tmp_path):
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        yield Page(ledger)
+
+
+def first_act(page: Page) -> Page:
+    page.predict("act1", "e9", 4)
+    page.reload()
+    page.reflect("act1", "stacks")
+    return page.reload()
+
+
+def second_lock(page: Page) -> Page:
+    page.predict("act2", "memory", 2)
+    return page.reload()
+
+
+@pytest.fixture
+def half(page):
+    """Act I done, Act II open."""
+    return first_act(page)
+
+
+@pytest.fixture
+def revealed(half):
+    """Act II's prediction is committed as well."""
+    return second_lock(half)
+
+
+@pytest.fixture
+def complete(revealed):
+    revealed.reflect("act2", "memory")
+    return revealed.reload()
+
+
+@pytest.fixture(scope="module")
+def one_for_all(tmp_path_factory):
+    with open_ledger(tmp_path_factory.mktemp("shared") / "ledger.db") as ledger:
+        yield second_lock(first_act(Page(ledger)))
+
+
+@pytest.fixture
+def bench(one_for_all):
+    """The revealed lab with every dial at its start, for tests that only turn dials: nothing they do reaches the ledger."""
+    before = one_for_all.ledger.events()
+    for act in ("act1", "act2"):
+        one_for_all.turn(act, **{dial["id"]: dial["value"] for dial in one_for_all.piece(f"{act}.instrument").spec["dials"]})
+    yield one_for_all
+    assert one_for_all.ledger.events() == before

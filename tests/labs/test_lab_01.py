@@ -1,0 +1,401 @@
+"""Lab 01 at the level of what it shows and what the ledger holds."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from headless import bare
+
+from ironlaw import hardware
+from ironlaw.kit.check import problems
+from ironlaw.kit.lab import LABS
+from ironlaw.registry import claims
+
+SLUG = "lab_01_magnitude"
+DEVICES = ("h100_sxm", "orin_nx_16gb", "a17_npu", "cortex_m7")
+
+
+def test_the_check_finds_nothing():
+    assert problems(SLUG) == []
+
+
+def test_lab_py_is_thin_and_free_of_physics():
+    text = re.sub(r"__generated_with.*", "", (LABS / SLUG / "lab.py").read_text())
+    assert len(text.splitlines()) < 150
+    assert not re.search(r"\d\.\d|e\d\d|\* ?1e|engine|bandwidth", text)
+
+
+# --- locked
+
+
+def figures_of_devices():
+    """How each device's figures would read on a page."""
+    from ironlaw.kit.prose import capacity
+    from ironlaw.units import show
+
+    for slug in DEVICES:
+        for figure in hardware(slug).figures.values():
+            yield show(figure.value, figure.unit)
+        yield capacity(hardware(slug).memory)
+
+
+def test_no_device_figure_and_no_answer_before_the_first_lock(page):
+    assert len(set(figures_of_devices())) > 25
+    for figure in figures_of_devices():
+        assert not re.search(rf"(?<![\d.,]){re.escape(figure)}(?!\w)", page.text), figure
+    for words in ("989", "million", "six orders", "GHz", "MHz", "TFLOP", "KiB", " GB", "misconception"):
+        assert words not in page.text, words
+    assert "sealed until you commit" in page.text
+    assert page.piece("act1.instrument").view == {"seq": 0}
+
+
+def test_locked_shows_act_i_and_a_closed_act_ii(page):
+    shown = {name for name, part in page.parts.items() if part is not None}
+    assert shown == {"header", "rail", "context_toggle", "act1_message", "act1_lock", "act1_instrument", "act2_message", "hud"}
+    assert "Opens when you have answered" in page.parts["act2_message"].text
+    assert page.piece("act1.instrument").spec["locked"] == "Commit a prediction to unlock."
+    assert not page.ledger.designs()
+
+
+def test_the_header_gives_nothing_away(page):
+    text = bare(page.parts["header"].text)
+    assert "D·A·M" in text and "about 40 minutes" in text and "Iron Law" in text
+    assert "stack" not in text and "memory-bound" not in text  # the reflection's answer, the second prediction's
+
+
+def test_the_story_s_premises_are_there(page):
+    text = bare(page.parts["act1_message"].text)
+    assert "&#36;2.40" in text and "&#36;50,000" in text and "doorbell" in text
+
+
+# --- Act I
+
+
+def test_commit_is_in_the_ledger_and_opens_the_instrument(page):
+    page.predict("act1", "e6", 5)
+    said = page.ledger.prediction(SLUG, "act1").payload
+    assert said == {"question": "act1", "choice": "e6", "value": 1e6, "confidence": 5, "correct": True}
+    view = page.piece("act1.instrument").view
+    assert [figure["id"] for figure in view["figures"]] == ["ladder-compute", "ladder-bandwidth", "ladder-capacity", "ladder-power"]
+    assert all(figure["x"]["scale"] == "log" for figure in view["figures"])
+
+
+def test_gap_table_of_h100_and_m7(bench):
+    note = bare(bench.piece("act1.instrument").view["note"])
+    for ratio in ("989,000 ×6.0", "67,000 ×4.8", "152,588 ×5.2", "7,000 ×3.8"):
+        assert ratio in note
+    assert "512 KiB" in note and "80 GB" in note
+
+
+def test_gap_table_of_any_two(bench):
+    view = bench.turn("act1", a="orin_nx_16gb", b="a17_npu")
+    assert "Jetson Orin NX" in view["note"]
+    assert [card["value"] for card in view["cards"]] == ["2.85714", "2", "2", "5"]
+    assert "GFLOP" not in view["formula"]
+
+
+def test_number_formats_are_said_and_can_be_made_common(bench):
+    view = bench.piece("act1.instrument").view
+    assert "format" in view["figures"][0]["x"]["label"] and "INT8 sparse" in str(view["figures"][0])
+    assert "2:4 sparse as advertised" in bare(view["note"])
+    common = bench.turn("act1", formats="int8")
+    assert "All rates are dense INT8" in common["note"]
+    values = {mark["y"]: mark["x"] for mark in common["figures"][0]["marks"] if mark["type"] == "bar"}
+    assert values["Jetson Orin NX"] == 50e12 and values["NVIDIA H100 SXM5"] == 1979e12
+    assert not [mark for mark in common["figures"][0]["marks"] if mark.get("role")]  # the prediction is about other formats
+
+
+def test_every_axis_has_sources_on_hover(bench):
+    for figure in bench.piece("act1.instrument").view["figures"]:
+        for mark in figure["marks"]:
+            assert mark["hover"][-1]
+
+
+def test_reveal_names_the_distance_and_what_each_gap_means(bench):
+    text = bare(bench.parts["act1_reveal"].text)
+    assert "too large by a factor of 1,010: 3.0 orders of magnitude" in text
+    assert "caching and batching" in text and "optimisation effort" in text and "architectural boundary" in text
+    assert "compute 6.0, capacity 5.2, bandwidth 4.8, power 3.8" in text
+    marks = {mark["role"]: mark for mark in bench.piece("act1.instrument").view["figures"][0]["marks"] if mark.get("role")}
+    assert marks["truth"]["x"] == pytest.approx(989e12) and marks["prediction"]["x"] == pytest.approx(1e18)
+    assert "3 orders" in marks["prediction"]["distance"]
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [("e2", "too small by a factor of 9,890: 4.0"), ("e4", "too small by a factor of 98.9: 2.0"), ("e6", "right to within 1.1 %")],
+)
+def test_the_other_predictions(page, option, told):
+    page.predict("act1", option)
+    assert told in bare(page.reload().parts["act1_reveal"].text)
+
+
+def test_reflection_feedback_explains_every_option(page):
+    page.predict("act1", "e6")
+    page.reload()
+    expect = {
+        "algorithms": "Even with none left",
+        "stacks": "no tensor cores, no HBM",
+        "data": "512 KiB",
+        "compilers": "No compiler adds SRAM",
+    }
+    for option, words in expect.items():
+        view = page.reflect("act1", option)
+        assert view["answered"]["right"] is (option == "stacks") and words in bare(view["answered"]["feedback"])
+    beliefs = [event.payload["misconception"] for event in page.ledger.answers(SLUG, "act1_reflection")]
+    assert beliefs == ["algorithm_fixes_machine", None, "data_fixes_machine", "compiler_adds_memory"]
+
+
+def test_claims_and_peek_come_with_the_reveal(bench):
+    assert "nine orders" in bare(bench.parts["act1_claims"].text) and "51.2 GB/s" in bare(bench.parts["act1_claims"].text)
+    peek = bare(bench.parts["act1_peek"].text)
+    assert "DataVolume" not in peek and "bandwidth bars" in peek and "moves the bottleneck" in peek and "989,000 ×" in peek
+
+
+# --- Act II
+
+
+def test_act_ii_opens_with_the_reflection_right_or_wrong(page):
+    page.predict("act1", "e2")
+    page.reload()
+    assert page.parts["act2_lock"] is None
+    page.reflect("act1", "data")
+    assert page.reload().parts["act2_lock"] is not None
+    assert page.piece("act2.instrument").view == {"seq": 0}
+
+
+def test_the_second_answer_is_hidden_until_committed(half):
+    for name in ("act2_reveal", "act2_claims", "act2_reflection", "act2_peek", "takeaways"):
+        assert half.parts[name] is None
+    assert "15.4 µs" not in half.text
+
+
+def test_key_of_the_second_prediction_and_by_how_much(bench):
+    """Memory 15.4 µs, overhead 10 µs, compute 8.33 µs: by hand from D = 2·(params + buffers) + I/O and the datasheet."""
+    assert bench.lab.question("act2").answer == "memory"
+    cards = {card["label"]: card["value"] for card in bench.piece("act2.instrument").view["cards"]}
+    assert (cards["Memory, D/BW"], cards["Overhead, L"], cards["Compute, O/R"]) == ("15.4", "10", "8.33")
+    assert "leads the next by 1.54 ×" in bare(bench.parts["act2_reveal"].text)
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ("compute", "off 1.85 ×: your term takes 8.33 µs"),
+        ("overhead", "off 1.54 ×"),
+        ("equal", "largest is 1.85 × the smallest"),
+        ("memory", "right: it leads the next 1.54 ×"),
+    ],
+)
+def test_distances_in_act_ii(half, option, told):
+    half.predict("act2", option)
+    assert told in bare(half.reload().parts["act2_reveal"].text)
+    tags = str([mark.get("tags") for mark in half.piece("act2.instrument").view["figures"][0]["marks"]])
+    assert ("you said" in tags) is (option != "equal") and "binds" in tags
+
+
+def test_the_byte_convention_changes_which_term_wins(bench):
+    """Erratum 4: on the Cortex-M7 in FP32 compute wins, unless every op's tensors are counted."""
+
+    def terms(**dials):
+        view = bench.turn("act2", device="cortex_m7", dtype="fp32", **dials)
+        return {card["label"]: f"{card['value']} {card['unit']}" for card in view["cards"]}, [
+            c["label"] for c in view["cards"] if c["note"] == "binds"
+        ]
+
+    values, binds = terms(convention="weights")
+    assert binds == ["Compute, O/R"] and values["Compute, O/R"] == "8.24 s" and values["Memory, D/BW"] == "2.06 s"
+    values, binds = terms(convention="ops")
+    assert binds == ["Memory, D/BW"] and values["Memory, D/BW"] == "8.52 s"
+
+
+def test_kernel_by_kernel_overhead_takes_over_with_the_measurement(bench):
+    view = bench.turn("act2", launch="each")
+    note = bare(view["note"])
+    assert "344 kernels" in note and "9.8 ms wall time for 0.89 ms of GPU work" in note and "evidence h200_sxm/models" in note
+    assert [card["label"] for card in view["cards"] if card["note"] == "binds"] == ["Overhead, L"]
+    assert "174 × 10 µs" in bare(view["formula"]) and "Lab 07" in note
+    assert bench.lab.readouts["act2"]["bottleneck"] == "overhead"
+
+
+def test_a_microcontroller_has_no_launches_to_pay_one_by_one(bench):
+    view = bench.turn("act2", device="cortex_m7", launch="each", workload="dscnn_kws", dtype="int8")
+    assert "L is paid once" in bare(view["note"])
+
+
+def test_intensity_levels_off_below_the_ridge(bench):
+    """Erratum 29."""
+    view = bench.turn("act2", batch=256, convention="fused")
+    note = bare(view["note"])
+    assert (
+        "50.9 FLOP/B with every op's tensors and 145 FLOP/B fused; the ridge in FP16 is 295 FLOP/B" in note and "Neither gets there" in note
+    )
+    curve = next(figure for figure in view["figures"] if figure["id"] == "curve")
+    lines = {mark["label"]: mark["points"] for mark in curve["marks"] if mark["type"] == "line"}
+    for name, last, doubled in (("fused graph", 144, 1.02), ("every op's tensors", 51, 1.01)):
+        points = lines[name]
+        assert points[-1][1] == pytest.approx(last, rel=0.01) and points[-1][1] / points[-2][1] < doubled
+    assert next(mark for mark in curve["marks"] if mark["type"] == "rule")["y"] == pytest.approx(295.2, abs=0.1)
+
+
+@pytest.mark.parametrize(("dtype", "weights"), [("fp32", "195 ×"), ("int8", "48.8 ×")])
+def test_oom_on_the_microcontroller(bench, dtype, weights):
+    banner = bench.turn("act2", device="cortex_m7", dtype=dtype)["banner"]
+    text = bare(banner["text"])
+    assert banner["tone"] == "fail" and "available 512 KiB" in text and weights in text and "97.7 × in FP16" in text
+    assert "DS-CNN" in text.split("These do not")[0] and "MobileNetV2" in text.split("These do not")[1] and "too much" in text
+    assert bench.lab.readouts["act2"] == {"bottleneck": "OOM", "constraint_hit": True, "oom_triggered": True}
+    fit = next(f for f in bench.piece("act2.instrument").view["figures"] if f["id"] == "fit")
+    assert {mark["colour"] for mark in fit["marks"] if mark["type"] == "bar"} == {"fail"}
+
+
+def test_what_fits_says_how_much_room_is_left(bench):
+    banner = bench.turn("act2", device="cortex_m7", workload="dscnn_kws", dtype="int8")["banner"]
+    assert banner["tone"] == "good" and "Room left" in banner["text"]
+    banner = bench.turn("act2", device="cortex_m7", workload="dscnn_kws", dtype="int8", batch=256)["banner"]
+    assert banner["tone"] == "fail" and "Set the batch to" in bare(banner["text"])
+    most = int(re.search(r"batch to (\d+)", bare(banner["text"]))[1])
+    assert bench.turn("act2", batch=most)["banner"]["tone"] != "fail" and bench.turn("act2", batch=most + 1)["banner"]["tone"] == "fail"
+
+
+def test_a_precision_that_a_device_lacks_is_disabled_with_the_reason(bench):
+    view = bench.turn("act2", device="a17_npu")
+    options = {o["value"]: o["disabled"] for o in view["dials"]["dtype"]["options"]}
+    assert options["fp16"] is None and options["int8"] is None and "has no FP32 unit; it has FP16, INT8" in options["fp32"]
+    view = bench.turn("act2", device="cortex_m7", dtype="fp16")
+    assert view["error"]["dial"] == "dtype" and bench.piece("act2.instrument").state["dials"]["dtype"] == "fp32"
+
+
+@pytest.mark.parametrize(
+    "dials",
+    [
+        {"device": "orin_nx_16gb"},
+        {"workload": "dscnn_kws"},
+        {"workload": "mobilenet_v2"},
+        {"batch": 7},
+        {"dtype": "int8"},
+        {"dtype": "fp32"},
+        {"convention": "fused"},
+        {"convention": "ops"},
+        {"launch": "each"},
+    ],
+)
+def test_every_control_changes_the_picture_and_the_formula(bench, dials):
+    before = bench.turn("act2", device="h100_sxm")
+    after = bench.turn("act2", **dials)
+    assert before["figures"][0] != after["figures"][0] and before["formula"] != after["formula"]
+
+
+def test_the_context_moves_the_device_and_every_figure_of_it(revealed):
+    view = revealed.piece("act2.instrument").view
+    revealed.send("context", value="orin_nx_16gb")
+    moved = revealed.piece("act2.instrument").view
+    assert revealed.piece("act2.instrument").state["dials"]["device"] == "orin_nx_16gb"
+    # D/BW, O/R, L and the total; the bytes needed are the model's own
+    assert [a["value"] == b["value"] for a, b in zip(view["cards"], moved["cards"], strict=True)] == [False, False, False, False, True]
+    bars = [m for m in revealed.piece("act1.instrument").view["figures"][0]["marks"] if m.get("emphasis")]
+    assert [m["id"] for m in bars] == ["orin_nx_16gb"]
+    assert "own case" in moved["figures"][2]["title"]  # the reveal stays in sight
+
+
+# --- complete
+
+
+FIELDS = {
+    "context",
+    "act1_prediction",
+    "act1_correct",
+    "act2_prediction",
+    "act2_correct",
+    "act2_bottleneck",
+    "constraint_hit",
+    "oom_triggered",
+    "confidences",
+}
+
+
+def test_complete_saves_exactly_the_fields(complete):
+    design = complete.ledger.design(SLUG)
+    assert set(design) == FIELDS
+    assert design == {
+        "context": "h100_sxm", "act1_prediction": 1e9, "act1_correct": False, "act2_prediction": "memory", "act2_correct": True,
+        "act2_bottleneck": "memory", "constraint_hit": False, "oom_triggered": False, "confidences": {"act1": 4, "act2": 2},
+    }  # fmt: skip
+    assert complete.parts["takeaways"] is not None
+    hud = bare(complete.parts["hud"].text)
+    assert (
+        "✓ saved" in hud and "Act I ! off" in hud and "Act II ✓ right" in hud and "Bottleneck memory" in hud and "NVIDIA H100 SXM5" in hud
+    )
+
+
+def test_half_way_saves_nothing(bench):
+    assert bench.ledger.design(SLUG) is None
+    assert "saves when both acts are complete" in bare(bench.parts["hud"].text)
+
+
+def test_the_design_is_what_the_controls_say(revealed):
+    from ironlaw.labs.lab_01_magnitude.design import design, readouts
+
+    revealed.turn("act2", device="cortex_m7", dtype="int8")
+    revealed.reflect("act2", "memory")
+    revealed.lab.save(design(revealed.lab))
+    saved = revealed.ledger.design(SLUG)
+    assert saved["act2_bottleneck"] == "OOM" and saved["constraint_hit"] is True and saved["oom_triggered"] is True
+    assert readouts(revealed.lab) == [("Bottleneck", "OOM", "fail"), ("Memory", "OOM", "fail")]
+    revealed.reload()  # dials at their defaults again: what was saved stays
+    assert revealed.ledger.design(SLUG)["oom_triggered"] is True and len(revealed.ledger.events(SLUG, "design")) == 1
+
+
+def test_a_new_attempt_is_a_new_event(complete):
+    complete.predict("act1", "e6", 5, again=1)
+    assert [event.payload["choice"] for event in complete.ledger.attempts(SLUG, "act1")] == ["e9", "e6"]
+    assert complete.ledger.prediction(SLUG, "act1").attempt == 2
+
+
+# --- keys follow the registry
+
+
+def change(monkeypatch, slug, **figures):
+    changed = replace(hardware(slug), **figures)
+    monkeypatch.setitem(claims.NAMESPACE, "hardware", lambda name: changed if name == slug else hardware(name))
+
+
+@pytest.mark.parametrize(
+    ("question", "slug", "figures", "right"),
+    [
+        ("act1", "cortex_m7", {"peaks": {"fp32": 1e11}}, "e4"),
+        ("act1", "cortex_m7", {"peaks": {"fp32": 1e6}}, "e9"),
+        ("act1_reflection", "cortex_m7", {"peaks": {"fp32": 1e11}}, "compilers"),
+        ("act1_reflection", "cortex_m7", {"peaks": {"fp32": 1e14}}, "algorithms"),
+        ("act2", "h100_sxm", {"launch": 30e-6}, "overhead"),
+        ("act2", "h100_sxm", {"bandwidth": 1e14, "launch": 1e-6}, "compute"),
+        ("act2", "h100_sxm", {"launch": 15e-6}, "equal"),
+        ("act2_reflection", "cortex_m7", {"memory": 1e9}, "speed"),
+    ],
+)
+def test_keys_change_with_the_registry(page, monkeypatch, question, slug, figures, right):
+    assert page.lab.question(question).right.id != right
+    change(monkeypatch, slug, **figures)
+    assert page.lab.question(question).right.id == right
+
+
+# --- errata of Lab 01 not met above
+
+
+def test_errata_1_to_3_and_28(bench):
+    page = bench.text + bare(str(bench.turn("act2", batch=1)))
+    assert "989 TFLOP/s" in page and "295 FLOP/B" in page and "591 FLOP/B" not in page  # 1
+    assert "8.33 µs" in page and "4 ns" not in page and "7,500" not in page  # 2: not nanoseconds
+    assert "8.24 GFLOP" in page and "8.18 GFLOP" in page and "51.2 MB" in page and "100 MB" not in page  # 3
+    assert "152,588" in page  # 28
+    assert "Overhead, L" in str(bench.piece("act2.instrument").view["cards"])  # 28: L is one of the three
+
+
+def test_erratum_5_nine_orders_is_no_gap_here(bench):
+    text = bare(bench.parts["act1_claims"].text)
+    assert re.search(r"nine orders of magnitude.{0,300}Does not hold", text)
+    assert not re.search(r"one order[^s]", bench.text)
+
+
+def test_erratum_35_no_figure_is_typed():
+    assert not [line for line in problems(SLUG, run=False) if "typed" in line]

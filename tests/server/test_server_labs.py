@@ -1,0 +1,134 @@
+"""The mounted labs: marimo's app behind our guard, its page made ours, its files kept, its settings not the user's."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient, WebSocketDisconnect
+from test_server_gallery import LAB, put, words
+
+from ironlaw.server.app import create_app
+from ironlaw.server.catalogue import Lab
+from ironlaw.server.marimo_page import rewrite
+
+OURS = {"origin": "http://127.0.0.1:2718"}
+PLACE = "/lab/lab_01_first/"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    folder = tmp_path_factory.mktemp("site") / "labs"
+    put(folder / "lab_01_first", LAB, words("First things"))
+    put(folder / "lab_02_no_app", "x = 1\n", words("No app"))
+    put(folder / "lab_03_raises", LAB.replace('mo.md("hello")', "1 / 0"), words("Raises"))
+    with TestClient(create_app(labs_folder=folder), base_url="http://127.0.0.1:2718") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def html(site: TestClient) -> str:
+    return site.get(PLACE).text
+
+
+def test_a_lab_opens_with_our_head_and_without_marimos_extras(site: TestClient, html: str):
+    assert "First things" in html
+    assert "theme.css" in html
+    assert html.count('rel="icon"') == 1
+    assert '<a href="/">ironlaw</a>' in html
+    assert html.index('name="color-scheme"') < html.index("<link")
+    assert "__MARIMO_MOUNT_CONFIG__" in html
+    for word in ("serviceWorker", 'rel="preload"', 'rel="manifest"'):
+        assert word not in html
+    assert site.get(PLACE.rstrip("/"), follow_redirects=False).headers["location"].endswith(PLACE)
+    response = site.get(PLACE)
+    assert response.headers["cache-control"] == "no-store"
+    assert "etag" not in response.headers
+
+
+def test_the_page_may_reach_this_server_only(site: TestClient, html: str):
+    policy = site.get(PLACE).headers["content-security-policy"]
+    assert "connect-src 'self' ws://127.0.0.1:2718" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert not re.search(r"https?:", policy)
+    assert not re.findall(r"""<(?:link|script|img)\b[^>]*\s(?:href|src)=["'](?:https?:)?//[^"']+""", html)
+
+
+def test_marimos_files_have_one_address_for_all_labs_and_are_kept(site: TestClient, html: str):
+    files = re.findall(r'(?:href|src)="(/[^"]+\.(?:js|css|svg))"', html)
+    assert len(files) > 50
+    assert {"/".join(name.split("/")[:2]) for name in files} <= {"/marimo", "/static", "/theme"}
+    for name in files:
+        response = site.head(name)
+        assert (response.status_code, "immutable" in response.headers["cache-control"]) == (200, True), name
+
+
+def test_the_start_page_lets_a_browser_fetch_them_ahead(site: TestClient, html: str):
+    ahead = re.findall(r'<link rel="prefetch" href="([^"]+)">', site.get("/").text)
+    assert len(ahead) > 50
+    assert all(f'"{name}"' in html for name in ahead)
+
+
+def test_the_settings_of_a_user_of_marimo_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from marimo._config.utils import get_user_config_path
+
+    (tmp_path / ".marimo.toml").write_text('[display]\ntheme = "dark"\ncell_output = "above"\n')
+    put(tmp_path / "labs" / "lab_01_first", LAB, words("First things"))
+    monkeypatch.chdir(tmp_path)
+    get_user_config_path.cache_clear()
+    client = TestClient(create_app(labs_folder=tmp_path / "labs"), base_url="http://127.0.0.1:2718")
+    page = client.get(PLACE).text
+    get_user_config_path.cache_clear()
+    config, overrides = (json.loads(re.search(rf'"{name}": (\{{.*\}}),\n', page)[1]) for name in ("config", "configOverrides"))
+    assert (config["display"]["theme"], config["display"]["cell_output"]) == ("light", "below")
+    assert overrides["display"] == {"theme": "system"}
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("path", [PLACE, f"{PLACE}api/kernel/set_model_value", f"{PLACE}health"])
+def test_strangers_do_not_reach_a_lab(site: TestClient, method: str, path: str):
+    for headers in ({"origin": "http://evil.example"}, {"host": "evil.example"}, {"origin": "null"}):
+        assert site.request(method, path, headers=headers).status_code == 403
+    assert site.post(path).status_code == 403  # no Origin at all
+
+
+def connect(site: TestClient, headers: dict[str, str]):
+    return site.websocket_connect(f"ws://127.0.0.1:2718{PLACE}ws?session_id=s_tests1", headers=headers)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"origin": "http://evil.example"}, {}, {"origin": "null"}, {**OURS, "host": "evil.example"}, {"origin": "http://127.0.0.1:8080"}],
+)
+def test_a_websocket_from_elsewhere_is_refused(site: TestClient, headers: dict[str, str]):
+    with pytest.raises(WebSocketDisconnect), connect(site, headers):
+        pass
+    assert site.app.state.labs.sessions() == 0
+
+
+def test_a_websocket_of_our_own_page_runs_the_lab(site: TestClient):
+    site.get(PLACE)
+    with connect(site, OURS) as socket:
+        seen = ""
+        while "completed-run" not in seen:
+            seen += socket.receive_text()
+        assert "hello" in seen
+        assert site.app.state.labs.sessions() == 1
+
+
+def test_a_lab_that_is_no_app_or_raises_leaves_the_others_alone(site: TestClient):
+    for slug in ("lab_02_no_app", "lab_03_raises"):
+        assert site.get(f"/lab/{slug}/").status_code in (200, 500)
+    assert site.get("/").status_code == 200
+    assert site.get(PLACE).status_code == 200
+
+
+def test_rewriting_keeps_what_it_does_not_know():
+    scripts = "<script>serviceWorkers()</script><script>kept()</script>"
+    page = f'<head><link rel="stylesheet" href="a.css">{scripts}</head><div id="root"></div>'
+    made = rewrite(page, Lab("lab_01_x", "A <title>"))
+    assert 'href="a.css"' in made
+    assert "kept()" in made
+    assert "serviceWorker" not in made
+    assert "A &lt;title&gt;" in made

@@ -1,0 +1,118 @@
+"""The wheel in an empty environment, as someone who has only pip would meet it: no checkout, no Node, and a lab opens."""
+
+import json
+import os
+import queue
+import re
+import subprocess
+import sys
+import threading
+import urllib.request
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from websockets.sync.client import connect
+
+ROOT = Path(__file__).parent.parent.parent
+LAB = "lab_01_magnitude"
+PATIENCE = 120  # seconds
+
+
+def run(*command: object, cwd: Path) -> None:
+    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False, env=bare())
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+
+
+def bare(**more: str) -> dict[str, str]:
+    """The environment without the checkout in it."""
+    return {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")} | more
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT, cwd=folder)
+    (built,) = folder.glob("ironlaw-*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def program(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`ironlaw`, installed with its dependencies and nothing else."""
+    folder = tmp_path_factory.mktemp("env")
+    run(sys.executable, "-m", "venv", folder, cwd=folder)
+    run(folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, cwd=folder)
+    return folder / "bin" / "ironlaw"
+
+
+@pytest.fixture(scope="module")
+def url(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    home = tmp_path_factory.mktemp("home")
+    environment = bare(
+        IRONLAW_HOME=str(home), PATH=str(program.parent), PYTHONUNBUFFERED="1"
+    )  # nothing else is in PATH: no Node, no compiler
+    command = [program, "labs", "--no-browser", "--port", "0"]
+    server = subprocess.Popen(command, cwd=home, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    lines: queue.Queue[str] = queue.Queue()
+    threading.Thread(target=lambda: [lines.put(line) for line in server.stdout or ()], daemon=True).start()
+    try:
+        said = lines.get(timeout=PATIENCE)
+        found = re.search(r"http://127\.0\.0\.1:\d+", said)
+        assert found, said
+        yield found[0]
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def get(url: str) -> tuple[str, str]:
+    """What is there, and which kind it is."""
+    with urllib.request.urlopen(url, timeout=PATIENCE) as response:
+        return response.read().decode("utf-8", "replace"), response.headers["content-type"]
+
+
+def test_everything_is_in_it(wheel: Path):
+    packed = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("ironlaw/")}
+    source = ROOT / "src" / "ironlaw"
+    wanted = {path.relative_to(source) for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    assert {f"ironlaw/{path.as_posix()}" for path in wanted} - packed == set()
+    lab = ("words.md", "questions.toml", "lab.py")
+    for part in ("kit/widget/theme.css", "kit/widget/piece.js", "server/gallery.html", *(f"labs/{LAB}/{name}" for name in lab)):
+        assert f"ironlaw/{part}" in packed
+    assert not [name for name in packed if "node_modules" in name or "/tests/" in name]
+
+
+def test_the_start_page_lists_the_lab(url: str):
+    html, kind = get(url)
+    assert kind.startswith("text/html")
+    assert f'href="/lab/{LAB}/"' in html
+    assert "can’t be opened" not in html
+
+
+def test_a_lab_page_and_its_files(url: str):
+    html, kind = get(f"{url}/lab/{LAB}/")
+    assert kind.startswith("text/html")
+    assert "__MARIMO_MOUNT_CONFIG__" in html
+    theme, kind = get(url + re.search(r'href="(/theme/[^"]+)"', html)[1])
+    assert kind.startswith("text/css")
+    assert ".il-header" in theme
+    script, kind = get(url + re.search(r'<script type="module"[^>]*src="([^"]+)"', html)[1])
+    assert kind.startswith("text/javascript")
+    assert len(script) > 1000
+
+
+def test_the_lab_runs_and_brings_its_widget(url: str):
+    seen = []
+    get(f"{url}/lab/{LAB}/")
+    address = f"{url.replace('http', 'ws')}/lab/{LAB}/ws?session_id=s_wheel1"
+    with connect(address, origin=url, max_size=None, open_timeout=PATIENCE) as socket:
+        while not seen or json.loads(seen[-1])["op"] != "completed-run":
+            seen.append(socket.recv(timeout=PATIENCE))
+    said = "".join(seen)
+    assert "application/vnd.marimo+error" not in said
+    assert "il-header" in said
+    script, kind = get(f"{url}/lab/{LAB}/{re.search(r'@file/[0-9]+-[A-Za-z0-9_-]+[.]js', said)[0]}")
+    assert "javascript" in kind
+    assert "export default" in script
