@@ -141,6 +141,11 @@ def test_rows_and_attention(asked):
     assert asked.start == pytest.approx([3.2e-6])
 
 
+def test_the_smallest_work_counts(asked):
+    fit_curve([Sample(Kernel("gemm", 1.0, 1.0, 1.0, 1.0), 1e-6)], CACHE)
+    assert asked.start == pytest.approx([8e-7, 2e6, 1.2e6, 50.0, 3e-7, 3e-7])  # floor, main, rate, knee, step, row
+
+
 def test_the_loss_is_soft(asked):
     # one sample at the floor, one at twice it: log 2 is seven times the softening
     fit_curve([Sample(Kernel("tiny", 0.0), 1e-6), Sample(Kernel("tiny", 0.0), 2e-6)], CACHE)
@@ -214,7 +219,8 @@ def test_slowdown_is_the_median_of_long_products():
     assert slowdown([sample(1.1), sample(1.2), sample(1.5)], curves, CACHE) == 1.2
     assert slowdown([sample(0.9), sample(0.8)], curves, CACHE) == 1.0
     assert slowdown([sample(1.5, seconds=1e-3)], curves, CACHE) == 1.0  # short
-    assert slowdown([sample(1.0, seconds=2e-3)], curves, CACHE) == 1.0
+    assert slowdown([Sample(Kernel("gemm", 0.0, 1e9), 2e-3)], curves, CACHE) == 1.0  # two milliseconds are short
+    assert slowdown([Sample(Kernel("gemm", 0.0, 1e9), 2.5e-3)], curves, CACHE) == 2.5
     assert slowdown([sample(1.5, "conv")], {**curves, "conv": curves["gemm"]}, CACHE) == 1.0
     assert slowdown([sample(1.5)], {}, CACHE) == 1.0
     assert slowdown([], curves, CACHE) == 1.0
@@ -333,28 +339,42 @@ def test_the_first_simplex_and_reflection():
     assert len(trace.points) == 10
 
 
-def test_a_reflection_that_is_neither_best_nor_worst_is_taken():
-    values = {(0.0, 0.0): 0.0, (1.0, 0.0): 2.0, (0.0, 1.0): 3.0, (1.0, -1.0): 1.0}
-    trace = Trace(lambda v: values.get(tuple(v), 9.0))
-    assert nelder_mead(trace, [0.0, 0.0], size=1.0, steps=1) == ([0.0, 0.0], 0.0)
-    assert trace.points[3:5] == [(1.0, -1.0), (0.0, 0.0)]  # no expansion, no contraction: on to the second simplex
+def simplex(reflected, **more):
+    """A loss over the simplex (2, 4), (3, 4), (2, 5) whose worst corner is the last; it reflects to (3, 3)."""
+    places = {"outside": (2.75, 3.5), "inside": (2.25, 4.5), "shrunk": (2.5, 4.0)}
+    values = {(2.0, 4.0): 0.0, (3.0, 4.0): 2.0, (2.0, 5.0): 3.0, (3.0, 3.0): reflected} | {places[k]: v for k, v in more.items()}
+    return Trace(lambda v: values.get(tuple(v), 9.0))
 
 
-@pytest.mark.parametrize(("reflected", "contracted"), [(2.5, (0.75, -0.5)), (3.5, (0.25, 0.5)), (3.0, (0.25, 0.5)), (2.0, (0.75, -0.5))])
-def test_a_reflection_among_the_worst_contracts(reflected, contracted):
-    values = {(0.0, 0.0): 0.0, (1.0, 0.0): 2.0, (0.0, 1.0): 3.0, (1.0, -1.0): reflected, contracted: 1.0}
-    trace = Trace(lambda v: values.get(tuple(v), 9.0))
-    nelder_mead(trace, [0.0, 0.0], size=1.0, steps=1)
-    assert trace.points[3:6] == [(1.0, -1.0), contracted, (0.0, 0.0)]
+@pytest.mark.parametrize("reflected", [0.0, 1.0])
+def test_a_reflection_that_is_neither_best_nor_worst_is_taken(reflected):
+    trace = simplex(reflected)
+    assert nelder_mead(trace, [2.0, 4.0], size=1.0, steps=1) == ([2.0, 4.0], 0.0)
+    assert trace.points[3:5] == [(3.0, 3.0), (2.0, 4.0)]  # no expansion, no contraction: on to the second simplex
+
+
+@pytest.mark.parametrize(
+    ("reflected", "where", "point"),
+    [
+        (2.0, "outside", (2.75, 3.5)),
+        (2.5, "outside", (2.75, 3.5)),
+        (3.0, "inside", (2.25, 4.5)),
+        (3.5, "inside", (2.25, 4.5)),
+    ],
+)
+def test_a_reflection_among_the_worst_contracts(reflected, where, point):
+    for contracted in (1.0, reflected - 0.25, 1.75):
+        trace = simplex(reflected, **{where: min(contracted, 2.75)})
+        nelder_mead(trace, [2.0, 4.0], size=1.0, steps=1)
+        assert trace.points[3:6] == [(3.0, 3.0), point, (2.0, 4.0)]
 
 
 @pytest.mark.parametrize(("reflected", "contracted"), [(2.5, 2.5), (2.5, 2.75), (3.5, 3.0), (3.5, 3.25)])
 def test_a_contraction_that_does_not_pay_shrinks(reflected, contracted):
-    inner = (0.75, -0.5) if reflected < 3.0 else (0.25, 0.5)
-    values = {(0.0, 0.0): 0.0, (1.0, 0.0): 2.0, (0.0, 1.0): 3.0, (1.0, -1.0): reflected, inner: contracted, (0.5, 0.0): -1.0}
-    trace = Trace(lambda v: values.get(tuple(v), 9.0))
-    assert nelder_mead(trace, [0.0, 0.0], size=1.0, steps=1) == ([0.5, 0.0], -1.0)
-    assert trace.points[4:8] == [inner, (0.5, 0.0), (0.0, 0.5), (0.5, 0.0)]  # halfway to the best, then the second simplex
+    where, point = ("outside", (2.75, 3.5)) if reflected < 3.0 else ("inside", (2.25, 4.5))
+    trace = simplex(reflected, **{where: contracted, "shrunk": -1.0})
+    assert nelder_mead(trace, [2.0, 4.0], size=1.0, steps=1) == ([2.5, 4.0], -1.0)
+    assert trace.points[4:8] == [point, (2.5, 4.0), (2.0, 4.5), (2.5, 4.0)]  # halfway to the best, then the second simplex
 
 
 def test_it_stops_when_all_points_are_alike():

@@ -141,7 +141,7 @@ def test_hud_says_everything_in_words():
     items = [hud.prediction("Act I", True), hud.prediction("Act II", False, 2), ("Bottleneck", "OOM", "fail")]
     text = bare(hud.hud(items, Receipt(True, "2026-11-15T03:20:01Z", "/home/x/ledger.db")))
     assert "Act I ✓ right" in text and "Act II ! off (attempt 2)" in text and "✗ OOM" in text and "saved 03:20 UTC" in text
-    assert "saves when both acts are complete" in bare(hud.hud([], None))
+    assert "saves at the end of both acts" in bare(hud.hud([], None))
     assert "not saved: the disk is full" in bare(hud.hud([], Receipt(False, error="the disk is full")))
     assert hud.prediction("Act I", None) == ("Act I", "open", "")
 

@@ -21,7 +21,7 @@ def prediction(label: str, correct: bool | None, attempt: int = 1) -> Item:
 
 def ledger(receipt: Receipt | None) -> Item:
     if receipt is None or (not receipt.saved and not receipt.error):
-        return "Ledger", "saves when both acts are complete", ""
+        return "Ledger", "saves at the end of both acts", ""
     if receipt.error:
         return "Ledger", f"not saved: {receipt.error}", "fail"
     return "Ledger", f"saved {receipt.time[11:16]} UTC", "good"
@@ -31,7 +31,8 @@ def hud(items: Iterable[Item], receipt: Receipt | None = None) -> str:
     cells = "".join(_cell(*item) for item in items)
     label, value, tone = ledger(receipt)
     where = f' title="{escape(receipt.where)}"' if receipt and receipt.where else ""
-    kept = f'<dl class="il-receipt-line"{where}>{_cell(label, value, tone)}</dl>'
+    receipted = ' class="il-receipt-line"' if tone == "good" else ""
+    kept = f"<dl{receipted}{where}>{_cell(label, value, tone)}</dl>"
     return f'<footer class="il-hud" role="contentinfo" aria-label="Where you are" aria-live="polite"><dl>{cells}</dl>{kept}</footer>'
 
 

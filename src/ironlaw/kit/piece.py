@@ -118,6 +118,7 @@ class Piece(anywidget.AnyWidget):
         if kind not in KINDS:
             raise BadValue(f"no kind of piece {kind!r}; choose one of {', '.join(KINDS)}")
         self._compute = compute
+        self._heard = 0
         spec = plain(spec)
         begin = {**first_state(kind, spec), **plain(state or {})}
         super().__init__(kind=kind, spec=spec, state=begin, view=self._answer(spec, begin))
@@ -135,7 +136,11 @@ class Piece(anywidget.AnyWidget):
         self.refresh()
 
     def _answer(self, spec: Mapping[str, Any], state: State) -> View:
-        """The view for a state. `seq` tells the browser which of its messages this answers: it sends the next one then."""
+        """The view for a state. `seq` tells the browser which of its messages this answers: it sends the next one then.
+
+        A state that Python sets has no number; its view keeps that of the last one heard.
+        """
+        self._heard = max(self._heard, int(state.get("seq") or 0))
         if spec.get("locked") or self._compute is None:
             view: View = {}  # a locked instrument's figures do not leave Python
         else:
@@ -147,4 +152,4 @@ class Piece(anywidget.AnyWidget):
                 LOG.exception("the piece %r could not compute %r", spec.get("id"), state)
                 said = f"{type(error).__name__}: {error}"
                 view = {"error": {"dial": None, "message": f"This could not be computed ({said}). Set the control back to go on."}}
-        return {**view, "seq": state.get("seq", 0)}
+        return {**view, "seq": self._heard}

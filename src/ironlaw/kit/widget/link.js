@@ -44,10 +44,11 @@ function link(model, redraw) {
     clearTimeout(timer);
     if (queued) flush();
   };
-  // Python itself may set the state (a new attempt, say); our own words come back with the number we sent
+  // Python itself may set the state (a dial that could not stay, say), and then it has no number. What we have sent since
+  // goes before it: Python will answer that.
   line.heard = () => {
     const state = model.get("state") ?? {};
-    if (state.seq === sent || waitingSince) return;
+    if (state.seq !== undefined || waitingSince) return;
     line.state = state;
     redraw();
   };

@@ -35,8 +35,11 @@ function render({ model, el, signal }) {
     line.answered();
     redraw();
   };
+  let later = 0;
   const onSpec = () => {
-    line.restore();
+    // a new spec may come with a new state just behind it; only then is it known whether the kept dials differ
+    clearTimeout(later);
+    later = setTimeout(line.restore, 60);
     redraw();
   };
   model.on("change:view", onView);
@@ -61,6 +64,7 @@ function render({ model, el, signal }) {
 
   const stop = () => {
     cancelAnimationFrame(frame);
+    clearTimeout(later);
     watch.disconnect();
     line.stop();
     model.off("change:view", onView);

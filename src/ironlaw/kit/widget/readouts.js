@@ -1,6 +1,6 @@
 // What stands round the picture: cards, the banner of a failed or passed design, the formula with its figures.
 
-const GRADES = { good: "good", middling: "middling", bad: "low" };
+const GRADES = { good: "good", middling: "middling", bad: "poor" };
 const BANNERS = { fail: "✕", good: "✓", warn: "!" };
 
 function quantity(value, unit) {

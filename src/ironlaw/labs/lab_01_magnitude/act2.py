@@ -17,10 +17,11 @@ from ironlaw.pictures.curve import Chosen, curve
 from ironlaw.pictures.figure import Axis, Figure, Table, exact, mark, read
 from ironlaw.pictures.terms import terms as term_bars
 from ironlaw.registry.workloads import about
-from ironlaw.units import show
+from ironlaw.units import show, significant
 
 NAMES = {"memory": "Memory, D/BW", "compute": "Compute, O/R", "overhead": "Overhead, L"}
 CONVENTIONS = {"weights": "weights and I/O only", "fused": "fused graph", "ops": "every op's tensors"}
+FITS = {"good": "fits", "middling": "tight", "bad": "does not fit"}
 LAUNCH = {ONE: "one launch", EACH: "kernel by kernel"}
 CLAIMS = ("resnet_memory_outweighs", "overhead_negligible", "resnet_4_gflop", "batching_makes_compute_bound", "mobilenet_100_to_200_kb")
 
@@ -113,19 +114,16 @@ def cards(case: Case) -> list[dict[str, Any]]:
         for name, value in case.seconds.items()
     ]
     low, high = found.band
+    made.append(kit.card("Total, overlapped", low, "s", note=f"to {show(high, 's')} in sequence"))
+    return [*made, _held(case)]
+
+
+def _held(case: Case) -> dict[str, Any]:
     need = case.footprint
-    share = float(need.total / need.capacity)
-    made.append({**kit.card("Total, overlapped", low, "s", note=f"to {show(high, 's')} in sequence")})
-    made.append(
-        kit.card(
-            "Memory needed",
-            need.total,
-            "B",
-            tone=kit.tone("memory", share),
-            note=f"{kit.share(need.total, need.capacity)} of {kit.capacity(need.capacity)}",
-        )
-    )
-    return made
+    ratio = float(need.total / need.capacity)
+    tone = kit.tone("memory", ratio)
+    of = f"{significant(ratio)} × the" if ratio > 1 else f"{kit.share(need.total, need.capacity)} of"
+    return {**kit.card("Memory needed", need.total, "B", tone=tone, note=f"{of} {kit.capacity(need.capacity)}"), "word": FITS[tone]}
 
 
 def formula(case: Case) -> str:
