@@ -1,5 +1,7 @@
 """Every branch of the decision tree, and what the planner makes of small graphs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -555,3 +557,126 @@ def test_keys_tell_apart_groups_that_share_an_input():
     assert shared.work.read == 2 * X.bytes
     assert apart.work.read == 3 * X.bytes
     assert shared.key != apart.key
+
+
+# ---- graphs on which a small change of the planner shows
+
+
+def plain(*rows: tuple[str, list[str]], size: tuple[int, int] = (200, 64)) -> Graph:
+    """Ops by kind and the names of what they read; op i makes t<i>, and a sum runs over the whole tensor."""
+    known = {"x": Tensor("x", size, "fp16", "input")}
+    ops = []
+    for i, (kind, reads) in enumerate(rows):
+        known[f"t{i}"] = Tensor(f"t{i}", (1,) if kind == "sum" else size)
+        inputs = [known[name] for name in reads]
+        if kind == "linear":
+            inputs.append(Tensor(f"w{i}", (size[1], size[1]), "fp16", "weight"))
+        ops.append(op(kind, str(i), inputs, [known[f"t{i}"]], **({"over": "all"} if kind == "sum" else {})))
+    return Graph("plain", tuple(ops))
+
+
+@pytest.mark.parametrize(
+    ("rows", "groups"),
+    [
+        # siblings join whatever joined before them
+        ([("add", "x x"), ("add", "x x"), ("add", "t1 t1"), ("add", "t0 t1")], ["0 1 2 3"]),
+        # a group runs when its last op would have
+        ([("add", "x x"), ("sum", "x"), ("add", "x x")], ["1", "0 2"]),
+        ([("linear", "x"), ("linear", "t0"), ("linear", "t1"), ("softmax", "x")], ["0", "1", "2", "3"]),
+        # and after what it needs, though an op of that stands further down
+        ([("relu", "x"), ("linear", "t0"), ("add", "t1 x"), ("exp", "t0")], ["0 3", "1 2"]),
+        (
+            [("add", "x x"), ("add", "x x"), ("copy", "x"), ("linear", "t1"), ("linear", "t3"), ("linear", "t2"), ("linear", "t5"), ("add", "t2 t3")],
+            ["0 1", "2 3 7", "4", "5", "6"],
+        ),
+        # what was refused stays apart when its group grows
+        ([("relu", "x"), ("sum", "t0"), ("add", "x t0"), ("copy", "t0"), ("mul", "t0 t1")], ["0 1 2 3", "4"]),
+        (
+            [
+                ("copy", "x"), ("add", "x x"), ("exp", "x"), ("softmax", "x"), ("linear", "t2"), ("sum", "t2"), ("add", "t2 t3"),
+                ("softmax", "t3"), ("mul", "t3 t5"),
+            ],
+            ["0", "3 7", "1 2 5 6", "4", "8"],
+        ),
+        # and nobody else is kept apart by it
+        ([("linear", "x"), ("linear", "t0"), ("add", "t0 t1")], ["0", "1 2"]),
+    ],
+)  # fmt: skip
+def test_groups_of(rows, groups):
+    plan = fuse(plain(*((kind, reads.split()) for kind, reads in rows)))
+    assert [" ".join(o.name for o in group.ops) for group in plan.groups] == groups
+
+
+def test_a_refusal_keeps_its_own_reason():
+    plan = fuse(plain(("sum", ["x"]), ("div", ["x", "t0"])))
+    assert [v.reason for v in plan.verdicts] == ["sum over the whole tensor must finish before div can start"]
+    plan = fuse(plain(("neg", ["x"]), ("sum", ["t0"]), ("div", ["t0", "t1"])))
+    why = {(v.producer, v.consumer): v.reason for v in plan.verdicts}
+    assert why["0", "2"] == "another op in the one group must not share a kernel with one in the other"
+    assert why["1", "2"] == "sum over the whole tensor must finish before div can start"
+
+
+def test_two_groups_that_join_keep_all_their_reasons():
+    y = tensor("y0", 64, 512, role="input")
+    c, d, e = (tensor(n, 64, 512) for n in "cde")
+    graph = Graph(
+        "g",
+        (
+            op("relu", "1", [X], [A]),
+            op("exp", "2", [A], [B]),
+            op("tanh", "3", [y], [c]),
+            op("copy", "4", [c], [d]),
+            op("add", "5", [B, d], [e]),
+        ),
+    )
+    group = fuse(graph).groups[0]
+    assert [o.name for o in group.ops] == ["1", "2", "3", "4", "5"]
+    assert group.patterns == ("pointwise", "vertical")
+    assert group.reason.split("; ") == [
+        "relu and exp visit the same elements in the same order",
+        "exp and add visit the same elements in the same order",
+        "copy uses tanh's value where it is made",
+        "add uses copy's value where it is made",
+    ]
+
+
+def test_siblings_share_an_activation_that_is_stored_anyway():
+    q = tensor("q", 1, 2, 64, 32, role="input")
+    a, b, y = (tensor(n, 1, 2, 64, 32) for n in "aby")
+    graph = Graph("g", (op("attention", "attn", [q, q, q], [a]), op("relu", "r", [a], [b]), op("exp", "e", [a], [y])), outputs=("b", "y"))
+    assert names(fuse(graph)) == [["attn"], ["r", "e"]]
+    assert fuse(graph).graph.ops[1].work.read == a.bytes
+
+
+def test_reductions_of_different_length_stay_apart():
+    # relu feeds a sum along the row (512 together) and one down the column (8 together)
+    x, a = tensor("x", 8, 512, role="input"), tensor("a", 8, 512)
+    ops = (op("relu", "r", [x], [a]), op("sum", "row", [a], [tensor("s", 8, 1)]), op("sum", "column", [a], [tensor("c", 1, 512)]))
+    plan = fuse(Graph("g", ops, outputs=("s", "c")))
+    assert names(plan) == [["r", "row"], ["column"]]
+    assert plan.verdicts[-1].reason == "the two reduce along rows of different length"
+
+
+def test_a_norm_and_a_sum_along_the_last_axis_share_the_row():
+    x, a, s = tensor("x", 4, 8, 16, role="input"), tensor("a", 4, 8, 16), tensor("s", 4, 8, 1)
+    assert fuse(Graph("g", (op("layer_norm", "n", [x], [a]), op("sum", "s", [a], [s])))).kernels == 1
+
+
+def test_outputs_need_not_be_the_last_ops():
+    graph = Graph("g", chain("relu", "exp").ops, outputs=("t0",))
+    assert fuse(graph).graph.outputs == ("t0",)
+
+
+def test_the_format_of_a_fused_op():
+    wide, x16, y16 = tensor("wide", 64, 512, dtype="fp32", role="input"), tensor("x16", 64, 512), tensor("y16", 64, 512)
+    product = merge((op("cast", "c", [wide], [x16]), op("linear", "fc", [x16, W], [y16])), {"y16"})
+    assert (product.inputs[0].dtype, product.dtype) == ("fp32", "fp16")
+    told = merge((op("relu", "r", [X], [A], dtype="fp32"), op("exp", "e", [A], [B])), {"b"})
+    assert (told.inputs[0].dtype, told.dtype) == ("fp16", "fp32")
+
+
+def test_an_op_with_a_byte_count_missing_is_refused():
+    r, e = chain("relu", "exp").ops
+    for broken in (replace(r, reads=()), replace(r, writes=())):
+        with pytest.raises(ValueError, match="zip"):
+            merge((broken, e), {"t1"})

@@ -202,6 +202,8 @@ class Fake:
     asked: int = 0
 
     def cost(self, op, hardware, plan):
+        assert hardware.slug == "toy"
+        assert isinstance(plan, Plan)
         self.asked += 1
         return Cost(2.0, 1.0, 0.25, 1.0, 1.0, joint=2.5)
 
@@ -239,6 +241,15 @@ def test_calibrated_graphs_and_fusion():
     assert graphs.seconds == pytest.approx(7.0 + 5.5 + 2 * 0.125)
     assert predict(NET, machine, Plan("graphs", launch=1.0)).seconds == pytest.approx(1.0 + 5.5 + 0.25)
     assert graphs.band == pytest.approx((7.25 + 4.5, 7.25 + 6.5))
+
+
+def test_a_calibration_that_loses_an_op_is_noticed():
+    class Short(Fake):
+        def sustain(self, costs):
+            return costs[:-1]
+
+    with pytest.raises(ValueError, match="zip"):
+        predict(NET, replace(MACHINE, calibration=Short()))
 
 
 def test_the_bound_can_be_asked_for():
@@ -284,7 +295,16 @@ def test_one_launch_with_every_ops_tensors():
     assert graph.outputs == ("b",)
     assert graph.ops[0].dtype == "fp16"
     assert predict(graph, MACHINE).seconds == pytest.approx(0.5 + 3.84)
+    assert graph.ops[0].inputs == (Tensor("in", (1.0,), "fp16"),)
     assert one_launch(replace(NET, dtype="fp32"), "ops").ops[0].dtype == "fp32"
+    assert one_launch(replace(NET, dtype="fp32"), "ops").ops[0].inputs[0].dtype == "fp32"
+
+
+def test_one_launch_computes_in_the_graphs_format_whatever_it_reads_first():
+    index, table, y = tensor("i", 3, dtype="int64", role="input"), tensor("t", 9, 8, role="weight"), tensor("y", 3, 8)
+    graph = Graph("g", (op("scatter", "s", [index, table], [y]),))
+    assert one_launch(graph).ops[0].inputs[0].dtype == "int64"
+    assert one_launch(graph).ops[0].dtype == "fp16"
 
 
 def test_one_launch_hands_back_all_outputs_and_keeps_the_parameters():

@@ -8,6 +8,7 @@ the gallery go on.
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -22,7 +23,7 @@ from ironlaw.server.marimo_page import Rewritten
 
 SESSION_S = 120  # how long a page that lost its connection may come back to the same session
 # What a lab needs first; imported ahead, so that the first lab opens as fast as the second.
-AHEAD = ("marimo._server.main", "anywidget", "ironlaw.kit")
+AHEAD = ("marimo._server.main", "marimo._runtime.runtime", "tomlkit", "anywidget", "ironlaw.kit")
 
 
 class Labs:
@@ -34,7 +35,7 @@ class Labs:
         self.turn = threading.Lock()
 
     def warm(self) -> None:
-        """Imports what the labs need, and lets each prepare itself: a lab's package may have a function `warm`.
+        """Imports what the labs need, and lets each prepare itself.
 
         May be called from any thread. What fails here is said by the lab that meets it.
         """
@@ -46,7 +47,7 @@ class Labs:
                 with suppress(Exception):
                     self.mount(lab)
                     if self.folder == LABS:
-                        getattr(importlib.import_module(f"ironlaw.labs.{lab.slug}"), "warm", lambda: None)()
+                        prepare(lab)
 
     def mount(self, lab: Lab) -> Any:
         """The lab's ASGI app, made on the first call."""
@@ -109,6 +110,14 @@ def create(lab: Lab, assets: str, head: str) -> Any:
     built: Any = builder.with_app(path=f"/lab/{lab.slug}", root=str(lab.folder / "lab.py")).build()
     settle(built.routes[0].app.state.config_manager)
     return built
+
+
+def prepare(lab: Lab) -> None:
+    """Imports the modules beside a lab's lab.py; one that has a function `warm` computes ahead what its lab will ask for."""
+    package = importlib.import_module(f"ironlaw.labs.{lab.slug}")
+    for found in pkgutil.iter_modules(package.__path__):
+        if found.name != "lab":
+            getattr(importlib.import_module(f"{package.__name__}.{found.name}"), "warm", lambda: None)()
 
 
 class NoStore:

@@ -31,9 +31,12 @@ function render({ model, el, signal }) {
     frame ||= requestAnimationFrame(draw);
   };
   const line = link(model, redraw);
+  // An answer is drawn at once, not with the next frame: that is half a frame less between dial and picture, and there
+  // is never more than one answer under way.
   const onView = () => {
     line.answered();
-    redraw();
+    cancelAnimationFrame(frame);
+    draw();
   };
   let later = 0;
   const onSpec = () => {
