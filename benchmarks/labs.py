@@ -116,13 +116,15 @@ window.when = (selector) => new Promise((done) => {
 window.picture = (dial, selector) => window.deep(dial)?.getRootNode().querySelector(selector) ?? window.deep(selector);
 window.watch = ([dial, selector]) => {
   const root = window.picture(dial, selector).getRootNode();
+  let told = () => {};
   window.times = [];
+  window.counted = (count) => new Promise((done) => { told = () => window.times.length >= count && done(); told(); });
   let from = 0;
   const drawn = (changes) => {
     if (from && changes.some((change) => window.picture(dial, selector)?.contains(change.target))) {
       const since = from;
       from = 0;
-      requestAnimationFrame(() => window.times.push(performance.now() - since));
+      requestAnimationFrame(() => { window.times.push(performance.now() - since); told(); });
     }
   };
   new MutationObserver(drawn).observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
@@ -194,7 +196,7 @@ def turn(page: Page, dial: str, picture: str, moves: int) -> list[float]:
     page.evaluate("window.watch", [dial, picture])
     for move in range(moves + 10):
         page.keyboard.press("ArrowRight" if (move // 12) % 2 == 0 else "ArrowLeft")
-        page.wait_for_function("count => window.times.length > count", arg=move, timeout=10_000)
+        page.evaluate("window.counted", move + 1)  # no polling: that would keep the browser drawing
         page.wait_for_timeout(40)  # a picture may be drawn in two frames
     return sorted(page.evaluate("window.times")[10:])
 

@@ -2,9 +2,9 @@
 
 import sys
 
-from ironlaw.registry.curves import write
+from ironlaw.registry.curves import calibration, write
 from ironlaw.registry.evidence import measured
 
 if __name__ == "__main__":
-    for slug in sys.argv[1:] or measured():
+    for slug in sys.argv[1:] or [name for name in measured() if calibration(name)]:
         print(write(slug).name)

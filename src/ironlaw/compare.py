@@ -76,8 +76,10 @@ def gaps(machine: str = "", kind: str = "") -> Iterator[Gap]:
         target = hardware(slug)
         for file in evidence(slug):
             for row in file.rows:
+                if kind and _kind_of(row) != kind:
+                    continue
                 gap = compare(row, target, file.source)
-                if gap is not None and kind in ("", gap.kind):
+                if gap is not None:
                     yield gap
 
 
@@ -121,6 +123,10 @@ def graph_of(row: Mapping[str, Any]) -> tuple[Graph, str, str] | None:
         if made is not None:
             return Graph(row["op"], (made,), made.dtype), _kind(row["op"]), f"{row['op']} {_shape(params)}"
     return None
+
+
+def _kind_of(row: Mapping[str, Any]) -> str:
+    return _kind(row["op"]) if row["kind"] == "op" else str(row["kind"])
 
 
 def _kind(name: str) -> str:

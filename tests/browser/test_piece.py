@@ -318,6 +318,13 @@ def test_hover_focus_and_table_tell_exact_values(lab: Page):
     assert str(piece.locator(".il-drawing").first.get_attribute("aria-label")) == table.locator("caption").inner_text()
 
 
+def test_the_main_readout_is_announced_when_the_dials_rest(lab: Page):
+    heard = terms_piece(lab).locator("p.il-hearing[role=status]")
+    expect(heard).to_have_text("")  # a page that has just been opened says nothing
+    dial(lab, "batch").locator("input[type=number]").fill("200")
+    expect(heard).to_have_text(re.compile(r"Too large; time [\d.e+]+ µs"))
+
+
 def test_dragging_the_point_turns_the_dial(lab: Page):
     point = terms_piece(lab).locator(".il-drag-x")
     box = point.bounding_box()

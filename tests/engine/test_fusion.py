@@ -586,7 +586,10 @@ def plain(*rows: tuple[str, list[str]], size: tuple[int, int] = (200, 64)) -> Gr
         # and after what it needs, though an op of that stands further down
         ([("relu", "x"), ("linear", "t0"), ("add", "t1 x"), ("exp", "t0")], ["0 3", "1 2"]),
         (
-            [("add", "x x"), ("add", "x x"), ("copy", "x"), ("linear", "t1"), ("linear", "t3"), ("linear", "t2"), ("linear", "t5"), ("add", "t2 t3")],
+            [
+                ("add", "x x"), ("add", "x x"), ("copy", "x"), ("linear", "t1"), ("linear", "t3"), ("linear", "t2"), ("linear", "t5"),
+                ("add", "t2 t3"),
+            ],
             ["0 1", "2 3 7", "4", "5", "6"],
         ),
         # what was refused stays apart when its group grows
@@ -631,13 +634,13 @@ def test_two_groups_that_join_keep_all_their_reasons():
     )
     group = fuse(graph).groups[0]
     assert [o.name for o in group.ops] == ["1", "2", "3", "4", "5"]
-    assert group.patterns == ("pointwise", "vertical")
-    assert group.reason.split("; ") == [
+    assert sorted(group.patterns) == ["pointwise", "vertical"]
+    assert set(group.reason.split("; ")) == {
         "relu and exp visit the same elements in the same order",
         "exp and add visit the same elements in the same order",
         "copy uses tanh's value where it is made",
         "add uses copy's value where it is made",
-    ]
+    }
 
 
 def test_siblings_share_an_activation_that_is_stored_anyway():

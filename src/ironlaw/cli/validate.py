@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     machine = hardware(args.on).slug if args.on else ""
     if machine and machine not in measured():
         raise BadValue(f"nothing was measured on {machine}; measured: {', '.join(measured())}")
-    if args.kind and args.kind not in KINDS:
+    if args.kind is not None and args.kind not in KINDS:
         raise unknown("kind of row", args.kind, KINDS)
     found = [] if args.kind == CLAIM else list(gaps(machine, args.kind or ""))
     checked = list(claims().values()) if args.kind in (None, CLAIM) and not machine else []

@@ -57,12 +57,18 @@ def _stream_curve(op: Op) -> str:
     if op.kind == "cast" and FORMATS[op.outputs[0].dtype] > FORMATS[op.inputs[0].dtype]:
         return "cast_up"  # to a wider format: PyTorch's slower, unvectorised kernel
     if len(op.inputs) > 1 and op.kind in ("add", "mul", "sub", "div"):
-        a, b = op.inputs[0], op.inputs[1]
-        if b.shape[-1] == 1 and a.shape[-1] != 1:
+        out = op.outputs[0].shape
+        shapes = [t.shape for t in op.inputs[:2]]
+        if any(shape[-1] is not out[-1] and not is_array(shape[-1]) and shape[-1] == 1 for shape in shapes) and _differs(out[-1], 1):
             return "broadcast_row"  # one value for each row
-        if len(b.shape) < len(a.shape) or any(not is_array(p, q) and p != q for p, q in zip(a.shape, b.shape, strict=False)):
+        if any(len(shape) != len(out) or any(map(_differs, shape, out)) for shape in shapes):
             return "broadcast"
     return op.kind
+
+
+def _differs(a: Number, b: Number) -> bool:
+    """Whether two sizes differ; a swept size equals only itself."""
+    return a is not b if is_array(a, b) else bool(a != b)
 
 
 def rowwise(op: Op) -> Sequence[Kernel]:
@@ -268,7 +274,7 @@ def _fused(op: Op) -> Sequence[Kernel]:
 LOWER: dict[str, Callable[[Op], Sequence[Kernel]]] = {
     "linear": matrix, "matmul": matrix, "bmm": matrix, "conv2d": conv2d, "batch_norm": batch_norm, "group_norm": group_norm,
     "attention": attention, "layer_norm": rowwise, "rms_norm": rowwise, "softmax": rowwise, "log_softmax": rowwise,
-    "sum": reduction, "mean": reduction, "amax": reduction, "var": reduction, "pad": pad,
+    "sum": reduction, "mean": reduction, "amax": reduction, "argmax": reduction, "var": reduction, "pad": pad,
 }  # fmt: skip
 COMPILED: dict[str, Callable[[Op], Sequence[Kernel]]] = {
     "conv2d": conv2d_compiled, "attention": attention_compiled, "linear": linear_compiled, "matmul": linear_compiled,

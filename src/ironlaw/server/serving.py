@@ -1,6 +1,7 @@
 """Starts the server: a free loopback port, one line when it listens, the browser, one line when it stops.
 
-What takes long to import (the ledger's database layer, marimo) is imported in the background once the server listens.
+What takes long does not hold it up: the ledger is opened before the line if that takes no longer than a second, marimo and
+the labs are imported in the background after it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ironlaw.errors import BadValue, MissingExtra
 
 PORT = 2718
 TRIES = 50
+LEDGER_S = 1.0
 PAUSE_S = 0.5  # before marimo is imported: the start page goes first
 LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1"}
 
@@ -58,6 +60,9 @@ def serve(port: int = PORT, open_browser: bool = True, host: str = "127.0.0.1", 
         server.should_exit = True
 
     app = create_app(stop, folder or LABS)
+    ledger = threading.Thread(target=app.state.keeper.records, daemon=True)
+    ledger.start()
+    ledger.join(LEDGER_S)  # or the first page would wait for it; a database that does not answer holds up nothing
     server = Server(uvicorn.Config(app, timeout_graceful_shutdown=2, **config))
     with sock, suppress(KeyboardInterrupt):
         server.run(sockets=[sock])
@@ -69,7 +74,6 @@ def warm(app: Any) -> None:
     from ironlaw.server.answers import answer
     from ironlaw.server.choices import choices
 
-    app.state.keeper.records()
     time.sleep(PAUSE_S)
     app.state.labs.warm()
     choices(), answer([])

@@ -30,7 +30,8 @@ function render({ model, el, signal }) {
   const redraw = () => {
     frame ||= requestAnimationFrame(draw);
   };
-  const line = link(model, redraw);
+  // a question is drawn at once, so that a quick Tab finds the button that the answer has just enabled
+  const line = link(model, () => (model.get("kind") === "instrument" ? redraw() : draw()));
   // An answer is drawn at once, not with the next frame: that is half a frame less between dial and picture, and there
   // is never more than one answer under way.
   const onView = () => {

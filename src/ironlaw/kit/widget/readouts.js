@@ -4,7 +4,7 @@ const GRADES = { good: "good", middling: "middling", bad: "poor" };
 const BANNERS = { fail: "✕", good: "✓", warn: "!" };
 
 function quantity(value, unit) {
-  return [h("span", { class: "il-number" }, value), unit && h("span", { class: "il-unit" }, `${THIN}${unit}`)];
+  return [h("span", { class: "il-num" }, value), unit && h("span", { class: "il-unit" }, `${THIN}${unit}`)];
 }
 
 function cardView(card, i, ctx) {
