@@ -1,6 +1,6 @@
 """Change the engine on purpose, one small thing at a time, and see whether a test notices.
 
-    python scripts/mutants.py                     every file of the engine; writes docs/mutants.md; exit 1 under 90 % in any file
+    python scripts/mutants.py                     every file of the engine; exit 1 under 90 % in any file
     python scripts/mutants.py fusion.py work.py   these files only
     python scripts/mutants.py --list              also print each survivor
     python scripts/mutants.py --again             only those that survived the last run
@@ -8,7 +8,8 @@
 The changes are mutmut's (its operators, on its syntax tree); running them is done here, because mutmut leaves out whatever
 is decorated or stands outside a function: all of the op kinds, every property, the tables. Each mutant gets a forked child,
 which imports the changed source and runs the tests that touch the changed line, shortest first, until one fails.
-Works on a copy of the tree. Why a survivor may live is written in docs/mutants.toml.
+Works on a copy of the tree. Why a survivor may live is written in docs/mutants.toml; docs/mutants.md shows the outcome, the
+latest for each file (kept in mutants/last.json).
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ class Mutant:
     fate: str = ""  # killed | survived | timeout
 
     @property
-    def key(self) -> tuple[str, int, str, str]:
-        return self.file, self.line, self.was, self.now
+    def change(self) -> tuple[str, str, str]:
+        return self.file, self.was, self.now
 
 
 def make(file: str, source: str) -> Iterator[tuple[Mutant, str]]:
@@ -358,7 +359,7 @@ def main() -> int:
     os.environ["IRONLAW_HYPOTHESIS"] = "mutants"
 
     last = [Mutant(**row) for row in json.loads(LAST.read_text())] if LAST.exists() else []
-    lived = {m.key for m in last if m.fate == "survived"}
+    lived = {m.change for m in last if m.fate == "survived"}
     with tempfile.TemporaryDirectory(prefix="ironlaw-mutants-") as folder:
         work = Path(folder).resolve()
         shutil.copytree(ROOT / "src", work / "src", ignore=shutil.ignore_patterns("__pycache__"))
@@ -369,7 +370,7 @@ def main() -> int:
                 shutil.copy(ROOT / test, work / test)
         todo = [pair for f in files for pair in make(f, (work / ENGINE / f).read_text(encoding="utf-8"))]
         if asked.again:
-            todo = [pair for pair in todo if pair[0].key in lived]
+            todo = [pair for pair in todo if pair[0].change in lived]
         run(work, todo, asked.jobs)
     mutants = [mutant for mutant, _ in todo]
 
@@ -380,13 +381,11 @@ def main() -> int:
                 print(f"\n{ENGINE / m.file}:{m.line}  {why(m, known) or 'NOT EXPLAINED'}")
                 print("\n".join([*(f"  - {line}" for line in m.was.splitlines()), *(f"  + {line}" for line in m.now.splitlines())]))
         print()
-    if not asked.again:
-        kept = [m for m in last if m.file not in files and m.file in names]
-        LAST.parent.mkdir(exist_ok=True)
-        LAST.write_text(json.dumps([asdict(m) for m in [*kept, *mutants]]))
-        if not asked.files:
-            PAGE.parent.mkdir(exist_ok=True)
-            PAGE.write_text(page(mutants, known), encoding="utf-8")
+    done = {m.change for m in mutants} if asked.again else {m.change for m in last if m.file in files}
+    every = [*(m for m in last if m.change not in done and m.file in names), *mutants]
+    LAST.parent.mkdir(exist_ok=True)
+    LAST.write_text(json.dumps([asdict(m) for m in every]))
+    PAGE.write_text(page(every, known), encoding="utf-8")
     rows, good = table(mutants)
     print(f"{'file':18}{'mutants':>8}{'killed':>8}{'survived':>10}{'timeout':>9}{'score':>9}")
     for file, count, killed, survived, late, score in rows:

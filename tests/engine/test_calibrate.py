@@ -341,7 +341,7 @@ def test_more_work_is_never_faster(name):
 @pytest.mark.parametrize("mode", ["eager", "compiled", "graphs"])
 @pytest.mark.parametrize(
     ("name", "near"),
-    [("resnet50", 1e-9), ("mobilenet_v2", 1e-9), ("mlp8_1024", 1e-9), ("gpt2", 0.01), ("bert_base", 0.01), ("llama3_2_1b", 0.03)],
+    [("resnet50", 1e-9), ("mobilenet_v2", 1e-9), ("mlp8_1024", 1e-9), ("gpt2", 0.01), ("bert_base", 0.003), ("llama3_2_1b", 0.01)],
 )
 def test_a_sweep_equals_its_points(name, near, mode):
     sizes = [1, 8, 256]
