@@ -8,13 +8,16 @@
 BIN := .venv/bin
 SETUP := python3 scripts/setup.py
 APART := torch browser postgres slow
+# quick enough, but together more than the minute that check may take
+LATER := tests/labs tests/ledger tests/server tests/kit
 tests-in = $(shell find tests/$(1) -name 'test_*.py' 2>/dev/null)
 
 labs: python3 ## open the labs in the browser
 	@$(SETUP) venv
 	@$(BIN)/ironlaw labs $(ARGS)
 
-test: check ## all of check, then the tests with PyTorch, a browser and PostgreSQL
+test: check ## all of check, then the labs, the ledger and the server, PyTorch, a browser and PostgreSQL
+	@$(BIN)/pytest -n 2 $(LATER) $(ARGS)
 ifneq (,$(call tests-in,slow))
 	@$(BIN)/pytest tests/slow $(ARGS)
 endif
@@ -34,7 +37,7 @@ check: python3 ## format, lint, types, import contract and unit tests, in under 
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/pytest -n 2 $(APART:%=--ignore=tests/%) $(ARGS)
+	@$(BIN)/pytest -n 2 $(APART:%=--ignore=tests/%) $(LATER:%=--ignore=%) $(ARGS)
 
 bench: python3 ## speed and accuracy, as tables
 	@$(SETUP) venv bench

@@ -65,9 +65,9 @@ def test_marimos_files_have_one_address_for_all_labs_and_are_kept(site: TestClie
 
 
 def test_the_start_page_lets_a_browser_fetch_them_ahead(site: TestClient, html: str):
-    ahead = re.findall(r'<link rel="prefetch" href="([^"]+)">', site.get("/").text)
-    assert len(ahead) > 50
-    assert all(f'"{name}"' in html for name in ahead)
+    place, names = re.search(r'data-assets="([^"]+)" data-files="([^"]+)"', site.get("/").text).groups()
+    assert len(names.split()) > 50
+    assert all(f'"{place}/{name}"' in html for name in names.split())
 
 
 def test_the_settings_of_a_user_of_marimo_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

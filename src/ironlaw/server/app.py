@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cache
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import anyio
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -34,7 +36,7 @@ from ironlaw.server.records import Keeper
 def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS) -> Starlette:
     """`stop` ends the server."""
     files, assets = marimo_files()
-    keeper, token = Keeper(), secrets.token_urlsafe(24)
+    keeper, token, seen = Keeper(), secrets.token_urlsafe(24), threading.Event()
     labs = Labs(labs_folder, assets, head())
 
     def show(said: str = "", wrong: dict[str, str] | None = None) -> Response:
@@ -45,7 +47,9 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
         asked = request.query_params
         if "workload" in asked or "hardware" in asked:  # the instrument was here once; its bookmarks still work
             return RedirectResponse(f"/explore?{asked}", 307)
-        return show(spoken(asked.get("said", ""), asked.get("n", "")))
+        response = show(spoken(asked.get("said", ""), asked.get("n", "")))
+        response.background = BackgroundTask(seen.set)
+        return response
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -66,7 +70,7 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
         Mount(theme(), Immutable(THEME.parent)),
     ]
     app = Starlette(routes=routes, middleware=[Middleware(Guard)], exception_handlers={404: not_found}, lifespan=lifespan)
-    app.state.labs, app.state.keeper, app.state.token = labs, keeper, token
+    app.state.labs, app.state.keeper, app.state.seen = labs, keeper, seen  # `seen`: the start page has gone out once
     return app
 
 

@@ -1,4 +1,4 @@
-"""The start page: the labs and how far you are, where to go on, your name, your data. Plain HTML; it needs no script."""
+"""The start page: the labs and how far you are, where to go on, your name, your data. Plain HTML; nothing on it needs a script."""
 
 from __future__ import annotations
 

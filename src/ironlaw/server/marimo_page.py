@@ -42,10 +42,10 @@ def marimo_files() -> tuple[Path, str]:
 
 @cache
 def ahead(assets: str) -> str:
-    """Links that let a browser fetch marimo's files while the start page is read, so that a lab opens from its cache."""
+    """Lets a browser fetch marimo's files while the start page is read, so that a lab opens from its cache."""
     folder, _ = marimo_files()
     wanted = WANTED.findall((folder / "index.html").read_text("utf-8"))
-    return "".join(f'<link rel="prefetch" href="{assets}/{name}">\n' for name in wanted)
+    return f'<script async src="{pages.static()}/ahead.js" data-assets="{assets}" data-files="{" ".join(wanted)}"></script>\n'
 
 
 class Rewritten:

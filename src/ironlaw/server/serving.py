@@ -22,7 +22,8 @@ from ironlaw.errors import BadValue, MissingExtra
 PORT = 2718
 TRIES = 50
 LEDGER_S = 1.0
-PAUSE_S = 0.5  # before marimo is imported: the start page goes first
+NOBODY_S = 5.0  # without a visitor, get ready all the same
+PAUSE_S = 0.3
 LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1"}
 
 
@@ -74,6 +75,7 @@ def warm(app: Any) -> None:
     from ironlaw.server.answers import answer
     from ironlaw.server.choices import choices
 
+    app.state.seen.wait(NOBODY_S)  # an import takes turns with whatever is asked meanwhile, and the start page goes first
     time.sleep(PAUSE_S)
     app.state.labs.warm()
     choices(), answer([])
