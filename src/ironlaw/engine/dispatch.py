@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ironlaw.engine.arrays import Number, is_array, maximum
+from ironlaw.engine.arrays import Number, is_array, maximum, total
 from ironlaw.errors import unknown
 
 
@@ -54,13 +54,15 @@ def _queued_arrays(launches: Sequence[Number], kernels: Sequence[Number]) -> Tim
 
     shape = np.broadcast_shapes(*{value.shape for value in (*launches, *kernels) if hasattr(value, "shape")})
     host: Number = 0.0
-    device, busy = np.zeros(shape), np.zeros(shape)
+    device = np.zeros(shape)
+    counts: dict[int, int] = {}
     for launch, kernel in zip(launches, kernels, strict=True):
         host = host + launch
         np.maximum(device, host, out=device)
         device += kernel
-        busy += kernel
-    return Timeline(device, busy)
+        counts[id(kernel)] = counts.get(id(kernel), 0) + 1
+    alike = {id(kernel): kernel for kernel in kernels}  # a model repeats its layers: equal kernels are one array
+    return Timeline(device, np.zeros(shape) + total(counts[key] * kernel for key, kernel in alike.items()))
 
 
 def graph_replay(launch: Number, kernels: Sequence[Number], counts: Sequence[Number], gap: Number = 0.0) -> Timeline:

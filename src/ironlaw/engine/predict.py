@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ironlaw.engine.arrays import Number, is_array, is_positive, maximum, where
+from ironlaw.engine.arrays import Number, is_array, is_positive, maximum, total, where
 from ironlaw.engine.dispatch import Timeline, graph_replay, queued, synchronous
 from ironlaw.engine.fusion import INDUCTOR, TREE, fuse
 from ironlaw.engine.iron_law import binding
@@ -41,7 +41,7 @@ class Cost:
 
     @property
     def device(self) -> Number:
-        return self.floor + self.work
+        return total((self.floor, self.work))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,11 +172,11 @@ def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
 
 
 def _overlapped(cost: Cost) -> Number:
-    return cost.floor + maximum(cost.data, cost.compute)
+    return total((cost.floor, maximum(cost.data, cost.compute)))
 
 
 def _sequential(cost: Cost) -> Number:
-    return cost.floor + cost.data + cost.compute
+    return total((cost.floor, cost.data, cost.compute))
 
 
 class _Totals:
@@ -189,7 +189,7 @@ class _Totals:
             self.counts[id(cost)] = (cost, self.counts.get(id(cost), (cost, 0))[1] + 1)
 
     def sum(self, term: Callable[[Cost], Number]) -> Number:
-        return sum(count * term(cost) for cost, count in self.counts.values())
+        return total(count * term(cost) for cost, count in self.counts.values())
 
     def each(self, term: Callable[[Cost], Number]) -> list[Number]:
         values = {key: term(cost) for key, (cost, _) in self.counts.items()}
@@ -250,15 +250,15 @@ def one_launch(graph: Graph, traffic: str = "weights") -> Graph:
     traffic "weights": only weights, caches and the graph's own inputs and outputs cross memory, all else stays on chip;
     "ops": every op's tensors do.
     """
-    total = graph.work
+    whole = graph.work
     names = {name: t for name, t in graph.tensors.items() if t.role != "activation"}
     inputs = tuple(names.values()) if traffic == "weights" else (Tensor("in", (1.0,), graph.dtype),)
     outputs: tuple[Tensor, ...] = tuple(graph.tensors[name] for name in graph.outputs)
-    reads = tuple(t.bytes for t in inputs) if traffic == "weights" else (total.read,)
-    writes = tuple(t.bytes for t in outputs) if traffic == "weights" else (total.written,)
+    reads = tuple(t.bytes for t in inputs) if traffic == "weights" else (whole.read,)
+    writes = tuple(t.bytes for t in outputs) if traffic == "weights" else (whole.written,)
     if traffic != "weights":
         outputs = outputs[:1]
-    counts = {"matmul": total.matmul_flops, "vector": total.flops - total.matmul_flops, "reads": reads, "writes": writes}
+    counts = {"matmul": whole.matmul_flops, "vector": whole.flops - whole.matmul_flops, "reads": reads, "writes": writes}
     op = make_op("block", graph.name, inputs, outputs, dtype=graph.dtype, **counts)
     return Graph(f"{graph.name} as one launch", (op,), graph.dtype, graph.params_of, tuple(t.name for t in outputs))
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ironlaw.engine.arrays import SCALARS, Number, minimum
+from ironlaw.engine.arrays import SCALARS, Number, total, minimum
 from ironlaw.engine.types import FORMATS, Op, Tensor, Work
 from ironlaw.errors import BadValue, unknown
 
@@ -87,8 +87,8 @@ def _count(kind_name: str, name: str, inputs: Tensors, outputs: Tensors, attrs: 
     count = KINDS[kind_name][1](inputs, outputs, attrs)
     reads = count.reads if count.reads is not None else tuple(t.bytes for t in inputs)
     writes = count.writes if count.writes is not None else tuple(t.bytes for t in outputs)
-    moved = sum(reads) + count.scratch, sum(writes) + count.scratch
-    return Work(count.matmul + count.vector, count.matmul, *moved, count.launches), reads, writes
+    read, written = total((*reads, count.scratch)), total((*writes, count.scratch))
+    return Work(total((count.matmul, count.vector)), count.matmul, read, written, count.launches), reads, writes
 
 
 def _hashable_value(value: Any) -> Any:
@@ -127,7 +127,7 @@ def linear(x: Tensors, y: Tensors, a: Mapping[str, Any]) -> Count:
 def conv2d(x: Tensors, y: Tensors, a: Mapping[str, Any]) -> Count:
     """Each output takes (C/groups)·kh·kw multiply-adds; the weight is [out, C/groups, kh, kw]."""
     _, per_group, kh, kw = x[1].shape
-    return Count(matmul=2.0 * y[0].size * per_group * kh * kw, vector=y[0].size if len(x) > 2 else 0.0)
+    return Count(matmul=y[0].size * (2.0 * per_group * kh * kw), vector=y[0].size if len(x) > 2 else 0.0)
 
 
 @kind("contraction")
