@@ -166,7 +166,7 @@ def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
     interval = calibration.interval(run.wall, plan.mode) if calibration else None
     return Prediction(
         graph, hardware, plan, tuple(OpRow(op, cost) for op, cost in zip(graph.ops, costs, strict=True)), run.wall, (low, high),
-        totals.sum(lambda c: c.data), totals.sum(lambda c: c.compute), run.wall - totals.sum(lambda c: c.work), run.busy,
+        totals.sum(lambda c: c.data), totals.sum(lambda c: c.compute), run.wall - run.busy + totals.sum(lambda c: c.floor), run.busy,
         totals.sum(lambda c: c.kernels), calibration is not None, interval, _sources(graph, hardware, plan, calibration),
     )  # fmt: skip
 
