@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ironlaw.engine.arrays import SCALARS, Number, total, minimum
+from ironlaw.engine.arrays import SCALARS, Number, minimum, total
 from ironlaw.engine.types import FORMATS, Op, Tensor, Work
 from ironlaw.errors import BadValue, unknown
 
