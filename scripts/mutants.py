@@ -3,7 +3,7 @@
     python scripts/mutants.py                     every file of the engine; exit 1 under 90 % in any file
     python scripts/mutants.py fusion.py work.py   these files only
     python scripts/mutants.py --list              also print each survivor
-    python scripts/mutants.py --again             only those that survived the last run
+    python scripts/mutants.py --again             only those that survived the last run, or that it did not reach
 
 The changes are mutmut's (its operators, on its syntax tree); running them is done here, because mutmut leaves out whatever
 is decorated or stands outside a function: all of the op kinds, every property, the tables. Each mutant gets a forked child,
@@ -27,7 +27,7 @@ import tempfile
 import time
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
@@ -257,8 +257,8 @@ def start(work: Path, mutant: Mutant, text: str, tests: list[str], seconds: dict
     return forked(work, child)
 
 
-def run(work: Path, todo: list[tuple[Mutant, str]], jobs: int) -> None:
-    """Each mutant to its fate, `jobs` at a time."""
+def run(work: Path, todo: list[tuple[Mutant, str]], jobs: int, save: Callable[[], None]) -> None:
+    """Each mutant to its fate, `jobs` at a time; saves what is known now and then."""
     seconds, lines = baseline(work)
     running: dict[int, Mutant] = {}
     began, done = time.monotonic(), 0
@@ -270,6 +270,7 @@ def run(work: Path, todo: list[tuple[Mutant, str]], jobs: int) -> None:
         running.pop(pid).fate = "survived" if code == 0 else "killed" if code > 0 else "timeout"
         done += 1
         if done % 100 == 0:
+            save()
             print(f"  {done} of {len(todo)} mutants in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
 
     for mutant, text in todo:
@@ -338,7 +339,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("files", nargs="*", help="files of the engine, such as fusion.py; all if none is named")
     parser.add_argument("--list", action="store_true", help="print each survivor")
-    parser.add_argument("--again", action="store_true", help="only those that survived the last run")
+    parser.add_argument("--again", action="store_true", help="only those that survived the last run, or that it did not reach")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
     asked = parser.parse_args()
     names = sorted(p.name for p in (ROOT / ENGINE).glob("*.py") if p.name != "__init__.py")
@@ -359,7 +360,7 @@ def main() -> int:
     os.environ["IRONLAW_HYPOTHESIS"] = "mutants"
 
     last = [Mutant(**row) for row in json.loads(LAST.read_text())] if LAST.exists() else []
-    lived = {m.change for m in last if m.fate == "survived"}
+    lived = {m.change for m in last if m.fate not in ("killed", "timeout")}  # and those that an interrupted run did not reach
     with tempfile.TemporaryDirectory(prefix="ironlaw-mutants-") as folder:
         work = Path(folder).resolve()
         shutil.copytree(ROOT / "src", work / "src", ignore=shutil.ignore_patterns("__pycache__"))
@@ -371,8 +372,16 @@ def main() -> int:
         todo = [pair for f in files for pair in make(f, (work / ENGINE / f).read_text(encoding="utf-8"))]
         if asked.again:
             todo = [pair for pair in todo if pair[0].change in lived]
-        run(work, todo, asked.jobs)
-    mutants = [mutant for mutant, _ in todo]
+        mutants = [mutant for mutant, _ in todo]
+        again = {m.change for m in mutants}
+        kept = [m for m in last if m.file in names and (m.change not in again if asked.again else m.file not in files)]
+
+        def save() -> None:
+            LAST.parent.mkdir(exist_ok=True)
+            LAST.write_text(json.dumps([asdict(m) for m in [*kept, *mutants]]))
+
+        run(work, todo, asked.jobs, save)
+        save()
 
     known = reasons()
     if asked.list or asked.again:
@@ -381,10 +390,7 @@ def main() -> int:
                 print(f"\n{ENGINE / m.file}:{m.line}  {why(m, known) or 'NOT EXPLAINED'}")
                 print("\n".join([*(f"  - {line}" for line in m.was.splitlines()), *(f"  + {line}" for line in m.now.splitlines())]))
         print()
-    done = {m.change for m in mutants} if asked.again else {m.change for m in last if m.file in files}
-    every = [*(m for m in last if m.change not in done and m.file in names), *mutants]
-    LAST.parent.mkdir(exist_ok=True)
-    LAST.write_text(json.dumps([asdict(m) for m in every]))
+    every = [*kept, *mutants]
     PAGE.write_text(page(every, known), encoding="utf-8")
     touched = {m.file for m in mutants}
     rows, good = table([m for m in every if m.file in touched])

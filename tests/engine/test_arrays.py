@@ -54,6 +54,18 @@ def test_largest_and_smallest():
     assert type(arrays.smallest(POINTS)) is float
 
 
+def test_total_is_the_sum():
+    assert arrays.total([]) == 0.0
+    assert type(arrays.total([1, 2.5])) is float
+    assert arrays.total([1, 2.5, -0.5]) == 3.0
+    assert arrays.total(x for x in (1.0, 2.0)) == 3.0
+    assert arrays.total([POINTS, OTHERS]).tolist() == [0.5, -1.0, 2.0, 15.25]
+    assert arrays.total([1.0, POINTS, 2, OTHERS]).tolist() == [3.5, 2.0, 5.0, 18.25]
+    assert arrays.total([0.0, POINTS]) is POINTS  # nothing to add, nothing to touch
+    assert arrays.total([POINTS, 1.0]).tolist() == [-1.5, 1.0, 2.0, 8.25]
+    assert POINTS.tolist() == [-2.5, 0.0, 1.0, 7.25]
+
+
 def test_is_array():
     assert not arrays.is_array(1.0, 2)
     assert not arrays.is_array()
