@@ -53,6 +53,7 @@ def _queued_arrays(launches: Sequence[Number], kernels: Sequence[Number]) -> Tim
     import numpy as np
 
     shape = np.broadcast_shapes(*{value.shape for value in (*launches, *kernels) if hasattr(value, "shape")})
+    kernels = list(kernels)  # rows of one array become objects that stay the same
     host: Number = 0.0
     device = np.zeros(shape)
     counts: dict[int, int] = {}
