@@ -299,8 +299,8 @@ def why(mutant: Mutant, known: list[dict[str, str]]) -> str:
 
 def table(mutants: list[Mutant]) -> tuple[list[tuple[str, int, int, int, int, float]], bool]:
     rows = []
-    for file in sorted({m.file for m in mutants}):
-        fates = [m.fate for m in mutants if m.file == file]
+    for file in sorted({m.file for m in mutants if m.fate}):  # an interrupted run leaves some without
+        fates = [m.fate for m in mutants if m.file == file and m.fate]
         killed, lived, late = (fates.count(fate) for fate in ("killed", "survived", "timeout"))
         rows.append((file, len(fates), killed, lived, late, 100.0 * (killed + late) / len(fates)))
     return rows, all(row[-1] >= LEAST for row in rows)
