@@ -35,13 +35,9 @@ class Labs:
         self.turn = threading.Lock()
 
     def warm(self) -> None:
-        """Imports what the labs need, and lets each prepare itself.
-
-        May be called from any thread. What fails here is said by the lab that meets it.
-        """
-        for name in AHEAD:
-            with suppress(Exception):
-                importlib.import_module(name)
+        """Imports what the labs need, and lets each prepare itself. May be called from any thread."""
+        with self.turn:
+            import_ahead()
         for lab in catalogue(self.folder):
             if lab.ready:
                 with suppress(Exception):
@@ -50,8 +46,12 @@ class Labs:
                         prepare(lab)
 
     def mount(self, lab: Lab) -> Any:
-        """The lab's ASGI app, made on the first call."""
+        """The lab's ASGI app, made on the first call.
+
+        Not before the imports are done: a session that starts while another thread is inside IPython's import makes both fail.
+        """
         with self.turn:
+            import_ahead()
             if lab.slug not in self.mounted:
                 self.mounted[lab.slug] = Rewritten(create(lab, self.assets, self.head), lab)
             return self.mounted[lab.slug]
@@ -99,6 +99,13 @@ class Labs:
 
     def sessions(self) -> int:
         return sum(len(app.inner.state.session_manager.sessions) for app in self.mounted.values())
+
+
+def import_ahead() -> None:
+    """What fails here is said by the lab that meets it."""
+    for name in AHEAD:
+        with suppress(Exception):
+            importlib.import_module(name)
 
 
 def create(lab: Lab, assets: str, head: str) -> Any:
