@@ -15,9 +15,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from ironlaw.engine.arrays import Number, is_array, is_positive, maximum, minimum, where
+from ironlaw.engine.arrays import SCALARS, Number, is_array, is_positive, maximum, minimum, where
 from ironlaw.engine.lowering import Kernel, lower
 from ironlaw.engine.predict import Cost
+from ironlaw.engine.sweep import points
 from ironlaw.engine.types import Hardware, Op, Plan
 from ironlaw.engine.work import category
 from ironlaw.errors import UnsupportedPrecision
@@ -43,14 +44,19 @@ class Curve:
 
     def terms(self, kernel: Kernel, cache_bytes: float) -> tuple[Number, Number, Number]:
         """(data, compute, total) in seconds for one launch."""
-        data = kernel.data
-        outgrown = minimum(maximum((data / cache_bytes - CACHE_FROM) / (CACHE_TO - CACHE_FROM), 0.0), 1.0)
-        data_s = data * ((1.0 - outgrown) / self.cache + outgrown / self.main)
+        data_s, compute_s, _, total = self.parts(kernel, cache_bytes)
+        return data_s, compute_s, total
+
+    def parts(self, kernel: Kernel, cache_bytes: float) -> tuple[Number, Number, Number, Number]:
+        """(data, compute, both as they overlap, total) in seconds for one launch."""
+        outgrown = minimum(maximum((kernel.data / cache_bytes - CACHE_FROM) / (CACHE_TO - CACHE_FROM), 0.0), 1.0)
+        data_s = (outgrown * (1.0 / self.main - 1.0 / self.cache) + 1.0 / self.cache) * kernel.data
         compute_s = kernel.flops / self.rate
         if self.knee and is_positive(kernel.depth):
             compute_s = compute_s * (1.0 + self.knee / kernel.depth)
-        rest = norm(self.p, norm(self.p, data_s, compute_s), kernel.rows * self.row)
-        return data_s, compute_s, self.floor + norm(self.p, rest, kernel.depth * self.step)
+        overlap = norm(self.p, data_s, compute_s)
+        rest = norm(self.p, overlap, kernel.rows * self.row)
+        return data_s, compute_s, overlap, self.floor + norm(self.p, rest, kernel.depth * self.step)
 
 
 def _slowed(cost: Cost, factor: Number) -> Cost:
@@ -61,8 +67,11 @@ def _slowed(cost: Cost, factor: Number) -> Cost:
 
 def norm(p: int, a: Number, b: Number) -> Number:
     """(aᵖ + bᵖ)^(1/p) for p of 1, 2 or 4."""
+    if isinstance(b, SCALARS) and b == 0:
+        return a
     if p == 1:
         return a + b
+    a, b = points(a), points(b)
     a, b = a * a, b * b
     if p == 2:
         return (a + b) ** 0.5
@@ -98,14 +107,14 @@ class Calibration:
         data = compute = floor = joint = count = 0.0
         for kernel in lower(op, compiled):
             curve = self.curve(kernel.curve, op.kind)
-            data_s, compute_s, total = curve.terms(kernel, self.cache_bytes)
+            data_s, compute_s, overlap, total = curve.parts(kernel, self.cache_bytes)
             times = kernel.count
-            overlap = norm(curve.p, data_s, compute_s)
-            data += times * data_s
-            compute += times * compute_s
-            joint += times * overlap
-            floor += times * (total - overlap)
-            count += times
+            once = isinstance(times, SCALARS) and times == 1
+            data = data + (data_s if once else times * data_s)
+            compute = compute + (compute_s if once else times * compute_s)
+            joint = joint + (overlap if once else times * overlap)
+            floor = floor + (total - overlap if once else times * (total - overlap))
+            count = count + times
         return Cost(data, compute, floor, count, self.launch(op, plan, count), joint)
 
     def sustain(self, costs: list[Cost]) -> list[Cost]:

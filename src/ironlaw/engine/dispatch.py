@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ironlaw.engine.arrays import Number, is_array, maximum, total
+from ironlaw.engine.sweep import points
 from ironlaw.errors import unknown
 
 
@@ -54,15 +55,16 @@ def _queued_arrays(launches: Sequence[Number], kernels: Sequence[Number]) -> Tim
 
     shape = np.broadcast_shapes(*{value.shape for value in (*launches, *kernels) if hasattr(value, "shape")})
     kernels = list(kernels)  # rows of one array become objects that stay the same
+    alike = {id(kernel): kernel for kernel in kernels}  # a model repeats its layers: equal kernels are one array
     host: Number = 0.0
     device = np.zeros(shape)
-    counts: dict[int, int] = {}
+    counts = dict.fromkeys(alike, 0)
+    written = {key: points(kernel) for key, kernel in alike.items()}
     for launch, kernel in zip(launches, kernels, strict=True):
         host = host + launch
         np.maximum(device, host, out=device)
-        device += kernel
-        counts[id(kernel)] = counts.get(id(kernel), 0) + 1
-    alike = {id(kernel): kernel for kernel in kernels}  # a model repeats its layers: equal kernels are one array
+        device += written[id(kernel)]
+        counts[id(kernel)] += 1
     return Timeline(device, np.zeros(shape) + total(counts[key] * kernel for key, kernel in alike.items()))
 
 

@@ -17,6 +17,7 @@ from ironlaw.engine.dispatch import Timeline, graph_replay, queued, synchronous
 from ironlaw.engine.fusion import INDUCTOR, TREE, fuse
 from ironlaw.engine.iron_law import binding
 from ironlaw.engine.memory import Memory, footprint
+from ironlaw.engine.sweep import points
 from ironlaw.engine.types import Graph, Hardware, Op, Plan, Tensor, Work
 from ironlaw.engine.work import op as make_op
 
@@ -189,7 +190,7 @@ class _Totals:
             self.counts[id(cost)] = (cost, self.counts.get(id(cost), (cost, 0))[1] + 1)
 
     def sum(self, term: Callable[[Cost], Number]) -> Number:
-        return total(count * term(cost) for cost, count in self.counts.values())
+        return points(total(count * term(cost) for cost, count in self.counts.values()))
 
     def each(self, term: Callable[[Cost], Number]) -> list[Number]:
         values = {key: term(cost) for key, (cost, _) in self.counts.items()}

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import prod
 from typing import Any
 
 from ironlaw.engine.arrays import SCALARS, Number
+from ironlaw.engine.sweep import Line, points
 from ironlaw.errors import BadValue, UnsupportedPrecision, unknown
 
 # bytes per element of each number format
@@ -90,16 +90,14 @@ class Tensor:
 
 
 def _product(shape: tuple[Number, ...], factor: Number) -> Number:
-    """All sizes and the factor multiplied; a sweep's array is touched once, after the plain numbers."""
-    if not shape or isinstance(shape[0], SCALARS):
-        return prod(shape) * factor
-    swept = shape[0]
-    for d in shape[1:]:
+    """All sizes and the factor multiplied; a line where one of them is swept."""
+    swept: Number = None
+    for d in shape:
         if isinstance(d, SCALARS):
             factor = factor * d
         else:
-            swept = swept * d
-    return swept * factor
+            swept = d if swept is None else swept * d
+    return factor if swept is None else Line(swept, factor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +140,10 @@ class Graph:
     @cached_property
     def work(self) -> Work:
         """Every op's work, added: all arithmetic, and every tensor once per op that touches it."""
-        total = Work()
+        work = Work()
         for op in self.ops:
-            total = total + op.work
-        return total
+            work = work + op.work
+        return Work(*map(points, (work.flops, work.matmul_flops, work.read, work.written, work.launches)))
 
     @property
     def flops(self) -> Number:
@@ -173,7 +171,7 @@ class Graph:
     def total(self, *roles: str) -> tuple[Number, Number]:
         """Elements and bytes of all tensors with these roles."""
         chosen = [t for t in self.tensors.values() if t.role in roles]
-        return sum(t.size for t in chosen), sum(t.bytes for t in chosen)
+        return points(sum(t.size for t in chosen)), points(sum(t.bytes for t in chosen))
 
     @cached_property
     def params(self) -> Number:
@@ -192,7 +190,7 @@ class Graph:
     @cached_property
     def io_bytes(self) -> Number:
         """The graph's own inputs and outputs."""
-        return self.total("input")[1] + sum(self.tensors[name].bytes for name in self.outputs)
+        return points(self.total("input")[1] + sum(self.tensors[name].bytes for name in self.outputs))
 
 
 @dataclass(frozen=True, slots=True)
