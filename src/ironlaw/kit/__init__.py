@@ -6,7 +6,7 @@ lab.lock("act1")            # a cell of the lab shows what a method returns
 
 from ironlaw.kit.banner import banner
 from ironlaw.kit.cards import card, cite, share, tone
-from ironlaw.kit.dials import choice, select, span, switch
+from ironlaw.kit.dials import chain, choice, select, span, switch
 from ironlaw.kit.formula import iron_law, ratio, term
 from ironlaw.kit.instrument import View
 from ironlaw.kit.lab import Lab, open
@@ -15,6 +15,6 @@ from ironlaw.kit.prose import amount, capacity, dress, html, inline, times
 from ironlaw.kit.reveal import Distance, off
 
 __all__ = [
-    "SEALED", "Distance", "Lab", "View", "amount", "banner", "capacity", "card", "choice", "cite", "dress", "html", "inline",
+    "SEALED", "Distance", "Lab", "View", "amount", "banner", "capacity", "card", "chain", "choice", "cite", "dress", "html", "inline",
     "iron_law", "off", "open", "ratio", "select", "share", "span", "switch", "term", "times", "tone",
 ]  # fmt: skip

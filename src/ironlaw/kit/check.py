@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ironlaw.errors import IronlawError
 from ironlaw.kit import lab as labs
+from ironlaw.kit.challenge import commit as commit_number
 from ironlaw.kit.questions import Question, Sheet, is_typed
 from ironlaw.kit.words import SLOT, Words
 from ironlaw.ledger import open_ledger
@@ -99,9 +100,13 @@ def _question(words: Words, question: Question, beliefs: set[str]) -> Iterator[s
     if is_typed(question.key):
         yield f"{where}: the key {question.key!r} is typed; compute it from the engine or the registry"
         return
-    right = question.right
     if f"{question.name}.question" not in words:
         yield f"{words.where}: no section [{question.name}.question]; add it"
+    if question.kind == "number":
+        if f"{question.name}.feedback" not in words:
+            yield f"{words.where}: no section [{question.name}.feedback]; a number that was entered is answered there"
+        return
+    right = question.right
     for option in question.options:
         if isinstance(option.value, str):  # a number's label says its value, and the value is the author's to choose
             yield from (f"{where}: {figure!r} is typed in option {option.id!r}; say it in words" for figure in typed_figures(option.label))
@@ -134,6 +139,9 @@ def _runs(folder: Path, ledger: object) -> list[str]:
 def complete(lab: labs.Lab) -> None:
     """Commit and answer everything, as a learner who is right throughout."""
     for question in lab.questions.values():
+        if question.kind == "number":
+            commit_number(question, lab.ledger, lab.slug, float(question.answer))
+            continue
         right = question.right
         if question.kind == "prediction":
             if lab.committed(question.name) is None:

@@ -24,16 +24,32 @@ def select(
     return _among("select", name, label, options, value, disabled or {}, more)
 
 
-def span(name: str, label: str, low: float, high: float, value: float, *, step: float = 1, unit: str = "", log: bool = False) -> Dial:
-    """A number from low to high; `log` for one whose steps are factors."""
+def span(
+    name: str, label: str, low: float, high: float, value: float, *, step: float = 1, unit: str = "", log: bool = False, **more: Any
+) -> Dial:
+    """A number from low to high; `log` for one whose steps are factors.
+
+    `presets`: values with a button of their own. `steps`: where the slider stops. `hidden`: not shown while something else
+    makes it idle; where it stands is kept.
+    """
     if not low <= value <= high:
         raise BadValue(f"dial {name!r}: {value!r} is outside {low!r} to {high!r}; start it inside")
     kind = "log" if log else "range"
-    return {"id": name, "type": kind, "label": label, "value": value, "min": low, "max": high, "step": step, "unit": unit}
+    return {"id": name, "type": kind, "label": label, "value": value, "min": low, "max": high, "step": step, "unit": unit, **more}
 
 
 def switch(name: str, label: str, value: bool = False, help: str = "") -> Dial:
     return {"id": name, "type": "switch", "label": label, "value": value, "help": help}
+
+
+def chain(name: str, label: str, palette: Iterable[tuple[str, str]], value: Sequence[str], most: int = 8) -> Dial:
+    """Pieces of a palette, (value, label) each, put in a row: added, dragged to another place, taken out."""
+    listed = [{"value": v, "label": text, "disabled": None} for v, text in palette]
+    dial = {"id": name, "type": "chain", "label": label, "value": list(value), "options": listed, "most": most}
+    reason = why_not(dial, dial["value"])
+    if reason:
+        raise BadValue(f"dial {name!r} can't start at {list(value)!r}: {reason}")
+    return dial
 
 
 def _among(
@@ -53,6 +69,10 @@ def why_not(dial: Mapping[str, Any], value: Any) -> str | None:
             if option["value"] == value:
                 return str(option["disabled"]) if option["disabled"] else None
         return f"{dial['label']} has no {value!r}"
+    if dial["type"] == "chain":
+        known = [option["value"] for option in dial["options"]]
+        good = isinstance(value, (list, tuple)) and 1 <= len(value) <= dial["most"] and all(item in known for item in value)
+        return None if good else f"{dial['label']} takes 1 to {dial['most']} of {', '.join(known)}"
     if dial["type"] == "switch":
         return None if isinstance(value, bool) else f"{dial['label']} is on or off"
     good = isinstance(value, (int, float)) and not isinstance(value, bool) and dial["min"] <= value <= dial["max"]

@@ -77,7 +77,7 @@ class Instrument:
             dials = self.dials(self.values)
         view = self.compute(self.values)
         self.seen(view.readouts, self.touched)
-        changed = {dial["id"]: {"options": dial["options"]} for dial in dials if "options" in dial}
+        changed = {dial["id"]: kept for dial in dials if (kept := {key: dial[key] for key in ("options", "hidden") if key in dial})}
         error = next(({"dial": dial, "message": reason} for dial, reason in self.moved.items()), None)
         return {
             "figures": list(view.figures), "cards": list(view.cards), "formula": view.formula, "banner": view.banner,

@@ -13,6 +13,8 @@ from typing import Any
 import marimo as mo
 
 from ironlaw.errors import IronlawError, LedgerError, unknown
+from ironlaw.kit import blanks as sentences
+from ironlaw.kit import challenge as challenges
 from ironlaw.kit import claims, context, header, hud, message, peek, prose, rail, step, takeaways
 from ironlaw.kit import lock as locks
 from ironlaw.kit import questions as sheets
@@ -26,8 +28,9 @@ from ironlaw.kit.context import Context
 from ironlaw.kit.dials import Dial
 from ironlaw.kit.hud import Item
 from ironlaw.kit.instrument import Instrument, Values, View
+from ironlaw.kit.known import Known
 from ironlaw.kit.piece import Piece
-from ironlaw.kit.questions import Option, Question
+from ironlaw.kit.questions import Question
 from ironlaw.kit.rail import Act
 from ironlaw.ledger import Event, open_ledger
 
@@ -60,7 +63,7 @@ def open(name: str | Path, ledger: Any = None) -> Lab:
     return Lab(place.name, words, sheet, ledger)
 
 
-class Lab:
+class Lab(Known):
     def __init__(self, slug: str, words: texts.Words, sheet: sheets.Sheet, ledger: Any) -> None:
         self.slug, self.words, self.sheet, self.ledger = slug, words, sheet, ledger
         self.questions = sheet.questions
@@ -84,41 +87,7 @@ class Lab:
         except LedgerError as error:
             self.trouble = str(error)
 
-    # --- what is known
-
-    def question(self, name: str) -> Question:
-        if name not in self.questions:
-            raise unknown("question", name, self.questions, f"[{name}] in {self.slug}/questions.toml")
-        return self.questions[name]
-
-    def committed(self, name: str) -> Event | None:
-        """The newest prediction for a question. Kept once found: it can't change, and a dial need not wait for the database."""
-        if name not in self._held:
-            found: Event | None = self.ledger.prediction(self.slug, name)
-            if found is None:
-                return None
-            self._held[name] = found
-        return self._held[name]
-
-    def choice(self, name: str) -> Option | None:
-        event = self.committed(name)
-        return self.question(name).option(str(event.payload["choice"])) if event else None
-
-    def correct(self, name: str) -> bool | None:
-        event = self.committed(name)
-        return bool(event.payload["correct"]) if event else None
-
-    def confidence(self, name: str) -> int | None:
-        event = self.committed(name)
-        return int(event.payload["confidence"]) if event else None
-
-    def answered(self, name: str) -> bool:
-        """Whether a reflection was answered, rightly or not."""
-        return bool(self.ledger.answers(self.slug, name))
-
-    @property
-    def complete(self) -> bool:
-        return all(self._standing(name) for name in self.questions)
+    # --- words
 
     def fill(self, name: str, /, **slots: object) -> str:
         return self.words.fill(name, **slots)
@@ -130,15 +99,6 @@ class Lab:
         for name in names:
             self._setters[name] = mo.state(self._standing(name))
         return tuple(self._setters[name][0] for name in names)
-
-    def _standing(self, name: str) -> Any:
-        if name == "context":
-            return self.chosen.slug
-        if name == "readouts":
-            return {act: dict(found) for act, found in self.readouts.items()}
-        if self.question(name).kind == "prediction":
-            return len(self.ledger.attempts(self.slug, name))
-        return self.answered(name)
 
     def moved(self, *names: str) -> None:
         """Something was committed, chosen or read out: tell the cells that show it."""
@@ -207,25 +167,31 @@ class Lab:
     def _committed(self, act: str) -> None:
         self.touched = True
         self._held.pop(act, None)  # there is a newer one
-        if act in self.instruments:
-            self.instruments[act].open()
+        for name, instrument in self.instruments.items():
+            if name.partition(".")[0] == act:
+                instrument.open()
         self.moved()
 
     def instrument(
-        self, act: str, dials: Callable[[Values], Sequence[Dial]], compute: Callable[[Values], View], follows: tuple[str, ...] = ()
-    ) -> Any:
-        """Locked until the act's prediction is committed. `follows`: dials that go where the context goes."""
+        self, act: str, dials: Callable[[Values], Sequence[Dial]], compute: Callable[[Values], View], follows: tuple[str, ...] = (),
+        panel: str = "",
+    ) -> Any:  # fmt: skip
+        """Locked until the act's prediction is committed. `follows`: dials that go where the context goes.
+
+        An act may have a second one: `panel` is its name, `act.panel.instrument` its title in words.md, `act.panel` its readouts.
+        """
+        name = f"{act}.{panel}" if panel else act
 
         def seen(readouts: Mapping[str, Any], touched: bool) -> None:
-            self.readouts[act] = dict(readouts)
+            self.readouts[name] = dict(readouts)
             self.touched = self.touched or touched
             self.moved("readouts")
 
-        title = self.words[f"{act}.instrument"]
+        title = self.words[f"{name}.instrument"]
         locked = None if self.committed(act) else LOCKED
-        made = Instrument(act, title, dials, compute, store=self._store(act), locked=locked, seen=seen)
-        self.instruments[act], self.follows[act] = made, follows
-        return self._show(f"{act}.instrument", made.piece, act, "instrument")
+        made = Instrument(name, title, dials, compute, store=self._store(name), locked=locked, seen=seen)
+        self.instruments[name], self.follows[name] = made, follows
+        return self._show(f"{name}.instrument", made.piece, act, "instrument", anchor=f"{act}-{panel}" if panel else "")
 
     def _store(self, act: str) -> str:
         return f"{self.slug}/{act}/{self.chosen.slug}"
@@ -248,11 +214,31 @@ class Lab:
     def reflect(self, act: str, slots: Slots | None = None) -> Any:
         name = f"{act}_reflection"
         question = self.question(name)
-        feedback = {option.id: f"{name}.feedback.{option.id}" for option in question.options}
-        told = self.words.fill_all([f"{name}.question", *feedback.values()], slots or {})
-        chosen = {option: told[section] for option, section in feedback.items()}
+        told = self.words.fill_all([f"{name}.question", *self._feedback(question).values()], slots or {})
+        chosen = {option: told[section] for option, section in self._feedback(question).items()}
         piece = reflections.reflect(question, told[f"{name}.question"], chosen, self.ledger, self.slug, self._answered)
         return self._show(name, piece, act, "reflect", "Reflection")
+
+    @staticmethod
+    def _feedback(question: Question) -> dict[str, str]:
+        """Option -> the section that answers it."""
+        return {option.id: f"{question.name}.feedback.{option.id}" for option in question.options}
+
+    def blanks(self, act: str, names: Sequence[str], slots: Slots | None = None) -> Any:
+        """A sentence (`act.blanks`) whose blanks are the questions of these names; `name.question` stands before each."""
+        asked = [self.question(name) for name in names]
+        sections = [f"{act}.blanks", *(f"{name}.question" for name in names), *(s for q in asked for s in self._feedback(q).values())]
+        told = self.words.fill_all(sections, slots or {})
+        feedback = {q.name: {option: told[section] for option, section in self._feedback(q).items()} for q in asked}
+        labels = [told[f"{name}.question"] for name in names]
+        piece = sentences.blanks(asked, told[f"{act}.blanks"], labels, feedback, self.ledger, self.slug, self._answered)
+        return self._show(names[0], piece, act, "reflect", "Reflection", anchor=f"{act}-blanks")
+
+    def challenge(self, act: str, name: str, slots: Slots, told: Callable[[float, bool], str]) -> Any:
+        """A number to commit; `told(value, right)` is Markdown, asked for only then."""
+        ask = self.words.fill_all([f"{name}.question"], slots)[f"{name}.question"]
+        piece = challenges.challenge(self.question(name), ask, told, self.ledger, self.slug, self._answered)
+        return self._show(name, piece, act, "challenge", "Scaling challenge")
 
     def _answered(self) -> None:
         self.touched = True
@@ -277,6 +263,6 @@ class Lab:
             head.append(hud.prediction(state.title.partition(":")[0], self.correct(act), event.attempt if event else 1))
         return mo.Html(hud.hud([*head, *items], receipt))
 
-    def _show(self, name: str, piece: Piece, act: str, part: str, title: str = "") -> Any:
+    def _show(self, name: str, piece: Piece, act: str, part: str, title: str = "", anchor: str = "") -> Any:
         self.shown[name] = mo.ui.anywidget(piece)
-        return mo.Html(step.step(act, part, f"{self.shown[name]}", title))
+        return mo.Html(step.step(act, part, f"{self.shown[name]}", title, anchor))

@@ -29,7 +29,8 @@ from ironlaw.kit.prose import power_of_ten
 from ironlaw.registry import claims
 from ironlaw.registry.loader import read
 
-KINDS = ("prediction", "reflection")
+KINDS = ("prediction", "reflection", "blank", "number")
+FEWEST = {"blank": 2, "number": 0}  # options; a blank of a sentence may have fewer than four, a number has none
 EQUAL = "equal"
 
 
@@ -57,6 +58,8 @@ class Question:
     options: tuple[Option, ...]
     scale: str = ""
     where: str = ""
+    tolerance: float = 0.0  # of a number: how near counts, as a share of the answer
+    unit: str = ""
 
     @property
     def answer(self) -> float | str:
@@ -72,6 +75,11 @@ class Question:
         if len(found) != 1:
             raise BadRegistry(f"{self.where} [{self.name}]: the engine answers {answer!r}, which {len(found)} options have; one must")
         return found[0]
+
+    def near(self, value: float) -> bool:
+        """Whether a number that was entered is right, within the tolerance."""
+        answer = float(self.answer)
+        return abs(value - answer) <= self.tolerance * abs(answer)
 
     def option(self, name: str) -> Option:
         for option in self.options:
@@ -121,9 +129,12 @@ def _question(where: str, name: str, table: Any) -> Question:
         value = entry["value"]
         label = entry.get("label") or (power_of_ten(value) if isinstance(value, (int, float)) else str(value))
         options.append(Option(entry["id"], value, label, entry.get("misconception", "")))
-    if len(options) != 4 or len({o.id for o in options}) != len(options):
-        raise BadRegistry(f"{at}: {len(options)} options; a question has four, each with an id of its own")
-    return Question(name, table["kind"], str(table["key"]), tuple(options), str(table.get("scale", "")), where)
+    fewest, most = FEWEST.get(table["kind"], 4), 0 if table["kind"] == "number" else 4
+    if not fewest <= len(options) <= most or len({o.id for o in options}) != len(options):
+        wanted = {"blank": "a blank has two to four", "number": "a number has none"}.get(table["kind"], "a question has four")
+        raise BadRegistry(f"{at}: {len(options)} options; {wanted}, each with an id of its own")
+    more = (float(table.get("tolerance", 0.0)), str(table.get("unit", "")))
+    return Question(name, table["kind"], str(table["key"]), tuple(options), str(table.get("scale", "")), where, *more)
 
 
 def evaluate(expression: str, where: str) -> Any:

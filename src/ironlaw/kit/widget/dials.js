@@ -11,7 +11,7 @@ function dialView(dial, ctx) {
     hints.length ? h("p", { key: "help", class: "il-hint", id: `${id}-help` }, hints.map((hint) => h("span", {}, hint))) : null,
     wrong && h("p", { key: "error", class: "il-error", id: `${id}-error`, role: "alert" }, wrong),
   ];
-  const grouped = dial.type === "choice";
+  const grouped = dial.type === "choice" || dial.type === "chain";
   const head = h(grouped ? "legend" : "label", grouped ? {} : { for: id }, dial.label, dial.unit && h("span", { class: "il-unit" }, ` ${dial.unit}`));
   const attributes = { key: dial.id, class: `il-dial il-${dial.type}`, "data-dial": dial.id, ...(grouped ? about : {}) };
   return h(grouped ? "fieldset" : "div", attributes, dial.type === "switch" ? [body] : [head, body], tail);
@@ -95,7 +95,12 @@ function slider({ dial, id, ctx, value, about, wrong }, steps) {
     h("input", {
       type: "number", id, min: dial.min, max: dial.max, step: "any", inputmode: "decimal", value: local[draft] ?? String(Number(Number(value).toPrecision(6))),
       oninput: type, onblur: leave, "aria-invalid": wrong ? "true" : null, ...about,
-    }));
+    }),
+    dial.presets?.length ? h("div", { key: "presets", class: "il-presets", role: "group", "aria-label": `${dial.label}: presets` },
+      dial.presets.map((preset) => h("button", {
+        key: String(preset), type: "button", class: "il-preset", "aria-pressed": preset === value ? "true" : "false",
+        onclick: () => { local[draft] = local[bad] = null; ctx.line.turn(dial.id, preset); },
+      }, written(preset, "")))) : null);
 }
 
 function linearSteps(dial) {

@@ -89,6 +89,7 @@ function kept(model) {
 
 function allowed(dial, value) {
   if (dial.type === "switch") return typeof value === "boolean";
+  if (dial.type === "chain") return Array.isArray(value) && value.length >= 1 && value.length <= dial.most && value.every((item) => dial.options.some((o) => o.value === item));
   if (dial.type === "choice" || dial.type === "select") return dial.options.some((o) => o.value === value && !o.disabled);
   return typeof value === "number" && value >= dial.min && value <= dial.max;
 }

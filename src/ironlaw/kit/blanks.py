@@ -1,0 +1,54 @@
+"""A sentence with blanks: each blank is a question of its own (`kind = "blank"`), answered together, with feedback for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ironlaw.errors import BadValue
+from ironlaw.kit.piece import Piece
+from ironlaw.kit.prose import html, inline
+from ironlaw.kit.questions import Question
+from ironlaw.kit.reflect import answer
+from ironlaw.ledger import Ledger
+
+
+def blanks(
+    questions: Sequence[Question], ask: str, labels: Sequence[str], feedback: Mapping[str, Mapping[str, str]], ledger: Ledger, lab: str,
+    answered: Callable[[], None],
+) -> Piece:  # fmt: skip
+    """`ask` is the sentence, `labels` the words before each blank; `feedback`: Markdown by question, then by option."""
+    counted = {"answer": 0}
+
+    def compute(state: Mapping[str, Any]) -> dict[str, Any]:
+        count = state.get("answer")
+        if isinstance(count, int) and count > counted["answer"]:
+            counted["answer"] = count
+            chosen = state.get("choice")
+            if not isinstance(chosen, (list, tuple)) or len(chosen) != len(questions):
+                raise BadValue(f"fill all {len(questions)} blanks, then answer")
+            for question, place in zip(questions, chosen, strict=True):
+                question.at(place)  # all of them are read before the first is kept
+            for question, place in zip(questions, chosen, strict=True):
+                answer(question, ledger, lab, {"choice": place})
+            answered()
+        return {"answered": _shown(questions, feedback, ledger, lab)}
+
+    parts = [
+        {"label": inline(label), "options": [{"label": option.label} for option in question.options]}
+        for question, label in zip(questions, labels, strict=True)
+    ]
+    return Piece("reflect", {"id": questions[0].name, "question": inline(ask), "blanks": parts, "options": []}, compute)
+
+
+def _shown(questions: Sequence[Question], feedback: Mapping[str, Mapping[str, str]], ledger: Ledger, lab: str) -> dict[str, Any] | None:
+    newest = [answers[-1] for question in questions if (answers := ledger.answers(lab, question.name))]
+    if len(newest) < len(questions):
+        return None
+    told = [feedback[question.name][str(event.payload["choice"])] for question, event in zip(questions, newest, strict=True)]
+    return {
+        "choice": [question.place(str(event.payload["choice"])) for question, event in zip(questions, newest, strict=True)],
+        "right": all(bool(event.payload["correct"]) for event in newest),
+        "feedback": html("\n\n".join(told)),
+        "time": newest[-1].time,
+    }

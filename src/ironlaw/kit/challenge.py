@@ -1,0 +1,48 @@
+"""A number to commit before the engine's is shown: a scaling challenge. Entered once, kept as a `challenge` event."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ironlaw.errors import BadValue
+from ironlaw.kit.piece import Piece
+from ironlaw.kit.prose import html, inline
+from ironlaw.kit.questions import Question
+from ironlaw.ledger import Event, Ledger
+
+
+def challenge(
+    question: Question, ask: str, told: Callable[[float, bool], str], ledger: Ledger, lab: str, committed: Callable[[], None]
+) -> Piece:
+    """`told(value, right)` gives the feedback as Markdown; it is asked only once a number is committed."""
+    counted = {"commit": 0}
+
+    def compute(state: Mapping[str, Any]) -> dict[str, Any]:
+        count = state.get("commit")
+        if isinstance(count, int) and count > counted["commit"]:
+            counted["commit"] = count
+            if entered(ledger, lab, question.name) is None:
+                commit(question, ledger, lab, state.get("value"))
+                committed()
+        event = entered(ledger, lab, question.name)
+        if event is None:
+            return {"committed": None}
+        value, right = float(event.payload["value"]), bool(event.payload["correct"])
+        return {"committed": {"value": value}, "right": right, "feedback": html(told(value, right))}
+
+    spec = {"id": question.name, "label": inline(ask), "unit": question.unit, "min": 0, "words": {"commit": "Commit my number"}}
+    return Piece("number", spec, compute)
+
+
+def commit(question: Question, ledger: Ledger, lab: str, value: Any) -> Event:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
+        raise BadValue(f"{value!r} can't be the answer; enter a number above 0")
+    said = {"question": question.name, "value": float(value), "correct": question.near(float(value))}
+    return ledger.append(lab, "challenge", said)
+
+
+def entered(ledger: Ledger, lab: str, question: str) -> Event | None:
+    """What was committed; the first stands."""
+    return next((event for event in ledger.events(lab, "challenge") if event.question == question), None)
