@@ -15,12 +15,13 @@ import pytest
 import ironlaw as il
 from ironlaw.engine.compilation import breakeven, breakeven_days
 from ironlaw.engine.dispatch import queued, synchronous, utilization
-from ironlaw.engine.fusion import decide, fuse
+from ironlaw.engine.fusion import fuse
 from ironlaw.engine.iron_law import iron_law
 from ironlaw.engine.memory import footprint, live_activations
 from ironlaw.engine.memory import kv_cache as kv_bytes
 from ironlaw.engine.predict import predict
 from ironlaw.engine.roofline import gemm_intensity, mfu, roofline
+from ironlaw.engine.tree import decide
 from ironlaw.engine.types import Graph, Hardware, Plan, Tensor
 from ironlaw.engine.work import op
 from ironlaw.registry.claims import NAMESPACE, attention, chain, claim, claims

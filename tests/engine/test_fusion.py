@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from ironlaw.engine import fusion
-from ironlaw.engine.fusion import INDUCTOR, SMALL_REDUCTION, TREE, Group, Rules, decide, fuse
+from ironlaw.engine.fusion import Group, fuse
+from ironlaw.engine.tree import INDUCTOR, TREE, Rules, decide
 from ironlaw.engine.types import Graph, Tensor, Work
-from ironlaw.engine.work import KINDS, op
+from ironlaw.engine.work import KINDS, SMALL_REDUCTION, op
 
 from .build import chain, tensor
 

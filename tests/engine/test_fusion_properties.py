@@ -3,7 +3,8 @@
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from ironlaw.engine.fusion import INDUCTOR, TREE, fuse
+from ironlaw.engine.fusion import fuse
+from ironlaw.engine.tree import INDUCTOR, TREE
 
 from .build import graphs
 

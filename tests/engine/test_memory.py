@@ -96,14 +96,24 @@ def test_a_swept_batch_equals_the_scalars():
 
 @given(graphs())
 def test_liveness_against_a_walk_over_time(graph):
-    """At each op, what was made by then and is read then or later (or handed back) is alive."""
-    made = {t.name: i for i, o in enumerate(graph.ops) for t in o.outputs}
-    read = {t.name: i for i, o in enumerate(graph.ops) for t in o.inputs}
+    """At each op, what was made by then and is read then or later (or handed back) is alive; a view is what it views."""
+    made = {t.name: i for i, o in enumerate(graph.ops) for t in o.outputs if o.kind != "view"}
+    views = {o.outputs[0].name: o.inputs[0].name for o in graph.ops if o.kind == "view"}
+    read: dict[str, int] = {}
+
+    def meant(name):
+        return meant(views[name]) if name in views else name
+
+    for i, o in enumerate(graph.ops):
+        read |= {meant(t.name): i for t in o.inputs}
+    read |= {meant(name): len(graph.ops) for name in graph.outputs}
     most = 0.0
     for i in range(len(graph.ops)):
         alive = 0.0
         for name, t in graph.tensors.items():
-            last = len(graph.ops) if name in graph.outputs else max(read.get(name, -1), made.get(name, -1))
+            if name in views:
+                continue
+            last = max(read.get(name, -1), made.get(name, -1))
             if t.role == "input" or (t.role == "activation" and made[name] <= i <= last):
                 alive += t.bytes
         most = max(most, alive)

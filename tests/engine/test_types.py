@@ -134,7 +134,7 @@ def test_a_machine_names_what_it_lacks():
     with pytest.raises(UnsupportedPrecision) as error:
         MACHINE.peak("fp32", sparse=True)
     assert str(error.value) == (
-        "toy has no a sparse peak for fp32; it has fp16; choose one of those"
+        "toy has no sparse peak for fp32; it has fp16; choose one of those"
         " or add [sparse.fp32] with its source to registry/hardware/toy.toml"
     )
     with pytest.raises(UnsupportedPrecision, match="it has none; choose"):

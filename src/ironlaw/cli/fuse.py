@@ -8,7 +8,8 @@ from typing import Any
 
 from ironlaw.cli import draw
 from ironlaw.cli.options import Parser, add_json, add_settings, settings
-from ironlaw.engine.fusion import FusionPlan, Group, Verdict
+from ironlaw.engine.fusion import FusionPlan, Group
+from ironlaw.engine.tree import Verdict
 from ironlaw.units import show
 
 EXAMPLE = """

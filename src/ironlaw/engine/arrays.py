@@ -17,6 +17,21 @@ def is_array(*values: Number) -> bool:
     return any(not isinstance(value, SCALARS) for value in values)
 
 
+def plain(value: Number) -> Number:
+    """A NumPy scalar or an array without axes as a Python number; whatever else as it is."""
+    return value.item() if getattr(value, "shape", None) == () else value
+
+
+def ratio(a: Number, b: Number) -> Number:
+    """a / b; nothing over nothing is 0, something over nothing inf."""
+    if isinstance(a, SCALARS) and isinstance(b, SCALARS):
+        return a / b if b else float("inf") if a else 0.0
+    import numpy as np
+
+    over = np.where(np.asarray(a) > 0, float("inf"), 0.0)
+    return np.where(np.asarray(b) == 0, over, np.asarray(a) / np.where(np.asarray(b) == 0, 1.0, b))
+
+
 def maximum(a: Number, b: Number) -> Number:
     if isinstance(a, SCALARS) and isinstance(b, SCALARS):
         return a if a >= b else b

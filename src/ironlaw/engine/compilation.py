@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ironlaw.engine.arrays import Number, where
+from ironlaw.engine.arrays import Number, plain, where
 from ironlaw.engine.types import check_positive
 
 NEVER = float("inf")
@@ -19,9 +19,9 @@ def breakeven(compile_s: Number, eager_rate: Number, compiled_rate: Number) -> N
     check_positive("compile time", compile_s, zero=True)
     check_positive("eager rate", eager_rate)
     check_positive("compiled rate", compiled_rate)
-    saved = 1.0 / eager_rate - 1.0 / compiled_rate
-    safe = where(saved > 0, saved, 1.0)
-    return where(saved > 0, compile_s / safe, NEVER)
+    saved = 1.0 / plain(eager_rate) - 1.0 / plain(compiled_rate)
+    free = where((plain(compile_s) == 0) & (saved == 0), 0.0, NEVER)
+    return where(saved > 0, plain(compile_s) / where(saved > 0, saved, 1.0), free)
 
 
 def breakeven_days(compile_s: Number, eager_rate: Number, compiled_rate: Number, per_day: Number) -> Number:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ironlaw.engine.arrays import Number, is_array, maximum, total
+from ironlaw.engine.arrays import Number, is_array, maximum, ratio, total
 from ironlaw.engine.sweep import points
 from ironlaw.errors import unknown
 
@@ -30,7 +30,7 @@ class Timeline:
 
     @property
     def utilization(self) -> Number:
-        return self.busy / self.wall
+        return ratio(self.busy, self.wall)
 
 
 def synchronous(launches: Sequence[Number], kernels: Sequence[Number]) -> Timeline:

@@ -1,17 +1,6 @@
-"""The fusion decision tree, as a planner over a graph.
+"""The fusion planner: the decision tree (`engine.tree`) walked over a graph.
 
-For a producer and the consumer of its output, in this order:
-
-    matmul or convolution → element-wise           epilogue: done on the tile before it is written
-    element-wise → element-wise, same shape        pointwise
-    anything computed per element → element-wise,
-      or → a reduction along the row               vertical: the value is used where it is made
-    two consumers of one input, same shape         horizontal: one read serves both
-    otherwise                                      not
-
-A reduction must finish before what depends on it. Along a row it can stay in one kernel (softmax, layer norm); over the
-whole tensor it splits kernels, unless the tensor is small enough for one block. The fused graph's bytes are those that
-still cross memory: each outside input once, each output that someone outside needs.
+The fused graph's bytes are those that still cross memory: each outside input once, each output that someone outside needs.
 """
 
 from __future__ import annotations
@@ -22,35 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from ironlaw.engine.arrays import Number, maximum, minimum, smallest
+from ironlaw.engine.arrays import Number, maximum, minimum
+from ironlaw.engine.tree import FUSED, TREE, Rules, Verdict, decide, fixed, same_size
 from ironlaw.engine.types import Graph, Op, Tensor, Work
-from ironlaw.engine.work import SMALL_REDUCTION, category
-
-PER_ELEMENT = ("elementwise", "movement", "lookup", "window")  # producers whose outputs are made element by element
-FUSED = "fused"
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What a compiler may do. The tree allows all; Inductor leaves library matmuls and convolutions alone."""
-
-    epilogue: bool = True
-    horizontal: bool = True
-
-
-TREE = Rules()
-INDUCTOR = Rules(epilogue=False, horizontal=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """May `producer` and `consumer` be one kernel? `pattern` names the branch of the tree that was taken."""
-
-    producer: str
-    consumer: str
-    fused: bool
-    pattern: str  # epilogue | pointwise | vertical | horizontal | barrier | none
-    reason: str
+from ironlaw.engine.work import category
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,65 +60,6 @@ class FusionPlan:
     @property
     def bytes_saved(self) -> Number:
         return self.source.bytes - self.graph.bytes
-
-
-def decide(producer: Op, consumer: Op, rules: Rules = TREE) -> Verdict:
-    """Walk the tree for one producer–consumer edge."""
-    if FUSED in (producer.kind, consumer.kind):
-        return Verdict(producer.name, consumer.name, False, "none", "one of the two is a fused kernel already")
-    made, used = category(producer.kind), category(consumer.kind)
-    same = _same_size(producer.outputs[0], consumer.outputs[0])
-
-    def verdict(fused: bool, pattern: str, reason: str) -> Verdict:
-        return Verdict(producer.name, consumer.name, fused, pattern, reason)
-
-    if "free" in (made, used):
-        return verdict(False, "none", "a view moves nothing and launches nothing: there is nothing to fuse")
-    if made == "attention":
-        return verdict(False, "none", "a tiled attention kernel is taken from a library as it is")
-    if made == "contraction" and used == "elementwise":
-        if not same:
-            return verdict(False, "none", f"{consumer.kind} changes the shape of what {producer.kind} made, so a tile can't finish it")
-        if not rules.epilogue:
-            return verdict(False, "none", f"{producer.kind} comes from a library that takes no epilogue")
-        return verdict(True, "epilogue", f"{consumer.kind} is done on {producer.kind}'s tile before the tile is written")
-    if used in ("contraction", "attention"):
-        return verdict(
-            False, "none", f"{consumer.kind} reads each element many times: storing {producer.kind} costs less than recomputing it"
-        )
-    if made == "contraction":
-        return verdict(False, "barrier", f"{consumer.kind} needs a whole row, and {producer.kind}'s rows are spread over tiles")
-    if made == "reduction" and producer.attrs.get("over", "row") == "all" and not _small(producer.inputs[0]):
-        return verdict(False, "barrier", f"{producer.kind} over the whole tensor must finish before {consumer.kind} can start")
-    if used == "reduction" and consumer.attrs.get("over", "row") == "all" and not _small(consumer.inputs[0]):
-        if made == "elementwise":
-            return verdict(
-                True, "vertical", f"{consumer.kind} takes {producer.kind}'s elements as they are made; the parts are joined later"
-            )
-        return verdict(False, "barrier", f"{consumer.kind} over the whole tensor is split over kernels")
-    if used in ("window", "lookup"):
-        return verdict(False, "none", f"{consumer.kind} reads elements out of order: {producer.kind} must be stored for it")
-    if made == "elementwise" and used == "elementwise" and same:
-        return verdict(True, "pointwise", f"{producer.kind} and {consumer.kind} visit the same elements in the same order")
-    if used in ("elementwise", "movement"):
-        return verdict(True, "vertical", f"{consumer.kind} uses {producer.kind}'s value where it is made")
-    # the consumer reduces along a row
-    if made in PER_ELEMENT:
-        return verdict(True, "vertical", f"{consumer.kind} reduces along the row that {producer.kind} is making")
-    return verdict(True, "vertical", f"{producer.kind} and {consumer.kind} reduce along the same row, which stays on chip")
-
-
-def _same_size(a: Tensor, b: Tensor) -> bool:
-    return _fixed(a.size) == _fixed(b.size)
-
-
-def _fixed(size: Number) -> object:
-    # two sweeps have the same size when they do so everywhere; their first and last entries tell
-    return size if isinstance(size, (int, float)) else (float(size.flat[0]), float(size.flat[-1]))
-
-
-def _small(t: Tensor) -> bool:
-    return smallest(SMALL_REDUCTION - t.size) >= 0
 
 
 def fuse(graph: Graph, rules: Rules = TREE) -> FusionPlan:
@@ -241,9 +146,11 @@ class _Planner:
         if self._cyclic(a, b):
             return "an op between the two runs outside the group and needs its result: fusing would make a cycle"
         both = _bits(self.members[a] | self.members[b])
-        sizes = {_fixed(_rows(ops[i])) for i in both if category(ops[i].kind) in ("rowwise", "reduction")}
-        if len(sizes) > 1:
+        rows = [ops[i] for i in both if category(ops[i].kind) in ("rowwise", "reduction")]
+        if len({fixed(_rows(op)) for op in rows}) > 1:
             return "the two reduce along rows of different length"
+        if len({op.attrs.get("axis", -1) for op in rows}) > 1:
+            return "the two reduce along different axes"
         return ""
 
     def _apart(self, a: int, b: int) -> bool:
@@ -280,7 +187,7 @@ class _Planner:
         for name, users in readers.items():
             for j, i in pairwise(users):
                 a, b = self.group[j], self.group[i]
-                if a == b or not _same_size(ops[j].outputs[0], ops[i].outputs[0]):
+                if a == b or not same_size(ops[j].outputs[0], ops[i].outputs[0]):
                     continue
                 reason = f"{ops[j].kind} and {ops[i].kind} both read {name}: one read serves both"
                 self.consider(j, i, Verdict(ops[j].name, ops[i].name, True, "horizontal", reason))

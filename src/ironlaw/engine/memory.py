@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ironlaw.engine.arrays import Number, maximum
 from ironlaw.engine.types import Graph, bytes_per_element, check_positive
+from ironlaw.engine.work import category
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +40,25 @@ def footprint(graph: Graph, capacity: Number) -> Memory:
 def live_activations(graph: Graph) -> Number:
     """The largest sum of activations alive at once: from the op that makes a tensor to the last that reads it.
 
-    A tensor that one op reads and writes in place (attr `inplace`) is not held twice.
+    What a view makes, or an op that writes in place (attr `inplace`), is the memory of its first input under another name.
     """
+    home: dict[str, str] = {}  # tensor -> the tensor whose memory it is
+    for op in graph.ops:
+        if op.inputs and (op.attrs.get("inplace") or category(op.kind) == "free"):
+            home.update({t.name: home.get(op.inputs[0].name, op.inputs[0].name) for t in op.outputs[:1]})
     last: dict[str, int] = {}
     for i, op in enumerate(graph.ops):
         for t in op.inputs:
-            last[t.name] = i
+            last[home.get(t.name, t.name)] = i
     for name in graph.outputs:
-        last[name] = len(graph.ops)
+        last[home.get(name, name)] = len(graph.ops)
     live: Number = sum(t.bytes for t in graph.tensors.values() if t.role == "input")
     peak = live
     frees: dict[int, list[Number]] = {}
     for i, op in enumerate(graph.ops):
-        made = [t for t in op.outputs if t.role == "activation"]
-        in_place = bool(op.attrs.get("inplace"))
-        size = sum(t.bytes for t in made)
-        peak = maximum(peak, live if in_place else live + size)
-        live = live + size
+        made = [t for t in op.outputs if t.role == "activation" and t.name not in home]
+        live = live + sum(t.bytes for t in made)
+        peak = maximum(peak, live)
         for t in made:
             frees.setdefault(last.get(t.name, i), []).append(t.bytes)
         for freed in frees.pop(i, ()):

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ironlaw.engine.arrays import Number, is_array, is_positive, maximum, total, where
+from ironlaw.engine.arrays import Number, is_array, is_positive, maximum, minimum, ratio, total, where
 from ironlaw.engine.dispatch import Timeline, graph_replay, queued, synchronous
-from ironlaw.engine.fusion import INDUCTOR, TREE, fuse
+from ironlaw.engine.fusion import fuse
 from ironlaw.engine.iron_law import binding
 from ironlaw.engine.memory import Memory, footprint
 from ironlaw.engine.sweep import points
+from ironlaw.engine.tree import INDUCTOR, TREE
 from ironlaw.engine.types import Graph, Hardware, Op, Plan, Tensor, Work
 from ironlaw.engine.work import op as make_op
+from ironlaw.errors import unknown
 
 EAGER = Plan()
 BARE = "bare"  # a microcontroller: no driver and no queue, so the launch cost is paid once for the whole run
@@ -128,7 +130,7 @@ class Prediction:
     @property
     def utilization(self) -> Number:
         """Share of wall time in which the device has work."""
-        return self.busy_s / self.seconds
+        return ratio(self.busy_s, self.seconds)
 
     @property
     def label(self) -> str:
@@ -150,7 +152,7 @@ class Prediction:
     @property
     def mfu(self) -> Number:
         """The share of the peak rate that this time would mean."""
-        return self.graph.flops / self.seconds / self.hardware.peak(self.graph.dtype)
+        return ratio(self.graph.flops, self.seconds * self.hardware.peak(self.graph.dtype))
 
 
 def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
@@ -251,17 +253,29 @@ def one_launch(graph: Graph, traffic: str = "weights") -> Graph:
     traffic "weights": only weights, caches and the graph's own inputs and outputs cross memory, all else stays on chip;
     "ops": every op's tensors do.
     """
+    if traffic not in ("weights", "ops"):
+        raise unknown("traffic", traffic, ("weights", "ops"))
     whole = graph.work
-    names = {name: t for name, t in graph.tensors.items() if t.role != "activation"}
-    inputs = tuple(names.values()) if traffic == "weights" else (Tensor("in", (1.0,), graph.dtype),)
+    asked = _asked(graph)
+    inputs = tuple(graph.tensors[name] for name in asked) if traffic == "weights" else (Tensor("in", (1.0,), graph.dtype),)
     outputs: tuple[Tensor, ...] = tuple(graph.tensors[name] for name in graph.outputs)
-    reads = tuple(t.bytes for t in inputs) if traffic == "weights" else (whole.read,)
+    reads = tuple(asked.values()) if traffic == "weights" else (whole.read,)
     writes = tuple(t.bytes for t in outputs) if traffic == "weights" else (whole.written,)
     if traffic != "weights":
         outputs = outputs[:1]
     counts = {"matmul": whole.matmul_flops, "vector": whole.flops - whole.matmul_flops, "reads": reads, "writes": writes}
     op = make_op("block", graph.name, inputs, outputs, dtype=graph.dtype, **counts)
     return Graph(f"{graph.name} as one launch", (op,), graph.dtype, graph.params_of, tuple(t.name for t in outputs))
+
+
+def _asked(graph: Graph) -> dict[str, Number]:
+    """Bytes read of each tensor that no op makes: of a table the rows that are looked up, of any other all, once."""
+    found: dict[str, Number] = {}
+    for op in graph.ops:
+        for t, count in zip(op.inputs, op.reads, strict=True):
+            if t.role != "activation":
+                found[t.name] = minimum(found.get(t.name, 0.0) + count, graph.tensors[t.name].bytes)
+    return found
 
 
 def is_sweep(prediction: Prediction) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ironlaw.engine.arrays import Number, minimum, where
+from ironlaw.engine.arrays import Number, minimum, plain, where
 from ironlaw.engine.types import Hardware, check_positive
 
 
@@ -34,8 +34,7 @@ class Roofline:
 
 def roofline(flops: Number, bytes: Number, hardware: Hardware, fmt: str, level: str = "main") -> Roofline:
     """Where work of `flops` over `bytes` stands on a machine's roof for a number format and a memory level."""
-    check_positive("flops", flops)
-    check_positive("bytes", bytes)
+    flops, bytes = plain(check_positive("flops", flops)), plain(check_positive("bytes", bytes))
     peak = hardware.peak(fmt)
     bandwidth = hardware.bandwidth if level == "main" else hardware.level(level).bandwidth
     intensity = flops / bytes

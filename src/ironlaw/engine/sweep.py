@@ -81,13 +81,18 @@ class Line:
 
 def _on_points(name: str) -> None:
     plain = getattr(operator, name)
-    setattr(Line, name, lambda self, *other: plain(self.points, *map(points, other)))
+    setattr(Line, f"__{name}__", lambda self, *other: plain(self.points, *map(points, other)))
 
 
-for _name in ("__floordiv__", "__mod__", "__pow__", "__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__", "__abs__"):
+def _from_the_right(name: str) -> None:
+    plain = getattr(operator, name)
+    setattr(Line, f"__r{name}__", lambda self, other: plain(other, self.points))
+
+
+for _name in ("floordiv", "mod", "pow", "lt", "le", "gt", "ge", "eq", "ne", "abs"):
     _on_points(_name)
-for _name in ("__truediv__", "__floordiv__", "__mod__", "__pow__"):
-    setattr(Line, _name.replace("__", "__r", 1), lambda self, other, plain=getattr(operator, _name): plain(other, self.points))
+for _name in ("truediv", "floordiv", "mod", "pow"):
+    _from_the_right(_name)
 
 
 def points(value: Any) -> Any:

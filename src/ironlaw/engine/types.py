@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from ironlaw.engine.arrays import SCALARS, Number
+from ironlaw.engine.arrays import SCALARS, Number, largest, ratio
 from ironlaw.engine.sweep import Line, points
 from ironlaw.errors import BadValue, UnsupportedPrecision, unknown
 
@@ -58,7 +58,7 @@ class Work:
     @property
     def intensity(self) -> Number:
         """Arithmetic intensity, FLOP per byte."""
-        return self.flops / self.bytes
+        return ratio(self.flops, self.bytes)
 
     def __add__(self, other: Work) -> Work:
         return Work(
@@ -136,6 +136,9 @@ class Graph:
             raise BadValue(f"graph {self.name!r} has no ops; give it at least one")
         if not self.outputs:
             object.__setattr__(self, "outputs", tuple(t.name for t in self.ops[-1].outputs))
+        for name in self.outputs:
+            if name not in self.tensors:
+                raise unknown(f"output of graph {self.name!r}", name, self.tensors)
 
     @cached_property
     def work(self) -> Work:
@@ -235,9 +238,8 @@ class Hardware:
         table = self.sparse if sparse else self.peaks
         if fmt not in table:
             bytes_per_element(fmt)
-            kind = "a sparse peak for " if sparse else ""
             raise UnsupportedPrecision(
-                f"{self.slug} has no {kind}{fmt}; it has {', '.join(table) or 'none'}; choose one of those"
+                f"{self.slug} has no {'sparse peak for ' if sparse else ''}{fmt}; it has {', '.join(table) or 'none'}; choose one of those"
                 f" or add [{'sparse' if sparse else 'peak'}.{fmt}] with its source to registry/hardware/{self.slug}.toml"
             )
         return table[fmt]
@@ -269,7 +271,8 @@ class Plan:
         for name, allowed in (("mode", ("eager", "compiled", "graphs")), ("dispatch", ("queued", "synchronous"))):
             if getattr(self, name) not in allowed:
                 raise unknown(f"plan {name}", getattr(self, name), allowed)
-        check_positive("plan efficiency", self.efficiency)
+        if largest(check_positive("plan efficiency", self.efficiency)) > 1:
+            raise BadValue(f"plan efficiency is {self.efficiency!r}; it is a share of the peak rate: give at most 1")
         if self.launch is not None:
             check_positive("plan launch cost", self.launch, zero=True)
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from ironlaw.engine.arrays import SCALARS, Number, minimum, total
 from ironlaw.engine.types import FORMATS, Op, Tensor, Work
-from ironlaw.errors import BadValue, unknown
+from ironlaw.errors import BadValue, IronlawError, unknown
 
 # One block reduces this many elements by itself; beyond, a reduction over the whole tensor is split over kernels.
 # Measured on an H200: x / x.sum() is one compiled kernel at 4,096 elements and three at 786,432.
@@ -82,17 +82,43 @@ def _count(kind_name: str, name: str, inputs: Tensors, outputs: Tensors, attrs: 
         if t.dtype not in FORMATS:
             raise unknown("number format", t.dtype, FORMATS)
         for d in t.shape:
-            if not (d > 0 if isinstance(d, SCALARS) else checked or (d > 0).all()):
+            if not (d > 0 if isinstance(d, SCALARS) else _is_positive_array(d, checked)):
                 raise BadValue(f"tensor {t.name!r} of op {name!r} has shape {t.shape}; every size must be above 0")
-    count = KINDS[kind_name][1](inputs, outputs, attrs)
+    try:
+        count = KINDS[kind_name][1](inputs, outputs, attrs)
+    except IronlawError:
+        raise
+    except (LookupError, TypeError, ValueError) as error:
+        raise BadValue(_unfit(kind_name, name, inputs, outputs, attrs, error)) from None
     reads = count.reads if count.reads is not None else tuple(t.bytes for t in inputs)
     writes = count.writes if count.writes is not None else tuple(t.bytes for t in outputs)
     read, written = total((*reads, count.scratch)), total((*writes, count.scratch))
     return Work(total((count.matmul, count.vector)), count.matmul, read, written, count.launches), reads, writes
 
 
+def _is_positive_array(size: Any, checked: bool) -> bool:
+    return hasattr(size, "shape") and (checked or bool((size > 0).all()))
+
+
+def _unfit(kind_name: str, name: str, inputs: Tensors, outputs: Tensors, attrs: Mapping[str, Any], error: Exception) -> str:
+    shapes = " and ".join(", ".join(str(t.shape) for t in side) or "nothing" for side in (inputs, outputs))
+    given = ", ".join(f"{key}={value!r}" for key, value in attrs.items()) or "no attributes"
+    what = f"no {error}" if isinstance(error, KeyError) else str(error)
+    wants = (KINDS[kind_name][1].__doc__ or "").split("\n")[0]
+    return (
+        f"op {name!r} can't be a {kind_name}: {what}; it was given {shapes} (inputs and outputs) and {given}."
+        f"{f' A {kind_name} is: {wants}' if wants else ''} Mend its tensors or attributes"
+    )
+
+
+def _meet(a: Number, b: Number, what: str) -> None:
+    """Two sizes that must be equal; a swept one is taken on trust."""
+    if isinstance(a, SCALARS) and isinstance(b, SCALARS) and a != b:
+        raise ValueError(f"{what} differ, {a:g} and {b:g}")
+
+
 def _hashable_value(value: Any) -> Any:
-    if isinstance(value, tuple):
+    if isinstance(value, (tuple, list)):
         return tuple(_hashable_value(v) for v in value)
     return id(value) if hasattr(value, "shape") else value
 
@@ -108,6 +134,7 @@ def _hashable(shape: tuple[Number, ...]) -> tuple[Any, ...]:
 @kind("contraction")
 def matmul(x: Tensors, y: Tensors, a: Mapping[str, Any]) -> Count:
     """[…, m, k] × […, k, n]: 2·m·n·k for each matrix of the batch."""
+    _meet(x[0].shape[-1], x[1].shape[-2], "the inner sizes")
     return Count(matmul=2.0 * y[0].size * x[0].shape[-1])
 
 
@@ -120,6 +147,7 @@ def bmm(x: Tensors, y: Tensors, a: Mapping[str, Any]) -> Count:
 @kind("contraction")
 def linear(x: Tensors, y: Tensors, a: Mapping[str, Any]) -> Count:
     """[…, k] × [n, k]ᵀ (+ bias): 2·m·n·k, and one add per output where there is a bias."""
+    _meet(x[0].shape[-1], x[1].shape[-1], "the inner sizes")
     return Count(matmul=2.0 * y[0].size * x[1].shape[-1], vector=y[0].size if len(x) > 2 else 0.0)
 
 
@@ -127,6 +155,8 @@ def linear(x: Tensors, y: Tensors, a: Mapping[str, Any]) -> Count:
 def conv2d(x: Tensors, y: Tensors, a: Mapping[str, Any]) -> Count:
     """Each output takes (C/groups)·kh·kw multiply-adds; the weight is [out, C/groups, kh, kw]."""
     _, per_group, kh, kw = x[1].shape
+    groups = a.get("groups") or x[0].shape[1] // per_group
+    _meet(x[0].shape[1], per_group * groups, "the channels of input and weight")
     return Count(matmul=y[0].size * (2.0 * per_group * kh * kw), vector=y[0].size if len(x) > 2 else 0.0)
 
 

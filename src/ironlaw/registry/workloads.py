@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from ironlaw.engine import memory
-from ironlaw.engine.arrays import Number
+from ironlaw.engine.arrays import Number, plain
 from ironlaw.engine.types import Graph, bytes_per_element, check_positive
 from ironlaw.errors import BadRegistry, BadValue, unknown
 from ironlaw.registry.loader import folder, normal, read, slugs
@@ -51,7 +51,7 @@ def workload(name: str, **settings: Any) -> Graph:
         if key not in takes:
             settable = [k for k in (*SIZES, "phase", "dtype") if k in takes]
             raise BadValue(f"workload {name} takes no {key!r}; it takes {', '.join(settable)}")
-        values[key] = value
+        values[key] = plain(value)
     for key in SIZES:
         if key in settings and settings[key] is not None:
             check_positive(f"workload {name}: {key}", settings[key])

@@ -18,12 +18,13 @@ from typing import Any
 
 from ironlaw.engine.compilation import breakeven, breakeven_days, devices_needed, saving
 from ironlaw.engine.dispatch import graph_replay, queued, synchronous, utilization
-from ironlaw.engine.fusion import decide, fuse
+from ironlaw.engine.fusion import fuse
 from ironlaw.engine.iron_law import iron_law
 from ironlaw.engine.memory import footprint, live_activations
 from ironlaw.engine.memory import kv_cache as kv_bytes
 from ironlaw.engine.predict import one_launch, predict
 from ironlaw.engine.roofline import gemm_intensity, mfu, roofline
+from ironlaw.engine.tree import decide
 from ironlaw.engine.types import Graph, Plan, Tensor
 from ironlaw.engine.work import op
 from ironlaw.errors import BadRegistry, unknown
