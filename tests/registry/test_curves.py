@@ -129,3 +129,9 @@ def test_refit_takes_op_and_launch_rows_only(monkeypatch):
     assert curves.refit("h200_sxm").spread == {"eager": (0.5, 2.0)}
     assert asked == {"rows": [{"kind": "op"}, {"kind": "launch"}, {"kind": "function"}], "machine": {"l2_bytes": 2}, "sources": (
         "evidence a, d", "evidence b, d")}  # fmt: skip
+
+
+def test_no_cache_is_slower_than_the_memory_behind_it():
+    found = il.hardware("h200_sxm").calibration.curves
+    assert {name for name, curve in found.items() if curve.cache < curve.main} == set()
+    assert any(curve.cache > 1.2 * curve.main for curve in found.values())

@@ -102,8 +102,8 @@ def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int) -> tuple[float
 
     def curve(logs: Sequence[float]) -> Curve:
         values: dict[str, Any] = dict(zip(names, (math.exp(v) for v in logs), strict=True))
-        if "main" in values and "cache" not in values:
-            values["cache"] = values["main"]
+        if "main" in values:
+            values["cache"] = max(values["main"], values.get("cache", 0.0))  # a cache is no slower than what it caches
         return Curve(**values, p=p)
 
     # no faster than three times the best that was seen: a term that never binds must not run off to infinity

@@ -31,6 +31,7 @@ from ironlaw.errors import BadRegistry, unknown
 from ironlaw.registry.evidence import evidence
 from ironlaw.registry.loader import folder, read
 from ironlaw.registry.machines import hardware, machines
+from ironlaw.registry.textbooks import textbook
 from ironlaw.registry.workloads import kv_cache, workload
 from ironlaw.units import UNITS, show, significant
 
@@ -55,7 +56,7 @@ def attention(seq: float, head_dim: float, impl: str = "flash", *, batch: float 
 
 NAMESPACE: dict[str, Any] = {
     # registries
-    "hardware": hardware, "machines": machines, "workload": workload, "kv_cache": kv_cache,
+    "hardware": hardware, "machines": machines, "workload": workload, "kv_cache": kv_cache, "textbook": textbook,
     # the laws
     "iron_law": iron_law, "roofline": roofline, "mfu": mfu, "gemm_intensity": gemm_intensity, "utilization": utilization,
     "synchronous": synchronous, "queued": queued, "graph_replay": graph_replay, "breakeven": breakeven,
