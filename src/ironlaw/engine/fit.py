@@ -85,8 +85,8 @@ def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int) -> tuple[float
     if any(k.data > 0 for k in kernels):
         best = max(s.kernel.data / s.seconds for s in group)
         spread = max(k.data for k in kernels) > cache_bytes and not deep
-        names += ["main", "cache"] if spread else ["main"]
-        start += [best, best] if spread else [2 * best]
+        names += ["main", "gain"] if spread else ["main"]
+        start += [best, 0.1] if spread else [2 * best]
     if any(k.flops > 0 for k in kernels) and (deep or group[0].kernel.curve.startswith("attention")):
         names += ["rate"]
         start += [1.2 * max(s.kernel.flops / s.seconds for s in group)]
@@ -103,11 +103,11 @@ def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int) -> tuple[float
     def curve(logs: Sequence[float]) -> Curve:
         values: dict[str, Any] = dict(zip(names, (math.exp(v) for v in logs), strict=True))
         if "main" in values:
-            values["cache"] = max(values["main"], values.get("cache", 0.0))  # a cache is no slower than what it caches
+            values["cache"] = values["main"] * (1.0 + values.pop("gain", 0.0))  # a cache is no slower than what it caches
         return Curve(**values, p=p)
 
     # no faster than three times the best that was seen: a term that never binds must not run off to infinity
-    tops = {"main": 3.0, "cache": 3.0, "rate": 3.0}
+    tops = {"main": 3.0, "gain": 30.0, "rate": 3.0}
     limits = [math.log(tops[name] * value) if name in tops else 60.0 for name, value in zip(names, start, strict=True)]
 
     def loss(logs: Sequence[float]) -> float:
@@ -122,7 +122,9 @@ def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int) -> tuple[float
     found, value = nelder_mead(loss, [math.log(v) for v in start])
     c = curve(found)
     error = sum(abs(c.terms(s.kernel, cache_bytes)[2] / s.seconds - 1) for s in group) / len(group)
-    values: dict[str, Any] = {name: float(f"{getattr(c, name):.4g}") for name in {*names, "cache"} if math.isfinite(getattr(c, name))}
+    values: dict[str, Any] = {
+        name: float(f"{getattr(c, name):.4g}") for name in ({*names, "cache"} - {"gain"}) if math.isfinite(getattr(c, name))
+    }
     return value, Curve(**values, p=p, error=round(error, 4), samples=len(group))
 
 
