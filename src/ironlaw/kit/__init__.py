@@ -11,10 +11,11 @@ from ironlaw.kit.formula import iron_law, ratio, term
 from ironlaw.kit.instrument import View
 from ironlaw.kit.lab import Lab, open
 from ironlaw.kit.message import SEALED
+from ironlaw.kit.pins import pins
 from ironlaw.kit.prose import amount, capacity, dress, html, inline, times
-from ironlaw.kit.reveal import Distance, off
+from ironlaw.kit.reveal import Distance, off, points
 
 __all__ = [
     "SEALED", "Distance", "Lab", "View", "amount", "banner", "capacity", "card", "chain", "choice", "cite", "dress", "html", "inline",
-    "iron_law", "off", "open", "ratio", "select", "share", "span", "switch", "term", "times", "tone",
+    "iron_law", "off", "open", "pins", "ratio", "select", "share", "span", "switch", "term", "times", "tone",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from ironlaw.kit.prose import dress, html
 from ironlaw.pictures.reveal import Distance
 from ironlaw.units import significant
 
-__all__ = ["Distance", "off", "reveal"]
+__all__ = ["Distance", "off", "points", "reveal"]
 NEAR = 0.5  # orders: no other power of ten is nearer
 
 
@@ -20,6 +20,14 @@ def off(distance: Distance) -> str:
         return f"right to within {percent}, {dress(f'{abs(distance.orders):.2f}')} orders off"
     side = "too large" if distance.orders > 0 else "too small"
     return f"{side} by a factor of {dress(significant(distance.factor))}: {dress(f'{abs(distance.orders):.1f}')} orders of magnitude"
+
+
+def points(said: float, true: float) -> str:
+    """Two percentages: `too large by 16.7 percentage points`; inline HTML. Within one they count as the same."""
+    apart = f"{dress(significant(abs(said - true)))} percentage points"
+    if abs(said - true) < 1:
+        return f"right to within {apart}"
+    return f"too {'large' if said > true else 'small'} by {apart}"
 
 
 def reveal(said: str, truth: str, distance: str, meaning: str, right: bool) -> str:

@@ -47,7 +47,7 @@ def textbook(name: str) -> Textbook:
         raise unknown("textbook model", name, textbooks(), f"registry/textbook/{slug}.toml with kernels, kernel and removed")
     data, where = read(folder("textbook") / f"{slug}.toml"), f"textbook {slug}"
     for key in ("name", "kernels", "kernel", "removed", "source", "date"):
-        if not data.get(key):
+        if data.get(key, "") == "":
             raise BadRegistry(f"{where} has no {key}; add `{key} = …` there")
     if not (isinstance(data["kernels"], int) and data["kernels"] > 0 and 0 <= data["removed"] < 1):
         raise BadRegistry(f"{where}: kernels must be a whole number above 0 and removed a share below 1; mend them there")

@@ -1,0 +1,51 @@
+"""Several runs as stacked bars under each other, on one axis: where each one's time goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ironlaw.errors import BadValue
+from ironlaw.pictures.figure import Axis, Figure, Mark, Row, Table, exact, mark, read, share
+from ironlaw.pictures.waterfall import Part
+
+
+def stack(
+    rows: Mapping[str, Sequence[Part]], unit: str, title: str, *, chosen: str = "", label: str = "", note: str = "", id: str = "stack"
+) -> Figure:
+    """`rows`: name -> its parts, in order; parts of one name share colour and legend. `chosen` is the row the dials stand at."""
+    shown = {name: [part for part in parts if part.value > 0] for name, parts in rows.items()}
+    if not shown or not all(shown.values()):
+        raise BadValue(f"{title}: a row has no part above 0; give each at least one")
+    marks = [item for name, parts in shown.items() for item in _bars(name, parts, unit, name == chosen)]
+    totals = {name: sum(part.value for part in parts) for name, parts in shown.items()}
+    kinds = {part.name: part for parts in shown.values() for part in parts}
+    table = tuple(
+        (name, part.name, read(part.value, unit), exact(part.value, unit), share(part.value, totals[name]))
+        for name, parts in shown.items()
+        for part in parts
+    )
+    words = "; ".join(
+        f"{name} {read(totals[name], unit)}: " + ", ".join(f"{part.name} {read(part.value, unit)}" for part in parts)
+        for name, parts in shown.items()
+    )
+    return Figure(
+        id, title, Axis("linear", label or title.lower(), unit), Axis("band", names=tuple(shown)), tuple(marks), f"{words}.",
+        Table(("run", "part", "value", "exactly", "of the run"), table), note,
+        tuple({"colour": part.colour, "pattern": part.pattern, "label": name} for name, part in kinds.items()),
+        {"stacked": True, "row": 40},
+    )  # fmt: skip
+
+
+def _bars(row: str, parts: Sequence[Part], unit: str, chosen: bool) -> list[Mark]:
+    total = sum(part.value for part in parts)
+    marks, at = [], 0.0
+    for part in parts:
+        hover: list[Row] = [("run", row), ("exactly", exact(part.value, unit)), ("of the run", share(part.value, total)), part.source]
+        marks.append(
+            mark(
+                "bar", part.colour, x0=at, x1=at + part.value, y=row, id=f"{row}-{part.name}", name=part.name,
+                emphasis=chosen, pattern=part.pattern, hover=hover,
+            )
+        )  # fmt: skip
+        at += part.value
+    return [*marks, mark("label", "ink", x=total, y=row, id=f"{row}-total", label=read(total, unit))]
