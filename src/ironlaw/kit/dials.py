@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ironlaw.errors import BadValue
+from ironlaw.kit import pins
 
 Dial = dict[str, Any]
 
@@ -73,6 +74,8 @@ def why_not(dial: Mapping[str, Any], value: Any) -> str | None:
         known = [option["value"] for option in dial["options"]]
         good = isinstance(value, (list, tuple)) and 1 <= len(value) <= dial["most"] and all(item in known for item in value)
         return None if good else f"{dial['label']} takes 1 to {dial['most']} of {', '.join(known)}"
+    if dial["type"] == "pins":
+        return pins.why_not(dial, value)
     if dial["type"] == "switch":
         return None if isinstance(value, bool) else f"{dial['label']} is on or off"
     good = isinstance(value, (int, float)) and not isinstance(value, bool) and dial["min"] <= value <= dial["max"]

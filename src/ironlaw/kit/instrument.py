@@ -14,6 +14,7 @@ from ironlaw.kit.dials import Dial, settled
 from ironlaw.kit.piece import Piece
 
 Values = Mapping[str, Any]
+CHANGING = ("options", "hidden", "suggest")  # what a turn of one dial may change of another
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class View:
     banner: Mapping[str, Any] | None = None
     note: str = ""
     readouts: Mapping[str, Any] = field(default_factory=dict)
+    after: str = ""  # HTML under the formula: tables and other reference
 
 
 class Instrument:
@@ -77,11 +79,11 @@ class Instrument:
             dials = self.dials(self.values)
         view = self.compute(self.values)
         self.seen(view.readouts, self.touched)
-        changed = {dial["id"]: kept for dial in dials if (kept := {key: dial[key] for key in ("options", "hidden") if key in dial})}
+        changed = {dial["id"]: kept for dial in dials if (kept := {key: dial[key] for key in CHANGING if key in dial})}
         error = next(({"dial": dial, "message": reason} for dial, reason in self.moved.items()), None)
         return {
             "figures": list(view.figures), "cards": list(view.cards), "formula": view.formula, "banner": view.banner,
-            "note": view.note, "dials": changed, "error": error,
+            "note": view.note, "dials": changed, "error": error, "after": view.after,
         }  # fmt: skip
 
     def _settle(self, change: Any) -> None:

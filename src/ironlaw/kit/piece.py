@@ -28,8 +28,8 @@ from ironlaw.errors import BadValue, IronlawError
 KINDS = ("instrument", "lock", "reflect", "toggle", "number")
 # Joined in this order into one module: each file uses only names from those before it.
 SCRIPTS = (
-    "dom", "units", "scale", "labels", "tip", "axes", "marks", "dials", "chain", "targets", "table", "figure", "readouts", "link",
-    "instrument", "lock", "reflect", "small", "piece",
+    "dom", "units", "scale", "labels", "tip", "axes", "marks", "dials", "chain", "pins", "drag", "targets", "table", "figure",
+    "readouts", "export", "permalink", "link", "instrument", "lock", "reflect", "small", "piece",
 )  # fmt: skip
 TOKENS_END = "/* tokens end */"  # theme.css begins with the colours and sizes that widget and page share
 LOG = logging.getLogger(__name__)
@@ -47,7 +47,9 @@ def script() -> str:
 @cache
 def style() -> str:
     """The widget's CSS; it carries the tokens itself, so that a piece also looks right outside a lab page."""
-    return "\n".join([_read("theme.css").partition(TOKENS_END)[0], _read("piece.css"), _read("chain.css"), _read("figure.css")])
+    return "\n".join(
+        [_read("theme.css").partition(TOKENS_END)[0], _read("piece.css"), _read("chain.css"), _read("pins.css"), _read("figure.css")]
+    )
 
 
 @cache

@@ -11,7 +11,7 @@ function dialView(dial, ctx) {
     hints.length ? h("p", { key: "help", class: "il-hint", id: `${id}-help` }, hints.map((hint) => h("span", {}, hint))) : null,
     wrong && h("p", { key: "error", class: "il-error", id: `${id}-error`, role: "alert" }, wrong),
   ];
-  const grouped = dial.type === "choice" || dial.type === "chain";
+  const grouped = ["choice", "chain", "pins"].includes(dial.type);
   const head = h(grouped ? "legend" : "label", grouped ? {} : { for: id }, dial.label, dial.unit && h("span", { class: "il-unit" }, ` ${dial.unit}`));
   const attributes = { key: dial.id, class: `il-dial il-${dial.type}`, "data-dial": dial.id, ...(grouped ? about : {}) };
   return h(grouped ? "fieldset" : "div", attributes, dial.type === "switch" ? [body] : [head, body], tail);

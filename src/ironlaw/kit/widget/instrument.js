@@ -16,13 +16,13 @@ function instrument(ctx) {
     ? h("form", { key: "dials", class: "il-dials", "aria-label": spec.title ? `Dials: ${spec.title}` : "Dials", autocomplete: "off", onsubmit: (event) => event.preventDefault() },
         spec.dials.map((dial) => ({ ...dial, ...view.dials?.[dial.id] })).filter((dial) => !dial.hidden).map((dial) => dialView(dial, ctx)), orphan(ctx))
     : null;
-  const { figures, cards, formula, banner, note } = shown.view;
+  const { figures, cards, formula, banner, note, after } = shown.view;
   return h("section", { key: "open", class: `il-desk ${stale ? "il-stale" : ""} ${dials ? "" : "il-bare"}`, ...named },
     title,
     h("div", { key: "stage", class: "il-stage" },
       bannerView(banner),
       figures?.length ? h("div", { key: "figures", class: "il-figures" }, figures.map((figure, i) => figureView(figure, shown, i))) : null,
-      noteView(note), cardsView(cards, shown), formulaView(formula)),
+      toolsView(figures, shown), noteView(note), cardsView(cards, shown), formulaView(formula), noteView(after, "after")),
     dials,
     h("p", { key: "live", class: "il-hearing", role: "status", after: (node) => { ui.live = node; } }));
 }

@@ -32,9 +32,9 @@ function link(model, redraw) {
     else flush();
     redraw();
   };
-  line.turn = (id, value) => {
+  line.turn = (id, value, also = {}) => {
     line.touched = id;
-    const dials = { ...line.state.dials, [id]: value };
+    const dials = { ...line.state.dials, [id]: value, ...also };
     keep(model, dials);
     line.send({ dials });
   };
@@ -53,7 +53,9 @@ function link(model, redraw) {
     redraw();
   };
   line.restore = () => {
-    const dials = kept(model);
+    const linked = linkedDials(model.get("spec"), allowed);
+    if (linked) keep(model, linked);
+    const dials = linked ?? kept(model);
     if (dials && !same(dials, line.state.dials)) line.send({ dials });
   };
   line.stop = () => clearTimeout(timer);
@@ -93,3 +95,4 @@ function allowed(dial, value) {
   if (dial.type === "choice" || dial.type === "select") return dial.options.some((o) => o.value === value && !o.disabled);
   return typeof value === "number" && value >= dial.min && value <= dial.max;
 }
+  if (dial.type === "pins") return Array.isArray(value) && value.length <= dial.most;

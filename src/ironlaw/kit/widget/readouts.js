@@ -32,7 +32,7 @@ function bannerView(banner) {
 }
 
 const formulaView = (html) => html ? rich("div", { key: "formula", class: "il-formula", role: "group", "aria-label": "The law with the current figures" }, html) : null;
-const noteView = (html) => html ? rich("div", { key: "note", class: "il-note" }, html) : null;
+const noteView = (html, key = "note") => html ? rich("div", { key, class: "il-note" }, html) : null;
 
 // One sentence for screen readers when the dials rest: the cards, and the banner if there is one.
 function spoken(view) {

@@ -10,7 +10,7 @@ function targetsView(targets, id, plan, size, ctx) {
     const box = grown(item.target);
     return h("rect", {
       key: item.key, class: `il-target ${item.mark.drag ? `il-drag-${item.mark.drag.axis}` : ""}`, x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top, rx: 3,
-      tabindex: i === held ? 0 : -1, role: "img", "aria-label": [item.mark.name ?? item.mark.label, told(item)].filter(Boolean).join(": "),
+      tabindex: i === held ? 0 : -1, role: "img", "aria-label": [item.mark.name ?? item.mark.label, told(item), item.mark.drag && "Shift with an arrow key moves it"].filter(Boolean).join(": "),
       onfocus: (event) => point(item, event.currentTarget, ui), onblur: () => hideTip(ui),
     });
   });
@@ -29,7 +29,7 @@ function targetsView(targets, id, plan, size, ctx) {
       point(targets[i], root(event).children[i], ui);
       if (targets[i].mark.drag) drag(event, targets[i].mark.drag, plan, ctx);
     },
-    onkeydown: (event) => step(event, targets.length, id, ctx),
+    onkeydown: (event) => nudge(event, targets, ctx) || step(event, targets.length, id, ctx),
   }, nodes);
 }
 
@@ -64,28 +64,4 @@ function step(event, count, id, ctx) {
   ctx.ui.local[`at:${id}`] = next;
   event.currentTarget.children[next].focus({ preventScroll: true });
   ctx.redraw();
-}
-
-// Dragging a mark turns the dial it stands for; the dial is the keyboard's way to the same.
-function drag(event, { dial: name, axis }, plan, ctx) {
-  const dial = ctx.spec.dials.find((d) => d.id === name);
-  if (!dial) return;
-  event.preventDefault();
-  const root = event.currentTarget;
-  const steps = stepsOf(dial);
-  root.setPointerCapture(event.pointerId);
-  const move = (e) => {
-    const frame = root.getBoundingClientRect();
-    const wanted = axis === "x" ? plan.x.invert(e.clientX - frame.left) : plan.y.invert(e.clientY - frame.top);
-    const value = steps[nearestStep(steps, Math.min(Math.max(wanted, dial.min), dial.max), dial.type)];
-    if (value !== ctx.line.state.dials[name]) ctx.line.turn(name, value);
-  };
-  const end = () => {
-    root.removeEventListener("pointermove", move);
-    root.removeEventListener("pointerup", end);
-    root.removeEventListener("pointercancel", end);
-  };
-  root.addEventListener("pointermove", move);
-  root.addEventListener("pointerup", end);
-  root.addEventListener("pointercancel", end);
 }

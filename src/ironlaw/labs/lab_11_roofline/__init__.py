@@ -1,0 +1,1 @@
+"""Lab 11: the roofline, for one matrix product and for a whole transformer layer."""

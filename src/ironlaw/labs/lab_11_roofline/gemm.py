@@ -1,0 +1,144 @@
+"""Act I's settings -> the product's work and its place under a roof; and what was measured of it. Engine calls, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+from ironlaw.engine.gap import Gap, gemm_gap
+from ironlaw.engine.roofline import Roofline, gemm_intensity, roofline
+from ironlaw.engine.types import Hardware, Tensor, Work, bytes_per_element
+from ironlaw.engine.work import op
+from ironlaw.labs.lab_11_roofline.machines import MEASURED, short
+from ironlaw.pictures.roofs import Roof
+from ironlaw.registry.evidence import evidence
+from ironlaw.registry.machines import hardware
+
+FORMATS = ("fp32", "tf32", "bf16", "fp16", "fp8", "int8")
+SMALLEST, LARGEST, STEP, FIRST = 128, 8192, 128, 512
+SIZES = tuple(range(SMALLEST, LARGEST + 1, STEP))
+TABLE = tuple(SMALLEST * 2**i for i in range(7))
+ASKED, ASKED_FORMAT = 256, "fp16"  # the message's product; questions.toml states the same
+EVIDENCE = "h200_sxm/micro"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One product on one machine."""
+
+    hardware: Hardware
+    m: int = FIRST
+    n: int = FIRST
+    k: int = FIRST
+    fmt: str = "fp16"
+
+    @cached_property
+    def work(self) -> Work:
+        a, b, c = ((self.m, self.k), (self.k, self.n), (self.m, self.n))
+        return op("matmul", "gemm", (Tensor("a", a, self.fmt), Tensor("b", b, self.fmt)), (Tensor("c", c, self.fmt),)).work
+
+    @cached_property
+    def at(self) -> Roofline:
+        return roofline(self.work.flops, self.work.bytes, self.hardware, self.fmt)
+
+    @property
+    def square(self) -> bool:
+        return self.m == self.n == self.k
+
+    @property
+    def size(self) -> str:
+        return f"N = {self.n:,}" if self.square else f"{self.m:,} × {self.n:,} × {self.k:,}"
+
+    @property
+    def bound(self) -> str:
+        return f"{self.at.regime}-bound"
+
+    @property
+    def roof(self) -> Roof:
+        return Roof(self.hardware, self.fmt, short(self.hardware.slug))
+
+    def as_(self, fmt: str) -> Case:
+        return replace(self, fmt=fmt)
+
+    def sized(self, n: int) -> Case:
+        """The same with another N; a square one stays square."""
+        return replace(self, m=n, n=n, k=n) if self.square else replace(self, n=n)
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        return tuple(fmt for fmt in FORMATS if fmt in self.hardware.peaks)
+
+    @property
+    def crossing(self) -> float:
+        """The N at which a square product in this format meets the ridge: intensity is in proportion to N."""
+        return float(self.at.ridge / gemm_intensity(1, 1, 1, bytes_per_element(self.fmt)))
+
+    @property
+    def stops(self) -> list[tuple[float, int]]:
+        """(intensity, N) for every place of the slider: dragging the point goes by them."""
+        return [(float(self.sized(n).work.intensity), n) for n in SIZES]
+
+
+def case_of(machine: Hardware, values: Mapping[str, Any]) -> Case:
+    n = round(values["n"])
+    if values["shape"] == "square":
+        return Case(machine, n, n, n, values["dtype"])
+    return Case(machine, round(values["m"]), n, round(values["k"]), values["dtype"])
+
+
+def asked(machine: Hardware) -> Case:
+    return Case(machine, ASKED, ASKED, ASKED, ASKED_FORMAT)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One measured square product on the H200."""
+
+    case: Case
+    seconds: float
+    replayed: bool  # from a graph; else called from Python
+    gap: Gap
+
+    @property
+    def rate(self) -> float:
+        return float(self.case.work.flops) / self.seconds
+
+    @property
+    def how(self) -> str:
+        return "graph replay" if self.replayed else "from Python"
+
+
+@lru_cache(maxsize=16)
+def runs(fmt: str) -> tuple[Run, ...]:
+    """All sizes that were measured in a format, called from Python and then replayed from a graph."""
+    machine = hardware(MEASURED)
+    found: list[Run] = []
+    best = 0.0
+    for row in _rows(fmt):
+        n, wall, graph = row["params"]["n"], row["wall_s"], row.get("graph_s")
+        case = Case(machine, n, n, n, fmt)
+        found.append(Run(case, wall, False, gemm_gap(n, n, n, fmt, machine, wall, graph, best)))
+        if graph:
+            found.append(Run(case, graph, True, gemm_gap(n, n, n, fmt, machine, graph, graph, best)))
+        best = max(best, float(case.work.flops) / (graph or wall))
+    return tuple(found)
+
+
+def _rows(fmt: str) -> list[dict[str, Any]]:
+    rows = [r for e in evidence(MEASURED) if e.name == EVIDENCE for r in e.rows if r["kind"] == "op" and r["op"] == "matmul"]
+    square = [r for r in rows if r["params"]["dtype"] == fmt and r["params"]["m"] == r["params"]["n"] == r["params"]["k"]]
+    once = {r["params"]["n"]: r for r in reversed(square)}  # a size that was measured twice: the sweep's own row is the first
+    return [once[n] for n in sorted(once)]
+
+
+@lru_cache(maxsize=1)
+def source() -> str:
+    return next(e.source for e in evidence(MEASURED) if e.name == EVIDENCE)
+
+
+def run(fmt: str, n: int, replayed: bool) -> Run:
+    """The measured run whose size is nearest, counted in factors."""
+    found = [r for r in runs(fmt) if r.replayed == replayed]
+    return min(found, key=lambda r: max(r.case.n / n, n / r.case.n))

@@ -1,0 +1,86 @@
+"""Lab 11, The Roofline: a table of contents. The words are in words.md, the keys in questions.toml."""
+
+import marimo
+
+__generated_with = "0.25.2"
+
+app = marimo.App(width="full", app_title="Lab 11 · The Roofline")
+
+
+@app.cell
+def opened():
+    from ironlaw import kit as _kit
+
+    lab = _kit.open("lab_11_roofline")
+    return (lab,)
+
+
+@app.cell
+def states(lab):
+    from ironlaw.labs.lab_11_roofline import act1, words1
+
+    predicted1, answered1, predicted2, answered2 = lab.states("act1", "act1_reflection", "act2", "act2_reflection")
+    context, readouts = lab.states("context", "readouts")
+    return act1, answered1, answered2, context, predicted1, predicted2, readouts, words1
+
+
+@app.cell
+def header(lab):
+    lab.header()
+
+
+@app.cell
+def rail(answered1, answered2, lab, predicted1, predicted2):
+    lab.rail(predicted1(), answered1(), predicted2(), answered2())
+
+
+@app.cell
+def context_toggle(lab):
+    lab.context()
+
+
+@app.cell
+def act1_message(context, lab, words1):
+    context()
+    lab.message("act1", words1.message_slots(lab))
+
+
+@app.cell
+def act1_lock(lab, words1):
+    lab.lock("act1", words1.lock_slots(lab))
+
+
+@app.cell
+def act1_instrument(act1, lab):
+    lab.instrument("act1", act1.dials(lab), lambda values: act1.view(lab, values), follows=("device",))
+
+
+@app.cell
+def act1_reveal(context, lab, predicted1, words1):
+    context()
+    lab.reveal("act1", words1.truth(lab), words1.distance(lab), words1.reveal_slots(lab)) if predicted1() else None
+
+
+@app.cell
+def act1_claims(act1, lab, predicted1):
+    lab.claims("act1", act1.CLAIMS) if predicted1() else None
+
+
+@app.cell
+def act1_reflection(lab, predicted1, words1):
+    lab.reflect("act1", words1.reflection_slots(lab)) if predicted1() else None
+
+
+@app.cell
+def act1_peek(context, lab, predicted1, words1):
+    context()
+    lab.peek("act1", words1.peek_slots(lab)) if predicted1() else None
+
+
+@app.cell
+def act2_message(lab):
+    lab.closed("act2")
+
+
+if __name__ == "__main__":
+    app.run()

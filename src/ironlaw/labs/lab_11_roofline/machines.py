@@ -1,0 +1,45 @@
+"""The machines of both acts: the lab's contexts, more from the registry, and what a picture calls each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from ironlaw import kit
+from ironlaw.engine.types import Hardware
+from ironlaw.kit.context import HERE, pick
+from ironlaw.registry.machines import hardware
+
+# slug -> what a line in a picture calls it
+SHORT = {
+    "h100_sxm": "H100", "orin_nx_16gb": "Orin NX", "a100_80gb_sxm": "A100", "h200_sxm": "H200", "b200": "B200", "mi300x": "MI300X",
+    "tpu_v5e": "TPU v5e", "a17_npu": "A17 NPU", "laptop_cpu": "laptop CPU", HERE: "this machine",
+}  # fmt: skip
+MEASURED = "h200_sxm"  # where the evidence of this lab comes from
+
+
+def options(lab: kit.Lab) -> list[tuple[str, str]]:
+    """For a menu: the contexts first, then the others by name."""
+    own = [(context.slug, f"{context.regime_label}: {context.label}") for context in lab.contexts]
+    there = {slug for slug, _ in own}
+    return own + [(slug, hardware(slug).name) for slug in SHORT if slug not in there and slug != HERE]
+
+
+def machine(lab: kit.Lab, slug: str) -> Hardware:
+    return pick(lab.contexts, slug).hardware if slug == HERE else hardware(slug)
+
+
+def short(slug: str) -> str:
+    return SHORT.get(slug, slug)
+
+
+@cache
+def name(slug: str) -> str:
+    return hardware(slug).name
+
+
+def lacking(found: Hardware, formats: Sequence[str], what: str = "") -> dict[str, str]:
+    """Formats that a machine has no peak for -> why they can't be chosen."""
+    has = ", ".join(fmt.upper() for fmt in formats if fmt in found.peaks)
+    who = what or short(found.slug)
+    return {fmt: f"the {who} has no {fmt.upper()} rate; it has {has}" for fmt in formats if fmt not in found.peaks}

@@ -1,0 +1,217 @@
+"""The interactive roofline: several machines, number formats and memory levels at once, and points of any kind under them.
+
+A Roof is one memory level of a machine in one number format; the first is the one that the shading and the colours belong
+to. A Dot is a point: on its roof where only the roof is known, below it where somebody measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ironlaw.engine.types import Figure as Sourced
+from ironlaw.engine.types import Hardware, Level
+from ironlaw.errors import BadValue
+from ironlaw.pictures.figure import Axis, Figure, Mark, Row, Table, cite, exact, mark, read, share
+from ironlaw.pictures.theme import context_colour
+
+UNIT = "FLOP/B"
+SIDES = {"memory": "memory-bound", "compute": "compute-bound"}
+
+
+@dataclass(frozen=True, slots=True)
+class Roof:
+    hardware: Hardware
+    fmt: str
+    label: str  # what the machine is called in the picture
+    level: str = "main"
+
+    @property
+    def memory(self) -> Level:
+        return self.hardware.level(self.level)
+
+    @property
+    def peak(self) -> float:
+        return float(self.hardware.peak(self.fmt))
+
+    @property
+    def bandwidth(self) -> float:
+        return float(self.memory.bandwidth)
+
+    @property
+    def ridge(self) -> float:
+        return float(self.hardware.ridge(self.fmt, self.level))
+
+    @property
+    def name(self) -> str:
+        return f"{self.label}, {self.fmt.upper()}" + ("" if self.level == "main" else f", {self.memory.label}")
+
+    def attainable(self, intensity: float) -> float:
+        return min(self.peak, self.bandwidth * intensity)
+
+    def side(self, intensity: float) -> str:
+        return SIDES["memory" if intensity < self.ridge else "compute"]
+
+    @property
+    def sources(self) -> tuple[str, str]:
+        """Of the bandwidth and of the peak."""
+        figures = self.hardware.figures
+        level: Sourced | str | None = figures.get("bandwidth") if self.level == "main" else _cite_level(self.memory)
+        return f"bandwidth: {cite(level)}", f"peak: {cite(figures.get(f'peak.{self.fmt}'))}"
+
+
+def _cite_level(level: Level) -> str:
+    text = f"{level.source}, {level.date}"
+    return f"Estimate: {level.why} ({text})" if level.estimate else text
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """`rate` is where it stands: None puts it on its roof. `more` are options of the mark: drag, tags, role …"""
+
+    id: str
+    name: str
+    flops: float
+    bytes: float
+    roof: Roof
+    rate: float | None = None
+    label: str = ""
+    colour: str = "accent"
+    shape: str = "circle"
+    size: float = 7.0
+    drop: bool = False  # a line down to the axis
+    source: str = ""
+    seconds: float | None = None
+    more: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def intensity(self) -> float:
+        return self.flops / self.bytes
+
+    @property
+    def attainable(self) -> float:
+        return self.roof.attainable(self.intensity)
+
+    @property
+    def height(self) -> float:
+        return self.attainable if self.rate is None else self.rate
+
+    @property
+    def figures(self) -> dict[str, str]:
+        told = {
+            "FLOPs": read(self.flops, "FLOP"), "bytes": read(self.bytes, "B"), "AI": read(self.intensity, UNIT),
+            "attainable": read(self.attainable, "FLOP/s"), "of the peak": share(self.attainable, self.roof.peak),
+            "bound": self.roof.side(self.intensity),
+        }  # fmt: skip
+        if self.rate is not None:
+            told |= {"reached": read(self.rate, "FLOP/s"), "of the roof": share(self.rate, self.attainable)}
+        if self.seconds is not None:
+            told["takes"] = read(self.seconds, "s")
+        return told
+
+
+def roofs(
+    drawn: Sequence[Roof], dots: Sequence[Dot], across: tuple[float, float], id: str = "roofs", title: str = "Roofline",
+    extra: Sequence[Mark] = (), note: str = "", legend: Sequence[dict[str, Any]] = (), **more: Any,
+) -> Figure:  # fmt: skip
+    """`across`: the ends of the intensity axis; it grows where a dot or a ridge lies outside."""
+    if not drawn:
+        raise BadValue("a roofline needs at least one roof; give the machine and the number format")
+    left = min(across[0], *(dot.intensity / 1.5 for dot in dots)) if dots else across[0]
+    right = max(across[1], *(2 * roof.ridge for roof in drawn), *(1.5 * dot.intensity for dot in dots))
+    first = drawn[0]
+    low = min([roof.bandwidth * left for roof in drawn] + [dot.height / 1.5 for dot in dots])
+    high = max([roof.peak for roof in drawn] + [dot.height for dot in dots])
+    marks = [*_shading(first), *_lines(drawn, left, right), *(m for dot in dots for m in _marks(dot, low)), *extra]
+    x, y = Axis("log", "arithmetic intensity", UNIT, (left, right)), Axis("log", "rate", "FLOP/s", (low, high * 3))
+    options = {"export": True, "height": 460, **more}
+    return Figure(id, title, x, y, tuple(marks), _words(drawn, dots), _table(drawn, dots), note, tuple(legend), options)
+
+
+def _shading(first: Roof) -> list[Mark]:
+    return [
+        mark("area", "memory", x1=first.ridge, label=SIDES["memory"], anchor="end", id="memory-side"),
+        mark("area", "compute", x0=first.ridge, label=SIDES["compute"], id="compute-side"),
+    ]
+
+
+def _lines(drawn: Sequence[Roof], left: float, right: float) -> list[Mark]:
+    """A slope per machine and level, a ceiling per machine and format, a ridge per roof; what several share is drawn once."""
+    marks, seen, several = [], set(), len({roof.label for roof in drawn}) > 1
+    for i, roof in enumerate(drawn):
+        of = f"{roof.label}: " if several else ""
+        bandwidth, peak = roof.sources
+        style = _style(drawn, i)
+        slope, flat = (roof.label, roof.level), (roof.label, roof.fmt)
+        alike = [r for r in drawn if r.label == roof.label]
+        top = max(r.peak for r in alike)
+        start = min(r.ridge for r in alike if r.fmt == roof.fmt)
+        if slope not in seen:
+            where = "" if roof.level == "main" else f" {roof.memory.label}"
+            marks.append(
+                mark(
+                    "line", style[0], points=[(left, left * roof.bandwidth), (top / roof.bandwidth, top)], along=True, dash=style[2],
+                    label=f"{of}{read(roof.bandwidth, 'B/s')}{where}", name=f"{roof.label}: {roof.memory.label}", id=f"slope-{slope}",
+                    hover=[("bandwidth", exact(roof.bandwidth, "B/s")), ("holds", read(float(roof.memory.size), "B")), bandwidth],
+                )
+            )  # fmt: skip
+        if flat not in seen:
+            marks.append(
+                mark(
+                    "line", style[1], points=[(start, roof.peak), (right, roof.peak)], along=True, dash=style[2], id=f"flat-{flat}",
+                    label=f"{of}{read(roof.peak, 'FLOP/s')} {roof.fmt.upper()}", name=f"{roof.label}: peak in {roof.fmt.upper()}",
+                    hover=[("peak, dense", exact(roof.peak, "FLOP/s")), peak],
+                )
+            )  # fmt: skip
+        marks.append(_ridge(roof, i == 0, several, len({r.fmt for r in alike}) > 1))
+        seen |= {slope, flat}
+    return marks
+
+
+def _style(drawn: Sequence[Roof], i: int) -> tuple[str, str, str | None]:
+    """(slope's colour, ceiling's, dash): the first roof in the colours of the terms, the others in their machine's."""
+    roof, first = drawn[i], drawn[0]
+    if roof.label == first.label:
+        return "memory", "compute", None if roof.level == "main" and roof.fmt == first.fmt else "7 4"
+    return (context_colour(roof.hardware.context),) * 2 + ("2 4",)
+
+
+def _ridge(roof: Roof, main: bool, several: bool, formats: bool) -> Mark:
+    parts = [roof.label] if several else []
+    parts += [roof.fmt.upper()] if formats else []
+    parts += [] if roof.level == "main" else [roof.memory.label]
+    label = f"{' '.join(parts) or 'ridge'} {read(roof.ridge, UNIT)}"
+    hover: list[Row] = [("ridge", exact(roof.ridge, UNIT)), f"{read(roof.peak, 'FLOP/s')} over {read(roof.bandwidth, 'B/s')}"]
+    name = f"ridge: {roof.name}"
+    return mark("rule", "ridge", x=roof.ridge, dash=None if main else True, label=label, name=name, id=f"ridge-{roof.name}", hover=hover)
+
+
+def _marks(dot: Dot, low: float) -> list[Mark]:
+    hover = [*dot.figures.items(), dot.source, *dot.roof.sources]
+    made = []
+    if dot.drop:
+        made.append(mark("line", dot.colour, points=[(dot.intensity, low), (dot.intensity, dot.height)], dash="3 4", id=f"drop-{dot.id}"))
+    place: dict[str, Any] = {"x": dot.intensity, "y": dot.height, "shape": dot.shape, "size": dot.size}
+    made.append(mark("point", dot.colour, **place, label=dot.label, name=dot.name, id=dot.id, hover=hover, **dict(dot.more)))
+    return made
+
+
+def _words(drawn: Sequence[Roof], dots: Sequence[Dot]) -> str:
+    machines = "; ".join(
+        f"{roof.name}: {read(roof.bandwidth, 'B/s')} and {read(roof.peak, 'FLOP/s')}, ridge {read(roof.ridge, UNIT)}" for roof in drawn
+    )
+    named = [dot for dot in dots if dot.label] or list(dots[:1])
+    points = "; ".join(f"{dot.name}: {read(dot.intensity, UNIT)} at {read(dot.height, 'FLOP/s')}, {dot.figures['bound']}" for dot in named)
+    return f"{machines}. {points}." if points else f"{machines}."
+
+
+def _table(drawn: Sequence[Roof], dots: Sequence[Dot]) -> Table:
+    columns = ("what", "FLOPs", "bytes", "AI", "rate", "of the peak", "bound")
+    rows = [
+        (dot.name, read(dot.flops, "FLOP"), read(dot.bytes, "B"), read(dot.intensity, UNIT), read(dot.height, "FLOP/s"),
+         share(dot.height, dot.roof.peak), dot.figures["bound"])
+        for dot in dots
+    ]  # fmt: skip
+    ridges = [(f"ridge, {roof.name}", "", "", read(roof.ridge, UNIT), read(roof.peak, "FLOP/s"), "", "") for roof in drawn]
+    return Table(columns, (*rows, *ridges))
