@@ -265,4 +265,5 @@ class Lab(Known):
 
     def _show(self, name: str, piece: Piece, act: str, part: str, title: str = "", anchor: str = "") -> Any:
         self.shown[name] = mo.ui.anywidget(piece)
+        piece.quiet()
         return mo.Html(step.step(act, part, f"{self.shown[name]}", title, anchor))

@@ -13,6 +13,7 @@ The JavaScript in widget/ is plain text without imports, joined here: nothing to
 from __future__ import annotations
 
 import dataclasses
+import json
 import logging
 import math
 from collections.abc import Callable, Mapping
@@ -90,6 +91,14 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
+def wire(view: View, _: Any = None) -> View:
+    """The view as it crosses to the browser: each figure as a text of its own, so that only those that changed are read and drawn."""
+    if "figures" not in view:
+        return view
+    texts = [json.dumps(figure, ensure_ascii=False, separators=(",", ":")) for figure in view["figures"]]
+    return {**view, "figures": texts}
+
+
 def first_state(kind: str, spec: Mapping[str, Any]) -> State:
     """The state before anybody has touched the piece."""
     if kind == "instrument":
@@ -112,7 +121,7 @@ class Piece(anywidget.AnyWidget):
     kind = traitlets.Unicode().tag(sync=True)
     spec = traitlets.Dict().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
-    view = traitlets.Dict().tag(sync=True)
+    view = traitlets.Dict().tag(sync=True, to_json=wire)
 
     def __init__(
         self, kind: str, spec: Mapping[str, Any], compute: Callable[[State], Mapping[str, Any]] | None = None, state: State | None = None
@@ -129,6 +138,11 @@ class Piece(anywidget.AnyWidget):
     def refresh(self) -> None:
         """Compute again for the same state: something else has changed."""
         self.view = self._answer(self.spec, self.state)
+
+    def quiet(self) -> None:
+        """No cell reads its value: a turn of a dial is answered by the piece alone, and marimo runs nothing after it."""
+        if hasattr(self.comm, "ui_element_id"):
+            self.comm.ui_element_id = None
 
     def unlock(self) -> None:
         """Show what was locked."""

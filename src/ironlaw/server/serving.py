@@ -56,6 +56,7 @@ def serve(port: int = PORT, open_browser: bool = True, host: str = "127.0.0.1", 
     name = f"[{LOOPBACK[host]}]" if ":" in host else host
     url = f"http://{name}:{taken}" + (f"/lab/{lab}/" if lab else "")
     config: dict[str, Any] = {"log_level": "warning", "access_log": False, "proxy_headers": False, "server_header": False}
+    config["ws_per_message_deflate"] = False  # nothing leaves this machine: packing and unpacking would only cost time
 
     def stop() -> None:
         server.should_exit = True

@@ -6,6 +6,7 @@ const SVG_TAGS = new Set(["svg", "g", "path", "rect", "line", "circle", "text", 
 // these live on the node, not in its attributes, once somebody has touched it
 const PROPERTIES = new Set(["value", "checked", "disabled", "open", "selected", "hidden", "indeterminate"]);
 const seen = new WeakMap(); // node -> the attributes it was last given
+const laid = new WeakMap(); // node -> the item it was last made from
 
 const h = (tag, attributes, ...children) => ({ tag, attributes: attributes ?? {}, key: attributes?.key, children: flat(children) });
 const flat = (children) => children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false && child !== "");
@@ -61,6 +62,8 @@ function patch(parent, items) {
       if (node.data !== String(item)) node.data = String(item);
       continue;
     }
+    if (laid.get(node) === item) continue;
+    laid.set(node, item);
     if (!("html" in item.attributes)) patch(node, item.children); // a select's options stand before its value is set
     dress(node, item.attributes);
     item.attributes.after?.(node);
@@ -70,6 +73,15 @@ function patch(parent, items) {
     at.remove();
     at = next;
   }
+}
+
+// What is made from the same things stays the same item, and `patch` passes over it.
+function remembered(store, name, from, make) {
+  const last = store.get(name);
+  if (last && from.every((value, i) => value === last.from[i])) return last.item;
+  const item = make();
+  store.set(name, { from, item });
+  return item;
 }
 
 let made = 0;

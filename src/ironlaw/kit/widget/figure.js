@@ -1,9 +1,16 @@
 // A picture from its declaration: a drawing (one image with one name), over it the targets that tell exact values, under it the table.
 
+// Drawn again only when something in `from` has changed: a turn of a dial that leaves a figure as it is costs nothing.
 function figureView(figure, ctx, i) {
-  const { ui } = ctx;
+  const { ui, spec } = ctx;
   const id = figure.id ?? `figure-${i}`;
   const width = ui.widths.get(id) ?? 0;
+  const from = [figure, width, spec, ui.local[`at:${id}`], ui.local[`table:${id}`]];
+  return remembered(ui.drawn, id, from, () => freshFigure(figure, id, width, ctx));
+}
+
+function freshFigure(figure, id, width, ctx) {
+  const { ui } = ctx;
   const holder = { key: "plot", class: "il-plot", "data-figure": id, after: (node) => ui.watch(node, id) };
   return h("figure", { key: id, class: `il-figure ${figure.width ? `il-${figure.width}` : ""}` },
     h("figcaption", {}, h("strong", {}, figure.title), figure.note && h("span", { class: "il-quiet" }, ` ${figure.note}`)),

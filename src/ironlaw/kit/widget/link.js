@@ -62,6 +62,22 @@ function link(model, redraw) {
   return line;
 }
 
+// The view as it is drawn. Each figure comes as a text of its own: one whose text is as before stays the same object.
+function views(model) {
+  const known = new Map(); // place -> text and figure
+  let raw, view = {};
+  const figure = (text, i) => {
+    if (known.get(i)?.text !== text) known.set(i, { text, figure: JSON.parse(text) });
+    return known.get(i).figure;
+  };
+  return () => {
+    const now = model.get("view") ?? {};
+    if (now !== raw) view = now.figures ? { ...now, figures: now.figures.map(figure) } : now;
+    raw = now;
+    return view;
+  };
+}
+
 const storeKey = (model) => model.get("spec")?.store && KEEP + model.get("spec").store;
 
 // A reload is a new session for marimo: where the dials stood is only known here.

@@ -1,5 +1,7 @@
 // What marimo calls: one piece into one element, drawn again whenever Python or the learner changes something.
 
+const MOVING = 300; // ms: answers this close together are one movement, and are shown as they come, without a transition
+
 const RENDERERS = { instrument, lock, reflect, toggle, number: numberPiece };
 
 function render({ model, el, signal }) {
@@ -14,17 +16,19 @@ function render({ model, el, signal }) {
   home.append(root, tip);
   home.addEventListener("keydown", (event) => event.key === "Escape" && hideTip(ui));
   el.append(home);
-  const ui = { id: unique("piece"), local: {}, tip, widths: new Map() };
+  const ui = { id: unique("piece"), local: {}, tip, widths: new Map(), drawn: new Map() };
+  const view = views(model);
   let frame = 0;
+  let last = -MOVING;
+  let moving = "";
   const draw = () => {
     frame = 0;
     const began = performance.now();
     const renderer = RENDERERS[model.get("kind")];
-    const view = model.get("view") ?? {};
-    patch(root, renderer({ spec: model.get("spec") ?? {}, state: line.state, view, line, ui, redraw }));
-    root.className = `il-piece il-${model.get("kind")}`;
+    patch(root, renderer({ spec: model.get("spec") ?? {}, state: line.state, view: view(), line, ui, redraw }));
+    root.className = `il-piece il-${model.get("kind")} ${moving}`;
     // for tests and benchmarks: which answer is on screen, and what drawing it took
-    root.dataset.seq = view.seq ?? 0;
+    root.dataset.seq = view().seq ?? 0;
     root.dataset.ms = (performance.now() - began).toFixed(1);
   };
   const redraw = () => {
@@ -37,6 +41,8 @@ function render({ model, el, signal }) {
   const onView = () => {
     line.answered();
     cancelAnimationFrame(frame);
+    moving = performance.now() - last < MOVING ? "il-moving" : "";
+    last = performance.now();
     draw();
   };
   let later = 0;
