@@ -93,6 +93,9 @@ def test_a_view_and_a_write_in_place_hold_no_memory_of_their_own():
     through_a_view = (op("relu", "a", [x], [a]), op("view", "b", [a], [b]), op("exp", "c", [b], [c]))
     assert memory.live_activations(Graph("g", through_a_view)) == 48.0
     assert memory.live_activations(Graph("g", (op("relu", "a", [x], [a], inplace=True), op("exp", "c", [a], [c])))) == 32.0
+    # a view of a view is what the first one views
+    twice = (*through_a_view[:2], op("view", "v", [b], [tensor("v", 8)]), op("exp", "c", [tensor("v", 8)], [c]))
+    assert memory.live_activations(Graph("g", twice)) == 48.0
     # the view is read after its tensor's last reader: the memory is still held
     d, e = tensor("d", 8), tensor("e", 8)
     late = (*through_a_view[:2], op("exp", "c", [x], [c]), op("exp", "d", [c], [d]), op("add", "e", [d, b], [e]))

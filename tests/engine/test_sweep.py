@@ -61,6 +61,10 @@ def test_numpy_takes_it_for_an_array():
     held += LINE
     assert held.tolist() == [6.0, 8.0, 14.0]
     assert np.add.reduce(LINE) == 25.0
+    assert np.maximum(LINE, 6.0, out=held) is held
+    assert np.array(LINE).tolist() == np.asarray(LINE).tolist() == [5.0, 7.0, 13.0]
+    assert np.asarray(LINE, dtype=int).tolist() == [5, 7, 13]
+    assert not hasattr(LINE, "__array_interface__")  # it would point into memory that nobody holds
     assert (LINE.shape, len(LINE), LINE[1], LINE.max(), list(LINE)) == ((3,), 3, 7.0, 13.0, [5.0, 7.0, 13.0])
     assert repr(LINE) == repr(POINTS)
 

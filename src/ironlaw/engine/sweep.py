@@ -7,7 +7,6 @@ else, NumPy included, a line is the array of its points.
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 PLAIN = (float, int)
@@ -17,6 +16,7 @@ class Line:
     """Made by multiplying or adding plain numbers to a swept size; two lines over one `base` add up to a third."""
 
     __slots__ = ("base", "offset", "slope")
+    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, base: Any, slope: float = 1.0, offset: float = 0.0) -> None:
         self.base, self.slope, self.offset = base, slope, offset
@@ -55,6 +55,48 @@ class Line:
 
     __radd__, __rmul__ = __add__, __mul__
 
+    def __floordiv__(self, other: Any) -> Any:
+        return self.points // points(other)
+
+    def __mod__(self, other: Any) -> Any:
+        return self.points % points(other)
+
+    def __pow__(self, other: Any) -> Any:
+        return self.points ** points(other)
+
+    def __lt__(self, other: Any) -> Any:
+        return self.points < points(other)
+
+    def __le__(self, other: Any) -> Any:
+        return self.points <= points(other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self.points > points(other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self.points >= points(other)
+
+    def __eq__(self, other: object) -> Any:
+        return self.points == points(other)
+
+    def __ne__(self, other: object) -> Any:
+        return self.points != points(other)
+
+    def __abs__(self) -> Any:
+        return abs(self.points)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return other / self.points
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return other // self.points
+
+    def __rmod__(self, other: Any) -> Any:
+        return other % self.points
+
+    def __rpow__(self, other: Any) -> Any:
+        return other**self.points
+
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         found = self.points
         return found if dtype is None else found.astype(dtype)
@@ -63,6 +105,8 @@ class Line:
         return getattr(ufunc, method)(*map(points, inputs), **more)
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # NumPy's __array_interface__ would point into points that nobody holds
+            raise AttributeError(name)
         return getattr(self.points, name)
 
     def __getitem__(self, index: Any) -> Any:
@@ -77,22 +121,6 @@ class Line:
 
     def __repr__(self) -> str:
         return repr(self.points)
-
-
-def _on_points(name: str) -> None:
-    plain = getattr(operator, name)
-    setattr(Line, f"__{name}__", lambda self, *other: plain(self.points, *map(points, other)))
-
-
-def _from_the_right(name: str) -> None:
-    plain = getattr(operator, name)
-    setattr(Line, f"__r{name}__", lambda self, other: plain(other, self.points))
-
-
-for _name in ("floordiv", "mod", "pow", "lt", "le", "gt", "ge", "eq", "ne", "abs"):
-    _on_points(_name)
-for _name in ("truediv", "floordiv", "mod", "pow"):
-    _from_the_right(_name)
 
 
 def points(value: Any) -> Any:
