@@ -31,10 +31,12 @@ class Rules:
 
     epilogue: bool = True
     horizontal: bool = True
+    vertical: bool = True
 
 
 TREE = Rules()
 INDUCTOR = Rules(epilogue=False, horizontal=False)
+POINTWISE = Rules(epilogue=False, horizontal=False, vertical=False)  # adjacent element-wise ops of one shape, nothing else
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ def decide(producer: Op, consumer: Op, rules: Rules = TREE) -> Verdict:
     same = same_size(producer.outputs[0], consumer.outputs[0])
 
     def verdict(fused: bool, pattern: str, reason: str) -> Verdict:
+        if pattern == "vertical" and fused and not rules.vertical:
+            fused, pattern, reason = False, "none", f"only neighbours that visit the same elements are joined: {consumer.kind} does not"
         return Verdict(producer.name, consumer.name, fused, pattern, reason)
 
     if "free" in (made, used):

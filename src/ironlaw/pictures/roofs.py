@@ -188,7 +188,7 @@ def _ridge(roof: Roof, main: bool, several: bool, formats: bool) -> Mark:
 
 
 def _marks(dot: Dot, low: float) -> list[Mark]:
-    hover = [*dot.figures.items(), dot.source, *dot.roof.sources]
+    hover: list[Row] = [*dot.figures.items(), dot.source, *dot.roof.sources]
     made = []
     if dot.drop:
         made.append(mark("line", dot.colour, points=[(dot.intensity, low), (dot.intensity, dot.height)], dash="3 4", id=f"drop-{dot.id}"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ironlaw import kit
@@ -206,7 +206,7 @@ def formats(case: Case) -> str:
     return table(f"{case.size} in every format, {case.roof.label}", ("format", "bytes", "AI", "ridge", "AI over ridge", "regime"), rows)
 
 
-def table(caption: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def table(caption: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     head = "".join(f'<th scope="col">{name}</th>' for name in columns)
     body = "".join(f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell}</td>" for cell in row[1:])}</tr>' for row in rows)
     made = f'<table class="il-gap"><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'

@@ -17,11 +17,11 @@ def opened():
 
 @app.cell
 def states(lab):
-    from ironlaw.labs.lab_11_roofline import act1, words1
+    from ironlaw.labs.lab_11_roofline import act1, act2, design, words1, words2
 
     predicted1, answered1, predicted2, answered2 = lab.states("act1", "act1_reflection", "act2", "act2_reflection")
     context, readouts = lab.states("context", "readouts")
-    return act1, answered1, answered2, context, predicted1, predicted2, readouts, words1
+    return act1, act2, answered1, answered2, context, design, predicted1, predicted2, readouts, words1, words2
 
 
 @app.cell
@@ -78,8 +78,54 @@ def act1_peek(context, lab, predicted1, words1):
 
 
 @app.cell
-def act2_message(lab):
-    lab.closed("act2")
+def act2_message(answered1, lab, words2):
+    lab.message("act2", words2.message_slots(lab)) if answered1() else lab.closed("act2")
+
+
+@app.cell
+def act2_lock(answered1, lab, words2):
+    lab.lock("act2", words2.lock_slots(lab)) if answered1() else None
+
+
+@app.cell
+def act2_instrument(act2, answered1, lab):
+    lab.instrument("act2", act2.dials(lab), lambda values: act2.view(lab, values), follows=("device",)) if answered1() else None
+
+
+@app.cell
+def act2_reveal(lab, predicted2, words2):
+    lab.reveal("act2", words2.truth(lab), words2.distance(lab), words2.reveal_slots(lab)) if predicted2() else None
+
+
+@app.cell
+def act2_claims(act2, lab, predicted2):
+    lab.claims("act2", act2.CLAIMS) if predicted2() else None
+
+
+@app.cell
+def act2_reflection(lab, predicted2, words2):
+    lab.reflect("act2", words2.reflection_slots(lab)) if predicted2() else None
+
+
+@app.cell
+def act2_peek(lab, predicted2, words2):
+    lab.peek("act2", words2.peek_slots(lab)) if predicted2() else None
+
+
+@app.cell
+def takeaways(answered2, lab, words2):
+    lab.takeaways(words2.takeaway_slots(lab)) if answered2() else None
+
+
+@app.cell
+def save(answered2, context, design, lab, predicted1, predicted2, readouts):
+    receipt = lab.save(design.design(lab), predicted1(), predicted2(), answered2(), context(), readouts())
+    return (receipt,)
+
+
+@app.cell
+def hud(answered1, context, design, lab, receipt):
+    lab.hud(design.readouts(lab, context(), answered1()), receipt)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from ironlaw.engine.types import Hardware
 from ironlaw.labs.lab_11_roofline import gemm
 from ironlaw.labs.lab_11_roofline.gemm import Case, Run
 from ironlaw.labs.lab_11_roofline.machines import MEASURED, short
-from ironlaw.pictures.figure import Axis, Figure, Mark, Table, exact, mark, read, share
+from ironlaw.pictures.figure import Axis, Figure, Mark, Row, Table, exact, mark, read, share
 from ironlaw.pictures.roofs import Dot, Roof, roofs
 from ironlaw.registry.machines import hardware
 
@@ -142,7 +142,7 @@ def gap(run: Run) -> Figure:
         names[-1] = "launch and rest"
     marks = []
     for name, (key, seconds) in zip(names, parts.items(), strict=True):
-        hover = [("exactly", exact(seconds, "s")), ("of the whole", share(seconds, run.seconds)), gemm.source()]
+        hover: list[Row] = [("exactly", exact(seconds, "s")), ("of the whole", share(seconds, run.seconds)), gemm.source()]
         told = f"{read(seconds, 's')}, {share(seconds, run.seconds)}"
         marks.append(mark("bar", PARTS[key][1], x=max(seconds, 0.0), y=name, id=key, label=told, name=name, hover=hover))
     whole = f"measured {run.how}"

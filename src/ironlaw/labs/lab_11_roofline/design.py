@@ -1,0 +1,55 @@
+"""What the ledger keeps of this lab, and what the HUD shows: the controls as they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.units import significant
+
+FIRST = ("operation", "arithmetic_intensity", "bound_type", "peak_share_percent")
+ACTS = ("act1", "act2")
+
+
+def design(lab: kit.Lab) -> dict[str, Any]:
+    """Exactly the fields that later labs may read. `peak_share_percent` is attainable over peak, a bound; no MFU."""
+    one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    return {
+        "context": lab.chosen.slug,
+        **{name: one.get(name) for name in FIRST},
+        **{f"{act}_prediction": _value(lab, act) for act in ACTS},
+        **{f"{act}_correct": lab.correct(act) for act in ACTS},
+        "act2_decision": two.get("fusion"),
+        "constraint_hit": two.get("constraint_hit", False),  # memory is the only constraint of this lab
+        "oom_triggered": two.get("oom_triggered", False),
+        "tokens_per_s": two.get("tokens_per_s"),
+        "act2_model": two.get("model"),
+        "act2_phase": two.get("phase"),
+        "confidences": {act: lab.confidence(act) for act in ACTS},
+    }
+
+
+def _value(lab: kit.Lab, act: str) -> float | str | None:
+    option = lab.choice(act)
+    return option.value if option else None
+
+
+def _letter(lab: kit.Lab, act: str) -> str:
+    """A to D, as the options stand in the question."""
+    option = lab.choice(act)
+    return "ABCD"[lab.question(act).place(option.id)] if option else "open"
+
+
+def readouts(lab: kit.Lab, *_: Any) -> list[tuple[str, str, str]]:
+    one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    said = [(f"Option {act}", _letter(lab, name), "") for act, name in (("I", "act1"), ("II", "act2"))]
+    first = [
+        ("GEMM AI", f"{significant(one['arithmetic_intensity'])} FLOP/B" if one else "open", ""),
+        ("Share of peak", f"{significant(one['peak_share_percent'])} %" if one else "open", ""),
+    ]
+    if not two:
+        return [*said, *first, ("Memory", "open", ""), ("Fusion", "open", ""), ("Tokens/s", "open", "")]
+    out = bool(two["oom_triggered"])
+    rate = "–" if out else significant(float(two["tokens_per_s"]))
+    held = ("Memory", "OOM" if out else "clear", "fail" if out else "good")
+    return [*said, *first, held, ("Fusion", str(two["fusion"]), ""), ("Tokens/s", rate, "")]

@@ -1,0 +1,207 @@
+"""Act II's settings -> a transformer as it is served: time per op, tokens per second, memory, what fits. Engine calls, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+from ironlaw.engine import memory
+from ironlaw.engine.dispatch import graph_replay
+from ironlaw.engine.fusion import fuse
+from ironlaw.engine.predict import OpRow, predict
+from ironlaw.engine.serving import Stack, largest_near, serving, stack
+from ironlaw.engine.tree import POINTWISE, TREE
+from ironlaw.engine.types import Graph, Hardware, Plan, Work, bytes_per_element
+from ironlaw.registry.families import FAMILIES
+from ironlaw.registry.workloads import about, kv_cache, workload
+
+MODELS = ("llama3_8b", "llama3_2_1b", "qwen2_0_5b", "llama3_70b")
+WEIGHTS = ("fp16", "fp8", "int8", "int4")
+CACHES = ("fp16", "fp8", "int8")
+TOO_LONG = 1 << 20  # tokens or sequences that nobody asks for
+RULES = {"separate": None, "adjacent": POINTWISE, "all": TREE}
+DEEP = 3  # layers that stand for all: the middle one is like every other
+
+
+@lru_cache(maxsize=256)
+def served(model: str, layers: int, phase: str, batch: int, context: int, fmt: str, weights: str, cache: str, tiled: bool) -> Graph:
+    """The graph of a registry model with so many layers, as a serving engine runs it."""
+    data = about(model)
+    settings = {**data["params"], **data["defaults"], "layers": layers, "phase": phase, "batch": batch, "seq": context, "context": context}
+    graph: Graph = FAMILIES[data["family"]](**{**settings, "dtype": fmt})
+    return serving(Graph(model, graph.ops, graph.dtype, graph.params_of, graph.outputs), weights, cache, tiled)
+
+
+@lru_cache(maxsize=64)
+def weight_bytes(model: str, fmt: str, weights: str) -> float:
+    return float(serving(workload(model, dtype=fmt), weights).weight_bytes)
+
+
+@lru_cache(maxsize=4096)
+def activations(model: str, phase: str, batch: int, context: int, fmt: str, cache: str, tiled: bool, fusion: str) -> float:
+    """Alive at once. Layers come one after the other, so two are enough to ask; the weights' format does not matter."""
+    graph = served(model, 2, phase, batch, context, fmt, fmt, cache, tiled)
+    rules = RULES[fusion]
+    return float(memory.live_activations(fuse(graph, rules).graph if rules else graph))
+
+
+def layers_of(model: str) -> int:
+    return int(about(model)["params"]["layers"])
+
+
+def arithmetic(machine: Hardware) -> str:
+    """The two-byte format that a machine multiplies in; FP32 where it has none."""
+    return next((fmt for fmt in ("fp16", "bf16") if fmt in machine.peaks), "fp32")
+
+
+@dataclass(frozen=True)
+class Case:
+    """Where the dials of Act II stand."""
+
+    hardware: Hardware
+    model: str = "llama3_8b"
+    phase: str = "prefill"
+    batch: int = 8
+    context: int = 512
+    weights: str = "fp16"
+    cache: str = "fp16"
+    fusion: str = "separate"
+    tiled: bool = False
+    measured: bool = False  # the machine's measured curves instead of its datasheet
+
+    @property
+    def fmt(self) -> str:
+        return arithmetic(self.hardware)
+
+    def _formats(self) -> tuple[str, str]:
+        """16 bits means the machine's own 16-bit format."""
+        return tuple(self.fmt if fmt == "fp16" else fmt for fmt in (self.weights, self.cache))  # type: ignore[return-value]
+
+    @property
+    def kept_bytes(self) -> float:
+        """Of one number in the KV cache."""
+        return bytes_per_element(self._formats()[1])
+
+    @cached_property
+    def graph(self) -> Graph:
+        graph = served(self.model, DEEP, self.phase, self.batch, self.context, self.fmt, *self._formats(), self.tiled)
+        rules = RULES[self.fusion]
+        return fuse(graph, rules).graph if rules else graph
+
+    @cached_property
+    def stack(self) -> Stack:
+        return stack(self.graph, layers_of(self.model))
+
+    @cached_property
+    def rows(self) -> tuple[OpRow, ...]:
+        """One layer's ops."""
+        inside = {id(op) for op in self.stack.layer}
+        return tuple(row for row in self._all if id(row.op) in inside)
+
+    @cached_property
+    def _all(self) -> tuple[OpRow, ...]:
+        return predict(self.graph, self.hardware, Plan(calibrated=self.measured)).ops
+
+    @property
+    def layer_seconds(self) -> float:
+        return float(sum(row.seconds for row in self.rows))
+
+    @cached_property
+    def seconds(self) -> float:
+        """One pass: all ops of all layers and the head, behind one launch."""
+        busy = self.stack.sum((row.op, row.seconds) for row in self._all)
+        kernels = self.stack.sum((row.op, row.kernels) for row in self._all)
+        curves = self.hardware.calibration if self.measured else None
+        launch, gap = curves.graph_launch() if curves else (self.hardware.launch, 0.0)
+        return float(graph_replay(launch, [busy], [kernels], gap).wall)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that one pass makes (decode) or takes in (prefill)."""
+        return self.batch if self.phase == "decode" else self.batch * self.context
+
+    @property
+    def rate(self) -> float:
+        return self.tokens / self.seconds
+
+    @property
+    def per_user(self) -> float:
+        return self.rate / self.batch
+
+    @property
+    def work(self) -> Work:
+        """One layer's."""
+        return Graph("layer", self.stack.layer, self.fmt).work
+
+    # --- memory
+
+    @cached_property
+    def footprint(self) -> memory.Memory:
+        weights, cache = self._formats()
+        kept = float(kv_cache(self.model, self.batch, self.context, cache))
+        return memory.Memory(weight_bytes(self.model, self.fmt, weights), kept, self.activations, float(self.hardware.memory))
+
+    @property
+    def activations(self) -> float:
+        cache = self._formats()[1]
+        return activations(self.model, self.phase, self.batch, self.context, self.fmt, cache, self.tiled, self.fusion)
+
+    def _largest(self, change: Callable[[int], Case], now: int) -> int:
+        weights = self.footprint.weights
+        return largest_near(lambda n: float(change(n).footprint.total - weights), float(self.hardware.memory - weights), now, TOO_LONG)
+
+    @cached_property
+    def largest_batch(self) -> int:
+        return self._largest(lambda n: replace(self, batch=n), self.batch)
+
+    @cached_property
+    def largest_context(self) -> int:
+        return self._largest(lambda n: replace(self, context=n), self.context)
+
+
+def part(row: OpRow) -> str:
+    """Which of the message's three kernels an op belongs to; empty for the rest."""
+    name = short(row.name)
+    if row.op.work.matmul_flops > 0 and "q_proj" in name:
+        return "projection"
+    if name.startswith(("input_norm", "post_norm")):
+        return "norm"
+    if row.kind in ("softmax", "attention"):
+        return row.kind
+    return ""
+
+
+def short(name: str) -> str:
+    """`layers.1.attn.q_proj…layers.1.attn.rotary_q.mul_cos` -> `q_proj … rotary_q.mul_cos`."""
+    words = []
+    for piece in name.split("…"):
+        rest = piece.split(".", 2)[2] if piece.startswith("layers.") else piece
+        words.append(rest.removeprefix("attn.").removeprefix("mlp."))
+    return " … ".join(dict.fromkeys(words))
+
+
+def parts(case: Case) -> dict[str, Work]:
+    """The three kernels' work in this layer, summed where a kind is several ops."""
+    found: dict[str, Work] = {}
+    for row in case.rows:
+        key = part(row)
+        if key:
+            found[key] = found.get(key, Work()) + row.work
+    return found
+
+
+def fitting(machine: Hardware) -> list[str]:
+    """Models of this lab that fit with one short sequence, and the widest weight format in which each does."""
+    found = []
+    for model in MODELS:
+        for weights in WEIGHTS:
+            if Case(machine, model, "decode", 1, 256, weights, tiled=True).footprint.fits:
+                found.append(f"{about(model)['name']} in {weights.upper()}")
+                break
+    return found
+
+
+def described(model: str) -> dict[str, Any]:
+    return dict(about(model)["params"])
