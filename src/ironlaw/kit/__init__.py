@@ -17,5 +17,5 @@ from ironlaw.kit.reveal import Distance, off, points
 
 __all__ = [
     "SEALED", "Distance", "Lab", "View", "amount", "banner", "capacity", "card", "chain", "choice", "cite", "dress", "html", "inline",
-    "iron_law", "off", "open", "pins", "ratio", "select", "share", "span", "switch", "term", "times", "tone",
+    "iron_law", "off", "open", "pins", "points", "ratio", "select", "share", "span", "switch", "term", "times", "tone",
 ]  # fmt: skip

@@ -63,9 +63,11 @@ def _compiled(where: str, table: Mapping[str, Any]) -> dict[str, Any]:
     eager, compiled, gain = (table.get(key) for key in ("eager_rate", "compiled_rate", "gain"))
     if (gain is None) == (eager is None) or (eager is None) != (compiled is None):
         raise BadRegistry(f"{where} [compiled]: give either gain, or eager_rate and compiled_rate")
+    if gain is None:
+        gain = float(table["compiled_rate"]) / float(table["eager_rate"]) - 1.0
     return {
         "compile_s": quantity(f"{where} [compiled] compile", table["compile"], "s"),
-        "gain": float(gain) if gain is not None else compiled / eager - 1.0,
+        "gain": float(gain),
         "eager_rate": None if eager is None else float(eager),
         "compiled_rate": None if compiled is None else float(compiled),
         "per_hour": table.get("per_hour"),

@@ -1,0 +1,1 @@
+"""Lab 07: what a launch costs, what fusing saves, and when compiling pays."""

@@ -1,0 +1,180 @@
+"""One pass as launches and device time: a textbook model of equal kernels, or a graph of the registry. Engine calls only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from ironlaw.engine.dispatch import Timeline, graph_replay, queued, synchronous, utilization
+from ironlaw.engine.predict import Prediction, predict
+from ironlaw.engine.types import Hardware, Plan
+from ironlaw.kit.context import Context
+from ironlaw.registry.claims import row
+from ironlaw.registry.evidence import evidence
+from ironlaw.registry.textbooks import Textbook, textbook
+from ironlaw.registry.workloads import about, workload
+
+EAGER, COMPILED, GRAPH = "eager", "compiled", "graph"
+SYNC, QUEUED = "synchronous", "queued"
+TEXTBOOKS = ("kws", "resnet50", "gpt2_layer")
+GRAPHS = {"graph:dscnn_kws": {}, "graph:resnet50": {"classes": 2}, "graph:gpt2": {"seq": 512}}  # as the evidence ran them
+MODELS = (*TEXTBOOKS, *GRAPHS)
+FILE = "h200_sxm/models"
+CLOUD = "a100_80gb_sxm"  # whose launch the questions take
+
+
+def is_graph(model: str) -> bool:
+    return model in GRAPHS
+
+
+def name_of(model: str) -> str:
+    return f"{about(model.partition(':')[2])['name']}, real graph" if is_graph(model) else textbook(model).name
+
+
+@lru_cache(maxsize=32)
+def measured(model: str, mode: str) -> Mapping[str, Any]:
+    """The evidence's row for a graph at batch 1: kernels, wall, queued wall, busy."""
+    return row(FILE, workload=model.partition(":")[2], batch=1, mode={GRAPH: "graphs"}.get(mode, mode))
+
+
+def source() -> str:
+    return next(e.source for e in evidence("h200_sxm") if e.name == FILE)
+
+
+def kernels_of(model: str) -> int:
+    """Launches of an eager pass: the textbook's, or as many as the evidence counted."""
+    return int(measured(model, EAGER)["kernels"]) if is_graph(model) else textbook(model).kernels
+
+
+def removed_of(model: str) -> float:
+    """Share of launches that compiling takes away; for a graph, as counted."""
+    if not is_graph(model):
+        return textbook(model).removed
+    return 1.0 - float(measured(model, COMPILED)["kernels"]) / float(measured(model, EAGER)["kernels"])
+
+
+def launch_of(context: Context) -> float:
+    """What one launch costs the context's host: measured where it was, else the registry's figure."""
+    calibration = context.hardware.calibration
+    return float(calibration.launches["default"]) if calibration else float(context.hardware.launch)
+
+
+def launch_source(context: Context) -> str:
+    if context.hardware.calibration:
+        return f"measured on its host, {source()}"
+    figure = context.hardware.figures.get("launch")
+    return f"{figure.source}, {figure.date}" if figure else ""
+
+
+class Machine:
+    """A context as the key of a memory: the same machine object is the same machine."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    def __hash__(self) -> int:
+        return id(self.context.hardware)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Machine) and other.context.hardware is self.context.hardware
+
+
+@lru_cache(maxsize=64)
+def prediction(model: str, machine_of: Machine, mode: str) -> Prediction:
+    context = machine_of.context
+    machine = context.hardware
+    fmt = "fp16" if "fp16" in machine.peaks else context.format
+    graph = workload(model.partition(":")[2], batch=1, dtype=fmt, **GRAPHS[model])
+    return predict(graph, machine, Plan(mode=EAGER if mode == EAGER else COMPILED, launch=launch_of(context)))
+
+
+@dataclass(frozen=True)
+class Job:
+    """A model under the dials. `kernels` are the eager pass's launches: the same work in so many pieces."""
+
+    model: str
+    context: Context
+    kernels: int
+    removed: float = 0.0
+    speed: float = 1.0
+    memory_s: float = 0.0  # textbook models only: memory time beside their kernels
+
+    @property
+    def launch(self) -> float:
+        return launch_of(self.context)
+
+    def launches(self, mode: str) -> int:
+        """How many kernels are left. A textbook pass that is replayed keeps all of them."""
+        fused = mode == COMPILED or (mode == GRAPH and is_graph(self.model))
+        return max(1, round(self.kernels * (1.0 - self.removed))) if fused else self.kernels
+
+    def run(self, mode: str, dispatch: str) -> Run:
+        return _run(self, mode, dispatch)
+
+    def utilization(self, mode: str, dispatch: str) -> float:
+        """Percent. Textbook: the share of wall time that is maths. A graph: in which the device has work."""
+        done = self.run(mode, dispatch)
+        return 100.0 * (done.busy if is_graph(self.model) else done.compute) / done.wall
+
+
+@dataclass(frozen=True)
+class Run:
+    """Seconds: where the wall time of one pass goes. The parts add up to it."""
+
+    wall: float
+    compute: float
+    memory: float
+    floor: float  # what kernels take whatever their size, where it was measured
+    launches: int
+
+    @cached_property
+    def busy(self) -> float:
+        return self.compute + self.memory + self.floor
+
+    @property
+    def dispatch(self) -> float:
+        """Launches that no kernel covers."""
+        return self.wall - self.busy
+
+
+def _run(job: Job, mode: str, dispatch: str) -> Run:
+    count = job.launches(mode)
+    launches, kernels, shares = _graph(job, mode, count) if is_graph(job.model) else _textbook(job, count)
+    if mode == GRAPH:
+        calibration = job.context.hardware.calibration
+        start, gap = calibration.graph_launch() if calibration and is_graph(job.model) else (job.launch, 0.0)
+        done: Timeline = graph_replay(start, kernels, [count / len(kernels)] * len(kernels), gap)
+    else:
+        done = (queued if dispatch == QUEUED else synchronous)(launches, kernels)
+    compute, memory, floor = shares
+    return Run(float(done.wall), compute, memory, floor, count)
+
+
+def _textbook(job: Job, count: int) -> tuple[list[float], list[float], tuple[float, float, float]]:
+    compute, memory = textbook(job.model).compute_s / job.speed, job.memory_s / job.speed
+    return [job.launch] * count, [(compute + memory) / count] * count, (compute, memory, 0.0)
+
+
+def _graph(job: Job, mode: str, count: int) -> tuple[list[float], list[float], tuple[float, float, float]]:
+    """The ops of a prediction, behind as many launches as there are pieces."""
+    found = prediction(job.model, Machine(job.context), mode)
+    rows, each = found.ops, count / float(found.kernels)
+    launches = [float(r.launch_s) * each for r in rows]
+    kernels = [float(r.seconds) / job.speed for r in rows]
+    compute = sum(float(r.compute_s) for r in rows) / job.speed
+    floor = sum(float(r.floor_s) for r in rows) / job.speed
+    return launches, kernels, (compute, sum(kernels) - compute - floor, floor)
+
+
+def premise(hardware: Hardware, model: Textbook, removed: float = 0.0, speed: float = 1.0, dispatch: str = SYNC) -> float:
+    """Percent: a textbook model at its own count on a machine's registry launch, by the law in one line."""
+    count = model.kernels * (1.0 - removed)
+    return 100.0 * float(utilization(count, model.compute_s / count / speed, hardware.launch, mode=dispatch))
+
+
+def pass_s(model: Textbook, launch: float, dispatch: str = SYNC) -> float:
+    """Seconds of one eager pass of a textbook model."""
+    run = (queued if dispatch == QUEUED else synchronous)([launch] * model.kernels, [model.kernel_s] * model.kernels)
+    return float(run.wall)

@@ -1,0 +1,79 @@
+"""Lines over one axis: several series, upright rules at what matters, and points that were measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ironlaw.errors import BadValue
+from ironlaw.pictures.curve import DASHES
+from ironlaw.pictures.figure import Axis, Figure, Mark, Row, Table, exact, mark, read
+
+Points = Sequence[tuple[float, float]]
+COLOURS = ("memory", "ink", "ridge", "compute")
+
+
+def lines(
+    series: Mapping[str, Points], x: Axis, y: Axis, title: str, *, measured: Mapping[str, Points] | None = None, extra: Sequence[Mark] = (),
+    now: tuple[str, float] | None = None, note: str = "", id: str = "lines", more: dict[str, Any] | None = None,
+) -> Figure:  # fmt: skip
+    """`measured`: series of points alone. `now`: (series, x) where the dials stand; its point is emphasised."""
+    measured = measured or {}
+    if not series or not all(series.values()):
+        raise BadValue(f"{title}: a series has no points; give each at least one")
+    marks: list[Mark] = list(extra)
+    for i, (name, points) in enumerate(series.items()):
+        marks.append(mark("line", COLOURS[i % 4], points=points, label=name, dash=DASHES[i % 4] or None, id=f"line-{name}"))
+        marks += [_point(name, at, value, x, y) for at, value in points if now and now == (name, at)]
+    for name, points in measured.items():
+        marks += [_measured(name, at, value, x, y) for at, value in points]
+    told = {**series, **{f"{name}, measured": points for name, points in measured.items()}}
+    table = tuple(
+        (name, exact(at, x.unit), read(value, y.unit), exact(value, y.unit)) for name, points in told.items() for at, value in points
+    )
+    ends = [
+        f"{name} goes from {read(p[0][1], y.unit)} at {read(p[0][0], x.unit)} to {read(p[-1][1], y.unit)} at {read(p[-1][0], x.unit)}"
+        for name, p in told.items()
+        if p
+    ]
+    legend: tuple[dict[str, Any], ...] = tuple(
+        {"colour": COLOURS[i % 4], "shape": "line", "dash": bool(DASHES[i % 4]), "label": name} for i, name in enumerate(series)
+    ) + tuple({"colour": "accent", "shape": "diamond", "label": f"{name}, measured"} for name in measured)
+    return Figure(
+        id,
+        title,
+        x,
+        y,
+        tuple(marks),
+        "; ".join(ends) + ".",
+        Table(("series", x.label, y.label, "exactly"), table),
+        note,
+        legend,
+        more or {},
+    )
+
+
+def _point(name: str, at: float, value: float, x: Axis, y: Axis) -> Mark:
+    hover = [(x.label, exact(at, x.unit)), (y.label, exact(value, y.unit))]
+    return mark(
+        "point",
+        "accent",
+        x=at,
+        y=value,
+        size=7,
+        emphasis=False,
+        id=f"now-{name}",
+        name=f"{name}, as set",
+        label=read(value, y.unit),
+        hover=hover,
+    )
+
+
+def _measured(name: str, at: float, value: float, x: Axis, y: Axis) -> Mark:
+    hover: list[Row] = [(x.label, exact(at, x.unit)), (y.label, exact(value, y.unit)), "measured on an H200"]
+    return mark("point", "accent", x=at, y=value, shape="diamond", size=5, id=f"{name}-{at:g}", name=f"{name}, measured", hover=hover)
+
+
+def upright(at: float, label: str, name: str, unit: str, colour: str = "ridge", id: str = "") -> Mark:
+    """A rule at what matters on the x axis."""
+    return mark("rule", colour, x=at, dash=True, label=label, name=name, id=id or name, hover=[(name, exact(at, unit))])
