@@ -78,7 +78,8 @@ class Instrument:
             self.moved = moved
             dials = self.dials(self.values)
         view = self.compute(self.values)
-        self.seen(view.readouts, self.touched)
+        if not state.get("moving"):  # the browser asks once more when the dials rest
+            self.seen(view.readouts, self.touched)
         changed = {dial["id"]: kept for dial in dials if (kept := {key: dial[key] for key in CHANGING if key in dial})}
         error = next(({"dial": dial, "message": reason} for dial, reason in self.moved.items()), None)
         return {

@@ -45,6 +45,7 @@ def exact(value: float, unit: str = "") -> str:
     return f"{significant(value, 12)}{THIN}{unit}".strip(THIN)
 
 
+@lru_cache(maxsize=8192)
 def share(part: float, whole: float) -> str:
     """`38.2 %`, three digits."""
     return f"{significant(100 * part / whole)}{THIN}%"

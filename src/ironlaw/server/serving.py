@@ -24,6 +24,7 @@ TRIES = 50
 LEDGER_S = 1.0
 NOBODY_S = 5.0  # without a visitor, get ready all the same
 PAUSE_S = 0.3
+SWITCH_S = 0.001  # an answer that is ready waits no longer than this for a thread that computes
 LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1"}
 
 
@@ -49,6 +50,7 @@ def serve(port: int = PORT, open_browser: bool = True, host: str = "127.0.0.1", 
                     # a browser may take its time to come back, or not do so at all
                     threading.Thread(target=show_page, args=(url,), daemon=True).start()
 
+    sys.setswitchinterval(SWITCH_S)
     sock = listen(host, port)
     taken = sock.getsockname()[1]
     if port not in (0, taken):

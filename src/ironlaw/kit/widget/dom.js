@@ -44,17 +44,21 @@ const fits = (node, item) => {
 };
 
 // Lays `items` over the children of `parent`.
-function patch(parent, items) {
-  const keyed = new Map();
-  for (const node of parent.childNodes) {
-    const key = seen.get(node)?.key;
-    if (key !== undefined) keyed.set(key, node);
-  }
+const patch = (parent, items) => lay(parent, flat([items]));
+
+function lay(parent, items) {
+  let rest = null; // key -> node, of what is still to be laid; looked up only where something is out of place
+  let keys = null;
   let at = parent.firstChild;
-  for (const item of flat([items])) {
+  for (const item of items) {
+    if (at && !fits(at, item)) {
+      rest ??= keyed(at);
+      keys ??= new Set(items.map((other) => other.key));
+      while (at && gone(at, keys)) at = dropped(at); // first, so that those after it can stay where they are
+    }
     let node = at;
     if (!node || !fits(node, item)) {
-      const kept = item.key === undefined ? null : keyed.get(item.key);
+      const kept = rest?.get(item.key);
       node = kept && fits(kept, item) ? kept : create(item);
       parent.insertBefore(node, at);
     } else at = at.nextSibling;
@@ -64,15 +68,26 @@ function patch(parent, items) {
     }
     if (laid.get(node) === item) continue;
     laid.set(node, item);
-    if (!("html" in item.attributes)) patch(node, item.children); // a select's options stand before its value is set
+    if (!("html" in item.attributes)) lay(node, item.children); // a select's options stand before its value is set
     dress(node, item.attributes);
     item.attributes.after?.(node);
   }
-  while (at) {
-    const next = at.nextSibling;
-    at.remove();
-    at = next;
-  }
+  while (at) at = dropped(at);
+}
+
+const keyOf = (node) => seen.get(node)?.key;
+const gone = (node, keys) => keyOf(node) !== undefined && !keys.has(keyOf(node));
+
+function keyed(from) {
+  const found = new Map();
+  for (let node = from; node; node = node.nextSibling) if (keyOf(node) !== undefined) found.set(keyOf(node), node);
+  return found;
+}
+
+function dropped(node) {
+  const next = node.nextSibling;
+  node.remove();
+  return next;
 }
 
 // What is made from the same things stays the same item, and `patch` passes over it.

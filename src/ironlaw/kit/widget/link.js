@@ -2,6 +2,7 @@
 // Only the latest state is sent, and only when the one before is answered: a held key makes no backlog.
 
 const PATIENCE = 1500; // ms until an answer is given up and the next state is sent all the same
+const REST = 300; // ms without a turn until the dials are at rest
 const KEEP = "ironlaw:dials:";
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
@@ -11,6 +12,8 @@ function link(model, redraw) {
   let waitingSince = 0;
   let queued = false;
   let timer = 0;
+  let turned = -REST;
+  let resting = 0;
   const line = { state: model.get("state") ?? {}, touched: null };
 
   const flush = () => {
@@ -27,7 +30,7 @@ function link(model, redraw) {
     }, PATIENCE);
   };
   line.send = (change) => {
-    line.state = { ...line.state, ...change };
+    line.state = { ...line.state, moving: undefined, ...change };
     if (waitingSince) queued = true;
     else flush();
     redraw();
@@ -36,7 +39,12 @@ function link(model, redraw) {
     line.touched = id;
     const dials = { ...line.state.dials, [id]: value, ...also };
     keep(model, dials);
-    line.send({ dials });
+    // while a dial is being turned only the picture follows; the cells that show or save what it reads wait until it rests
+    const moving = performance.now() - turned < REST || undefined;
+    turned = performance.now();
+    clearTimeout(resting);
+    if (moving) resting = setTimeout(() => line.send({}), REST);
+    line.send({ dials, moving });
   };
   line.answered = () => {
     if ((model.get("view")?.seq ?? 0) < sent) return;
@@ -58,7 +66,10 @@ function link(model, redraw) {
     const dials = linked ?? kept(model);
     if (dials && !same(dials, line.state.dials)) line.send({ dials });
   };
-  line.stop = () => clearTimeout(timer);
+  line.stop = () => {
+    clearTimeout(timer);
+    clearTimeout(resting);
+  };
   return line;
 }
 
@@ -107,8 +118,8 @@ function kept(model) {
 
 function allowed(dial, value) {
   if (dial.type === "switch") return typeof value === "boolean";
+  if (dial.type === "pins") return Array.isArray(value) && value.length <= dial.most;
   if (dial.type === "chain") return Array.isArray(value) && value.length >= 1 && value.length <= dial.most && value.every((item) => dial.options.some((o) => o.value === item));
   if (dial.type === "choice" || dial.type === "select") return dial.options.some((o) => o.value === value && !o.disabled);
   return typeof value === "number" && value >= dial.min && value <= dial.max;
 }
-  if (dial.type === "pins") return Array.isArray(value) && value.length <= dial.most;
