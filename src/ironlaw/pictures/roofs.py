@@ -18,6 +18,7 @@ from ironlaw.pictures.theme import context_colour
 
 UNIT = "FLOP/B"
 SIDES = {"memory": "memory-bound", "compute": "compute-bound"}
+LEVELS = {"registers": "registers", "shared": "shared, L1", "l1": "L1", "l2": "L2", "l3": "L3"}  # as a line calls them
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +125,9 @@ def roofs(
     low = min([roof.bandwidth * left for roof in drawn] + [dot.height / 1.5 for dot in dots])
     high = max([roof.peak for roof in drawn] + [dot.height for dot in dots])
     marks = [*_shading(first), *_lines(drawn, left, right), *(m for dot in dots for m in _marks(dot, low)), *extra]
-    x, y = Axis("log", "arithmetic intensity", UNIT, (left, right)), Axis("log", "rate", "FLOP/s", (low, high * 3))
-    options = {"export": True, "height": 460, **more}
+    x, y = Axis("log", "arithmetic intensity", UNIT, (left, right)), Axis("log", "rate", "FLOP/s", (low, high * 4))
+    ridges = len({(roof.label, roof.ridge) for roof in drawn})
+    options = {"export": True, "height": 440 + 14 * ridges, **more}
     return Figure(id, title, x, y, tuple(marks), _words(drawn, dots), _table(drawn, dots), note, tuple(legend), options)
 
 
@@ -137,22 +139,23 @@ def _shading(first: Roof) -> list[Mark]:
 
 
 def _lines(drawn: Sequence[Roof], left: float, right: float) -> list[Mark]:
-    """A slope per machine and level, a ceiling per machine and format, a ridge per roof; what several share is drawn once."""
+    """A slope per machine and level, a ceiling per machine and rate, a ridge per place; what several formats share is drawn once."""
     marks, seen, several = [], set(), len({roof.label for roof in drawn}) > 1
     for i, roof in enumerate(drawn):
         of = f"{roof.label}: " if several else ""
         bandwidth, peak = roof.sources
         style = _style(drawn, i)
-        slope, flat = (roof.label, roof.level), (roof.label, roof.fmt)
-        alike = [r for r in drawn if r.label == roof.label]
-        top = max(r.peak for r in alike)
-        start = min(r.ridge for r in alike if r.fmt == roof.fmt)
+        own = [r for r in drawn if r.label == roof.label]
+        slope, flat, ridge = (roof.label, roof.level), (roof.label, roof.peak), (roof.label, roof.ridge, "ridge")
+        top = max(r.peak for r in own)
+        start = min(r.ridge for r in own if r.peak == roof.peak)
+        formats = ", ".join(dict.fromkeys(r.fmt.upper() for r in own if r.peak == roof.peak))
         if slope not in seen:
-            where = "" if roof.level == "main" else f" {roof.memory.label}"
             marks.append(
                 mark(
                     "line", style[0], points=[(left, left * roof.bandwidth), (top / roof.bandwidth, top)], along=True, dash=style[2],
-                    label=f"{of}{read(roof.bandwidth, 'B/s')}{where}", name=f"{roof.label}: {roof.memory.label}", id=f"slope-{slope}",
+                    label=f"{of}{read(roof.bandwidth, 'B/s')}{_place(roof)}", name=f"{roof.label}: {roof.memory.label}",
+                    id=f"slope-{slope}",
                     hover=[("bandwidth", exact(roof.bandwidth, "B/s")), ("holds", read(float(roof.memory.size), "B")), bandwidth],
                 )
             )  # fmt: skip
@@ -160,13 +163,18 @@ def _lines(drawn: Sequence[Roof], left: float, right: float) -> list[Mark]:
             marks.append(
                 mark(
                     "line", style[1], points=[(start, roof.peak), (right, roof.peak)], along=True, dash=style[2], id=f"flat-{flat}",
-                    label=f"{of}{read(roof.peak, 'FLOP/s')} {roof.fmt.upper()}", name=f"{roof.label}: peak in {roof.fmt.upper()}",
+                    label=f"{of}{read(roof.peak, 'FLOP/s')} {formats}", name=f"{roof.label}: peak in {formats}",
                     hover=[("peak, dense", exact(roof.peak, "FLOP/s")), peak],
                 )
             )  # fmt: skip
-        marks.append(_ridge(roof, i == 0, several, len({r.fmt for r in alike}) > 1))
-        seen |= {slope, flat}
+        if ridge not in seen:
+            marks.append(_ridge(roof, i == 0, several, formats if len({r.peak for r in own}) > 1 else ""))
+        seen |= {slope, flat, ridge}
     return marks
+
+
+def _place(roof: Roof) -> str:
+    return "" if roof.level == "main" else f" {LEVELS.get(roof.level, roof.level)}"
 
 
 def _style(drawn: Sequence[Roof], i: int) -> tuple[str, str, str | None]:
@@ -177,10 +185,8 @@ def _style(drawn: Sequence[Roof], i: int) -> tuple[str, str, str | None]:
     return (context_colour(roof.hardware.context),) * 2 + ("2 4",)
 
 
-def _ridge(roof: Roof, main: bool, several: bool, formats: bool) -> Mark:
-    parts = [roof.label] if several else []
-    parts += [roof.fmt.upper()] if formats else []
-    parts += [] if roof.level == "main" else [roof.memory.label]
+def _ridge(roof: Roof, main: bool, several: bool, formats: str) -> Mark:
+    parts = [part for part in (roof.label if several else "", formats, _place(roof).strip()) if part]
     label = f"{' '.join(parts) or 'ridge'} {read(roof.ridge, UNIT)}"
     hover: list[Row] = [("ridge", exact(roof.ridge, UNIT)), f"{read(roof.peak, 'FLOP/s')} over {read(roof.bandwidth, 'B/s')}"]
     name = f"ridge: {roof.name}"

@@ -74,13 +74,25 @@ function alongLabel(mark, key, [ax, ay], [bx, by], plan) {
   if (level || length < width + 8) {
     const x = Math.min(Math.max(bx, width), plan.width - 2);
     const covered = (y) => plan.taken.reduce((sum, other) => sum + overlap(boxOf(x, y, mark.label, "end", false), other), 0);
-    const y = [by - 8, by - 18, by - 28].reduce((best, option) => (covered(option) < covered(best) ? option : best));
+    const y = [by - 8, by + 17, by - 18, by - 28].reduce((best, option) => (covered(option) < covered(best) ? option : best));
     plan.taken.push(boxOf(x, y, mark.label, "end", false));
     return h("text", { ...dress, x, y, "text-anchor": "end" }, mark.label);
   }
-  const middle = [ax + (bx - ax) * 0.45, ay + (by - ay) * 0.45];
-  const [dx, dy] = [((bx - ax) * width) / 2 / length, ((by - ay) * width) / 2 / length];
-  sample(plan.taken, [middle[0] - dx, middle[1] - dy - 12], [middle[0] + dx, middle[1] + dy - 12]);
+  // where along the line its words cover the least: parallel roofs lie close together
+  const half = width / 2 / length;
+  const room = (at) => at - half >= 0 && at + half <= 1;
+  const at = [0.45, 0.25, 0.65, 0.1, 0.82].filter(room);
+  const middleAt = (share) => [ax + (bx - ax) * share, ay + (by - ay) * share];
+  const boxes = (share) => {
+    const [mx, my] = middleAt(share);
+    const found = [];
+    sample(found, [mx - (bx - ax) * half, my - (by - ay) * half - 12], [mx + (bx - ax) * half, my + (by - ay) * half - 12]);
+    return found.map((box) => ({ left: box.left - 3, right: box.right + 3, top: box.top - 3, bottom: box.bottom + 3 }));
+  };
+  const cost = (share) => boxes(share).reduce((sum, box) => sum + plan.taken.reduce((all, other) => all + overlap(box, other), 0), 0);
+  const best = (at.length ? at : [0.45]).map((share) => [cost(share), share]).reduce((a, b) => (b[0] < a[0] * 0.8 ? b : a))[1];
+  const middle = middleAt(best);
+  plan.taken.push(...boxes(best));
   return h("text", { ...dress, transform: `translate(${middle.map((v) => v.toFixed(1)).join()}) rotate(${angle.toFixed(1)})`, dy: -7, "text-anchor": "middle" }, mark.label);
 }
 

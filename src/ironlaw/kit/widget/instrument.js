@@ -21,8 +21,8 @@ function instrument(ctx) {
     title,
     h("div", { key: "stage", class: "il-stage" },
       bannerView(banner),
-      figures?.length ? h("div", { key: "figures", class: "il-figures" }, figures.map((figure, i) => figureView(figure, shown, i))) : null,
-      toolsView(figures, shown), noteView(note), cardsView(cards, shown), formulaView(formula), noteView(after, "after")),
+      figures?.length ? h("div", { key: "figures", class: "il-figures" }, figures.flatMap((figure, i) => [figureView(figure, shown, i), toolsView(figure, shown)])) : null,
+      noteView(note), cardsView(cards, shown), formulaView(formula), noteView(after, "after")),
     dials,
     h("p", { key: "live", class: "il-hearing", role: "status", after: (node) => { ui.live = node; } }));
 }

@@ -20,10 +20,9 @@ function linkedDials(spec, allowed) {
   }
 }
 
-// What can be done with a view as a whole; for instruments whose picture says that it may be taken along.
-function toolsView(figures, ctx) {
-  const figure = figures?.find((item) => item.export);
-  if (!figure) return null;
+// What can be done with a picture that says that it may be taken along, and with the view it belongs to.
+function toolsView(figure, ctx) {
+  if (!figure.export) return null;
   const { ui, spec, line } = ctx;
   const save = (kind) => (event) => {
     const svg = event.currentTarget.closest("section").querySelector(`[data-figure="${figure.id}"] .il-drawing`);
@@ -40,7 +39,7 @@ function toolsView(figures, ctx) {
     ctx.redraw();
   };
   const current = ui.local.address && ui.local.address === addressOf(spec, line.state.dials);
-  return h("div", { key: "tools", class: "il-tools", role: "group", "aria-label": "Take this view along" },
+  return h("div", { key: `tools:${figure.id}`, class: "il-tools", role: "group", "aria-label": "Take this view along" },
     h("button", { type: "button", class: "il-preset", onclick: save("svg") }, "Save as SVG"),
     h("button", { type: "button", class: "il-preset", onclick: save("png") }, "Save as PNG"),
     h("button", { type: "button", class: "il-preset", onclick: share }, "Link to this view"),

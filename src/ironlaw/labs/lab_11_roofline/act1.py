@@ -67,7 +67,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     shown = Shown(beside, values["levels"], values["formats"], measured, _pins(lab, values))
     said = lab.choice("act1")
     own = picture1.own_case(asked_case(lab), said.id if said else None, _claimed(lab))
-    figures = [picture1.picture(case, shown), *([picture1.gap(_nearest(case, values))] if measured else []), own]
+    second = picture1.gap(_nearest(case, values)) if measured else picture1.growth(case, beside)
+    figures = [picture1.picture(case, shown), second, own]
     after = sizes(case) + formats(case)
     return kit.View(figures, cards(case), formula(case), None, notes(lab, case, values), readouts(case), after)
 
@@ -114,12 +115,12 @@ def readouts(case: Case) -> dict[str, Any]:
 def cards(case: Case) -> list[dict[str, Any]]:
     at, figures = case.at, case.hardware.figures
     share = float(at.mfu)
-    side = f"{significant(float(at.intensity / at.ridge))} × the ridge of {significant(float(at.ridge))}"
+    side = f"AI is {significant(float(at.intensity / at.ridge))} × the ridge of {significant(float(at.ridge))}"
     return [
         kit.card("Arithmetic intensity", float(at.intensity), "FLOP/B"),
         kit.card("Attainable", float(at.attainable), "FLOP/s", source=figures.get("bandwidth") or ""),
         kit.card("Share of peak", 100 * share, "%", tone=kit.tone("mfu", share), note=BOUND, source=figures.get(f"peak.{case.fmt}") or ""),
-        {"label": "Regime", "value": case.bound, "unit": "", "note": side, "term": str(at.regime)},
+        {"label": "Bound by", "value": str(at.regime), "unit": "", "note": side, "term": str(at.regime)},
     ]  # fmt: skip
 
 
@@ -170,10 +171,11 @@ def _cached(lab: kit.Lab, case: Case) -> str:
 
 def _gap_words(lab: kit.Lab, run: Run) -> str:
     gap, tiling = run.gap, run.gap.tiling
+    waves = f"{tiling.waves:,} wave{'s' if tiling.waves > 1 else ''}"
     told = {
         "n": f"{run.case.n:,}", "how": run.how, "rate": kit.amount(run.rate, "FLOP/s"),
         "roof": kit.amount(float(run.case.at.attainable), "FLOP/s"),
-        "tile": f"{tiling.tile[0]} × {tiling.tile[1]}", "tiles": f"{tiling.tiles:,}", "waves": f"{tiling.waves:,}",
+        "tile": f"{tiling.tile[0]} × {tiling.tile[1]}", "tiles": f"{tiling.tiles:,}", "waves": waves,
         "filled": kit.dress(kit.share(tiling.filled, 1.0)), "floor": kit.amount(gap.floor, "s"), "source": gemm.source(),
     }  # fmt: skip
     words = [lab.fill("act1.gap", **told)]

@@ -71,7 +71,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     said = lab.choice("act2")
     asked = kernels.picture(said.id if said else None)
     figures = [picture2.picture(case), picture2.times(case), picture2.budget(case), asked]
-    return kit.View(figures, cards(case), formula(case), banner(lab, case), notes(lab, case), readouts(case))
+    start = kit.html(_start(lab))
+    return kit.View(figures, cards(case), formula(case), banner(lab, case), start, readouts(case), notes(lab, case))
 
 
 def readouts(case: Case) -> dict[str, Any]:
@@ -91,12 +92,14 @@ def cards(case: Case) -> list[dict[str, Any]]:
     made = []
     for name, work in parts(case).items():
         side = "memory" if float(work.intensity) < ridge else "compute"
-        made.append({**kit.card(KERNELS[name], float(work.intensity), "FLOP/B", note=f"{side}-bound"), "term": side})
+        shown = {"label": KERNELS[name], "value": significant(float(work.intensity)), "note": f"FLOP/B, {side}-bound"}
+        made.append({**kit.card("", float(work.intensity), "FLOP/B"), **shown, "unit": "", "term": side})
     order = list(KERNELS.values())
     made.sort(key=lambda card: order.index(card["label"]))
     fits = bool(case.footprint.fits)
     each = f"{significant(case.per_user)} a user" if case.phase == "decode" else f"first token after {show(case.seconds, 's')}"
-    rate = kit.card("Tokens/s", case.rate, "", note=f"{each}{'' if case.measured else '; a bound'}")
+    made_at = f"{each}{'' if case.measured else '; a bound'}"
+    rate = {**kit.card("Tokens/s", case.rate, "tokens/s", note=made_at), "unit": ""}
     return [*made, rate if fits else {"label": "Tokens/s", "value": "–", "unit": "", "note": "it can't be loaded"}, _held(case)]
 
 
@@ -165,9 +168,9 @@ def way_out(lab: kit.Lab, case: Case) -> str:
 
 
 def notes(lab: kit.Lab, case: Case) -> str:
-    kind = "" if case.measured else " at the datasheet's figures"
+    kind = "estimates from the machine's measured curves" if case.measured else "bounds at the datasheet's figures"
     counted = {"kind": kind, "weights": case.weights.upper(), "format": case.fmt.upper(), "cache": case.cache.upper()}
-    told = [_start(lab), _bottleneck(lab, case), _fusion(lab, case), _attention(lab, case), lab.fill("act2.counted", **counted)]
+    told = [_bottleneck(lab, case), _fusion(lab, case), _attention(lab, case), lab.fill("act2.counted", **counted)]
     return kit.html("\n\n".join(told))
 
 

@@ -42,7 +42,7 @@ def _letter(lab: kit.Lab, act: str) -> str:
 
 def readouts(lab: kit.Lab, *_: Any) -> list[tuple[str, str, str]]:
     one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
-    said = [(f"Option {act}", _letter(lab, name), "") for act, name in (("I", "act1"), ("II", "act2"))]
+    said = [("Options", ", ".join(_letter(lab, act) for act in ACTS), "")]
     first = [
         ("GEMM AI", f"{significant(one['arithmetic_intensity'])} FLOP/B" if one else "open", ""),
         ("Share of peak", f"{significant(one['peak_share_percent'])} %" if one else "open", ""),

@@ -20,7 +20,7 @@ PARTS = {
     "roof": ("the roof", "ink"), "quantisation": ("tiles and waves", "compute"), "rate": ("clock and issue", "compute"),
     "power": ("power limit", "compute"), "floor": ("kernel floor", "overhead"), "launch": ("launch", "overhead"), "rest": ("rest", "muted"),
 }  # fmt: skip
-PIN_SHAPES = ("square", "triangle", "diamond", "circle")
+PIN_SHAPES = ("diamond", "circle", "square", "triangle")
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ def picture(case: Case, shown: Shown) -> Figure:
     legend: list[dict[str, Any]] = []
     for replayed, label in ((False, "measured, called from Python"), (True, "measured, graph replay")):
         if any(run.replayed == replayed for run in shown.measured):
-            legend.append({"colour": "overhead", "shape": "triangle" if not replayed else "cross", "label": f"H200: {label}"})
+            legend.append({"colour": "overhead", "shape": "square" if replayed else "triangle", "label": f"H200: {label}"})
     if shown.pins:
-        legend.append({"colour": "ink", "shape": "square", "hollow": True, "label": "pinned"})
+        legend.append({"colour": "ink", "shape": "diamond", "hollow": True, "label": "pinned"})
     note = f"{case.roof.name}; {case.size}. Drag the point."
     return roofs(drawn, dots, ACROSS, "roofs", "The roofline", note=note, legend=legend)
 
@@ -95,7 +95,7 @@ def _measured(shown: Shown) -> list[Dot]:
     return [
         _dot(
             run.case, f"run-{run.case.n}-{run.how}", f"H200 measured, {run.how}, {run.case.fmt.upper()}, N = {run.case.n:,}", rate=run.rate,
-            seconds=run.seconds, colour="overhead", shape="cross" if run.replayed else "triangle", size=5, source=gemm.source(),
+            seconds=run.seconds, colour="overhead", shape="square" if run.replayed else "triangle", size=5, source=gemm.source(),
         )
         for run in shown.measured
     ]  # fmt: skip
@@ -109,6 +109,31 @@ def _pins(shown: Shown) -> list[Dot]:
         told = f"{name}: {case.roof.name}, {case.size}"
         dots.append(_dot(case, f"pin-{i}", told, label=name, colour="ink", shape=PIN_SHAPES[i % len(PIN_SHAPES)], size=7, more=more))
     return dots
+
+
+def growth(case: Case, beside: Hardware | None = None) -> Figure:
+    """The share of the peak that the roof allows, against N: in proportion, then flat."""
+    names = [case.roof.name]
+    marks = [_share(case, "accent")]
+    if beside and case.fmt in beside.peaks:
+        other = Case(beside, case.m, case.n, case.k, case.fmt)
+        names.append(other.roof.name)
+        marks.append(_share(other, "ink", "7 4"))
+    at = 100.0 * float(case.at.mfu)
+    now: dict[str, Any] = {"x": case.n, "y": at, "size": 8, "emphasis": True, "drag": {"dial": "n", "axis": "x"}, "id": "now"}
+    hover = [("N", f"{case.n:,}"), ("of the peak", share(at, 100.0)), ("bound", case.bound)]
+    marks.append(mark("point", "accent", **now, label=share(at, 100.0), name=f"{case.roof.name}, {case.size}", hover=hover))
+    rows = tuple((f"{n:,}", share(float(case.sized(n).at.mfu), 1.0), case.sized(n).bound) for n in gemm.TABLE)
+    sizes = Axis("log", "N", ticks=gemm.TICKS)
+    rate = Axis("linear", "share of the peak, a bound", "%", (0.0, 108.0))
+    words = f"{' and '.join(names)}: the share of the peak grows with N, {share(at, 100.0)} at {case.size}."
+    table, shown = Table(("N", "of the peak", "regime"), rows), {"width": "half", "height": 300}
+    return Figure("growth", "Share of the peak against N", sizes, rate, tuple(marks), words, table, ", ".join(names), more=shown)
+
+
+def _share(case: Case, colour: str, dash: str | None = None) -> Mark:
+    points = [(float(n), 100.0 * float(case.sized(n).at.mfu)) for n in gemm.SMOOTH]
+    return mark("line", colour, points=points, label=case.roof.label, dash=dash, id=f"share-{case.roof.name}")
 
 
 def own_case(case: Case, said: str | None, words: str) -> Figure:

@@ -10,9 +10,10 @@ from ironlaw.engine.work import op
 from ironlaw.kit.prose import capacity
 from ironlaw.labs.lab_11_roofline.layer import Case, part, short
 from ironlaw.labs.lab_11_roofline.machines import short as machine_name
-from ironlaw.pictures.figure import Axis, Figure, Mark, Table, exact, mark, read, share
+from ironlaw.pictures.figure import THIN, Axis, Figure, Mark, Table, exact, mark, read, share
 from ironlaw.pictures.roofs import Dot, Roof, roofs
 from ironlaw.pictures.theme import SHAPES
+from ironlaw.units import show
 
 ACROSS = (0.01, 1e4)
 BARS = 12  # ops with a bar of their own; the others share one
@@ -89,7 +90,7 @@ def times(case: Case) -> Figure:
     words = f"{short(longest.name)} takes longest, {read(float(longest.seconds), 's')} of {read(whole, 's')} a layer."
     return Figure(
         "times", "Time per op", Axis("linear", "time", "s"), Axis("band", names=tuple(names)), tuple(marks), words,
-        Table(("op", "time", "of the layer", "bound by"), tuple(table)), note=f"{read(whole, 's')} a layer", more={"row": 26},
+        Table(("op", "time", "of the layer", "bound by"), tuple(table)), note=f"{read(whole, 's')} a layer",
     )  # fmt: skip
 
 
@@ -100,27 +101,30 @@ def _unique(name: str, names: list[str]) -> str:
     return name
 
 
+def _size(value: float) -> str:
+    """In the units of the banner beside it: never MiB."""
+    return show(value, "B").replace(" ", THIN)
+
+
 def budget(case: Case) -> Figure:
     """Weights, KV cache and live activations end to end, against what there is."""
     need = case.footprint
     sizes = (float(need.weights), float(need.kv_cache), float(need.activations))
     fits, at, marks, row = bool(need.fits), 0.0, list[Mark](), "needed"
     for (name, colour), size in zip(PARTS, sizes, strict=True):
-        hover = [("size", read(size, "B")), ("exactly", exact(size, "B")), ("of the memory", share(size, float(need.capacity)))]
-        marks.append(
-            mark("bar", colour if fits else "fail", x0=at, x1=at + size, y=row, id=name, name=name, pattern=name == "KV cache", hover=hover)
-        )
+        hover = [("size", _size(size)), ("exactly", exact(size, "B")), ("of the memory", share(size, float(need.capacity)))]
+        marks.append(mark("bar", colour if fits else "fail", x0=at, x1=at + size, y=row, id=name, name=name, hover=hover))
         at += size
     there = capacity(float(need.capacity))
     marks.append(mark("rule", "ridge", x=float(need.capacity), label=f"{there} there", name="memory", id="capacity"))
-    marks.append(mark("label", "fail" if not fits else "ink", x=at, y=row, label=read(at, "B"), id="total"))
+    marks.append(mark("label", "fail" if not fits else "ink", x=at, y=row, label=_size(at), id="total"))
     told = [*zip((name for name, _ in PARTS), sizes, strict=True), ("needed", at), ("memory", float(need.capacity))]
-    table = tuple((name, read(size, "B"), exact(size, "B")) for name, size in told)
-    words = ", ".join(f"{name} {read(size, 'B')}" for name, size in told)
-    legend = tuple({"colour": colour if fits else "fail", "pattern": name == "KV cache", "label": f"{name} {read(size, 'B')}"}
+    table = tuple((name, _size(size), exact(size, "B")) for name, size in told)
+    words = ", ".join(f"{name} {_size(size)}" for name, size in told)
+    legend = tuple({"colour": colour if fits else "fail", "label": f"{name} {_size(size)}"}
                    for (name, colour), size in zip(PARTS, sizes, strict=True))  # fmt: skip
     return Figure(
         "budget", "It fits" if fits else "It does not fit", Axis("linear", "bytes", "B", (0.0, max(at, float(need.capacity)) * 1.12)),
         Axis("band", names=(row,)), tuple(marks), f"Memory: {words}.", Table(("what", "size", "exactly"), table),
-        note=f"{read(at, 'B')} of {there}", legend=legend, more={"stacked": True, "row": 44},
+        note=f"{_size(at)} of {there}", legend=legend, more={"stacked": True, "row": 44},
     )  # fmt: skip
