@@ -1,9 +1,9 @@
-"""Lab 01 headless: locked, half-way, complete; each a run of the app on a ledger of its own."""
+"""A lab headless: locked, half-way, complete; each a run of the app on a ledger of its own."""
 
 import re
+from importlib import import_module
 
 from ironlaw import kit
-from ironlaw.labs.lab_01_magnitude.lab import app
 
 SLUG = "lab_01_magnitude"
 
@@ -11,14 +11,15 @@ SLUG = "lab_01_magnitude"
 class Page:
     """The lab as a learner meets it: `reload` runs the app anew, `send` is what the browser does to a piece."""
 
-    def __init__(self, ledger):
-        self.ledger = ledger
+    def __init__(self, ledger, slug=SLUG):
+        self.ledger, self.slug = ledger, slug
+        self.app = import_module(f"ironlaw.labs.{slug}.lab").app
         self.reload()
 
     def reload(self):
-        self.lab = kit.open(SLUG, self.ledger)
-        outputs, self.defs = app.run(defs={"lab": self.lab})
-        names = [cell.name for cell in app._cell_manager.cells()]
+        self.lab = kit.open(self.slug, self.ledger)
+        outputs, self.defs = self.app.run(defs={"lab": self.lab})
+        names = [cell.name for cell in self.app._cell_manager.cells()]
         self.parts = dict(zip(names[1:], outputs, strict=True))  # the first cell, which opens the lab, is replaced
         return self
 
