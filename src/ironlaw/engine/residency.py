@@ -17,12 +17,19 @@ from ironlaw.engine.types import Graph, check_positive
 class Residency:
     """Bytes by where they go."""
 
-    main: Number  # cross main memory
-    cache: Number  # are served by the cache
+    ops: tuple[tuple[Number, Number], ...]  # of each op: bytes that cross main memory, bytes that the cache serves
 
-    def seconds(self, main_bandwidth: Number, cache_bandwidth: Number) -> Number:
-        """Time to move both, one after the other."""
-        return self.main / main_bandwidth + self.cache / cache_bandwidth
+    @property
+    def main(self) -> Number:
+        return sum(main for main, _ in self.ops)
+
+    @property
+    def cache(self) -> Number:
+        return sum(held for _, held in self.ops)
+
+    def seconds(self, main_bandwidth: Number, cache_bandwidth: Number) -> tuple[Number, ...]:
+        """Time to move each op's bytes, both kinds one after the other."""
+        return tuple(main / main_bandwidth + held / cache_bandwidth for main, held in self.ops)
 
 
 def residency(graph: Graph, cache: float) -> Residency:
@@ -30,8 +37,10 @@ def residency(graph: Graph, cache: float) -> Residency:
     check_positive("cache", cache, zero=True)
     maker = {t.name: i for i, op in enumerate(graph.ops) for t in op.outputs}
     last_user = {t.name: i for i, op in enumerate(graph.ops) for t in op.inputs}
-    main = held = 0.0
+    ops = []
     for i, op in enumerate(graph.ops):
+        main = op.work.bytes - sum(op.reads) - sum(op.writes)  # what an op writes and reads back itself
+        held = 0.0
         for t, count in zip(op.inputs, op.reads, strict=True):
             if t.name in maker and _distance(graph, maker[t.name], i) <= cache:
                 held += count
@@ -43,8 +52,8 @@ def residency(graph: Graph, cache: float) -> Residency:
                 held += count
             else:
                 main += count
-    extra = graph.bytes - sum(sum(op.reads) + sum(op.writes) for op in graph.ops)  # what an op writes and reads back itself
-    return Residency(main + extra, held)
+        ops.append((main, held))
+    return Residency(tuple(ops))
 
 
 def _distance(graph: Graph, first: int, last: int) -> float:

@@ -90,8 +90,9 @@ def pick(found: Sequence[Context], slug: str) -> Context:
 def toggle(label: str, found: Sequence[Context], chosen: Context, choose: Callable[[str], None]) -> Piece:
     if not found:
         raise BadRegistry("a lab needs at least one [[context]] in questions.toml")
-    regimes = [c.regime for c in found]  # where two share a regime, the device tells them apart
-    options = [{"value": c.slug, "label": c.label if regimes.count(c.regime) > 1 else c.regime_label, "note": c.label} for c in found]
+    alone = len({c.regime for c in found}) == len(found)  # where two share a regime, the device tells them apart
+    names = [(c.regime_label, c.label) if alone else (c.label, c.regime_label) for c in found]
+    options = [{"value": c.slug, "label": label, "note": note} for c, (label, note) in zip(found, names, strict=True)]
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
         choose(str(state.get("value")))

@@ -35,7 +35,8 @@ def saving(net: Callable[[float], float], days: float, crossing: Crossing, id: s
             hover=[("days", exact(days)), ("net", exact(final, "s"))],
         ),
         mark(
-            "point", "fail", x=0.0, y=start, shape="square", size=5, id="start", name="cost of compiling", label=f"−{read(-start, 's')}",
+            "point", "fail", x=0.0, y=start, shape="square", size=5, id="start", name="cost of compiling", 
+            label=f"−{read(-start, 's')}" if cross > end / 20 else "",
             hover=[("cost", exact(-start, "s"))],
         ),
     ]  # fmt: skip

@@ -28,8 +28,9 @@ def stack(
         f"{name} {read(totals[name], unit)}: " + ", ".join(f"{part.name} {read(part.value, unit)}" for part in parts)
         for name, parts in shown.items()
     )
+    across = Axis("linear", label or title.lower(), unit, (0.0, 1.12 * max(totals.values())))  # room for the longest bar's total
     return Figure(
-        id, title, Axis("linear", label or title.lower(), unit), Axis("band", names=tuple(shown)), tuple(marks), f"{words}.",
+        id, title, across, Axis("band", names=tuple(shown)), tuple(marks), f"{words}.",
         Table(("run", "part", "value", "exactly", "of the run"), table), note,
         tuple({"colour": part.colour, "pattern": part.pattern, "label": name} for name, part in kinds.items()),
         {"stacked": True, "row": 40},

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ironlaw.engine.compilation import breakeven, devices_needed, saving, sensitivity
+from ironlaw.engine.compilation import DAY, breakeven, devices_needed, saving, sensitivity
 from ironlaw.kit.context import Context
 from ironlaw.labs.lab_07_fusion import jobs
 from ironlaw.registry.textbooks import textbook
+
+__all__ = ["DAY", "ONE_RUN", "SPANS", "Deal", "challenge", "days_of", "eager_rate"]
 
 ONE_RUN = "run"
 SPANS = {ONE_RUN: "one run", "1": "1 day", "7": "1 week", "30": "30 days", "365": "1 year", "other": "other"}
@@ -50,7 +52,7 @@ class Deal:
     @property
     def breakeven_calls(self) -> int:
         """The call with which the cost is earned back."""
-        return math.ceil(self.breakeven)
+        return math.ceil(round(self.breakeven, 6))  # a whole number must not become the next one by its last bit
 
     @property
     def breakeven_days(self) -> float:
@@ -59,6 +61,11 @@ class Deal:
     @property
     def served(self) -> float:
         return self.per_day * self.days
+
+    @property
+    def once(self) -> bool:
+        """One run, as in a CI job."""
+        return self.served == 1.0
 
     def net(self, days: float) -> float:
         return float(saving(days, self.compile_s, self.eager_rate, self.compiled_rate, self.per_day, self.devices))

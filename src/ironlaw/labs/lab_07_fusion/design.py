@@ -36,7 +36,7 @@ def _value(lab: kit.Lab, act: str) -> float | str | None:
 def readouts(lab: kit.Lab, *_: Any) -> list[tuple[str, str, str]]:
     tax, fusion, roi = (lab.readouts.get(name, {}) for name in ("act1", "act2", "act2.roi"))
     spotter = f"{tax['kws_utilization_eager_pct']:.0f} → {tax['kws_utilization_compiled_pct']:.0f} %" if tax else "open"
-    shown = [("KWS eager → compiled", spotter, "")]
+    shown = [("KWS, compiled", spotter, "")]
     if not roi:
         return [*shown, ("Fusion", "open", ""), ("ROI", "open", ""), ("Break-even", "open", "")]
     positive = bool(roi["compilation_roi_positive"])

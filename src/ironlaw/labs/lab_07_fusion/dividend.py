@@ -36,7 +36,7 @@ def rates() -> dict[str, object]:
 
 def truth(lab: kit.Lab) -> str:
     found = float(lab.question("act2").answer)
-    return f"{kit.dress(f'{found:,.2f} images')}, so with image {kit.dress(f'{math.ceil(found):,}')}"
+    return kit.dress(f"{math.ceil(found):,} images", f"{found:,.2f}")
 
 
 def distance(lab: kit.Lab) -> str:
@@ -50,7 +50,7 @@ def reveal_slots(lab: kit.Lab) -> dict[str, object]:
         **{name: rate for name, rate in rates().items() if name != "compiled"}, "each": kit.amount(1 / found.eager_rate, "s"),
         "saved": kit.amount(found.saved_s, "s", 4),
         "web_days": significant(web.breakeven_days), "web_seconds": kit.amount(web.per_day / web.eager_rate, "s", 2),
-        "calls": f"{found.breakeven_calls:,}", "first": kit.amount(asked(10_000_000).breakeven_days * 86400, "s"),
+        "calls": f"{found.breakeven_calls:,}", "exactly": kit.dress(f"{found.breakeven:,.2f}"), "first": kit.amount(asked(10_000_000).breakeven_days * 86400, "s"),
     }  # fmt: skip
 
 

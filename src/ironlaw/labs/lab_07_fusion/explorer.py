@@ -43,7 +43,7 @@ class Case:
     """Where the dials of panel A stand."""
 
     kinds: tuple[str, ...]
-    shape: tuple[int, int]
+    shape: tuple[float, float]
     machine: Hardware  # with the bandwidth and the launch that are set
     fmt: str = "fp16"
     training: bool = False
@@ -88,10 +88,11 @@ class Case:
             return None
 
     def cached_s(self, graph: Graph) -> float:
-        """Wall time of a graph where the cache keeps what fits: launches, then both kinds of bytes."""
+        """Wall time of a graph where the cache keeps what fits: launches, then the slower of bytes and arithmetic, op by op."""
         assert self.cache is not None
         moved = residency(graph, float(self.cache.size)).seconds(self.machine.bandwidth, self.cache.bandwidth)
-        return float(graph.kernels * self.machine.launch + moved)
+        compute = [float(row.compute_s) for row in predict(graph, self.machine, PLAN).ops]
+        return float(graph.kernels * self.machine.launch) + sum(max(float(a), b) for a, b in zip(moved, compute, strict=True))
 
     @property
     def cached_speedup(self) -> float:
@@ -110,8 +111,17 @@ class Case:
         needed = float(crossover(self.graph))
         return float(self.cache.size) * self.tensor_bytes / needed if needed and self.cache else None
 
-    def at(self, shape: tuple[int, int]) -> Case:
+    def at(self, shape: tuple[float, float]) -> Case:
         return replace(self, shape=shape)
+
+    @property
+    def sizes(self) -> list[Case]:
+        """The same chain on small and large tensors, and on both sides of where the cache ends."""
+        shapes: list[tuple[float, float]] = list(SIZES)
+        if self.crossover_bytes:
+            rows = self.crossover_bytes / self.tensor_bytes * self.shape[0]
+            shapes += [(rows * 0.999, self.shape[1]), (rows * 1.001, self.shape[1])]
+        return sorted((self.at(shape) for shape in shapes), key=lambda case: case.tensor_bytes)
 
 
 def case(context: Context, kinds: Sequence[str], shape: tuple[int, int], bandwidth: float | None, training: bool) -> Case:

@@ -12,7 +12,7 @@ from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_07_fusion import counters, explorer
 from ironlaw.labs.lab_07_fusion.act1 import rows_table
 from ironlaw.labs.lab_07_fusion.explorer import THREE, Case, Line
-from ironlaw.pictures.figure import Axis, Figure, read
+from ironlaw.pictures.figure import Axis, Figure, exact, mark, read
 from ironlaw.pictures.lines import lines, upright
 from ironlaw.pictures.roofline import roofline
 from ironlaw.pictures.stack import stack
@@ -57,7 +57,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     figures = [
         ledger_figure(case, fused),
         times(case, fused),
-        replace(roofline(case.fused if fused else case.unfused, id="roof"), title="Against the ridge", more={"width": "half"}),
+        roof(case, fused),
         *([sizes(case)] if case.cache else []),
         attention_bytes(seq, head),
         attention_times(seq),
@@ -117,9 +117,20 @@ def times(case: Case, fused: bool) -> Figure:
     return replace(made, more={**made.more, "width": "half"})
 
 
+def roof(case: Case, fused: bool) -> Figure:
+    """The run as the switch stands, and where the other one is."""
+    run, other = (case.fused, case.unfused) if fused else (case.unfused, case.fused)
+    work = other.graph.work
+    name = UNFUSED if fused else FUSED
+    at: dict[str, Any] = {"x": float(work.intensity), "y": float(work.flops / other.seconds)}
+    hover = [("intensity", exact(at["x"], "FLOP/B")), ("rate", exact(at["y"], "FLOP/s"))]
+    beside = mark("point", "ridge", **at, shape="diamond", size=6, hollow=True, label=name, name=name, id="other", hover=hover)
+    return replace(roofline(run, id="roof", extra=[beside]), title="Against the ridge", more={"width": "half"})
+
+
 def sizes(case: Case) -> Figure:
     """Eager over fused, by the tensor's size: where the cache ends, fusing begins to save memory traffic."""
-    at = [case.at(shape) for shape in explorer.SIZES]
+    at = case.sizes
     points = {
         "DRAM bytes, with the L2": [(c.tensor_bytes, c.dram_cut) for c in at],
         "time, with the L2": [(c.tensor_bytes, c.cached_speedup) for c in at],
@@ -174,7 +185,7 @@ def cards(case: Case, fused: bool) -> list[dict[str, Any]]:
         ),
         kit.card("Speedup", case.speedup, "×", tone=kit.tone("fusion_speedup", round(case.speedup, 9)), note="launches and memory"),
         {"label": "Launches", "value": str(kernels if fused else alone), "note": f"{alone} unfused, {kernels} fused"},
-        kit.card("Intensity", intensity, "FLOP/B", note=side(intensity, case.ridge, far)),
+        kit.card("Intensity, FLOP/B", intensity, "", note=side(intensity, case.ridge, far)),
     ]
 
 

@@ -95,19 +95,25 @@ def counts(lab: kit.Lab, found: Deal) -> Figure:
     )  # fmt: skip
 
 
+def lasting(found: Deal, less: float = 0.0) -> str:
+    """How long the deployment runs: `30 d`, `one run`."""
+    return "one run" if found.once else read((found.days - less) * deal.DAY, "s")
+
+
 def calls(value: float) -> str:
     return read(value, "calls", 6)
 
 
 def cards(found: Deal) -> list[dict[str, Any]]:
     good = "good" if found.pays else "bad"
-    left = f"{significant(found.days - found.breakeven_days)} days of gain left" if found.pays else "the cost is not earned back"
+    left = f"{lasting(found, found.breakeven_days)} of gain left" if found.pays else "the cost is not earned back"
     return [
-        {"label": "Break-even", "value": f"{found.breakeven_calls:,}", "unit": "calls", "exact": exact(found.breakeven, "calls"),
+        {"label": "Break-even, calls", "value": f"{found.breakeven_calls:,}", "unit": "", "exact": exact(found.breakeven, "calls"),
          "note": f"each saves {read(found.saved_s, 's')}"},
-        {"label": "Break-even day", "value": significant(found.breakeven_days), "unit": "d", "note": f"of {significant(found.days)}",
-         "tone": good, "word": "within it" if found.pays else "after it ends", "exact": exact(found.breakeven_days, "d")},
-        {"label": "Served in all", "value": significant(found.served, 6), "unit": "calls", "note": f"{significant(found.per_day)} a day"},
+        {**kit.card("Break-even after", found.breakeven_days * deal.DAY, "s", tone=good, note=f"of {lasting(found)}"),
+         "word": "within it" if found.pays else "after it ends"},
+        {"label": "Served, calls", "value": read(found.served), "unit": "", "exact": exact(found.served, "calls"),
+         "note": f"{significant(found.per_day, 6)} a day"},
         {**kit.card("Net time saved", found.net(found.days), "s", tone=good, note=left), "word": "positive" if found.pays else "negative"},
         {"label": "Devices", "value": f"{found.devices:,}", "note": f"{significant(found.eager_rate)} calls a second each"},
     ]  # fmt: skip
@@ -124,18 +130,22 @@ def formula(found: Deal) -> str:
 
 def banner(lab: kit.Lab, found: Deal, decision: str) -> dict[str, Any]:
     slots = {
-        "calls": f"{found.breakeven_calls:,}", "day": significant(found.breakeven_days), "days": significant(found.days),
+        "calls": f"{found.breakeven_calls:,}", "day": kit.amount(found.breakeven_days * deal.DAY, "s"), "days": lasting(found),
         "served": significant(found.served, 6), "net": kit.amount(abs(found.net(found.days)), "s"),
     }  # fmt: skip
     if found.pays and decision == COMPILE:
         tone, title = "good", "Compilation pays"
-        told = lab.fill("act2.pays", **_but(slots, "served"), left=significant(found.days - found.breakeven_days))
+        told = lab.fill("act2.pays", **_but(slots, "served"), left=lasting(found, found.breakeven_days))
     elif found.pays:
         tone, title = "warn", "Staying eager forgoes a gain"
         told = lab.fill("act2.forgone", **_but(slots, "served", "calls"))
     elif decision == COMPILE:
         tone, title = "fail", "Compilation not justified"
-        told = lab.fill("act2.fails", **slots, **ways(found))
+        told = (
+            lab.fill("act2.fails_once", **_but(slots, "day", "days", "served"))
+            if found.once
+            else lab.fill("act2.fails", **slots, **ways(found))
+        )
     else:
         tone, title = "good", "Staying eager is right here"
         told = lab.fill("act2.stays", **slots)
@@ -150,7 +160,8 @@ def _but(slots: Mapping[str, object], *names: str) -> dict[str, object]:
 
 def ways(found: Deal) -> dict[str, object]:
     """What would make it pay: a longer deployment, or a larger volume over the same one."""
-    return {"longer": f"{math.ceil(found.breakeven_days):,}", "volume": significant(math.ceil(found.breakeven / found.days), 3)}
+    days = math.ceil(found.breakeven_days)
+    return {"longer": f"{days:,} day{'s' if days > 1 else ''}", "volume": significant(math.ceil(found.breakeven / found.days), 3)}
 
 
 def device_slots(found: Deal) -> dict[str, object]:
