@@ -350,6 +350,24 @@ def test_a_held_key_makes_no_backlog(lab: Page):
     assert int(str(piece.get_attribute("data-seq"))) < 121
 
 
+def test_a_moving_dial_is_followed_without_transition_and_python_hears_when_it_rests(lab: Page):
+    piece = terms_piece(lab)
+    dial(lab, "batch").locator("input[type=range]").focus()
+    lab.keyboard.press("ArrowRight")
+    expect(lab.locator("#seen")).to_have_text("batch 2")
+    assert "il-moving" not in str(piece.get_attribute("class"))
+    for _ in range(4):
+        lab.keyboard.press("ArrowRight")
+        lab.wait_for_timeout(60)
+    expect(piece).to_have_class(re.compile("il-moving"))
+    turned = int(str(piece.get_attribute("data-seq")))
+    expect(piece).not_to_have_attribute("data-seq", str(turned))  # one more, by itself
+    lab.wait_for_timeout(700)
+    rested = piece.get_attribute("data-seq")
+    lab.wait_for_timeout(700)
+    assert piece.get_attribute("data-seq") == rested  # and then it is quiet
+
+
 def test_a_locked_instrument_has_nothing_in_the_page_until_the_lock_is_committed(lab: Page):
     lock = lab.locator(".il-piece.il-lock")
     gated = lab.locator(".il-piece.il-instrument", has_text="Gated")

@@ -104,3 +104,13 @@ def test_an_author_s_fault_stands_beside_the_control():
 
     instrument = Instrument("act1", "T", given, broken)
     assert instrument.piece.view["error"]["message"] == "no such thing; choose another"
+
+
+def test_what_a_moving_dial_reads_is_told_once_it_rests():
+    told = []
+    instrument = made(seen=lambda readouts, touched: told.append((dict(readouts), touched)))
+    told.clear()
+    send(instrument.piece, dials={"device": "tiny", "fmt": "fp32"}, moving=True)
+    assert instrument.piece.view["note"] == "tiny fp32" and not told  # the picture follows at once
+    instrument.piece.state = {"dials": {"device": "tiny", "fmt": "fp32"}, "seq": 2}
+    assert told == [({"device": "tiny", "fmt": "fp32"}, True)]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ironlaw.errors import BadValue
-from ironlaw.kit.piece import KINDS, SCRIPTS, Piece, first_state, plain, script, style, theme
+from ironlaw.kit.piece import KINDS, SCRIPTS, Piece, first_state, plain, script, style, theme, wire
 from ironlaw.pictures.theme import COLOURS
 
 DIALS = [{"id": "batch", "type": "log", "label": "Batch", "min": 1, "max": 256, "value": 1}]
@@ -153,3 +153,11 @@ def test_text_colours_reach_aa_on_page_and_panel(scheme):
             if name in (tone, "ink", "quiet"):
                 assert _contrast(tokens[name], tokens[f"{tone}-page"]) >= 4.5, (name, tone)
     assert _contrast(tokens["edge"], tokens["page"]) >= 3  # the outline of a control
+
+
+def test_each_figure_crosses_as_a_text_of_its_own():
+    view = {"figures": [{"id": "a", "text": "3.35\u202fTB/s"}, {"id": "b"}], "note": "n", "seq": 3}
+    piece = instrument(lambda state: {key: value for key, value in view.items() if key != "seq"})
+    sent = piece.get_state(["view"])["view"]
+    assert [json.loads(text) for text in sent["figures"]] == view["figures"] == piece.view["figures"]
+    assert sent["note"] == "n" and wire({"seq": 1}) == {"seq": 1}
