@@ -1,0 +1,662 @@
+"""Lab 11 at the level of what it shows and what the ledger holds."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from headless import Page, bare
+
+from ironlaw import hardware, workload
+from ironlaw.engine.memory import live_activations
+from ironlaw.engine.serving import serving
+from ironlaw.kit.check import problems
+from ironlaw.kit.lab import LABS
+from ironlaw.labs.lab_11_roofline import gemm, layer
+from ironlaw.ledger import open_ledger
+from ironlaw.registry import claims
+
+SLUG = "lab_11_roofline"
+
+
+@pytest.fixture
+def page(tmp_path):
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        yield Page(ledger, SLUG)
+
+
+def first_act(page, option="bug"):
+    page.predict("act1", option, 4)
+    page.reload()
+    page.reflect("act1", "reuse")
+    return page.reload()
+
+
+@pytest.fixture(scope="module")
+def one_for_all(tmp_path_factory):
+    with open_ledger(tmp_path_factory.mktemp("shared") / "ledger.db") as ledger:
+        found = first_act(Page(ledger, SLUG))
+        found.predict("act2", "alike", 2)
+        yield found.reload()
+
+
+@pytest.fixture
+def bench(one_for_all):
+    """The revealed lab with every dial at its start, for tests that only turn dials: nothing they do reaches the ledger."""
+    before = one_for_all.ledger.events()
+    for act in ("act1", "act2"):
+        one_for_all.turn(act, **{dial["id"]: dial["value"] for dial in one_for_all.piece(f"{act}.instrument").spec["dials"]})
+    yield one_for_all
+    assert one_for_all.ledger.events() == before
+
+
+def cards(view):
+    return {card["label"]: f"{card['value']} {card.get('unit') or ''}".strip() for card in view["cards"]}
+
+
+def figure(view, name):
+    return next(found for found in view["figures"] if found["id"] == name)
+
+
+def marks(view, name, kind, **wanted):
+    return [m for m in figure(view, name)["marks"] if m["type"] == kind and all(m.get(key) == value for key, value in wanted.items())]
+
+
+def now(view):
+    return marks(view, "roofs", "point", id="now")[0]
+
+
+def told(mark):
+    return {row[0]: row[1].replace("\u202f", " ") for row in mark["hover"] if isinstance(row, list)}
+
+
+def test_the_check_finds_nothing():
+    assert problems(SLUG) == []
+
+
+def test_lab_py_is_thin_and_free_of_physics():
+    text = re.sub(r"__generated_with.*", "", (LABS / SLUG / "lab.py").read_text())
+    assert len(text.splitlines()) < 150
+    assert not re.search(r"\d\.\d|e\d\d|\* ?1e|engine|bandwidth", text)
+    for path in (LABS / SLUG).glob("*.py"):
+        assert len(path.read_text().splitlines()) < 300, path.name
+
+
+# --- locked
+
+
+def test_locked_shows_act_i_and_a_closed_act_ii(page):
+    shown = {name for name, part in page.parts.items() if part is not None}
+    assert shown == {"header", "rail", "context_toggle", "act1_message", "act1_lock", "act1_instrument", "act2_message", "hud"}
+    assert "Opens when you have answered" in page.parts["act2_message"].text
+    assert page.piece("act1.instrument").view == {"seq": 0} and not page.ledger.designs()
+
+
+def test_nothing_before_the_lock_gives_an_answer_away(page):
+    """Erratum 33: header, message and premises hold the case, and neither its intensity, the ridge nor the verdict."""
+    texts = [bare(page.parts[name].text) for name in ("header", "act1_message", "hud", "rail")]
+    premises = bare(page.piece("act1").spec["premises"])
+    for words in ("memory-bound", "compute-bound", "85.3", "295", "117", "TB/s", "GB/s", "starved", "FLOP/B", "misconception"):
+        assert not any(words in text for text in [*texts, premises]), words
+    assert "memory" not in bare(page.parts["header"].text).lower()
+
+
+def test_the_message_states_the_case_and_follows_the_context(page):
+    text = bare(page.parts["act1_message"].text)
+    assert "N = 256, FP16, on the NVIDIA H100 SXM5: 286 TFLOP/s. The datasheet says 989 TFLOP/s, dense. That is 29 %" in text
+    page.send("context", value="orin_nx_16gb")
+    moved = bare(page.reload().parts["act1_message"].text)
+    assert "Jetson Orin NX: 8.74 TFLOP/s. The datasheet says 12 TFLOP/s" in moved and "312" not in moved  # erratum 23
+
+
+def test_the_key_is_the_engine_s_for_the_message_s_own_case(page):
+    assert page.lab.question("act1").answer == "memory"
+    for slug in ("h100_sxm", "orin_nx_16gb"):
+        assert gemm.asked(hardware(slug)).at.regime == "memory"
+    assert f"{gemm.ASKED}**3" in page.lab.question("act1").key
+
+
+# --- Act I
+
+
+def test_commit_is_in_the_ledger_and_opens_the_instrument(page):
+    page.predict("act1", "memory", 5)
+    said = page.ledger.prediction(SLUG, "act1").payload
+    assert said == {"question": "act1", "choice": "memory", "value": "memory", "confidence": 5, "correct": True}
+    view = page.piece("act1.instrument").view
+    assert [f["id"] for f in view["figures"]] == ["roofs", "growth", "asked"]
+    axes = figure(view, "roofs")
+    assert axes["x"]["scale"] == axes["y"]["scale"] == "log" and axes["x"]["domain"] == [0.1, 1e4]
+
+
+def test_first_reading(bench):
+    """N = 512 in FP16 on an H100, by hand: 2·512/(3·2) = 170.7; 3.35 TB/s × 170.7 = 572 TFLOP/s; of 989 that is 57.8 %."""
+    view = bench.piece("act1.instrument").view
+    assert cards(view) == {
+        "Arithmetic intensity": "171 FLOP/B", "Attainable": "572 TFLOP/s", "Share of peak": "57.8 %", "Bound by": "memory",
+    }  # fmt: skip
+    assert "2 × 512 / 3 × 2" in bare(view["formula"]) and "= 572 TFLOP/s" in bare(view["formula"])
+    assert "compute-bound from N = 886 on" in bare(view["note"])
+    hover = told(now(view))
+    assert hover == {
+        "FLOPs": "268 MFLOP", "bytes": "1.57 MB", "AI": "171 FLOP/B", "attainable": "572 TFLOP/s", "of the peak": "57.8 %",
+        "bound": "memory-bound",
+    }  # fmt: skip
+    sources = [row for row in now(view)["hover"] if isinstance(row, str)]
+    assert len(sources) == 2 and all("NVIDIA" in source for source in sources)
+
+
+def test_the_table_of_sizes(bench):
+    after = bare(bench.piece("act1.instrument").view["after"])
+    assert "128 42.7 143 TFLOP/s 14 % memory-bound" in re.sub(r"(?<=\d)(?=[A-Z%])", " ", spaced(bench, "sizes"))
+    assert "341" in after and "2,730" in after
+
+
+def spaced(bench, which):
+    """A table's cells with spaces between them."""
+    html = bench.piece("act1.instrument").view["after"]
+    found = re.findall(r"<table.*?</table>", html)[["sizes", "formats"].index(which)]
+    return " ".join(bare(re.sub(r"</t[dh]>", " ", found)).split())
+
+
+def test_dragging_goes_along_the_roof_by_n(bench):
+    drag = now(bench.piece("act1.instrument").view)["drag"]
+    assert drag["dial"] == "n" and drag["axis"] == "x" and len(drag["stops"]) == 64
+    assert drag["stops"][0] == [pytest.approx(128 / 3), 128] and drag["stops"][-1] == [pytest.approx(8192 / 3), 8192]
+    apart = now(bench.turn("act1", shape="apart", m=1, k=4096))["drag"]["stops"]
+    assert apart[-1][0] == pytest.approx(2 * 8192 * 4096 / ((4096 + 4096 * 8192 + 8192) * 2)) and apart[-1][1] == 8192
+
+
+def test_m_n_and_k_apart(bench):
+    view = bench.turn("act1", shape="apart", m=8, n=4096, k=4096)
+    assert cards(view)["Arithmetic intensity"] == "7.97 FLOP/B"
+    assert [view["dials"][name]["hidden"] for name in ("m", "k")] == [False, False]
+    assert [bench.turn("act1", shape="square")["dials"][name]["hidden"] for name in ("m", "k")] == [True, True]
+    assert "MNK" in bare(view["formula"])
+
+
+def test_precision_moves_intensity_and_ridge_together(bench):
+    """Errata 15, 16: each format has its own ridge, and half the bytes double the intensity."""
+    half = bench.turn("act1", dtype="fp8")
+    assert cards(half)["Arithmetic intensity"] == "341 FLOP/B" and cards(half)["Share of peak"] == "57.8 %"
+    assert marks(half, "roofs", "rule")[0]["x"] == pytest.approx(590.7, abs=0.1)
+    single = bench.turn("act1", dtype="fp32")
+    assert cards(single)["Bound by"] == "compute" and marks(single, "roofs", "rule")[0]["x"] == pytest.approx(20.0)
+    every = bench.turn("act1", dtype="fp16", formats=True)
+    points = {m["id"]: m for m in marks(every, "roofs", "point")}
+    assert points["format-fp8"]["x"] == pytest.approx(2 * points["now"]["x"]) and points["format-fp8"]["y"] == pytest.approx(
+        2 * points["now"]["y"], rel=0.001
+    )
+    assert points["format-fp32"]["x"] == pytest.approx(points["now"]["x"] / 2)
+    rows = spaced(bench, "formats")
+    assert "FP16 2 171 295 0.578 memory-bound" in rows and "FP8 1 341 591 0.578 memory-bound" in rows
+    assert "FP32 4 85.3 20 4.27 compute-bound" in rows
+
+
+def test_ridges_of_one_place_are_one_label(bench):
+    labels = [m["label"].replace("\u202f", " ") for m in marks(bench.turn("act1", formats=True), "roofs", "rule")]
+    assert labels == ["FP16, BF16 295 FLOP/B", "FP32 20 FLOP/B", "TF32 148 FLOP/B", "FP8, INT8 591 FLOP/B"]
+
+
+def test_two_machines_and_memory_levels(bench):
+    view = bench.turn("act1", beside="a100_80gb_sxm", levels="all", dtype="fp32")
+    slopes = [m["label"].replace("\u202f", " ") for m in marks(view, "roofs", "line") if str(m.get("id", "")).startswith("slope")]
+    assert slopes[0] == "H100: 3.35 TB/s" and "A100: 2.04 TB/s" in slopes and any("L2" in label for label in slopes) and len(slopes) == 5
+    ridges = {m["name"]: m["x"] for m in marks(view, "roofs", "rule")}
+    assert ridges["ridge: A100, FP32"] == pytest.approx(19.5e12 / 2.039e12)  # erratum 26: below 10
+    assert told(marks(view, "roofs", "point", id="beside")[0])["bound"] == "compute-bound"
+    assert "fit the L2 cache of 50 MiB" in bare(view["note"])
+    assert "more than the L2 cache" in bare(bench.turn("act1", n=8192)["note"])
+
+
+def test_a_format_or_level_that_a_device_lacks_is_disabled_with_the_reason(bench):
+    view = bench.turn("act1", device="tpu_v5e", dtype="bf16")
+    formats = {o["value"]: o["disabled"] for o in view["dials"]["dtype"]["options"]}
+    assert "the TPU v5e has no FP16 rate; it has FP32, BF16, INT8" in formats["fp16"] and formats["bf16"] is None
+    levels = {o["value"]: o["disabled"] for o in bench.turn("act1", device="a17_npu", dtype="fp16")["dials"]["levels"]["options"]}
+    assert "no such level" in levels["all"] and levels["main"] is None
+    view = bench.turn("act1", device="orin_nx_16gb", dtype="fp8")
+    assert view["error"]["dial"] == "dtype" and bench.piece("act1.instrument").state["dials"]["dtype"] == "fp16"
+
+
+def test_measured_points_lie_under_the_h200_s_roof(bench):
+    """At N = 512 the roof is 819 TFLOP/s, a graph replay reaches 67, a call from Python 8."""
+    view = bench.turn("act1", measured="both")
+    points = {m["name"]: told(m) for m in marks(view, "roofs", "point") if "measured" in m["name"]}
+    python, graph = (points[f"H200 measured, {how}, FP16, N = 512"] for how in ("from Python", "graph replay"))
+    assert (python["attainable"], python["reached"], graph["reached"]) == ("819 TFLOP/s", "7.99 TFLOP/s", "67.4 TFLOP/s")
+    assert len(points) == 10 + 5  # 128 to 16384 from Python, to 1536 from a graph
+    assert any(m["name"] == "ridge: H200, FP16" for m in marks(view, "roofs", "rule"))
+    alone = bench.turn("act1", measured="graph")
+    assert {m["name"].split(", ")[1] for m in marks(alone, "roofs", "point") if "measured" in m["name"]} == {"graph replay"}
+
+
+def test_the_gap_has_names_and_sizes(bench):
+    view = bench.turn("act1", measured="python")
+    bars = {m["name"]: m["x"] for m in marks(view, "gap", "bar")}
+    assert list(bars) == [
+        "the roof",
+        "tiles and waves",
+        "clock and issue",
+        "power limit",
+        "kernel floor",
+        "launch",
+        "rest",
+        "measured from Python",
+    ]
+    assert bars["launch"] == pytest.approx(29.6e-6, rel=0.01) and bars["measured from Python"] == pytest.approx(33.6e-6)
+    note = bare(view["note"])
+    assert "64 tiles of 64 × 64, which are 1 wave over the chip, 48 % filled" in note and "The roofline has no L" in note
+    assert "difference to a graph replay, is 29.6 µs" in note and "evidence h200_sxm/micro" in note
+    far = bench.turn("act1", n=8192)
+    assert "No replay was measured at this size" in bare(far["note"]) and "launch and rest" in str(figure(far, "gap")["y"]["names"])
+    assert sum(run.gap.power > 0 for run in gemm.runs("fp16")) == 1  # 16384 is slower than 8192
+    worst = max(abs(run.gap.rest) / run.seconds for run in gemm.runs("fp16") if run.gap.launch is not None)
+    assert worst < 0.25
+
+
+def test_pins_are_drawn_named_and_can_be_dragged(bench):
+    pin = {"name": "half", "values": {"device": "h200_sxm", "dtype": "fp8", "shape": "square", "n": 1024}}
+    view = bench.turn("act1", pins=[pin])
+    point = marks(view, "roofs", "point", id="pin-0")[0]
+    assert point["label"] == "half" and point["x"] == pytest.approx(2 * 1024 / 3) and point["hollow"]
+    assert point["drag"]["pin"] == 0 and point["drag"]["dial"] == "n" and len(point["drag"]["stops"]) == 64
+    assert any(m["name"] == "ridge: H200, FP8" for m in marks(view, "roofs", "rule"))
+    assert view["dials"]["pins"]["suggest"] == "H100 FP16 512"
+    for bad in ([{"name": "x" * 41, "values": {}}], [{"name": "a", "values": {"beside": "none"}}], "all", [pin] * 9):
+        assert bench.turn("act1", pins=bad)["error"]["dial"] == "pins"
+    lost = bench.turn("act1", pins=[{"name": "odd", "values": {"device": "orin_nx_16gb", "dtype": "fp8", "n": 256}}])
+    assert "Orin NX, FP16, N = 256" in marks(lost, "roofs", "point", id="pin-0")[0]["name"]  # as a dial that can't stand there
+
+
+def test_reveal_for_each_option(page):
+    page.predict("act1", "tiles")
+    text = bare(page.reload().parts["act1_reveal"].text)
+    assert "off by a regime: the product lies 3.46 × left of the ridge, 3.46 × under the ceiling" in text
+    assert "right cure and the wrong diagnosis" in text and "85.3 FLOP/B" in text and "295 FLOP/B" in text
+    said = marks(page.piece("act1.instrument").view, "asked", "point", id="said")[0]
+    truth = marks(page.piece("act1.instrument").view, "asked", "point", id="asked")[0]
+    assert said["x"] > 295 > truth["x"] and said["y"] == 989e12
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [("bug", "at N = 8192 it is 2,731"), ("memory", "right: the product lies 3.46 ×"), ("maximum", "most for this product")],
+)
+def test_the_other_predictions(page, option, told):
+    page.predict("act1", option)
+    assert told in bare(page.reload().parts["act1_reveal"].text).replace("2.731 kFLOP/B", "2,731 FLOP/B")
+
+
+def test_reflection_feedback_explains_every_option(page):
+    page.predict("act1", "memory")
+    page.reload()
+    expect = {
+        "clock": "the share falls",
+        "reuse": "from 29 % to 100 %",
+        "precision": "moves the point and the ridge together",
+        "capacity": "same roof",
+    }
+    for option, words in expect.items():
+        view = page.reflect("act1", option)
+        assert view["answered"]["right"] is (option == "reuse") and words in bare(view["answered"]["feedback"])
+    beliefs = [event.payload["misconception"] for event in page.ledger.answers(SLUG, "act1_reflection")]
+    assert beliefs == ["clock_cures_starvation", None, "precision_crosses_the_ridge", "capacity_is_rate"]
+
+
+@pytest.mark.parametrize(
+    "dials",
+    [{"n": 1024}, {"shape": "apart"}, {"dtype": "int8"}, {"device": "b200"}, {"beside": "mi300x"}, {"levels": "cache"}, {"formats": True},
+     {"measured": "python"}, {"measured": "graph"}, {"pins": [{"name": "a", "values": {}}]}],
+)  # fmt: skip
+def test_every_control_of_act_i_changes_something(bench, dials):
+    before = bench.piece("act1.instrument").view
+    after = bench.turn("act1", **dials)
+    if "shape" in dials:
+        after = bench.turn("act1", m=64)
+    assert before["figures"][0] != after["figures"][0]
+
+
+# --- Act II
+
+
+def test_act_ii_opens_with_the_reflection_right_or_wrong(page):
+    page.predict("act1", "bug")
+    page.reload()
+    assert page.parts["act2_lock"] is None
+    page.reflect("act1", "clock")
+    page.reload()
+    assert page.parts["act2_lock"] is not None and page.piece("act2.instrument").view == {"seq": 0}
+    for name in ("act2_reveal", "act2_claims", "act2_reflection", "act2_peek", "takeaways"):
+        assert page.parts[name] is None
+    text = bare(page.parts["act2_message"].text) + bare(page.piece("act2").spec["premises"])
+    for words in ("1.25", "1.75", "memory-bound", "fused", "FLOP/B"):
+        assert words not in text, words
+    assert "Llama 3 8B" in text
+
+
+def test_the_key_of_act_ii_follows_the_stated_case(bench):
+    """By hand: layer norm 7/4, softmax 5/4, the projection 8 rows 7.97 and 4,096 rows 1,365, against 295."""
+    assert bench.lab.question("act2").answer == "split"
+    text = bare(bench.parts["act2_reveal"].text)
+    assert "over 8 rows 7.97 FLOP/B, memory-bound, over 4,096 rows 1.37 kFLOP/B, compute-bound" in text
+    assert "layer norm 1.75 FLOP/B, memory-bound; softmax 1.25 FLOP/B, memory-bound" in text
+    assert "layer norm would be at 1.17 FLOP/B and softmax at 0.833 FLOP/B" in text
+    assert "crosses at 345 rows" in text
+    assert "off: 3 of 4 points are on the side you said, not projection, a prefill" in text
+    said = [m["id"] for m in marks(bench.piece("act2.instrument").view, "asked", "point") if m["id"].startswith("said")]
+    assert said == ["said-few", "said-many", "said-norm", "said-softmax"]
+
+
+def test_memory_of_llama_3_8b_by_hand(bench):
+    """16.06 GB of weights, 131,072 bytes a token, and live activations led by the logits of every position."""
+    case = layer.Case(hardware("h100_sxm"))
+    need = case.footprint
+    assert need.weights == 2 * 8_030_261_248 + 2 * 64  # and 64 rotary frequencies
+    assert need.kv_cache == 131_072 * 8 * 512
+    logits = 2 * 8 * 512 * 128_256
+    assert logits < need.activations < 1.05 * logits
+    banner = bench.piece("act2.instrument").view["banner"]
+    assert banner["tone"] == "good" and "Weights 16.1 GB, KV cache 537 MB, live activations 1.08 GB: 17.7 GB of 80 GB" in bare(
+        banner["text"]
+    )
+    bars = marks(bench.piece("act2.instrument").view, "budget", "bar")
+    assert [m["x1"] - m["x0"] for m in bars] == pytest.approx([need.weights, need.kv_cache, need.activations])
+
+
+def test_memory_of_llama_3_70b_by_hand(bench):
+    """70,553,706,496 parameters; 2·80·8·128·2 = 327,680 bytes a token."""
+    view = bench.turn("act2", model="llama3_70b", phase="decode", batch=4, context=1024)
+    need = layer.Case(hardware("h100_sxm"), "llama3_70b", "decode", 4, 1024).footprint
+    assert need.weights == pytest.approx(2 * 70_553_706_496, rel=1e-8) and need.kv_cache == 327_680 * 4 * 1024
+    assert view["banner"]["tone"] == "fail" and "In FP8, INT8, INT4 they fit" in bare(view["banner"]["text"])
+    small = bench.turn("act2", weights="int4")
+    assert small["banner"]["tone"] != "fail" and cards(small)["Memory"].startswith("36.")
+
+
+def test_activations_are_the_live_set_of_the_whole_model():
+    """Erratum 19: not half of the weights. The measured peak for this batch and sequence is 1.09 GB."""
+    whole = serving(workload("llama3_8b", batch=8, seq=512))
+    case = layer.Case(hardware("h200_sxm"), tiled=True)
+    assert case.footprint.activations == float(live_activations(whole))
+    measured = claims.row("h200_sxm/models", workload="llama3_8b", batch=8, phase="prefill", mode="eager")["activation_bytes"]
+    assert case.footprint.activations == pytest.approx(measured, rel=0.1)
+
+
+def test_tokens_per_second_count_the_whole_model_and_the_weight_reads(bench):
+    """Decode at batch 1: every weight but the embedding table is read once. 15.01 GB at 3.35 TB/s are 4.48 ms."""
+    view = bench.turn("act2", phase="decode", batch=1, tiled=True)
+    read = 2 * (8_030_261_248 - 128_256 * 4096) / 3.35e12
+    seconds = layer.Case(hardware("h100_sxm"), phase="decode", batch=1, tiled=True).seconds
+    assert read < seconds < 1.1 * read
+    assert int(cards(view)["Tokens/s"]) == pytest.approx(1 / seconds, rel=0.01)
+    deep = layer.Case(hardware("h100_sxm"), phase="decode", batch=64, context=4096, tiled=True)
+    cache = 131_072 * 64 * 4096 / 3.35e12
+    assert read + cache < deep.seconds < 1.1 * (read + cache)
+    note = next(card["note"] for card in view["cards"] if card["label"] == "Tokens/s")
+    assert "a user" in note and "a bound" in note
+
+
+def test_measured_curves_come_near_the_measured_run(bench):
+    """Llama-3-8B, one token, batch 1, context 512 on the H200: 6.3 ms busy."""
+    busy = claims.row("h200_sxm/models", workload="llama3_8b", phase="decode", batch=1, context=512, mode="eager")["busy_s"]
+    case = layer.Case(hardware("h200_sxm"), phase="decode", batch=1, tiled=True, measured=True)
+    assert case.seconds == pytest.approx(busy, rel=0.2)
+    view = bench.turn("act2", device="h200_sxm", measured=True, phase="decode")
+    dots = marks(view, "layer", "point")
+    assert all("reached" in told(m) for m in dots) and "measured curves" in bare(view["after"])
+    options = {o["value"]: o["disabled"] for o in bench.turn("act2", device="h100_sxm", measured=False)["dials"]["measured"]["options"]}
+    assert "was not measured" in options[True]
+
+
+def test_every_op_is_a_point_or_a_bar_and_the_longest_is_the_bottleneck(bench):
+    view = bench.piece("act2.instrument").view
+    case = layer.Case(hardware("h100_sxm"))
+    counted = sum(
+        int(re.search(r"and (\d+) alike", m["name"])[1]) + 1 if "alike" in m["name"] else 1 for m in marks(view, "layer", "point")
+    )
+    silent = sum(1 for row in case.rows if row.work.flops == 0)
+    assert counted + silent == len(case.rows) == 40
+    bars = marks(view, "times", "bar")
+    assert sum(m["x"] for m in bars) == pytest.approx(case.layer_seconds)
+    assert [m["name"] for m in bars if m.get("emphasis")] == ["gate_proj"]
+    assert figure(view, "layer")["x"]["domain"][0] == 0.01
+    assert "the bottleneck is the op that takes the time" in bare(view["after"])
+
+
+def test_phases_change_the_projection_s_side(bench):
+    assert cards(bench.piece("act2.instrument").view)["Projection GEMM"] == "1,370"
+    decode = bench.turn("act2", phase="decode")
+    assert cards(decode)["Projection GEMM"] == "7.97"
+    point = next(m for m in marks(decode, "layer", "point") if m.get("label") == "projection")
+    assert point["drag"]["dial"] == "batch" and [7.97, 8] in [[round(x, 2), batch] for x, batch in point["drag"]["stops"]]
+
+
+def test_fusion_is_the_planner_s_answer(bench):
+    """Errata 20, 27: no typed factor; and softmax never shares a kernel with a norm."""
+    apart = bench.piece("act2.instrument").view
+    adjacent, fused = bench.turn("act2", fusion="adjacent"), bench.turn("act2", fusion="all")
+    assert "40 a layer" in bare(apart["after"])
+    assert "25 kernels a layer instead of 40" in bare(adjacent["after"]) and "14 kernels a layer instead of 40" in bare(fused["after"])
+    for view in (apart, adjacent, fused):
+        names = [m["name"] for m in marks(view, "times", "bar")]
+        assert not any("softmax" in name and "norm" in name for name in names)
+    seconds = [layer.Case(hardware("h100_sxm"), fusion=level).seconds for level in ("separate", "adjacent", "all")]
+    assert seconds == sorted(seconds, reverse=True) and "1.26 × as fast" in bare(apart["after"])
+
+
+def test_tiled_attention_keeps_the_scores_on_chip(bench):
+    through, tiled = bench.piece("act2.instrument").view, bench.turn("act2", tiled=True)
+    assert "134 MB a layer" in bare(through["after"]) and "never leave the chip" in bare(tiled["after"])
+    assert "Softmax" in cards(through) and "Attention, softmax inside" in cards(tiled)
+
+
+def test_formats_of_weights_and_cache(bench):
+    base = layer.Case(hardware("h100_sxm"), phase="decode", batch=64, context=4096)
+    narrow = replace(base, weights="int4")
+    assert narrow.footprint.weights < 0.26 * base.footprint.weights and narrow.seconds < base.seconds
+    assert (
+        replace(base, cache="fp8").footprint.kv_cache == base.footprint.kv_cache / 2 and replace(base, cache="fp8").seconds < base.seconds
+    )
+
+
+@pytest.mark.parametrize("phase", ["prefill", "decode"])
+def test_out_of_memory_names_the_parts_and_what_fits(bench, phase):
+    view = bench.turn("act2", phase=phase, batch=256, context=32768)
+    text = bare(view["banner"]["text"])
+    assert view["banner"]["tone"] == "fail" and all(words in text for words in ("Weights 16.1 GB", "KV cache 1.1 TB", "live activations"))
+    assert "The limit is 80 GB" in text and "too much" in text
+    assert {m["colour"] for m in marks(view, "budget", "bar")} == {"fail"}
+    assert bench.lab.readouts["act2"]["oom_triggered"] is True and cards(view)["Tokens/s"] == "–"
+    context = int(re.search(r"context of ([\d,]+)", text)[1].replace(",", ""))
+    case = layer.Case(hardware("h100_sxm"), phase=phase, batch=256)
+    assert replace(case, context=context).footprint.fits and not replace(case, context=context + 1).footprint.fits
+
+
+def test_the_largest_batch_fits_and_one_more_does_not(bench):
+    text = bare(bench.turn("act2", phase="decode", batch=256, context=8192)["banner"]["text"])
+    most = int(re.search(r"batch ([\d,]+)", text)[1].replace(",", ""))
+    assert bench.turn("act2", batch=most)["banner"]["tone"] != "fail" and bench.turn("act2", batch=most + 1)["banner"]["tone"] == "fail"
+
+
+def test_an_orin_takes_the_smaller_models_only(bench):
+    """Erratum 23: 16.06 GB of FP16 weights exceed its 16 GB at every setting."""
+    view = bench.turn("act2", device="orin_nx_16gb", batch=1, context=256, phase="decode", cache="int8", tiled=True, fusion="all")
+    assert view["banner"]["tone"] == "fail" and "leave no room for a single token" in bare(view["banner"]["text"])
+    assert "In FP8, INT8, INT4 they fit" in bare(view["banner"]["text"])
+    assert bench.turn("act2", model="llama3_2_1b")["banner"]["tone"] == "good"
+    large = bare(bench.turn("act2", model="llama3_70b")["banner"]["text"])
+    assert "These models fit at batch 1: Llama 3 8B in FP8, Llama 3.2 1B in FP16, Qwen2 0.5B in FP16" in large
+
+
+@pytest.mark.parametrize(
+    "dials",
+    [{"device": "b200"}, {"model": "llama3_2_1b"}, {"phase": "decode"}, {"batch": 16}, {"context": 2048},
+     {"fusion": "all"}, {"tiled": True}],
+)  # fmt: skip
+def test_every_control_of_act_ii_changes_the_times(bench, dials):
+    before = bench.piece("act2.instrument").view
+    after = bench.turn("act2", **dials)
+    assert figure(before, "times") != figure(after, "times") and before["formula"] != after["formula"]
+
+
+@pytest.mark.parametrize("dial", ["weights", "cache"])
+def test_stored_formats_change_memory_and_in_decode_the_time(bench, dial):
+    """A prefill's projections are compute-bound: their times stay, and their points move."""
+    before = bench.piece("act2.instrument").view
+    assert figure(bench.turn("act2", **{dial: "int8"}), "budget") != figure(before, "budget")
+    decode = bench.turn("act2", phase="decode", **{dial: "fp16"})
+    assert figure(bench.turn("act2", **{dial: "int8"}), "times") != figure(decode, "times")
+
+
+# --- what Lab 07 hands over
+
+
+def test_without_lab_07_the_lab_says_which_lab_gives_it(bench):
+    view = bench.piece("act2.instrument").view
+    assert "Lab 07 would give this act your fusion decision" in bare(view["note"]) and "separate kernels" in bare(view["note"])
+
+
+@pytest.mark.parametrize(("enabled", "level"), [(True, "all"), (False, "separate")])
+def test_lab_07_s_design_sets_the_dial(tmp_path, enabled, level):
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        ledger.append(
+            "lab_07_fusion", "design", {"fusion_enabled": enabled, "arithmetic_intensity_unfused": 0.833, "arithmetic_intensity_fused": 2.5}
+        )
+        page = first_act(Page(ledger, SLUG))
+        page.predict("act2", "split")
+        view = page.piece("act2.instrument").view
+        assert page.piece("act2.instrument").state["dials"]["fusion"] == level
+        note = bare(view["note"])
+        assert (
+            f"Started from your design of Lab 07: fusion {'on' if enabled else 'off'}" in note
+            and "0.833 FLOP/B" in note
+            and "2.5 FLOP/B" in note
+        )
+
+
+# --- complete
+
+
+FIELDS = {
+    "context", "operation", "arithmetic_intensity", "bound_type", "peak_share_percent", "act1_prediction", "act1_correct",
+    "act2_prediction", "act2_correct", "act2_decision", "constraint_hit", "oom_triggered", "tokens_per_s", "act2_model", "act2_phase",
+    "confidences",
+}  # fmt: skip
+
+
+def test_complete_saves_exactly_the_fields(page):
+    first_act(page)
+    page.predict("act2", "split", 2)
+    page.reload()
+    page.reflect("act2", "traffic")
+    page.reload()
+    design = page.ledger.design(SLUG)
+    assert set(design) == FIELDS
+    assert design["operation"] == "GEMM 512×512×512 fp16" and design["arithmetic_intensity"] == pytest.approx(170.6667)
+    assert (design["bound_type"], design["peak_share_percent"]) == ("memory", 57.81)  # erratum 24: a bound, not called MFU
+    assert (design["act1_prediction"], design["act1_correct"], design["act2_prediction"], design["act2_correct"]) == (
+        "bug",
+        False,
+        "split",
+        True,
+    )
+    assert (
+        design["act2_decision"] == "separate"
+        and design["constraint_hit"] is False
+        and design["tokens_per_s"] == pytest.approx(44820, rel=0.01)
+    )
+    hud = bare(page.parts["hud"].text)
+    shown = "✓ saved|Act I ! off|Act II ✓ right|Options A, B|GEMM AI 171 FLOP/B|Share of peak 57.8 %|Memory ✓ clear|Fusion separate|Tokens/s 44,800"
+    for words in shown.split("|"):
+        assert words in hud, words
+    assert page.parts["takeaways"] is not None
+
+
+def test_half_way_saves_nothing(bench):
+    assert bench.ledger.design(SLUG) is None and "saves at the end of both acts" in bare(bench.parts["hud"].text)
+
+
+def test_the_context_moves_device_and_figures(page):
+    first_act(page)
+    view = page.piece("act1.instrument").view
+    page.send("context", value="orin_nx_16gb")
+    moved = page.piece("act1.instrument").view
+    assert page.piece("act1.instrument").state["dials"]["device"] == "orin_nx_16gb"
+    assert cards(moved)["Bound by"] == "compute" and cards(view)["Bound by"] == "memory"
+
+
+# --- keys follow the registry
+
+
+@pytest.mark.parametrize(
+    ("question", "figures", "right"),
+    [
+        ("act1", {"bandwidth": 1e14}, "maximum"),
+        ("act1_reflection", {"peaks": {"fp16": 989e12, "fp8": 1e12}}, "precision"),
+        ("act2", {"bandwidth": 1e15}, "alike"),
+        ("act2", {"bandwidth": 1e12, "peaks": {"fp16": 1e16}}, "alike"),
+        ("act2", {"bandwidth": 6e14}, "norm"),
+    ],
+)
+def test_keys_change_with_the_registry(page, monkeypatch, question, figures, right):
+    assert page.lab.question(question).right.id != right
+    changed = replace(hardware("h100_sxm"), **figures)
+    monkeypatch.setitem(claims.NAMESPACE, "hardware", lambda name: changed if name == "h100_sxm" else hardware(name))
+    assert page.lab.question(question).right.id == right
+
+
+# --- errata of Lab 11, as the screen prints them
+
+
+def test_erratum_14_the_orin_s_ridge(bench):
+    view = bench.turn("act1", device="orin_nx_16gb")
+    assert marks(view, "roofs", "rule")[0]["x"] == pytest.approx(12e12 / 102.4e9) and "117 FLOP/B" in bare(view["note"])
+    assert re.search(r"Orin NX is 10 FLOP/byte.{0,200}Does not hold", bare(bench.parts["act1_claims"].text))
+
+
+def test_errata_17_and_24_the_share_at_512(bench):
+    text = bare(bench.parts["act1_claims"].text)
+    assert re.search(r"can reach 15\.7 % of peak.{0,200}57\.8 %.{0,200}Does not hold", text)
+    assert re.search(r"312 TFLOP/s on an H100 are 15\.7 %.{0,200}31\.5 %.{0,200}Does not hold", text)
+    assert re.search(r"stays at 312 TFLOP/s.{0,200}572 TFLOP/s.{0,200}Does not hold", text)
+    card = next(card for card in bench.piece("act1.instrument").view["cards"] if card["label"] == "Share of peak")
+    assert card["note"] == "a bound, not a measured MFU"
+
+
+def test_errata_18_and_26_the_kv_cache(bench):
+    text, peek = bare(bench.parts["act2_claims"].text), bare(bench.parts["act2_peek"].text)
+    assert re.search(r"512 KiB of keys.{0,200}131 kB.{0,200}Does not hold", text) or re.search(
+        r"512 KiB of keys.{0,300}Does not hold", text
+    )
+    assert re.search(r"KV cache is 64 GB.{0,200}17\.2 GB.{0,200}Does not hold", text)
+    assert "one token of Llama 3 8B keeps 128 KiB" in peek and "8 of 32" in peek
+    assert "is 0.25 FLOP/B" in peek or "0.25 FLOP/B" in peek
+    view = bench.turn("act2", batch=256, context=512, phase="decode")
+    assert "KV cache 17.2 GB" in bare(view["banner"]["text"])
+
+
+def test_errata_19_and_20_in_the_claims(bench):
+    text = bare(bench.parts["act2_claims"].text)
+    assert re.search(r"8 GB for Llama-3-8B.{0,300}1\.08 GB.{0,300}Does not hold", text)
+    assert re.search(r"Four D×D projections.{0,300}Does not hold", text)
+    assert "24" in text and re.search(r"FlashAttention.{0,400}Does not hold", text)
+    assert "3.35 ms" in text and "6.3" in text
+
+
+def test_erratum_21_dividing_by_the_sum(bench):
+    assert "one kernel" in bare(bench.parts["act2_claims"].text)
+
+
+def test_erratum_25_peaks_are_dense_and_sourced(bench):
+    assert "1.98 PFLOP/s" in str(figure(bench.turn("act1", dtype="int8"), "roofs")).replace("\\u202f", " ").replace("\u202f", " ")
+    orin = bench.turn("act1", device="orin_nx_16gb", dtype="fp32")
+    assert told(now(orin))["attainable"] == "1.88 TFLOP/s"  # its own FP32 peak
+    assert hardware("h100_sxm").level("main").label == "HBM3"
+
+
+def test_erratum_26_the_ridge_can_be_below_ten(bench):
+    assert re.search(r"never below 10.{0,300}Does not hold", bare(bench.parts["act1_claims"].text))
+
+
+def test_erratum_35_no_figure_is_typed():
+    assert not [line for line in problems(SLUG, run=False) if "typed" in line]
