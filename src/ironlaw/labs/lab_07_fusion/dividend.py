@@ -46,11 +46,13 @@ def distance(lab: kit.Lab) -> str:
 
 def reveal_slots(lab: kit.Lab) -> dict[str, object]:
     found, web = asked(), asked(float(lab.sheet.given["web_volume"].replace(",", "")))
+    cloud = asked(float(lab.sheet.contexts[0]["per_day"]))
     return {
         **{name: rate for name, rate in rates().items() if name != "compiled"}, "each": kit.amount(1 / found.eager_rate, "s"),
         "saved": kit.amount(found.saved_s, "s", 4),
         "web_days": significant(web.breakeven_days), "web_seconds": kit.amount(web.per_day / web.eager_rate, "s", 2),
-        "calls": f"{found.breakeven_calls:,}", "exactly": kit.dress(f"{found.breakeven:,.2f}"), "first": kit.amount(asked(10_000_000).breakeven_days * 86400, "s"),
+        "calls": f"{found.breakeven_calls:,}", "exactly": kit.dress(f"{found.breakeven:,.2f}"),
+        "first": kit.amount(cloud.breakeven_days * deal.DAY, "s"),
     }  # fmt: skip
 
 

@@ -87,12 +87,12 @@ def act2_lock(answered1, dividend, lab):
 
 @app.cell
 def act2_instrument(answered1, lab, panel_a):
-    lab.instrument("act2", panel_a.dials(lab), lambda values: panel_a.view(lab, values), ("bandwidth",)) if answered1() else None
+    lab.instrument("act2", panel_a.dials(lab), lambda values: panel_a.view(lab, values), panel_a.FOLLOWS) if answered1() else None
 
 
 @app.cell
 def act2_roi(answered1, lab, panel_b):
-    lab.instrument("act2", panel_b.dials(lab), lambda values: panel_b.view(lab, values), ("volume", "span"), "roi") if answered1() else None
+    lab.instrument("act2", panel_b.dials(lab), lambda values: panel_b.view(lab, values), panel_b.FOLLOWS, "roi") if answered1() else None
 
 
 @app.cell

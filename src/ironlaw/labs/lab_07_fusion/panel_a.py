@@ -21,6 +21,7 @@ from ironlaw.pictures.waterfall import Part
 from ironlaw.units import significant
 
 DEVICE = "device"
+FOLLOWS = ("bandwidth",)  # what goes where the context goes
 BANDWIDTHS = (1.0e12, 2.0e12, 3.35e12, 4.8e12)
 HEADS = (64, 128)
 FUSED, UNFUSED = "fused", "unfused"

@@ -18,6 +18,7 @@ from ironlaw.registry.textbooks import textbook
 from ironlaw.units import significant
 
 COMPILE, STAY = "compile", "eager"
+FOLLOWS = ("volume", "span")  # what goes where the context goes
 VOLUMES = [digit * 10**power for power in range(2, 8) for digit in (1, 2, 5)] + [10**8]
 INPUTS = {"compile_s": "the compile time", "eager_rate": "the eager rate", "compiled_rate": "the compiled rate"}
 

@@ -1,0 +1,697 @@
+"""Lab 07 at the level of what it shows and what the ledger holds. Figures are worked out by hand beside each test."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from headless import Page, bare
+
+import ironlaw as il
+from ironlaw import hardware
+from ironlaw.kit.check import problems
+from ironlaw.kit.lab import LABS
+from ironlaw.labs.lab_07_fusion import jobs
+from ironlaw.ledger import open_ledger
+from ironlaw.registry import claims
+from ironlaw.registry.textbooks import textbook
+
+SLUG = "lab_07_fusion"
+INSTRUMENTS = ("act1", "act2", "act2.roi")
+FIELDS = {
+    "context", "execution_mode", "fusion_enabled", "arithmetic_intensity_unfused", "arithmetic_intensity_fused",
+    "compilation_roi_positive", "breakeven_inferences", "act2_result", "kws_utilization_eager_pct", "kws_utilization_compiled_pct",
+    "act1_prediction", "act1_correct", "act2_prediction", "act2_correct", "act2_decision", "constraint_hit", "challenge_passed",
+}  # fmt: skip
+
+
+@pytest.fixture
+def page(tmp_path):
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        yield Page(ledger, SLUG)
+
+
+def first_act(page):
+    page.predict("act1", "p90", 4)
+    page.reload()
+    page.reflect("act1", "share")
+    return page.reload()
+
+
+def second_lock(page):
+    page.predict("act2", "e4", 2)
+    return page.reload()
+
+
+def fill(page, gain, why):
+    """Both blanks of the sentence, answered together."""
+    places = [page.lab.question("act2_gain").place(gain), page.lab.question("act2_why").place(why)]
+    return page.send("act2_gain", choice=places, answer=page.piece("act2_gain").state["answer"] + 1)
+
+
+@pytest.fixture
+def half(page):
+    return first_act(page)
+
+
+@pytest.fixture
+def revealed(half):
+    return second_lock(half)
+
+
+@pytest.fixture
+def complete(revealed):
+    fill(revealed, "traffic3", "vanish")
+    revealed.reflect("act2", "nothing")
+    return revealed.reload()
+
+
+@pytest.fixture(scope="module")
+def one_for_all(tmp_path_factory):
+    with open_ledger(tmp_path_factory.mktemp("shared") / "ledger.db") as ledger:
+        yield second_lock(first_act(Page(ledger, SLUG)))
+
+
+@pytest.fixture
+def bench(one_for_all):
+    """The revealed lab with every dial at its start, for tests that only turn dials: nothing they do reaches the ledger."""
+    before = one_for_all.ledger.events()
+    for act in INSTRUMENTS:
+        one_for_all.turn(act, **{dial["id"]: dial["value"] for dial in one_for_all.piece(f"{act}.instrument").spec["dials"]})
+    yield one_for_all
+    assert one_for_all.ledger.events() == before
+
+
+def shares(view):
+    """Of the meter: row -> percent."""
+    return {mark["y"]: mark["x"] for mark in view["figures"][1]["marks"] if mark["type"] == "bar"}
+
+
+def walls(view):
+    """Of the waterfall: row -> {part: seconds}."""
+    found: dict[str, dict[str, float]] = {}
+    for mark in view["figures"][0]["marks"]:
+        if mark["type"] == "bar":
+            found.setdefault(mark["y"], {})[mark["name"]] = mark["x1"] - mark["x0"]
+    return found
+
+
+def cards(view):
+    return {card["label"]: card for card in view["cards"]}
+
+
+def figure(view, name):
+    return next(f for f in view["figures"] if f["id"] == name)
+
+
+# --- what any lab must keep
+
+
+def test_the_check_finds_nothing():
+    assert problems(SLUG) == []
+
+
+def test_the_files_are_small_and_lab_py_is_free_of_physics():
+    for path in (LABS / SLUG).glob("*.py"):
+        assert len(path.read_text().splitlines()) < 300, path.name
+    text = re.sub(r"__generated_with.*", "", (LABS / SLUG / "lab.py").read_text())
+    assert len(text.splitlines()) < 155
+    assert not re.search(r"\d\.\d|e\d\d|\* ?1e|engine|bandwidth", text)
+
+
+# --- locked: erratum 33
+
+
+def test_nothing_before_the_lock_gives_an_answer_away(page):
+    text = page.text.replace("33 %", "", 1)  # the option itself
+    for words in (
+        "33.3",
+        "33 %",
+        "third",
+        "one in three",
+        "50.0",
+        "98 %",
+        "133,60",
+        "134,",
+        "2,334",
+        "23.3",
+        "launch-bound",
+        "misconception",
+    ):
+        assert words not in text, words
+    assert page.piece("act1.instrument").view == {"seq": 0}
+
+
+def test_locked_shows_act_i_and_a_closed_act_ii(page):
+    shown = {name for name, part in page.parts.items() if part is not None}
+    assert shown == {"header", "rail", "context_toggle", "act1_message", "act1_lock", "act1_instrument", "act2_message", "hud"}
+    assert "Opens when you have answered" in page.parts["act2_message"].text
+    assert not page.ledger.designs()
+
+
+def test_the_header_has_no_figure_at_all(page):
+    text = bare(page.parts["header"].text).replace("Lab 07 · about 40 minutes", "")
+    assert "The Kernel Fusion Dividend" in text
+    assert not re.search(r"\d+(?! class)", re.sub(r"A100|H100|H200|A17", "", text))
+
+
+def test_the_message_is_the_leads_own_and_the_premise_says_who_waits(page):
+    message = bare(page.parts["act1_message"].text)
+    assert "3 times slower" in message and "1,000 kernel launches" in message and "5 µs" in message and "10 µs" in message
+    spec = page.piece("act1").spec
+    assert "waits for each kernel" in spec["premises"] and [o["label"] for o in spec["options"]] == ["90 %", "50 %", "33 %", "5 %"]
+
+
+def test_the_second_answer_is_hidden_until_committed(half):
+    for name in ("act2_reveal", "act2_challenge", "act2_claims", "act2_blanks", "act2_reflection", "act2_peek", "takeaways"):
+        assert half.parts[name] is None
+    assert half.piece("act2.instrument").view == {"seq": 0} and half.piece("act2.roi.instrument").view == {"seq": 0}
+    for words in ("133,60", "0.2245", "224", "2,334", "13.4 d"):
+        assert words not in half.text, words
+
+
+def test_one_lock_opens_both_panels(half):
+    half.predict("act2", "e5")
+    assert half.piece("act2.instrument").view["figures"] and half.piece("act2.roi.instrument").view["figures"]
+
+
+# --- Act I
+
+
+def test_commit_is_in_the_ledger_and_the_mark_stands_on_the_meter(page):
+    page.predict("act1", "p50", 5)
+    said = page.ledger.prediction(SLUG, "act1").payload
+    assert said == {"question": "act1", "choice": "p50", "value": 50, "confidence": 5, "correct": False}
+    marks = {m["role"]: m for m in page.piece("act1.instrument").view["figures"][1]["marks"] if m.get("role")}
+    assert marks["prediction"]["x"] == 50 and marks["truth"]["x"] == pytest.approx(100 / 3)
+    assert marks["prediction"]["distance"] == "16.7 points too high"
+    assert next(m for m in page.piece("act1.instrument").view["figures"][1]["marks"] if m.get("id") == "line")["x"] == 80
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ("p90", "too large by 56.7 percentage points"),
+        ("p5", "too small by 28.3 percentage points"),
+        ("p33", "right to within 0.333 percentage points"),
+    ],
+)
+def test_the_distance_is_in_percentage_points(page, option, told):
+    page.predict("act1", option)
+    assert told in bare(page.reload().parts["act1_reveal"].text)
+
+
+def test_errata_6_and_7_both_dispatches_are_drawn_and_one_case_has_one_figure(bench):
+    """5 ms of kernels, 10 ms of launches: 15 ms one after the other; queued 1,000 launches and the last kernel, 10.005 ms."""
+    view = bench.turn("act1")
+    found = walls(view)
+    assert found["eager, synchronous"] == {"compute": pytest.approx(5e-3), "dispatch": pytest.approx(10e-3)}
+    assert sum(found["eager, queued"].values()) == pytest.approx(10.005e-3)
+    assert shares(view) == {"eager, synchronous": pytest.approx(100 / 3), "eager, queued": pytest.approx(100 * 5 / 10.005)}
+    assert cards(view)["Utilisation"]["value"] == "33.3"
+    assert "< 1 %" not in bench.text and "1–5 %" not in bench.text
+    assert "asynchronous" in bare(bench.parts["act1_claims"].text) or "queues its launches" in bare(bench.parts["act1_claims"].text)
+
+
+def test_the_waterfall_is_predicts_own_dispatch(bench):
+    """With as many launches as the graph has ops, the bars end where `predict` says the run ends."""
+    machine = hardware("a100_80gb_sxm")
+    graph = il.workload("resnet50", batch=1, dtype="fp16", classes=2)
+    view = bench.turn("act1", model="graph:resnet50", kernels_g_resnet50=int(graph.kernels))
+    for dispatch in ("synchronous", "queued"):
+        wall = sum(walls(view)[f"eager, {dispatch}"].values())
+        assert wall == pytest.approx(il.predict(graph, machine, il.Plan(dispatch=dispatch)).seconds)
+
+
+def test_errata_8_and_9_half_the_launches_removed_gives_half_and_leaves_the_compute(bench):
+    view = bench.turn("act1", mode="compiled")
+    assert shares(view)["compiled, synchronous"] == pytest.approx(50)
+    assert walls(view)["compiled, synchronous"]["compute"] == walls(view)["eager, synchronous"]["compute"]
+    assert shares(bench.turn("act1", removed_kws=75))["compiled, synchronous"] == pytest.approx(200 / 3)
+    peek = bare(bench.parts["act1_peek"].text)
+    assert "66.7 % takes the removal of 75 %" in peek
+    assert re.search(r"lifts utilisation to two thirds.{0,400}Does not hold", bare(bench.parts["act1_claims"].text))
+
+
+def test_erratum_10_memory_is_a_dial_from_zero_and_never_compute_over_intensity(bench):
+    view = bench.turn("act1")
+    assert "memory" not in walls(view)["eager, synchronous"] and "7.7" not in str(shares(view))
+    more = bench.turn("act1", memory=5)
+    assert walls(more)["eager, synchronous"]["memory"] == pytest.approx(5e-3)
+    assert shares(more)["eager, synchronous"] == pytest.approx(25)  # 5 of 5 + 10 + 5
+
+
+def test_erratum_22_the_three_models_in_one_table(bench):
+    """200·50/(200·60) = 83.3 %, 20·500/(20·510) = 98.0 %; compiled 130 launches and 17."""
+    note = bare(bench.turn("act1")["note"])
+    assert "Keyword spotter1,0005 µs10 µs33.3 %50 %" in note
+    assert "ResNet-5020050 µs10 µs83.3 %88.5 %" in note
+    assert "GPT-2 layer20500 µs10 µs98 %98.3 %" in note and "90 %" not in note
+    assert "Utilisation is 98 %" in bare(bench.parts["act1_reveal"].text)
+
+
+def test_erratum_30_the_context_moves_the_launch_and_says_what_it_keeps(bench):
+    before = bench.piece("act1.instrument").view
+    try:
+        bench.lab.chosen = next(c for c in bench.lab.contexts if c.slug == "orin_nx_16gb")
+        view = bench.turn("act1")
+        assert shares(view)["eager, synchronous"] == pytest.approx(100 / 11)  # 5 of 5 + 50
+        assert "One launch costs 50 µs on the Jetson Orin NX" in bare(view["note"]) and "keeps its kernels' microseconds" in bare(
+            view["note"]
+        )
+        real = bench.turn("act1", model="graph:resnet50")
+        assert walls(real)["eager, synchronous"]["memory"] > 10 * 78e-6  # the device's own: 20 times less bandwidth than the A100's
+    finally:
+        bench.lab.chosen = bench.lab.contexts[0]
+    assert shares(bench.turn("act1", model="kws")) == shares(before)
+    assert bench.lab.question("act1").right.id == "p33"  # the premise names the A100, so the key holds in every context
+    assert "9.09 % with the same kernels" in bare(bench.parts["act1_reveal"].text)
+
+
+def test_the_measured_launch_of_the_h200_is_used(bench):
+    try:
+        bench.lab.chosen = next(c for c in bench.lab.contexts if c.slug == "h200_sxm")
+        note = bare(bench.turn("act1")["note"])
+        assert "One launch costs 13 µs on the NVIDIA H200 (measured on its host, evidence h200_sxm/models" in note
+        real = bench.turn("act1", model="graph:dscnn_kws")
+        assert "curves fitted to measurements" in bare(real["note"]) and walls(real)["eager, queued"]["kernel floor"] > 50e-6
+    finally:
+        bench.lab.chosen = bench.lab.contexts[0]
+
+
+@pytest.mark.parametrize(("model", "kernels", "compiled"), [("dscnn_kws", 47, 19), ("resnet50", 344, 124), ("gpt2", 233, 116)])
+def test_real_graphs_have_the_launches_that_were_counted(bench, model, kernels, compiled):
+    view = bench.turn("act1", model=f"graph:{model}", mode="compiled")
+    assert cards(view)["Launches"] == {"label": "Launches", "value": f"{compiled}", "note": f"{kernels} eager"}
+    note = bare(view["note"])
+    assert f"{kernels} kernels" in note and f"Compiled: {compiled} kernels" in note and "evidence h200_sxm/models" in note
+    parts = walls(view)["eager, synchronous"]
+    assert {"compute", "memory", "dispatch"} <= set(parts)
+
+
+def test_a_faster_gpu_lowers_utilisation(bench):
+    assert shares(bench.turn("act1", speed=2))["eager, synchronous"] == pytest.approx(20)  # 2.5 of 12.5
+    assert shares(bench.turn("act1", speed=4, mode="graph"))["graph replay"] == pytest.approx(100 * 1.25 / 1.26)
+
+
+def test_the_same_work_in_fewer_pieces(bench):
+    view = bench.turn("act1", kernels_kws=20)
+    assert walls(view)["eager, synchronous"] == {"compute": pytest.approx(5e-3), "dispatch": pytest.approx(0.2e-3)}
+
+
+def test_a_dial_that_means_nothing_here_is_not_shown(bench):
+    def shown(view):
+        return {name for name, dial in view["dials"].items() if dial.get("hidden") is False}
+
+    assert shown(bench.turn("act1")) == {"kernels_kws", "memory"}
+    assert shown(bench.turn("act1", mode="compiled")) == {"kernels_kws", "removed_kws", "memory"}
+    assert shown(bench.turn("act1", mode="graph", model="graph:gpt2")) == {"kernels_g_gpt2", "removed_g_gpt2"}
+
+
+@pytest.mark.parametrize(
+    "dials",
+    [
+        {"model": "resnet50"}, {"model": "gpt2_layer"}, {"model": "graph:dscnn_kws"}, {"model": "graph:resnet50"}, {"model": "graph:gpt2"},
+        {"kernels_kws": 100}, {"mode": "compiled"}, {"mode": "graph"}, {"mode": "compiled", "removed_kws": 10}, {"dispatch": "queued"},
+        {"speed": 2}, {"memory": 3},
+    ],
+)  # fmt: skip
+def test_every_control_of_act_i_changes_picture_and_formula(bench, dials):
+    before = bench.turn("act1")
+    after = bench.turn("act1", **dials)
+    assert before["figures"] != after["figures"] and before["formula"] != after["formula"] and before["cards"] != after["cards"]
+
+
+def test_reflection_feedback_explains_every_option(page):
+    page.predict("act1", "p33")
+    page.reload()
+    expect = {"power": "sustained load", "warmup": "first iterations only", "share": "20 %", "memory": "same small tensors"}
+    for option, words in expect.items():
+        view = page.reflect("act1", option)
+        assert view["answered"]["right"] is (option == "share") and words in bare(view["answered"]["feedback"])
+    beliefs = [event.payload["misconception"] for event in page.ledger.answers(SLUG, "act1_reflection")]
+    assert beliefs == ["throttling_explains_all", "warm_up_lasts", None, "hierarchy_mismatch"]
+
+
+def test_claim_model_measured_of_act_i(bench):
+    text = bare(bench.parts["act1_claims"].text)
+    assert re.search(r"33 %.{0,160}33\.3 %.{0,80}7\.82 %", text)  # said, computed, measured on the real spotter
+    assert re.search(r"67 %.{0,160}50 %.{0,80}4\.37 %", text)
+    assert "8.36 %" in text and "Depends" in text
+
+
+# --- Act II, panel A
+
+
+def test_three_ops_read_and_write_once_when_fused(bench):
+    """[1024, 768] in FP16 is 1.57 MB: six of them unfused, two fused."""
+    view = bench.turn("act2")
+    assert figure(view, "ledger")["note"].startswith("reads 3, writes 3, unfused")
+    fused = bench.turn("act2", fusion=True)
+    assert figure(fused, "ledger")["note"].startswith("reads 1, writes 1, fused")
+    assert cards(view)["Traffic"]["value"] == "9.44" and cards(fused)["Traffic"]["value"] == "3.15"
+    assert cards(fused)["Launches"]["note"] == "3 unfused, 1 fused"
+    assert "1–3, one kernelafter11.57 MB11.57 MB" in bare(fused["note"])
+
+
+def test_erratum_11_three_is_the_bound_whatever_the_dials(bench):
+    for dials in ({}, {"rows": 16384, "cols": 8192}, {"rows": 64, "cols": 64}, {"bandwidth": 4.8e12}, {"training": True}):
+        value = float(cards(bench.turn("act2", **dials))["Speedup"]["value"])
+        assert 1 < value <= 3
+    claims_ = bare(bench.parts["act2_claims"].text)
+    assert re.search(r"five times faster.{0,200}5 ×.{0,200}3 ×.{0,200}1\.08 ×.{0,200}Does not hold", claims_)
+    assert "1.08 × by the wall clock" in bare(bench.turn("act2")["note"])
+
+
+def test_the_counters_are_explained_from_the_byte_counts(bench):
+    note = bare(bench.turn("act2")["note"])
+    for words in ("1.89 GB cross DRAM in eager mode and 1.05 GB compiled", "LayerNorm read its input 1.8 ×", "wrote 2.9 × its output",
+                  "573 µs to 532 µs in 2 kernels", "makes the seed"):  # fmt: skip
+        assert words in note, words
+
+
+def test_erratum_12_intensity_rises_as_traffic_falls(bench):
+    assert cards(bench.turn("act2"))["Intensity, FLOP/B"]["value"] == "0.833"
+    fused = cards(bench.turn("act2", fusion=True))["Intensity, FLOP/B"]
+    assert fused["value"] == "2.5" and "62.4 × under the ridge of 156" in bare(fused["note"])
+    assert bench.lab.readouts["act2"] == {"fusion_enabled": True, "arithmetic_intensity_unfused": 0.8333, "arithmetic_intensity_fused": 2.5}
+    assert re.search(r"eightfold.{0,120}8 ×.{0,120}3 ×.{0,200}Does not hold", bare(bench.parts["act2_claims"].text))
+
+
+def test_erratum_31_fused_is_still_memory_bound_and_the_units_are_tera(bench):
+    feedback = bare(str(bench.lab.words.fill_all(["act2_why.feedback.ridge"], {"intensity": "a", "ridge": "b"})))
+    assert "stays memory-bound" in feedback
+    options = next(d for d in bench.piece("act2.instrument").spec["dials"] if d["id"] == "bandwidth")["options"]
+    assert [o["label"] for o in options] == ["device's", "1 TB/s", "2 TB/s", "3.35 TB/s", "4.8 TB/s"]
+    assert "2 GB/s" not in bench.text
+    text = bare(bench.parts["act2_reveal"].text)
+    assert "breaks even after 13.4 days" in text and "computes for 6.9 s in all of a day" in text  # 10,000 a day; errata 30 and 31
+
+
+def test_a_mask_is_a_row_of_its_own(bench):
+    view = bench.turn("act2", training=True)
+    rows = {m["y"] for m in figure(view, "ledger")["marks"]}
+    assert "2 dropout's mask" in rows
+    mask = next(m for m in figure(view, "ledger")["marks"] if m["id"] == "2 dropout's mask-written")
+    assert mask["x"] == 1024 * 768
+    assert float(cards(view)["Traffic saved"]["value"]) < 3
+
+
+def test_a_composed_chain_is_planned_with_reasons(bench):
+    view = bench.turn("act2", chain=["matmul", "relu", "sum", "softmax"], fusion=True)
+    note = bare(view["note"])
+    assert "1 matmul → 2 ReLUfusesepilogue" in note and "3 sum → 4 softmaxstays apartbarriersum over the whole tensor must finish" in note
+    assert cards(view)["Launches"]["note"] == "4 unfused, 3 fused"
+    four = bench.turn("act2", chain=["relu"] * 4, fusion=True)
+    assert cards(four)["Traffic saved"]["value"] == "4" and cards(four)["Speedup"]["value"] == "4"
+
+
+def test_a_chain_that_can_not_be_is_refused_with_the_reason(bench):
+    view = bench.turn("act2", chain=["relu", "conv2d"])
+    assert view["error"]["dial"] == "chain" and "takes 1 to 8 of add" in view["error"]["message"]
+    assert bench.piece("act2.instrument").state["dials"]["chain"] == ["layer_norm", "dropout", "relu"]
+
+
+def test_the_l2_crossover_is_visible(bench):
+    """40 MiB hold two tensors of 20 MiB: below that, main memory sees the same bytes fused or not."""
+    view = bench.turn("act2")
+    sizes = figure(view, "sizes")
+    assert next(m for m in sizes["marks"] if m["id"] == "crossover")["x"] == 20 * 2**20
+    cut = dict(next(m for m in sizes["marks"] if m["id"] == "line-DRAM bytes, with the L2")["points"])
+    assert {round(v, 6) for size, v in cut.items() if size < 20 * 2**20} == {1.0}
+    assert {round(v, 6) for size, v in cut.items() if size > 20 * 2**20} == {3.0}
+    assert "stays in the L2 (41.9 MB)" in bare(view["note"])
+    large = bench.turn("act2", rows=16384, cols=8192)
+    assert "does not stay in the L2" in bare(large["note"]) and "saves 3 × in bytes" in bare(large["note"])
+    measured = [m for m in sizes["marks"] if m["type"] == "point" and "measured" in m.get("name", "")]
+    assert len(measured) == 5
+    assert not [m for m in figure(bench.turn("act2", chain=["relu", "relu"]), "sizes")["marks"] if "measured" in m.get("name", "")]
+
+
+def test_erratum_32_flash_attention_is_no_constant(bench):
+    """S/d + 1: 9 at 1,024, 17 at 2,048, 129 at 16,384 with heads of 128."""
+    for seq, cut in ((1024, "9 ×"), (2048, "17 ×"), (16384, "129 ×")):
+        view = bench.turn("act2", seq=seq)
+        assert figure(view, "attention-bytes")["note"] == f"{cut} less at {seq:,}"
+    assert "not measured at 16,384" in figure(view, "attention-times")["note"]
+    assert figure(bench.turn("act2", seq=2048, head=64), "attention-bytes")["note"] == "33 × less at 2,048"
+    assert "differ by 2.69 to 6.9 ×" in bare(bench.turn("act2")["note"])
+    assert re.search(r"10 to 20 times.{0,200}17 ×.{0,200}4\.83 ×.{0,200}Depends", bare(bench.parts["act2_claims"].text))
+
+
+@pytest.mark.parametrize(
+    "dials",
+    [
+        {"chain": ["relu", "gelu"]}, {"fusion": True}, {"rows": 4096}, {"cols": 2048}, {"training": True}, {"bandwidth": 1.0e12},
+        {"bandwidth": "device"},
+    ],
+)  # fmt: skip
+def test_every_control_of_panel_a_changes_picture_and_formula(bench, dials):
+    before, after = bench.turn("act2"), bench.turn("act2", **dials)
+    assert before["figures"] != after["figures"] and before["formula"] != after["formula"]
+
+
+@pytest.mark.parametrize("dials", [{"seq": 512}, {"head": 64}])
+def test_the_attention_dials_change_their_picture_and_words(bench, dials):
+    before, after = bench.turn("act2"), bench.turn("act2", **dials)
+    assert figure(before, "attention-bytes") != figure(after, "attention-bytes") and before["note"] != after["note"]
+
+
+# --- Act II, panel B
+
+
+def test_the_second_key_by_hand(bench):
+    """30 s over (1/1450 − 1/2150) s: 133,607.14."""
+    assert bench.lab.question("act2").answer == pytest.approx(133_607.142857)
+    text = bare(bench.parts["act2_reveal"].text)
+    assert "133,608 images" in text and "133,607.14" in text and "takes 690 µs and compiling saves 224.5 µs" in text
+    assert "too small by a factor of 13.4: 1.1 orders of magnitude" in text
+    marks = {m["role"]: m["x"] for m in figure(bench.turn("act2.roi"), "counts")["marks"] if m.get("role")}
+    assert marks == {"prediction": 1e4, "truth": pytest.approx(133_607.142857)}
+
+
+def test_erratum_13_each_model_has_its_own_rate_and_the_gain_counts(bench):
+    """KWS, 15 ms a pass: 10 s at 40 % is 10 / (15 ms · 0.4/1.4) = 2,333.3."""
+    spotter = bench.turn("act2.roi", model="kws", compile=10, gain=40, volume=2400)
+    assert cards(spotter)["Break-even, calls"]["value"] == "2,334"
+    assert bench.lab.readouts["act2.roi"]["breakeven_inferences"] == 2334
+    more = bench.turn("act2.roi", model="kws", compile=10, gain=80, volume=2400)
+    assert cards(more)["Break-even, calls"]["value"] == "1,500" and bench.lab.readouts["act2.roi"]["act2_result"] == pytest.approx(1500)
+    resnet = bench.turn("act2.roi", model="resnet50", compile=10, gain=40)
+    assert cards(resnet)["Break-even, calls"]["value"] == "50,750"
+
+
+def test_the_curve_begins_at_minus_the_cost_and_crosses_where_it_is_earned_back(bench):
+    view = bench.turn("act2.roi", volume=10_000)
+    curve = figure(view, "saving")
+    line = next(m for m in curve["marks"] if m["id"] == "net")["points"]
+    assert line[0] == [0.0, -30.0] and line[-1][0] == 30
+    cross = next(m for m in curve["marks"] if m["id"] == "cross")
+    assert cross["x"] == pytest.approx(13.4125) and cross["label"] == "day 13.4, call 134,125" and cross["colour"] == "good"
+    assert view["banner"]["tone"] == "good" and "16.6 d" in bare(view["banner"]["text"]).replace("\u202f", " ")
+    assert {m["id"]: m["colour"] for m in curve["marks"] if m["type"] == "area"} == {"cost": "fail", "gain": "good"}
+
+
+def test_not_justified_says_what_is_short_and_what_to_change(bench):
+    view = bench.turn("act2.roi", volume=10_000, span="7")
+    text = bare(view["banner"]["text"])
+    assert view["banner"]["tone"] == "fail" and view["banner"]["title"] == "Compilation not justified"
+    assert "134,125 calls" in text and "serves 70,000 in 7 d" in text and "Deploy for 14 days" in text and "19,200 a day" in text
+    assert "stay eager" in text and bench.lab.readouts["act2.roi"]["constraint_hit"] is True
+    stay = bench.turn("act2.roi", volume=10_000, span="7", decision="eager")
+    assert stay["banner"]["tone"] == "good" and bench.lab.readouts["act2.roi"]["constraint_hit"] is False
+    once = bench.turn("act2.roi", volume=10_000, span="run", decision="compile")
+    assert (
+        once["banner"]["tone"] == "fail"
+        and "one run is one call" in bare(once["banner"]["text"])
+        and cards(once)["Served, calls"]["value"] == "1"
+    )
+    year = bench.turn("act2.roi", volume=10_000, span="365", decision="eager")
+    assert year["banner"]["tone"] == "warn" and "forgoes" in bare(year["banner"]["text"])
+
+
+def test_more_than_one_device_can_serve(bench):
+    """15 ms a pass is 5.76 million a day; 100 million take 18 devices, and each compiles: 18 · 30 s."""
+    view = bench.turn("act2.roi", model="kws", volume=1e8)
+    text = bare(view["banner"]["text"])
+    assert "18 devices" in text and "5,760,000 a day" in text and "each compiles" in text and "540 s" in text.replace("9 min", "540 s")
+    assert cards(view)["Devices"]["value"] == "18"
+    start = next(m for m in figure(view, "saving")["marks"] if m["id"] == "net")["points"][0]
+    assert start == [0.0, -540.0]
+
+
+def test_sensitivity_names_the_strongest_input(bench):
+    """d ln N / d ln R_eager = k/(k − e) = 1.48/0.48 = 3.08."""
+    note = bare(bench.turn("act2.roi")["note"])
+    assert "most is the eager rate: one percent more of it means 3.08 percent more calls" in note
+
+
+def test_where_a_context_starts(revealed):
+    def stand():
+        dials = revealed.piece("act2.roi.instrument").state["dials"]
+        return dials["volume"], dials["span"]
+
+    assert stand() == (10_000_000, "30")
+    revealed.turn("act2.roi", gain=20)
+    revealed.send("context", value="orin_nx_16gb")
+    assert stand() == (2400, "1") and revealed.piece("act2.roi.instrument").state["dials"]["gain"] == 20  # 100 an hour, not a day
+
+
+@pytest.mark.parametrize(
+    "dials",
+    [
+        {"model": "kws"}, {"model": "gpt2_layer"}, {"model": "graph:resnet50"}, {"compile": 120}, {"gain": 30}, {"volume": 1000},
+        {"span": "7"}, {"span": "run"}, {"span": "other", "days": 200}, {"decision": "eager"},
+    ],
+)  # fmt: skip
+def test_every_control_of_panel_b_changes_what_is_shown(bench, dials):
+    before, after = bench.turn("act2.roi"), bench.turn("act2.roi", **dials)
+    assert (before["figures"], before["banner"]) != (after["figures"], after["banner"])
+
+
+def test_presets_are_offered(bench):
+    dials = {d["id"]: d for d in bench.piece("act2.roi.instrument").spec["dials"]}
+    assert dials["compile"]["presets"] == [10, 48, 120, 300] and dials["volume"]["presets"] == [1e3, 1e4, 1e6, 1e8]
+    assert (dials["volume"]["min"], dials["volume"]["max"]) == (100, 1e8) and (dials["compile"]["min"], dials["compile"]["max"]) == (5, 300)
+
+
+# --- the challenge and the sentence
+
+
+def test_the_challenge_is_entered_first_and_judged_within_a_tenth(revealed):
+    assert "2,334" not in str(revealed.piece("act2_challenge").view) + str(revealed.piece("act2_challenge").spec)
+    view = revealed.send("act2_challenge", value=22, commit=1)
+    text = bare(view["feedback"])
+    assert view["right"] is True and "2,334 inferences, 23.3 hours" in text and "passed" in text
+    assert "637 inferences do, 6.4 hours" in text and "3,499 inferences, 35.0 hours" in text  # 50 µs launches; a queue
+    again = revealed.send("act2_challenge", value=5, commit=2)
+    assert again["committed"]["value"] == 22 and len(revealed.ledger.events(SLUG, "challenge")) == 1
+    assert revealed.reload().piece("act2_challenge").view["committed"]["value"] == 22
+
+
+@pytest.mark.parametrize(("value", "right"), [(20.9, False), (21.1, True), (25.6, True), (25.8, False), (23.3 * 24, False)])
+def test_how_near_the_challenge_wants_it(revealed, value, right):
+    assert revealed.send("act2_challenge", value=value, commit=1)["right"] is right
+
+
+def test_the_sentence_with_two_blanks(revealed):
+    view = fill(revealed, "wall5", "ridge")
+    text = bare(view["answered"]["feedback"])
+    assert view["answered"]["right"] is False and "3 × is its bound" in text and "ridge is at 153 FLOP/B" in text
+    assert fill(revealed, "traffic3", "vanish")["answered"]["right"] is True
+    beliefs = [event.payload["misconception"] for event in revealed.ledger.answers(SLUG, "act2_why")]
+    assert beliefs == ["fusion_makes_compute_bound", None]
+    assert revealed.reload().piece("act2_gain").view["answered"]["choice"] == [1, 0]
+
+
+def test_the_last_reflection_says_how_little(revealed):
+    view = revealed.reflect("act2", "nothing")
+    assert "10 µs of 200 ms: 0.005 % of the pass" in bare(view["answered"]["feedback"])
+    assert "48 % belongs to a model of about 200 medium kernels" in bare(revealed.reflect("act2", "resnet")["answered"]["feedback"])
+
+
+# --- complete
+
+
+def test_complete_saves_exactly_the_fields(complete):
+    design = complete.ledger.design(SLUG)
+    assert set(design) == FIELDS
+    assert design == {
+        "context": "a100_80gb_sxm", "execution_mode": "eager", "kws_utilization_eager_pct": 33.33, "kws_utilization_compiled_pct": 50.0,
+        "fusion_enabled": False, "arithmetic_intensity_unfused": 0.8333, "arithmetic_intensity_fused": 2.5,
+        "compilation_roi_positive": True, "breakeven_inferences": 134125, "act2_result": pytest.approx(134125), "act2_decision": "compile",
+        "constraint_hit": False, "act1_prediction": 90, "act1_correct": False, "act2_prediction": 1e4, "act2_correct": False,
+        "challenge_passed": None,
+    }  # fmt: skip
+    hud = bare(complete.parts["hud"].text)
+    assert "✓ saved" in hud and "KWS, compiled 33 → 50 %" in hud and "Fusion off" in hud and "ROI ✓ positive" in hud and "134,125" in hud
+    assert complete.parts["takeaways"] is not None
+
+
+def test_half_way_saves_nothing(bench):
+    assert bench.ledger.design(SLUG) is None
+    assert "saves at the end of both acts" in bare(bench.parts["hud"].text)
+
+
+def test_the_sentence_alone_does_not_complete_the_lab(revealed):
+    revealed.reflect("act2", "nothing")
+    revealed.reload()
+    assert revealed.ledger.design(SLUG) is None and revealed.parts["takeaways"] is None
+
+
+def test_the_design_is_what_the_controls_say(revealed):
+    from ironlaw.labs.lab_07_fusion.design import design, readouts
+
+    revealed.turn("act1", mode="compiled", removed_kws=75, dispatch="synchronous")
+    revealed.turn("act2", fusion=True, chain=["relu", "relu"])
+    revealed.turn("act2.roi", volume=1000, span="7", gain=20)
+    revealed.send("act2_challenge", value=23, commit=1)
+    fill(revealed, "traffic10", "python")
+    revealed.reflect("act2", "double")
+    revealed.lab.save(design(revealed.lab))
+    saved = revealed.ledger.design(SLUG)
+    assert saved["execution_mode"] == "compiled" and saved["kws_utilization_compiled_pct"] == 66.67
+    assert saved["fusion_enabled"] is True and (saved["arithmetic_intensity_unfused"], saved["arithmetic_intensity_fused"]) == (0.25, 0.5)
+    assert saved["compilation_roi_positive"] is False and saved["constraint_hit"] is True and saved["challenge_passed"] is True
+    assert saved["breakeven_inferences"] == 261_000  # 30 s over (1 − 1/1.2)/1450
+    assert ("ROI", "negative", "fail") in readouts(revealed.lab) and ("Fusion", "on", "") in readouts(revealed.lab)
+    revealed.reload()  # dials at their defaults again: what was saved stays
+    assert revealed.ledger.design(SLUG)["fusion_enabled"] is True and len(revealed.ledger.events(SLUG, "design")) == 1
+
+
+def test_a_new_attempt_is_a_new_event(complete):
+    complete.predict("act1", "p33", 5, again=1)
+    assert [event.payload["choice"] for event in complete.ledger.attempts(SLUG, "act1")] == ["p90", "p33"]
+
+
+# --- keys follow the registry
+
+
+def change(monkeypatch, slug, **figures):
+    changed = replace(hardware(slug), **figures)
+    monkeypatch.setitem(claims.NAMESPACE, "hardware", lambda name: changed if name == slug else hardware(name))
+
+
+@pytest.mark.parametrize(
+    ("question", "figures", "right"),
+    [
+        ("act1", {"launch": 5e-6}, "p50"),
+        ("act1", {"launch": 0.4e-6}, "p90"),
+        ("act1", {"launch": 100e-6}, "p5"),
+        ("act1_reflection", {"launch": 1e-9}, "warmup"),
+        ("act2_why", {"bandwidth": 1e15}, "ridge"),
+        ("act2_reflection", {"launch": 0.1}, "resnet"),
+        ("act2_reflection", {"launch": 0.4}, "double"),
+    ],
+)
+def test_keys_change_with_the_machine(page, monkeypatch, question, figures, right):
+    assert page.lab.question(question).right.id != right
+    change(monkeypatch, "a100_80gb_sxm", **figures)
+    assert page.lab.question(question).right.id == right
+
+
+@pytest.mark.parametrize(
+    ("question", "slug", "figures", "right"),
+    [
+        ("act1", "kws", {"kernel_s": 10e-6}, "p50"),
+        ("act2", "resnet50", {"compile_s": 0.3}, "e3"),
+        ("act2", "resnet50", {"compile_s": 3000.0}, "e7"),
+        ("act2", "resnet50", {"compiled_rate": 14500.0, "compile_s": 6.0}, "e4"),
+    ],
+)
+def test_keys_change_with_the_textbook(page, monkeypatch, question, slug, figures, right):
+    assert page.lab.question(question).right.id != right
+    changed = replace(textbook(slug), **figures)
+    monkeypatch.setitem(claims.NAMESPACE, "textbook", lambda name: changed if name == slug else textbook(name))
+    assert page.lab.question(question).right.id == right
+
+
+def test_the_challenges_key_follows_the_launch(page, monkeypatch):
+    assert page.lab.question("act2_challenge").answer == pytest.approx(23.34)
+    change(monkeypatch, "a100_80gb_sxm", launch=50e-6)
+    assert page.lab.question("act2_challenge").answer == pytest.approx(6.37)
+
+
+def test_the_lab_and_the_keys_take_the_same_premises():
+    """The key is one line over the registry, the screens come from the jobs: both must be the same pass."""
+    assert jobs.pass_s(textbook("kws"), hardware("a100_80gb_sxm").launch) == pytest.approx(15e-3)
+    assert jobs.premise(hardware("a100_80gb_sxm"), textbook("kws")) == pytest.approx(100 / 3)
