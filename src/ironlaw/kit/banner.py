@@ -17,6 +17,6 @@ def notice(tone: str, title: str, text: str) -> str:
     """The same outside an instrument. The tone is said, not only coloured."""
     role = "alert" if tone == "fail" else "status"
     return (
-        f'<aside class="il-banner il-{tone}" role="{role}"><strong><span class="il-hidden">{TONES[tone]}: </span>{escape(title)}</strong>'
-        f"<div>{text}</div></aside>"
+        f'<div class="il-banner il-{tone}" role="{role}"><strong><span class="il-hidden">{TONES[tone]}: </span>{escape(title)}</strong>'
+        f"<div>{text}</div></div>"
     )

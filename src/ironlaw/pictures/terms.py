@@ -12,7 +12,7 @@ TOTAL = "T total"
 
 
 def row_name(term: str) -> str:
-    """`D/BW data`: the symbol and the word, so that neither colour nor formula is needed to read it."""
+    """`D/BW memory`: the symbol and the word, so that neither colour nor formula is needed to read it."""
     return f"{SYMBOLS[term]} {TERM_NAMES[term]}"
 
 

@@ -9,7 +9,7 @@ TERMS = ("memory", "compute", "overhead")
 CONTEXTS = ("cloud", "edge", "mobile", "tiny", "here")
 COLOURS = (*TERMS, "good", "warn", "fail", "accent", "muted", "ink", "ridge", *CONTEXTS)
 
-TERM_NAMES = {"memory": "data", "compute": "compute", "overhead": "overhead"}
+TERM_NAMES = {"memory": "memory", "compute": "compute", "overhead": "overhead"}
 SYMBOLS = {"memory": "D/BW", "compute": "O/R", "overhead": "L"}
 # a binding term also has a shape, for those who do not see the colour
 SHAPES = {"memory": "circle", "compute": "square", "overhead": "triangle"}

@@ -109,7 +109,7 @@ def explore_text() -> str:
     """The free instrument, with the registry's choices in it, so that it draws after one more request."""
     modules = "".join(f'<link rel="modulepreload" href="{static()}/js/{path.name}">\n' for path in sorted((STATIC / "js").glob("*.js")))
     data = json.dumps(choices(), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-    return pages.fill("explore.html", modules=modules, registry=data)
+    return pages.fill("explore.html", title="where does the time go?", modules=modules, registry=data)
 
 
 def registry(request: Request) -> Response:

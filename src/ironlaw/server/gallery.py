@@ -29,6 +29,7 @@ def gallery(
     """The page. `wrong` names what an action refused: `{"import": "why"}` stands beside the control."""
     wrong = wrong or {}
     slots = {
+        "title": "labs",
         "greeting": f"Welcome back, {escape(records.name)}." if records.name else "",
         "said": f'<p class="said" role="status">{escape(said)}</p>' if said else "",
         "problem": ledger_problem(records.problem),

@@ -29,8 +29,13 @@ def template(name: str) -> str:
 
 
 def fill(template_name: str, /, **slots: str) -> str:
-    """The template with its slots filled; in one pass, so that a text which looks like a slot stays what it is."""
-    given = {"static": static(), "version": __version__, **slots}
+    """The template with its slots filled; in one pass, so that a text which looks like a slot stays what it is.
+
+    `{{ law }}` and, where a title is given, `{{ head }}` are what several pages have in common.
+    """
+    given = {"static": static(), "version": __version__, "law": template("law.html"), **slots}
+    if "title" in slots:
+        given["head"] = SLOT.sub(lambda slot: given[slot[1]], template("head.html"))
     return SLOT.sub(lambda slot: given[slot[1]], template(template_name))
 
 

@@ -72,8 +72,8 @@ function stretch(node, [low, high], at) {
 function note(p) {
   const [low, high] = p.band.map((s) => plain(s, "s"));
   const mark = p.interval ? `; four measured runs in five should fall in ${p.interval.map((s) => plain(s, "s")).join(" to ")}` : "";
-  if (low === high) return `Overlapping data and compute makes no difference here: ${low} either way${mark}. Log axis.`;
-  return `Band: ${low} with data and compute overlapped, ${high} in sequence; the mark is the prediction${mark}. Log axis.`;
+  if (low === high) return `Overlapping memory and compute makes no difference here: ${low} either way${mark}. Log axis.`;
+  return `Band: ${low} with memory and compute overlapped, ${high} in sequence; the mark is the prediction${mark}. Log axis.`;
 }
 
 export function spoken(p) {

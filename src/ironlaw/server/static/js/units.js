@@ -55,7 +55,7 @@ export const count = (value) => grouped(String(Math.round(value)));
 export const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 
 export const TERM = {
-  memory: { symbol: "D/BW", name: "data" },
+  memory: { symbol: "D/BW", name: "memory" },
   compute: { symbol: "O/R", name: "compute" },
   overhead: { symbol: "L", name: "overhead" },
 };
