@@ -161,6 +161,52 @@ def test_what_is_no_event_is_refused(ledger):
         assert ledger.events() == [], arguments
 
 
+# --- the review's events ---
+
+REVIEW = {
+    "reviewed": {
+        "card": "ridge_point", "seed": 3, "answer": "153", "confidence": 4, "correct": True, "misconception": None,
+        "at": "2026-01-31T12:00:00Z",
+    },
+    "undo": {"event": "6fa459ea-ee8a-4ca4-894e-db77e160355e"},
+    "ticked": {"statement": "derive_ridge", "ticked": True},
+    "written": {"prompt": "surprise", "text": "größer\nals gedacht"},
+}  # fmt: skip
+SPOILT = [
+    ("reviewed", {"card": ""}, "card is ''"),
+    ("reviewed", {"confidence": 6}, "confidence is 6"),
+    ("reviewed", {"correct": "yes"}, "correct is 'yes'"),
+    ("reviewed", {"misconception": 7}, "misconception is 7"),
+    ("reviewed", {"at": "2026-01-31T12:00:00"}, "at is"),
+    ("reviewed", {"at": 5}, "at is 5"),
+    ("undo", {"event": "the last"}, "UUID"),
+    ("ticked", {"statement": None}, "statement is None"),
+    ("ticked", {"ticked": 1}, "ticked is 1"),
+    ("written", {"prompt": "a\nb"}, "prompt"),
+    ("written", {"text": None}, "text is None"),
+]
+
+
+def test_the_review_s_events_are_kept_exported_and_taken_in(ledger, place):
+    made = [ledger.append("review", kind, payload) for kind, payload in REVIEW.items()]
+    assert ledger.events("review") == made
+    assert [event.payload for event in made] == list(REVIEW.values())
+    with open_ledger(place()) as second:
+        assert second.import_(ledger.export()) == len(made)
+        assert second.events("review") == made
+        assert second.import_(ledger.export()) == 0
+
+
+def test_the_review_s_events_that_are_not_whole_are_refused(ledger):
+    for kind, changed, words in SPOILT:
+        with pytest.raises(BadValue, match=words):
+            ledger.append("review", kind, REVIEW[kind] | changed)
+    for field in REVIEW["reviewed"]:
+        with pytest.raises(BadValue, match=f"a review without '{field}'"):
+            ledger.append("review", "reviewed", {name: value for name, value in REVIEW["reviewed"].items() if name != field})
+    assert ledger.events() == []
+
+
 # --- the lock ---
 
 

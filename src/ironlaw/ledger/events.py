@@ -123,6 +123,44 @@ def _named(payload: dict[str, Any]) -> None:
         name(payload.get("name"), "name", 80)
 
 
+def _reviewed(payload: dict[str, Any]) -> None:
+    for field in ("card", "seed", "answer", "confidence", "correct", "misconception", "at"):
+        if field not in payload:
+            raise BadValue(f"a review without {field!r}; it has card, seed, answer, confidence, correct, misconception and at")
+    name(payload["card"], "card")
+    whole(payload["confidence"], "confidence", 5)
+    if not isinstance(payload["correct"], bool):
+        raise BadValue(f"correct is {payload['correct']!r}; true or false is wanted")
+    if payload["misconception"] is not None:
+        name(payload["misconception"], "misconception")
+    _moment(payload["at"])
+
+
+def _undo(payload: dict[str, Any]) -> None:
+    identifier(payload.get("event"), "the event to undo")
+
+
+def _ticked(payload: dict[str, Any]) -> None:
+    name(payload.get("statement"), "statement")
+    if not isinstance(payload.get("ticked"), bool):
+        raise BadValue(f"ticked is {payload.get('ticked')!r}; true or false is wanted")
+
+
+def _written(payload: dict[str, Any]) -> None:
+    name(payload.get("prompt"), "prompt")
+    if not isinstance(payload.get("text"), str):
+        raise BadValue(f"text is {payload.get('text')!r}; what was written is wanted, as text")
+
+
+def _moment(value: object) -> None:
+    try:
+        good = isinstance(value, str) and datetime.fromisoformat(value).tzinfo is not None
+    except ValueError:
+        good = False
+    if not good:
+        raise BadValue(f"at is {value!r}; a time such as 2026-01-31T12:00:00Z is wanted")
+
+
 # Every kind of event, and what its payload must hold.
 KINDS: dict[str, Callable[[dict[str, Any]], None] | None] = {
     "opened": None,
@@ -133,6 +171,10 @@ KINDS: dict[str, Callable[[dict[str, Any]], None] | None] = {
     "challenge": None,
     "measured": None,
     "card": None,
+    "reviewed": _reviewed,
+    "undo": _undo,
+    "ticked": _ticked,
+    "written": _written,
     "named": _named,
     "reset": None,
 }

@@ -198,10 +198,19 @@ def row(file: str, /, **wanted: Any) -> Mapping[str, Any]:
     return found[0]
 
 
-def _evaluate(expression: str, where: str, more: Mapping[str, Any] | None = None) -> float:
+def compute(expression: str, where: str, more: Mapping[str, Any] | None = None) -> Any:
+    """What an expression over NAMESPACE (and `more`) says; whatever goes wrong, the reader learns where it is written."""
     try:
-        return float(eval(_compiled(expression), {"__builtins__": {}, **NAMESPACE, **(more or {})}))
-    except Exception as error:  # whatever goes wrong, the reader must learn where it is written
+        return eval(_compiled(expression), {"__builtins__": {}, **NAMESPACE, **(more or {})})
+    except Exception as error:
+        raise BadRegistry(f"{where}: cannot compute {expression!r}: {error}; mend the expression there") from error
+
+
+def _evaluate(expression: str, where: str, more: Mapping[str, Any] | None = None) -> float:
+    found = compute(expression, where, more)
+    try:
+        return float(found)
+    except (TypeError, ValueError) as error:
         raise BadRegistry(f"{where}: cannot compute {expression!r}: {error}; mend the expression there") from error
 
 

@@ -1,0 +1,141 @@
+"""Misconceptions: the belief, whether it is held, and the counter-example that refutes it, computed.
+
+The beliefs are those of labs/misconceptions.toml. counterexamples/*.toml has a table for each:
+
+    [fusion_saves_flops]
+    refuted = 'fuse(chain("mul", "relu")).graph.work.flops == chain("mul", "relu").work.flops'   # true: the belief fails here
+    show.bytes = ['chain("mul", "relu").bytes', "B"]                                             # as in a question's template
+    says = "… {{ bytes }} …"
+    source = "h200_sxm/models"          # where it rests on evidence (expressions see `row`); else the engine says so
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ironlaw.errors import BadRegistry, unknown
+from ironlaw.recall import words
+from ironlaw.recall.calibration import Prediction
+from ironlaw.recall.expressions import evaluate, is_typed
+from ironlaw.recall.record import Review
+from ironlaw.recall.schedule import SURE
+from ironlaw.recall.templates import templates
+from ironlaw.registry.loader import read
+
+HERE = Path(__file__).parent
+LABS = HERE.parent / "labs"  # its data only: the rooms above are not imported
+FIELDS = ("refuted", "show", "says", "source")
+
+
+@dataclass(frozen=True)
+class CounterExample:
+    """A case in which the belief fails. `text` has figures that are computed now."""
+
+    belief: str
+    says: str
+    refuted: str
+    where: str
+    show: Mapping[str, Any] = field(default_factory=dict)
+    source: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the case still refutes the belief, with the registries as they are."""
+        return bool(evaluate(self.refuted, self.where))
+
+    @property
+    def text(self) -> str:
+        slots = {}
+        for name, given in self.show.items():
+            expression, *rest = [given] if isinstance(given, str) else given
+            value = evaluate(expression, self.where)
+            slots[name] = words.amount(float(value), *rest) if rest else words.shown(value)
+        return words.fill(self.says, slots, self.where)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A belief that was chosen with confidence, and not yet given up."""
+
+    belief: str
+    says: str
+    times: int
+    last: datetime
+    where: tuple[str, ...]  # cards and labs
+
+
+@cache
+def beliefs() -> Mapping[str, str]:
+    """id -> the belief, as somebody who holds it would say it."""
+    return {name: str(text) for name, text in read(LABS / "misconceptions.toml").items()}
+
+
+def belief(name: str) -> str:
+    if name not in beliefs():
+        raise unknown("misconception", name, beliefs(), "a line in labs/misconceptions.toml")
+    return beliefs()[name]
+
+
+@cache
+def counterexamples() -> Mapping[str, CounterExample]:
+    found: dict[str, CounterExample] = {}
+    for path in sorted((HERE / "counterexamples").glob("*.toml")):
+        for name, table in read(path).items():
+            found[name] = _example(f"{path.name} [{name}]", name, table)
+    return found
+
+
+def counterexample(name: str) -> CounterExample:
+    if name not in counterexamples():
+        raise unknown("counter-example", name, counterexamples(), f"[{name}] in a file of recall/counterexamples/")
+    return counterexamples()[name]
+
+
+def held(reviews: Iterable[Review], predictions: Iterable[Prediction] = ()) -> list[Held]:
+    """Beliefs chosen with a confidence of 4 or 5, the most often first. A later right answer on a card that offers the belief frees
+    from it."""
+    chosen: dict[str, list[tuple[datetime, str]]] = {}
+    freed: dict[str, datetime] = {}
+    for review in reviews:
+        if review.misconception and not review.correct and review.confidence >= SURE:
+            chosen.setdefault(review.misconception, []).append((review.at, review.card))
+        if review.correct and review.card in templates():
+            for name in templates()[review.card].misconceptions:
+                freed[name] = max(review.at, freed.get(name, review.at))
+    for made in predictions:
+        name = chosen_belief(made.lab, made.question, made.choice)
+        if name and not made.correct and made.confidence >= SURE:
+            chosen.setdefault(name, []).append((datetime.fromisoformat(made.time).astimezone(UTC), made.lab))
+    found = []
+    for name, times in chosen.items():
+        last = max(at for at, _ in times)
+        if name in beliefs() and not (name in freed and freed[name] > last):
+            found.append(Held(name, beliefs()[name], len(times), last, tuple(dict.fromkeys(where for _, where in times))))
+    return sorted(found, key=lambda one: (-one.times, one.belief))
+
+
+@cache
+def chosen_belief(lab: str, question: str, choice: str) -> str:
+    """The belief behind an option of a lab's question; empty where the lab or the option is no more."""
+    path = LABS / lab / "questions.toml"
+    if "/" in lab or "\\" in lab or not path.is_file():
+        return ""
+    asked = read(path).get(question, {})
+    return next((str(option.get("misconception", "")) for option in asked.get("options", ()) if option.get("id") == choice), "")
+
+
+def _example(where: str, name: str, table: Any) -> CounterExample:
+    for key in ("refuted", "says"):
+        if not isinstance(table, Mapping) or not str(table.get(key, "")).strip():
+            raise BadRegistry(f"{where} has no {key}; add `{key} = …` there")
+    for key in table:
+        if key not in FIELDS:
+            raise BadRegistry(f"{where}: unknown key {key!r}; known: {', '.join(FIELDS)}")
+    if is_typed(table["refuted"]):
+        raise BadRegistry(f"{where}: {table['refuted']!r} is typed; compute it from the engine, or from a row of the evidence")
+    return CounterExample(name, table["says"], table["refuted"], where, table.get("show", {}), table.get("source", ""))

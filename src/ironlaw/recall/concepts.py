@@ -1,0 +1,119 @@
+"""The concept map (concepts.toml), and how well each concept is known.
+
+A card's mastery is retrievability × correctness: what FSRS says is still remembered now, times the share of right answers among its
+last three. A card that was never answered has 0. A concept's mastery is the mean over its cards; a concept without cards of its own
+takes the mean of the concepts that it leads to, and one that is to come has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ironlaw.errors import BadRegistry, unknown
+from ironlaw.recall.schedule import Standing
+from ironlaw.recall.templates import templates
+from ironlaw.registry.loader import read
+
+HERE = Path(__file__).parent
+RECENT = 3  # answers of a card that count for correctness
+MIDDLING, GOOD = 0.4, 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """A node. `lab` is where it is learned ("review" for what only the review asks); `to_come`: its lab is not written yet."""
+
+    id: str
+    label: str
+    definition: str
+    days: str = ""
+    lab: str = ""
+    to_come: bool = False
+
+    @property
+    def cards(self) -> tuple[str, ...]:
+        return tuple(name for name, template in templates().items() if template.concept == self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    source: str
+    target: str
+    says: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A marked way through the map: steps of (concept, what is said there)."""
+
+    id: str
+    label: str
+    steps: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    concepts: Mapping[str, Concept]
+    edges: tuple[Edge, ...]
+    paths: tuple[Way, ...]
+
+    def concept(self, name: str) -> Concept:
+        if name not in self.concepts:
+            raise unknown("concept", name, self.concepts, f"[concept.{name}] in recall/concepts.toml")
+        return self.concepts[name]
+
+    def below(self, name: str) -> list[str]:
+        """The concepts that it leads to."""
+        return [edge.target for edge in self.edges if edge.source == name]
+
+
+@cache
+def concept_map() -> Map:
+    return load(HERE / "concepts.toml")
+
+
+def load(path: Path) -> Map:
+    data = read(path)
+    nodes = {name: _concept(f"{path.name} [concept.{name}]", name, table) for name, table in data.get("concept", {}).items()}
+    edges = tuple(Edge(edge["from"], edge["to"], edge.get("says", "")) for edge in data.get("edge", ()))
+    ways = tuple(
+        Way(name, way["label"], tuple((step["at"], step["says"]) for step in way["steps"])) for name, way in data.get("path", {}).items()
+    )
+    for name in [*(end for edge in edges for end in (edge.source, edge.target)), *(at for way in ways for at, _ in way.steps)]:
+        if name not in nodes:
+            raise unknown("concept", name, nodes, f"[concept.{name}] in {path.name}")
+    return Map(nodes, edges, ways)
+
+
+def card_mastery(standing: Standing) -> float:
+    recent = standing.reviews[-RECENT:]
+    return standing.retrievability * sum(review.correct for review in recent) / len(recent) if recent else 0.0
+
+
+def mastery(standing: Mapping[str, Standing], found: Map | None = None) -> dict[str, float | None]:
+    """Per concept, 0 to 1; None for what is to come."""
+    found = found or concept_map()
+    return {name: _mastery(name, standing, found, frozenset()) for name in found.concepts}
+
+
+def _mastery(name: str, standing: Mapping[str, Standing], found: Map, seen: frozenset[str]) -> float | None:
+    own = [card_mastery(standing[card]) for card in found.concepts[name].cards if card in standing]
+    if not own:
+        below = [_mastery(next_, standing, found, seen | {name}) for next_ in found.below(name) if next_ not in seen]
+        own = [value for value in below if value is not None]
+    return sum(own) / len(own) if own else None
+
+
+def _concept(where: str, name: str, table: Any) -> Concept:
+    for key in ("label", "definition"):
+        if not isinstance(table, Mapping) or not str(table.get(key, "")).strip():
+            raise BadRegistry(f"{where} has no {key}; add `{key} = …` there")
+    if not table.get("lab") and not table.get("to_come"):
+        raise BadRegistry(f"{where} names no lab; add `lab = …`, or `to_come = true` where there is none yet")
+    return Concept(
+        name, table["label"], table["definition"], str(table.get("days", "")), table.get("lab", ""), bool(table.get("to_come", False))
+    )

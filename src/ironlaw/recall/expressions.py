@@ -1,0 +1,82 @@
+"""Keys, distractors and counter-examples are Python over the engine and the registries: the claims registry's evaluator and
+names, with those below on top. Nothing else is seen, and nothing is typed that could be computed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+from ironlaw.engine.chains import chain
+from ironlaw.engine.compilation import sensitivity
+from ironlaw.engine.types import Graph, Tensor, bytes_per_element
+from ironlaw.engine.work import op
+from ironlaw.recall.words import shown
+from ironlaw.registry.claims import claim, compute, row
+from ironlaw.registry.workloads import about, workload, workloads
+
+
+def compose(kinds: Sequence[str], shape: tuple[float, float], dtype: str = "fp16") -> Graph:
+    """A row of ops over one tensor; add and mul take a second full tensor, matmul a square weight."""
+    return chain(kinds, shape, dtype)
+
+
+@lru_cache(maxsize=128)
+def known_workload(name: str, **settings: Any) -> Graph:
+    """A registry model; the same graph for the same settings, since a large one takes a while to build."""
+    return workload(name, **settings)
+
+
+def product(m: float, n: float, k: float, dtype: str = "fp16") -> Graph:
+    """[m, k] × [k, n] as one op."""
+    a, b, c = Tensor("a", (m, k), dtype, "input"), Tensor("b", (k, n), dtype, "weight"), Tensor("c", (m, n), dtype)
+    return Graph("product", (op("matmul", "product", (a, b), (c,)),), dtype)
+
+
+def normalise(shape: tuple[float, ...], dtype: str = "fp16") -> Graph:
+    """x / x.sum(): a reduction over the whole tensor, and what depends on it."""
+    x, y = Tensor("x", shape, dtype, "input"), Tensor("y", shape, dtype)
+    whole = Tensor("sum", (1,), dtype)
+    return Graph("normalise", (op("sum", "sum", (x,), (whole,), over="all"), op("div", "div", (x, whole), (y,))), dtype)
+
+
+MORE: dict[str, Any] = {
+    "workload": known_workload, "about": about, "workloads": workloads, "claim": claim, "row": row, "compose": compose,
+    "product": product, "normalise": normalise, "bytes_per_element": bytes_per_element, "sensitivity": sensitivity,
+    "shown": shown, "sorted": sorted, "range": range, "zip": zip, "all": all, "any": any,
+}  # fmt: skip
+
+
+def evaluate(expression: str, where: str, drawn: Mapping[str, Any] | None = None) -> Any:
+    """What an expression says with these drawn values; asked again for the same ones, it is not computed again."""
+    used = names(expression)
+    return _evaluate(expression, where, tuple((name, value) for name, value in (drawn or {}).items() if name in used))
+
+
+@lru_cache(maxsize=8192)
+def _evaluate(expression: str, where: str, drawn: tuple[tuple[str, Any], ...]) -> Any:
+    return compute(expression, where, {**MORE, **dict(drawn)})
+
+
+def forget() -> None:
+    """Compute everything anew: for who changes a registry while the program runs."""
+    _evaluate.cache_clear()
+    known_workload.cache_clear()
+
+
+@cache
+def names(expression: str) -> frozenset[str]:
+    """The names that an expression reads."""
+    try:
+        tree = ast.parse(f"({expression.strip()})", mode="eval")
+    except SyntaxError:
+        return frozenset()  # `evaluate` says what is wrong, and where
+    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+
+
+def is_typed(expression: str, drawn: Iterable[str] = ()) -> bool:
+    """Whether an expression asks nothing of the engine, the registries or what was drawn, and so was typed rather than computed."""
+    tree = ast.parse(f"({expression.strip()})", mode="eval")
+    return not names(expression) & set(drawn) and not any(isinstance(node, ast.Call) for node in ast.walk(tree))

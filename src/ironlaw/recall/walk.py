@@ -1,0 +1,146 @@
+"""The fusion tree, walked by hand: a question at each branch, the learner's answers, and the planner's verdict beside theirs.
+
+The questions are asked of the two ops in the order of `engine.tree`; the true answers come from the ops themselves. The same
+`decide` that plans fusion in the labs judges the result; a test walks every pair of op kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ironlaw.engine.fusion import fuse
+from ironlaw.engine.tree import FUSED, Verdict, decide, same_size
+from ironlaw.engine.types import Graph, Op
+from ironlaw.engine.work import SMALL_REDUCTION, category
+from ironlaw.errors import BadValue
+
+Test = Callable[[Op, Op], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A question with two ways on: another branch's id, or `= pattern` where the walk ends."""
+
+    id: str
+    ask: str
+    true: Test
+    yes: str
+    no: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    branch: Branch
+    answer: bool
+    right: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What a learner made of a pair. `pattern` is where their answers led; None where there are more questions to answer."""
+
+    steps: tuple[Step, ...]
+    pattern: str | None
+    next: Branch | None
+    verdict: Verdict
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the learner and the planner come to the same end."""
+        return self.pattern == self.verdict.pattern
+
+    @property
+    def wrong(self) -> tuple[Branch, ...]:
+        return tuple(step.branch for step in self.steps if not step.right)
+
+
+def _is(first: tuple[str, ...] = (), second: tuple[str, ...] = ()) -> Test:
+    return lambda a, b: (not first or category(a.kind) in first) and (not second or category(b.kind) in second)
+
+
+def _whole(op: Op) -> bool:
+    """A reduction over a whole tensor that one block can't hold."""
+    return category(op.kind) == "reduction" and op.attrs.get("over", "row") == "all" and bool(op.inputs[0].size > SMALL_REDUCTION)
+
+
+def _same(a: Op, b: Op) -> bool:
+    return same_size(a.outputs[0], b.outputs[0])
+
+
+MANY, APART = ("contraction", "attention"), ("window", "lookup")
+TREE: Mapping[str, Branch] = {
+    branch.id: branch
+    for branch in (
+        Branch("fused", "Is one of the two a fused kernel already?", lambda a, b: FUSED in (a.kind, b.kind), "= none", "free"),
+        Branch("free", "Is one of them a view, which moves nothing?", lambda a, b: "free" in (category(a.kind), category(b.kind)), "= none",
+               "opaque"),
+        Branch("opaque", "Is it unknown what one of them does inside?", lambda a, b: "opaque" in (category(a.kind), category(b.kind)),
+               "= none", "library"),
+        Branch("library", "Is the first a tiled attention kernel, taken from a library as it is?", _is(("attention",)), "= none",
+               "epilogue"),
+        Branch("epilogue", "Is the first a matmul or a convolution, and the second element-wise?", _is(("contraction",), ("elementwise",)),
+               "tile", "many"),
+        Branch("tile", "Does the second keep the shape, so that a tile can finish it?", _same, "= epilogue", "= none"),
+        Branch("many", "Does the second read each element many times, as a matmul, convolution or attention does?", _is((), MANY), "= none",
+               "order"),
+        Branch("order", "Does the second read elements out of order, as pooling or a lookup does?", _is((), APART), "= none", "heavy"),
+        Branch("heavy", "Is the first a matmul or a convolution?", _is(("contraction",)), "moves", "waits"),
+        Branch("moves", "Does the second only move data elsewhere, as a transpose does?", _is((), ("movement",)), "= none", "= barrier"),
+        Branch("waits", "Is the first a reduction over the whole tensor, too large for one block?", lambda a, b: _whole(a), "= barrier",
+               "parts"),
+        Branch("parts", "Is the second a reduction over the whole tensor, too large for one block?", lambda a, b: _whole(b), "feeds",
+               "pointwise"),
+        Branch("feeds", "Is the first element-wise, so that parts of the sum can take its elements as they are made?",
+               _is(("elementwise",)), "= vertical", "= barrier"),
+        Branch("pointwise", "Are both element-wise, with results of one size?",
+               lambda a, b: _is(("elementwise",), ("elementwise",))(a, b) and _same(a, b), "= pointwise", "= vertical"),
+    )
+}  # fmt: skip
+SIBLINGS: Mapping[str, Branch] = {
+    branch.id: branch
+    for branch in (
+        Branch("elementwise", "Are both element-wise?", _is(("elementwise",), ("elementwise",)), "shape", "= none"),
+        Branch("shape", "Do they make tensors of one size?", _same, "= horizontal", "= none"),
+    )
+}
+
+
+def walk(first: Op, second: Op, answers: Sequence[bool]) -> Walk:
+    """A producer and the consumer of its result, with as many answers as were given so far."""
+    return _walk(TREE, "fused", first, second, answers, decide(first, second))
+
+
+def walk_siblings(first: Op, second: Op, answers: Sequence[bool]) -> Walk:
+    """Two ops that read the same tensor: the horizontal branch. The verdict is the planner's for the two together."""
+    return _walk(SIBLINGS, "elementwise", first, second, answers, together(first, second))
+
+
+def truth(first: Op, second: Op, shared: bool = False) -> tuple[bool, ...]:
+    """The answers of somebody who is right throughout."""
+    tree, at = (SIBLINGS, "elementwise") if shared else (TREE, "fused")
+    given: list[bool] = []
+    while not at.startswith("="):
+        given.append(tree[at].true(first, second))
+        at = tree[at].yes if given[-1] else tree[at].no
+    return tuple(given)
+
+
+def together(first: Op, second: Op) -> Verdict:
+    """What the planner makes of two ops that share an input."""
+    plan = fuse(Graph("siblings", (first, second), first.dtype, outputs=(first.outputs[0].name, second.outputs[0].name)))
+    if plan.verdicts:
+        return plan.verdicts[-1]
+    return Verdict(first.name, second.name, False, "none", "the planner joins only element-wise ops of one size over a shared input")
+
+
+def _walk(tree: Mapping[str, Branch], at: str, first: Op, second: Op, answers: Sequence[bool], verdict: Verdict) -> Walk:
+    steps: list[Step] = []
+    for answer in answers:
+        if at.startswith("="):
+            raise BadValue(f"the walk ended after {len(steps)} answers, and {len(answers)} were given; leave the rest out")
+        branch = tree[at]
+        steps.append(Step(branch, answer, branch.true(first, second) == answer))
+        at = branch.yes if answer else branch.no
+    ended = at.startswith("=")
+    return Walk(tuple(steps), at.removeprefix("= ") if ended else None, None if ended else tree[at], verdict)

@@ -1,0 +1,110 @@
+"""Figures and slots: `fill("{{ n }} on {{ device }}", …)`, `amount(1, "kernel") -> "1 kernel"`, `read("2 TB/s", "B/s") -> 2e12`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw.engine.types import FORMATS
+from ironlaw.engine.work import KINDS
+from ironlaw.errors import BadRegistry, BadValue
+from ironlaw.registry.machines import hardware, machines
+from ironlaw.registry.workloads import about, workloads
+from ironlaw.units import UNITS, parse, show, significant
+
+SLOT = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
+SIGNS = ("%", "×")
+FREE = ("FLOP/B",)  # units that a learner may leave out: there is no prefix to mistake
+ALIASES = {
+    "FLOP/byte": "FLOP/B", "FLOPs/byte": "FLOP/B", "FLOPs/B": "FLOP/B", "FLOPs": "FLOP", "byte": "B", "bytes": "B", "sec": "s",
+    "second": "s", "seconds": "s", "minutes": "min", "minute": "min", "hours": "h", "hour": "h", "days": "d", "day": "d",
+}  # fmt: skip
+EXAMPLES = {"s": "12 us", "B": "51 MB", "B/s": "2 TB/s", "FLOP": "8.2 GFLOP", "FLOP/s": "312 TFLOP/s", "FLOP/B": "0.25 FLOP/B"}
+OPS = {"relu": "ReLU", "gelu": "GELU", "silu": "SiLU"}
+NUMBER = re.compile(r"^\s*([+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*$")
+
+
+def fill(text: str, slots: Mapping[str, str], where: str) -> str:
+    """A text with all of its slots filled; one without a value is an error of who wrote it."""
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in slots:
+            raise BadRegistry(f"{where}: no value for the slot {match[1]!r}; draw it, or add it under `show`")
+        return slots[match[1]]
+
+    return " ".join(SLOT.sub(value, text).split())
+
+
+def sentence(text: str) -> str:
+    """A slot at the beginning may have brought a small letter."""
+    return text[:1].upper() + text[1:]
+
+
+def slots(text: str) -> set[str]:
+    return set(SLOT.findall(text))
+
+
+def amount(value: float, unit: str = "", digits: int = 3) -> str:
+    """A figure to read: with its prefix, as a share, as a factor, or as a count of things (`1 kernel`, `1,024 kernels`)."""
+    if unit in UNITS and unit not in FREE:
+        return show(value, unit, digits)
+    if unit in FREE or unit in SIGNS:
+        return f"{significant(value, digits)} {unit}"
+    if abs(value) >= 1e6:  # a count that nobody reads to the last digit
+        size, word = (1e9, "billion") if abs(value) >= 1e9 else (1e6, "million")
+        return f"{significant(value / size, digits)} {word} {plural(unit) if unit else ''}".rstrip()
+    number = f"{value:,.0f}" if float(value).is_integer() else significant(value, digits)
+    return f"{number} {unit if number == '1' else plural(unit)}" if unit else number
+
+
+def plural(noun: str) -> str:
+    """Of the last word before an `of`: `launch` -> `launches`, `byte of mask` -> `bytes of mask`."""
+    head, of, rest = noun.partition(" of ")
+    return head + ("es" if head.endswith(("ch", "sh", "s", "x")) else "s") + of + rest
+
+
+def shown(value: Any) -> str:
+    """A drawn value as a reader knows it: a machine or model by name, a format in capitals, a shape, a number."""
+    if isinstance(value, str):
+        if value in machines():
+            return hardware(value).name.partition(",")[0]
+        if value in workloads():
+            return str(about(value)["name"])
+        if value in KINDS:
+            return OPS.get(value, value.replace("_", " "))
+        return value.upper() if value in FORMATS else value
+    if isinstance(value, tuple):
+        named = bool(value) and isinstance(value[0], str)
+        return " → ".join(map(shown, value)) if named else f"[{', '.join(map(shown, value))}]"
+    return amount(float(value))
+
+
+def wanted(unit: str) -> str:
+    """What to type for an answer in that unit."""
+    if unit in FREE:
+        return f"a number, such as {EXAMPLES[unit].split()[0]}"
+    if unit in UNITS:
+        return f"a number and a unit, such as {EXAMPLES.get(unit, f'3 {unit}')}"
+    return {"%": "a percentage, such as 42 %", "×": "a factor, such as 2.5"}.get(
+        unit, f"a number of {plural(unit)}" if unit else "a number"
+    )
+
+
+def read(text: str, unit: str) -> float:
+    """A typed answer in SI. BadValue says what to type."""
+    match = NUMBER.match(text.replace("−", "-"))
+    if match is None:
+        raise BadValue(f"{text.strip()!r} is no figure; type {wanted(unit)}")
+    number, written = match[1], ALIASES.get(match[2], match[2])
+    if unit in UNITS:
+        if not written and unit not in FREE:
+            raise BadValue(f"{text.strip()!r} has no unit; type {wanted(unit)}")
+        return parse(f"{number} {written}".strip(), unit)
+    if written and written not in {unit, plural(unit) if unit and unit not in SIGNS else unit, "x" if unit == "×" else unit}:
+        raise BadValue(f"{written!r} is no unit of this answer; type {wanted(unit)}")
+    value = float(number.replace(",", "").replace("_", ""))
+    if not math.isfinite(value):
+        raise BadValue(f"{text.strip()!r} is not a finite number; type {wanted(unit)}")
+    return value
