@@ -8,7 +8,7 @@ import ironlaw as il
 
 # fmt: off
 NAMES = {
-    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "breakeven", "fuse", "hardware", "kv_cache", "machines", "predict",
+    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "breakeven", "capture", "fuse", "hardware", "kv_cache", "machines", "predict",
     "roofline", "workload", "workloads",
 }
 MACHINES = (
@@ -37,6 +37,7 @@ def test_the_list():
         ("predict", ["graph", "hardware", "plan"]),
         ("roofline", ["flops", "bytes", "hardware", "fmt", "level"]),
         ("fuse", ["graph", "rules"]),
+        ("capture", ["module_or_fn", "args", "kwargs", "training", "progress"]),
         ("breakeven", ["compile_s", "eager_rate", "compiled_rate"]),
         ("kv_cache", ["name", "batch", "context", "dtype"]),
         ("machines", []),

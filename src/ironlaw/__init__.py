@@ -14,9 +14,10 @@ from ironlaw.engine.types import Graph, Hardware, Plan
 from ironlaw.errors import IronlawError
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.workloads import kv_cache, workload, workloads
+from ironlaw.tracing import capture
 
 __version__ = "0.1.0"
 __all__ = [
-    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "breakeven", "fuse", "hardware", "kv_cache", "machines", "predict",
-    "roofline", "workload", "workloads",
+    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "breakeven", "capture", "fuse", "hardware", "kv_cache", "machines",
+    "predict", "roofline", "workload", "workloads",
 ]  # fmt: skip

@@ -26,6 +26,10 @@ class BadRegistry(IronlawError, ValueError):
     """A registry file that breaks the grammar: a figure without a source, say."""
 
 
+class CaptureBreak(IronlawError):
+    """A model whose next op depends on a tensor's value; the message says where."""
+
+
 class MissingExtra(IronlawError, ImportError):
     """An optional dependency that is not installed; the message holds the install command."""
 

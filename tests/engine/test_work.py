@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from ironlaw.engine import backward
 from ironlaw.engine.types import Tensor, Work
 from ironlaw.engine.work import CATEGORIES, KINDS, Count, category, conv2d_shape, kind, op
 from ironlaw.errors import BadValue, UnknownName
@@ -79,6 +80,23 @@ HAND = {
     "repeat": (([X], [tensor("y", 12, 6)], {}), (0, 0, 48, 144, 1)),
     "upsample": (([X], [tensor("y", 8, 12)], {}), (0, 0, 48, 192, 1)),
     "view": (([X], [tensor("y", 24)], {}), (0, 0, 0, 0, 0)),
+    # 384 inputs of 4·3·3 multiply-adds; 384 + 108 elements read, 2·4·16·16 written
+    "conv_transpose2d": (([IMAGE, tensor("w", 3, 4, 3, 3)], [tensor("y", 2, 4, 16, 16)], {}), (27648, 27648, 984, 4096, 1)),
+    # 512 gradients of 3·3·3 multiply-adds, for the input and for the weight
+    "conv_backward": (
+        ([tensor("g", 2, 4, 8, 8), IMAGE, tensor("w", 4, 3, 3, 3)], [tensor("dx", 2, 3, 8, 8), tensor("dw", 4, 3, 3, 3)], {"wanted": 2}),
+        (55296, 55296, 1024 + 768 + 216, 768 + 216, 2),
+    ),
+    # 30 scores: five products of 30·4 multiply-adds, 8 a score besides
+    "attention_backward": (
+        ([tensor("g", 1, 2, 3, 4), tensor("q", 1, 2, 3, 4), tensor("k", 1, 2, 5, 4), tensor("v", 1, 2, 5, 4), tensor("y", 1, 2, 3, 4)],
+         [tensor("dq", 1, 2, 3, 4), tensor("dk", 1, 2, 5, 4), tensor("dv", 1, 2, 5, 4)], {}),
+        (1440, 1200, 3 * 48 + 2 * 80, 48 + 2 * 80, 1),
+    ),
+    "norm_backward": (([X, Z], [Y], {}), (288, 0, 96, 48, 2)),
+    # 60 pairs of 24 elements: 64 pairs go into one launch
+    "foreach": (([X, Z] * 60, [Y] * 60, {}), (1440, 0, 5760, 2880, 1)),
+    "unknown": (([X, Z], [Y], {"aten": "mystery"}), (0, 0, 96, 48, 1)),
     "block": (([X], [Y], {"matmul": 7.0, "vector": 5.0, "reads": (11.0,), "writes": (13.0,)}), (12, 7, 11, 13, 1)),
     **{name: ((*SAME, {}), (24, 0, 48, 48, 1)) for name in (
         "relu", "neg", "abs", "sqrt", "rsqrt", "exp", "log", "tanh", "erf", "cos", "sin", "square", "cube", "scale", "shift",
@@ -88,6 +106,7 @@ HAND = {
 
 
 def test_every_kind_has_a_hand_count():
+    assert backward.unknown.__name__ in KINDS
     assert set(KINDS) - set(HAND) == {"fused"}  # a fused op takes its count from the ops inside it
     assert set(HAND) <= set(KINDS)
 
@@ -104,14 +123,15 @@ def test_hand_count(name):
 
 def test_categories():
     expected = {
-        "contraction": "matmul bmm linear conv2d grouped_matmul fused block",
-        "attention": "attention",
-        "rowwise": "layer_norm group_norm rms_norm softmax log_softmax",
+        "contraction": "matmul bmm linear conv2d grouped_matmul fused block conv_transpose2d conv_backward",
+        "attention": "attention attention_backward",
+        "rowwise": "layer_norm group_norm rms_norm softmax log_softmax norm_backward",
         "reduction": "sum mean amax cumsum argmax var cross_entropy",
         "window": "max_pool2d avg_pool2d",
         "lookup": "embedding gather topk scatter",
         "movement": "copy transpose cat pad repeat upsample",
         "free": "view",
+        "opaque": "unknown",
     }
     for name, kinds in expected.items():
         assert {k for k in KINDS if category(k) == name} == set(kinds.split())

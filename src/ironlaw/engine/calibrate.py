@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+import ironlaw.engine.backward  # noqa: F401  its kinds and their kernels
 from ironlaw.engine.arrays import SCALARS, Number, is_array, is_positive, maximum, minimum, where
 from ironlaw.engine.lowering import Kernel, lower
 from ironlaw.engine.predict import Cost

@@ -183,6 +183,8 @@ def conv2d(op: Op) -> Sequence[Kernel]:
         name = "depthwise_large" if kh * kw > 9 else "depthwise_strided" if op.attrs.get("stride", 1) > 1 else "depthwise"
         return (Kernel(name, op.work.bytes, op.work.matmul_flops, depth=kh * kw), *bias)
     m, depth = n * plane, w.shape[1] * kh * kw
+    if op.attrs.get("layout") == "nhwc":  # channels last already: nothing is converted
+        return (Kernel("conv_1x1_nhwc" if kh == kw == 1 else "conv", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
     if op.dtype not in ("fp16", "bf16"):
         return (Kernel(f"conv_{op.dtype}", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
     if c % 8:

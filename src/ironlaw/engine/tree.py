@@ -64,6 +64,8 @@ def decide(producer: Op, consumer: Op, rules: Rules = TREE) -> Verdict:
 
     if "free" in (made, used):
         return verdict(False, "none", "a view moves nothing and launches nothing: there is nothing to fuse")
+    if "opaque" in (made, used):
+        return verdict(False, "none", f"nothing is known of what {(producer if made == 'opaque' else consumer).kind} does inside")
     if made == "attention":
         return verdict(False, "none", "a tiled attention kernel is taken from a library as it is")
     if made == "contraction" and used == "elementwise":

@@ -17,7 +17,7 @@ from ironlaw.errors import BadValue, UnsupportedPrecision, unknown
 # bytes per element of each number format
 FORMATS: dict[str, float] = {
     "fp64": 8.0, "fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0, "fp4": 0.5, "int4": 0.5,
-    "int64": 8.0, "int32": 4.0, "bool": 1.0,
+    "int64": 8.0, "int32": 4.0, "int16": 2.0, "bool": 1.0,
 }  # fmt: skip
 TERMS = ("memory", "compute", "overhead")
 

@@ -22,7 +22,7 @@ from ironlaw.errors import BadValue, IronlawError, unknown
 # One block reduces this many elements by itself; beyond, a reduction over the whole tensor is split over kernels.
 # Measured on an H200: x / x.sum() is one compiled kernel at 4,096 elements and three at 786,432.
 SMALL_REDUCTION = 8192.0
-CATEGORIES = ("elementwise", "rowwise", "reduction", "contraction", "attention", "window", "lookup", "movement", "free")
+CATEGORIES = ("elementwise", "rowwise", "reduction", "contraction", "attention", "window", "lookup", "movement", "free", "opaque")
 
 
 @dataclass(frozen=True, slots=True)

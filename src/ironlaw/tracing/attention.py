@@ -1,0 +1,116 @@
+"""Attention as one op: what `scaled_dot_product_attention` is on a GPU, and not the matrix products that PyTorch takes it
+apart into where there is none. The same for dropout in training and for RMS norm. Gradients work as usual."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+
+
+@torch.library.custom_op("ironlaw::attention", mutates_args=())
+def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
+    raise NotImplementedError("only ever run on fake tensors")
+
+
+@attention.register_fake
+def _(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
+    # a GPU kernel writes [b, s, h, d] and hands it back as [b, h, s, d]
+    if q.dim() != 4:
+        return q.new_empty((*q.shape[:-1], v.shape[-1]))
+    return q.new_empty((q.shape[0], q.shape[2], q.shape[1], v.shape[-1])).transpose(1, 2)
+
+
+@torch.library.custom_op("ironlaw::attention_backward", mutates_args=())
+def attention_backward(gradient: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, causal: bool) -> tuple[Tensor, Tensor, Tensor]:
+    raise NotImplementedError("only ever run on fake tensors")
+
+
+@attention_backward.register_fake
+def _(gradient: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, causal: bool) -> tuple[Tensor, Tensor, Tensor]:
+    return torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+
+
+def _keep(ctx: Any, inputs: Any, output: Any) -> None:
+    q, k, v, _, causal = inputs
+    ctx.save_for_backward(q, k, v, output)
+    ctx.causal = causal
+
+
+def _gradients(ctx: Any, gradient: Tensor) -> Any:
+    return (*attention_backward(gradient, *ctx.saved_tensors, ctx.causal), None, None)
+
+
+attention.register_autograd(_gradients, setup_context=_keep)
+
+
+@torch.library.custom_op("ironlaw::rms_norm", mutates_args=())
+def rms_norm(x: Tensor, normalized_shape: list[int], weight: Tensor | None) -> Tensor:
+    raise NotImplementedError("only ever run on fake tensors")
+
+
+@rms_norm.register_fake
+def _(x: Tensor, normalized_shape: list[int], weight: Tensor | None) -> Tensor:
+    return torch.empty_like(x)
+
+
+@torch.library.custom_op("ironlaw::rms_norm_backward", mutates_args=())
+def rms_norm_backward(gradient: Tensor, x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    raise NotImplementedError("only ever run on fake tensors")
+
+
+@rms_norm_backward.register_fake
+def _(gradient: Tensor, x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    return torch.empty_like(x), torch.empty_like(weight)
+
+
+def _keep_norm(ctx: Any, inputs: Any, output: Any) -> None:
+    x, _, weight = inputs
+    ctx.gained = weight is not None
+    ctx.save_for_backward(x, x if weight is None else weight)
+
+
+def _norm_gradients(ctx: Any, gradient: Tensor) -> Any:
+    dx, dweight = rms_norm_backward(gradient, *ctx.saved_tensors)
+    return dx, None, dweight if ctx.gained else None
+
+
+rms_norm.register_autograd(_norm_gradients, setup_context=_keep_norm)
+
+
+class AsOnGpu(TorchFunctionMode):
+    """Sends the calls that a GPU runs as one kernel to one op."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = kwargs or {}
+        if func is functional.scaled_dot_product_attention:
+            return self.sdpa(*args, **given)
+        if func in (functional.rms_norm, torch.rms_norm):
+            return self.rms_norm(*args, **given)
+        if func is functional.dropout:
+            return self.dropout(func, *args, **given)
+        return func(*args, **given)
+
+    def sdpa(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_mask: Tensor | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        scale: float | None = None,
+        enable_gqa: bool = False,
+    ) -> Any:
+        return attention(query, key, value, attn_mask, is_causal)
+
+    def rms_norm(self, input: Tensor, normalized_shape: list[int], weight: Tensor | None = None, eps: float | None = None) -> Any:
+        return rms_norm(input, list(normalized_shape), weight)
+
+    def dropout(self, func: Any, input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+        if training and 0 < p < 1 and not inplace:
+            return torch.native_dropout(input, p, True)[0]
+        return func(input, p, training, inplace)

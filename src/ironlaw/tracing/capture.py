@@ -1,0 +1,103 @@
+"""`capture(module, args)`: the graph of what PyTorch would run for this call."""
+
+from __future__ import annotations
+
+import traceback
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ironlaw.engine.types import Graph
+from ironlaw.errors import BadValue, CaptureBreak, IronlawError, MissingExtra
+
+
+def capture(
+    module_or_fn: Any,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    training: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Graph:
+    """What `module_or_fn(*args, **kwargs)` would run, op by op, as a Graph for `predict`.
+
+    Weights and inputs may be real, fake or on the meta device: only their shapes and formats count. With `training`, a
+    module's forward pass, its backward pass and a step of AdamW; the loss is `.loss` of what it returns, or else the sum of
+    it. `progress` is called with the number of ops so far.
+    """
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtra("capture needs PyTorch; install it with: pip install torch") from None
+    from torch.utils import _pytree as pytree
+
+    from ironlaw.tracing.fakes import Fakes
+    from ironlaw.tracing.record import Recorder
+    from ironlaw.tracing.run import run, step
+
+    if not callable(module_or_fn):
+        raise BadValue(f"capture needs an nn.Module or a function; this is a {type(module_or_fn).__name__}")
+    if isinstance(args, torch.Tensor) or not isinstance(args, Sequence):
+        raise BadValue("the arguments of the call come as a tuple: capture(model, (x,))")
+    if training and not isinstance(module_or_fn, torch.nn.Module):
+        raise BadValue("a training step needs an nn.Module, whose weights it changes; this is a function")
+    recorder = Recorder(progress)
+    fakes = Fakes(recorder)
+    try:
+        out = (step if training else run)(module_or_fn, fakes, tuple(args), dict(kwargs or {}))
+    except IronlawError:
+        raise
+    except Exception as error:
+        raise broken(error) from error
+    if not recorder.ops:
+        raise BadValue("the call ran no op on a tensor: there is nothing to predict; check the function and its arguments")
+    produced = {t.name for op in recorder.ops for t in op.outputs}
+    found = [recorder.tensor(t).name for t in pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.numel()]
+    outputs = tuple(dict.fromkeys(name for name in found if name in produced))
+    named = module_or_fn if isinstance(module_or_fn, type) or hasattr(module_or_fn, "__name__") else type(module_or_fn)
+    params_of = {"captured": True, "training": training, "unknown": dict(recorder.unknown)}
+    return Graph(named.__name__, tuple(recorder.ops), main_format(recorder), params_of, outputs)
+
+
+def main_format(recorder: Any) -> str:
+    """The format of most bytes of weight, or of the inputs where there is none."""
+    for role in ("weight", "input", "activation"):
+        counts: Counter[str] = Counter()
+        for op in recorder.ops:
+            for t in (*op.inputs, *op.outputs):
+                if t.role == role and t.dtype.startswith(("fp", "bf")):
+                    counts[t.dtype] += int(t.bytes)
+        if counts:
+            return counts.most_common(1)[0][0]
+    return "fp32"
+
+
+def broken(error: Exception) -> Exception:
+    """The same error in words: where in the user's code, and whether a tensor's value was asked for."""
+    from torch._subclasses import fake_tensor
+
+    place = users_line(error)
+    asks = (fake_tensor.DataDependentOutputException, fake_tensor.DynamicOutputShapeException)
+    said = str(error)
+    if isinstance(error, asks) or "data-dependent" in said.lower() or "meta tensor" in said:
+        what = getattr(error, "func", "") or "a tensor's value"
+        return CaptureBreak(
+            f"capture must break at {place}: what runs next depends on the value of a tensor ({what}), and nothing is run here;"
+            " replace the branch by torch.where, or capture the parts before and after it as functions of their own"
+        )
+    first = said.splitlines()[0] if said else ""
+    return BadValue(f"the call fails at {place}: {type(error).__name__}: {first}; mend the model or its arguments")
+
+
+def users_line(error: Exception) -> str:
+    """The innermost line that is neither PyTorch's nor ours."""
+    frames = traceback.extract_tb(error.__traceback__)
+    import torch
+
+    library, here = str(Path(torch.__file__).parent), str(Path(__file__).parent)
+    own = [f for f in frames if not f.filename.startswith((library, here))]
+    if not own:
+        return "the model's own call"
+    frame = own[-1]
+    return f"{frame.filename}:{frame.lineno} ({(frame.line or '').strip()})"

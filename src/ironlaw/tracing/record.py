@@ -1,0 +1,194 @@
+"""Runs a function on fake tensors and writes down every ATen op: what it reads and writes, under which module."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+
+import ironlaw.engine.backward
+import ironlaw.tracing.rules  # noqa: F401  both add op kinds and rules
+from ironlaw.engine import types, work
+from ironlaw.engine.types import Op
+from ironlaw.tracing.aten import Call, last_channels, translate
+from ironlaw.tracing.tables import FREE
+
+FORMATS = {
+    torch.float64: "fp64", torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16", torch.int64: "int64",
+    torch.int32: "int32", torch.int16: "int16", torch.int8: "int8", torch.uint8: "int8", torch.bool: "bool", torch.complex64: "int64",
+    torch.complex128: "int64", torch.float8_e4m3fn: "fp8", torch.float8_e5m2: "fp8",
+}  # fmt: skip
+SHADOW = 1 << 20  # elements up to which values that depend on no input are computed for real
+RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "uniform", "normal", "multinomial", "native_dropout", "exponential")
+
+
+class Recorder(TorchDispatchMode):
+    """`names`: storage -> (name, role) of what is there before the first op.
+
+    Values that depend on nothing but constants (positions, causal masks) are computed beside, so that code which looks at
+    them can go on; what depends on an input has no value.
+    """
+
+    def __init__(self, progress: Callable[[int], None] | None = None) -> None:
+        super().__init__()
+        self.ops: list[Op] = []
+        self.unknown: dict[str, int] = {}
+        self.names: dict[int, tuple[str, str]] = {}
+        self.path: list[str] = []
+        self.used: dict[str, int] = {}
+        self.kept: list[Any] = []  # a storage that is freed would give its address to another
+        self.values: dict[int, Tensor] = {}  # id of a fake tensor -> its values
+        self.memo: dict[Any, Any] = {}
+        self.progress = progress
+        self.thread = threading.get_ident()
+
+    # ---- tensors
+
+    def place(self, tensor: Tensor) -> int:
+        return int(tensor.untyped_storage()._cdata)
+
+    def known(self, tensor: Tensor, name: str, role: str) -> None:
+        self.kept.append(tensor)
+        self.names[self.place(tensor)] = (name, role)
+
+    def tensor(self, tensor: Tensor) -> types.Tensor:
+        """As the engine sees it."""
+        place = self.place(tensor)
+        if place not in self.names:
+            self.known(tensor, self.unique("constant"), "buffer")
+        name, role = self.names[place]
+        return types.Tensor(name, tuple(map(int, tensor.shape)), FORMATS.get(tensor.dtype, "int64"), role)
+
+    def stored(self, tensor: Tensor, seen: types.Tensor) -> types.Tensor:
+        """An expanded axis is stored once."""
+        if tensor.layout != torch.strided or 0 not in tensor.stride():
+            return seen
+        shape = tuple(1 if stride == 0 else size for size, stride in zip(seen.shape, tensor.stride(), strict=True))
+        return types.Tensor(seen.name, shape, seen.dtype, seen.role)
+
+    def unique(self, name: str) -> str:
+        count = self.used[name] = self.used.get(name, 0) + 1
+        return name if count == 1 else f"{name}.{count}"
+
+    # ---- ops
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = func._schema.name.partition("::")[2]
+        plain = name.rstrip("_") if not name.startswith("__") else name
+        if plain == "_local_scalar_dense":
+            known = self.value(args[0])
+            if known is not None:
+                self.write("copy", f"{plain}", [self.tensor(args[0])], [types_scalar(self.unique("item"))], {})
+                with _disable_current_modes():
+                    return known.item()
+        out = func(*args, **kwargs)
+        self.shadow(func, plain, args, kwargs, out)
+        if not is_view(func):
+            self.record(func, plain, args, kwargs, out)
+        return out
+
+    def record(self, func: Any, name: str, args: Any, kwargs: Any, out: Any) -> None:
+        made = [t for t in pytree.tree_leaves(out) if isinstance(t, Tensor)]
+        given = [t for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, Tensor)]
+        if name in FREE:
+            for t in made:
+                if self.place(t) not in self.names:
+                    self.known(t, self.unique(name), "activation")
+            return
+        inplace = any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments)
+        counted = [t for t in given if t.numel() and (t.dim() or len(given) == 1)]
+        module = ".".join(filter(None, (*self.path[-1:], name)))
+        label = self.unique(module)
+        targets = [t for t in made if t.numel()] or self.written(func, args, kwargs)
+        if inplace and name in ("copy", "fill", "zero", "uniform", "normal", "bernoulli"):
+            counted = [t for t in given[1:] if t.numel()]
+        inputs = [self.tensor(t) for t in counted]
+        stored = {id(seen): self.stored(t, seen) for t, seen in zip(counted, inputs, strict=True)}
+        for i, t in enumerate(targets):
+            cached = self.names.get(self.place(t), ("", ""))[1] == "cache"  # a cache that is written to stays one
+            self.known(t, label if i == 0 else f"{label}:{i}", "cache" if cached else "activation")
+        outputs = [self.tensor(t) for t in targets]
+        arguments = {a.name: v for a, v in zip(func._schema.arguments, args, strict=False)} | kwargs
+        for a in func._schema.arguments:
+            arguments.setdefault(a.name, a.default_value)
+        for i, row in enumerate(translate(Call(name, inputs, outputs, arguments, self.tensor, inplace))):
+            if not row.outputs:
+                continue
+            if row.kind == "unknown":
+                self.unknown[name] = self.unknown.get(name, 0) + 1
+            attrs = dict(row.attrs)
+            if inplace:
+                attrs["inplace"] = True
+            if work.category(row.kind) in ("elementwise", "movement") and strided(given, made):
+                attrs["strided"] = True
+            if work.category(row.kind) not in ("contraction", "attention"):
+                row.inputs = [stored.get(id(t), t) for t in row.inputs]
+            self.write(row.kind, label if i == 0 else f"{label}:{i}", row.inputs, row.outputs, attrs)
+
+    def written(self, func: Any, args: Any, kwargs: Any) -> list[Tensor]:
+        """What an op that returns nothing changes: the lists of an optimiser."""
+        found: list[Tensor] = []
+        for i, argument in enumerate(func._schema.arguments):
+            value = args[i] if i < len(args) else kwargs.get(argument.name)
+            if argument.alias_info is not None and argument.alias_info.is_write and value is not None:
+                found += [t for t in pytree.tree_leaves(value) if isinstance(t, Tensor) and t.dim()]
+        return found
+
+    def write(self, kind: str, label: str, inputs: list[Any], outputs: list[Any], attrs: dict[str, Any]) -> None:
+        if not inputs:
+            attrs = {**attrs, "dtype": outputs[0].dtype}
+        self.ops.append(work.op(kind, label, tuple(inputs), tuple(outputs), self.memo, **attrs))
+        if self.progress is not None:
+            self.progress(len(self.ops))
+
+    # ---- values
+
+    def value(self, tensor: Tensor) -> Tensor | None:
+        """What a tensor holds, if that is known: `torch.tensor([1, 2])` in the model's code is a real one."""
+        return self.values.get(id(tensor)) if isinstance(tensor, FakeTensor) else tensor
+
+    def shadow(self, func: Any, name: str, args: Any, kwargs: Any, out: Any) -> None:
+        leaves = pytree.tree_leaves((args, kwargs))
+        tensors = [t for t in leaves if isinstance(t, Tensor)]
+        made = [t for t in pytree.tree_leaves(out) if isinstance(t, Tensor)]
+        if name in RANDOM or not made or any(t.numel() > SHADOW for t in made) or any(self.value(t) is None for t in tensors):
+            for t in made:
+                self.values.pop(id(t), None)
+            return
+        if "empty" in name or ("device" in kwargs and str(kwargs["device"]) == "meta"):
+            return
+        real_args, real_kwargs = pytree.tree_map(lambda x: self.value(x) if isinstance(x, Tensor) else x, (args, kwargs))
+        if any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments):
+            real_args = pytree.tree_map(lambda x: x.clone() if isinstance(x, Tensor) else x, real_args)
+        try:
+            with _disable_current_modes():
+                found = [t for t in pytree.tree_leaves(func(*real_args, **real_kwargs)) if isinstance(t, Tensor)]
+        except Exception:
+            return
+        for t, value in zip(made, found, strict=False):
+            self.kept.append(t)
+            self.values[id(t)] = value
+
+
+def types_scalar(name: str) -> types.Tensor:
+    return types.Tensor(name, (1,), "bool")
+
+
+def is_view(func: Any) -> bool:
+    """Hands back the same memory under another shape."""
+    returns = func._schema.returns
+    return bool(returns) and all(r.alias_info is not None and not r.alias_info.is_write for r in returns)
+
+
+def strided(given: list[Tensor], made: list[Tensor]) -> bool:
+    """Reads something that does not lie in memory as it is counted; channels last throughout is as good as contiguous."""
+    if all(t.dim() != 4 or last_channels(t) or t.numel() == t.shape[1] for t in (*given, *made)) and any(t.dim() == 4 for t in made):
+        return False
+    return any(t.dim() and t.numel() > 1 and not t.is_contiguous() for t in given)

@@ -1,0 +1,57 @@
+"""ATen op -> engine op kind, where a name says it all. `inplace_` is listed as `inplace`."""
+
+from __future__ import annotations
+
+UNARY = {
+    "relu": "relu", "neg": "neg", "abs": "abs", "sqrt": "sqrt", "rsqrt": "rsqrt", "exp": "exp", "log": "log", "tanh": "tanh",
+    "erf": "erf", "cos": "cos", "sin": "sin", "sigmoid": "sigmoid", "silu": "silu", "square": "square", "hardtanh": "hardtanh",
+    "relu6": "relu6", "clamp": "hardtanh", "clamp_min": "relu", "clamp_max": "relu", "hardswish": "silu", "hardsigmoid": "sigmoid",
+    "mish": "silu", "elu": "silu", "leaky_relu": "relu6", "softplus": "silu", "log_sigmoid_forward": "sigmoid", "celu": "silu",
+    "reciprocal": "rsqrt", "floor": "abs", "ceil": "abs", "round": "abs", "trunc": "abs", "sign": "abs", "log1p": "log", "expm1": "exp",
+    "log2": "log", "exp2": "exp", "atan": "tanh", "erfinv": "erf", "isnan": "compare", "isinf": "compare", "isfinite": "compare",
+    "logical_not": "compare", "bitwise_not": "compare", "tril": "select", "triu": "select", "nan_to_num": "select", "threshold": "relu",
+    "glu": "silu", "polar": "cos", "view_as_complex_copy": "copy", "sinc": "sin", "frac": "abs",
+}  # fmt: skip
+# two tensors, or a tensor and a number; the second name is for a number
+BINARY = {
+    "add": ("add", "shift"), "sub": ("sub", "shift"), "rsub": ("sub", "shift"), "mul": ("mul", "scale"), "div": ("div", "scale"),
+    "floor_divide": ("div", "scale"), "remainder": ("div", "scale"), "fmod": ("div", "scale"), "atan2": ("div", "scale"),
+    "maximum": ("greatest", "relu"), "minimum": ("least", "relu"), "eq": ("compare",) * 2, "ne": ("compare",) * 2,
+    "lt": ("compare",) * 2, "le": ("compare",) * 2, "gt": ("compare",) * 2, "ge": ("compare",) * 2, "logical_and": ("compare",) * 2,
+    "logical_or": ("compare",) * 2, "logical_xor": ("compare",) * 2, "bitwise_and": ("compare",) * 2, "bitwise_or": ("compare",) * 2,
+    "bitwise_xor": ("compare",) * 2, "__and__": ("compare",) * 2, "__or__": ("compare",) * 2, "lerp": ("add", "add"),
+    "bitwise_left_shift": ("compare",) * 2, "bitwise_right_shift": ("compare",) * 2, "addcmul": ("add", "add"), "addcdiv": ("add", "add"),
+    "masked_fill": ("select", "select"), "where": ("select", "select"), "prelu": ("mul", "mul"), "hypot": ("add", "add"),
+}  # fmt: skip
+FILLS = {
+    "arange", "zeros", "ones", "full", "fill", "zero", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full",
+    "scalar_tensor", "linspace", "eye", "rand", "randn", "rand_like", "randn_like", "randint", "bernoulli", "uniform", "normal",
+    "tril_indices", "triu_indices", "logspace", "exponential", "randperm",
+}  # fmt: skip
+FREE = {
+    "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "_unsafe_view", "lift_fresh", "lift", "detach", "alias",
+    "resize_", "set_", "_local_scalar_dense", "sym_size", "sym_numel", "sym_stride", "sym_storage_offset", "device", "is_same_size",
+    "unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk", "transpose", "t", "squeeze", "unsqueeze", "as_strided", "_conj",
+    "_assert_async", "_assert_tensor_metadata", "_assert_scalar", "is_pinned", "record_stream", "_version", "_reshape_alias",
+}  # fmt: skip
+MOVES = {
+    "cat": "cat", "stack": "cat", "constant_pad_nd": "pad", "reflection_pad2d": "pad", "replication_pad2d": "pad", "repeat": "repeat",
+    "repeat_interleave": "repeat", "roll": "copy", "flip": "copy", "upsample_nearest2d": "upsample", "upsample_bilinear2d": "upsample",
+    "_upsample_nearest_exact2d": "upsample", "upsample_nearest1d": "upsample", "upsample_bicubic2d": "upsample", "pixel_shuffle": "copy",
+    "im2col": "copy", "col2im": "copy", "clone": "copy", "copy": "copy", "reflection_pad1d": "pad", "pixel_unshuffle": "copy",
+    "upsample_nearest3d": "upsample", "tile": "repeat", "_weight_norm_interface": "mul", "native_channel_shuffle": "copy",
+}  # fmt: skip
+REDUCTIONS = {
+    "sum": "sum", "mean": "mean", "amax": "amax", "amin": "amax", "max": "amax", "min": "amax", "any": "amax", "all": "amax",
+    "prod": "sum", "argmax": "argmax", "argmin": "argmax", "var": "var", "var_mean": "var", "std": "var", "std_mean": "var",
+    "cumsum": "cumsum", "cumprod": "cumsum", "logsumexp": "sum", "linalg_vector_norm": "sum", "norm": "sum", "nansum": "sum",
+    "logcumsumexp": "cumsum", "cummax": "cumsum", "count_nonzero": "sum",
+}  # fmt: skip
+LOOKUPS = {"index": "gather", "index_select": "gather", "gather": "gather", "take": "gather", "nll_loss_forward": "gather",
+           "nll_loss2d_forward": "gather"}  # fmt: skip
+ROUTES = {
+    "topk": "topk", "sort": "topk", "argsort": "topk", "index_put": "scatter", "index_add": "scatter", "scatter": "scatter",
+    "scatter_add": "scatter", "index_copy": "scatter", "histc": "scatter", "bincount": "scatter", "searchsorted": "scatter",
+    "bucketize": "scatter", "_index_put_impl": "scatter", "embedding_dense_backward": "scatter", "scatter_reduce": "scatter",
+    "multinomial": "topk", "index_fill": "scatter", "masked_scatter": "scatter", "slice_scatter": "copy", "select_scatter": "copy",
+}  # fmt: skip
