@@ -8,13 +8,14 @@ from html import escape
 from ironlaw.kit.save import Receipt
 
 MARKS = {"good": "✓", "warn": "!", "fail": "✗"}
+OPEN = "open"  # nothing to read yet
 Item = tuple[str, str, str]  # label, value, tone ("" | good | warn | fail)
 
 
 def prediction(label: str, correct: bool | None, attempt: int = 1) -> Item:
     """`Act I: right`; a wrong one is no failure, so it is amber."""
     if correct is None:
-        return label, "open", ""
+        return label, OPEN, ""
     nth = f" (attempt {attempt})" if attempt > 1 else ""
     return label, ("right" if correct else "off") + nth, "good" if correct else "warn"
 
@@ -38,5 +39,6 @@ def hud(items: Iterable[Item], receipt: Receipt | None = None) -> str:
 
 def _cell(label: str, value: str, tone: str) -> str:
     mark = f'<span aria-hidden="true">{MARKS[tone]} </span>' if tone else ""
-    classes = f' class="il-{tone}"' if tone else ""
+    name = tone or ("open" if value == OPEN else "")
+    classes = f' class="il-{name}"' if name else ""
     return f"<div{classes}><dt>{escape(label)}</dt> <dd>{mark}{escape(value)}</dd></div>"
