@@ -1,21 +1,15 @@
 """Lab 01 as a learner does it: by mouse, by keyboard alone, through reloads and a killed server."""
 
-import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import axe_playwright_python
 import pytest
+from lab_steps import PATIENCE, answer, commit, fits_across, ledger, patient, serious, tab_to, watched
 from playwright.sync_api import Browser, Page, expect
 
 LAB = "/lab/lab_01_magnitude/"
-AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
-PATIENCE = 60_000  # a loaded machine is slow, not wrong
 FIELDS = {
     "context", "act1_prediction", "act1_correct", "act2_prediction", "act2_correct", "act2_bottleneck", "constraint_hit",
     "oom_triggered", "confidences",
@@ -25,47 +19,13 @@ FIELDS = {
 @pytest.fixture
 def page(page: Page) -> Iterator[Page]:
     """The page of conftest, with patience, and a test that fails on anything the console complains of."""
-    page.set_default_timeout(PATIENCE)
-    expect.set_options(timeout=PATIENCE)
-    said: list[str] = []
-    page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: said.append(str(error)))
-    yield page
-    lost = ("WebSocket connection", "ERR_CONNECTION", "Failed to fetch")  # a killed server is a test of its own
-    assert not [text for text in said if not any(word in text for word in lost)]
-
-
-def commit(page: Page, option: str, confidence: str) -> None:
-    """Choose, say how sure, seal."""
-    lock = page.locator(".il-lock").last  # the newest is the open one
-    expect(lock.get_by_text(option, exact=True)).to_be_visible()
-    lock.get_by_text(option, exact=True).click()
-    lock.get_by_text(confidence).click()
-    lock.get_by_role("button", name="Commit my prediction").click()
-
-
-def answer(page: Page, option: str) -> None:
-    reflect = page.locator(".il-reflect").last  # the newest is the one to answer
-    expect(reflect.get_by_text(option, exact=True)).to_be_visible()
-    reflect.get_by_text(option, exact=True).click()
-    reflect.get_by_role("button", name="Answer", exact=True).click()
+    with watched(page) as found:
+        yield found
 
 
 def act_one(page: Page) -> None:
     commit(page, "10⁴", "fairly sure")
     answer(page, "Each regime needs a software stack of its own.")
-
-
-def ledger(home: Path) -> list[dict]:
-    command = [sys.executable, "-m", "ironlaw", "ledger", "export", "-"]
-    shown = subprocess.run(command, env={**os.environ, "IRONLAW_HOME": str(home)}, capture_output=True, text=True, check=True).stdout
-    return json.loads(shown)["events"]
-
-
-def serious(page: Page) -> list[str]:
-    page.add_script_tag(path=str(AXE))
-    found = page.evaluate("async () => (await axe.run()).violations")
-    return [f"{v['id']}: {v['nodes'][0]['html'][:120]}" for v in found if v["impact"] in ("serious", "critical")]
 
 
 def test_the_whole_lab_by_mouse(labs, page: Page, tmp_path: Path) -> None:
@@ -105,28 +65,17 @@ def test_by_keyboard_alone(labs, page: Page) -> None:
         page.goto(url + LAB)
         expect(page.get_by_role("button", name="Commit my prediction")).to_be_visible()
 
-        def tab_to(role: str, name: str) -> None:
-            for _ in range(80):
-                page.keyboard.press("Tab")
-                here = page.evaluate(
-                    "() => { let e = document.activeElement; while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;"
-                    " const label = e.labels?.[0]?.innerText ?? e.innerText ?? ''; return [e.type ?? e.tagName, label]; }"
-                )
-                if role in here[0].lower() and name in here[1]:
-                    return
-            raise AssertionError(f"{role} {name!r} is not reached by Tab")
-
-        tab_to("radio", "10²")
+        tab_to(page, "radio", "10²")
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowDown")
-        tab_to("radio", "guessing")
+        tab_to(page, "radio", "guessing")
         page.keyboard.press("ArrowRight")
-        tab_to("button", "Commit my prediction")
+        tab_to(page, "button", "Commit my prediction")
         page.keyboard.press("Enter")
         expect(page.get_by_text("989,000").first).to_be_visible()
-        tab_to("radio", "Faster algorithms")
+        tab_to(page, "radio", "Faster algorithms")
         page.keyboard.press("ArrowDown")
-        tab_to("button", "Answer")
+        tab_to(page, "button", "Answer")
         page.keyboard.press("Enter")
         expect(page.get_by_role("button", name="Commit my prediction")).to_be_visible()
 
@@ -188,14 +137,12 @@ def test_every_control_changes_something(labs, page: Page) -> None:
 def test_no_serious_axe_violation_and_nothing_scrolls_sideways(labs, chromium: Browser, scheme: str, width: int) -> None:
     with labs() as (url, _):
         context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 900}, reduced_motion="reduce")
-        page = context.new_page()
-        page.set_default_timeout(PATIENCE)
-        expect.set_options(timeout=PATIENCE)
+        page = patient(context.new_page())
         page.goto(url + LAB)
         act_one(page)
         commit(page, "Memory, moving the data, D/BW", "4 sure")
         expect(page.locator(".il-instrument").nth(1).get_by_text(re.compile("binds")).first).to_be_visible()
         page.wait_for_timeout(500)
         assert serious(page) == []
-        assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
+        assert fits_across(page)
         context.close()

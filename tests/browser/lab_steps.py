@@ -1,0 +1,91 @@
+"""What a learner does in any lab, and what any lab's page must keep: shared by the labs' browser tests."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import axe_playwright_python
+from playwright.sync_api import Locator, Page, expect
+
+AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
+PATIENCE = 60_000  # a loaded machine is slow, not wrong
+LOST = ("WebSocket connection", "ERR_CONNECTION", "Failed to fetch")  # a killed server is a test of its own
+
+
+@contextmanager
+def watched(page: Page) -> Iterator[Page]:
+    """With patience, and an error at the end for anything that the console complained of."""
+    patient(page)
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    yield page
+    assert not [text for text in said if not any(word in text for word in LOST)]
+
+
+def patient(page: Page) -> Page:
+    page.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
+    return page
+
+
+def commit(page: Page, option: str, confidence: str) -> None:
+    """Choose, say how sure, seal."""
+    lock = page.locator(".il-lock").last  # the newest is the open one
+    expect(lock.get_by_text(option, exact=True)).to_be_visible()
+    lock.get_by_text(option, exact=True).click()
+    lock.get_by_text(confidence).click()
+    lock.get_by_role("button", name="Commit my prediction").click()
+
+
+def answer(page: Page, option: str) -> None:
+    reflect = page.locator(".il-reflect").last  # the newest is the one to answer
+    expect(reflect.get_by_text(option, exact=True)).to_be_visible()
+    reflect.get_by_text(option, exact=True).click()
+    reflect.get_by_role("button", name="Answer", exact=True).click()
+
+
+def ledger(home: Path) -> list[dict]:
+    """The events of a home, as the command line exports them."""
+    command = [sys.executable, "-m", "ironlaw", "ledger", "export", "-"]
+    shown = subprocess.run(command, env={**os.environ, "IRONLAW_HOME": str(home)}, capture_output=True, text=True, check=True).stdout
+    return json.loads(shown)["events"]
+
+
+def serious(page: Page) -> list[str]:
+    """What axe finds serious or critical."""
+    page.add_script_tag(path=str(AXE))
+    found = page.evaluate("async () => (await axe.run()).violations")
+    return [f"{v['id']}: {v['nodes'][0]['html'][:120]}" for v in found if v["impact"] in ("serious", "critical")]
+
+
+def fits_across(page: Page) -> bool:
+    return bool(page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth"))
+
+
+FOCUSED = (
+    "() => { let e = document.activeElement; while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;"
+    " const label = e.labels?.[0]?.innerText ?? e.getAttribute('aria-label') ?? e.innerText ?? ''; return [e.type ?? e.tagName, label]; }"
+)
+
+
+def tab_to(page: Page, role: str, name: str, most: int = 80) -> None:
+    """Press Tab until what has the focus is of that kind and so called."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        here = page.evaluate(FOCUSED)
+        if role in str(here[0]).lower() and name in here[1]:
+            return
+    raise AssertionError(f"{role} {name!r} is not reached by Tab")
+
+
+def changes(page: Page, where: Locator, act: Callable[[], object]) -> None:
+    """`act` changes what `where` says or draws."""
+    look = "e => e.innerText + [...e.querySelectorAll('.il-drawing')].map((d) => d.outerHTML).join()"
+    before = where.evaluate(look)
+    act()
+    page.wait_for_function(f"([e, t]) => ({look})(e) !== t", arg=[where.element_handle(), before], timeout=PATIENCE)

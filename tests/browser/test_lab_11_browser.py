@@ -1,0 +1,218 @@
+"""Lab 11 as a learner does it: by mouse, by keyboard alone, with the points dragged, pinned, exported and linked to."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import running
+from lab_steps import answer, changes, commit, fits_across, ledger, patient, serious, tab_to, watched
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from ironlaw import kit
+from ironlaw.kit.check import complete
+from ironlaw.ledger import open_ledger
+
+SLUG = "lab_11_roofline"
+LAB = f"/lab/{SLUG}/"
+MEMORY = "Memory bandwidth: it does too few operations for each byte it loads."
+REUSE = "Larger batches and tiles, so that each loaded byte is used more often."
+SPLIT = "Softmax and layer norm always; the GEMM is compute-bound once there are enough rows."
+HELD = (
+    "() => { let e = document.activeElement; while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;"
+    " return e.getAttribute('aria-label') ?? ''; }"
+)
+TRAFFIC = "Each value is loaded once and stored once, instead of once per kernel."
+
+
+@pytest.fixture
+def page(page: Page) -> Iterator[Page]:
+    with watched(page) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server for a learner who has answered everything: tests that only turn dials share it."""
+    home = tmp_path_factory.mktemp("done")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IRONLAW_HOME", str(home))
+        with open_ledger() as kept:
+            complete(kit.open(SLUG, kept))
+    with running(home) as (url, _):
+        yield url
+
+
+def instrument(page: Page, act: str) -> Locator:
+    found = page.locator(f"#{act}-instrument .il-instrument")
+    expect(found.locator(".il-drawing").first).to_be_visible()
+    return found
+
+
+def target(where: Locator, picture: str, name: str) -> Locator:
+    return where.locator(f'[data-figure="{picture}"] .il-target[aria-label^="{name}"]')
+
+
+def drag(page: Page, held: Locator, across: int) -> None:
+    held.scroll_into_view_if_needed()
+    box = held.bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + across / 2, y, steps=3)
+    page.mouse.move(x + across, y, steps=3)
+    page.mouse.up()
+
+
+def test_the_whole_lab_by_mouse(labs, page: Page, tmp_path: Path) -> None:
+    with labs() as (url, _):
+        page.goto(url + LAB)
+        expect(page.get_by_role("button", name="Commit my prediction")).to_be_disabled()
+        before = page.locator("body").inner_text()
+        for sealed in ("295", "85.3", "memory-bound", "TB/s", "1.25", "FLOP/B"):
+            assert sealed not in before, f"{sealed} is on the page before the first prediction"
+        expect(page.locator("svg[role=img]")).to_have_count(0)
+        commit(page, MEMORY, "fairly sure")
+        first = instrument(page, "act1")
+        expect(page.get_by_text(re.compile("lies 3.46")).first).to_be_visible()
+        drag(page, target(first, "roofs", "H100, FP16, N = 512"), 120)
+        expect(first.get_by_role("spinbutton", name="N", exact=True)).not_to_have_value("512")
+        expect(page.locator(".il-hud")).not_to_contain_text("171 FLOP/B")
+        answer(page, REUSE)
+        commit(page, SPLIT, "4 sure")
+        second = instrument(page, "act2")
+        second.get_by_role("spinbutton", name="Batch").fill("256")
+        second.get_by_role("spinbutton", name="Context").fill("32768")
+        expect(second.locator(".il-banner-title")).to_contain_text("Out of memory")
+        expect(page.locator(".il-hud")).to_contain_text("OOM")
+        answer(page, TRAFFIC)
+        expect(page.locator(".il-hud")).to_contain_text("saved")
+    events = ledger(tmp_path / "home")
+    assert [e["payload"]["value"] for e in events if e["kind"] == "prediction"] == ["memory", "split"]
+    design = [e for e in events if e["kind"] == "design"][-1]["payload"]
+    assert design["act1_correct"] is True and design["act2_correct"] is True and design["constraint_hit"] is True
+    assert design["arithmetic_intensity"] > 170.7 and design["tokens_per_s"] is None
+
+
+def test_by_keyboard_alone(labs, page: Page) -> None:
+    with labs() as (url, _):
+        page.goto(url + LAB)
+        expect(page.get_by_role("button", name="Commit my prediction")).to_be_visible()
+        tab_to(page, "radio", "A bug")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowDown")
+        tab_to(page, "radio", "guessing")
+        page.keyboard.press("ArrowRight")
+        tab_to(page, "button", "Commit my prediction")
+        page.keyboard.press("Enter")
+        first = instrument(page, "act1")
+        number = first.get_by_role("spinbutton", name="N", exact=True)
+        tab_to(page, "rect", "H100: HBM3")
+        for _ in range(8):  # from one mark to the next
+            if "N = 512" in page.evaluate(HELD):
+                break
+            page.keyboard.press("ArrowRight")
+        assert "Shift with an arrow key moves it" in page.evaluate(HELD)
+        page.keyboard.press("Shift+ArrowRight")
+        expect(number).to_have_value("640")
+        expect(target(first, "roofs", "H100, FP16, N = 640")).to_be_focused()
+        page.keyboard.press("Shift+ArrowLeft")
+        expect(number).to_have_value("512")
+        tab_to(page, "radio", "Raise the clock")
+        page.keyboard.press("ArrowDown")
+        tab_to(page, "button", "Answer")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("button", name="Commit my prediction")).to_be_visible()
+
+
+def test_points_are_pinned_dragged_exported_and_linked_to(done: str, page: Page, chromium: Browser, tmp_path: Path) -> None:
+    page.goto(done + LAB)
+    first = instrument(page, "act1")
+    first.get_by_role("button", name="Pin this point").click()
+    name = first.get_by_role("textbox", name="Name of pin 1")
+    expect(name).to_have_value("H100 FP16 512")
+    name.fill("mine")
+    name.press("Enter")
+    expect(target(first, "roofs", "mine: H100, FP16, N = 512")).to_have_count(1)
+    number = first.get_by_role("spinbutton", name="N", exact=True)
+    number.fill("4096")
+    expect(target(first, "roofs", "H100, FP16, N = 4,096")).to_have_count(1)
+    drag(page, target(first, "roofs", "mine"), -120)
+    expect(target(first, "roofs", "mine: H100, FP16, N = 512")).to_have_count(0)  # the pin moved, the dials did not
+    expect(number).to_have_value("4096")
+    moved = target(first, "roofs", "mine").get_attribute("aria-label")
+
+    with page.expect_download() as saved:
+        first.get_by_role("button", name="Save as SVG").first.click()
+    saved.value.save_as(tmp_path / "roofs.svg")
+    drawing = (tmp_path / "roofs.svg").read_text()
+    assert saved.value.suggested_filename == "roofs.svg" and drawing.startswith("<svg") and "mine" in drawing and "var(" not in drawing
+    shown = chromium.new_page()
+    shown.goto((tmp_path / "roofs.svg").as_uri())
+    assert shown.evaluate("() => document.documentElement.getBBox().width") > 400
+    shown.close()
+    with page.expect_download() as saved:
+        first.get_by_role("button", name="Save as PNG").first.click()
+    saved.value.save_as(tmp_path / "roofs.png")
+    assert (tmp_path / "roofs.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" and (tmp_path / "roofs.png").stat().st_size > 10_000
+
+    first.locator(".il-dials").get_by_text("both", exact=True).click()
+    first.get_by_role("button", name="Link to this view").first.click()
+    link = first.get_by_role("textbox", name="Link to this view").input_value()
+    assert link.startswith(done + LAB + "#view/act1/")
+    page.reload()  # the dials stand where they stood
+    expect(instrument(page, "act1").get_by_role("spinbutton", name="N", exact=True)).to_have_value("4096")
+
+    other = chromium.new_context()
+    elsewhere = patient(other.new_page())
+    elsewhere.goto(link)
+    there = instrument(elsewhere, "act1")
+    expect(there.get_by_role("spinbutton", name="N", exact=True)).to_have_value("4096")
+    expect(target(there, "roofs", "mine")).to_have_attribute("aria-label", moved)
+    expect(there.locator('[data-figure="gap"]')).to_be_visible()
+    assert "#" not in elsewhere.url  # taken once: what is turned now is kept
+    other.close()
+
+
+def test_every_control_changes_something(done: str, page: Page) -> None:
+    page.goto(done + LAB)
+    first, second = instrument(page, "act1"), instrument(page, "act2")
+
+    def by_text(where: Locator, *options: str) -> None:
+        for option in options:
+            changes(page, where, lambda option=option: where.locator(".il-dials").get_by_text(option, exact=True).click())
+
+    changes(page, first, lambda: first.get_by_role("spinbutton", name="N", exact=True).fill("1024"))
+    by_text(first, "M, N, K apart")
+    for size in ("M", "K"):
+        changes(page, first, lambda size=size: first.get_by_role("spinbutton", name=size, exact=True).fill("256"))
+    by_text(first, "FP8", "with caches", "all", "Roofs of every format", "from Python", "graph replay", "both")
+    changes(page, first, lambda: first.get_by_label("Device", exact=True).select_option(label="NVIDIA H200 SXM5 141 GB"))
+    changes(page, first, lambda: first.get_by_label("Compare with").select_option(label="AMD Instinct MI300X 192 GB"))
+    changes(page, first, lambda: first.get_by_role("button", name="Pin this point").click())
+
+    changes(page, second, lambda: second.get_by_label("Device", exact=True).select_option(label="NVIDIA H200 SXM5 141 GB"))
+    changes(page, second, lambda: second.get_by_label("Model").select_option(index=1))
+    changes(page, second, lambda: second.get_by_role("spinbutton", name="Batch").fill("32"))
+    changes(page, second, lambda: second.get_by_role("spinbutton", name="Context").fill("2048"))
+    by_text(second, "decode", "INT4", "adjacent element-wise", "all element-wise, norm and bias too", "tiled", "measured curves")
+    cache = second.get_by_role("group", name="Keys and values kept in")
+    changes(page, second, lambda: cache.get_by_text("FP8", exact=True).click())
+    changes(page, first, page.get_by_text("Edge", exact=True).first.click)
+    expect(page.locator(".il-hud")).to_contain_text("Jetson Orin NX")
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_no_serious_axe_violation_and_nothing_scrolls_sideways(done: str, chromium: Browser, scheme: str, width: int) -> None:
+    context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 900}, reduced_motion="reduce")
+    page = patient(context.new_page())
+    page.goto(done + LAB)
+    first = instrument(page, "act1")
+    first.locator(".il-dials").get_by_text("both", exact=True).click()
+    first.get_by_role("button", name="Pin this point").click()
+    expect(first.locator('[data-figure="gap"] .il-drawing')).to_be_visible()
+    expect(instrument(page, "act2").locator('[data-figure="budget"] .il-drawing')).to_be_visible()
+    assert serious(page) == []
+    assert fits_across(page)
+    context.close()
