@@ -23,7 +23,9 @@ DIALS.chain = ({ dial, id, ctx, value }) => {
     event.dataTransfer.effectAllowed = "move";
     event.dataTransfer.setData("text/plain", what);
   };
-  const over = (event) => local[held] && event.preventDefault();
+  const over = (event) => {
+    if (local[held]) event.preventDefault();
+  };
   const drop = (at) => (event) => {
     const what = local[held];
     if (!what) return;

@@ -22,7 +22,9 @@ function numberPiece(ctx) {
     ctx.redraw();
   };
   // read from the box itself: Enter may come before the page has been drawn for the last digit
-  const enter = (event) => event.key === "Enter" && commit(event.target.value);
+  const enter = (event) => {
+    if (event.key === "Enter") commit(event.target.value); // nothing is returned: false would keep every other key from typing
+  };
   return h("div", { class: `il-challenge ${done ? "il-sealed" : ""}` },
     rich("label", { for: `${ui.id}-n` }, spec.label),
     h("div", { class: "il-act" },
