@@ -1,0 +1,221 @@
+"""Lab 07 as a learner does it: the whole of it by mouse with a reload in the middle, by keyboard alone, control by control."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lab_steps import answer, changes, commit, fits_across, ledger, patient, serious, tab_to, watched
+from playwright.sync_api import Browser, Locator, Page, expect
+
+LAB = "/lab/lab_07_fusion/"
+SHARE = "The fixed cost of each launch becomes a larger share."
+FIELDS = {
+    "context", "execution_mode", "fusion_enabled", "arithmetic_intensity_unfused", "arithmetic_intensity_fused",
+    "compilation_roi_positive", "breakeven_inferences", "act2_result", "kws_utilization_eager_pct", "kws_utilization_compiled_pct",
+    "act1_prediction", "act1_correct", "act2_prediction", "act2_correct", "act2_decision", "constraint_hit", "challenge_passed",
+}  # fmt: skip
+
+
+@pytest.fixture
+def page(page: Page) -> Iterator[Page]:
+    with watched(page) as found:
+        yield found
+
+
+def panels(page: Page) -> tuple[Locator, Locator, Locator]:
+    """The waterfall, the fusion explorer, the calculator."""
+    return (
+        page.locator("#act1-instrument .il-instrument"),
+        page.locator("#act2-instrument .il-instrument"),
+        page.locator("#act2-roi .il-instrument"),
+    )
+
+
+def act_one(page: Page) -> None:
+    commit(page, "90 %", "fairly sure")
+    answer(page, SHARE)
+
+
+def second_lock(page: Page) -> None:
+    commit(page, "10⁴", "4 sure")
+    expect(page.get_by_text("Compilation pays")).to_be_visible()
+
+
+def dial(panel: Locator, text: str) -> Locator:
+    return panel.locator(".il-dials").get_by_text(text, exact=True)
+
+
+def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(labs, page: Page, tmp_path: Path) -> None:
+    with labs() as (url, _):
+        page.goto(url + LAB)
+        expect(page.get_by_role("button", name="Commit my prediction")).to_be_disabled()
+        before = page.locator("body").inner_text()
+        for sealed in ("33.3", "a third", "133,60", "98 %", "23.3"):
+            assert sealed not in before, f"{sealed} is on the page before the first prediction"
+        expect(page.locator("svg[role=img]")).to_have_count(0)
+        commit(page, "90 %", "fairly sure")
+        expect(page.get_by_text("too large by 56.7 percentage points")).to_be_visible()
+        tax, explorer, calculator = panels(page)
+        expect(tax.get_by_text("eager, queued").first).to_be_visible()  # both dispatches are drawn
+        dial(tax, "compiled").click()
+        expect(page.locator(".il-hud")).to_contain_text("33 → 50 %")
+        answer(page, SHARE)
+        second_lock(page)
+        explorer.get_by_role("switch", name="Fusion").locator("xpath=..").click()
+        expect(explorer.get_by_text("reads 1, writes 1, fused; 1.57 MB a tensor")).to_be_visible()
+        calculator.get_by_role("button", name="10 k", exact=True).click()
+        dial(calculator, "1 week").click()
+        expect(page.get_by_text("Compilation not justified")).to_be_visible()
+        expect(page.locator(".il-hud")).to_contain_text("negative")
+        page.wait_for_timeout(300)
+
+        page.reload()
+        expect(page.locator(".il-lock").nth(1).get_by_text("Committed")).to_be_visible()
+        expect(page.locator(".il-lock").first.get_by_role("radio").first).to_be_disabled()
+        expect(page.get_by_text("Compilation not justified")).to_be_visible()  # the dials came back
+        expect(panels(page)[1].get_by_role("switch", name="Fusion")).to_be_checked()
+
+        challenge = page.locator(".il-number")
+        challenge.get_by_role("spinbutton").fill("24")
+        challenge.get_by_role("button", name="Commit my number").click()
+        expect(challenge.get_by_text("2,334 inferences, 23.3 hours")).to_be_visible()
+        sentence = page.locator("#act2-blanks .il-reflect")
+        sentence.get_by_role("combobox").nth(0).select_option(label="about a third of the traffic")
+        sentence.get_by_role("combobox").nth(1).select_option(index=1)
+        sentence.get_by_role("button", name="Answer", exact=True).click()
+        expect(sentence.get_by_text("✓ Yes.")).to_be_visible()
+        answer(page, "Near nothing.")
+        expect(page.locator(".il-hud")).to_contain_text(re.compile(r"saved \d\d:\d\d"))
+        expect(page.get_by_role("heading", name="Key takeaways")).to_be_visible()
+    events = ledger(tmp_path / "home")
+    assert [e["payload"]["value"] for e in events if e["kind"] == "prediction"] == [90, 10**4]
+    design = [e for e in events if e["kind"] == "design"][-1]["payload"]
+    assert set(design) == FIELDS
+    assert design["fusion_enabled"] is True and design["execution_mode"] == "compiled" and design["challenge_passed"] is True
+    assert design["constraint_hit"] is True and design["breakeven_inferences"] == 134_125
+
+
+def test_by_keyboard_alone(labs, page: Page) -> None:
+    with labs() as (url, _):
+        page.goto(url + LAB)
+        expect(page.get_by_role("button", name="Commit my prediction")).to_be_visible()
+
+        def press(*keys: str) -> None:
+            for key in keys:
+                page.keyboard.press(key)
+
+        def seal(first: str) -> None:
+            tab_to(page, "radio", first)
+            press("ArrowDown", "ArrowDown")
+            tab_to(page, "radio", "guessing")
+            press("ArrowRight")
+            tab_to(page, "button", "Commit my prediction")
+            press("Enter")
+
+        seal("90 %")
+        expect(page.get_by_text("right to within 0.333 percentage points")).to_be_visible()
+        tab_to(page, "radio", "It draws more power")
+        press("ArrowDown", "ArrowDown")
+        tab_to(page, "button", "Answer")
+        press("Enter")
+        expect(page.get_by_text("earned back?")).to_be_visible()
+        seal("10³")
+        expect(page.get_by_text("Compilation pays")).to_be_visible()
+        explorer = panels(page)[1]
+        page.locator("#act2-lock").evaluate("e => e.scrollIntoView()")
+        tab_to(page, "button", "1 of 3")  # the chain: LayerNorm moves behind dropout, and goes
+        press("ArrowRight")
+        expect(explorer.get_by_role("button", name=re.compile("^LayerNorm, 2 of 3"))).to_be_focused()
+        press("Delete")
+        expect(explorer.get_by_text("reads 2, writes 2, unfused; 1.57 MB a tensor")).to_be_visible()
+        tab_to(page, "button", "Add GELU")
+        press("Enter")
+        expect(explorer.get_by_role("button", name=re.compile("^GELU, 3 of 3"))).to_be_visible()
+        tab_to(page, "checkbox", "Fusion")
+        press("Space")
+        expect(explorer.get_by_text("reads 1, writes 1, fused; 1.57 MB a tensor")).to_be_visible()
+        tab_to(page, "number", "shortest deployment", most=160)
+        page.keyboard.type("23")
+        press("Enter")
+        expect(page.get_by_text("2,334 inferences, 23.3 hours")).to_be_visible()
+        tab_to(page, "select", "what is left")
+        press("ArrowDown", "ArrowDown")
+        tab_to(page, "select", "because")
+        press("ArrowDown")
+        expect(page.locator("#act2-blanks").get_by_role("button", name="Answer")).to_be_enabled()
+        tab_to(page, "button", "Answer")
+        press("Enter")
+        expect(page.locator("#act2-blanks").get_by_text("✓ Yes.")).to_be_visible()
+        tab_to(page, "radio", "Near nothing.")
+        press("Space")
+        tab_to(page, "button", "Answer")
+        press("Enter")
+        expect(page.locator(".il-hud")).to_contain_text(re.compile(r"saved \d\d:\d\d"))
+
+
+def test_every_control_changes_something(labs, page: Page) -> None:
+    with labs() as (url, _):
+        page.goto(url + LAB)
+        act_one(page)
+        second_lock(page)
+        tax, explorer, calculator = panels(page)
+
+        def number(panel: Locator, name: str, value: str) -> None:
+            panel.get_by_role("spinbutton", name=name).fill(value)
+            page.keyboard.press("Enter")
+
+        def choose(panel: Locator, *names: str) -> None:
+            for name in names:
+                changes(page, panel, lambda name=name: dial(panel, name).click())
+
+        changes(page, tax, lambda: tax.get_by_label("Model", exact=True).select_option(label="ResNet-50, real graph"))
+        changes(page, tax, lambda: number(tax, "Kernels", "100"))
+        choose(tax, "compiled", "queued")
+        changes(page, tax, lambda: number(tax, "Launches that compiling removes", "20"))
+        changes(page, tax, lambda: number(tax, "GPU speed", "3"))
+        choose(tax, "graph replay")
+        changes(page, tax, lambda: tax.get_by_label("Model", exact=True).select_option(label="GPT-2 layer"))
+        changes(page, tax, lambda: number(tax, "Memory time", "4"))
+
+        changes(page, explorer, lambda: explorer.get_by_role("button", name="Add GELU").click())
+        changes(page, explorer, lambda: explorer.get_by_role("button", name=re.compile("^Take LayerNorm")).click())
+        # by drag: softmax from the palette to the first place
+        first = explorer.locator(".il-link").first
+        changes(page, explorer, lambda: explorer.get_by_role("button", name="Add softmax").drag_to(first))
+        expect(explorer.get_by_role("button", name=re.compile("^softmax, 1 of 4"))).to_be_visible()
+        changes(page, explorer, lambda: explorer.locator(".il-link").nth(0).drag_to(explorer.locator(".il-link").nth(2)))
+        expect(explorer.get_by_role("button", name=re.compile("^softmax, 3 of 4"))).to_be_visible()
+        for switch in ("Fusion", "Training"):
+            changes(page, explorer, lambda switch=switch: explorer.get_by_role("switch", name=switch).locator("xpath=..").click())
+        changes(page, explorer, lambda: number(explorer, "Rows", "8192"))
+        changes(page, explorer, lambda: number(explorer, "Columns", "4096"))
+        choose(explorer, "3.35 TB/s", "device's", "64")
+        changes(page, explorer, lambda: number(explorer, "sequence length", "1024"))
+
+        changes(page, calculator, lambda: calculator.get_by_label("Model: sets").select_option(label="Keyword spotter, textbook"))
+        changes(page, calculator, lambda: calculator.get_by_role("button", name="120", exact=True).click())
+        changes(page, calculator, lambda: number(calculator, "Throughput gain", "25"))
+        changes(page, calculator, lambda: calculator.get_by_role("button", name="100 M", exact=True).click())
+        expect(calculator.get_by_text(re.compile("more than one device can serve"))).to_be_visible()
+        choose(calculator, "one run", "other")
+        changes(page, calculator, lambda: number(calculator, "Days", "200"))
+        choose(calculator, "stay eager")
+        changes(page, tax, page.locator(".il-toggle").get_by_text("Jetson Orin NX", exact=True).click)
+        expect(page.locator(".il-hud")).to_contain_text("Jetson Orin NX")
+
+
+def test_no_serious_axe_violation_and_nothing_scrolls_sideways(labs, chromium: Browser) -> None:
+    with labs() as (url, _):
+        for scheme, width in (("light", 1280), ("dark", 390)):  # the second finds the lab as the first left it
+            context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 900}, reduced_motion="reduce")
+            page = patient(context.new_page())
+            page.goto(url + LAB)
+            if scheme == "light":
+                act_one(page)
+                second_lock(page)
+            expect(page.get_by_text("Compilation pays")).to_be_visible()
+            page.wait_for_timeout(500)
+            assert serious(page) == []
+            assert fits_across(page)
+            context.close()
