@@ -107,7 +107,7 @@ function bracket({ pair, x, y, box, over, width }) {
     const beside = Math.abs(to - from) < 2 * half + 30;
     const middle = beside ? Math.max(from, to) + half + 12 : (from + to) / 2;
     const at = beside && middle + half > width ? Math.min(from, to) - half - 12 : middle;
-    return h("g", { key: "bracket", class: "il-bracket c-accent" }, h("path", { d: arrow(from, to, level) }),
+    return h("g", { key: "bracket", class: "il-bracket c-accent" }, Math.abs(to - from) > 16 && h("path", { d: arrow(from, to, level) }),
       h("text", { x: Math.min(Math.max(at, half), width - half), y: beside ? level + 4.5 : level - 5, "text-anchor": "middle", class: "il-over il-strong c-accent" }, text));
   }
   if (!isNumber(pair.prediction.y) || !isNumber(pair.truth.y) || y.band) return null;

@@ -13,6 +13,20 @@ const classOf = (mark, plan, kind) => [
   plan.dimmed && !mark.emphasis && "il-dim", mark.fail && "c-fail",
 ].filter(Boolean).join(" ");
 
+const rulesOf = (plan) => plan.figure.marks.filter((mark) => mark.type === "rule" && isNumber(mark.x)).map((mark) => plan.x.at(mark.x));
+
+// Words over a bar end at the right, or left of an upright rule that would run through them; the bar's name stands at the left.
+function endClear(right, width, plan) {
+  const end = Math.min(right, ...rulesOf(plan).filter((at) => at > right - width - 4 && at < right + 4).map((at) => at - 7));
+  return end - width > plan.width * 0.4 ? end : right;
+}
+
+// Words behind a bar begin at its end, or beyond such a rule.
+function startClear(left, width, plan) {
+  const start = Math.max(left, ...rulesOf(plan).filter((at) => at > left && at < left + width + 4).map((at) => at + 7));
+  return start + width < plan.width + 8 ? start : left;
+}
+
 const MARKS = {
   bar(mark, key, plan) {
     const { x, y, rows, above, figure } = plan;
@@ -33,7 +47,7 @@ const MARKS = {
       const name = mark.name ?? mark.label;
       if (name && measure(name) < area.width - 8) shapes.push(h("text", { key: `${key}l`, class: "il-inside", x: area.x + area.width / 2, y: area.y + area.height / 2 + 4.5, "text-anchor": "middle" }, name));
     } else if (words.length && rows) {
-      const place = above ? { x: plan.width - 2, y: other.at(mark.y) - other.step / 2 + 15, "text-anchor": "end" } : { x: area.x + area.width + 7, y: area.y + area.height / 2 + 4.5 };
+      const place = above ? { x: endClear(plan.width - 2, barWidth(mark), plan), y: other.at(mark.y) - other.step / 2 + 15, "text-anchor": "end" } : { x: startClear(area.x + area.width + 7, barWidth(mark), plan), y: area.y + area.height / 2 + 4.5 };
       shapes.push(h("text", { key: `${key}l`, class: `il-value ${mark.emphasis ? "il-strong" : ""}`, ...place },
         mark.label && h("tspan", {}, mark.label), (mark.tags ?? []).map((tag, k) => h("tspan", { key: k, class: `il-tagged c-${tag.colour ?? "ink"}`, dx: 9 }, tag.text))));
     } else if (mark.label) shapes.push(h("text", { key: `${key}l`, class: "il-value", x: area.x + area.width / 2, y: area.y - 6, "text-anchor": "middle" }, mark.label));
