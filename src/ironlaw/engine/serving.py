@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from math import log
 
 from ironlaw.engine.arrays import Number, total
+from ironlaw.engine.fusion import FusionPlan, Group
 from ironlaw.engine.types import Graph, Op, Tensor, bytes_per_element
 from ironlaw.engine.work import op as make_op
 from ironlaw.errors import BadValue
@@ -95,6 +96,13 @@ def stack(graph: Graph, layers: int) -> Stack:
     if not parts["1"]:
         raise BadValue(f"graph {graph.name!r} has no ops named layers.1.…; give one with three layers")
     return Stack(tuple(parts[""]), tuple(parts["0"]), tuple(parts["1"]), tuple(parts["2"]), layers)
+
+
+def regroup(graph: Graph, names: Iterable[tuple[str, ...]]) -> Graph:
+    """`graph` with its ops joined as another's were, group by group: what may share a kernel seldom hangs on the sizes."""
+    ops = {op.name: op for op in graph.ops}
+    groups = tuple(Group(tuple(ops[name] for name in group), (), "as planned before") for group in names)
+    return FusionPlan(graph, groups, ()).graph
 
 
 def largest_near(total: Callable[[int], float], capacity: float, guess: int, limit: int) -> int:

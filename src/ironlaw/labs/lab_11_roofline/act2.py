@@ -21,9 +21,9 @@ ATTENTION = ((False, "scores through memory"), (True, "tiled"))
 FITS = {"good": "fits", "middling": "tight", "bad": "does not fit"}
 KERNELS = {"projection": "Projection GEMM", "norm": "Norm", "softmax": "Softmax", "attention": "Attention, softmax inside"}
 CLAIMS = (
-    "llama_weights_16_gb", "llama_fits_orin", "kv_512_kib", "kv_64_gb", "activations_half_of_weights", "four_projections",
-    "decode_weight_floor", "decode_is_memory_bound", "softmax_intensity", "layer_norm_5_flops", "elementwise_half_flop_per_byte",
-    "fusion_factor_half", "fusion_factor_third", "divide_by_sum_small", "flash_wall_24x", "flash_wall_2_to_4x",
+    "llama_fits_orin", "kv_512_kib", "kv_64_gb", "activations_half_of_weights", "four_projections", "decode_weight_floor",
+    "prefill_arithmetic_floor", "softmax_intensity", "elementwise_half_flop_per_byte", "fusion_factor_half", "divide_by_sum_small",
+    "flash_wall_24x", "flash_wall_2_to_4x",
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from ironlaw.engine import memory
 from ironlaw.engine.dispatch import graph_replay
 from ironlaw.engine.fusion import fuse
 from ironlaw.engine.predict import OpRow, predict
-from ironlaw.engine.serving import Stack, largest_near, serving, stack
+from ironlaw.engine.serving import Stack, largest_near, regroup, serving, stack
 from ironlaw.engine.tree import POINTWISE, TREE
 from ironlaw.engine.types import Graph, Hardware, Plan, Work, bytes_per_element
 from ironlaw.registry.families import FAMILIES
@@ -34,6 +34,23 @@ def served(model: str, layers: int, phase: str, batch: int, context: int, fmt: s
     return serving(Graph(model, graph.ops, graph.dtype, graph.params_of, graph.outputs), weights, cache, tiled)
 
 
+@lru_cache(maxsize=256)
+def planned(model: str, layers: int, phase: str, sizes: tuple[int, int], fmt: str, cache: str, tiled: bool, fusion: str) -> Any:
+    """Which ops the planner joins, by name: a tuple of names per kernel."""
+    graph = served(model, layers, phase, *sizes, fmt, fmt, cache, tiled)
+    return tuple(tuple(op.name for op in group.ops) for group in fuse(graph, RULES[fusion] or TREE).groups)
+
+
+def fused(graph: Graph, layers: int, fmt: str, cache: str, tiled: bool, fusion: str) -> Graph:
+    """A graph of `served`, fused as the level says. The plan hangs on sizes only where two of them happen to be equal."""
+    if RULES[fusion] is None:
+        return graph
+    of = graph.params_of
+    batch, context = of["batch"], of["context"]
+    sizes = (1, 512) if batch == 1 else (256, 256) if batch == context else (8, 512)
+    return regroup(graph, planned(graph.name, layers, of["phase"], sizes, fmt, cache, tiled, fusion))
+
+
 @lru_cache(maxsize=64)
 def weight_bytes(model: str, fmt: str, weights: str) -> float:
     return float(serving(workload(model, dtype=fmt), weights).weight_bytes)
@@ -43,8 +60,7 @@ def weight_bytes(model: str, fmt: str, weights: str) -> float:
 def activations(model: str, phase: str, batch: int, context: int, fmt: str, cache: str, tiled: bool, fusion: str) -> float:
     """Alive at once. Layers come one after the other, so two are enough to ask; the weights' format does not matter."""
     graph = served(model, 2, phase, batch, context, fmt, fmt, cache, tiled)
-    rules = RULES[fusion]
-    return float(memory.live_activations(fuse(graph, rules).graph if rules else graph))
+    return float(memory.live_activations(fused(graph, 2, fmt, cache, tiled, fusion)))
 
 
 def layers_of(model: str) -> int:
@@ -87,8 +103,7 @@ class Case:
     @cached_property
     def graph(self) -> Graph:
         graph = served(self.model, DEEP, self.phase, self.batch, self.context, self.fmt, *self._formats(), self.tiled)
-        rules = RULES[self.fusion]
-        return fuse(graph, rules).graph if rules else graph
+        return fused(graph, DEEP, self.fmt, self._formats()[1], self.tiled, self.fusion)
 
     @cached_property
     def stack(self) -> Stack:
