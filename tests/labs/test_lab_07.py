@@ -242,7 +242,7 @@ def test_erratum_10_memory_is_a_dial_from_zero_and_never_compute_over_intensity(
 
 def test_erratum_22_the_three_models_in_one_table(bench):
     """200·50/(200·60) = 83.3 %, 20·500/(20·510) = 98.0 %; compiled 130 launches and 17."""
-    note = bare(bench.turn("act1")["note"])
+    note = bare(bench.turn("act1")["after"])
     assert "Keyword spotter1,0005 µs10 µs33.3 %50 %" in note
     assert "ResNet-5020050 µs10 µs83.3 %88.5 %" in note
     assert "GPT-2 layer20500 µs10 µs98 %98.3 %" in note and "90 %" not in note
@@ -350,7 +350,7 @@ def test_three_ops_read_and_write_once_when_fused(bench):
     assert figure(fused, "ledger")["note"].startswith("reads 1, writes 1, fused")
     assert cards(view)["Traffic"]["value"] == "9.44" and cards(fused)["Traffic"]["value"] == "3.15"
     assert cards(fused)["Launches"]["note"] == "3 unfused, 1 fused"
-    assert "1–3, one kernelafter11.57 MB11.57 MB" in bare(fused["note"])
+    assert "1–3, one kernelafter11.57 MB11.57 MB" in bare(fused["after"])
 
 
 def test_erratum_11_three_is_the_bound_whatever_the_dials(bench):
@@ -398,7 +398,7 @@ def test_a_mask_is_a_row_of_its_own(bench):
 
 def test_a_composed_chain_is_planned_with_reasons(bench):
     view = bench.turn("act2", chain=["matmul", "relu", "sum", "softmax"], fusion=True)
-    note = bare(view["note"])
+    note = bare(view["after"])
     assert "1 matmul → 2 ReLUfusesepilogue" in note and "3 sum → 4 softmaxstays apartbarriersum over the whole tensor must finish" in note
     assert cards(view)["Launches"]["note"] == "4 unfused, 3 fused"
     four = bench.turn("act2", chain=["relu"] * 4, fusion=True)

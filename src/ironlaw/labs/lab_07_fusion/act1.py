@@ -82,7 +82,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ],
         cards=cards(job, mode, dispatch),
         formula=formula(job, mode, dispatch),
-        note=table(lab, values) + notes(lab, job, mode),
+        note=notes(lab, job, mode),
+        after=table(lab, values),
         readouts=readouts(lab, values),
     )  # fmt: skip
 

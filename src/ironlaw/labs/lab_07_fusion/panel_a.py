@@ -67,9 +67,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         figures,
         cards(case, fused),
         formula(case, fused),
-        None,
-        ledger_table(case) + verdicts(case) + notes(lab, case, seq, head),
-        readouts(case, fused),
+        note=notes(lab, case, seq, head),
+        after=ledger_table(case) + verdicts(case),
+        readouts=readouts(case, fused),
     )
 
 
