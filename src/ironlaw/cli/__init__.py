@@ -27,6 +27,7 @@ COMMANDS = {
     "validate": "every claim and every measurement against the prediction",
     "labs": "open the labs in a browser",
     "lab": "write a lab: begin one from the template, check its words and keys",
+    "review": "cards that are due, from all labs; how well you know what you know",
     "ledger": "what you decided in the labs: look, back up, move",
 }
 

@@ -101,6 +101,8 @@ def mastery(standing: Mapping[str, Standing], found: Map | None = None) -> dict[
 
 
 def _mastery(name: str, standing: Mapping[str, Standing], found: Map, seen: frozenset[str]) -> float | None:
+    if found.concepts[name].to_come:
+        return None
     own = [card_mastery(standing[card]) for card in found.concepts[name].cards if card in standing]
     if not own:
         below = [_mastery(next_, standing, found, seen | {name}) for next_ in found.below(name) if next_ not in seen]

@@ -90,5 +90,5 @@ def _review(event: Event) -> Review:
 
 def _utc(at: datetime) -> str:
     if at.tzinfo is None:
-        raise BadValue(f"{at!r} has no time zone; give one, such as datetime.now(UTC)")
+        raise BadValue(f"{at!r} has no time zone; hand in a clock that has one, such as UTC")
     return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

@@ -67,18 +67,21 @@ def due(
     started: Iterable[str] = (),
     cards: Mapping[str, Template] | None = None,
 ) -> list[Due]:
-    """The cards to answer now. Confident errors first; then those whose time has come, longest overdue first; then new ones, those
-    about a belief that is held before the others, and those of labs that were begun before those that were not."""
+    """The cards to answer now. Confident errors first; then those whose time has come, longest overdue first; then new ones: those
+    about a belief that is held, the ten to start with, those of labs that were begun, and the rest, one topic after the other."""
     cards, held, started = templates() if cards is None else cards, set(held), set(started)
     found = []
-    for order, (name, template) in enumerate(cards.items()):
+    rank: dict[str, int] = {}  # a new card's place in its topic, so that topics take turns
+    for name, template in cards.items():
+        rank[template.topic] = rank.get(template.topic, -1) + 1
         stands = standing[name]
         if topic not in (None, template.topic) or (stands.due is not None and stands.due > now):
             continue
         reason = _reason(template, stands, held)
         late = (now - stands.due).total_seconds() if stands.due else 0.0
         unmet = template.lab not in started and template.lab != "review"
-        found.append(((REASONS.index(reason), -late, unmet, order), Due(template, stands, reason)))
+        place = (template.first or len(cards), unmet, rank[template.topic]) if stands.due is None else ()
+        found.append(((REASONS.index(reason), -late, place), Due(template, stands, reason)))
     return [entry for _, entry in sorted(found, key=lambda pair: pair[0])]
 
 

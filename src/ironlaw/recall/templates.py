@@ -3,6 +3,7 @@
     [ridge_point]
     lab = "lab_11_roofline"      # where it is learned, or "review"
     concept = "roofline"         # a node of concepts.toml
+    first = 1                    # the ten to start with are numbered; the others come after them
     kind = "numeric"             # numeric | choice | order | explain
     draw.device = ["h100_sxm", "t4"]             # one of a list, or of what an expression gives; later ones may use earlier ones
     draw.format = '[f for f in hardware(device).peaks if f in ("fp16", "int8")]'
@@ -36,7 +37,7 @@ HERE = Path(__file__).parent
 KINDS = ("numeric", "choice", "order", "explain")
 FIELDS = {
     "lab", "concept", "kind", "draw", "when", "show", "ask", "key", "unit", "tolerance", "wrong", "working", "options", "items",
-    "misconception", "rubric", "enough", "digits",
+    "misconception", "rubric", "enough", "digits", "first",
 }  # fmt: skip
 NEEDED = {"numeric": ("key", "tolerance", "working"), "choice": ("key", "working"), "order": ("items", "working"), "explain": ("rubric",)}
 
@@ -91,6 +92,7 @@ class Template:
     misconception: str = ""
     rubric: tuple[str, ...] = ()
     enough: int = 0
+    first: int = 0  # its place among those to start with; 0: none
 
     @property
     def misconceptions(self) -> set[str]:
@@ -143,6 +145,7 @@ def _template(path: Path, name: str, table: Any) -> Template:
         options=tuple(Option(entry["id"], entry["label"], entry.get("misconception", "")) for entry in table.get("options", ())),
         items=tuple(Item(entry["id"], entry["label"], entry["value"], entry.get("mistaken", "")) for entry in table.get("items", ())),
         rubric=tuple(table.get("rubric", ())), enough=int(table.get("enough", max(1, len(table.get("rubric", ())) - 1))),
+        first=int(table.get("first", 0)),
     )  # fmt: skip
     _check(made)
     return made

@@ -21,7 +21,7 @@ ALIASES = {
     "FLOP/byte": "FLOP/B", "FLOPs/byte": "FLOP/B", "FLOPs/B": "FLOP/B", "FLOPs": "FLOP", "byte": "B", "bytes": "B", "sec": "s",
     "second": "s", "seconds": "s", "minutes": "min", "minute": "min", "hours": "h", "hour": "h", "days": "d", "day": "d",
 }  # fmt: skip
-EXAMPLES = {"s": "12 us", "B": "51 MB", "B/s": "2 TB/s", "FLOP": "8.2 GFLOP", "FLOP/s": "312 TFLOP/s", "FLOP/B": "0.25 FLOP/B"}
+EXAMPLES = {"s": "7 us", "B": "7 MB", "B/s": "7 GB/s", "FLOP": "7 GFLOP", "FLOP/s": "7 GFLOP/s", "FLOP/B": "7"}  # nobody's answer
 OPS = {"relu": "ReLU", "gelu": "GELU", "silu": "SiLU"}
 NUMBER = re.compile(r"^\s*([+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*$")
 
@@ -84,12 +84,12 @@ def shown(value: Any) -> str:
 def wanted(unit: str) -> str:
     """What to type for an answer in that unit."""
     if unit in FREE:
-        return f"a number, such as {EXAMPLES[unit].split()[0]}"
+        return f"a number, such as {EXAMPLES[unit]}"
     if unit in UNITS:
         return f"a number and a unit, such as {EXAMPLES.get(unit, f'3 {unit}')}"
-    return {"%": "a percentage, such as 42 %", "×": "a factor, such as 2.5"}.get(
-        unit, f"a number of {plural(unit)}" if unit else "a number"
-    )
+    if unit in SIGNS:
+        return "a percentage, such as 7 %" if unit == "%" else "a factor, such as 7"
+    return f"a number of {plural(unit)}" if unit else "a number"
 
 
 def read(text: str, unit: str) -> float:

@@ -1,0 +1,162 @@
+"""`ironlaw review`: the cards that are due, one after the other; what stands in the ledger about them."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from ironlaw.cli import draw
+from ironlaw.cli.options import Parser, add_json, size
+from ironlaw.errors import BadValue, unknown
+
+if TYPE_CHECKING:  # the cards compute with the whole engine; --help need not wait for it
+    from ironlaw.recall.session import State
+
+EXAMPLE = """
+ironlaw review --list --topic fusion
+ironlaw review --stats --json
+"""
+NEW = 10  # cards never answered that one sitting brings
+
+
+def add(parser: Parser) -> None:
+    parser.usage = "ironlaw review [--topic TOPIC] [--new N] [--seed N] | --list [--topic TOPIC] [--json] | --stats [--json]"
+    parser.add_argument("--topic", metavar="TOPIC", help="only cards of one topic; `--list` names them")
+    parser.add_argument("--new", metavar="N", type=size, help=f"at most so many cards that were never answered (default {NEW})")
+    parser.add_argument("--seed", metavar="N", type=size, help="draw the figures by this number, to get the same questions again")
+    parser.add_argument("--list", action="store_true", help="every card: topic, kind, when it is due")
+    parser.add_argument("--stats", action="store_true", help="calibration, Brier score, misconceptions held, mastery")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from ironlaw.ledger import open_ledger
+    from ironlaw.recall.session import Session, state
+    from ironlaw.recall.templates import topics
+
+    if args.list and args.stats:
+        raise BadValue("--list and --stats are two things; ask for one of them")
+    if args.json and not (args.list or args.stats):
+        raise BadValue("--json goes with --list or --stats; the cards themselves are asked in the terminal")
+    if args.stats and args.topic:
+        raise BadValue("--stats is over all topics; leave --topic out")
+    if args.topic is not None and args.topic not in topics():
+        raise unknown("topic", args.topic, topics())
+    with open_ledger() as ledger:
+        if args.list or args.stats:
+            _tell(args, state(ledger, clock()))
+            return 0
+        from ironlaw.cli.sitting import sit
+
+        sit(Session(ledger, clock, args.topic, args.new or NEW, args.seed))
+    return 0
+
+
+def _tell(args: argparse.Namespace, found: State) -> None:
+    if args.list:
+        rows = listing(found, args.topic)
+        draw.emit(rows) if args.json else show_list(rows)
+    else:
+        told = stats(found)
+        draw.emit(told) if args.json else show_stats(told)
+
+
+def clock() -> datetime:
+    return datetime.now(UTC)
+
+
+def listing(found: State, topic: str | None) -> list[dict[str, Any]]:
+    """Every card, first those that are to be answered now, in their order."""
+    from ironlaw.recall.templates import templates
+
+    reasons = {card.template.id: card.reason for card in found.due(topic)}
+    chosen = [name for name, template in templates().items() if topic in (None, template.topic)]
+    rows = []
+    for name in sorted(chosen, key=lambda name: list(reasons).index(name) if name in reasons else len(reasons)):
+        template, stands = templates()[name], found.standing[name]
+        rows.append({
+            "card": name, "topic": template.topic, "concept": template.concept, "lab": template.lab, "kind": template.kind,
+            "answers": len(stands.reviews), "right": sum(review.correct for review in stands.reviews), "now": reasons.get(name),
+            "due": stands.due.isoformat() if stands.due else None, "retrievability": stands.retrievability,
+        })  # fmt: skip
+    return rows
+
+
+def stats(found: State) -> dict[str, Any]:
+    from ironlaw.recall import beliefs, calibration, checklist, concepts, record
+
+    map_, mastery = concepts.concept_map(), found.mastery
+    ticks = record.ticks(found.events)
+    points = checklist.score(ticks)
+    band = checklist.band(points)
+    return {
+        "answers": len(found.reviews),
+        "predictions": len(found.predictions),
+        "calibration": [
+            {"confidence": row.confidence, "stated": row.stated, "answers": row.answers, "right": row.right, "share": row.share}
+            for row in calibration.table(found.answers)
+        ],
+        "brier": calibration.brier(found.answers),
+        "held": [
+            {"belief": one.belief, "says": one.says, "times": one.times, "last": one.last.isoformat(), "where": list(one.where),
+             "counterexample": beliefs.counterexample(one.belief).text}
+            for one in found.held
+        ],
+        "mastery": [
+            {"concept": name, "label": map_.concepts[name].label, "cards": len(map_.concepts[name].cards), "mastery": value}
+            for name, value in mastery.items()
+        ],
+        "checklist": [
+            {"statement": one.statement.id, "says": one.statement.says, "ticked": one.ticked, "record": one.record, "gap": one.gap,
+             "cards": list(one.statement.cards)}
+            for one in found.claims
+        ],
+        "score": {
+            "points": points, "of": len(checklist.sheet().statements), "begun": bool(ticks), "label": band.label, "action": band.action,
+        },
+        "due": len([card for card in found.due() if card.standing.due]),
+    }  # fmt: skip
+
+
+def show_list(rows: list[dict[str, Any]]) -> None:
+    draw.heading("Cards", f"{len(rows)}, {sum(row['now'] is not None and row['due'] is not None for row in rows)} due")
+    shown = [
+        (row["card"], row["topic"], row["kind"], f"{row['right']} of {row['answers']}" if row["answers"] else "-", _when(row))
+        for row in rows
+    ]
+    draw.table(["card", "topic", "kind", "right", "due (UTC)"], shown, left=("topic", "kind", "due (UTC)"), text=("card",))
+
+
+def show_stats(told: dict[str, Any]) -> None:
+    draw.heading("The review", f"{told['answers']} answers, {told['predictions']} predictions in labs, {told['due']} cards due")
+    rows = [
+        (f"{row['confidence']}", draw.percent(row["stated"]), str(row["answers"]), str(row["right"]), "-" if row["share"] is None else
+         draw.percent(row["share"])) for row in told["calibration"]
+    ]  # fmt: skip
+    draw.table(["confidence", "stands for", "answers", "right", "were right"], rows)
+    if told["brier"] is None:
+        draw.say("No answers yet: `ironlaw review` asks the first cards.", draw.DIM)
+    else:
+        draw.say(f"Brier score {told['brier']:.3f} (0 is sure and right, 0.25 says one half to everything, 1 is sure and wrong).")
+    if told["held"]:
+        draw.heading("Misconceptions held", "chosen with a confidence of 4 or 5")
+        for one in told["held"]:
+            draw.pairs([("belief", (one["says"], draw.BAD)), ("but", one["counterexample"]), ("seen in", ", ".join(one["where"]))])
+    draw.heading("Mastery", "retrievability × correctness of the last three answers, mean over cards")
+    known = [row for row in told["mastery"] if row["cards"]]
+    draw.table(["concept", "cards", "mastery"], [(row["label"], str(row["cards"]), draw.percent(row["mastery"] or 0)) for row in known],
+               left=("concept",))  # fmt: skip
+    score = told["score"]
+    said = f": {score['label']}. {score['action']}" if score["begun"] else ""
+    draw.heading("Checklist", f"{score['points']} of {score['of']} ticked{said}")
+    ticks = [("✓" if one["ticked"] else "·", one["says"], draw.percent(one["record"]), one["gap"] or "-") for one in told["checklist"]]
+    draw.table(["", "can", "record", "gap"], ticks, left=("gap",), text=("can",))
+
+
+def _when(row: dict[str, Any]) -> draw.Cell:
+    if row["now"] == "confident error":
+        return "now: sure, and wrong", draw.BAD
+    if row["now"] == "due":
+        return "now", draw.STRONG
+    return ("new", draw.DIM) if row["due"] is None else row["due"][:16].replace("T", " ")

@@ -1,0 +1,166 @@
+"""One sitting of the review in a terminal: question, answer, confidence, key. Lines are read from standard input, so that a pipe
+works as a terminal does; the end of the input is a `q`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from string import ascii_lowercase as LETTERS
+from typing import TypeVar
+
+from ironlaw.cli import draw
+from ironlaw.errors import BadValue
+from ironlaw.recall import beliefs, calibration, grade
+from ironlaw.recall.schedule import Due, next_due
+from ironlaw.recall.session import Session
+from ironlaw.recall.variants import Variant
+
+KEYS = "s skips, u takes the last answer back, q quits"
+SURE = "How sure are you? 1 to 5 stands for " + ", ".join(f"{100 * p:.0f}" for p in calibration.STANDS_FOR.values()) + " %"
+Read = TypeVar("Read")
+
+
+class Quit(Exception):
+    """The learner has had enough; everything is kept."""
+
+
+class Skip(Exception):
+    pass
+
+
+class Undo(Exception):
+    pass
+
+
+def sit(session: Session) -> None:
+    """Cards until none is left, or until `q`."""
+    try:
+        while waiting := session.waiting():
+            card = waiting[0]
+            try:
+                _ask(session, card, len(waiting))
+            except Skip:
+                session.skip(card.template)
+            except Undo:
+                gone = session.undo()
+                told = f"Taken back: the answer {gone.answer!r} to {gone.card}." if gone else "There is no answer to take back."
+                draw.say(told, draw.DIM)
+    except Quit:
+        pass
+    _farewell(session)
+
+
+def _ask(session: Session, card: Due, left: int) -> None:
+    shown = session.variant(card.template)
+    topic = card.template.topic.replace("_", " ")
+    draw.heading(f"{topic[0].upper()}{topic[1:]}", f"{card.template.id} · {card.reason} · {left} to go")
+    draw.say(shown.text)
+    for letter, choice in zip(LETTERS, shown.choices, strict=False):
+        draw.say(f"  {letter}  {choice.label}")
+    if card.template.kind == "explain":
+        return _explain(session, shown)
+    draw.say(f"Type {grade.hint(shown)}; {KEYS}.", draw.DIM)
+    typed, graded = _read("answer> ", lambda text: (text, grade.grade(shown, text)))
+    confidence = _confidence()
+    session.answer(shown, typed, confidence, graded)
+    _key(shown, graded)
+    _again(session, card.template.id)
+
+
+def _explain(session: Session, shown: Variant) -> None:
+    draw.say(f"Answer in a line or two, from memory; {KEYS}.", draw.DIM)
+    typed = _read("answer> ", lambda text: text)
+    confidence = _confidence()
+    draw.say("\nWhat a full answer has:", draw.STRONG)
+    for number, point in enumerate(shown.rubric, 1):
+        draw.say(f"  {number}  {point}")
+    needed = f"{shown.template.enough} of {len(shown.rubric)} make it right"
+    draw.say(f"Which points did you make? Their numbers, all, or none; {needed}.", draw.DIM)
+    graded = _read("points> ", lambda text: grade.self_graded(shown, grade.points(text, len(shown.rubric))))
+    session.answer(shown, typed, confidence, graded)
+    draw.say(f"{'Right' if graded.correct else 'Not yet'}: {graded.said}.", draw.GOOD if graded.correct else draw.BAD)
+    _again(session, shown.template.id)
+
+
+def _key(shown: Variant, graded: grade.Grade) -> None:
+    draw.say(f"{'Right' if graded.correct else 'Wrong'}: {shown.answer}.", draw.GOOD if graded.correct else draw.BAD)
+    if not graded.correct:
+        draw.say(f"You said {graded.said}.")
+    draw.say(shown.working)
+    if graded.misconception:
+        draw.pairs([
+            ("you may believe", beliefs.belief(graded.misconception)),
+            ("but", beliefs.counterexample(graded.misconception).text),
+        ])  # fmt: skip
+
+
+def _again(session: Session, card: str) -> None:
+    stands = session.state().standing[card]
+    if stands.due is not None:
+        draw.say(f"It comes back {_wait(stands.due - session.clock())}.", draw.DIM)
+
+
+def _confidence() -> int:
+    draw.say(f"{SURE}.", draw.DIM)
+
+    def level(text: str) -> int:
+        if text.strip() not in {str(level) for level in calibration.STANDS_FOR}:
+            raise BadValue(f"{text.strip()!r} is no confidence; type a number from 1 (a guess) to 5 (sure)")
+        return int(text)
+
+    return _read("sure> ", level)
+
+
+def _read(prompt: str, read: Callable[[str], Read]) -> Read:
+    """A line, until it can be read. The commands work at every prompt."""
+    while True:
+        text = _line(prompt)
+        command = text.strip().lower()
+        if command in ("q", "quit", "exit"):
+            raise Quit
+        if command in ("s", "skip"):
+            raise Skip
+        if command in ("u", "undo"):
+            raise Undo
+        if not command:
+            draw.say(f"Type an answer; {KEYS}.", draw.DIM)
+            continue
+        try:
+            return read(text.strip())
+        except BadValue as error:
+            draw.say(str(error), draw.TERMS["overhead"])
+
+
+def _line(prompt: str) -> str:
+    sys.stdout.write(prompt)
+    sys.stdout.flush()
+    text = sys.stdin.readline() if sys.stdin is not None else ""
+    if not text:
+        sys.stdout.write("\n")
+        raise Quit
+    return text.replace("\x00", "")
+
+
+def _farewell(session: Session) -> None:
+    found = session.state()
+    right = sum(review.correct for review in session.kept.values())
+    if session.kept:
+        draw.heading(f"{len(session.kept)} answered, {right} right", "all of it is in the ledger")
+    else:
+        draw.heading("Nothing answered")
+    left, soon = session.waiting(), next_due(found.standing, found.now)
+    if left:
+        draw.say(f"{len(left)} {'waits' if len(left) == 1 else 'wait'}; `ironlaw review` goes on with them.")
+    elif soon is not None:
+        draw.say(f"Nothing is due now; the next card comes back {_wait(soon - found.now)}.")
+    draw.say("`ironlaw review --stats` shows how well you know what you know.", draw.DIM)
+
+
+def _wait(time: timedelta) -> str:
+    seconds = max(0.0, time.total_seconds())
+    for name, length in (("day", 86400.0), ("hour", 3600.0), ("minute", 60.0)):
+        count = round(seconds / length)
+        if count >= 1:
+            return f"in {count} {name}" + ("" if count == 1 else "s")
+    return "in a moment"

@@ -1,0 +1,105 @@
+"""One sitting: which card comes next, its variant, the answer kept, the last one taken back. Every step reads the ledger again, so
+that a second window, an import or a crash leaves nothing behind. A front end draws what it gives and hands in the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from ironlaw.errors import BadValue
+from ironlaw.ledger import Event, Ledger
+from ironlaw.recall import beliefs, calibration, checklist, concepts, record, schedule
+from ironlaw.recall.grade import Grade
+from ironlaw.recall.record import REVIEW, Review
+from ironlaw.recall.schedule import Due, Standing
+from ironlaw.recall.templates import Template
+from ironlaw.recall.variants import Variant, variant
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """All that the ledger says about the review, at one moment."""
+
+    events: tuple[Event, ...]
+    reviews: tuple[Review, ...]
+    predictions: tuple[calibration.Prediction, ...]
+    standing: dict[str, Standing]
+    now: datetime
+
+    @property
+    def answers(self) -> list[calibration.Answered]:
+        """What confidence is judged by: the review's answers and the labs' first predictions."""
+        return [*self.reviews, *self.predictions]
+
+    @property
+    def held(self) -> list[beliefs.Held]:
+        return beliefs.held(self.reviews, self.predictions)
+
+    @property
+    def mastery(self) -> dict[str, float | None]:
+        return concepts.mastery(self.standing)
+
+    @property
+    def claims(self) -> list[checklist.Claim]:
+        return checklist.claims(record.ticks(self.events), self.standing)
+
+    def due(self, topic: str | None = None) -> list[Due]:
+        started = {event.lab for event in self.events}
+        return schedule.due(self.standing, self.now, topic, {one.belief for one in self.held}, started)
+
+
+def state(ledger: Ledger, now: datetime) -> State:
+    events = tuple(ledger.events())
+    reviews = tuple(record.reviews(event for event in events if event.lab == REVIEW))
+    return State(events, reviews, tuple(calibration.predictions(events)), schedule.standings(reviews, now), now)
+
+
+class Session:
+    """Cards one after the other. `new`: how many that were never answered may come in this sitting; `seed` makes variants repeatable."""
+
+    def __init__(self, ledger: Ledger, clock: Clock, topic: str | None = None, new: int = 10, seed: int | None = None) -> None:
+        self.ledger, self.clock, self.topic, self.new, self.seed = ledger, clock, topic, new, seed
+        self.skipped: set[str] = set()
+        self.begun: set[str] = set()  # new cards that were answered in this sitting
+        self.kept: dict[str, Review] = {}  # this sitting's answers, by id
+
+    def state(self) -> State:
+        return state(self.ledger, self.clock())
+
+    def waiting(self) -> list[Due]:
+        """What is left to answer, first things first."""
+        cards = [card for card in self.state().due(self.topic) if card.template.id not in self.skipped]
+        fresh = [card for card in cards if card.standing.due is None]
+        surplus = {id(card) for card in fresh[max(0, self.new - len(self.begun)) :]}
+        return [card for card in cards if id(card) not in surplus]
+
+    def variant(self, template: Template) -> Variant:
+        """The card's next variant: other figures each time it was answered, the same after a reload."""
+        seed = record.asked(self.ledger.events(REVIEW), template.id)
+        return variant(template, seed if self.seed is None else self.seed * 1_000_003 + seed)
+
+    def answer(self, shown: Variant, typed: str, confidence: int, grade: Grade) -> Review:
+        if confidence not in calibration.STANDS_FOR:
+            raise BadValue(f"{confidence!r} is no confidence; say how sure you are, from 1 to 5")
+        first = self.state().standing[shown.template.id].last is None
+        kept = record.answer(self.ledger, shown, typed, confidence, grade, self.clock())
+        self.kept[kept.id] = kept
+        if first:
+            self.begun.add(shown.template.id)
+        return kept
+
+    def skip(self, template: Template) -> None:
+        """Not in this sitting."""
+        self.skipped.add(template.id)
+
+    def undo(self) -> Review | None:
+        """Take the last answer back; its card comes again, with other figures."""
+        gone = record.undo(self.ledger)
+        if gone is not None:
+            self.skipped.discard(gone.card)
+            self.begun.discard(gone.card)
+            self.kept.pop(gone.id, None)
+        return gone

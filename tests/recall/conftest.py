@@ -1,0 +1,58 @@
+"""A ledger of its own, a clock that is set by hand, and answers without a screen."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from ironlaw.ledger import open_ledger
+from ironlaw.recall.grade import Grade
+from ironlaw.recall.session import Session
+from ironlaw.recall.templates import template
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def move(self, **time: float) -> None:
+        self.now += timedelta(**time)
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture(scope="session")
+def empty(tmp_path_factory):
+    """A ledger that was just made: a copy of it takes no migration."""
+    path = tmp_path_factory.mktemp("empty") / "ledger.db"
+    open_ledger(path).close()
+    return path
+
+
+@pytest.fixture
+def ledger(tmp_path, empty):
+    with open_ledger(shutil.copy(empty, tmp_path / "ledger.db")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def session(ledger, clock):
+    return Session(ledger, clock, new=1000)
+
+
+@pytest.fixture
+def say(session):
+    """Answer a card as if it had been graded so."""
+
+    def answer(card: str, correct: bool = True, confidence: int = 3, misconception: str | None = None):
+        return session.answer(session.variant(template(card)), "said", confidence, Grade(correct, misconception))
+
+    return answer

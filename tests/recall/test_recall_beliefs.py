@@ -1,0 +1,91 @@
+"""Every belief has a counter-example that still refutes it; what is held, and what frees from it."""
+
+import re
+
+import pytest
+
+from ironlaw.errors import BadRegistry, UnknownName
+from ironlaw.recall import beliefs
+from ironlaw.recall.beliefs import belief, chosen_belief, counterexample, counterexamples
+
+SPEC = ("fewer_flops_is_faster", "graph_replaces_eager", "fusion_always_helps", "compiling_is_free", "registers_are_addressable")
+
+
+def test_every_belief_has_a_counterexample_and_no_other_has_one():
+    missing = set(beliefs.beliefs()) - set(counterexamples())
+    assert not missing, f"add a table for each to a file of recall/counterexamples/: {sorted(missing)}"
+    assert set(counterexamples()) - set(beliefs.beliefs()) == set()
+    assert set(SPEC) <= set(beliefs.beliefs())
+
+
+@pytest.mark.parametrize("name", sorted(counterexamples()))
+def test_the_counterexample_refutes_it_with_figures(name):
+    found = counterexample(name)
+    assert found.holds is True
+    assert "{{" not in found.text and re.search(r"\d|FP16", found.text) and found.text.endswith(".")
+    assert not re.search(r"\bnan\b|\binf\b|\d\.\d{5,}|\b1 (kernels|calls|threads)\b", found.text)
+    assert set(found.show) <= beliefs.words.slots(found.says), "a figure that is computed and not shown"
+
+
+def test_the_course_s_own_counterexamples():
+    assert counterexample("fewer_flops_is_faster").text.startswith("A product of N = 512 does 16 times the operations")
+    assert "15.5 s to compile, then 7.52 ms a pass instead of 4.83 ms" in counterexample("compiling_is_free").text
+    assert counterexample("compiling_is_free").source == "h200_sxm/models"
+
+
+def test_a_belief_chosen_with_confidence_is_held(session, say, clock):
+    say("ridge_point", False, 3, "sparse_peak_is_dense")
+    assert session.state().held == [], "a guess is no belief"
+    say("ridge_point", False, 4, "sparse_peak_is_dense")
+    clock.move(minutes=1)
+    say("int8_ridge", False, 5, "sparse_peak_is_dense")
+    say("tensor_bytes", False, 5, "bits_for_bytes")
+    first, second = session.state().held
+    assert (first.belief, first.times, first.where) == ("sparse_peak_is_dense", 2, ("ridge_point", "int8_ridge"))
+    assert first.says == belief("sparse_peak_is_dense") and first.last == clock.now
+    assert (second.belief, second.times) == ("bits_for_bytes", 1)
+
+
+def test_a_later_right_answer_where_it_could_have_been_chosen_frees_from_it(session, say, clock):
+    say("int8_ridge", False, 5, "sparse_peak_is_dense")
+    clock.move(minutes=1)
+    say("kv_total", True, 5)
+    assert [one.belief for one in session.state().held] == ["sparse_peak_is_dense"]
+    clock.move(minutes=1)
+    say("ridge_point", True, 2)
+    assert session.state().held == []
+    clock.move(minutes=1)
+    say("ridge_point", False, 5, "sparse_peak_is_dense")
+    assert session.state().held[0].times == 2
+
+
+def test_a_lab_s_confident_prediction_is_held_too(session, ledger):
+    assert chosen_belief("lab_01_magnitude", "act1", "e9") == "scale_overestimated"
+    assert (
+        chosen_belief("lab_01_magnitude", "act1", "e99") == chosen_belief("no_lab", "act1", "e9") == chosen_belief("../x", "a", "b") == ""
+    )
+    ledger.commit_prediction("lab_01_magnitude", "act1", "e9", 1e9, 5, False, 1)
+    ledger.commit_prediction("lab_01_magnitude", "act2", "memory", "memory", 2, False, 1)
+    (one,) = session.state().held
+    assert (one.belief, one.where) == ("scale_overestimated", ("lab_01_magnitude",))
+
+
+def test_unknown_names_say_where_to_add_one():
+    with pytest.raises(UnknownName, match=r"labs/misconceptions.toml"):
+        belief("nobody_thinks_so")
+    with pytest.raises(UnknownName, match="recall/counterexamples"):
+        counterexample("nobody_thinks_so")
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"says": "x."}, "has no refuted"),
+        ({"refuted": "hardware('t4').bandwidth > 0"}, "has no says"),
+        ({"says": "x.", "refuted": "1 < 2"}, "is typed"),
+        ({"says": "x.", "refuted": "hardware('t4').bandwidth > 0", "saus": "y"}, "unknown key 'saus'"),
+    ],
+)
+def test_a_counterexample_that_breaks_the_grammar_is_refused(table, words):
+    with pytest.raises(BadRegistry, match=words):
+        beliefs._example("x.toml [y]", "y", table)

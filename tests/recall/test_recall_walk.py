@@ -1,0 +1,93 @@
+"""The fusion tree walked by hand agrees with the planner, for every pair of op kinds."""
+
+import pytest
+
+from ironlaw.engine.tree import decide
+from ironlaw.engine.work import KINDS, category
+from ironlaw.errors import BadValue, UnknownName
+from ironlaw.recall.pairs import make, pair, siblings
+from ironlaw.recall.walk import SIBLINGS, TREE, truth, walk, walk_siblings
+
+SHAPES = [((64, 64), None), ((64, 64), (64, 32)), ((1024, 768), None), ((2, 4, 8, 8), None)]
+
+
+@pytest.mark.parametrize("over", ["row", "all"])
+@pytest.mark.parametrize(("shape", "last"), SHAPES)
+def test_the_walk_ends_where_the_planner_does(shape, last, over):
+    patterns = set()
+    for producer in KINDS:
+        for consumer in KINDS:
+            first, second = pair(producer, consumer, shape, over, last)
+            verdict = decide(first, second)
+            made = walk(first, second, truth(first, second))
+            assert made.next is None and made.agrees and made.wrong == (), (producer, consumer, made)
+            assert made.verdict == verdict and (made.pattern in ("epilogue", "pointwise", "vertical")) == verdict.fused
+            patterns.add(made.pattern)
+    assert patterns >= {"none", "epilogue", "vertical", "barrier"} - ({"epilogue"} if last else set())
+
+
+@pytest.mark.parametrize(("shape", "last"), [((64, 64), None), ((64, 64), (64, 32)), ((1024, 768), None)])
+def test_ops_that_share_an_input(shape, last):
+    patterns = set()
+    for one in KINDS:
+        for other in KINDS:
+            first, second = siblings(one, other, shape, "row", last)
+            made = walk_siblings(first, second, truth(first, second, shared=True))
+            assert made.next is None and made.agrees, (one, other, made)
+            patterns.add(made.pattern)
+    assert patterns == ({"none"} if last else {"none", "horizontal"})
+
+
+def test_a_wrong_answer_leads_elsewhere_and_is_named():
+    first, second = pair("matmul", "relu", (1024, 1024))
+    asked = walk(first, second, ())
+    assert asked.pattern is None and asked.next is TREE["fused"] and asked.steps == ()
+    right = walk(first, second, truth(first, second))
+    assert (right.pattern, right.agrees, right.verdict.reason) == ("epilogue", True, decide(first, second).reason)
+    wrong = walk(first, second, (*truth(first, second)[:-1], False))
+    assert (wrong.pattern, wrong.agrees) == ("none", False) and [branch.id for branch in wrong.wrong] == ["tile"]
+
+
+def test_epilogue_can_be_reached_and_comes_before_pointwise():
+    """In the drafts' tree a matmul before a ReLU never got to the epilogue."""
+    first, second = pair("matmul", "relu", (64, 64))
+    assert [step.branch.id for step in walk(first, second, truth(first, second)).steps][-2:] == ["epilogue", "tile"]
+    first, second = pair("add", "relu", (64, 64))
+    assert walk(first, second, truth(first, second)).pattern == "pointwise"
+
+
+def test_a_whole_reduction_splits_unless_it_is_small():
+    ends = {}
+    for shape in ((64, 64), (1024, 768)):
+        first, second = pair("sum", "div", shape, "all")
+        ends[shape] = walk(first, second, truth(first, second)).pattern
+    assert ends == {(64, 64): "vertical", (1024, 768): "barrier"}
+
+
+def test_too_many_answers_are_told():
+    first, second = pair("view", "relu", (8, 8))
+    with pytest.raises(BadValue, match="ended after 2 answers"):
+        walk(first, second, (False, True, True))
+
+
+def test_every_branch_leads_on():
+    for tree, start in ((TREE, "fused"), (SIBLINGS, "elementwise")):
+        seen, todo = set(), [start]
+        while todo:
+            at = todo.pop()
+            if not at.startswith("=") and at not in seen:
+                seen.add(at)
+                todo += [tree[at].yes, tree[at].no]
+        assert seen == set(tree)
+        assert all(branch.ask.endswith("?") for branch in tree.values())
+
+
+def test_pairs_are_what_they_say():
+    first, second = pair("sum", "add", (8, 16), "row")
+    assert (first.outputs[0].shape, second.inputs[0]) == ((8, 1), first.outputs[0])
+    assert make("sum", "1", first.inputs[0], "all").outputs[0].size == 1
+    assert category("sum") == "reduction" and first.attrs == {"over": "row"}
+    with pytest.raises(BadValue, match="choose one of row, all"):
+        pair("sum", "add", (8, 8), "columns")
+    with pytest.raises(UnknownName):
+        pair("summ", "add", (8, 8))

@@ -1,0 +1,107 @@
+"""Figures that are shown, and figures that are typed."""
+
+import pytest
+
+from ironlaw.errors import BadRegistry, BadValue
+from ironlaw.recall.words import amount, fill, plural, read, shown, wanted
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (1, "kernel", "1 kernel"),
+        (2, "kernel", "2 kernels"),
+        (0, "kernel", "0 kernels"),
+        (1.0, "launch", "1 launch"),
+        (1024, "launch", "1,024 launches"),
+        (2.5, "tensor", "2.5 tensors"),
+        (133_607.14, "call", "134,000 calls"),
+        (25_557_032, "parameter", "25.6 million parameters"),
+        (4_089_184_256, "multiply-add", "4.09 billion multiply-adds"),
+        (8, "pair of keys and values", "8 pairs of keys and values"),
+        (1, "order of magnitude", "1 order of magnitude"),
+        (33.3333, "%", "33.3 %"),
+        (989_000, "×", "989,000 ×"),
+        (1638.4, "FLOP/B", "1,640 FLOP/B"),
+        (0.125, "FLOP/B", "0.125 FLOP/B"),
+        (131_072, "B", "131 kB"),
+        (4.04e-6, "s", "4.04 µs"),
+        (1e6, "", "1 million"),
+        (4096, "", "4,096"),
+    ],
+)
+def test_amounts_read_well(value, unit, text):
+    assert amount(value, unit) == text
+
+
+def test_plurals():
+    assert [plural(noun) for noun in ("byte", "launch", "flush", "box", "byte of mask")] == [
+        "bytes", "launches", "flushes", "boxes", "bytes of mask",
+    ]  # fmt: skip
+
+
+def test_drawn_values_have_their_names():
+    assert shown("h100_sxm") == "NVIDIA H100 SXM5 80 GB"
+    assert shown("cortex_m7") == "Arm Cortex-M7 class microcontroller"
+    assert shown("resnet50") == "ResNet-50"
+    assert (shown("fp16"), shown("layer_norm"), shown("relu")) == ("FP16", "layer norm", "ReLU")
+    assert (shown((1024, 768)), shown(("mul", "relu")), shown(8)) == ("[1,024, 768]", "mul → ReLU", "8")
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("3.35 TB/s", "B/s", 3.35e12),
+        ("10us", "s", 1e-5),
+        ("13.4 days", "s", 13.4 * 86400),
+        ("2 hours", "s", 7200),
+        ("128 KiB", "B", 131072),
+        ("131072 bytes", "B", 131072),
+        ("153", "FLOP/B", 153),
+        ("153 FLOP/byte", "FLOP/B", 153),
+        ("0.125 FLOPs/B", "FLOP/B", 0.125),
+        ("33 %", "%", 33),
+        ("33", "%", 33),
+        ("2.5x", "×", 2.5),
+        ("2.5 ×", "×", 2.5),
+        ("3 kernels", "kernel", 3),
+        ("1 kernel", "kernel", 1),
+        ("134,000", "call", 134000),
+        ("1e6 calls", "call", 1e6),
+        ("  7 ", "", 7),
+        ("−3", "%", -3),
+    ],
+)
+def test_typed_answers_are_read(text, unit, value):
+    assert read(text, unit) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "words"),
+    [
+        ("five", "%", "a percentage"),
+        ("12", "s", "has no unit; type a number and a unit"),
+        ("12 MB", "s", "is in B, but s is wanted"),
+        ("12 parsecs", "s", "unknown unit"),
+        ("12 apples", "kernel", "type a number of kernels"),
+        ("", "B", "is no figure"),
+        ("1e999", "%", "finite"),
+        ("nan", "×", "is no figure"),
+        ("3 kB/s", "B", "is in B/s"),
+    ],
+)
+def test_what_is_no_answer_says_what_to_type(text, unit, words):
+    with pytest.raises(BadValue, match=words):
+        read(text, unit)
+
+
+def test_what_to_type_is_said_for_every_unit():
+    assert wanted("FLOP/B") == "a number, such as 7"
+    assert wanted("s") == "a number and a unit, such as 7 us"
+    assert (wanted("%"), wanted("×"), wanted("")) == ("a percentage, such as 7 %", "a factor, such as 7", "a number")
+
+
+def test_slots_are_filled_or_refused():
+    assert fill("{{ a }}  of\n{{b}}", {"a": "1", "b": "2"}, "x.toml [y]") == "1 of 2"
+    with pytest.raises(BadRegistry, match=r"x.toml \[y\]: no value for the slot 'c'"):
+        fill("{{ c }}", {"a": "1"}, "x.toml [y]")
