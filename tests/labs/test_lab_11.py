@@ -10,11 +10,12 @@ from ironlaw import hardware, workload
 from ironlaw.engine.fusion import fuse
 from ironlaw.engine.memory import live_activations
 from ironlaw.engine.serving import serving
-from ironlaw.kit.check import problems
+from ironlaw.kit.check import complete, problems
 from ironlaw.kit.lab import LABS
 from ironlaw.labs.lab_11_roofline import gemm, layer
 from ironlaw.ledger import open_ledger
 from ironlaw.registry import claims
+from ironlaw.units import significant
 
 SLUG = "lab_11_roofline"
 
@@ -549,6 +550,21 @@ def test_lab_07_s_design_sets_the_dial(tmp_path, enabled, level):
             and "0.833 FLOP/B" in note
             and "2.5 FLOP/B" in note
         )
+
+
+def test_a_learner_who_did_lab_07_brings_its_fields(tmp_path):
+    """The two labs agree on the names: Lab 07 as it is saved, read by Lab 11 as it is."""
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        before = Page(ledger, "lab_07_fusion")
+        complete(before.lab)
+        before.reload()
+        saved = ledger.design("lab_07_fusion")
+        page = first_act(Page(ledger, SLUG))
+        page.predict("act2", "split")
+        note = bare(page.piece("act2.instrument").view["note"])
+        assert "Started from your design of Lab 07" in note
+        assert f"{significant(saved['arithmetic_intensity_fused'])} FLOP/B" in note
+        assert page.piece("act2.instrument").state["dials"]["fusion"] == ("all" if saved["fusion_enabled"] else "separate")
 
 
 # --- complete
