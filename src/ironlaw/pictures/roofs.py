@@ -13,12 +13,18 @@ from typing import Any
 from ironlaw.engine.types import Figure as Sourced
 from ironlaw.engine.types import Hardware, Level
 from ironlaw.errors import BadValue
-from ironlaw.pictures.figure import Axis, Figure, Mark, Row, Table, cite, exact, mark, read, share
+from ironlaw.pictures.figure import THIN, Axis, Figure, Mark, Row, Table, cite, exact, mark, read, share
 from ironlaw.pictures.theme import context_colour
+from ironlaw.units import significant
 
 UNIT = "FLOP/B"
 SIDES = {"memory": "memory-bound", "compute": "compute-bound"}
 LEVELS = {"registers": "registers", "shared": "shared, L1", "l1": "L1", "l2": "L2", "l3": "L3"}  # as a line calls them
+
+
+def per_byte(value: float) -> str:
+    """An intensity to read: `1,370 FLOP/B`, never in thousands, so that points and ridges compare at a glance."""
+    return f"{significant(value)}{THIN}{UNIT}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +107,7 @@ class Dot:
     @property
     def figures(self) -> dict[str, str]:
         told = {
-            "FLOPs": read(self.flops, "FLOP"), "bytes": read(self.bytes, "B"), "AI": read(self.intensity, UNIT),
+            "FLOPs": read(self.flops, "FLOP"), "bytes": read(self.bytes, "B"), "AI": per_byte(self.intensity),
             "attainable": read(self.attainable, "FLOP/s"), "of the peak": share(self.attainable, self.roof.peak),
             "bound": self.roof.side(self.intensity),
         }  # fmt: skip
@@ -187,7 +193,7 @@ def _style(drawn: Sequence[Roof], i: int) -> tuple[str, str, str | None]:
 
 def _ridge(roof: Roof, main: bool, several: bool, formats: str) -> Mark:
     parts = [part for part in (roof.label if several else "", formats, _place(roof).strip()) if part]
-    label = f"{' '.join(parts) or 'ridge'} {read(roof.ridge, UNIT)}"
+    label = f"{' '.join(parts) or 'ridge'} {per_byte(roof.ridge)}"
     hover: list[Row] = [("ridge", exact(roof.ridge, UNIT)), f"{read(roof.peak, 'FLOP/s')} over {read(roof.bandwidth, 'B/s')}"]
     name = f"ridge: {roof.name}"
     return mark("rule", "ridge", x=roof.ridge, dash=None if main else True, label=label, name=name, id=f"ridge-{roof.name}", hover=hover)
@@ -205,19 +211,19 @@ def _marks(dot: Dot, low: float) -> list[Mark]:
 
 def _words(drawn: Sequence[Roof], dots: Sequence[Dot]) -> str:
     machines = "; ".join(
-        f"{roof.name}: {read(roof.bandwidth, 'B/s')} and {read(roof.peak, 'FLOP/s')}, ridge {read(roof.ridge, UNIT)}" for roof in drawn
+        f"{roof.name}: {read(roof.bandwidth, 'B/s')} and {read(roof.peak, 'FLOP/s')}, ridge {per_byte(roof.ridge)}" for roof in drawn
     )
     named = [dot for dot in dots if dot.label] or list(dots[:1])
-    points = "; ".join(f"{dot.name}: {read(dot.intensity, UNIT)} at {read(dot.height, 'FLOP/s')}, {dot.figures['bound']}" for dot in named)
+    points = "; ".join(f"{dot.name}: {per_byte(dot.intensity)} at {read(dot.height, 'FLOP/s')}, {dot.figures['bound']}" for dot in named)
     return f"{machines}. {points}." if points else f"{machines}."
 
 
 def _table(drawn: Sequence[Roof], dots: Sequence[Dot]) -> Table:
     columns = ("what", "FLOPs", "bytes", "AI", "rate", "of the peak", "bound")
     rows = [
-        (dot.name, read(dot.flops, "FLOP"), read(dot.bytes, "B"), read(dot.intensity, UNIT), read(dot.height, "FLOP/s"),
+        (dot.name, read(dot.flops, "FLOP"), read(dot.bytes, "B"), per_byte(dot.intensity), read(dot.height, "FLOP/s"),
          share(dot.height, dot.roof.peak), dot.figures["bound"])
         for dot in dots
     ]  # fmt: skip
-    ridges = [(f"ridge, {roof.name}", "", "", read(roof.ridge, UNIT), read(roof.peak, "FLOP/s"), "", "") for roof in drawn]
+    ridges = [(f"ridge, {roof.name}", "", "", per_byte(roof.ridge), read(roof.peak, "FLOP/s"), "", "") for roof in drawn]
     return Table(columns, (*rows, *ridges))

@@ -9,8 +9,9 @@ from ironlaw import kit
 from ironlaw.engine.types import bytes_per_element
 from ironlaw.kit.dials import settled
 from ironlaw.kit.formula import fraction, line, term
-from ironlaw.labs.lab_11_roofline import gemm, picture1
+from ironlaw.labs.lab_11_roofline import gemm, intensity, picture1
 from ironlaw.labs.lab_11_roofline.gemm import Case, Run, case_of, runs
+from ironlaw.labs.lab_11_roofline.intensity import per_byte
 from ironlaw.labs.lab_11_roofline.machines import lacking, machine, options, short
 from ironlaw.labs.lab_11_roofline.picture1 import INNER, Shown
 from ironlaw.units import significant
@@ -116,7 +117,7 @@ def cards(case: Case) -> list[dict[str, Any]]:
     share = float(at.mfu)
     side = f"AI is {significant(float(at.intensity / at.ridge))} × the ridge of {significant(float(at.ridge))}"
     return [
-        kit.card("Arithmetic intensity", float(at.intensity), "FLOP/B"),
+        intensity.card("Arithmetic intensity", at.intensity),
         kit.card("Attainable", float(at.attainable), "FLOP/s", source=figures.get("bandwidth") or ""),
         kit.card("Share of peak", 100 * share, "%", tone=kit.tone("mfu", share), note=BOUND, source=figures.get(f"peak.{case.fmt}") or ""),
         {"label": "Bound by", "value": str(at.regime), "unit": "", "note": side, "term": str(at.regime)},
@@ -130,11 +131,11 @@ def formula(case: Case) -> str:
     filled = (f"2 × {case.n:,}", f"3 × {size}") if case.square else (flops, moved)
     peak, bandwidth = kit.amount(float(at.peak), "FLOP/s"), kit.amount(float(case.hardware.bandwidth), "B/s")
     slope = kit.amount(float(case.hardware.bandwidth * at.intensity), "FLOP/s")
-    intensity = kit.amount(float(at.intensity), "FLOP/B")
+    shown = per_byte(at.intensity)
     return (
-        line("<i>AI</i> =", fraction(*symbols), "=", fraction(*filled), "=", intensity)
+        line("<i>AI</i> =", fraction(*symbols), "=", fraction(*filled), "=", shown)
         + line("attainable = min(", term("compute", "<i>R</i>"), ",", term("memory", "<i>BW</i> × <i>AI</i>"), ")")
-        + line("= min(", term("compute", peak), ",", term("memory", f"{bandwidth} × {intensity}"), ")")
+        + line("= min(", term("compute", peak), ",", term("memory", f"{bandwidth} × {shown}"), ")")
         + line("= min(", term("compute", peak), ",", term("memory", slope), ") =", kit.amount(float(at.attainable), "FLOP/s"))
     )
 
@@ -153,9 +154,7 @@ def notes(lab: kit.Lab, case: Case, values: Mapping[str, Any]) -> str:
 
 def _precision(lab: kit.Lab, case: Case) -> str:
     crossing = case.crossing
-    return lab.fill(
-        "act1.crossing", device=case.roof.name, ridge=kit.amount(float(case.at.ridge), "FLOP/B"), crossing=f"{int(-(-crossing // 1)):,}"
-    )
+    return lab.fill("act1.crossing", device=case.roof.name, ridge=per_byte(float(case.at.ridge)), crossing=f"{int(-(-crossing // 1)):,}")
 
 
 def _cached(lab: kit.Lab, case: Case) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.kit.formula import fraction, line, term
-from ironlaw.labs.lab_11_roofline import kernels, layer, picture2
+from ironlaw.labs.lab_11_roofline import intensity, kernels, layer, picture2
+from ironlaw.labs.lab_11_roofline.intensity import per_byte
 from ironlaw.labs.lab_11_roofline.layer import Case, parts, short
 from ironlaw.labs.lab_11_roofline.machines import machine, options
 from ironlaw.labs.lab_11_roofline.machines import short as machine_name
@@ -92,8 +93,7 @@ def cards(case: Case) -> list[dict[str, Any]]:
     made = []
     for name, work in parts(case).items():
         side = "memory" if float(work.intensity) < ridge else "compute"
-        shown = {"label": KERNELS[name], "value": significant(float(work.intensity)), "note": f"FLOP/B, {side}-bound"}
-        made.append({**kit.card("", float(work.intensity), "FLOP/B"), **shown, "unit": "", "term": side})
+        made.append({**intensity.card(KERNELS[name], work.intensity, f"FLOP/B, {side}-bound"), "unit": "", "term": side})
     order = list(KERNELS.values())
     made.sort(key=lambda card: order.index(card["label"]))
     fits = bool(case.footprint.fits)
@@ -182,7 +182,7 @@ def _start(lab: kit.Lab) -> str:
     before, after = found.get("arithmetic_intensity_unfused"), found.get("arithmetic_intensity_fused")
     if not isinstance(before, (int, float)) or not isinstance(after, (int, float)):
         return lab.fill("act2.from_lab_07_plain", fusion=said, level=level)
-    return lab.fill("act2.from_lab_07", fusion=said, level=level, before=kit.amount(before, "FLOP/B"), after=kit.amount(after, "FLOP/B"))
+    return lab.fill("act2.from_lab_07", fusion=said, level=level, before=per_byte(before), after=per_byte(after))
 
 
 def _bottleneck(lab: kit.Lab, case: Case) -> str:
@@ -192,7 +192,7 @@ def _bottleneck(lab: kit.Lab, case: Case) -> str:
     return lab.fill(
         "act2.bottleneck", longest=f"`{short(longest.name)}`", longest_time=kit.amount(float(longest.seconds), "s"),
         layer_time=kit.amount(whole, "s"), longest_share=kit.share(longest.seconds, whole), lowest=f"`{short(lowest.name)}`",
-        lowest_intensity=kit.amount(float(lowest.work.intensity), "FLOP/B"), lowest_share=kit.share(lowest.seconds, whole),
+        lowest_intensity=per_byte(float(lowest.work.intensity)), lowest_share=kit.share(lowest.seconds, whole),
     )  # fmt: skip
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ironlaw import kit
 from ironlaw.engine.roofline import gemm_intensity, roofline
 from ironlaw.engine.types import Tensor, Work, bytes_per_element
 from ironlaw.engine.work import op
+from ironlaw.labs.lab_11_roofline.intensity import per_byte
 from ironlaw.labs.lab_11_roofline.layer import described
 from ironlaw.labs.lab_11_roofline.machines import short
-from ironlaw.pictures.figure import Figure, Mark, mark, read
+from ironlaw.pictures.figure import Figure, Mark, mark
 from ironlaw.pictures.roofs import Dot, Roof, roofs
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import about
@@ -60,7 +60,7 @@ def crossing() -> int:
 
 
 def told(name: str) -> str:
-    return f"{kit.amount(intensity(name), 'FLOP/B')}, {bound(name)}-bound"
+    return f"{per_byte(intensity(name))}, {bound(name)}-bound"
 
 
 @lru_cache(maxsize=8)
@@ -80,7 +80,7 @@ def _marks(said: str | None, dots: list[Dot]) -> list[Mark]:
         mark(
             "point", "accent", x=dot.intensity, y=dot.height, shape="diamond", size=12, hollow=True, id=f"said-{dot.id}",
             name=f"you said: {dot.name} is memory-bound",
-            hover=[("it is", f"{bound(dot.id)}-bound"), ("intensity", read(dot.intensity, "FLOP/B"))],
+            hover=[("it is", f"{bound(dot.id)}-bound"), ("intensity", dot.figures["AI"])],
         )
         for dot in dots
         if dot.id in SAID.get(said or "", ())

@@ -11,7 +11,7 @@ from ironlaw.labs.lab_11_roofline import gemm
 from ironlaw.labs.lab_11_roofline.gemm import Case, Run
 from ironlaw.labs.lab_11_roofline.machines import MEASURED, short
 from ironlaw.pictures.figure import Axis, Figure, Mark, Row, Table, exact, mark, read, share
-from ironlaw.pictures.roofs import Dot, Roof, roofs
+from ironlaw.pictures.roofs import Dot, Roof, per_byte, roofs
 from ironlaw.registry.machines import hardware
 
 ACROSS = (0.1, 1e4)
@@ -154,7 +154,7 @@ def _said(case: Case, said: str | None) -> list[Mark]:
     if said not in places:
         return []
     px, py = places[said]
-    hover = [("your prediction", read(px, "FLOP/B")), ("the case", read(x, "FLOP/B"))]
+    hover = [("your prediction", per_byte(px)), ("the case", per_byte(x))]
     place: dict[str, Any] = {"x": px, "y": py, "shape": "diamond", "size": 10, "hollow": True}
     return [mark("point", "accent", **place, label="◆ you said", name="where you said", id="said", hover=hover)]
 

@@ -8,6 +8,7 @@ from ironlaw.kit.context import pick
 from ironlaw.labs.lab_11_roofline import gemm
 from ironlaw.labs.lab_11_roofline.act1 import asked_case
 from ironlaw.labs.lab_11_roofline.gemm import Case
+from ironlaw.labs.lab_11_roofline.intensity import per_byte
 
 NARROW = ("fp8", "int8")  # the one-byte format that a device has
 
@@ -21,7 +22,7 @@ def _rate(value: object) -> str:
 
 
 def _intensity(value: object) -> str:
-    return kit.amount(float(value), "FLOP/B")  # type: ignore[arg-type]
+    return per_byte(float(value))  # type: ignore[arg-type]
 
 
 def message_slots(lab: kit.Lab) -> dict[str, object]:
@@ -69,16 +70,18 @@ def reveal_slots(lab: kit.Lab) -> dict[str, object]:
     large = case.sized(gemm.LARGEST)
     python, graph = (gemm.run("fp16", gemm.FIRST, replayed) for replayed in (False, True))
     return {
-        **_asked(lab), "crossing": f"{int(-(-case.crossing // 1)):,}", "narrow": _narrow(case).fmt.upper(), "python_n": str(python.case.n),
+        **_asked(lab), "peak_gain": kit.times(float(_narrow(case).at.peak / case.at.peak)), "before": case.bound,
+        "after": _narrow(case).bound, "crossing": f"{int(-(-case.crossing // 1)):,}", "narrow": _narrow(case).fmt.upper(),
+        "python_n": str(python.case.n),
         "h200_roof": _rate(python.case.at.attainable), "h200_graph": _rate(graph.rate), "h200_python": _rate(python.rate),
-        "large_n": str(large.n), "large_intensity": kit.amount(float(large.at.intensity), "FLOP/B", 4),
+        "large_n": str(large.n), "large_intensity": per_byte(float(large.at.intensity), 4),
     }  # fmt: skip
 
 
 def reflection_slots(lab: kit.Lab) -> dict[str, object]:
     case = asked_case(lab)
     four, narrow = case.sized(4 * case.n), _narrow(case)
-    told = {key: value for key, value in _asked(lab).items() if key in ("n", "intensity", "share")}
+    told = {key: value for key, value in _asked(lab).items() if key in ("n", "intensity", "share", "ridge")}
     return {
         **told, "four_n": f"{four.n:,}", "four_intensity": _intensity(four.at.intensity),
         "four_share": kit.dress(kit.share(four.at.attainable, four.at.peak)), "narrow": narrow.fmt.upper(),

@@ -7,6 +7,7 @@ from ironlaw.engine.fusion import fuse
 from ironlaw.engine.types import Graph, Tensor, bytes_per_element
 from ironlaw.engine.work import op
 from ironlaw.labs.lab_11_roofline import kernels, layer
+from ironlaw.labs.lab_11_roofline.intensity import per_byte
 from ironlaw.registry.claims import chain
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import about, kv_cache
@@ -44,7 +45,7 @@ def distance(lab: kit.Lab) -> str:
 
 
 def _ridge() -> str:
-    return kit.amount(float(hardware(kernels.DEVICE).ridge(kernels.FMT)), "FLOP/B")
+    return per_byte(float(hardware(kernels.DEVICE).ridge(kernels.FMT)))
 
 
 def reveal_slots(lab: kit.Lab) -> dict[str, object]:
@@ -52,8 +53,8 @@ def reveal_slots(lab: kit.Lab) -> dict[str, object]:
     return {
         "ridge": _ridge(), "few": few, "many": f"{many:,}", "gemm_few": kernels.told("few"), "gemm_many": kernels.told("many"),
         "norm": kernels.told("norm"), "softmax": kernels.told("softmax"), "crossing": f"{kernels.crossing():,}",
-        "norm_three": kit.amount(kernels.intensity("norm", 3), "FLOP/B"),
-        "softmax_three": kit.amount(kernels.intensity("softmax", 3), "FLOP/B"),
+        "norm_three": per_byte(kernels.intensity("norm", 3)),
+        "softmax_three": per_byte(kernels.intensity("softmax", 3)),
     }  # fmt: skip
 
 
@@ -75,7 +76,7 @@ def peek_slots(lab: kit.Lab) -> dict[str, object]:
     params, machine = layer.described(kernels.MODEL), hardware(kernels.DEVICE)
     weights = layer.weight_bytes(kernels.MODEL, kernels.FMT, kernels.FMT)
     return {
-        "elementwise": kit.amount(float(_elementwise().work.intensity), "FLOP/B"), "model": _model(), "layers": params["layers"],
+        "elementwise": per_byte(float(_elementwise().work.intensity)), "model": _model(), "layers": params["layers"],
         "kv_heads": params["kv_heads"], "heads": params["heads"], "head_dim": params["head_dim"],
         "bytes_each": significant(bytes_per_element(kernels.FMT)), "per_token": kit.dress(kit.capacity(float(kv_cache(kernels.MODEL)))),
         "weights": kit.amount(weights, "B", 4), "bandwidth": kit.amount(float(machine.bandwidth), "B/s"),
@@ -84,4 +85,4 @@ def peek_slots(lab: kit.Lab) -> dict[str, object]:
 
 
 def takeaway_slots(lab: kit.Lab) -> dict[str, object]:
-    return {"ridge": _ridge(), "softmax": kit.amount(kernels.intensity("softmax"), "FLOP/B")}
+    return {"ridge": _ridge(), "softmax": per_byte(kernels.intensity("softmax"))}
