@@ -633,7 +633,7 @@ def test_the_design_is_what_the_controls_say(revealed):
     assert saved["fusion_enabled"] is True and (saved["arithmetic_intensity_unfused"], saved["arithmetic_intensity_fused"]) == (0.25, 0.5)
     assert saved["compilation_roi_positive"] is False and saved["constraint_hit"] is True and saved["challenge_passed"] is True
     assert saved["breakeven_inferences"] == 261_000  # 30 s over (1 − 1/1.2)/1450
-    assert ("ROI", "negative", "fail") in readouts(revealed.lab) and ("Fusion", "on", "") in readouts(revealed.lab)
+    assert ("ROI", "negative, not justified", "fail") in readouts(revealed.lab) and ("Fusion", "on", "") in readouts(revealed.lab)
     revealed.reload()  # dials at their defaults again: what was saved stays
     assert revealed.ledger.design(SLUG)["fusion_enabled"] is True and len(revealed.ledger.events(SLUG, "design")) == 1
 

@@ -19,8 +19,11 @@ class Crossing:
     calls: float
 
 
-def saving(net: Callable[[float], float], days: float, crossing: Crossing, id: str = "saving") -> Figure:
-    """`net(days)` in seconds. Under zero is cost, over it is saved time; both ends and the crossing are said."""
+def saving(net: Callable[[float], float], days: float, crossing: Crossing, lasting: str = "", id: str = "saving") -> Figure:
+    """`net(days)` in seconds; `lasting`: the deployment in words.
+
+    Under zero is cost, over it is saved time; both ends and the crossing are said.
+    """
     pays = crossing.days <= days
     end = days if pays or not math.isfinite(crossing.days) else crossing.days * 1.15
     start, final, stop = net(0.0), net(days), net(end)
@@ -31,7 +34,7 @@ def saving(net: Callable[[float], float], days: float, crossing: Crossing, id: s
         mark("rule", "ink", y=0.0, label="earned back", name="zero", id="zero", hover=[("saved", "nothing yet")]),
         mark("line", "ink", points=[(0.0, start), (end, stop)], label="time saved", id="net"),
         mark(
-            "rule", "accent", x=days, dash=True, label=f"ends after {_days(days)}", name="end of the deployment", id="end",
+            "rule", "accent", x=days, dash=True, label=f"ends after {lasting or _days(days)}", name="end of the deployment", id="end",
             hover=[("days", exact(days)), ("net", exact(final, "s"))],
         ),
         mark(
@@ -45,7 +48,7 @@ def saving(net: Callable[[float], float], days: float, crossing: Crossing, id: s
         hover = [("day", exact(crossing.days)), ("calls", exact(crossing.calls))]
         at: dict[str, Any] = {"x": crossing.days, "y": 0.0, "shape": "diamond", "size": 7, "id": "cross"}
         marks.append(mark("point", "good" if pays else "fail", **at, name="break-even", label=told, hover=hover))
-    verdict = f"{'saves' if final > 0 else 'loses'} {read(abs(final), 's')} by {_days(days)}"
+    verdict = f"{'saves' if final > 0 else 'loses'} {read(abs(final), 's')} by the end of {lasting or _days(days)}"
     broken = (
         f"breaks even after {_days(crossing.days)}, at call {crossing.calls:,.0f}" if math.isfinite(crossing.days) else "never breaks even"
     )

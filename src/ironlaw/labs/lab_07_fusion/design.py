@@ -39,10 +39,14 @@ def readouts(lab: kit.Lab, *_: Any) -> list[tuple[str, str, str]]:
     shown = [("KWS, compiled", spotter, "")]
     if not roi:
         return [*shown, ("Fusion", "open", ""), ("ROI", "open", ""), ("Break-even", "open", "")]
-    positive = bool(roi["compilation_roi_positive"])
+    positive, hit = bool(roi["compilation_roi_positive"]), bool(roi["constraint_hit"])
     return [
         *shown,
         ("Fusion", "on" if fusion.get("fusion_enabled") else "off", ""),
-        ("ROI", "positive" if positive else "negative", "good" if positive else "fail" if roi["constraint_hit"] else "warn"),
+        (
+            "ROI",
+            "positive" if positive else "negative, not justified" if hit else "negative",
+            "good" if positive else "fail" if hit else "warn",
+        ),
         ("Break-even", f"{roi['breakeven_inferences']:,}", ""),
     ]

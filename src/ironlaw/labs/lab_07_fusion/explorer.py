@@ -117,11 +117,12 @@ class Case:
     @property
     def sizes(self) -> list[Case]:
         """The same chain on small and large tensors, and on both sides of where the cache ends."""
-        shapes: list[tuple[float, float]] = list(SIZES)
+        columns = self.shape[1]
+        rows = [a * b / columns for a, b in SIZES]
         if self.crossover_bytes:
-            rows = self.crossover_bytes / self.tensor_bytes * self.shape[0]
-            shapes += [(rows * 0.999, self.shape[1]), (rows * 1.001, self.shape[1])]
-        return sorted((self.at(shape) for shape in shapes), key=lambda case: case.tensor_bytes)
+            limit = self.crossover_bytes / self.tensor_bytes * self.shape[0]
+            rows += [limit * 0.999, limit * 1.001]
+        return [self.at((count, columns)) for count in sorted(rows)]
 
 
 def case(context: Context, kinds: Sequence[str], shape: tuple[int, int], bandwidth: float | None, training: bool) -> Case:

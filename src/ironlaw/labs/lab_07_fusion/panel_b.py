@@ -64,7 +64,7 @@ def deal_of(lab: kit.Lab, values: Mapping[str, Any]) -> Deal:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     found, decision = deal_of(lab, values), values["decision"]
-    figures = [saving(found.net, found.days, Crossing(found.breakeven_days, found.breakeven_calls)), counts(lab, found)]
+    figures = [saving(found.net, found.days, Crossing(found.breakeven_days, found.breakeven_calls), lasting(found)), counts(lab, found)]
     return kit.View(figures, cards(found), formula(found), banner(lab, found, decision), notes(lab, found), readouts(found, decision))
 
 
@@ -182,7 +182,9 @@ def notes(lab: kit.Lab, found: Deal) -> str:
         eager, compiled = (jobs.measured(found.model, mode) for mode in (jobs.EAGER, jobs.COMPILED))
         gain, first = kit.amount(100 * (eager["wall_s"] / compiled["wall_s"] - 1), "%"), kit.amount(compiled["compile_s"], "s")
         told.append(lab.fill("act2.measured", gain=gain, compile=first, source=jobs.source()))
-    elif not textbook(found.model).eager_rate:
+    elif textbook(found.model).eager_rate:
+        told.append(lab.fill("act2.stated", source=textbook(found.model).compiled_source))
+    else:
         told.append(lab.fill("act2.from_act1", launch=kit.amount(jobs.launch_of(lab.chosen), "s"), device=lab.chosen.label))
     return kit.html("\n\n".join(told))
 
