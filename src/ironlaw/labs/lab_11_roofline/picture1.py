@@ -43,7 +43,7 @@ def picture(case: Case, shown: Shown) -> Figure:
             legend.append({"colour": "overhead", "shape": "square" if replayed else "triangle", "label": f"H200: {label}"})
     if shown.pins:
         legend.append({"colour": "ink", "shape": "diamond", "hollow": True, "label": "pinned"})
-    note = f"{case.roof.name}; {case.size}. Drag the point."
+    note = f"{case.roof.name}; {case.size}"
     return roofs(drawn, dots, ACROSS, "roofs", "The roofline", note=note, legend=legend)
 
 
