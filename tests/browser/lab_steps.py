@@ -59,7 +59,7 @@ def ledger(home: Path) -> list[dict]:
 def serious(page: Page) -> list[str]:
     """What axe finds serious or critical."""
     page.add_script_tag(path=str(AXE))
-    found = page.evaluate("async () => (await axe.run()).violations")
+    found = page.evaluate("async () => (await axe.run(document, { resultTypes: ['violations'] })).violations")
     return [f"{v['id']}: {v['nodes'][0]['html'][:120]}" for v in found if v["impact"] in ("serious", "critical")]
 
 
