@@ -1,5 +1,6 @@
 """Lab 11 as a learner does it: by mouse, by keyboard alone, with the points dragged, pinned, exported and linked to."""
 
+import base64
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,8 +67,9 @@ def drag(page: Page, held: Locator, across: int) -> None:
 
 
 def test_the_whole_lab_by_mouse(labs, page: Page, tmp_path: Path) -> None:
+    asked = base64.urlsafe_b64encode(b'{"n": 1024, "dtype": "fp16"}').decode().rstrip("=")
     with labs() as (url, _):
-        page.goto(url + LAB)
+        page.goto(f"{url}{LAB}#view/act1/{asked}")  # somebody's link opens nothing before the lock
         expect(page.get_by_role("button", name="Commit my prediction")).to_be_disabled()
         before = page.locator("body").inner_text()
         for sealed in ("295", "85.3", "memory-bound", "TB/s", "1.25", "FLOP/B"):
@@ -76,9 +78,16 @@ def test_the_whole_lab_by_mouse(labs, page: Page, tmp_path: Path) -> None:
         commit(page, MEMORY, "fairly sure")
         first = instrument(page, "act1")
         expect(page.get_by_text(re.compile("lies 3.46")).first).to_be_visible()
-        drag(page, target(first, "roofs", "H100, FP16, N = 512"), 120)
-        expect(first.get_by_role("spinbutton", name="N", exact=True)).not_to_have_value("512")
-        expect(page.locator(".il-hud")).not_to_contain_text("171 FLOP/B")
+        number = first.get_by_role("spinbutton", name="N", exact=True)
+        expect(number).to_have_value("1024")  # and is followed after it
+        expect(page.locator(".il-hud")).to_contain_text("341 FLOP/B")
+        drag(page, target(first, "roofs", "H100, FP16, N = 1,024"), 120)
+        expect(number).not_to_have_value("1024")
+        expect(page.locator(".il-hud")).not_to_contain_text("341 FLOP/B")
+        stood = number.input_value()
+        page.reload()
+        expect(page.locator(".il-lock").first.get_by_text("Committed")).to_be_visible()
+        expect(instrument(page, "act1").get_by_role("spinbutton", name="N", exact=True)).to_have_value(stood)
         answer(page, REUSE)
         commit(page, SPLIT, "4 sure")
         second = instrument(page, "act2")
