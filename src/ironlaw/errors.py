@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+MANY = 60  # names that a message lists at the most
+
 
 class IronlawError(Exception):
     """Anything ironlaw refuses to do. The command line prints the message and exits with 2."""
@@ -61,6 +63,9 @@ class BadExport(LedgerError, ValueError):
 def unknown(what: str, name: object, known: Iterable[str], add: str = "") -> UnknownName:
     """`no hardware 'h900'; did you mean h100_sxm, h200_sxm? …`: nearest matches first, then where to add one."""
     names = sorted(known)
-    near = difflib.get_close_matches(str(name).lower().replace("-", "_").replace(" ", "_"), names, n=4, cutoff=0.5)
-    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(names)}"
+    plain = {n.lower(): n for n in names}
+    found = difflib.get_close_matches(str(name).lower().replace("-", "_").replace(" ", "_"), plain, n=4, cutoff=0.5)
+    near = [plain[n] for n in found]
+    listed = ", ".join(names[:MANY]) + (f" and {len(names) - MANY:,} more" if len(names) > MANY else "")
+    hint = f"did you mean {', '.join(near)}?" if near else f"known: {listed}"
     return UnknownName(f"no {what} {name!r}; {hint}" + (f"; to add one: {add}" if add else ""))

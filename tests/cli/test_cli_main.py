@@ -36,7 +36,7 @@ def examples():
     from importlib import import_module
 
     for name in COMMANDS:
-        if name not in ("labs", "validate"):  # one opens a page and stays, the other has tests of its own
+        if name not in ("labs", "validate", "analyze"):  # one opens a page and stays, the others have tests of their own
             yield from import_module(f"ironlaw.cli.{name}").EXAMPLE.strip().splitlines()
 
 

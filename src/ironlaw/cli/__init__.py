@@ -18,6 +18,7 @@ from ironlaw.errors import IronlawError, unknown
 
 COMMANDS = {
     "predict": "how long a model takes on a machine, and where the time goes",
+    "analyze": "the same for a PyTorch model of your own, without running it",
     "hardware": "the machines, every figure with its source",
     "workload": "the models: parameters, FLOPs, bytes, kernels, operators",
     "roofline": "the most that a machine can make of given work",

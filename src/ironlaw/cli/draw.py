@@ -126,6 +126,10 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def plural(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
 def emit(value: Any) -> None:
     """JSON and nothing else. Infinities and NaN are not JSON: they come out as null."""
     print(json.dumps(_plain(value), indent=2, allow_nan=False))

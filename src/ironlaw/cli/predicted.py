@@ -10,6 +10,7 @@ from ironlaw.engine.predict import OpRow, Prediction
 from ironlaw.engine.types import Graph
 from ironlaw.units import show
 
+SIZES = ("batch", "seq", "context", "classes")
 BAR = "data █  compute ▒  overhead ░"
 
 
@@ -32,7 +33,7 @@ def sizes(graph: Graph) -> list[str]:
     given = dict(graph.params_of)
     phase = given.pop("phase", "")
     idle = {"prefill": "context", "decode": "seq"}.get(phase, "")
-    return [*([phase] if phase else []), *(f"{name} {value:,}" for name, value in given.items() if name not in ("dtype", idle))]
+    return [*([phase] if phase else []), *(f"{name} {value:,}" for name, value in given.items() if name in SIZES and name != idle)]
 
 
 def _where(p: Prediction, length: int) -> list[Any]:

@@ -1,0 +1,130 @@
+"""`ironlaw analyze`: a PyTorch model from a file, or from transformers by its configuration, predicted without running it."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ironlaw.cli import draw
+from ironlaw.cli.options import Parser, add_json, add_machines, checked, modes, number_format, size
+from ironlaw.cli.predict import as_json, predictions
+from ironlaw.cli.predicted import operators, report
+from ironlaw.engine.fusion import fuse
+from ironlaw.engine.tree import INDUCTOR
+from ironlaw.engine.types import Graph, Plan
+from ironlaw.errors import BadValue
+from ironlaw.units import show
+
+EXAMPLE = """
+ironlaw analyze my.py:model --input 8x3x224x224 --on h100_sxm
+ironlaw analyze hf:LlamaConfig --set num_hidden_layers=16 --seq 512 --dtype bf16 --on h200_sxm,a100_80gb_sxm
+"""
+
+
+def add(parser: Parser) -> None:
+    parser.usage = "ironlaw analyze FILE.py:NAME --on HW[,HW] [options]"
+    what = "FILE.py:NAME, a module, a class or maker of one, or a function; or hf:CONFIG, such as hf:LlamaConfig"
+    parser.add_argument("target", metavar="TARGET", help=what)
+    add_machines(parser)
+    parser.add_argument(
+        "--input",
+        metavar="SHAPE[:FMT]",
+        action="append",
+        default=[],
+        help="an argument of the call, such as 8x3x224x224 or 8x128:int64; once for each (else NAME_inputs or example_inputs of the file)",
+    )
+    parser.add_argument("--batch", metavar="N", type=size, help="the first size of every input")
+    parser.add_argument("--seq", metavar="N", type=size, help="tokens, for hf: models that take them (default 128)")
+    parser.add_argument("--dtype", metavar="FMT", type=number_format, help="fp32, fp16 or bf16; default: the model's own")
+    parser.add_argument(
+        "--set", metavar="KEY=VALUE", type=setting, action="append", default=[], help="of the configuration, or argument of the maker"
+    )
+    parser.add_argument("--training", action="store_true", help="a training step: forward, backward and AdamW")
+    parser.add_argument(
+        "--mode",
+        metavar="MODE[,MODE]",
+        type=modes,
+        default=("eager", "compiled", "graphs"),
+        help="eager, compiled, graphs; all three unless said otherwise",
+    )
+    parser.add_argument("--ops", metavar="N", type=size, default=8, help="the N operators that take most device time (default 8)")
+    add_json(parser)
+
+
+@checked
+def setting(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    if not key.isidentifier() or not equals:
+        raise BadValue(f"{text!r} sets nothing; write KEY=VALUE, such as num_hidden_layers=4")
+    try:
+        return key, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return key, value
+
+
+def run(args: argparse.Namespace) -> int:
+    graph = captured(args)
+    kinds = ("eager",) if args.training else args.mode
+    made, refused = predictions(graph, args.on, [Plan(mode) for mode in kinds])
+    if not made:
+        raise BadValue("; ".join(refused.values()))
+    unknown: dict[str, int] = graph.params_of["unknown"]
+    if args.json:
+        told = {"target": args.target, "dtype": graph.dtype, "ops": len(graph.ops), "training": args.training, "unknown": unknown}
+        refusals = [{"hardware": slug, "reason": reason} for slug, reason in refused.items()]
+        draw.emit(told | {"predictions": [as_json(p, args.ops) for p in made], "refused": refusals})
+        return 0
+    report(graph, made, list(refused.values()), 0)
+    operators(made[0], args.ops)
+    fused(graph)
+    if unknown:
+        listed = ", ".join(f"{name} ×{count}" for name, count in unknown.items())
+        draw.say(f"! not known, so counted by their tensors alone: {listed}", draw.BAD)
+    return 0
+
+
+def captured(args: argparse.Namespace) -> Graph:
+    from ironlaw.tracing.capture import capture
+    from ironlaw.tracing.load import load
+
+    target = load(args.target, args.input, args.batch, args.dtype, args.seq, dict(args.set))
+    with progress() as told:
+        return capture(target.call, target.args, target.kwargs, training=args.training, progress=told)
+
+
+@contextmanager
+def progress() -> Iterator[Any]:
+    """A count of ops on a terminal, wiped when it is done."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+
+    def tell(count: int) -> None:
+        if count % 50 == 0:
+            print(f"\rcapturing: {count:,} operators", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield tell
+    finally:
+        print("\r" + " " * 40 + "\r", end="", file=sys.stderr, flush=True)
+
+
+def fused(graph: Graph) -> None:
+    """What torch.compile would join, in one line."""
+    plan = fuse(graph, INDUCTOR)
+    joined = [group for group in plan.groups if len(group.ops) > 1]
+    if not joined:
+        draw.say("compiling would join nothing: no two neighbours may share a kernel", draw.DIM)
+        return
+    common = Counter(" + ".join(op.kind for op in group.ops) for group in joined).most_common(1)[0]
+    inside = sum(len(group.ops) for group in joined)
+    draw.say(
+        f"compiling joins {inside:,} of {len(graph.ops):,} operators into {draw.plural(len(joined), 'kernel')}"
+        f" and saves {show(plan.bytes_saved, 'B')} of traffic; most often {common[0]} (×{common[1]})",
+        draw.DIM,
+    )

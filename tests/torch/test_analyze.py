@@ -1,0 +1,150 @@
+"""`ironlaw analyze` as someone would use it: a file of their own, a model of transformers, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from ironlaw.cli import analyze, main  # noqa: E402
+
+FILE = """
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Conv2d(3, 16, 3, bias=False), nn.BatchNorm2d(16), nn.ReLU())
+
+
+class Net(nn.Module):
+    def __init__(self, width=64):
+        super().__init__()
+        self.linear, self.norm = nn.Linear(width, width), nn.LayerNorm(width)
+
+    def forward(self, x):
+        return self.norm(torch.relu(self.linear(x)))
+
+
+Net_inputs = torch.empty(32, 64)
+
+
+def maker():
+    return Net(128), (torch.empty(4, 128),)
+
+
+def function(x):
+    return torch.softmax(x * 2, -1)
+
+
+def picky(x):
+    return x + 1 if x.sum() > 0 else x
+
+
+number = 3
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "my.py").write_text(FILE)
+    monkeypatch.chdir(tmp_path)
+    return "my.py"
+
+
+def told(capsys: pytest.CaptureFixture[str], *args: str) -> dict:
+    assert main(["analyze", *args, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    assert main(["analyze", *args]) == 2
+    return capsys.readouterr().err
+
+
+def test_a_module_of_a_file(file: str, capsys: pytest.CaptureFixture[str]):
+    found = told(capsys, f"{file}:model", "--input", "2x3x10x10", "--on", "h200_sxm,t4", "--dtype", "fp16")
+    assert [(p["hardware"], p["mode"]) for p in found["predictions"]] == [
+        (hw, mode) for hw in ("h200_sxm", "t4") for mode in ("eager", "compiled", "graphs")
+    ]
+    assert (found["ops"], found["dtype"], found["unknown"]) == (3, "fp16", {})
+    assert found["predictions"][0]["flops"] == 2 * 2 * 16 * 8 * 8 * 27
+    assert found["predictions"][0]["params"] == 16 * 27 + 32
+
+
+def test_a_class_and_its_inputs(file: str, capsys: pytest.CaptureFixture[str]):
+    found = told(capsys, f"{file}:Net", "--on", "h200_sxm", "--mode", "eager")
+    assert found["predictions"][0]["flops"] == 2 * 32 * 64 * 64
+    found = told(capsys, f"{file}:Net", "--on", "h200_sxm", "--mode", "eager", "--batch", "8")
+    assert found["predictions"][0]["flops"] == 2 * 8 * 64 * 64
+    found = told(capsys, f"{file}:Net", "--on", "h200_sxm", "--mode", "eager", "--set", "width=32", "--input", "5x32")
+    assert found["predictions"][0]["flops"] == 2 * 5 * 32 * 32
+
+
+def test_a_maker_and_a_function(file: str, capsys: pytest.CaptureFixture[str]):
+    assert told(capsys, f"{file}:maker", "--on", "h200_sxm")["predictions"][0]["flops"] == 2 * 4 * 128 * 128
+    found = told(capsys, f"{file}:function", "--input", "16x32", "--on", "h200_sxm", "--mode", "eager")
+    assert [op["kind"] for op in found["predictions"][0]["ops"]] == ["softmax", "scale"]
+
+
+def test_a_training_step(file: str, capsys: pytest.CaptureFixture[str]):
+    found = told(capsys, f"{file}:Net", "--on", "h200_sxm", "--training")
+    assert [p["mode"] for p in found["predictions"]] == ["eager"]
+    assert found["predictions"][0]["flops"] == 2 * (2 * 32 * 64 * 64)  # the input needs no gradient
+
+
+def test_a_model_of_transformers(capsys: pytest.CaptureFixture[str]):
+    settings = ("num_hidden_layers=2", "hidden_size=64", "intermediate_size=128", "num_attention_heads=4", "num_key_value_heads=2",
+                "vocab_size=100")  # fmt: skip
+    chosen = [word for setting in settings for word in ("--set", setting)]
+    found = told(capsys, "hf:LlamaConfig", *chosen, "--seq", "16", "--batch", "2", "--dtype", "bf16", "--on", "h200_sxm")
+    linear = 2 * (2 * 64 * 64 + 2 * 64 * 32 + 3 * 64 * 128) + 64 * 100
+    attention = 2 * 4 * 2 * 4 * 16 * 16 * 16
+    assert found["predictions"][0]["flops"] == 2 * 2 * 16 * linear + attention
+    found = told(capsys, "hf:ViTConfig", *chosen[:8], "--on", "h200_sxm", "--mode", "eager")
+    assert found["predictions"][0]["flops"] > 0
+
+
+def test_the_examples_work(file: str, capsys: pytest.CaptureFixture[str]):
+    for line in analyze.EXAMPLE.strip().splitlines():
+        small = ["--set", "hidden_size=64", "--set", "num_attention_heads=4"] if "hf:" in line else []
+        assert main([*line.split()[1:], *small]) == 0, capsys.readouterr().err
+
+
+def test_the_table(file: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["analyze", f"{file}:Net", "--on", "h200_sxm"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for part in ("Net", "compiled", "linear.addmm", "compiling joins 2 of 3 operators into 1 kernel and saves", "relu + layer_norm"):
+        assert part in shown
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("my.py", "--on", "h200_sxm"), "'my.py' does not say what to analyze; write FILE.py:NAME"),
+        (("none.py:x", "--on", "h200_sxm"), "there is no file none.py"),
+        (("my.py:modell", "--on", "h200_sxm"), "no name in my.py 'modell'; did you mean model"),
+        (("my.py:number", "--on", "h200_sxm"), "number is a int; name an nn.Module"),
+        (("my.py:model", "--input", "2x3xten", "--on", "h200_sxm"), "'2x3xten' is no shape"),
+        (("my.py:model", "--input", "2x3x8x8:float", "--on", "h200_sxm"), "number format of the input"),
+        (("my.py:model", "--on", "h200_sxm"), "missing 1 required positional argument"),
+        (("my.py:model", "--input", "2x4x8x8", "--on", "h200_sxm"), "mend the model or its arguments"),
+        (("my.py:picky", "--input", "4", "--on", "h200_sxm"), "capture must break at my.py:"),
+        (("my.py:Net", "--set", "width", "--on", "h200_sxm"), "'width' sets nothing; write KEY=VALUE"),
+        (("my.py:Net", "--set", "depth=3", "--on", "h200_sxm"), "Net() fails: TypeError"),
+        (("my.py:Net", "--dtype", "int8", "--on", "h200_sxm"), "can't be turned into int8"),
+        (("hf:LamaConfig", "--on", "h200_sxm"), "no class of transformers 'LamaConfig'; did you mean LlamaConfig"),
+        (("hf:LlamaConfig", "--set", "hidden_size=-1", "--on", "h200_sxm"), "hf:LlamaConfig can't be built"),
+    ],
+)
+def test_bad_input(file: str, capsys: pytest.CaptureFixture[str], args: tuple[str, ...], said: str):
+    assert said in refused(capsys, *args)
+
+
+def test_a_file_that_does_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "bad.py").write_text("x = 1\ny = x / 0\n")
+    assert "bad.py does not run (line 2): ZeroDivisionError" in refused(capsys, f"{tmp_path}/bad.py:x", "--on", "h200_sxm")
+    (tmp_path / "bad.py").write_text("x = (\n")
+    assert "SyntaxError" in refused(capsys, f"{tmp_path}/bad.py:x", "--on", "h200_sxm")
