@@ -114,6 +114,7 @@ def stats(found: State) -> dict[str, Any]:
         ],
         "score": {
             "points": points, "of": len(checklist.sheet().statements), "begun": bool(ticks), "label": band.label, "action": band.action,
+            "weak": [map_.concepts[name].label for name in checklist.weak(found.claims)],
         },
         "due": len([card for card in found.due() if card.standing.due]),
     }  # fmt: skip
@@ -129,7 +130,10 @@ def show_list(rows: list[dict[str, Any]]) -> None:
 
 
 def show_stats(told: dict[str, Any]) -> None:
-    draw.heading("The review", f"{told['answers']} answers, {told['predictions']} predictions in labs, {told['due']} cards due")
+    from ironlaw.recall.words import amount
+
+    labs = amount(told["predictions"], "prediction")
+    draw.heading("The review", f"{amount(told['answers'], 'answer')}, {labs} in labs, {amount(told['due'], 'card')} due")
     rows = [
         (f"{row['confidence']}", draw.percent(row["stated"]), str(row["answers"]), str(row["right"]), "-" if row["share"] is None else
          draw.percent(row["share"])) for row in told["calibration"]
@@ -152,6 +156,8 @@ def show_stats(told: dict[str, Any]) -> None:
     draw.heading("Checklist", f"{score['points']} of {score['of']} ticked{said}")
     ticks = [("✓" if one["ticked"] else "·", one["says"], draw.percent(one["record"]), one["gap"] or "-") for one in told["checklist"]]
     draw.table(["", "can", "record", "gap"], ticks, left=("gap",), text=("can",))
+    if score["begun"] and score["weak"]:
+        draw.say(f"To review: {', '.join(score['weak'])}.")
 
 
 def _when(row: dict[str, Any]) -> draw.Cell:
