@@ -148,7 +148,7 @@ def notes(lab: kit.Lab, case: Case, values: Mapping[str, Any]) -> str:
     if values["levels"] != "main":
         told.append(_cached(lab, case))
     if values["measured"] != NONE:
-        told.append(_gap_words(lab, _nearest(case, values)))
+        told += [_gap_words(lab, _nearest(case, values)), _power_words(lab, case.fmt)]
     return kit.html("\n\n".join(told))
 
 
@@ -174,13 +174,29 @@ def _gap_words(lab: kit.Lab, run: Run) -> str:
         "n": f"{run.case.n:,}", "how": run.how, "rate": kit.amount(run.rate, "FLOP/s"),
         "roof": kit.amount(float(run.case.at.attainable), "FLOP/s"),
         "tile": f"{tiling.tile[0]} × {tiling.tile[1]}", "tiles": f"{tiling.tiles:,}", "waves": waves,
-        "filled": kit.dress(kit.share(tiling.filled, 1.0)), "floor": kit.amount(gap.floor, "s"), "source": gemm.source(),
+        "filled": kit.dress(kit.share(tiling.filled, 1.0)), "issue": kit.amount(gap.rate, "s"),
+        "floor": kit.amount(gap.floor, "s"), "source": gemm.source(),
     }  # fmt: skip
     words = [lab.fill("act1.gap", **told)]
     words.append(lab.fill("act1.gap_launch", launch=kit.amount(gap.launch, "s")) if gap.launch else "")
     words.append(lab.fill("act1.gap_no_replay") if gap.launch is None else "")
-    words.append(lab.fill("act1.gap_power", power=kit.amount(gap.power, "s")) if gap.power else "")
     return " ".join(word for word in words if word)
+
+
+def _power_words(lab: kit.Lab, fmt: str) -> str:
+    """The runs that were slower than a smaller one; nothing where none was."""
+    found = [run for run in runs(fmt) if run.gap.power]
+    if not found:
+        return ""
+    run = found[-1]
+    best = max((r for r in runs(fmt) if r.case.n < run.case.n), key=lambda r: r.rate)
+    told = {
+        "n": f"{run.case.n:,}",
+        "rate": kit.amount(run.rate, "FLOP/s"),
+        "best_n": f"{best.case.n:,}",
+        "best": kit.amount(best.rate, "FLOP/s"),
+    }
+    return lab.fill("act1.gap_power", **told, power=kit.amount(run.gap.power, "s"))
 
 
 def sizes(case: Case) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 from ironlaw import kit
 from ironlaw.engine.types import Hardware
@@ -33,13 +32,7 @@ def short(slug: str) -> str:
     return SHORT.get(slug, slug)
 
 
-@cache
-def name(slug: str) -> str:
-    return hardware(slug).name
-
-
-def lacking(found: Hardware, formats: Sequence[str], what: str = "") -> dict[str, str]:
+def lacking(found: Hardware, formats: Sequence[str]) -> dict[str, str]:
     """Formats that a machine has no peak for -> why they can't be chosen."""
     has = ", ".join(fmt.upper() for fmt in formats if fmt in found.peaks)
-    who = what or short(found.slug)
-    return {fmt: f"the {who} has no {fmt.upper()} rate; it has {has}" for fmt in formats if fmt not in found.peaks}
+    return {fmt: f"the {short(found.slug)} has no {fmt.upper()} rate; it has {has}" for fmt in formats if fmt not in found.peaks}
