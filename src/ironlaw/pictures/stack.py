@@ -28,7 +28,7 @@ def stack(
         f"{name} {read(totals[name], unit)}: " + ", ".join(f"{part.name} {read(part.value, unit)}" for part in parts)
         for name, parts in shown.items()
     )
-    across = Axis("linear", label or title.lower(), unit, (0.0, 1.12 * max(totals.values())))  # room for the longest bar's total
+    across = Axis("linear", label or title.lower(), unit, (0.0, 1.2 * max(totals.values())))  # room for the longest bar's total
     return Figure(
         id, title, across, Axis("band", names=tuple(shown)), tuple(marks), f"{words}.",
         Table(("run", "part", "value", "exactly", "of the run"), table), note,

@@ -29,10 +29,11 @@ def _bars(line: Line, whole: bool, quiet: bool) -> list[Mark]:
     made = []
     for i, (what, value) in enumerate((("read", line[1]), ("written", line[2]))):
         hover: list[Row] = [("kernel", name), (what, exact(value, "B"))]
+        both = f"{read(line[1], 'B')} + {read(line[2], 'B')}"  # said once a row: on a phone the words of both bars share a place
         made.append(
             mark(
                 "bar", "muted" if quiet else "memory", x=value, y=name, slot=[i, 2], id=f"{name}-{what}", name=f"{name}: {what}",
-                label=read(value, "B") if value else "", pattern=what == "written", emphasis=whole, hover=hover,
+                label=both if what == "read" else "", pattern=what == "written", emphasis=whole, hover=hover,
             )
         )  # fmt: skip
     return made

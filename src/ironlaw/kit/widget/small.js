@@ -31,6 +31,6 @@ function numberPiece(ctx) {
       h("input", { type: "number", id: `${ui.id}-n`, step: "any", inputmode: "decimal", value: done ? String(view.committed.value ?? view.committed) : text, disabled: done, oninput: type, onkeydown: enter }),
       spec.unit && h("span", { class: "il-unit" }, spec.unit),
       done ? h("span", { class: "il-hint" }, padlock(), " Committed.") : h("button", { type: "button", class: "il-button il-primary", disabled: !good(text), onclick: () => commit(text) }, spec.words?.commit ?? "Commit")),
-    h("div", { class: view.feedback ? "il-feedback" : "", role: "status" }, view.feedback && rich("div", {}, view.feedback)),
+    h("div", { class: view.feedback ? `il-feedback ${view.right === undefined ? "" : view.right ? "il-right" : "il-wrong"}` : "", role: "status" }, view.feedback && rich("div", {}, view.feedback)),
     view.error && h("p", { class: "il-error", role: "alert" }, view.error.message ?? String(view.error)));
 }
