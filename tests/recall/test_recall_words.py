@@ -22,6 +22,8 @@ from ironlaw.recall.words import amount, fill, plural, read, shown, wanted
         (1, "order of magnitude", "1 order of magnitude"),
         (33.3333, "%", "33.3 %"),
         (989_000, "×", "989,000 ×"),
+        (15_453_125, "×", "15.5 million ×"),
+        (2.0, "×", "2 ×"),
         (1638.4, "FLOP/B", "1,640 FLOP/B"),
         (0.125, "FLOP/B", "0.125 FLOP/B"),
         (131_072, "B", "131 kB"),

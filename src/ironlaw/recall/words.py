@@ -50,13 +50,16 @@ def amount(value: float, unit: str = "", digits: int = 3) -> str:
     """A figure to read: with its prefix, as a share, as a factor, or as a count of things (`1 kernel`, `1,024 kernels`)."""
     if unit in UNITS and unit not in FREE:
         return show(value, unit, digits)
-    if unit in FREE or unit in SIGNS:
+    if unit in FREE or unit == "%":
         return f"{significant(value, digits)} {unit}"
     if abs(value) >= 1e6:  # a count that nobody reads to the last digit
         size, word = (1e9, "billion") if abs(value) >= 1e9 else (1e6, "million")
-        return f"{significant(value / size, digits)} {word} {plural(unit) if unit else ''}".rstrip()
-    number = f"{value:,.0f}" if float(value).is_integer() else significant(value, digits)
-    return f"{number} {unit if number == '1' else plural(unit)}" if unit else number
+        number = f"{significant(value / size, digits)} {word}"
+    elif float(value).is_integer() and unit not in SIGNS:
+        number = f"{value:,.0f}"
+    else:
+        number = significant(value, digits)
+    return f"{number} {unit if number == '1' or unit in SIGNS else plural(unit)}" if unit else number
 
 
 def plural(noun: str) -> str:
