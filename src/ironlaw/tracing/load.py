@@ -181,7 +181,7 @@ def hugging_face(name: str, settings: dict[str, Any], seq: int | None) -> Target
     except ImportError:
         raise MissingExtra("hf: needs transformers; install it with: pip install transformers") from None
     transformers.logging.set_verbosity_error()
-    cls = getattr(transformers, name, None)
+    cls: Any = getattr(transformers, name, None)
     if not isinstance(cls, type):
         known = [n for n in dir(transformers) if n.endswith("Config")]
         raise unknown("class of transformers", name, known)
