@@ -186,8 +186,11 @@ def hugging_face(name: str, settings: dict[str, Any], seq: int | None) -> Target
         known = [n for n in dir(transformers) if n.endswith("Config")]
         raise unknown("class of transformers", name, known)
     is_config = issubclass(cls, transformers.PretrainedConfig)
+    configuration: Any = cls if is_config else getattr(cls, "config_class", None)
+    if configuration is None:
+        raise BadValue(f"hf:{name} is no model and no configuration; name one, such as hf:LlamaConfig")
     try:
-        config = (cls if is_config else cls.config_class)(**settings)
+        config = configuration(**settings)
         with torch.device("meta"):
             model = model_of(transformers, config) if is_config else cls(config)
     except Exception as error:
