@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ironlaw.engine.memory import Memory, footprint, kv_cache, largest_that_fits, live_activations
+from ironlaw.engine.memory import Memory, footprint, kv_cache, largest_that_fits, live_activations, live_bytes
 from ironlaw.engine.types import Graph
 from ironlaw.engine.work import op
 from ironlaw.errors import BadValue, UnknownName
@@ -35,6 +35,15 @@ def test_branches_by_hand():
     graph = Graph("g", ops(([x], [a], {}), ([a], [b], {}), ([a], [c], {}), ([b, c], [d], {})))
     # 10 + 20; + b 30 = 60; + c 5 = 65 with a still there; then a goes and d comes: 10 + 30 + 5 + 7 = 52
     assert live_activations(graph) == 65.0
+
+
+def test_the_curve_op_by_op():
+    x, a, b, c, d = sized("x", 10, "input"), sized("a", 20), sized("b", 30), sized("c", 5), sized("d", 7)
+    graph = Graph("g", ops(([x], [a], {}), ([a], [b], {}), ([a], [c], {}), ([b, c], [d], {})))
+    assert live_bytes(graph) == [30.0, 60.0, 65.0, 52.0]
+    b = sized("b", 20)
+    inplace = Graph("g", ops(([x], [a], {}), ([a], [b], {"inplace": True}), ([b], [c], {})))
+    assert live_bytes(inplace) == [30.0, 30.0, 35.0]  # a lives on as b
 
 
 def test_the_order_decides():
@@ -107,7 +116,7 @@ def test_liveness_against_a_walk_over_time(graph):
     for i, o in enumerate(graph.ops):
         read |= {meant(t.name): i for t in o.inputs}
     read |= {meant(name): len(graph.ops) for name in graph.outputs}
-    most = 0.0
+    curve = []
     for i in range(len(graph.ops)):
         alive = 0.0
         for name, t in graph.tensors.items():
@@ -116,8 +125,9 @@ def test_liveness_against_a_walk_over_time(graph):
             last = max(read.get(name, -1), made.get(name, -1))
             if t.role == "input" or (t.role == "activation" and made[name] <= i <= last):
                 alive += t.bytes
-        most = max(most, alive)
-    assert live_activations(graph) == most
+        curve.append(alive)
+    assert live_bytes(graph) == curve
+    assert live_activations(graph) == max(curve)
 
 
 def test_kv_cache_of_llama3_8b_is_128_kib_a_token():
@@ -166,3 +176,11 @@ def test_largest_that_fits_asks_few_questions_and_none_beyond_the_limit():
     assert largest_that_fits(total, 700_000.0, limit=1_000_000) == 700_000
     assert len(asked) < 45
     assert max(asked) <= 1_000_000
+
+
+def test_the_profile_says_what_is_alive_during_each_op():
+    """2, 4, 8 and 1 bytes in a row: the input is held throughout, each other one until its reader is done."""
+    x, a, b, c = sized("x", 2, "input"), sized("a", 4), sized("b", 8), sized("c", 1)
+    graph = Graph("g", (op("repeat", "a", (x,), (a,)), op("repeat", "b", (a,), (b,)), op("copy", "c", (b,), (c,))))
+    assert live_profile(graph) == [2, 2 + 4, 2 + 4 + 8, 2 + 8 + 1]
+    assert live_activations(graph) == 14

@@ -398,6 +398,21 @@ def test_activations_are_the_live_set_of_the_whole_model():
     assert case.footprint.activations == pytest.approx(measured, rel=0.1)
 
 
+@pytest.mark.parametrize("fusion", ["separate", "adjacent", "all"])
+@pytest.mark.parametrize(("phase", "tiled"), [("prefill", True), ("prefill", False), ("decode", True), ("decode", False)])
+def test_activations_at_any_size_are_the_graph_s(fusion, phase, tiled):
+    """The lab asks a few sizes and knows the rest: linear in the batch, at most quadratic in the context."""
+    for model, batch, context in (
+        ("llama3_8b", 1, 256),
+        ("llama3_8b", 8, 513),
+        ("qwen2_0_5b", 3, 4096),
+        ("llama3_2_1b", 256, 256),
+        ("llama3_8b", 77, 9),
+    ):
+        case = layer.Case(hardware("h100_sxm"), model, phase, batch, context, fusion=fusion, tiled=tiled)
+        assert case.activations == float(live_activations(case.graph)), (model, batch, context)
+
+
 def test_tokens_per_second_count_the_whole_model_and_the_weight_reads(bench):
     """Decode at batch 1: every weight but the embedding table is read once. 15.01 GB at 3.35 TB/s are 4.48 ms."""
     view = bench.turn("act2", phase="decode", batch=1, tiled=True)

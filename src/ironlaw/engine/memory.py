@@ -38,7 +38,15 @@ def footprint(graph: Graph, capacity: Number) -> Memory:
 
 
 def live_activations(graph: Graph) -> Number:
-    """The largest sum of activations alive at once: from the op that makes a tensor to the last that reads it.
+    """The largest sum of activations alive at once."""
+    peak: Number = 0.0
+    for live in live_bytes(graph):
+        peak = maximum(peak, live)
+    return peak
+
+
+def live_bytes(graph: Graph) -> list[Number]:
+    """Bytes of activations alive while each op runs: from the op that makes a tensor to the last that reads it.
 
     What a view makes, or an op that writes in place (attr `inplace`), is the memory of its first input under another name.
     """
@@ -53,17 +61,17 @@ def live_activations(graph: Graph) -> Number:
     for name in graph.outputs:
         last[home.get(name, name)] = len(graph.ops)
     live: Number = sum(t.bytes for t in graph.tensors.values() if t.role == "input")
-    peak = live
+    curve: list[Number] = []
     frees: dict[int, list[Number]] = {}
     for i, op in enumerate(graph.ops):
         made = [t for t in op.outputs if t.role == "activation" and t.name not in home]
         live = live + sum(t.bytes for t in made)
-        peak = maximum(peak, live)
+        curve.append(live)
         for t in made:
             frees.setdefault(last.get(t.name, i), []).append(t.bytes)
         for freed in frees.pop(i, ()):
             live = live - freed
-    return peak
+    return curve
 
 
 def kv_cache(layers: Number, kv_heads: Number, head_dim: Number, batch: Number, context: Number, dtype: str = "fp16") -> Number:

@@ -56,11 +56,42 @@ def weight_bytes(model: str, fmt: str, weights: str) -> float:
     return float(serving(workload(model, dtype=fmt), weights).weight_bytes)
 
 
-@lru_cache(maxsize=4096)
-def activations(model: str, phase: str, batch: int, context: int, fmt: str, cache: str, tiled: bool, fusion: str) -> float:
+# Where the sizes of a served graph are asked for: every tensor's is linear in the batch and at most quadratic in the context, so
+# two batches and three contexts give it everywhere. The batch of one is planned by itself.
+BATCH, CONTEXT = 2, 300
+
+Setting = tuple[str, str, str, str, bool, str]  # model, phase, format, the cache's, tiled, fusion
+
+
+@lru_cache(maxsize=128)
+def profiles(setting: Setting, one: bool) -> tuple[tuple[tuple[float, ...], ...], ...]:
+    """Per op what is alive while it runs, at three contexts in a row; for one batch, and for two in a row unless it is `one`."""
+    model, phase, fmt, cache, tiled, fusion = setting
+    found = []
+    for batch in (1,) if one else (BATCH, BATCH + 1):
+        graphs = [served(model, 2, phase, batch, CONTEXT + i, fmt, fmt, cache, tiled) for i in range(3)]
+        each = [memory.live_profile(fused(graph, 2, fmt, cache, tiled, fusion)) for graph in graphs]
+        found.append(tuple(tuple(map(float, row)) for row in zip(*each, strict=True)))
+    return tuple(found)
+
+
+def activations(setting: Setting, batch: int, context: int) -> float:
     """Alive at once. Layers come one after the other, so two are enough to ask; the weights' format does not matter."""
-    graph = served(model, 2, phase, batch, context, fmt, fmt, cache, tiled)
-    return float(memory.live_activations(fused(graph, 2, fmt, cache, tiled, fusion)))
+    if batch == context:  # two sizes that happen to be equal may be planned otherwise
+        model, phase, fmt, cache, tiled, fusion = setting
+        graph = served(model, 2, phase, batch, context, fmt, fmt, cache, tiled)
+        return float(memory.live_activations(fused(graph, 2, fmt, cache, tiled, fusion)))
+    low, *more = ([_at(row, context) for row in rows] for rows in profiles(setting, batch == 1))
+    if not more:
+        return max(low)
+    return max(a + (batch - BATCH) * (b - a) for a, b in zip(low, more[0], strict=True))
+
+
+def _at(row: tuple[float, ...], context: int) -> float:
+    """Newton's form of the parabola through three values in a row."""
+    step = context - CONTEXT
+    slope = row[1] - row[0]
+    return row[0] + step * slope + step * (step - 1) / 2 * (row[2] - row[1] - slope)
 
 
 def layers_of(model: str) -> int:
@@ -160,8 +191,8 @@ class Case:
 
     @property
     def activations(self) -> float:
-        cache = self._formats()[1]
-        return activations(self.model, self.phase, self.batch, self.context, self.fmt, cache, self.tiled, self.fusion)
+        setting = (self.model, self.phase, self.fmt, self._formats()[1], self.tiled, self.fusion)
+        return activations(setting, self.batch, self.context)
 
     def _largest(self, change: Callable[[int], Case], now: int) -> int:
         weights = self.footprint.weights
