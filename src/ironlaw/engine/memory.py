@@ -39,14 +39,14 @@ def footprint(graph: Graph, capacity: Number) -> Memory:
 
 def live_activations(graph: Graph) -> Number:
     """The largest sum of activations alive at once."""
-    peak: Number = 0.0
-    for live in live_bytes(graph):
-        peak = maximum(peak, live)
-    return peak
+    first, *later = live_profile(graph)
+    for live in later:
+        first = maximum(first, live)
+    return first
 
 
-def live_bytes(graph: Graph) -> list[Number]:
-    """Bytes of activations alive while each op runs: from the op that makes a tensor to the last that reads it.
+def live_profile(graph: Graph) -> list[Number]:
+    """Bytes alive before the first op (the inputs), then while each op runs: from the op that makes a tensor to the last that reads it.
 
     What a view makes, or an op that writes in place (attr `inplace`), is the memory of its first input under another name.
     """
@@ -61,7 +61,7 @@ def live_bytes(graph: Graph) -> list[Number]:
     for name in graph.outputs:
         last[home.get(name, name)] = len(graph.ops)
     live: Number = sum(t.bytes for t in graph.tensors.values() if t.role == "input")
-    curve: list[Number] = []
+    curve: list[Number] = [live]
     frees: dict[int, list[Number]] = {}
     for i, op in enumerate(graph.ops):
         made = [t for t in op.outputs if t.role == "activation" and t.name not in home]
