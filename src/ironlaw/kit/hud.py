@@ -28,13 +28,14 @@ def ledger(receipt: Receipt | None) -> Item:
     return "Ledger", f"saved {receipt.time[11:16]} UTC", "good"
 
 
-def hud(items: Iterable[Item], receipt: Receipt | None = None) -> str:
+def hud(items: Iterable[Item], receipt: Receipt | None = None, kept: Item | None = None) -> str:
+    """`kept` says what the ledger holds, where that is no lab's receipt."""
     cells = "".join(_cell(*item) for item in items)
-    label, value, tone = ledger(receipt)
+    label, value, tone = kept or ledger(receipt)
     where = f' title="{escape(receipt.where)}"' if receipt and receipt.where else ""
     receipted = ' class="il-receipt-line"' if tone == "good" else ""
-    kept = f"<dl{receipted}{where}>{_cell(label, value, tone)}</dl>"
-    return f'<footer class="il-hud" role="contentinfo" aria-label="Where you are" aria-live="polite"><dl>{cells}</dl>{kept}</footer>'
+    told = f"<dl{receipted}{where}>{_cell(label, value, tone)}</dl>"
+    return f'<footer class="il-hud" role="contentinfo" aria-label="Where you are" aria-live="polite"><dl>{cells}</dl>{told}</footer>'
 
 
 def _cell(label: str, value: str, tone: str) -> str:

@@ -26,12 +26,13 @@ import traitlets
 
 from ironlaw.errors import BadValue, IronlawError
 
-KINDS = ("instrument", "lock", "reflect", "toggle", "number")
+KINDS = ("instrument", "lock", "reflect", "toggle", "number", "flashcard")
 # Joined in this order into one module: each file uses only names from those before it.
 SCRIPTS = (
     "dom", "units", "scale", "labels", "tip", "axes", "marks", "dials", "chain", "pins", "drag", "targets", "table", "figure",
-    "readouts", "export", "permalink", "link", "instrument", "lock", "reflect", "small", "piece",
+    "readouts", "export", "permalink", "link", "instrument", "lock", "reflect", "small", "card", "piece",
 )  # fmt: skip
+STYLES = ("piece", "chain", "pins", "figure", "review")
 TOKENS_END = "/* tokens end */"  # theme.css begins with the colours and sizes that widget and page share
 LOG = logging.getLogger(__name__)
 
@@ -48,9 +49,7 @@ def script() -> str:
 @cache
 def style() -> str:
     """The widget's CSS; it carries the tokens itself, so that a piece also looks right outside a lab page."""
-    return "\n".join(
-        [_read("theme.css").partition(TOKENS_END)[0], _read("piece.css"), _read("chain.css"), _read("pins.css"), _read("figure.css")]
-    )
+    return "\n".join([_read("theme.css").partition(TOKENS_END)[0], *(_read(f"{name}.css") for name in STYLES)])
 
 
 @cache

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from ironlaw.server import pages
 from ironlaw.server.catalogue import Lab
-from ironlaw.server.records import STAGES, Records, Standing
+from ironlaw.server.records import REVIEW, STAGES, Cards, Records, Standing
 
 # What the page says after an action; the address names one of these, never a text of its own.
 SAID = {
@@ -34,7 +34,7 @@ def gallery(
         "said": f'<p class="said" role="status">{escape(said)}</p>' if said else "",
         "problem": ledger_problem(records.problem),
         "resume": resume(labs, records),
-        "labs": "\n".join(card(lab, records.standing(lab.slug), known=not records.problem) for lab in labs),
+        "labs": "\n".join(entry(lab, records) for lab in labs),
         "name": escape(records.name, quote=True),
         "where": escape(records.where) or "not known: see above",
         "events": f"{records.events:,} event{'' if records.events == 1 else 's'}",
@@ -79,8 +79,13 @@ def resume(labs: list[Lab], records: Records) -> str:
     )
 
 
-def card(lab: Lab, state: Standing, known: bool) -> str:
-    """One lab: what it teaches, how long it takes, how far you are."""
+def entry(lab: Lab, records: Records) -> str:
+    cards = records.cards if lab.slug == REVIEW else None
+    return card(lab, records.standing(lab.slug), not records.problem, cards)
+
+
+def card(lab: Lab, state: Standing, known: bool, cards: Cards | None = None) -> str:
+    """One lab: what it teaches, how long it takes, how far you are. The review says how many cards are due instead."""
     head = f'<p class="number">{escape(lab.name)}<span>{lab.minutes} min</span></p>'
     title, teaches = escape(lab.title), f'<p class="teaches">{escape(lab.teaches)}</p>' if lab.teaches else ""
     if lab.folder is None:
@@ -92,7 +97,11 @@ def card(lab: Lab, state: Standing, known: bool) -> str:
             f"<strong>This lab can’t be opened.</strong> {escape(lab.error)}. The others are not touched by it.</div></li>"
         )
     verb = ("Begin", "Continue", "Continue", "Look again")[state.stage]
-    progress = f'{rail(state)}<p class="state">{escape(state.words)}</p>' if known else '<p class="state">progress not known</p>'
+    progress = f'{rail(state)}<p class="state">{escape(state.words)}</p>'
+    if cards is not None:
+        verb, progress = "Continue" if cards.answers else "Begin", f'<p class="state">{escape(cards.words)}</p>'
+    if not known:
+        progress = '<p class="state">progress not known</p>'
     return (
         f'<li class="lab" id="{escape(lab.slug)}">{head}<h3><a href="/lab/{escape(lab.slug)}/">{title}</a></h3>{teaches}'
         f'<div class="foot">{progress}<span class="go" aria-hidden="true">{verb} →</span></div></li>'

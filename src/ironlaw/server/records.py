@@ -11,6 +11,7 @@ from typing import Any
 from ironlaw.errors import IronlawError
 
 STAGES = ("not started", "Act I", "Act II", "complete")
+REVIEW = "review"  # it has cards instead of acts
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,23 @@ class Standing:
 
 
 @dataclass(frozen=True)
+class Cards:
+    """The review at one moment: how many cards are due, how many answers stand, when the next one comes back (UTC)."""
+
+    due: int = 0
+    answers: int = 0
+    soon: str = ""
+
+    @property
+    def words(self) -> str:
+        if not self.answers:
+            return "not started"
+        if self.due:
+            return f"{self.due} card{'' if self.due == 1 else 's'} due"
+        return f"nothing due; the next card {self.soon[:16].replace('T', ' ')} UTC" if self.soon else "nothing due"
+
+
+@dataclass(frozen=True)
 class Records:
     """The gallery's view of the ledger at one moment. `problem` says why it could not be read."""
 
@@ -35,6 +53,7 @@ class Records:
     labs: dict[str, Standing] = field(default_factory=dict)
     events: int = 0
     problem: str = ""
+    cards: Cards = field(default_factory=Cards)
 
     def standing(self, slug: str) -> Standing:
         return self.labs.get(slug, Standing())
@@ -64,7 +83,7 @@ class Keeper:
         try:
             ledger = self.open()
             events = ledger.events()
-            return Records(ledger.learner_name() or "", ledger.where(), standings(events), len(events))
+            return Records(ledger.learner_name() or "", ledger.where(), standings(events), len(events), cards=cards(events))
         except IronlawError as error:
             return Records(where=self.where(), problem=str(error))
 
@@ -82,7 +101,7 @@ def standings(events: Sequence[Any]) -> dict[str, Standing]:
     """Each lab's standing from its events: Act II opens with Act I's reflection, and a saved design ends it."""
     found: dict[str, Standing] = {}
     for event in sorted(events, key=lambda event: event.time):  # what was imported may be older than what was there
-        if not event.lab or event.kind in ("named", "reset"):
+        if event.lab in ("", REVIEW) or event.kind in ("named", "reset"):
             continue
         before = found.get(event.lab, Standing())
         stage, note = before.stage, before.note
@@ -98,3 +117,21 @@ def standings(events: Sequence[Any]) -> dict[str, Standing]:
                 stage, note = 1, "opened"
         found[event.lab] = Standing(stage, note, event.time)
     return found
+
+
+def cards(events: Sequence[Any]) -> Cards:
+    """What is due now. The cards and their schedule are imported only for who has answered one: the first page need not wait."""
+    mine = [event for event in events if event.lab == REVIEW]
+    if not any(event.kind == "reviewed" for event in mine):
+        return Cards()
+    from datetime import UTC, datetime
+
+    from ironlaw.recall.record import reviews
+    from ironlaw.recall.schedule import next_due
+    from ironlaw.recall.schedule import standings as schedule
+
+    now, answers = datetime.now(UTC), reviews(mine)
+    standing = schedule(answers, now)
+    soon = next_due(standing, now)
+    due = sum(stands.due is not None and stands.due <= now for stands in standing.values())
+    return Cards(due, len(answers), soon.isoformat() if soon else "")

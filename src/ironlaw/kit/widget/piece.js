@@ -2,7 +2,7 @@
 
 const MOVING = 300; // ms: answers this close together are one movement, and are shown as they come, without a transition
 
-const RENDERERS = { instrument, lock, reflect, toggle, number: numberPiece };
+const RENDERERS = { instrument, lock, reflect, toggle, number: numberPiece, flashcard: cardPiece };
 
 function render({ model, el, signal }) {
   const root = document.createElement("div");

@@ -1,0 +1,167 @@
+"""The review in one session: its words, the ledger, the cards on the table, and the pieces that follow every answer.
+
+A lab has acts and locks; the review has sections that are open from the start. What it gives away, it gives away card by card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from html import escape
+from pathlib import Path
+from string import ascii_lowercase as LETTERS
+from typing import Any
+
+import marimo as mo
+
+from ironlaw.errors import IronlawError, LedgerError
+from ironlaw.kit import flashcard, hud, prose, step
+from ironlaw.kit import questions as sheets
+from ironlaw.kit import words as texts
+from ironlaw.kit.absent import AbsentLedger
+from ironlaw.kit.banner import notice
+from ironlaw.kit.instrument import Instrument, Values, View
+from ironlaw.kit.lab import folder
+from ironlaw.kit.piece import Piece
+from ironlaw.ledger import open_ledger
+from ironlaw.recall import checklist, record
+from ironlaw.recall import grade as grading
+from ironlaw.recall import session as sessions
+from ironlaw.recall.record import REVIEW
+from ironlaw.recall.templates import KINDS, templates
+
+Clock = Callable[[], datetime]
+Slots = Mapping[str, object]
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def open(name: str | Path = REVIEW, ledger: Any = None, clock: Clock = now, seed: int | None = None) -> Review:
+    """The review, with the learner's ledger unless another is given. `seed` makes the cards' figures repeatable."""
+    place = folder(name)
+    sheet = sheets.load(place / "questions.toml")
+    if ledger is None:
+        try:
+            ledger = open_ledger()
+        except IronlawError as error:
+            ledger = AbsentLedger(str(error))
+    return Review(texts.load(place / "words.md", sheet.given), sheet, ledger, clock, seed)
+
+
+class Review:
+    def __init__(self, words: texts.Words, sheet: sheets.Sheet, ledger: Any, clock: Clock = now, seed: int | None = None) -> None:
+        self.words, self.sheet, self.ledger, self.clock = words, sheet, ledger, clock
+        self.shown: dict[str, Any] = {}  # marimo forgets an element that nobody holds
+        self.following: list[Piece] = []  # pieces that show what the ledger says
+        self.trouble = self._begin()
+        self._state: sessions.State | None = None
+        self._counted: tuple[Any, Callable[[Any], None]] | None = None
+        self.desk = flashcard.Desk(sessions.Session(ledger, clock, seed=seed), self.changed)
+
+    def _begin(self) -> str:
+        try:
+            seen = self.ledger.events(REVIEW)
+            if not seen or seen[-1].kind != "opened":
+                self.ledger.append(REVIEW, "opened", {})
+        except LedgerError as error:
+            return str(error)
+        return ""
+
+    # --- what the ledger says, and who hears of it
+
+    @property
+    def state(self) -> sessions.State:
+        """As of the last change; asked of the ledger anew after each."""
+        if self._state is None:
+            self._state = sessions.state(self.ledger, self.clock())
+        return self._state
+
+    def changed(self) -> None:
+        """Something was answered, taken back, ticked or written: every piece that shows it computes again."""
+        self._state = None
+        for piece in self.following:
+            piece.refresh()
+        if self._counted is not None:
+            get, put = self._counted
+            put(get() + 1)
+
+    def ask(self, cards: list[str]) -> None:
+        """These cards next, on the table."""
+        self.desk.ask(cards)
+        if "cards" in self.shown:
+            self.shown["cards"].widget.refresh()
+
+    def count(self) -> Any:
+        """marimo's state that rises with every change: a cell that names it runs again."""
+        self._counted = mo.state(0)
+        return self._counted[0]
+
+    # --- the page
+
+    def header(self) -> Any:
+        words, minutes = self.words, int(self.sheet.lab["minutes"])
+        text = (
+            f'<header class="il-header"><p class="il-kicker">Review · about {minutes} minutes</p><h1>{prose.inline(words["title"])}</h1>'
+            f'<p class="il-lede">{prose.inline(words["sentence"])}</p>'
+            f'<p class="il-invariant"><strong>How.</strong> {prose.inline(words["how"])}</p></header>'
+        )
+        if self.trouble:
+            text += notice("fail", "The ledger can't be opened", prose.html(f"{self.trouble}\n\nYou can read on; nothing is kept."))
+        return mo.Html(text)
+
+    def rail(self, parts: Mapping[str, str]) -> Any:
+        """Section -> what the rail calls it."""
+        items = "".join(f'<li class="il-ready"><a href="#{name}">{escape(label)}</a></li>' for name, label in parts.items())
+        return mo.Html(f'<nav class="il-rail il-sections" aria-label="Sections"><div class="il-act"><ol>{items}</ol></div></nav>')
+
+    def section(self, name: str, slots: Slots | None = None) -> Any:
+        """A section's title and its words; its pieces come after it."""
+        title = prose.inline(self.words[f"{name}.title"])
+        body = self.words.fill_all([f"{name}.about"], slots or {})[f"{name}.about"]
+        head = f'<h2 class="il-act-title">{title}</h2>'
+        return mo.Html(f'<section class="il-step" id="{name}">{head}<div class="il-prose">{prose.html(body)}</div></section>')
+
+    def cards(self) -> Any:
+        return self.show("cards", flashcard.flashcard(self.desk))
+
+    def show(self, name: str, piece: Piece, follows: bool = False, part: str = "piece") -> Any:
+        """`follows`: what it shows depends on the ledger, so it is computed again with every change."""
+        self.shown[name] = mo.ui.anywidget(piece)
+        if follows:
+            self.following.append(piece)
+        piece.quiet()
+        return mo.Html(step.step(name, part, f"{self.shown[name]}"))
+
+    def instrument(self, name: str, dials: Callable[[Values], Any], compute: Callable[[Values], View], follows: bool = False) -> Any:
+        made = Instrument(name, self.words[f"{name}.instrument"], dials, compute, store=f"{REVIEW}/{name}")
+        return self.show(name, made.piece, follows, "instrument")
+
+    def hud(self, *_: Any) -> Any:
+        """The arguments are states: naming them is what runs the cell again."""
+        found = self.state
+        due = sum(card.standing.due is not None for card in found.due())
+        kept, right = self.desk.session.kept, sum(review.correct for review in self.desk.session.kept.values())
+        items: list[hud.Item] = [
+            ("Review", self.words["title"], ""), ("Due", f"{due} card{'' if due == 1 else 's'}", "warn" if due else "good"),
+            ("This sitting", f"{right} of {len(kept)} right" if kept else hud.OPEN, ""),
+        ]  # fmt: skip
+        mine = [event for event in found.events if event.lab == REVIEW and event.kind != "opened"]
+        held = ("Ledger", f"not kept: {self.trouble}", "fail") if self.trouble else ("Ledger", "keeps each answer as you give it", "")
+        if mine and not self.trouble:
+            held = ("Ledger", f"kept {mine[-1].time[11:16]} UTC", "good")
+        return mo.Html(hud.hud(items, kept=held))
+
+
+def try_all(opened: Review) -> None:
+    """One answer to a card of each kind, a tick and a text: what `ironlaw lab check` runs the page with."""
+    session = opened.desk.session
+    for kind in KINDS:
+        card = next(found for found in templates().values() if found.kind == kind)
+        shown = session.variant(card)
+        typed = {"numeric": f"{shown.key} {card.unit}", "choice": "a", "order": " ".join(LETTERS[: len(shown.choices)])}.get(kind, "words")
+        made = grading.self_graded(shown, set()) if kind == "explain" else grading.grade(shown, typed)
+        session.answer(shown, typed, 4, made)
+    record.tick(opened.ledger, next(iter(checklist.sheet().statements)), True)
+    record.write(opened.ledger, next(iter(checklist.sheet().prompts)), "A text.")

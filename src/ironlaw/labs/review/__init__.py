@@ -1,0 +1,1 @@
+"""The review: cards, concept map, mental models, fusion tree, beliefs, checklist, prompts."""

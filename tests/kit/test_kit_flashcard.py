@@ -1,0 +1,175 @@
+"""A card from question to key: nothing of the key before the ledger has the answer."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from as_browser import send
+
+from ironlaw.kit.absent import AbsentLedger
+from ironlaw.kit.flashcard import Desk, flashcard, wait
+from ironlaw.recall.session import Session
+from ironlaw.recall.templates import KINDS, templates
+
+NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
+
+
+class Clock:
+    def __init__(self):
+        self.now = NOON
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def desk(ledger, clock):
+    return Desk(Session(ledger, clock, seed=3))
+
+
+@pytest.fixture
+def piece(desk):
+    return flashcard(desk)
+
+
+def do(piece, what, **more):
+    return send(piece, do=what, act=piece.state["act"] + 1, **more)
+
+
+def one_of(kind):
+    return next(card for card in templates().values() if card.kind == kind)
+
+
+def right_answer(desk):
+    """What somebody who knows types."""
+    shown = desk.shown
+    letters = {choice.id: letter for choice, letter in zip(shown.choices, "abcdefgh", strict=False)}
+    if shown.template.kind == "numeric":
+        return f"{shown.key:.12g} {shown.template.unit}"
+    return " ".join(letters[name] for name in (shown.key if isinstance(shown.key, tuple) else [shown.key]))
+
+
+@pytest.mark.parametrize("kind", ["numeric", "choice", "order"])
+def test_the_key_comes_after_the_answer_is_in_the_ledger(desk, ledger, kind):
+    desk.ask([one_of(kind).id])
+    piece = flashcard(desk)
+    shown = desk.shown
+    before = str({**piece.view, "choices": [], "text": ""})
+    assert "key" not in piece.view and "rubric" not in piece.view
+    assert shown.working not in before and shown.answer not in before
+    view = do(piece, "answer", answer=right_answer(desk), confidence=4)
+    kept = [event for event in ledger.events("review") if event.kind == "reviewed"]
+    assert [(event.payload["card"], event.payload["correct"], event.payload["confidence"]) for event in kept] == [
+        (one_of(kind).id, True, 4)
+    ]
+    assert view["phase"] == "key" and view["key"]["right"] is True
+    assert (view["key"]["answer"], view["key"]["working"]) == (shown.answer, shown.working)
+
+
+def test_an_explanation_shows_its_points_and_is_graded_by_oneself(desk, ledger):
+    card = one_of("explain")
+    desk.ask([card.id])
+    piece = flashcard(desk)
+    assert not any(point in str(piece.view) for point in desk.shown.rubric)
+    view = do(piece, "answer", answer="something", confidence=2)
+    assert view["phase"] == "points" and view["rubric"] == list(desk.shown.rubric)
+    assert not [event for event in ledger.events("review") if event.kind == "reviewed"]
+    assert "numbered" in do(piece, "points", points=[99])["error"]["message"]
+    view = do(piece, "points", points=list(range(1, card.enough + 1)))
+    assert view["phase"] == "key" and view["key"]["right"] is True
+    assert ledger.events("review")[-1].payload["answer"] == "something"
+
+
+@pytest.mark.parametrize(("answer", "confidence", "says"), [("", 3, "answer first"), ("7", None, "how sure"), ("7", 6, "how sure"),
+                                                           ("7", True, "how sure"), ("many", 3, "no figure")])  # fmt: skip
+def test_what_is_missing_is_said_and_nothing_is_kept(piece, ledger, answer, confidence, says):
+    view = do(piece, "answer", answer=answer, confidence=confidence)
+    assert says in view["error"]["message"]
+    assert view["phase"] == "answer" and "key" not in view
+    assert ledger.events("review") == []
+
+
+def test_a_mistake_is_named_with_its_counter_example(desk):
+    desk.ask(["ridge_point"])
+    wrong = desk.shown.mistakes[0]
+    piece = flashcard(desk)
+    view = do(piece, "answer", answer=f"{wrong.value:.12g}", confidence=5)
+    from ironlaw.recall import beliefs
+
+    assert view["key"]["right"] is False
+    assert view["key"]["belief"] == beliefs.belief(wrong.misconception)
+    assert view["key"]["but"] == beliefs.counterexample(wrong.misconception).text
+
+
+def test_next_skip_and_undo(piece, desk, ledger, clock):
+    first = desk.shown.template.id
+    view = do(piece, "answer", answer=right_answer(desk), confidence=5)
+    assert "in " in view["key"]["back"]
+    assert "answered already" in do(piece, "answer", answer="7", confidence=5)["error"]["message"]
+    assert "no open card" in do(piece, "skip")["error"]["message"]
+    clock.now += timedelta(seconds=1)
+    second = do(piece, "next")["card"]
+    assert second != first and piece.view["left"] == 9
+    view = do(piece, "undo")
+    assert view["card"] == first and view["phase"] == "answer" and "Taken back" in view["told"]
+    assert [event.kind for event in ledger.events("review")] == ["reviewed", "undo"]
+    view = do(piece, "skip")
+    assert view["card"] == second and view["told"].startswith("Skipped")
+    assert "no answer to take back" in do(piece, "undo")["error"]["message"]
+
+
+def test_the_undone_card_has_other_figures(piece, desk):
+    before = desk.shown
+    do(piece, "answer", answer=right_answer(desk), confidence=5)
+    do(piece, "undo")
+    assert desk.shown.template is before.template and desk.shown.seed != before.seed
+
+
+def test_a_sitting_ends_and_says_when_the_next_card_comes(piece, desk, clock):
+    for _ in range(40):
+        if piece.view["phase"] == "done":
+            break
+        if desk.shown.template.kind == "explain":
+            do(piece, "answer", answer="words", confidence=5)
+            do(piece, "points", points=list(range(1, len(desk.shown.rubric) + 1)))
+        else:
+            do(piece, "answer", answer=right_answer(desk), confidence=5)
+        do(piece, "next")
+    view = piece.view
+    assert (view["phase"], view["answered"], view["right"]) == ("done", 10, 10)
+    assert view["next"].startswith("in ") and "day" in view["next"]
+
+
+def test_a_topic_and_cards_by_name(piece, desk):
+    view = do(piece, "topic", topic="fusion")
+    assert view["topic"] == "Fusion" and view["left"] == 10
+    assert "no topic" in do(piece, "topic", topic="cooking")["error"]["message"]
+    desk.topic("")
+    names = [one_of(kind).id for kind in KINDS]
+    desk.ask(names)
+    piece.refresh()
+    assert piece.view["card"] == names[0]
+    do(piece, "skip")
+    assert piece.view["card"] == names[1]
+
+
+def test_an_unknown_act_and_an_old_message_do_nothing(piece, ledger):
+    assert "nothing to do" in do(piece, "dance")["error"]["message"]
+    assert send(piece, do="answer", answer="7", confidence=3)["error"] is None  # `act` has not risen
+    assert ledger.events("review") == []
+
+
+def test_without_a_ledger_it_says_why(clock):
+    desk = Desk(Session(AbsentLedger("the disk is gone"), clock))
+    view = do(flashcard(desk), "answer", answer="7", confidence=3)
+    assert "the disk is gone" in view["error"]["message"] and "key" not in view
+
+
+@pytest.mark.parametrize(("time", "says"), [(timedelta(days=3), "in 3 days"), (timedelta(hours=1), "in 1 hour"),
+                                           (timedelta(minutes=10), "in 10 minutes"), (timedelta(seconds=5), "in a moment")])  # fmt: skip
+def test_when_it_comes_back(time, says):
+    assert wait(time) == says
