@@ -70,7 +70,7 @@ def profiles(setting: Setting, one: bool) -> tuple[tuple[tuple[float, ...], ...]
     found = []
     for batch in (1,) if one else (BATCH, BATCH + 1):
         graphs = [served(model, 2, phase, batch, CONTEXT + i, fmt, fmt, cache, tiled) for i in range(3)]
-        each = [memory.live_bytes(fused(graph, 2, fmt, cache, tiled, fusion)) for graph in graphs]
+        each = [memory.live_profile(fused(graph, 2, fmt, cache, tiled, fusion)) for graph in graphs]
         found.append(tuple(tuple(map(float, row)) for row in zip(*each, strict=True)))
     return tuple(found)
 
