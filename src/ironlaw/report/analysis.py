@@ -1,0 +1,90 @@
+"""What a report is about: a graph, what each machine makes of it in each mode, and what the reader asked besides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ironlaw.engine.compilation import breakeven, breakeven_days
+from ironlaw.engine.predict import Prediction
+from ironlaw.engine.tree import INDUCTOR, TREE, Rules
+from ironlaw.engine.types import Graph, Hardware
+from ironlaw.report.measured import Joined
+
+MODES = ("eager", "compiled", "graphs")
+
+
+@dataclass(frozen=True, slots=True)
+class Compiling:
+    """What compiling takes on one machine, in seconds, and where the figure comes from."""
+
+    seconds: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Analysis:
+    graph: Graph
+    made: tuple[Prediction, ...]
+    target: str = ""  # as it was asked for
+    refused: dict[str, str] = field(default_factory=dict)  # machine -> why not
+    compiling: dict[str, Compiling] = field(default_factory=dict)  # machine -> what compiling takes there
+    per_day: float | None = None
+    joined: Joined | None = None
+
+    @property
+    def machines(self) -> tuple[Hardware, ...]:
+        return tuple({p.hardware.slug: p.hardware for p in self.made}.values())
+
+    def of(self, machine: str, mode: str) -> Prediction | None:
+        return next((p for p in self.made if p.hardware.slug == machine and p.plan.mode == mode), None)
+
+    def on(self, machine: str) -> tuple[Prediction, ...]:
+        return tuple(p for p in self.made if p.hardware.slug == machine)
+
+    def fastest(self, machine: str) -> Prediction:
+        return min(self.on(machine), key=lambda p: float(p.seconds))
+
+    @property
+    def rules(self) -> dict[str, Rules]:
+        """The fusion rules that the compiled predictions used, by what they stand for; Inductor's where none was compiled."""
+        compiled = [p for p in self.made if p.plan.mode != "eager"]
+        used = {"torch.compile": INDUCTOR} if not compiled or any(p.calibrated for p in compiled) else {}
+        return used | ({"the whole decision tree": TREE} if any(not p.calibrated for p in compiled) else {})
+
+    @property
+    def unknown(self) -> dict[str, int]:
+        return dict(self.graph.params_of.get("unknown", {}))
+
+
+@dataclass(frozen=True, slots=True)
+class Payback:
+    """Compiling on one machine: what a call saves, and after how many calls it has paid."""
+
+    machine: Hardware
+    mode: str
+    eager: float
+    compiled: float
+    compiling: Compiling | None
+    calls: float | None  # inf: never; None where the compile time is not known
+    days: float | None
+
+    @property
+    def saved(self) -> float:
+        return self.eager - self.compiled
+
+
+def paybacks(analysis: Analysis) -> list[Payback]:
+    found = []
+    for machine in analysis.machines:
+        eager = analysis.of(machine.slug, "eager")
+        for mode in MODES[1:]:
+            other = analysis.of(machine.slug, mode)
+            if eager is None or other is None:
+                continue
+            a, b, cost = float(eager.seconds), float(other.seconds), analysis.compiling.get(machine.slug)
+            calls = days = None
+            if cost is not None:
+                calls = float(breakeven(cost.seconds, 1 / a, 1 / b))
+                days = float(breakeven_days(cost.seconds, 1 / a, 1 / b, analysis.per_day)) if analysis.per_day else None
+            found.append(Payback(machine, mode, a, b, cost, calls, days))
+    return found

@@ -1,0 +1,54 @@
+"""The section on a trace: predicted beside measured, op by op, and what has no partner on either side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw.pictures.figure import read
+from ironlaw.report.markup import Cell, paragraph, table
+from ironlaw.report.measured import Joined, Left
+from ironlaw.units import significant
+
+COLUMNS: list[dict[str, Any]] = [
+    {"label": "operator"}, {"label": "kind"}, {"label": "in the trace"}, {"label": "predicted", "unit": "s"},
+    {"label": "measured", "unit": "s"}, {"label": "gap", "unit": "s"}, {"label": "measured / predicted", "unit": "×"},
+    {"label": "kernels", "unit": ""}, {"label": "their names", "long": True},
+]  # fmt: skip
+
+
+def words(joined: Joined) -> str:
+    p, trace = joined.prediction, joined.trace
+    what = "kernels" if joined.on_device else "operators on the CPU (it has no device kernels, so an operator's own time stands for them)"
+    runs = "one run" if joined.runs == 1 else f"the median of {joined.runs} runs"
+    where = f" on {trace.device}" if trace.device else ""
+    return (
+        f"{trace.name}{where}: {what}, {runs}, beside the prediction for {p.hardware.name}, {p.plan.mode}."
+        f" {len(joined.pairs):,} operators have a partner, {_count(joined.missing)} predicted and {_count(joined.extra)} measured do not."
+        f" Predicted {read(joined.predicted, 's')} of device time, measured {read(joined.measured, 's')}{_ratio(joined)}."
+    )
+
+
+def _count(left: tuple[Left, ...]) -> str:
+    return f"{sum(item.count for item in left):,.0f}" if left else "no"
+
+
+def _ratio(joined: Joined) -> str:
+    return f": {significant(joined.measured / joined.predicted)}×" if joined.predicted > 0 else ""
+
+
+def beside(joined: Joined) -> tuple[str, dict[str, Any]]:
+    rows = []
+    for pair in joined.pairs:
+        ratio = pair.measured / pair.predicted if pair.predicted > 0 else None
+        names = ", ".join(dict.fromkeys(pair.kernels))
+        rows.append([pair.name, pair.kind, pair.aten, pair.predicted, pair.measured, pair.gap, ratio, len(pair.kernels), names])
+    out = paragraph(words(joined)) + '<div data-grid="trace"></div>'
+    out += _leftovers("Predicted, not in the trace", joined.missing) + _leftovers("In the trace, not predicted", joined.extra)
+    return out, {"label": "Predicted beside measured", "columns": COLUMNS, "rows": rows, "kind": 1, "sort": [5, 0]}
+
+
+def _leftovers(title: str, left: tuple[Left, ...]) -> str:
+    if not left:
+        return f"<h3>{title}</h3>" + paragraph("None.", "il-quiet")
+    rows: list[list[Cell]] = [[item.name, f"{item.count:,.4g}", read(item.seconds, "s")] for item in left]
+    return f"<h3>{title}</h3>" + table(("operator or kernel", "a run", "together"), rows, title, (1, 2))

@@ -1,0 +1,58 @@
+"""What the reader can switch between: for each machine and mode the roofline, the timeline, memory, and every op in a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw.engine.predict import OpRow, Prediction
+from ironlaw.pictures.figure import Figure
+from ironlaw.pictures.live import live
+from ironlaw.pictures.roofline import roofline
+from ironlaw.pictures.timeline import timeline
+from ironlaw.report.analysis import Analysis
+
+COLUMNS: list[dict[str, Any]] = [
+    {"label": "#", "unit": ""}, {"label": "operator"}, {"label": "kind"}, {"label": "time", "unit": "s"}, {"label": "share", "unit": "%"},
+    {"label": "data D/BW", "unit": "s"}, {"label": "compute O/R", "unit": "s"}, {"label": "floor", "unit": "s"},
+    {"label": "launch", "unit": "s"}, {"label": "kernels", "unit": ""}, {"label": "work", "unit": "FLOP"}, {"label": "moved", "unit": "B"},
+    {"label": "intensity", "unit": "FLOP/B"}, {"label": "binds", "term": True},
+]  # fmt: skip
+KIND, TIME = 2, 3
+
+
+def key(p: Prediction) -> str:
+    return f"{p.hardware.slug}/{p.plan.mode}"
+
+
+def figures(p: Prediction) -> dict[str, Figure]:
+    place = key(p).replace("/", "-")
+    return {
+        "roofline": roofline(p, f"roofline-{place}"),
+        "timeline": timeline(p, f"timeline-{place}"),
+        "live": live(p.graph, p.hardware, f"live-{place}"),
+    }
+
+
+def kinds(row: OpRow) -> str:
+    """What is inside a fused kernel, or the op's own kind."""
+    return " + ".join(part.kind for part in row.op.attrs["parts"]) if "parts" in row.op.attrs else row.kind
+
+
+def operators(analysis: Analysis) -> dict[str, Any]:
+    """What an op is stands once per graph, what it costs once per machine and mode; the page puts them together."""
+    graphs: dict[str, list[list[Any]]] = {}
+    places: dict[int, str] = {}
+    costs: dict[str, dict[str, Any]] = {}
+    for p in analysis.made:
+        if id(p.graph) not in places:
+            places[id(p.graph)] = name = f"g{len(places)}"
+            graphs[name] = [[r.name, kinds(r), _short(r.work.flops), _short(r.work.bytes)] for r in p.ops]
+        rows = [[_short(v) for v in (r.seconds, r.data_s, r.compute_s, r.floor_s, r.launch_s, r.kernels)] + [str(r.term)] for r in p.ops]
+        costs[key(p)] = {"graph": places[id(p.graph)], "busy": float(p.busy_s), "rows": rows}
+    return {"columns": COLUMNS, "graphs": graphs, "costs": costs, "kind": KIND, "sort": [TIME, -1]}
+
+
+def _short(value: Any) -> float:
+    """Five digits are more than a prediction has, and keep the file small."""
+    number = float(f"{float(value):.5g}")
+    return int(number) if number == int(number) and abs(number) < 1e15 else number

@@ -1,0 +1,59 @@
+"""Which ops become one kernel and why, and which edges were refused and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from ironlaw.engine.fusion import FusionPlan, fuse
+from ironlaw.pictures.figure import read
+from ironlaw.report.analysis import Analysis
+from ironlaw.report.markup import paragraph, text
+
+GROUPS: list[dict[str, Any]] = [
+    {"label": "kernel"}, {"label": "operators", "unit": ""}, {"label": "kinds"}, {"label": "branch"},
+    {"label": "traffic saved", "unit": "B"}, {"label": "why", "long": True},
+]  # fmt: skip
+EDGES: list[dict[str, Any]] = [{"label": "from"}, {"label": "to"}, {"label": "branch"}, {"label": "why not", "long": True}]
+
+
+def fusing(analysis: Analysis) -> tuple[str, dict[str, Any]]:
+    """The section's words with places for its tables, and the tables."""
+    out, tables = "", {}
+    for i, (name, rules) in enumerate(analysis.rules.items()):
+        plan = fuse(analysis.graph, rules)
+        out += f"<h3>As {text(name)} would</h3>" + paragraph(_words(plan))
+        for what, made in ((f"groups-{i}", _groups(plan)), (f"edges-{i}", _edges(plan))):
+            if made["rows"]:
+                out += f'<h4>{text(made["label"])}</h4><div data-grid="{what}"></div>'
+                tables[what] = made
+    return out, tables
+
+
+def _words(plan: FusionPlan) -> str:
+    joined = [group for group in plan.groups if len(group.ops) > 1]
+    if not joined:
+        return "Nothing is joined: no two neighbours may share a kernel."
+    inside = sum(len(group.ops) for group in joined)
+    common, count = Counter(" + ".join(op.kind for op in group.ops) for group in joined).most_common(1)[0]
+    saved = read(float(plan.bytes_saved), "B")
+    return (
+        f"{inside:,} of {len(plan.source.ops):,} operators become {len(joined):,} kernels; {len(plan.groups) - len(joined):,} stand alone."
+        f" {saved} of {read(float(plan.source.bytes), 'B')} of traffic is saved. Most often: {common} (×{count})."
+    )
+
+
+def _groups(plan: FusionPlan) -> dict[str, Any]:
+    rows = []
+    for group, merged in zip(plan.groups, plan.graph.ops, strict=True):
+        if len(group.ops) > 1:
+            saved = sum(float(op.work.bytes) for op in group.ops) - float(merged.work.bytes)
+            rows.append(
+                [group.name, len(group.ops), " + ".join(op.kind for op in group.ops), ", ".join(group.patterns), saved, group.reason]
+            )
+    return {"label": "Fused groups", "columns": GROUPS, "rows": rows, "kind": 2, "sort": [4, -1]}
+
+
+def _edges(plan: FusionPlan) -> dict[str, Any]:
+    rows = [[v.producer, v.consumer, v.pattern, v.reason] for v in plan.verdicts if not v.fused]
+    return {"label": "Refused edges", "columns": EDGES, "rows": rows, "kind": 2, "sort": None}

@@ -1,0 +1,184 @@
+"""A trace of torch.profiler (Kineto's Chrome JSON, also gzipped): operators as they nested, kernels with the op that launched each.
+
+A kernel names the launch it came from (`correlation`) and the op that was running then (`External id`). Older writers put the
+correlation into both, so an op counts only where it was running at the launch; else the innermost op around the launch is taken.
+Times are microseconds in the file and seconds here.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ironlaw.errors import BadValue
+
+OPS = ("cpu_op", "operator")
+KERNELS = ("kernel", "gpu_memcpy", "gpu_memset")
+LAUNCHES = ("cuda_runtime", "cuda_driver", "runtime", "hip_runtime", "xpu_runtime")
+STEP = "ProfilerStep#"
+GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True, slots=True)
+class AtenOp:
+    """One run of an operator on the host. `parent`: the place in the trace of the op that called it, -1 for none."""
+
+    name: str
+    start: float
+    seconds: float
+    parent: int
+    leaf: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Work on the device. `op`: the place in the trace of the op that launched it, -1 where the trace does not say."""
+
+    name: str
+    seconds: float
+    op: int
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Ops in order of start, kernels in order of launch, and the spans of ProfilerStep, if the schedule was used."""
+
+    name: str
+    ops: tuple[AtenOp, ...]
+    kernels: tuple[Kernel, ...]
+    steps: tuple[tuple[float, float], ...]
+    device: str
+
+    def chain(self, op: int) -> list[int]:
+        """The op and those that called it, outermost first."""
+        found = []
+        while op >= 0:
+            found.append(op)
+            op = self.ops[op].parent
+        return found[::-1]
+
+
+def read(place: str | Path) -> Trace:
+    path = Path(place)
+    try:
+        content = path.read_bytes()
+        text = gzip.decompress(content) if content.startswith(GZIP) else content
+        data = json.loads(text)
+    except OSError as error:
+        raise BadValue(f"the trace {path} can't be read: {error.strerror or error}; give a file of prof.export_chrome_trace") from None
+    except (EOFError, ValueError) as error:
+        raise BadValue(f"the trace {path} is no JSON ({error}); give a file of prof.export_chrome_trace, .json or .json.gz") from None
+    events = data.get("traceEvents") if isinstance(data, dict) else data
+    if not isinstance(events, list):
+        raise BadValue(f"{path} has no traceEvents; give a file of torch.profiler's prof.export_chrome_trace")
+    found = parse(events, path.name, _device(data))
+    if not found.ops:
+        raise BadValue(f"{path} holds no operator of PyTorch; profile with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]")
+    return found
+
+
+def _device(data: Any) -> str:
+    devices = data.get("deviceProperties") if isinstance(data, dict) else None
+    return str(devices[0].get("name", "")) if devices else ""
+
+
+def parse(events: Iterable[Any], name: str = "trace", device: str = "") -> Trace:
+    """Events in any order; those that are not whole (no start or no duration) are none of ours."""
+    whole = [e for e in events if isinstance(e, dict) and e.get("ph") == "X" and _number(e.get("ts")) and _number(e.get("dur"))]
+    whole.sort(key=lambda e: (e["ts"], -e["dur"]))
+    by_kind: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for event in whole:
+        by_kind[str(event.get("cat", "")).lower()].append(event)
+    raw = sorted((e for kind in OPS for e in by_kind[kind] if not _is_step(e)), key=lambda e: (e["ts"], -e["dur"]))
+    parents = _parents(raw)
+    called = set(parents)
+    begin = whole[0]["ts"] if whole else 0.0
+    ops = tuple(AtenOp(str(e.get("name")), (e["ts"] - begin) / 1e6, e["dur"] / 1e6, parents[i], i not in called) for i, e in enumerate(raw))
+    owner = _Owner(raw, parents, [e for kind in LAUNCHES for e in by_kind[kind]])
+    on_device = [(owner.of(e), e) for kind in KERNELS for e in by_kind[kind]]
+    on_device.sort(key=lambda pair: (owner.launched(pair[1]), pair[1]["ts"]))
+    steps = [e for kind in ("user_annotation", *OPS) for e in by_kind[kind] if _is_step(e)]
+    return Trace(
+        name,
+        ops,
+        tuple(Kernel(str(e.get("name")), e["dur"] / 1e6, op) for op, e in on_device),
+        tuple(sorted({((e["ts"] - begin) / 1e6, (e["ts"] + e["dur"] - begin) / 1e6) for e in steps})),
+        device,
+    )
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_step(event: dict[str, Any]) -> bool:
+    return str(event.get("name", "")).startswith(STEP)
+
+
+def _thread(event: dict[str, Any]) -> tuple[Any, Any]:
+    return event.get("pid"), event.get("tid")
+
+
+def _parents(raw: list[dict[str, Any]]) -> list[int]:
+    """For each op the one around it on its thread; `raw` is in order of start, the longer first."""
+    stacks: dict[Any, list[int]] = defaultdict(list)
+    found = []
+    for i, event in enumerate(raw):
+        stack = stacks[_thread(event)]
+        while stack and raw[stack[-1]]["ts"] + raw[stack[-1]]["dur"] <= event["ts"]:
+            stack.pop()
+        found.append(stack[-1] if stack else -1)
+        stack.append(i)
+    return found
+
+
+class _Owner:
+    """Which op launched a kernel."""
+
+    def __init__(self, raw: list[dict[str, Any]], parents: list[int], launches: list[dict[str, Any]]) -> None:
+        self.raw, self.parents = raw, parents
+        self.by_id = {key: i for i, e in enumerate(raw) if (key := _external(e)) is not None}
+        self.by_correlation = {e.get("args", {}).get("correlation"): e for e in launches}
+        self.on_thread: dict[Any, list[int]] = defaultdict(list)
+        for i, event in enumerate(raw):
+            self.on_thread[_thread(event)].append(i)
+        self.starts = {thread: [raw[i]["ts"] for i in found] for thread, found in self.on_thread.items()}
+
+    def launch(self, kernel: dict[str, Any]) -> dict[str, Any] | None:
+        correlation = kernel.get("args", {}).get("correlation")
+        return self.by_correlation.get(correlation) if correlation is not None else None
+
+    def launched(self, kernel: dict[str, Any]) -> float:
+        launch = self.launch(kernel)
+        return float((launch or kernel)["ts"])
+
+    def of(self, kernel: dict[str, Any]) -> int:
+        launch = self.launch(kernel)
+        named = self.by_id.get(_external(kernel), -1)
+        if launch is None:
+            return named
+        if named >= 0 and self._around(named, launch["ts"]):
+            return named
+        return self._innermost(launch)
+
+    def _around(self, op: int, moment: float) -> bool:
+        return bool(self.raw[op]["ts"] <= moment <= self.raw[op]["ts"] + self.raw[op]["dur"])
+
+    def _innermost(self, launch: dict[str, Any]) -> int:
+        thread = _thread(launch)
+        before = bisect_right(self.starts.get(thread, []), launch["ts"])
+        op = self.on_thread[thread][before - 1] if before else -1
+        while op >= 0 and not self._around(op, launch["ts"]):
+            op = self.parents[op]
+        return op
+
+
+def _external(event: dict[str, Any]) -> Any:
+    args = event.get("args") or {}
+    return args.get("External id", args.get("external id"))

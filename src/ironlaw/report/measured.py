@@ -1,0 +1,200 @@
+"""A trace beside a prediction: which run of which ATen op is which predicted op, and what is left over on either side.
+
+Both are sequences of ATen ops. An op of the trace is taken at the outermost call that the prediction also has (a kernel of
+`cudnn_convolution` belongs to the `convolution` around it), the two sequences are laid side by side in order, and where the
+trace holds several runs the median of them is compared. Nothing is dropped: what has no partner is listed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from ironlaw.engine.predict import OpRow, Prediction
+from ironlaw.report.align import align
+from ironlaw.report.kineto import Trace
+
+# one computation under the names that its versions have
+FAMILIES = (
+    ("scaled_dot_product", "attention"), ("flash_attention", "attention"), ("efficient_attention", "attention"), ("attention", "attention"),
+    ("batch_norm", "batch_norm"), ("layer_norm", "layer_norm"), ("rms_norm", "rms_norm"), ("group_norm", "group_norm"),
+    ("convolution", "convolution"), ("conv2d", "convolution"), ("conv1d", "convolution"), ("conv3d", "convolution"),
+    ("dropout", "dropout"), ("log_softmax", "log_softmax"), ("softmax", "softmax"), ("max_pool", "max_pool"), ("avg_pool", "avg_pool"),
+)  # fmt: skip
+PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "_addmm_activation")
+NUMBER = re.compile(r"(\.\d+|:\d+)+$")
+
+
+def family(name: str) -> str:
+    """`aten::cudnn_convolution` and `convolution` are one; `add_` is `add`."""
+    plain = name.rpartition("::")[2]
+    plain = plain if plain.startswith("__") else plain.rstrip("_")
+    end = "_backward" if "backward" in plain else ""
+    if plain in PRODUCTS:
+        return "product"
+    return next((whole + end for part, whole in FAMILIES if part in plain), plain)
+
+
+def aten(row: OpRow) -> str:
+    """`layers.0.fc.addmm.2` -> `addmm`: what capture called it, without its place and number."""
+    return NUMBER.sub("", row.name).rpartition(".")[2]
+
+
+@dataclass
+class Call:
+    """An ATen op of the trace with all that it launched; on a CPU it is its own kernel."""
+
+    name: str
+    start: float
+    seconds: float = 0.0
+    kernels: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A predicted op and its measurement, in seconds on the device."""
+
+    name: str
+    aten: str
+    kind: str
+    predicted: float
+    measured: float
+    kernels: tuple[str, ...]
+    launches: float  # kernels predicted
+
+    @property
+    def gap(self) -> float:
+        return self.measured - self.predicted
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Ops of one name without a partner: how many a run, and what they take together."""
+
+    name: str
+    count: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Joined:
+    prediction: Prediction
+    trace: Trace
+    pairs: tuple[Pair, ...]
+    missing: tuple[Left, ...]  # predicted, not in the trace
+    extra: tuple[Left, ...]  # in the trace, not predicted
+    runs: int
+
+    @property
+    def on_device(self) -> bool:
+        return bool(self.trace.kernels)
+
+    @property
+    def predicted(self) -> float:
+        return sum(pair.predicted for pair in self.pairs) + sum(left.seconds for left in self.missing)
+
+    @property
+    def measured(self) -> float:
+        return sum(pair.measured for pair in self.pairs) + sum(left.seconds for left in self.extra)
+
+    def widest(self, count: int) -> list[Pair]:
+        return sorted(self.pairs, key=lambda pair: -abs(pair.gap))[:count]
+
+
+def join(prediction: Prediction, trace: Trace) -> Joined:
+    """`prediction` is of an eager run, op by op as PyTorch calls them."""
+    groups = _calls_predicted(prediction)
+    names = [family(aten(rows[0])) for rows in groups]
+    calls, strangers = _calls_measured(trace, set(names))
+    runs, outside = _runs(calls, trace.steps, len(names))
+    found: list[list[Call]] = [[] for _ in groups]
+    spare: list[Call] = [*strangers, *outside]
+    for run in runs:
+        pairs = align(names, [family(call.name) for call in run])
+        for i, j in pairs:
+            found[i].append(run[j])
+        taken = {j for _, j in pairs}
+        spare += [call for j, call in enumerate(run) if j not in taken]
+    matched = [_pair(rows, calls) for rows, calls in zip(groups, found, strict=True) if calls]
+    lost = [(aten(rows[0]), sum(float(r.seconds) for r in rows)) for rows, calls in zip(groups, found, strict=True) if not calls]
+    count = max(1, len(runs))
+    extra = _left([(call.name, call.seconds) for call in spare], count)
+    return Joined(prediction, trace, tuple(matched), _left(lost, 1), extra, count)
+
+
+def _calls_predicted(prediction: Prediction) -> list[list[OpRow]]:
+    """Rows of one ATen call together: `fc.addmm` and `fc.addmm:1`."""
+    groups: list[list[OpRow]] = []
+    for row in prediction.ops:
+        if groups and ":" in row.name and row.name.partition(":")[0] == groups[-1][0].name:
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    return groups
+
+
+def _calls_measured(trace: Trace, wanted: set[str]) -> tuple[list[Call], list[Call]]:
+    """Calls that the prediction may have, and all others that took time on the device, each in order."""
+    calls: dict[int, Call] = {}
+    others: dict[int, Call] = {}
+    loose: list[Call] = []
+    outer = _outermost(trace, wanted)
+    if not trace.kernels:
+        for i, op in enumerate(trace.ops):
+            if outer[i] == i:
+                calls[i] = Call(op.name, op.start, op.seconds, [op.name])
+            elif outer[i] < 0 and op.leaf:
+                others[i] = Call(op.name, op.start, op.seconds, [op.name])
+    for kernel in trace.kernels:
+        if kernel.op < 0:
+            loose.append(Call(kernel.name, 0.0, kernel.seconds, [kernel.name]))
+            continue
+        at = outer[kernel.op]
+        place, kept = (at, calls) if at >= 0 else (kernel.op, others)
+        call = kept.setdefault(place, Call(trace.ops[place].name, trace.ops[place].start))
+        call.seconds += kernel.seconds
+        call.kernels.append(kernel.name)
+    return [calls[i] for i in sorted(calls)], [*(others[i] for i in sorted(others)), *loose]
+
+
+def _outermost(trace: Trace, wanted: set[str]) -> list[int]:
+    """For each op the outermost of its callers (or itself) that the prediction has; -1 where none is. Callers come first."""
+    found: list[int] = []
+    for i, op in enumerate(trace.ops):
+        above = found[op.parent] if op.parent >= 0 else -1
+        found.append(above if above >= 0 else i if family(op.name) in wanted else -1)
+    return found
+
+
+def _runs(calls: list[Call], steps: Sequence[tuple[float, float]], expected: int) -> tuple[list[list[Call]], list[Call]]:
+    """The calls of each run, and those outside all of them. Without ProfilerStep, a sequence that repeats is cut where it does."""
+    if steps:
+        runs = [[call for call in calls if start <= call.start < end] for start, end in steps]
+        inside = {id(call) for run in runs for call in run}
+        return [run for run in runs if run], [call for call in calls if id(call) not in inside]
+    times = round(len(calls) / expected) if expected else 1
+    if times > 1 and len(calls) % times == 0:
+        length = len(calls) // times
+        names = [family(call.name) for call in calls]
+        if names == names[:length] * times:
+            return [calls[k * length : (k + 1) * length] for k in range(times)], []
+    return [calls], []
+
+
+def _pair(rows: list[OpRow], calls: list[Call]) -> Pair:
+    middle = sorted(calls, key=lambda call: call.seconds)[len(calls) // 2]
+    return Pair(
+        rows[0].name, calls[0].name, " + ".join(row.kind for row in rows), sum(float(row.seconds) for row in rows),
+        median(call.seconds for call in calls), tuple(middle.kernels), sum(float(row.kernels) for row in rows),
+    )  # fmt: skip
+
+
+def _left(found: Iterable[tuple[str, float]], runs: int) -> tuple[Left, ...]:
+    times: dict[str, list[float]] = defaultdict(list)
+    for name, seconds in found:
+        times[name].append(seconds)
+    left = [Left(name, len(each) / runs, sum(each) / runs) for name, each in times.items()]
+    return tuple(sorted(left, key=lambda item: -item.seconds))

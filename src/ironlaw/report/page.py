@@ -1,0 +1,129 @@
+"""The report as one HTML file. It carries the widget's JavaScript and CSS, the figures and the tables, and asks for nothing.
+
+The drawing is that of the labs (kit/widget): the files are read as they lie there, so nothing of marimo is imported.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ironlaw.engine.predict import Prediction
+from ironlaw.errors import BadValue
+from ironlaw.pictures.figure import Figure
+from ironlaw.report import beside, details, fusing, paying, sources, summary
+from ironlaw.report.analysis import Analysis
+from ironlaw.report.markup import data, paragraph, text
+
+# in this order: each uses only names from those before it
+SCRIPTS = ("dom", "units", "scale", "labels", "tip", "axes", "marks", "drag", "targets", "table", "figure")
+TOKENS_END = "/* tokens end */"
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
+
+
+@cache
+def script() -> str:
+    widget = files("ironlaw") / "kit" / "widget"
+    own = files("ironlaw") / "report"
+    parts = [(widget / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS]
+    parts += [(own / f"{name}.js").read_text(encoding="utf-8") for name in ("grid", "report")]
+    return '(() => {\n"use strict";\n' + "\n".join(parts) + "\n})();"
+
+
+@cache
+def style() -> str:
+    widget = files("ironlaw") / "kit" / "widget"
+    tokens = (widget / "theme.css").read_text(encoding="utf-8").partition(TOKENS_END)[0]
+    drawing = [(widget / f"{name}.css").read_text(encoding="utf-8") for name in ("piece", "figure")]
+    return "\n".join([tokens, *drawing, (files("ironlaw") / "report" / "report.css").read_text(encoding="utf-8")])
+
+
+def write(analysis: Analysis, place: str | Path) -> Path:
+    path = Path(place)
+    try:
+        path.write_text(html(analysis), encoding="utf-8")
+    except OSError as error:
+        raise BadValue(f"the report can't be written to {path}: {error.strerror or error}; give a file in a folder that exists") from None
+    return path
+
+
+def html(analysis: Analysis) -> str:
+    """The whole file. `analysis.made` holds at least one prediction."""
+    shown: dict[str, Figure] = {}
+    grids: dict[str, Any] = {}
+    sections = _sections(analysis, shown, grids)
+    links = "".join(f'<li><a href="#{name}">{text(title)}</a></li>' for name, title, _ in sections)
+    body = "".join(
+        f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{text(title)}</h2>{inner}</section>'
+        for name, title, inner in sections
+    )
+    carried = {
+        "figures": {name: figure.to_dict() for name, figure in shown.items()},
+        "details": {details.key(p): {name: f.to_dict() for name, f in details.figures(p).items()} for p in analysis.made},
+        "operators": details.operators(analysis),
+        "grids": grids,
+    }
+    name = analysis.graph.name
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        f"<title>{text(name)}: where the time goes</title>\n<style>\n{style()}\n</style>\n</head>\n<body>\n"
+        '<a class="skip" href="#summary">Skip to the summary</a>\n'
+        f'<header><p class="kicker">ironlaw analyze {text(analysis.target)}</p><h1>{text(name)}</h1>'
+        f"{paragraph(summary.lede(analysis), 'lede')}</header>\n"
+        f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n<main>\n'
+        "<noscript><p>Pictures and long tables need JavaScript; the summary and the sources do not.</p></noscript>\n"
+        f'{body}</main>\n<script type="application/json" id="data">{data(carried)}</script>\n'
+        f"<script>\n{script()}\n</script>\n</body>\n</html>\n"
+    )
+
+
+def _sections(analysis: Analysis, shown: dict[str, Figure], grids: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """(id, title, HTML) in order; figures and tables they refer to go into `shown` and `grids`."""
+    of_modes = summary.modes(analysis)
+    shown |= of_modes
+    found = [
+        ("captured", "What was captured", summary.captured(analysis)),
+        ("summary", "What it takes", summary.summary(analysis)),
+        ("modes", "Eager, compiled, graphs", "".join(_figure(name) for name in of_modes)),
+    ]
+    if len(analysis.machines) > 1:
+        words, figure = summary.devices(analysis)
+        shown["devices"] = figure
+        found.append(("devices", "Several machines", words + _figure("devices")))
+    found.append(("details", "Where the time goes", _picker(analysis.made) + "".join(_detail(name) for name in ("roofline", "timeline"))))
+    found.append(("operators", "Every operator", _follows() + "<div data-operators></div>"))
+    found.append(("memory", "Memory over time", _follows() + _detail("live")))
+    words, tables = fusing.fusing(analysis)
+    grids |= tables
+    found.append(("fusion", "What compiling joins", words))
+    words, picture = paying.paying(analysis)
+    if picture is not None:
+        shown["saving"] = picture
+    found.append(("breakeven", "When compiling pays", words + (_figure("saving") if picture else "")))
+    if analysis.joined is not None:
+        words, grids["trace"] = beside.beside(analysis.joined)
+        found.append(("trace", "Predicted beside measured", words))
+    found.append(("sources", "Sources", sources.sources(analysis)))
+    return found
+
+
+def _figure(name: str) -> str:
+    return f'<div class="il-home" data-figure-of="{text(name)}"></div>'
+
+
+def _detail(name: str) -> str:
+    return f'<div class="il-home" data-detail="{name}"></div>'
+
+
+def _picker(made: tuple[Prediction, ...]) -> str:
+    """Which machine and mode the pictures and the table show."""
+    options = "".join(f'<option value="{text(details.key(p))}">{text(f"{p.hardware.name}, {p.plan.mode}")}</option>' for p in made)
+    return f'<p class="picker"><label for="shown">Machine and mode</label> <select id="shown">{options}</select></p>'
+
+
+def _follows() -> str:
+    return '<p class="il-quiet" data-shown></p>'

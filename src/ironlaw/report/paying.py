@@ -1,0 +1,62 @@
+"""Whether compiling pays: after how many calls, on which day at the reader's volume, or never."""
+
+from __future__ import annotations
+
+import math
+
+from ironlaw.engine.compilation import saving as net_saving
+from ironlaw.pictures.figure import Figure, read
+from ironlaw.pictures.saving import Crossing, saving
+from ironlaw.report.analysis import Analysis, Payback, paybacks
+from ironlaw.report.markup import Cell, items, paragraph, table
+from ironlaw.units import significant
+
+AHEAD = 2.5  # the picture goes on so many times beyond the break-even
+
+
+def verdict(pay: Payback, per_day: float | None) -> str:
+    """`compiling pays after 1,234 calls; at your volume of 10,000 a day on day 1`."""
+    way = "compiling" if pay.mode == "compiled" else "compiling and replaying as a graph"
+    if pay.saved <= 0:
+        return f"{way} never pays: a call takes {read(pay.compiled, 's')}, and {read(pay.eager, 's')} eager"
+    if pay.calls is None:
+        each = significant(1 / pay.saved)
+        return f"{way} saves {read(pay.saved, 's')} a call: each second that compiling takes is earned back after {each} calls"
+    said = f"{way} pays after {math.ceil(pay.calls):,} calls"
+    if pay.days is not None and per_day:
+        said += f"; at your volume of {per_day:,.0f} a day on day {max(1, math.ceil(pay.days)):,}"
+    return said
+
+
+def paying(analysis: Analysis) -> tuple[str, Figure | None]:
+    found = paybacks(analysis)
+    if not found:
+        return paragraph("To say when compiling pays, an eager and a compiled prediction of one machine are needed: see --mode."), None
+    out = items([f"{pay.machine.name}: {verdict(pay, analysis.per_day)}." for pay in found], "verdicts")
+    columns = ("machine", "mode", "eager call", "its call", "saved a call", "compile time", "pays after", "day")
+    out += table(columns, [_row(pay) for pay in found], "When compiling pays", (2, 3, 4, 5, 6, 7))
+    known = {pay.machine.slug: pay.compiling for pay in found if pay.compiling}
+    if known:
+        out += paragraph("Compile time: " + "; ".join(dict.fromkeys(c.source for c in known.values() if c)) + ".", "il-quiet")
+    else:
+        out += paragraph("No compile time is known here; --compile-s gives one, --per-day the volume.", "il-quiet")
+    return out, _picture(found, analysis.per_day)
+
+
+def _row(pay: Payback) -> list[Cell]:
+    calls: Cell = "–" if pay.calls is None else ("never", "c-fail") if math.isinf(pay.calls) else f"{math.ceil(pay.calls):,} calls"
+    if pay.saved <= 0:
+        calls = ("never", "c-fail")
+    day = "–" if pay.days is None else "never" if math.isinf(pay.days) else f"{max(1, math.ceil(pay.days)):,}"
+    cost = read(pay.compiling.seconds, "s") if pay.compiling else "–"
+    saved = f"{'−' if pay.saved < 0 else ''}{read(abs(pay.saved), 's')}"
+    return [pay.machine.name, pay.mode, read(pay.eager, "s"), read(pay.compiled, "s"), saved, cost, calls, day]
+
+
+def _picture(found: list[Payback], per_day: float | None) -> Figure | None:
+    """For the first that pays at the reader's volume."""
+    pay = next((p for p in found if p.days and p.calls and math.isfinite(p.days)), None)
+    if pay is None or pay.compiling is None or per_day is None or pay.days is None or pay.calls is None:
+        return None
+    rates = (pay.compiling.seconds, 1 / pay.eager, 1 / pay.compiled, per_day)
+    return saving(lambda days: float(net_saving(days, *rates)), AHEAD * pay.days, Crossing(pay.days, pay.calls), id="saving")

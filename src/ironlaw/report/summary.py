@@ -1,0 +1,145 @@
+"""The first screens: what was captured, what it takes on each machine in each mode, and the same over several machines."""
+
+from __future__ import annotations
+
+from ironlaw.engine.predict import Prediction
+from ironlaw.pictures.figure import Figure, read, share
+from ironlaw.pictures.stack import stack
+from ironlaw.pictures.theme import TERM_NAMES
+from ironlaw.pictures.waterfall import Part
+from ironlaw.report.analysis import Analysis
+from ironlaw.report.markup import Cell, items, pairs, paragraph, table
+from ironlaw.units import significant
+
+NUMBERS = (2, *range(4, 13))
+CLASSES = {"memory": "c-memory", "compute": "c-compute", "overhead": "c-overhead"}
+
+
+def lede(analysis: Analysis) -> str:
+    """The finding in a sentence or two, for the first machine."""
+    first = analysis.made[0]
+    best = analysis.fastest(first.hardware.slug)
+    said = (
+        f"On {first.hardware.name}, {first.plan.mode} takes {read(float(first.seconds), 's')}, bound by {TERM_NAMES[str(first.bound)]};"
+        f" the device is busy {share(float(first.busy_s), float(first.seconds))} of that time."
+    )
+    if best is not first:
+        said += f" {mode_name(best).capitalize()} takes {read(float(best.seconds), 's')}, {times(first, best)}."
+    return said
+
+
+def times(slow: Prediction, fast: Prediction) -> str:
+    return f"{significant(float(slow.seconds) / float(fast.seconds))}× as fast"
+
+
+def mode_name(p: Prediction) -> str:
+    return {"eager": "eager", "compiled": "compiled", "graphs": "compiled and replayed as a graph"}[p.plan.mode]
+
+
+def captured(analysis: Analysis) -> str:
+    g = analysis.graph
+    work = g.work
+    facts = [
+        ("operators", f"{len(g.ops):,}"),
+        ("parameters", read(float(g.params))),
+        ("matmul FLOPs", read(float(g.flops), "FLOP")),
+        ("all arithmetic", read(float(work.flops), "FLOP")),
+        ("bytes moved, eager", read(float(work.bytes), "B")),
+        ("intensity", f"{significant(float(work.intensity))}\u202fFLOP/B"),
+        ("weights", read(float(g.weight_bytes), "B")),
+        ("number format", g.dtype),
+        ("pass", "training step: forward, backward, AdamW" if g.params_of.get("training") else "forward"),
+    ]
+    out = pairs(facts)
+    if analysis.unknown:
+        out += paragraph("These operators are not known, so they are counted by their tensors alone:")
+        out += items([f"{name} ×{count}" for name, count in analysis.unknown.items()])
+    else:
+        out += paragraph("Every operator is known.", "il-quiet")
+    return out
+
+
+def summary(analysis: Analysis) -> str:
+    columns = (
+        "machine", "mode", "time", "bound by", "likely", "band", "data", "compute", "overhead", "busy", "kernels", "memory", "energy",
+        "figures",
+    )  # fmt: skip
+    out = table(columns, [_row(p) for p in analysis.made], "What each machine takes in each mode", NUMBERS)
+    words = "Likely: where four measurements in five should fall. " if any(p.interval for p in analysis.made) else ""
+    words += "Band: terms overlapped to in sequence. Busy: the share of the time in which the device works."
+    words += " Energy: rated power × time, an estimate."
+    if not all(p.calibrated for p in analysis.made):
+        words += " Bound: at the datasheet's peaks; a real run is slower."
+    out += paragraph(words, "il-quiet")
+    if analysis.refused:
+        out += "<h3>Left out</h3>" + items([f"{machine}: {why}" for machine, why in analysis.refused.items()], "refused")
+    return out
+
+
+def _row(p: Prediction) -> list[Cell]:
+    bound = str(p.bound)
+    m = p.memory
+    terms: list[Cell] = []
+    for name, value in (("memory", p.data_s), ("compute", p.compute_s), ("overhead", p.overhead_s)):
+        shown = read(float(value), "s")
+        terms.append((shown, CLASSES[name]) if name == bound else shown)
+    held = f"{read(float(m.total), 'B')} of {read(float(m.capacity), 'B')}"
+    memory: Cell = held if p.fits else (f"{held}: does not fit", "c-fail")
+    return [
+        p.hardware.name, p.plan.mode, (read(float(p.seconds), "s"), "strong"), (TERM_NAMES[bound], CLASSES[bound]),
+        _span(p.interval) if p.interval else "–", _span(p.band), *terms,
+        share(float(p.busy_s), float(p.seconds)), f"{float(p.kernels):,.0f}", memory, f"≈ {read(float(p.energy_j), 'J')}",
+        p.label,
+    ]  # fmt: skip
+
+
+def _span(ends: tuple[object, object]) -> str:
+    low, high = (read(float(end), "s") for end in ends)  # type: ignore[arg-type]
+    return low if low == high else f"{low} – {high}"
+
+
+def shares(p: Prediction) -> list[Part]:
+    """A run as parts that add up: kernels by what binds them, what each kernel takes whatever its size, and the idle device."""
+    work = {"memory": 0.0, "compute": 0.0}
+    for row in p.ops:
+        work[str(row.regime)] += float(row.cost.work)
+    floors = sum(float(row.floor_s) for row in p.ops)
+    idle = max(0.0, float(p.seconds) - float(p.busy_s))
+    return [
+        Part("memory-bound kernels", work["memory"], "memory"), Part("compute-bound kernels", work["compute"], "compute"),
+        Part("kernel floors", floors, "overhead"), Part("device idle", idle, "muted", pattern=True),
+    ]  # fmt: skip
+
+
+def modes(analysis: Analysis) -> dict[str, Figure]:
+    """Per machine its modes under each other."""
+    found = {}
+    for machine in analysis.machines:
+        rows = analysis.on(machine.slug)
+        best = analysis.fastest(machine.slug)
+        note = "" if best is rows[0] else f"{best.plan.mode} is {times(rows[0], best)} as {rows[0].plan.mode}"
+        figure = stack(
+            {p.plan.mode: shares(p) for p in rows},
+            "s",
+            machine.name,
+            chosen=best.plan.mode,
+            label="time",
+            note=note,
+            id=f"modes-{machine.slug}",
+        )
+        found[f"modes-{machine.slug}"] = figure
+    return found
+
+
+def devices(analysis: Analysis) -> tuple[str, Figure]:
+    """The fastest mode of each machine, side by side."""
+    best = [analysis.fastest(machine.slug) for machine in analysis.machines]
+    first = best[0]
+    rows: list[list[Cell]] = [
+        [p.hardware.name, p.plan.mode, read(float(p.seconds), "s"), f"{significant(float(first.seconds) / float(p.seconds))}×",
+         TERM_NAMES[str(p.bound)], share(float(p.memory.total), float(p.memory.capacity)), f"≈ {read(float(p.energy_j), 'J')}", p.label]
+        for p in best
+    ]  # fmt: skip
+    columns = ("machine", "fastest mode", "time", f"speed, {first.hardware.slug} = 1", "bound by", "memory used", "energy", "figures")
+    figure = stack({p.hardware.name: shares(p) for p in best}, "s", "The fastest mode of each machine", label="time", id="devices")
+    return table(columns, rows, "The same over several machines", (2, 3, 5, 6)), figure
