@@ -150,7 +150,6 @@ def test_points_are_pinned_dragged_exported_and_linked_to(done: str, page: Page,
     drag(page, target(first, "roofs", "mine"), -120)
     expect(target(first, "roofs", "mine: H100, FP16, N = 512")).to_have_count(0)  # the pin moved, the dials did not
     expect(number).to_have_value("4096")
-    moved = target(first, "roofs", "mine").get_attribute("aria-label")
 
     with page.expect_download() as saved:
         first.get_by_role("button", name="Save as SVG").first.click()
@@ -167,6 +166,8 @@ def test_points_are_pinned_dragged_exported_and_linked_to(done: str, page: Page,
     assert (tmp_path / "roofs.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" and (tmp_path / "roofs.png").stat().st_size > 10_000
 
     first.locator(".il-dials").get_by_text("both", exact=True).click()
+    expect(first.locator('[data-figure="gap"] .il-drawing')).to_be_visible()  # so the drag's last answer is here too
+    moved = target(first, "roofs", "mine").get_attribute("aria-label")
     first.get_by_role("button", name="Link to this view").first.click()
     link = first.get_by_role("textbox", name="Link to this view").input_value()
     assert link.startswith(done + LAB + "#view/act1/")
