@@ -148,3 +148,44 @@ def test_a_file_that_does_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "bad.py does not run (line 2): ZeroDivisionError" in refused(capsys, f"{tmp_path}/bad.py:x", "--on", "h200_sxm")
     (tmp_path / "bad.py").write_text("x = (\n")
     assert "SyntaxError" in refused(capsys, f"{tmp_path}/bad.py:x", "--on", "h200_sxm")
+
+
+def test_a_report_from_a_file(file: str, capsys: pytest.CaptureFixture[str]):
+    found = told(capsys, f"{file}:Net", "--on", "h200_sxm,t4", "--html", "report.html", "--compile-s", "30", "--per-day", "10000")
+    text = Path("report.html").read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>") and "<h1>Net</h1>" in text
+    for name in ("linear.addmm", "norm.native_layer_norm", "NVIDIA T4 16 GB", "at your volume of 10,000 a day on day"):
+        assert name in text
+    eager, compiled = (p["seconds"] for p in found["predictions"][:2])
+    pay = found["breakeven"][0]
+    assert (pay["hardware"], pay["mode"], pay["compile_s"]) == ("h200_sxm", "compiled", 30.0)
+    assert pay["calls"] == pytest.approx(30.0 / (eager - compiled)) and pay["days"] == pytest.approx(pay["calls"] / 10_000)
+    assert found["html"] == "report.html"
+    assert main(["analyze", f"{file}:Net", "--on", "t4", "--html", "none/report.html"]) == 2
+    assert "give a file in a folder that exists" in capsys.readouterr().err
+
+
+def test_a_trace_of_the_same_model(file: str, capsys: pytest.CaptureFixture[str]):
+    """Profiled here, on the CPU: each predicted op meets its own run, in two runs."""
+    import runpy
+
+    from torch.profiler import ProfilerActivity, profile
+
+    net = runpy.run_path(file)["Net"]().eval()
+    with torch.no_grad():
+        net(torch.randn(32, 64))
+        with profile(activities=[ProfilerActivity.CPU]) as prof:
+            for _ in range(2):
+                net(torch.randn(32, 64))
+    prof.export_chrome_trace("trace.json")
+    found = told(capsys, f"{file}:Net", "--on", "h200_sxm", "--mode", "compiled", "--trace", "trace.json", "--html", "report.html")["trace"]
+    assert [pair["name"] for pair in found["pairs"]] == ["linear.addmm", "relu", "norm.native_layer_norm"]
+    assert (found["runs"], found["on_device"], found["missing"]) == (2, False, [])
+    assert all(pair["measured_s"] > 0 for pair in found["pairs"])
+    assert "aten::normal_" in {left["name"] for left in found["extra"]}  # the inputs were made inside
+    assert "Predicted beside measured" in Path("report.html").read_text(encoding="utf-8")
+    assert main(["analyze", f"{file}:Net", "--on", "h200_sxm", "--trace", "trace.json"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "predicted beside measured 3 of 3 operators, by gap" in shown and "the median of 2 runs" in shown
+    assert "in the trace, not predicted" in shown
+    assert "the trace none.json can't be read" in refused(capsys, f"{file}:Net", "--on", "h200_sxm", "--trace", "none.json")

@@ -10,18 +10,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ironlaw.cli import draw
-from ironlaw.cli.options import Parser, add_json, add_machines, checked, modes, number_format, size
+from ironlaw.cli import draw, traced
+from ironlaw.cli.options import Parser, add_json, add_machines, checked, figure, modes, number, number_format, size
 from ironlaw.cli.predict import as_json, predictions
 from ironlaw.cli.predicted import operators, report
+from ironlaw.engine.compilation import NEVER
 from ironlaw.engine.fusion import fuse
+from ironlaw.engine.predict import Prediction, predict
 from ironlaw.engine.tree import INDUCTOR
 from ironlaw.engine.types import Graph, Plan
 from ironlaw.errors import BadValue
+from ironlaw.report.analysis import Analysis, Compiling, Payback, paybacks
+from ironlaw.report.kineto import Trace, read
+from ironlaw.report.measured import join
+from ironlaw.report.paying import verdict
 from ironlaw.units import show
 
 EXAMPLE = """
 ironlaw analyze my.py:model --input 8x3x224x224 --on h100_sxm
+ironlaw analyze my.py:model --input 8x3x224x224 --on h100_sxm,a100_80gb_sxm --html report.html --per-day 10000 --compile-s 45
 ironlaw analyze hf:LlamaConfig --set num_hidden_layers=16 --seq 512 --dtype bf16 --on h200_sxm,a100_80gb_sxm
 """
 
@@ -53,6 +60,14 @@ def add(parser: Parser) -> None:
         help="eager, compiled, graphs; all three unless said otherwise",
     )
     parser.add_argument("--ops", metavar="N", type=size, default=8, help="the N operators that take most device time (default 8)")
+    parser.add_argument("--html", metavar="FILE", help="also write a report with pictures and tables: one file, opens offline")
+    parser.add_argument(
+        "--trace",
+        metavar="FILE",
+        help="a trace of torch.profiler (.json or .json.gz) of one or more eager runs: measured beside predicted, operator by operator",
+    )
+    parser.add_argument("--compile-s", metavar="TIME", type=figure("s", zero=True), help="what compiling takes: 30, or '2 min'")
+    parser.add_argument("--per-day", metavar="N", type=number, help="calls a day: adds the day on which compiling has paid")
     add_json(parser)
 
 
@@ -68,24 +83,74 @@ def setting(text: str) -> tuple[str, Any]:
 
 
 def run(args: argparse.Namespace) -> int:
+    trace = _trace(args)
     graph = captured(args)
     kinds = ("eager",) if args.training else args.mode
     made, refused = predictions(graph, args.on, [Plan(mode) for mode in kinds])
     if not made:
         raise BadValue("; ".join(refused.values()))
-    unknown: dict[str, int] = graph.params_of["unknown"]
+    found = analysis(args, graph, made, refused, trace)
+    if args.html:
+        from ironlaw.report.page import write
+
+        write(found, args.html)
     if args.json:
-        told = {"target": args.target, "dtype": graph.dtype, "ops": len(graph.ops), "training": args.training, "unknown": unknown}
-        refusals = [{"hardware": slug, "reason": reason} for slug, reason in refused.items()]
-        draw.emit(told | {"predictions": [as_json(p, args.ops) for p in made], "refused": refusals})
+        draw.emit(as_told(args, found))
         return 0
     report(graph, made, list(refused.values()), 0)
     operators(made[0], args.ops)
     fused(graph)
-    if unknown:
-        listed = ", ".join(f"{name} ×{count}" for name, count in unknown.items())
+    pays(found)
+    if found.joined is not None:
+        traced.report(found.joined, args.ops)
+    if found.unknown:
+        listed = ", ".join(f"{name} ×{count}" for name, count in found.unknown.items())
         draw.say(f"! not known, so counted by their tensors alone: {listed}", draw.BAD)
+    if args.html:
+        draw.say(f"report: {args.html}", draw.GOOD)
     return 0
+
+
+def _trace(args: argparse.Namespace) -> Trace | None:
+    """Read first: a bad file is said before a large model is captured."""
+    return read(args.trace) if args.trace else None
+
+
+def analysis(args: argparse.Namespace, graph: Graph, made: list[Prediction], refused: dict[str, str], trace: Trace | None) -> Analysis:
+    given = {} if args.compile_s is None else {p.hardware.slug: Compiling(args.compile_s, "given with --compile-s") for p in made}
+    joined = None
+    if trace is not None:  # a trace is of an eager run: kernels of a compiled one have no names that an operator has
+        first = made[0]
+        joined = join(first if first.plan.mode == "eager" else predict(graph, first.hardware, Plan("eager")), trace)
+    return Analysis(graph, tuple(made), args.target, refused, given, args.per_day, joined)
+
+
+def as_told(args: argparse.Namespace, found: Analysis) -> dict[str, Any]:
+    graph = found.graph
+    told: dict[str, Any] = {"target": args.target, "dtype": graph.dtype, "ops": len(graph.ops), "training": args.training}
+    told |= {"unknown": found.unknown, "predictions": [as_json(p, args.ops) for p in found.made]}
+    told["refused"] = [{"hardware": slug, "reason": reason} for slug, reason in found.refused.items()]
+    told["breakeven"] = [_payback_json(pay) for pay in paybacks(found)]
+    if found.joined is not None:
+        told["trace"] = traced.as_json(found.joined)
+    if args.html:
+        told["html"] = args.html
+    return told
+
+
+def _payback_json(pay: Payback) -> dict[str, Any]:
+    told: dict[str, Any] = {"hardware": pay.machine.slug, "mode": pay.mode, "saved_per_call_s": pay.saved}
+    told["compile_s"] = pay.compiling.seconds if pay.compiling else None
+    for name in ("calls", "days"):
+        value = getattr(pay, name)
+        told[name] = "never" if pay.saved <= 0 or value == NEVER else value
+    return told
+
+
+def pays(found: Analysis) -> None:
+    """When compiling pays, a line for each machine and mode."""
+    for pay in paybacks(found):
+        draw.say(f"{pay.machine.slug}: {verdict(pay, found.per_day)}", draw.DIM)
 
 
 def captured(args: argparse.Namespace) -> Graph:

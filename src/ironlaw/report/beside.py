@@ -23,13 +23,14 @@ def words(joined: Joined) -> str:
     where = f" on {trace.device}" if trace.device else ""
     return (
         f"{trace.name}{where}: {what}, {runs}, beside the prediction for {p.hardware.name}, {p.plan.mode}."
-        f" {len(joined.pairs):,} operators have a partner, {_count(joined.missing)} predicted and {_count(joined.extra)} measured do not."
+        f" {len(joined.pairs):,} operators have a partner."
+        f" Without one: {_count(joined.missing)} predicted, {_count(joined.extra)} measured."
         f" Predicted {read(joined.predicted, 's')} of device time, measured {read(joined.measured, 's')}{_ratio(joined)}."
     )
 
 
 def _count(left: tuple[Left, ...]) -> str:
-    return f"{sum(item.count for item in left):,.0f}" if left else "no"
+    return f"{sum(item.count for item in left):,.0f}"
 
 
 def _ratio(joined: Joined) -> str:

@@ -59,4 +59,6 @@ def _picture(found: list[Payback], per_day: float | None) -> Figure | None:
     if pay is None or pay.compiling is None or per_day is None or pay.days is None or pay.calls is None:
         return None
     rates = (pay.compiling.seconds, 1 / pay.eager, 1 / pay.compiled, per_day)
-    return saving(lambda days: float(net_saving(days, *rates)), AHEAD * pay.days, Crossing(pay.days, pay.calls), id="saving")
+    days = float(max(1, math.ceil(AHEAD * pay.days)))
+    lasting = "a day" if days == 1 else f"{days:,.0f} days"
+    return saving(lambda day: float(net_saving(day, *rates)), days, Crossing(pay.days, pay.calls), lasting, id="saving")

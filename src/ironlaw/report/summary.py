@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ironlaw.engine.predict import Prediction
+from dataclasses import replace
+
+from ironlaw.engine.predict import Prediction, predict
 from ironlaw.pictures.figure import Figure, read, share
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.theme import TERM_NAMES
@@ -132,8 +134,9 @@ def modes(analysis: Analysis) -> dict[str, Figure]:
 
 
 def devices(analysis: Analysis) -> tuple[str, Figure]:
-    """The fastest mode of each machine, side by side."""
-    best = [analysis.fastest(machine.slug) for machine in analysis.machines]
+    """The fastest mode of each machine, side by side; where only some were measured, all of them at their datasheet's figures."""
+    mixed = len({p.calibrated for p in analysis.made}) > 1
+    best = [_alike(analysis, machine.slug) if mixed else analysis.fastest(machine.slug) for machine in analysis.machines]
     first = best[0]
     rows: list[list[Cell]] = [
         [p.hardware.name, p.plan.mode, read(float(p.seconds), "s"), f"{significant(float(first.seconds) / float(p.seconds))}×",
@@ -142,4 +145,10 @@ def devices(analysis: Analysis) -> tuple[str, Figure]:
     ]  # fmt: skip
     columns = ("machine", "fastest mode", "time", f"speed, {first.hardware.slug} = 1", "bound by", "memory used", "energy", "figures")
     figure = stack({p.hardware.name: shares(p) for p in best}, "s", "The fastest mode of each machine", label="time", id="devices")
-    return table(columns, rows, "The same over several machines", (2, 3, 5, 6)), figure
+    words = "Some of these machines were measured and some were not, so all are compared here by their datasheets: like with like."
+    return (paragraph(words) if mixed else "") + table(columns, rows, "The same over several machines", (2, 3, 5, 6)), figure
+
+
+def _alike(analysis: Analysis, machine: str) -> Prediction:
+    bounds = [predict(analysis.graph, p.hardware, replace(p.plan, calibrated=False)) for p in analysis.on(machine)]
+    return min(bounds, key=lambda p: float(p.seconds))

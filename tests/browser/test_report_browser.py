@@ -1,0 +1,163 @@
+"""The report in a real browser, opened from disk: nothing asked for, tables by mouse and keyboard, pictures that follow the choice."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lab_steps import fits_across, serious, watched
+from playwright.sync_api import Browser, Page, expect
+
+from ironlaw.engine.predict import predict
+from ironlaw.engine.types import Graph, Plan, Tensor
+from ironlaw.engine.work import op
+from ironlaw.registry.machines import hardware
+from ironlaw.registry.workloads import workload
+from ironlaw.report.analysis import MODES, Analysis, Compiling
+from ironlaw.report.kineto import read
+from ironlaw.report.measured import join
+from ironlaw.report.page import write
+
+TRACE = Path(__file__).parent.parent / "report" / "data" / "cuda.json"
+MACHINES = ("h200_sxm", "t4")
+
+
+def chain(count: int) -> Graph:
+    before, ops = Tensor("x", (64, 64), "fp16", "input"), []
+    for i in range(count):
+        after = Tensor(f"t{i}", (64, 64), "fp16")
+        kind = ("relu", "gelu", "layer_norm")[i % 3]
+        ops.append(op(kind, f"layers.{i // 30}.{kind}", [before], [after]))
+        before = after
+    return Graph("long", tuple(ops), "fp16")
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+    graph = workload("gpt2_layer")
+    made = tuple(predict(graph, hardware(m), Plan(mode)) for m in MACHINES for mode in MODES)
+    compiling = {m: Compiling(30.0, "given with --compile-s") for m in MACHINES}
+    joined = join(predict(chain(3), hardware("h200_sxm"), Plan()), read(TRACE))
+    analysis = Analysis(graph, made, "gpt2_layer", {"esp32_s3": "too small"}, compiling, 1e6, joined)
+    return write(analysis, tmp_path_factory.mktemp("report") / "report.html").as_uri()
+
+
+@pytest.fixture
+def opened(chromium: Browser, report: str) -> Iterator[Page]:
+    with chromium.new_context(viewport={"width": 1280, "height": 900}) as context:
+        asked: list[str] = []
+        context.on("request", lambda request: asked.append(request.url))
+        with watched(context.new_page()) as page:
+            page.goto(report)
+            expect(page.locator("[data-operators] tbody tr").first).to_be_visible()
+            yield page
+        assert asked == [report]
+
+
+def column(page: Page, place: str, at: int) -> list[str]:
+    return page.locator(f"{place} tbody tr > :nth-child({at})").all_inner_texts()
+
+
+def test_pictures_are_drawn_and_tell_their_figures(opened: Page):
+    drawings = opened.locator("svg.il-drawing")
+    expect(drawings).to_have_count(7)  # two machines' modes, devices, roofline, timeline, memory, saving
+    for i in range(7):
+        assert drawings.nth(i).get_attribute("aria-label")
+        assert drawings.nth(i).locator("rect, path").count() > 5
+    opened.locator("[data-detail=timeline] .il-target").first.hover(force=True)
+    expect(opened.locator("[data-detail=timeline] .il-tip")).to_contain_text("starts")
+
+
+def test_sorting_by_mouse(opened: Page):
+    heading = opened.locator("[data-operators] th").filter(has_text="operator")
+    heading.get_by_role("button").click()
+    expect(heading).to_have_attribute("aria-sort", "ascending")
+    names = column(opened, "[data-operators]", 2)
+    assert names == sorted(names, key=str.lower) and len(names) == len(workload("gpt2_layer").ops)
+    heading.get_by_role("button").click()
+    expect(heading).to_have_attribute("aria-sort", "descending")
+    assert column(opened, "[data-operators]", 2) == names[::-1]
+    opened.locator("[data-operators] th").filter(has_text="#").get_by_role("button").click()
+    assert column(opened, "[data-operators]", 1) == [str(n) for n in range(len(names), 0, -1)]
+
+
+def test_sorting_and_filtering_by_keyboard(opened: Page):
+    opened.locator("[data-operators] input[type=search]").focus()
+    opened.keyboard.type("mlp act")
+    rows = opened.locator("[data-operators] tbody tr")
+    wanted = [o.name for o in workload("gpt2_layer").ops if "mlp" in o.name and "act" in o.name]
+    expect(rows).to_have_count(len(wanted))
+    assert wanted and sorted(column(opened, "[data-operators]", 2)) == sorted(wanted)
+    expect(opened.locator("[data-operators] [role=status]")).to_have_text(f"{len(wanted)} of {len(workload('gpt2_layer').ops)} rows")
+    for _ in range(9):
+        opened.keyboard.press("Backspace" if opened.locator("[data-operators] input").input_value() else "Shift")
+    opened.keyboard.press("Tab")  # the choice of kind
+    opened.keyboard.type("lin")
+    linear = [o.name for o in workload("gpt2_layer").ops if o.kind == "linear"]
+    expect(rows).to_have_count(len(linear))
+    opened.keyboard.press("Tab")  # the table itself, so that it can be scrolled
+    opened.keyboard.press("Tab")  # its first heading
+    opened.keyboard.press("Enter")
+    expect(opened.locator("[data-operators] th").first).to_have_attribute("aria-sort", "descending")
+    opened.keyboard.press("Space")
+    expect(opened.locator("[data-operators] th").first).to_have_attribute("aria-sort", "ascending")
+    assert sorted(column(opened, "[data-operators]", 2)) == sorted(linear)
+    assert opened.evaluate("document.activeElement.innerText").startswith("#")  # the focus stays where it was
+
+
+def test_the_choice_moves_pictures_and_table(opened: Page):
+    before = opened.locator("[data-detail=roofline] svg.il-drawing").get_attribute("aria-label")
+    opened.get_by_label("Machine and mode").select_option("t4/graphs")
+    expect(opened.locator("[data-detail=roofline] svg.il-drawing")).not_to_have_attribute("aria-label", before or "")
+    expect(opened.locator("[data-detail=timeline] figcaption")).to_contain_text("busy")
+    fused = predict(workload("gpt2_layer"), hardware("t4"), Plan("graphs"))
+    expect(opened.locator("[data-operators] tbody tr")).to_have_count(len(fused.ops))
+    expect(opened.locator("[data-shown]").first).to_contain_text("NVIDIA T4 16 GB, graphs")
+
+
+def test_fusion_tables_and_the_trace(opened: Page):
+    edges = opened.locator("[data-grid=edges-0]")
+    edges.get_by_label("Filter by text").fill("library that takes no epilogue")
+    assert set(edges.locator("tbody tr > :nth-child(4)").all_inner_texts()) == {"linear comes from a library that takes no epilogue"}
+    expect(opened.locator("#trace")).to_contain_text("someone_elses_kernel")
+    expect(opened.locator("[data-grid=trace] tbody tr")).to_have_count(1)
+    expect(opened.locator("#breakeven")).to_contain_text("at your volume of 1,000,000 a day on day")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_serious_axe_violation_and_nothing_scrolls_sideways(chromium: Browser, report: str, scheme: str, width: int):
+    looks = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}, "bypass_csp": True}  # axe is let in
+    with chromium.new_context(**looks) as context, watched(context.new_page()) as page:
+        page.goto(report)
+        expect(page.locator("svg.il-drawing")).to_have_count(7)
+        assert fits_across(page)
+        assert serious(page) == []
+
+
+def test_three_thousand_operators(chromium: Browser, tmp_path: Path):
+    graph = chain(3000)
+    analysis = Analysis(graph, tuple(predict(graph, hardware("t4"), Plan(mode)) for mode in ("eager", "graphs")))
+    with chromium.new_context() as context, watched(context.new_page()) as page:
+        page.goto(write(analysis, tmp_path / "long.html").as_uri())
+        grid = page.locator("[data-operators]")
+        expect(grid.locator("tbody tr")).to_have_count(100)
+        expect(grid.get_by_role("status")).to_have_text("3,000 rows, 100 shown")
+        begun = time.monotonic()
+        for heading in ("operator", "kind", "moved"):
+            grid.locator("th").filter(has_text=heading).get_by_role("button").click()
+        grid.get_by_label("Filter by text").fill("layers.99.")
+        expect(grid.locator("tbody tr")).to_have_count(30)
+        print(json.dumps({"three sorts and a filter, s": round(time.monotonic() - begun, 2)}))
+        grid.get_by_label("Filter by text").fill("")
+        page.get_by_role("button", name="Show all 3,000").first.click()
+        expect(grid.locator("tbody tr")).to_have_count(3000)
+
+
+def test_it_prints(opened: Page):
+    opened.emulate_media(media="print")
+    expect(opened.locator(".picker")).to_be_hidden()
+    expect(opened.locator("[data-detail=roofline] svg.il-drawing")).to_be_visible()
+    assert opened.locator("[data-operators] .wide").evaluate("e => getComputedStyle(e).maxHeight") == "none"
+    assert len(opened.pdf()) > 20_000

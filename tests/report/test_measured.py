@@ -1,0 +1,107 @@
+"""Predicted beside measured: which op is which, several runs, and nothing dropped."""
+
+from pathlib import Path
+
+import pytest
+
+from ironlaw.engine.predict import predict
+from ironlaw.engine.types import Plan
+from ironlaw.registry.machines import hardware
+from ironlaw.report.kineto import parse, read
+from ironlaw.report.measured import aten, family, join
+
+DATA = Path(__file__).parent / "data"
+CPU = ("conv.convolution", "bn.native_batch_norm", "relu", "fc.addmm", "norm.native_layer_norm", "_softmax")
+
+
+def joined(graph, file: str):
+    return join(predict(graph, hardware("h200_sxm"), Plan()), read(DATA / file))
+
+
+def test_three_runs_on_a_cpu(named):
+    found = joined(named(*CPU), "cpu_three_runs.json.gz")
+    assert (found.runs, found.on_device, found.missing) == (3, False, ())
+    assert [(pair.name, pair.aten) for pair in found.pairs] == list(zip(CPU, (
+        "aten::conv2d", "aten::batch_norm", "aten::relu", "aten::addmm", "aten::layer_norm", "aten::softmax"), strict=True))  # fmt: skip
+    ops = read(DATA / "cpu_three_runs.json.gz").ops
+    relu = sorted(op.seconds for op in ops if op.name == "aten::relu")
+    assert found.pairs[2].measured == relu[1]  # the median of three
+    # views and allocations around them are listed, per run, not dropped
+    assert {left.name for left in found.extra} >= {"aten::as_strided", "aten::view"}
+    of_runs = sum(op.seconds for op in ops if op.name == "aten::as_strided" and op.leaf and ops[op.parent].name != "aten::addmm")
+    within = next(left for left in found.extra if left.name == "aten::as_strided")
+    assert 0 < within.seconds <= of_runs / 3 + 1e-12
+
+
+def test_cuda_kernels_by_hand(named):
+    graph = named("x._to_copy", "conv.convolution", "fc.addmm", "gelu", "act.relu")
+    found = joined(graph, "cuda.json")
+    assert (found.runs, found.on_device) == (1, True)
+    us = [(pair.name, pair.measured * 1e6, len(pair.kernels)) for pair in found.pairs]
+    assert us == [
+        ("x._to_copy", pytest.approx(9.0), 1),
+        ("conv.convolution", pytest.approx(10.5), 2),
+        ("fc.addmm", pytest.approx(12.25), 1),
+        ("act.relu", pytest.approx(1.5), 1),
+    ]
+    assert [(left.name, left.count) for left in found.missing] == [("gelu", 1.0)]
+    assert [(left.name, left.seconds) for left in found.extra] == [("someone_elses_kernel", pytest.approx(2e-6))]
+    everything = sum(kernel.seconds for kernel in read(DATA / "cuda.json").kernels)
+    assert found.measured == pytest.approx(everything)  # nothing is lost
+    assert found.predicted == pytest.approx(sum(float(row.seconds) for row in found.prediction.ops))
+    assert [pair.name for pair in found.widest(1)] == ["fc.addmm"]
+    pair = found.pairs[1]
+    assert pair.gap == pytest.approx(pair.measured - float(found.prediction.ops[1].seconds))
+
+
+def test_what_the_prediction_does_not_have_is_listed(named):
+    found = joined(named("conv.convolution"), "cuda.json")
+    assert [pair.name for pair in found.pairs] == ["conv.convolution"]
+    assert {left.name for left in found.extra} == {"aten::copy_", "aten::addmm", "aten::clamp_min_", "someone_elses_kernel"}
+
+
+def test_rows_of_one_call_are_compared_together(named):
+    graph = named("fc.addmm", "fc.addmm:1", "fc.addmm.2")
+    found = joined(graph, "cuda.json")
+    assert len(found.pairs) == 1
+    assert found.pairs[0].predicted == pytest.approx(sum(float(row.seconds) for row in found.prediction.ops[:2]))
+    assert [left.count for left in found.missing] == [1.0]
+
+
+def test_steps_part_the_runs(named):
+    def op(name: str, ts: float, dur: float, cat: str = "cpu_op") -> dict:
+        return {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": dur, "args": {}}
+
+    events = [op("aten::relu", 0, 1)]  # a warm-up before the first step
+    for k, times in enumerate([(10, 20), (30, 21), (50, 40)]):
+        events += [
+            op(f"ProfilerStep#{k}", times[0] - 1, 15, "user_annotation"),
+            op("aten::relu", times[0], times[1] / 10),
+            op("aten::mul", times[0] + 5, 1),
+        ]
+    found = join(predict(named("relu", "mul"), hardware("h200_sxm"), Plan()), parse(events))
+    assert found.runs == 3
+    assert [pair.measured for pair in found.pairs] == [pytest.approx(2.1e-6), pytest.approx(1e-6)]
+    assert [(left.name, left.count) for left in found.extra] == [("aten::relu", pytest.approx(1 / 3))]
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("aten::cudnn_convolution", "convolution"), ("aten::conv2d", "convolution"), ("aten::add_", "add"), ("aten::mm", "addmm"),
+        ("aten::_scaled_dot_product_flash_attention", "attention"), ("aten::cudnn_batch_norm", "native_batch_norm"),
+        ("aten::_fused_rms_norm", "rms_norm"), ("aten::convolution_backward", "convolution_backward"), ("aten::__and__", "__and__"),
+    ],
+)  # fmt: skip
+def test_families_join_what_is_one(a: str, b: str):
+    assert family(a) == family(b)
+
+
+def test_families_keep_apart_what_is_not():
+    for a, b in (("aten::convolution", "convolution_backward"), ("_softmax", "_log_softmax"), ("mul", "add"), ("max_pool2d", "avg_pool2d")):
+        assert family(a) != family(b)
+
+
+def test_the_aten_name_of_a_captured_op(named):
+    rows = predict(named("layers.0.fc.addmm", "add.2", "norm.native_layer_norm:1", "relu"), hardware("h200_sxm")).ops
+    assert [aten(row) for row in rows] == ["addmm", "add", "native_layer_norm", "relu"]

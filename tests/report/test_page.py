@@ -1,0 +1,176 @@
+"""The file: everything in it, nothing asked for, nothing of marimo or PyTorch needed, and figures that agree with the predictions."""
+
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from ironlaw.engine.predict import predict
+from ironlaw.engine.types import Graph, Plan, Tensor
+from ironlaw.engine.work import op
+from ironlaw.errors import BadValue
+from ironlaw.registry.machines import hardware
+from ironlaw.report.analysis import Analysis
+from ironlaw.report.kineto import read
+from ironlaw.report.measured import join
+from ironlaw.report.page import html, write
+
+DATA = Path(__file__).parent / "data"
+
+
+class Reader(HTMLParser):
+    """What stands in the page: words by section, ids, and every address that something would be fetched from."""
+
+    VOID = ("meta", "input", "br", "img", "link")
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.section = ""
+        self.words: dict[str, str] = {}
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.fetched: list[str] = []
+        self.wrong: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.ids += [given["id"]] if "id" in given else []
+        self.links += [given["href"]] if tag == "a" else []
+        self.fetched += [value for name, value in attrs if name in ("src", "srcset", "data") or (name == "href" and tag != "a")]
+        if tag == "section":
+            self.section = given["id"]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+        if tag == "section":
+            self.section = ""
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in ("script", "style"):
+            self.words[self.section] = self.words.get(self.section, "") + " " + data
+
+
+def carried(page: str) -> dict:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+def test_every_section_is_there_and_the_links_lead_to_them(analysed, named):
+    graph = named("conv.convolution", "fc.addmm")
+    joined = join(predict(graph, hardware("h200_sxm"), Plan()), read(DATA / "cuda.json"))
+    page = Reader(html(analysed(machines=("h200_sxm", "t4"), per_day=1e6, joined=joined, refused={"esp32_s3": "has no fp16"})))
+    assert not page.wrong and not page.open
+    names = ["captured", "summary", "modes", "devices", "details", "operators", "memory", "fusion", "breakeven", "trace", "sources"]
+    assert [name for name in page.words if name] == names
+    assert len(set(page.ids)) == len(page.ids)
+    assert {link.removeprefix("#") for link in page.links} <= set(page.ids)
+    assert "esp32_s3: has no fp16" in page.words["summary"]
+    assert "all are compared here by their datasheets" in page.words["devices"]
+    assert "someone_elses_kernel" in page.words["trace"]
+
+
+def test_nothing_is_asked_for(analysed):
+    text = html(analysed())
+    assert Reader(text).fetched == []
+    assert "default-src 'none'" in text
+    assert not re.search(r"\bimport\s*\(|@import|url\((?!#)|fetch\(|XMLHttpRequest|WebSocket", re.sub(r"url\(#\$\{[^}]*\}\)", "", text))
+
+
+def test_what_is_said_is_what_was_predicted(analysed):
+    analysis = analysed(machines=("h200_sxm",), per_day=10_000)
+    text = html(analysis)
+    page, data = Reader(text), carried(text)
+    eager, compiled, graphs = analysis.made
+    for p in analysis.made:
+        assert f"{p.kernels:,.0f}" in page.words["summary"]
+        costs = data["operators"]["costs"][f"h200_sxm/{p.plan.mode}"]
+        assert len(costs["rows"]) == len(data["operators"]["graphs"][costs["graph"]]) == len(p.ops)
+        assert sum(row[0] for row in costs["rows"]) == pytest.approx(float(p.busy_s), rel=1e-3)
+        assert [row[0] for row in data["operators"]["graphs"][costs["graph"]]] == [row.name for row in p.ops]
+        bars = [m for m in data["figures"]["modes-h200_sxm"]["marks"] if m["type"] == "bar" and m["y"] == p.plan.mode]
+        assert bars[-1]["x1"] == pytest.approx(float(p.seconds))  # the parts add up to the run
+    assert len(data["operators"]["graphs"]) == 2  # compiled and graphs share theirs
+    saved = float(eager.seconds) - float(compiled.seconds)
+    assert (
+        f"compiling pays after {-int(-30 // saved):,} calls; at your volume of 10,000 a day on day {-int(-30 / saved // 10_000)}"
+        in page.words["breakeven"]
+    )
+    assert float(graphs.seconds) < float(compiled.seconds)
+    for line in eager.sources:
+        assert line in page.words["sources"]
+
+
+def test_fusion_groups_and_refused_edges(analysed):
+    from ironlaw.engine.fusion import fuse
+    from ironlaw.engine.tree import INDUCTOR
+
+    analysis = analysed()
+    grids = carried(html(analysis))["grids"]
+    plan = fuse(analysis.graph, INDUCTOR)
+    assert len(grids["groups-0"]["rows"]) == sum(len(group.ops) > 1 for group in plan.groups)
+    assert sum(row[4] for row in grids["groups-0"]["rows"]) == pytest.approx(float(plan.bytes_saved))
+    assert [row[3] for row in grids["edges-0"]["rows"]] == [v.reason for v in plan.verdicts if not v.fused]
+
+
+def test_never_and_not_known(analysed):
+    one = Tensor("x", (1 << 24,), "fp16", "input")
+    graph = Graph("one", (op("relu", "relu", [one], [Tensor("y", (1 << 24,), "fp16")]),), "fp16")
+    made = tuple(predict(graph, hardware("t4"), Plan(mode)) for mode in ("eager", "compiled"))
+    assert "compiling never pays" in Reader(html(Analysis(graph, made))).words["breakeven"]
+    page = Reader(html(analysed(compiled=False)))
+    assert "each second that compiling takes is earned back after" in page.words["breakeven"]
+    assert "No compile time is known here" in page.words["breakeven"]
+    page = Reader(html(analysed(modes=("eager",))))
+    assert "an eager and a compiled prediction" in page.words["breakeven"]
+
+
+def test_names_from_outside_are_text(named):
+    bad = "</script><img src=x onerror=alert(1)>.relu"
+    graph = named(bad, "relu")
+    text = html(Analysis(graph, (predict(graph, hardware("t4"), Plan()),), target="<b>&", refused={"<i>": "&amp;"}))
+    page = Reader(text)
+    assert not page.wrong and page.fetched == []
+    assert carried(text)["operators"]["graphs"]["g0"][0][0] == bad
+
+
+def test_unknown_ops_are_named(named):
+    from dataclasses import replace
+
+    graph = replace(named("relu"), params_of={"unknown": {"my_op": 3}})
+    assert "my_op ×3" in Reader(html(Analysis(graph, (predict(graph, hardware("t4"), Plan()),)))).words["captured"]
+
+
+def test_thousands_of_ops_stay_small(named):
+    graph = named(*(f"layers.{i // 30}.part{i % 5}.relu" for i in range(3000)))
+    made = tuple(predict(graph, hardware("t4"), Plan(mode)) for mode in ("eager", "graphs"))
+    data = carried(html(Analysis(graph, made)))
+    assert len(data["operators"]["costs"]["t4/eager"]["rows"]) == 3000
+    for key in ("t4/eager", "t4/graphs"):
+        for figure in data["details"][key].values():
+            assert len(figure["marks"]) <= 500
+
+
+def test_write_says_why_it_can_not(analysed, tmp_path: Path):
+    assert write(analysed(), tmp_path / "r.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    with pytest.raises(BadValue, match=r"can't be written to .*No such file or directory; give a file in a folder that exists"):
+        write(analysed(), tmp_path / "none" / "r.html")
+
+
+def test_neither_marimo_nor_torch_is_imported():
+    code = (
+        "import sys; from ironlaw.report.page import html; from ironlaw.report.analysis import Analysis;"
+        "from ironlaw import hardware, predict, workload; g = workload('gpt2_layer'); html(Analysis(g, (predict(g, hardware('t4')),)));"
+        "print([m for m in sys.modules if m.split('.')[0] in ('marimo', 'torch', 'anywidget', 'numpy')])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"
