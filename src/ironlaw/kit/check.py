@@ -50,7 +50,9 @@ def problems(name: str | Path, run: bool = True) -> list[str]:
     try:
         folder = labs.folder(name)
         if read(folder / "questions.toml").get("lab", {}).get("kind") == "review":
-            return review_problems(folder, run)
+            from ironlaw.kit import check_review
+
+            return check_review.problems(folder, run)
         with tempfile.TemporaryDirectory() as place:
             ledger = open_ledger(Path(place) / "check.db")
             try:
@@ -66,33 +68,6 @@ def problems(name: str | Path, run: bool = True) -> list[str]:
         return [str(error)]
 
 
-def review_problems(folder: Path, run: bool = True) -> list[str]:
-    """The review has cards instead of acts: its words are read as a lab's are, and it is run on an empty ledger and on one with an
-    answer of each kind, a tick and a text. Every section of the words must be shown."""
-    from ironlaw.kit import review as reviews
-
-    with tempfile.TemporaryDirectory() as place, open_ledger(Path(place) / "check.db") as ledger:
-        opened = reviews.open(folder, ledger)
-        found = list(_prose(opened.words))
-        if found or not run:
-            return found
-        app = runpy.run_path(str(folder / "lab.py"))["app"]
-        for stage in ("empty", "answered"):
-            try:
-                opened = reviews.open(folder, ledger)
-                if stage == "answered":
-                    reviews.try_all(opened)
-                    opened = reviews.open(folder, ledger)
-                app.run(defs={"lab": opened})
-            except Exception as error:
-                return [f"{folder.name}/lab.py does not run {stage}: {type(error).__name__}: {error}"]
-            for name, element in opened.shown.items():
-                if element.widget.view.get("error"):
-                    return [f"{folder.name}: the piece {name} can't compute: {element.widget.view['error']['message']}"]
-        idle = sorted(set(opened.words.sections) - opened.words.used)
-        return [f"{opened.words.where} [{name}]: nothing shows it; take it out, or show it" for name in idle]
-
-
 def _beliefs(folder: Path) -> set[str]:
     path = folder.parent / "misconceptions.toml"
     return set(read(path if path.exists() else labs.LABS / "misconceptions.toml"))
@@ -102,10 +77,10 @@ def _words(words: Words, names: Iterable[str] = ()) -> Iterator[str]:
     for name in HEAD:
         if name not in words:
             yield f"{words.where}: no section [{name}]; add `## {name}`"
-    yield from _prose(words, names)
+    yield from prose(words, names)
 
 
-def _prose(words: Words, names: Iterable[str] = ()) -> Iterator[str]:
+def prose(words: Words, names: Iterable[str] = ()) -> Iterator[str]:
     for name, text in words.sections.items():
         where = f"{words.where} [{name}]"
         for figure in typed_figures(text, names):

@@ -26,11 +26,11 @@ import traitlets
 
 from ironlaw.errors import BadValue, IronlawError
 
-KINDS = ("instrument", "lock", "reflect", "toggle", "number", "flashcard")
+KINDS = ("instrument", "lock", "reflect", "toggle", "number", "flashcard", "checklist", "writing", "map", "walk", "loop", "spectrum")
 # Joined in this order into one module: each file uses only names from those before it.
 SCRIPTS = (
     "dom", "units", "scale", "labels", "tip", "axes", "marks", "dials", "chain", "pins", "drag", "targets", "table", "figure",
-    "readouts", "export", "permalink", "link", "instrument", "lock", "reflect", "small", "card", "piece",
+    "readouts", "export", "permalink", "link", "instrument", "lock", "reflect", "small", "card", "sheet", "map", "walk", "asked", "piece",
 )  # fmt: skip
 STYLES = ("piece", "chain", "pins", "figure", "review")
 TOKENS_END = "/* tokens end */"  # theme.css begins with the colours and sizes that widget and page share

@@ -5,17 +5,17 @@ A lab has acts and locks; the review has sections that are open from the start. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
-from string import ascii_lowercase as LETTERS
 from typing import Any
 
 import marimo as mo
 
 from ironlaw.errors import IronlawError, LedgerError
-from ironlaw.kit import flashcard, hud, prose, step
+from ironlaw.kit import checklist as checklists
+from ironlaw.kit import conceptmap, flashcard, hud, prose, step, walker, writing
 from ironlaw.kit import questions as sheets
 from ironlaw.kit import words as texts
 from ironlaw.kit.absent import AbsentLedger
@@ -24,11 +24,8 @@ from ironlaw.kit.instrument import Instrument, Values, View
 from ironlaw.kit.lab import folder
 from ironlaw.kit.piece import Piece
 from ironlaw.ledger import open_ledger
-from ironlaw.recall import checklist, record
-from ironlaw.recall import grade as grading
 from ironlaw.recall import session as sessions
 from ironlaw.recall.record import REVIEW
-from ironlaw.recall.templates import KINDS, templates
 
 Clock = Callable[[], datetime]
 Slots = Mapping[str, object]
@@ -87,7 +84,7 @@ class Review:
             get, put = self._counted
             put(get() + 1)
 
-    def ask(self, cards: list[str]) -> None:
+    def ask(self, cards: Sequence[str]) -> None:
         """These cards next, on the table."""
         self.desk.ask(cards)
         if "cards" in self.shown:
@@ -126,6 +123,18 @@ class Review:
     def cards(self) -> Any:
         return self.show("cards", flashcard.flashcard(self.desk))
 
+    def map(self) -> Any:
+        return self.show("map", conceptmap.conceptmap(lambda: self.state, self.ask), follows=True, part="instrument")
+
+    def walker(self) -> Any:
+        return self.show("walk", walker.walker())
+
+    def checklist(self) -> Any:
+        return self.show("checklist", checklists.checklist(self.ledger, lambda: self.state, self.changed), follows=True)
+
+    def writing(self) -> Any:
+        return self.show("writing", writing.writing(self.ledger, lambda: self.state, self.changed), follows=True)
+
     def show(self, name: str, piece: Piece, follows: bool = False, part: str = "piece") -> Any:
         """`follows`: what it shows depends on the ledger, so it is computed again with every change."""
         self.shown[name] = mo.ui.anywidget(piece)
@@ -133,6 +142,10 @@ class Review:
             self.following.append(piece)
         piece.quiet()
         return mo.Html(step.step(name, part, f"{self.shown[name]}"))
+
+    def html(self, name: str, text: str) -> Any:
+        """Plain HTML as a part of the page."""
+        return mo.Html(f'<section class="il-step" id="{name}" aria-live="polite">{text}</section>')
 
     def instrument(self, name: str, dials: Callable[[Values], Any], compute: Callable[[Values], View], follows: bool = False) -> Any:
         made = Instrument(name, self.words[f"{name}.instrument"], dials, compute, store=f"{REVIEW}/{name}")
@@ -152,16 +165,3 @@ class Review:
         if mine and not self.trouble:
             held = ("Ledger", f"kept {mine[-1].time[11:16]} UTC", "good")
         return mo.Html(hud.hud(items, kept=held))
-
-
-def try_all(opened: Review) -> None:
-    """One answer to a card of each kind, a tick and a text: what `ironlaw lab check` runs the page with."""
-    session = opened.desk.session
-    for kind in KINDS:
-        card = next(found for found in templates().values() if found.kind == kind)
-        shown = session.variant(card)
-        typed = {"numeric": f"{shown.key} {card.unit}", "choice": "a", "order": " ".join(LETTERS[: len(shown.choices)])}.get(kind, "words")
-        made = grading.self_graded(shown, set()) if kind == "explain" else grading.grade(shown, typed)
-        session.answer(shown, typed, 4, made)
-    record.tick(opened.ledger, next(iter(checklist.sheet().statements)), True)
-    record.write(opened.ledger, next(iter(checklist.sheet().prompts)), "A text.")

@@ -13,6 +13,7 @@ from typing import Protocol
 from ironlaw.ledger import Event
 
 STANDS_FOR = {1: 0.25, 2: 0.45, 3: 0.65, 4: 0.80, 5: 0.95}
+EVEN = 0.5**2  # the Brier score of who says one half to everything
 
 
 class Answered(Protocol):

@@ -17,10 +17,10 @@ def opened():
 
 @app.cell
 def states(lab):
-    from ironlaw.labs.review import parts
+    from ironlaw.labs.review import capture, ladder, loop, parts, roof, you
 
     count = lab.count()
-    return count, parts
+    return capture, count, ladder, loop, parts, roof, you
 
 
 @app.cell
@@ -41,6 +41,106 @@ def cards_about(lab):
 @app.cell
 def cards(lab):
     lab.cards()
+
+
+@app.cell
+def you_about(lab):
+    lab.section("you")
+
+
+@app.cell
+def calibration(lab, you):
+    lab.instrument("you", you.dials(lab), lambda values: you.view(lab, values), follows=True)
+
+
+@app.cell
+def beliefs_about(lab):
+    lab.section("beliefs")
+
+
+@app.cell
+def beliefs(count, lab, you):
+    you.held(lab, count())
+
+
+@app.cell
+def map_about(lab):
+    lab.section("map")
+
+
+@app.cell
+def concept_map(lab):
+    lab.map()
+
+
+@app.cell
+def models_about(lab):
+    lab.section("models")
+
+
+@app.cell
+def memory_ladder(lab, ladder):
+    lab.instrument("ladder", ladder.dials(lab), lambda values: ladder.view(lab, values))
+
+
+@app.cell
+def roofline(lab, roof):
+    lab.instrument("roof", roof.dials(lab), lambda values: roof.view(lab, values))
+
+
+@app.cell
+def capture_about(lab):
+    lab.section("capture")
+
+
+@app.cell
+def capture_spectrum(capture, lab):
+    lab.show("spectrum", capture.piece(lab))
+
+
+@app.cell
+def loop_about(lab):
+    lab.section("loop")
+
+
+@app.cell
+def optimisation_loop(lab, loop):
+    lab.show("steps", loop.piece(lab))
+
+
+@app.cell
+def tree_about(lab):
+    lab.section("tree")
+
+
+@app.cell
+def fusion_tree(lab):
+    lab.walker()
+
+
+@app.cell
+def checklist_about(lab):
+    lab.section("checklist")
+
+
+@app.cell
+def checklist(lab):
+    lab.checklist()
+
+
+@app.cell
+def writing_about(lab):
+    lab.section("writing")
+
+
+@app.cell
+def writing(lab):
+    lab.writing()
+
+
+@app.cell
+def what_comes_next(lab):
+    lab.section("next")
 
 
 @app.cell

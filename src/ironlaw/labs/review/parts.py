@@ -1,5 +1,8 @@
-"""The sections of the page, as its rail calls them."""
+"""The sections of the page, as its rail calls them, and the table of what comes next."""
 
 from __future__ import annotations
 
-RAIL = {"cards": "Cards"}
+RAIL = {
+    "cards": "Cards", "you": "You", "beliefs": "Beliefs", "map": "Map", "models": "Models", "tree": "Tree", "checklist": "Checklist",
+    "writing": "Write", "next": "Next",
+}  # fmt: skip

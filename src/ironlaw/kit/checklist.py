@@ -1,0 +1,62 @@
+"""The mastery checklist: ticks are claims, the cards behind them the record; the score's band says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ironlaw.errors import BadValue
+from ironlaw.kit.flashcard import plain
+from ironlaw.kit.piece import Piece
+from ironlaw.ledger import Ledger
+from ironlaw.recall import checklist as sheets
+from ironlaw.recall import concepts, record
+from ironlaw.recall.checklist import Claim
+from ironlaw.recall.schedule import Standing
+from ironlaw.recall.session import State
+from ironlaw.recall.templates import template
+
+GAPS = {"unbacked": "ticked, but the cards do not back it yet", "modest": "the cards back it: you may tick it", "": ""}
+
+
+def checklist(ledger: Ledger, state: Callable[[], State], changed: Callable[[], None]) -> Piece:
+    """`state` reads the ledger; `changed` is called once a tick is kept."""
+    counted = {"act": 0}
+
+    def compute(given: Mapping[str, Any]) -> dict[str, Any]:
+        count = given.get("act")
+        if isinstance(count, int) and count > counted["act"]:
+            counted["act"] = count
+            statement = sheets.sheet().statement(str(given.get("statement")))
+            if not isinstance(given.get("ticked"), bool):
+                raise BadValue(f"{given.get('ticked')!r} is no tick; a box is ticked or not")
+            record.tick(ledger, statement.id, bool(given["ticked"]))
+            changed()
+        return view(state())
+
+    return Piece("checklist", {"id": "checklist"}, compute, {"act": 0})
+
+
+def view(state: State) -> dict[str, Any]:
+    ticks, claims = record.ticks(state.events), state.claims
+    points = sheets.score(ticks)
+    band = sheets.band(points)
+    labels = concepts.concept_map().concepts
+    return {
+        "rows": [_row(claim, state.standing) for claim in claims], "points": points, "of": len(claims), "begun": bool(ticks),
+        "label": band.label, "action": band.action, "weak": [labels[name].label for name in sheets.weak(claims)] if ticks else [],
+    }  # fmt: skip
+
+
+def _row(claim: Claim, standing: Mapping[str, Standing]) -> dict[str, Any]:
+    return {
+        "id": claim.statement.id, "says": claim.statement.says, "ticked": claim.ticked, "record": f"{100 * claim.record:.0f} %",
+        "backed": claim.backed, "gap": GAPS[claim.gap], "cards": [told(card, standing[card]) for card in claim.statement.cards],
+    }  # fmt: skip
+
+
+def told(card: str, stands: Standing) -> dict[str, Any]:
+    """One card's record in words: nothing of its question or its key."""
+    right = sum(review.correct for review in stands.reviews)
+    words = f"{right} of {len(stands.reviews)} right" if stands.reviews else "not answered yet"
+    return {"id": card, "label": plain(card), "topic": plain(template(card).topic), "words": words}

@@ -1,0 +1,98 @@
+"""The capture spectrum: for each way of capturing a function, say what will happen, then see what did.
+
+The outcome comes from a real run: one that was recorded, and says so, or one made here in a process of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from ironlaw.errors import BadValue
+from ironlaw.kit.piece import Piece
+
+OUTCOMES = (("right", "the right result"), ("wrong", "a wrong result, without an error"), ("refused", "an error when it is captured"))
+LONGEST_S = 180
+Run = Mapping[str, Any]
+
+
+class Runner:
+    """Runs `python -m MODULE` in the background and keeps what it printed. The page asks again until it is done."""
+
+    def __init__(self, module: str, needs: str) -> None:
+        self.command = [sys.executable, "-m", module]
+        self.installed = find_spec(needs) is not None
+        self.found: dict[str, Any] | None = None
+        self.error = ""
+        self.thread: threading.Thread | None = None
+
+    @property
+    def running(self) -> bool:
+        return self.thread is not None and self.thread.is_alive()
+
+    def start(self) -> None:
+        if self.running:
+            return
+        if not self.installed:
+            raise BadValue("PyTorch is not installed here; what is shown was recorded. Install it with: pip install torch")
+        self.error = ""
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self) -> None:
+        try:
+            done = subprocess.run(self.command, capture_output=True, text=True, timeout=LONGEST_S, check=False)
+            if done.returncode:
+                self.error = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
+            else:
+                self.found = json.loads(done.stdout)
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            self.error = f"{type(error).__name__}: {error}"
+
+
+def spectrum(ways: Mapping[str, str], code: str, recorded: Run, runner: Runner, about: Callable[[str, Run], str]) -> Piece:
+    """`ways`: id -> name; `about(way, run)` is HTML: what it sees, what breaks it. Asked only for a way that was answered."""
+    counted = {"act": 0}
+
+    def compute(state: Mapping[str, Any]) -> dict[str, Any]:
+        guesses = state.get("guesses")
+        if not isinstance(guesses, dict) or not set(guesses) <= set(ways) or not set(guesses.values()) <= {name for name, _ in OUTCOMES}:
+            raise BadValue("say for each way what will happen")
+        count, error = state.get("act"), None
+        if isinstance(count, int) and count > counted["act"]:
+            counted["act"] = count
+            try:
+                runner.start()
+            except BadValue as refused:
+                error = {"dial": None, "message": str(refused)}
+        run = runner.found or recorded
+        if runner.error:
+            error = {"dial": None, "message": f"The run here failed: {runner.error}. What is shown was recorded."}
+        made = {way: _told(guess, run["ways"][way], about(way, run)) for way, guess in guesses.items()}
+        return {"told": made, "source": source(run, runner.found is not None), "running": runner.running, "error": error}
+
+    spec = {
+        "id": "spectrum", "ways": [{"id": way, "name": name} for way, name in ways.items()], "code": code,
+        "outcomes": [list(pair) for pair in OUTCOMES], "installed": runner.installed,
+        "inputs": [f"{recorded[name]}" for name in ("example", "other")],
+    }  # fmt: skip
+    return Piece("spectrum", spec, compute, {"guesses": {}, "act": 0})
+
+
+def source(run: Run, here: bool) -> str:
+    made = f"PyTorch {run['torch']}, Python {run['python']}, {run['date']}"
+    return f"Run here just now: {made}." if here else f"Recorded, not run here: {made}."
+
+
+def _told(guess: str, found: Mapping[str, Any], about: str) -> dict[str, Any]:
+    says = dict(OUTCOMES)[found["outcome"]]
+    result = f"{says}: {found['result']}" if found["result"] is not None else f"{says}: {found['error']}"
+    return {
+        "right": guess == found["outcome"], "result": result, "warnings": list(found["warnings"]), "sees": found["sees"],
+        "graphs": found["graphs"], "about": about,
+    }  # fmt: skip

@@ -1,0 +1,71 @@
+"""The fusion tree walked by hand: two ops, a question at each branch, then the planner's verdict with its reason.
+
+Nothing is said about an answer before the walk has ended: the verdict is the planner's, for the same two ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw.engine.work import KINDS, category
+from ironlaw.errors import BadValue
+from ironlaw.kit.piece import Piece
+from ironlaw.recall import walk as walks
+from ironlaw.recall.pairs import OVER, pair, siblings
+from ironlaw.recall.words import shown
+
+SHAPES = ((64, 64), (1024, 1024), (8192, 8192))
+RELATIONS = (("chain", "the second reads the first's result"), ("siblings", "both read one input"))
+FITS = (("same", "keeps its size"), ("half", "half as many rows"))
+ALONG = {"row": "along a row", "all": "over the whole tensor"}
+START = {"first": "matmul", "second": "relu", "shape": 1, "relation": "chain", "over": "row", "fit": "same"}
+PATTERNS = {
+    "epilogue": "epilogue: one kernel", "pointwise": "pointwise: one kernel", "vertical": "vertical: one kernel",
+    "horizontal": "horizontal: one kernel", "barrier": "a barrier: two kernels", "none": "not fused: two kernels",
+}  # fmt: skip
+
+
+def walker() -> Piece:
+    kinds = [{"value": kind, "label": shown(kind), "group": category(kind)} for kind in sorted(KINDS, key=lambda k: (category(k), k))]
+    spec = {
+        "id": "walk", "kinds": kinds, "shapes": [shown(shape) for shape in SHAPES], "relations": [list(one) for one in RELATIONS],
+        "over": [[over, ALONG[over]] for over in OVER], "fits": [list(fit) for fit in FITS],
+    }  # fmt: skip
+    return Piece("walk", spec, view, {**START, "answers": []})
+
+
+def view(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The questions answered so far, the next one, and at the end the verdict and which answers led astray."""
+    answers = state.get("answers")
+    if not isinstance(answers, (list, tuple)) or not all(isinstance(answer, bool) for answer in answers):
+        raise BadValue("answer each branch with yes or no")
+    found = walked(state, answers)
+    ended = found.pattern is not None
+    steps = [{"ask": step.branch.ask, "answer": step.answer, "right": step.right if ended else None} for step in found.steps]
+    reduces = any(category(str(state.get(end))) == "reduction" for end in ("first", "second"))
+    told: dict[str, Any] = {"steps": steps, "next": found.next.ask if found.next else None, "end": None, "reduces": reduces}
+    if ended:
+        verdict = found.verdict
+        told["end"] = {
+            "you": PATTERNS[str(found.pattern)], "planner": PATTERNS[verdict.pattern], "agrees": found.agrees, "reason": verdict.reason,
+            "wrong": [branch.ask for branch in found.wrong],
+        }  # fmt: skip
+    return told
+
+
+def walked(state: Mapping[str, Any], answers: list[bool] | tuple[bool, ...]) -> walks.Walk:
+    """The walk of a state's two ops."""
+    place = state.get("shape")
+    if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(SHAPES):
+        raise BadValue(f"{place!r} is no shape; choose one of the {len(SHAPES)}")
+    shape = SHAPES[place]
+    last = (shape[0] // 2, shape[1]) if state.get("fit") == "half" else None
+    first, second, over = str(state.get("first")), str(state.get("second")), str(state.get("over"))
+    for kind in (first, second):
+        category(kind)  # an unknown kind is said here
+    if last is not None and category(second) == "reduction":
+        last = None  # a reduction makes its own shape
+    if state.get("relation") == "siblings":
+        return walks.walk_siblings(*siblings(first, second, shape, over, last), answers)
+    return walks.walk(*pair(first, second, shape, over, last), answers)

@@ -1,0 +1,148 @@
+// The concept map: nodes in layers, edges behind them. One stop for Tab; arrows walk along the edges, Enter opens a node.
+
+const NODE = { width: 132, height: 68, across: 12, down: 40 };
+
+function mapPiece(ctx) {
+  const { spec, view, ui } = ctx;
+  const width = ui.widths.get("map") ?? 0;
+  const path = spec.paths.find((way) => way.id === ui.local.path);
+  return h("section", { class: "il-map-desk", "aria-label": "Concept map" },
+    pathsView(ctx, path),
+    h("div", { key: "plot", class: "il-map", "data-figure": "map", after: (node) => ui.watch(node, "map") }, width > 60 && view.nodes ? drawMap(ctx, width, path) : null),
+    h("p", { key: "keys", class: "il-hint" }, "Arrow keys: down and up along the edges, left and right among neighbours; Enter opens a concept, Escape closes it. Shading and figure: mastery."),
+    view.opened && openedView(ctx),
+    view.error && h("p", { key: "error", class: "il-error", role: "alert" }, view.error.message));
+}
+
+function pathsView(ctx, path) {
+  const { spec, ui, redraw } = ctx;
+  const turn = (id) => () => {
+    ui.local.path = ui.local.path === id ? null : id;
+    redraw();
+  };
+  return h("div", { key: "paths", class: "il-paths" },
+    h("div", { class: "il-palette", role: "group", "aria-label": "Marked paths" }, spec.paths.map((way) =>
+      h("button", { key: way.id, type: "button", class: "il-preset", "aria-pressed": String(way === path), onclick: turn(way.id) }, way.label))),
+    path && h("ol", { class: "il-path-steps" }, path.steps.map((step, i) => h("li", { key: i }, step.says))));
+}
+
+// Rows of a layer, as many nodes side by side as there is room for.
+function placeNodes(rows, width) {
+  const most = Math.max(2, Math.floor((width + NODE.across) / (NODE.width * 0.88 + NODE.across)));
+  const places = new Map();
+  let y = 0;
+  for (const layer of rows) {
+    const lines = Math.ceil(layer.length / most);
+    const each = Math.ceil(layer.length / lines);
+    for (let i = 0; i < layer.length; i += each) {
+      const line = layer.slice(i, i + each);
+      const room = width / line.length;
+      const wide = Math.min(NODE.width * 1.2, room - NODE.across, width / most - NODE.across + 8);
+      line.forEach((id, k) => places.set(id, { x: room * (k + 0.5), y, w: wide }));
+      y += NODE.height + NODE.down;
+    }
+  }
+  return { places, height: y - NODE.down + 8 };
+}
+
+function drawMap(ctx, width, path) {
+  const { spec, view, ui } = ctx;
+  const { places, height } = placeNodes(spec.rows, width);
+  const order = [...places.keys()];
+  const held = places.has(ui.local.node) ? ui.local.node : order[0];
+  const near = (edge) => (ui.local.looking && (edge.from === held || edge.to === held) ? "il-near" : "");
+  const steps = new Map();
+  path?.steps.forEach((step, i) => steps.set(step.at, [...(steps.get(step.at) ?? []), i + 1]));
+  const summary = `${order.length} concepts and ${spec.edges.length} edges${path ? `; marked: ${path.label}` : ""}.`;
+  return [
+    h("svg", { key: "edges", class: "il-edges", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Concept map: ${summary}` },
+      spec.edges.map((edge) => h("path", { key: `${edge.from}-${edge.to}`, class: `il-edge ${near(edge)} ${path ? "il-faint" : ""}`, d: edgePath(places.get(edge.from), places.get(edge.to)) })),
+      path && path.steps.slice(1).map((step, i) => h("path", { key: `p${i}`, class: "il-edge il-on-path", d: edgePath(places.get(path.steps[i].at), places.get(step.at)) }))),
+    h("div", { key: "nodes", class: "il-nodes", style: `height:${height}px`, role: "group", "aria-label": "Concepts", onkeydown: (event) => walkMap(event, ctx, places) },
+      order.map((id) => nodeView(id, places.get(id), ctx, held, path, steps.get(id)))),
+  ];
+}
+
+function nodeView(id, place, ctx, held, path, steps) {
+  const { view, ui, redraw } = ctx;
+  const node = view.nodes[id];
+  const classes = ["il-node", node.mastery === null ? "il-to-come" : "", view.opened?.id === id ? "il-open-node" : "", path && !steps ? "il-faint" : "", steps ? "il-step-node" : ""];
+  const look = (on) => () => {
+    ui.local.looking = on;
+    if (on) ui.local.node = id;
+    redraw();
+  };
+  return h("button", {
+    key: id, type: "button", class: classes.join(" "), "data-node": id, tabindex: id === held ? 0 : -1, "aria-expanded": String(view.opened?.id === id),
+    style: `left:${(place.x - place.w / 2).toFixed(1)}px;top:${place.y}px;width:${place.w.toFixed(1)}px;height:${NODE.height}px;--known:${((node.mastery ?? 0) * 45).toFixed(1)}%`,
+    "aria-label": `${node.label}, ${node.words === "to come" ? node.words : `mastery ${node.words}`}${steps ? `, step ${steps.join(" and ")} of the path` : ""}`,
+    onclick: () => openNode(ctx, id), onfocus: look(true), onblur: look(false),
+  }, steps && h("span", { class: "il-step-mark", "aria-hidden": "true" }, steps.join(", ")), h("span", { class: "il-node-name" }, node.label), h("span", { class: "il-node-known" }, node.words));
+}
+
+// From the foot of one node to the head of the other, or the other way round where the edge leads up.
+function edgePath(a, b) {
+  const down = b.y > a.y;
+  const [y0, y1] = a.y === b.y ? [a.y + NODE.height, b.y + NODE.height] : down ? [a.y + NODE.height, b.y] : [a.y, b.y + NODE.height];
+  const bend = a.y === b.y ? 30 : Math.max(18, Math.abs(y1 - y0) * 0.45) * (down ? 1 : -1);
+  return `M${a.x.toFixed(1)},${y0}C${a.x.toFixed(1)},${y0 + bend} ${b.x.toFixed(1)},${a.y === b.y ? y1 + bend : y1 - bend} ${b.x.toFixed(1)},${y1}`;
+}
+
+function openNode(ctx, id) {
+  const closing = ctx.view.opened?.id === id;
+  ctx.ui.local.goTo = closing ? null : id;
+  ctx.line.send({ open: closing ? null : id });
+}
+
+function walkMap(event, ctx, places) {
+  const { spec, ui, redraw } = ctx;
+  const id = event.target.closest("[data-node]")?.dataset.node;
+  if (!id) return;
+  if (event.key === "Escape") return ctx.line.send({ open: null });
+  const here = places.get(id);
+  const nearest = (ids) => ids.filter((other) => places.has(other)).sort((a, b) => Math.abs(places.get(a).x - here.x) - Math.abs(places.get(b).x - here.x))[0];
+  const below = (from) => spec.edges.filter((edge) => edge.from === from).map((edge) => edge.to);
+  const above = spec.edges.filter((edge) => edge.to === id).map((edge) => edge.from);
+  const parent = above.includes(ui.local.from) ? ui.local.from : above[0];
+  const order = [...places.keys()];
+  const brothers = parent ? order.filter((other) => below(parent).includes(other)) : order;
+  const beside = (step) => brothers[(brothers.indexOf(id) + step + brothers.length) % brothers.length];
+  const to = { ArrowDown: () => nearest(below(id)), ArrowUp: () => parent, ArrowRight: () => beside(1), ArrowLeft: () => beside(-1), Home: () => order[0], End: () => order.at(-1) }[event.key]?.();
+  if (to === undefined) return;
+  event.preventDefault();
+  if (event.key === "ArrowDown") ui.local.from = id;
+  else if (event.key === "ArrowUp") ui.local.from = null;
+  ui.local.node = to;
+  event.currentTarget.querySelector(`[data-node="${to}"]`).focus();
+  redraw();
+}
+
+function openedView(ctx) {
+  const { view, ui, line } = ctx;
+  const it = view.opened;
+  const arrived = (node) => {
+    if (ui.local.goTo !== it.id || !node.isConnected) return;
+    ui.local.goTo = null;
+    node.focus({ preventScroll: true });
+    node.closest("div").scrollIntoView({ block: "nearest" });
+  };
+  const close = (event) => {
+    const map = event.currentTarget.closest("section").querySelector(`[data-node="${it.id}"]`);
+    line.send({ open: null });
+    map?.focus();
+  };
+  const ask = () => {
+    does(ctx, {});
+    document.getElementById("cards")?.scrollIntoView();
+  };
+  const keys = (event) => {
+    if (event.key === "Escape") close(event);
+  };
+  return h("div", { key: "opened", class: "il-opened", onkeydown: keys, role: "region", "aria-label": it.label },
+    h("h3", { class: "il-title", tabindex: -1, after: arrived }, it.label, it.days && h("span", { class: "il-quiet" }, ` ${it.days.includes("–") ? "days" : "day"} ${it.days}`)),
+    h("p", {}, it.definition),
+    h("p", {}, it.lab ? ["Learned in ", h("a", { href: it.lab.href }, it.lab.title), "."] : it.to_come ? "Comes with compilers; nothing asks about it yet." : "Asked here, in the review.", it.grade ? ` Mastery: ${view.nodes[it.id].words}, ${it.grade}.` : ""),
+    it.edges.length ? h("ul", { class: "il-neighbours" }, it.edges.map((edge, i) => h("li", { key: i }, `${edge.way} `, h("button", { type: "button", class: "il-link-button", onclick: () => openNode(ctx, edge.to) }, edge.label), edge.says ? ` (${edge.says})` : ""))) : null,
+    it.cards.length ? h("details", {}, h("summary", {}, `${it.cards.length} ${it.cards.length === 1 ? "card" : "cards"}`), h("ul", {}, it.cards.map((card) => h("li", { key: card.id }, `${card.label}: ${card.words}`)))) : null,
+    h("div", { class: "il-act" }, it.cards.length ? h("button", { type: "button", class: "il-button il-primary", onclick: ask }, "Ask its cards now") : null, h("button", { type: "button", class: "il-button", onclick: close }, "Close")));
+}

@@ -1,0 +1,35 @@
+// The fusion tree: choose two ops, answer each branch, then see the planner's verdict. Changing the ops begins the walk anew.
+
+function walkPiece(ctx) {
+  const { spec, state, view, ui, line } = ctx;
+  const set = (field) => (event) => line.send({ [field]: field === "shape" ? Number(event.target.value) : event.target.value, answers: [] });
+  const menu = (field, label, options) => h("div", { key: field, class: "il-dial" }, h("label", { for: `${ui.id}-${field}` }, label),
+    h("select", { id: `${ui.id}-${field}`, value: String(state[field]), onchange: set(field) }, options));
+  const plain = (pairs) => pairs.map(([value, label]) => h("option", { key: String(value), value }, label));
+  const groups = [...new Set(spec.kinds.map((kind) => kind.group))];
+  const kinds = groups.map((group) => h("optgroup", { key: group, label: group }, spec.kinds.filter((kind) => kind.group === group).map((kind) => h("option", { key: kind.value, value: kind.value }, kind.label))));
+  const answer = (yes) => () => {
+    ui.local.answered = true;
+    line.send({ answers: [...state.answers, yes] });
+  };
+  const back = () => line.send({ answers: state.answers.slice(0, -1) });
+  const arrived = (node) => {
+    if (!ui.local.answered || !node.isConnected) return;
+    ui.local.answered = false;
+    node.focus({ preventScroll: true });
+  };
+  const { end } = view;
+  return h("section", { class: "il-walker", "aria-label": "Fusion tree" },
+    h("div", { key: "ops", class: "il-walk-ops" }, menu("first", "First op", kinds), menu("second", "Second op", kinds), menu("relation", "Between them", plain(spec.relations)),
+      menu("shape", "Tensor", plain(spec.shapes.map((shape, i) => [i, shape]))), menu("fit", "The second", plain(spec.fits)), view.reduces ? menu("over", "A reduction goes", plain(spec.over)) : null),
+    h("ol", { key: "steps", class: "il-walk-steps" }, (view.steps ?? []).map((step, i) => h("li", { key: i, class: step.right === null ? "" : step.right ? "il-right" : "il-wrong" },
+      step.ask, " ", h("b", {}, step.answer ? "Yes" : "No"), step.right === null ? null : h("span", { class: "il-verdict" }, step.right ? " ✓" : " ✗ not so")))),
+    view.next && h("div", { key: "next", class: "il-question" }, h("p", { class: "il-ask", tabindex: -1, after: arrived }, view.next),
+      h("div", { class: "il-act" }, h("button", { type: "button", class: "il-button", onclick: answer(true) }, "Yes"), h("button", { type: "button", class: "il-button", onclick: answer(false) }, "No"),
+        state.answers.length ? h("button", { type: "button", class: "il-button", onclick: back }, "Back") : null)),
+    h("div", { key: "end", class: end ? `il-feedback ${end.agrees ? "il-right" : "il-wrong"}` : "", role: "status" }, end && [
+      h("p", { class: "il-verdict", tabindex: -1, after: arrived }, end.agrees ? "✓ You and the planner agree." : "↺ The planner goes another way."),
+      h("p", {}, h("b", {}, "You: "), end.you, "."), h("p", {}, h("b", {}, "Planner: "), `${end.planner}. ${end.reason[0].toUpperCase()}${end.reason.slice(1)}.`)]),
+    end && h("div", { key: "again", class: "il-act" }, h("button", { type: "button", class: "il-button", onclick: () => line.send({ answers: [] }) }, "Walk again"), h("button", { type: "button", class: "il-button", onclick: back }, "Back")),
+    view.error && h("p", { key: "error", class: "il-error", role: "alert" }, view.error.message));
+}

@@ -1,0 +1,38 @@
+"""The written reflection: five prompts, kept in the ledger as they are written; every version stays in the export."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ironlaw.kit.piece import Piece
+from ironlaw.ledger import Ledger
+from ironlaw.recall import record
+from ironlaw.recall.checklist import sheet
+from ironlaw.recall.session import State
+
+LONGEST = 20_000  # characters of one text
+
+
+def writing(ledger: Ledger, state: Callable[[], State], changed: Callable[[], None]) -> Piece:
+    """The browser sends a text when its field is left or its button pressed; the same text twice is kept once."""
+    counted = {"act": 0}
+
+    def compute(given: Mapping[str, Any]) -> dict[str, Any]:
+        count = given.get("act")
+        if isinstance(count, int) and count > counted["act"]:
+            counted["act"] = count
+            prompt, text = sheet().prompt(str(given.get("prompt"))), str(given.get("text") or "")[:LONGEST]
+            if text != record.written(state().events).get(prompt.id, ""):
+                record.write(ledger, prompt.id, text)
+                changed()
+        return view(state())
+
+    prompts = [{"id": prompt.id, "says": prompt.says} for prompt in sheet().prompts.values()]
+    return Piece("writing", {"id": "writing", "prompts": prompts, "most": LONGEST}, compute, {"act": 0})
+
+
+def view(state: State) -> dict[str, Any]:
+    times = {str(event.payload["prompt"]): event.time for event in state.events if event.kind == "written"}
+    texts = record.written(state.events)
+    return {"texts": texts, "times": times, "words": {name: len(text.split()) for name, text in texts.items()}}

@@ -1,0 +1,48 @@
+"""The capture spectrum: one function with a branch on its data, five ways to capture it; a recorded run, or one made here."""
+
+from __future__ import annotations
+
+import ast
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit.piece import Piece
+from ironlaw.kit.review import Review
+from ironlaw.kit.spectrum import Run, Runner, spectrum
+
+HERE = Path(__file__).parent
+MODULE = "ironlaw.tracing.spectrum"
+SCRIPT = HERE.parent.parent / "tracing" / "spectrum.py"
+WAYS = {"eager": "Eager", "trace": "torch.jit.trace", "script": "torch.jit.script", "fx": "torch.fx", "compile": "torch.compile"}
+
+
+@cache
+def recorded() -> dict[str, Any]:
+    """A run of the same script, kept with its versions and its day."""
+    found: dict[str, Any] = json.loads((HERE / "recorded.json").read_text(encoding="utf-8"))
+    return found
+
+
+@cache
+def code() -> str:
+    """The function that is captured, as it stands in the script; the script is read, not imported: it brings PyTorch."""
+    source = SCRIPT.read_text(encoding="utf-8")
+    found = next(node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == "gate")
+    return ast.get_source_segment(source, found) or ""
+
+
+@cache
+def runner() -> Runner:
+    """One for the process: what was run once is there for every page."""
+    return Runner(MODULE, "torch")
+
+
+def piece(lab: Review) -> Piece:
+    def about(way: str, run: Run) -> str:
+        slots = {"graphs": run["ways"]["compile"]["graphs"], "first": run["ways"]["compile"]["first"]} if way == "compile" else {}
+        return kit.html(lab.words.fill(f"capture.{way}", **slots))
+
+    return spectrum(WAYS, code(), recorded(), runner(), about)

@@ -1,0 +1,69 @@
+"""The memory ladder of a device: where does this tensor live? The learner says first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.levels import ladder, lives
+from ironlaw.engine.types import Hardware, Level, Tensor
+from ironlaw.kit.review import Review
+from ironlaw.pictures.levels import levels
+from ironlaw.registry.machines import hardware, machines
+
+NOWHERE, UNSAID = "nowhere", "unsaid"
+FORMATS = ("fp32", "fp16", "int8")
+FIRST = "a100_80gb_sxm"
+
+
+@cache
+def devices() -> tuple[tuple[str, str], ...]:
+    """Machines whose ladder has more than one rung, the A100 first."""
+    found = [slug for slug in machines() if len(ladder(hardware(slug))) > 1]
+    return tuple((slug, hardware(slug).name) for slug in sorted(found, key=lambda slug: (slug != FIRST, hardware(slug).name)))
+
+
+def dials(lab: Review) -> Callable[[Any], list[Any]]:
+    def made(values: Any) -> list[Any]:
+        machine = hardware(values.get("device") or FIRST)
+        places = [(UNSAID, "not said yet"), *((level.name, level.label) for level in ladder(machine)), (NOWHERE, "it does not fit")]
+        return [
+            kit.select("device", "Device", devices(), FIRST),
+            kit.span("rows", "Rows", 1, 2**20, 4096, log=True), kit.span("columns", "Columns", 1, 65536, 1024, log=True),
+            kit.choice("format", "Format", [(fmt, fmt.upper()) for fmt in FORMATS], "fp16"),
+            kit.choice("use", "Who reads it", [("next", "a later kernel"), ("own", "only the kernel that makes it")]),
+            kit.select("guess", "Where does it live?", places, UNSAID),
+        ]  # fmt: skip
+
+    return made
+
+
+def view(lab: Review, values: Any) -> kit.View:
+    if values["guess"] == UNSAID:
+        return kit.View(note=kit.html(lab.words["ladder.first"]))
+    machine: Hardware = hardware(values["device"])
+    tensor = Tensor("x", (round(values["rows"]), round(values["columns"])), values["format"])
+    size = float(tensor.bytes)
+    place = lives(machine, size, values["use"] == "next")
+    cards = [kit.card("Tensor", size, "B")]
+    if place is not None:
+        cards.append(kit.card("One read there", size / float(place.bandwidth), "s", note=place.label, source=_cite(place)))
+        cards.append(kit.card("From main memory", size / float(machine.bandwidth), "s", source=machine.figures.get("bandwidth") or ""))
+    return kit.View(
+        figures=[levels(ladder(machine), size, place.name if place else "")], cards=cards, banner=_banner(lab, machine, place, values),
+        readouts={"lives": place.name if place else NOWHERE},
+    )  # fmt: skip
+
+
+def _cite(level: Level) -> str:
+    text = f"{level.source}, {level.date}".strip(", ")
+    return f"Estimate: {level.why} ({text})" if level.estimate else text
+
+
+def _banner(lab: Review, machine: Hardware, place: Level | None, values: Any) -> dict[str, Any]:
+    said, true = values["guess"], place.name if place else NOWHERE
+    name = f"in {place.label}" if place else "nowhere: it does not fit"
+    why = lab.words["ladder.next" if values["use"] == "next" else "ladder.own"] if place else lab.words["ladder.full"]
+    return kit.banner("good" if said == true else "warn", f"{'Yes' if said == true else 'No'}: it lives {name}", kit.html(why))

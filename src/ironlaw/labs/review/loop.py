@@ -1,0 +1,136 @@
+"""The optimisation loop on a prediction: profile, bottleneck, hypothesis, apply, validate. Each step asks, the engine answers."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from ironlaw import kit
+from ironlaw.engine.predict import Prediction, predict
+from ironlaw.engine.types import TERMS, Plan
+from ironlaw.kit.cards import share
+from ironlaw.kit.formula import term
+from ironlaw.kit.loop import Step, Told, Values, loop
+from ironlaw.kit.piece import Piece
+from ironlaw.kit.review import Review
+from ironlaw.recall.words import shown
+from ironlaw.registry.machines import hardware
+from ironlaw.registry.workloads import workload
+
+JOBS = {"kws": ("dscnn_kws", 1), "resnet1": ("resnet50", 1), "resnet64": ("resnet50", 64), "gpt2": ("gpt2", 1), "bert": ("bert_base", 8)}
+DEVICES = ("a100_80gb_sxm", "h100_sxm", "t4", "orin_nx_16gb")
+BUSY = (0.25, 0.5, 0.75)
+GAIN = (1.1, 1.5, 3.0)
+BUSY_LABELS = ("under a quarter", "a quarter to a half", "a half to three quarters", "over three quarters")
+GAIN_LABELS = ("hardly any", "a little, up to half again", "up to three times", "more than three times")
+CHANGES = {
+    "compile": "compile: fuse the graph", "batch": "eight times the batch", "bandwidth": "a machine with twice the bandwidth",
+    "peak": "a machine with twice the peak rate",
+}  # fmt: skip
+PLAN = Plan(calibrated=False)
+MORE = 8  # times the batch
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model on a machine, before and after each change; times are per item."""
+
+    before: Prediction
+    after: Mapping[str, Prediction]
+    batch: int
+
+    def gain(self, change: str) -> float:
+        """How many times faster an item is."""
+        items = MORE if change == "batch" else 1
+        return float(self.before.seconds / (self.after[change].seconds / items))
+
+    @property
+    def best(self) -> str:
+        return max(CHANGES, key=self.gain)
+
+    @property
+    def terms(self) -> dict[str, float]:
+        p = self.before
+        return {"memory": float(p.data_s), "compute": float(p.compute_s), "overhead": float(p.overhead_s)}
+
+
+@lru_cache(maxsize=32)
+def case(job: str, device: str) -> Case:
+    name, batch = JOBS[job]
+    graph, machine = workload(name, batch=batch), hardware(device)
+    faster = replace(machine, peaks={fmt: 2 * rate for fmt, rate in machine.peaks.items()})
+    faster = replace(faster, vector={fmt: 2 * rate for fmt, rate in machine.vector.items()})
+    after = {
+        "compile": predict(graph, machine, replace(PLAN, mode="compiled")),
+        "batch": predict(workload(name, batch=MORE * batch), machine, PLAN),
+        "bandwidth": predict(graph, replace(machine, bandwidth=2 * machine.bandwidth), PLAN),
+        "peak": predict(graph, faster, PLAN),
+    }
+    return Case(predict(graph, machine, PLAN), after, batch)
+
+
+def piece(lab: Review) -> Piece:
+    jobs = [(job, f"{shown(name)}, batch {batch}") for job, (name, batch) in JOBS.items()]
+    menus = [
+        {"id": "job", "label": "Model", "options": jobs},
+        {"id": "device", "label": "Device", "options": [(slug, shown(slug)) for slug in DEVICES]},
+    ]
+    words = lab.words
+    kept = Told(None, kit.html(words["loop.kept"]))
+    steps = [
+        Step("Profile", words["loop.profile"], BUSY_LABELS, lambda values, given: _profile(_of(values))),
+        Step("Bottleneck", words["loop.bottleneck"], TERMS, lambda values, given: _bottleneck(_of(values))),
+        Step("Hypothesis", words["loop.hypothesis"], tuple(CHANGES.values()), lambda values, given: kept),
+        Step("Apply", words["loop.apply"], GAIN_LABELS, lambda values, given: _apply(_of(values), _change(given))),
+        Step("Validate", words["loop.validate"], TERMS, lambda values, given: _validate(_of(values), _change(given))),
+    ]
+    return loop(menus, steps, lambda values, given: _after(lab, _of(values), _change(given)))
+
+
+def _of(values: Values) -> Case:
+    return case(values["job"], values["device"])
+
+
+def _change(given: Sequence[int]) -> str:
+    """The learner's hypothesis."""
+    return tuple(CHANGES)[given[2]]
+
+
+def _profile(found: Case) -> Told:
+    busy, wall = float(found.before.busy_s), float(found.before.seconds)
+    says = f"{kit.amount(wall, 's')} of wall time, {kit.amount(busy, 's')} of it busy: {share(busy, wall)}"
+    return Told(bisect(BUSY, busy / wall), f"<p>{says}; {found.before.kernels:,.0f} launches.</p>")
+
+
+def _bottleneck(found: Case) -> Told:
+    terms = ", ".join(f"{term(name, name)} {kit.amount(seconds, 's')}" for name, seconds in found.terms.items())
+    return Told(TERMS.index(str(found.before.bound)), f"<p>{terms}: {term(str(found.before.bound), str(found.before.bound))} binds.</p>")
+
+
+def _apply(found: Case, change: str) -> Told:
+    gain = found.gain(change)
+    items = found.batch * (MORE if change == "batch" else 1)
+    each = float(found.after[change].seconds) / items
+    before = float(found.before.seconds) / found.batch
+    says = f"An item takes {kit.amount(each, 's')} instead of {kit.amount(before, 's')}: {kit.times(gain)} faster."
+    return Told(bisect(GAIN, gain), f"<p>{says}</p>")
+
+
+def _validate(found: Case, change: str) -> Told:
+    bound = str(found.after[change].bound)
+    same = "as before" if bound == str(found.before.bound) else f"and no longer {found.before.bound}"
+    return Told(TERMS.index(bound), f"<p>{term(bound, bound.capitalize())} binds now, {same}.</p>")
+
+
+def _after(lab: Review, found: Case, change: str) -> str:
+    """All four changes side by side, and whether the hypothesis was the best of them."""
+    rows = "".join(
+        f'<tr><th scope="row">{label}{" (yours)" if name == change else ""}</th><td>{kit.times(found.gain(name))}</td>'
+        f"<td>{found.after[name].bound}</td></tr>"
+        for name, label in CHANGES.items()
+    )
+    verdict = "Your hypothesis was the best of the four." if found.best == change else f"The best of the four: {CHANGES[found.best]}."
+    head = '<thead><tr><th scope="col">change</th><th scope="col">an item is faster by</th><th scope="col">binds then</th></tr></thead>'
+    return f"<p><b>{verdict}</b></p><table>{head}<tbody>{rows}</tbody></table>{kit.html(lab.words['loop.after'])}"

@@ -1,0 +1,74 @@
+"""Attainable = min(peak, BW·AI): a point on the roof. The learner says which roof is over it first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit.formula import line, term
+from ironlaw.kit.review import Review
+from ironlaw.pictures.roofs import Dot, Roof, per_byte, roofs
+from ironlaw.registry.machines import hardware, machines
+
+UNSAID, FIRST = "unsaid", "a100_80gb_sxm"
+SIDES = (("memory-bound", "the memory roof"), ("compute-bound", "the compute roof"))
+ACROSS = (1 / 8, 4096.0)  # FLOP/B
+
+
+@cache
+def devices() -> tuple[tuple[str, str], ...]:
+    return tuple((slug, hardware(slug).name) for slug in sorted(machines(), key=lambda slug: (slug != FIRST, hardware(slug).name)))
+
+
+def dials(lab: Review) -> Callable[[Any], list[Any]]:
+    def made(values: Any) -> list[Any]:
+        machine = hardware(values.get("device") or FIRST)
+        formats = sorted({fmt for slug, _ in devices() for fmt in hardware(slug).peaks})
+        lacks = {fmt: f"the {machine.name} has no {fmt.upper()}" for fmt in formats if fmt not in machine.peaks}
+        first = "fp16" if "fp16" in machine.peaks else next(iter(machine.peaks))
+        return [
+            kit.select("device", "Device", devices(), FIRST),
+            kit.select("format", "Format", [(fmt, fmt.upper()) for fmt in formats], first, disabled=lacks),
+            kit.span("intensity", "Arithmetic intensity", ACROSS[0], ACROSS[1], 16, step=1 / 8, unit="FLOP/B", log=True),
+            kit.choice("guess", "Which roof is over it?", [(UNSAID, "not said yet"), *SIDES], UNSAID),
+        ]  # fmt: skip
+
+    return made
+
+
+def view(lab: Review, values: Any) -> kit.View:
+    if values["guess"] == UNSAID:
+        return kit.View(note=kit.html(lab.words["roof.first"]))
+    machine = hardware(values["device"])
+    roof, intensity = Roof(machine, values["format"], machine.name), float(values["intensity"])
+    attainable, side = roof.attainable(intensity), roof.side(intensity)
+    dot = Dot("kernel", "a kernel", intensity, 1.0, roof, label=kit_rate(attainable), drop=True,
+              more=(("drag", {"dial": "intensity", "axis": "x"}),))  # fmt: skip
+    right = side == values["guess"]
+    told = f"{per_byte(intensity)} against a ridge of {per_byte(roof.ridge)}: {side}."
+    return kit.View(
+        figures=[roofs([roof], [dot], ACROSS, id="roof", title="Attainable rate", export=False)],
+        cards=[
+            kit.card("Attainable", attainable, "FLOP/s"),
+            kit.card("Of the peak", 100 * attainable / roof.peak, "%"),
+            kit.card("Ridge", roof.ridge, "FLOP/B"),
+        ],
+        formula=formula(roof, intensity, attainable),
+        banner=kit.banner("good" if right else "warn", "Yes" if right else "The other roof", told),
+        readouts={"side": side},
+    )
+
+
+def kit_rate(value: float) -> str:
+    from ironlaw.pictures.figure import read
+
+    return read(value, "FLOP/s")
+
+
+def formula(roof: Roof, intensity: float, attainable: float) -> str:
+    peak = term("compute", kit.amount(roof.peak, "FLOP/s"))
+    slope = term("memory", f"{kit.amount(roof.bandwidth, 'B/s')} × {kit.amount(intensity, 'FLOP/B')}")
+    symbols = line("attainable = min(", term("compute", "<i>R</i>"), ",", term("memory", "<i>BW</i> · <i>AI</i>"), ")")
+    return symbols + line("= min(", peak, ",", slope, ")") + line("=", kit.amount(attainable, "FLOP/s"))

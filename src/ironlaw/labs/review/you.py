@@ -1,0 +1,59 @@
+"""What the record says about the learner: calibration, Brier score, and the beliefs held with what refutes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit.review import Review
+from ironlaw.pictures.calibration import calibration as picture
+from ironlaw.recall import beliefs, calibration
+from ironlaw.recall.schedule import SURE
+from ironlaw.recall.templates import templates
+
+
+def dials(lab: Review) -> Callable[[Any], list[Any]]:
+    over = kit.choice("over", "Answers", [("all", "all of them"), ("cards", "cards"), ("labs", "labs' predictions")])
+    return lambda values: [over]
+
+
+def view(lab: Review, values: Any) -> kit.View:
+    """The calibration plot over the review's answers, the labs' first predictions, or both."""
+    answers = {"all": lab.state.answers, "cards": lab.state.reviews, "labs": lab.state.predictions}[values["over"]]
+    rows, score = calibration.table(answers), calibration.brier(answers)
+    right = sum(answer.correct for answer in answers)
+    cards = [kit.card("Answers", len(answers), note=f"{right} right")]
+    if score is not None:
+        cards.append(kit.card("Brier score", score, tone=tone(score), note="least is best"))
+    return kit.View(figures=[picture(rows)], cards=cards, note=kit.html(lab.words["you.brier"]))
+
+
+def tone(score: float) -> str:
+    """Good where it is under half of what saying one half to everything gives, bad where it is worse than that."""
+    return "good" if score < calibration.EVEN / 2 else "middling" if score < calibration.EVEN else "bad"
+
+
+def held(lab: Review, *_: Any) -> Any:
+    """The beliefs held, each with its counter-example, computed now. Further arguments are states."""
+    found = lab.state.held
+    if not found:
+        return lab.html("beliefs-held", kit.html(lab.words["beliefs.none"]))
+    return lab.html("beliefs-held", "".join(map(_belief, found)))
+
+
+def _belief(one: beliefs.Held) -> str:
+    example = beliefs.counterexample(one.belief)
+    source = f"Evidence: {example.source}" if example.source else "Computed by the engine now"
+    where = ", ".join(_where(name) for name in one.where)
+    times = "once" if one.times == 1 else f"{one.times} times"
+    said = f"Chosen {times} with a confidence of {SURE} or more: {escape(where)}. A right answer on a card about it frees you."
+    return (
+        f'<div class="il-banner il-warn"><strong>“{escape(one.says)}”</strong>'
+        f"<div><p><b>But:</b> {escape(example.text)}</p><p>{escape(source)}. {said}</p></div></div>"
+    )
+
+
+def _where(name: str) -> str:
+    return f"card {name.replace('_', ' ')}" if name in templates() else name.replace("_", " ").capitalize()

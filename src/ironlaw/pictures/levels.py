@@ -1,0 +1,52 @@
+"""A machine's memory ladder: what each level holds, how fast it is, and where a tensor's size falls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ironlaw.engine.types import Level
+from ironlaw.pictures.figure import Axis, Figure, Mark, Row, Table, exact, mark, read
+
+
+def levels(found: Sequence[Level], size: float, home: str = "", id: str = "levels") -> Figure:
+    """Fastest first. `size` is the tensor's, in bytes; `home` the level that it lives in."""
+    bars = [_bar(level, level.name == home) for level in found]
+    tensor = mark(
+        "rule",
+        "accent",
+        x=size,
+        dash=True,
+        label=f"tensor {read(size, 'B')}",
+        name="the tensor",
+        id="tensor",
+        hover=[("size", exact(size, "B"))],
+    )
+    told = ", ".join(f"{level.label} {_words(level)}" for level in found)
+    end = f"It lives in {next(level.label for level in found if level.name == home)}." if home else "No level holds it."
+    rows = tuple((level.label, read(float(level.size), "B"), read(float(level.bandwidth), "B/s"), _source(level)) for level in found)
+    return Figure(
+        id, "Memory ladder", Axis("log", "holds, in all", "B"), Axis("band", names=tuple(level.label for level in found)), (*bars, tensor),
+        f"From the fastest: {told}. The tensor has {read(size, 'B')}. {end}", Table(("level", "holds", "bandwidth", "source"), rows),
+        note="whole chip, fastest first",
+        legend=({"colour": "ridge", "pattern": True, "label": "hatched: an estimate"},) if any(level.estimate for level in found) else (),
+    )  # fmt: skip
+
+
+def _bar(level: Level, home: bool) -> Mark:
+    hover: list[Row] = [
+        ("holds", exact(float(level.size), "B")), ("bandwidth", exact(float(level.bandwidth), "B/s")), _source(level)
+    ]  # fmt: skip
+    tags = [{"text": "lives here", "colour": "accent"}] if home else None
+    return mark(
+        "bar", "memory", x=float(level.size), y=level.label, id=level.name, name=level.label, label=_words(level), emphasis=home,
+        pattern=level.estimate, tags=tags, hover=hover,
+    )  # fmt: skip
+
+
+def _words(level: Level) -> str:
+    return f"{read(float(level.size), 'B')}, {read(float(level.bandwidth), 'B/s')}"
+
+
+def _source(level: Level) -> str:
+    text = f"{level.source}, {level.date}".strip(", ")
+    return f"Estimate: {level.why} ({text})" if level.estimate else text
