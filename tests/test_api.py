@@ -8,8 +8,8 @@ import ironlaw as il
 
 # fmt: off
 NAMES = {
-    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "breakeven", "capture", "fuse", "hardware", "kv_cache", "machines", "predict",
-    "roofline", "workload", "workloads",
+    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "breakeven", "capture", "fuse", "hardware", "kv_cache", "machines",
+    "predict", "roofline", "workload", "workloads",
 }
 MACHINES = (
     "h100_sxm", "h100_pcie", "h200_sxm", "a100_80gb_sxm", "a100_40gb_pcie", "b200", "l4", "t4", "v100", "mi300x", "tpu_v5e",

@@ -15,8 +15,23 @@ import torch.nn.functional as F
 from ops import ACTIVATIONS, METHOD, act, profile, weight, write
 
 HEADS = [32, 40, 64, 80, 96, 128, 256]
-LENGTHS = [(49, 49), (64, 64), (77, 77), (128, 128), (197, 197), (256, 256), (512, 512), (577, 577), (1024, 1024), (1500, 1500),
-           (2048, 2048), (4096, 4096), (4096, 77), (1, 512), (1, 4096)]  # fmt: skip
+LENGTHS = [
+    (49, 49),
+    (64, 64),
+    (77, 77),
+    (128, 128),
+    (197, 197),
+    (256, 256),
+    (512, 512),
+    (577, 577),
+    (1024, 1024),
+    (1500, 1500),
+    (2048, 2048),
+    (4096, 4096),
+    (4096, 77),
+    (1, 512),
+    (1, 4096),
+]
 
 
 def attention():
@@ -83,8 +98,16 @@ def backward():
             return lambda: torch.ops.aten.native_layer_norm_backward(g, x, [width], mean, rstd, w, w, [True] * 3)
 
         yield "layer_norm_backward", dict(rows=rows, width=width, dtype="fp16"), norm
-    for n, c, hw, out, k, stride in ((32, 64, 56, 64, 3, 1), (32, 256, 56, 64, 1, 1), (32, 128, 28, 128, 3, 1), (32, 512, 28, 128, 1, 1),
-                                     (32, 256, 14, 256, 3, 1), (32, 512, 7, 512, 3, 1), (32, 256, 56, 512, 1, 2), (8, 64, 56, 64, 3, 1)):  # fmt: skip
+    for n, c, hw, out, k, stride in (
+        (32, 64, 56, 64, 3, 1),
+        (32, 256, 56, 64, 1, 1),
+        (32, 128, 28, 128, 3, 1),
+        (32, 512, 28, 128, 1, 1),
+        (32, 256, 14, 256, 3, 1),
+        (32, 512, 7, 512, 3, 1),
+        (32, 256, 56, 512, 1, 2),
+        (8, 64, 56, 64, 3, 1),
+    ):
 
         def conv(n=n, c=c, hw=hw, out=out, k=k, stride=stride):
             x, w, g = act((n, c, hw, hw)), weight((out, c, k, k)), act((n, out, hw // stride, hw // stride))

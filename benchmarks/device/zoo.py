@@ -24,14 +24,49 @@ IMAGE, IDS = "image", "ids"
 # class, configuration, what goes in, batch, sequence or image size, dtype
 ZOO = [
     ("OPTForCausalLM", {}, IDS, 4, 512, "fp16"),
-    ("GPTNeoXForCausalLM", {"hidden_size": 1024, "num_hidden_layers": 16, "num_attention_heads": 8, "intermediate_size": 4096}, IDS, 2, 1024, "fp16"),
+    (
+        "GPTNeoXForCausalLM",
+        {"hidden_size": 1024, "num_hidden_layers": 16, "num_attention_heads": 8, "intermediate_size": 4096},
+        IDS,
+        2,
+        1024,
+        "fp16",
+    ),
     ("BloomForCausalLM", {"hidden_size": 1024, "n_layer": 24, "n_head": 16, "vocab_size": 250880}, IDS, 1, 512, "fp16"),
     ("PhiForCausalLM", {}, IDS, 1, 1024, "fp16"),
-    ("GemmaForCausalLM", {"num_hidden_layers": 18, "hidden_size": 2048, "intermediate_size": 16384, "num_attention_heads": 8, "num_key_value_heads": 1}, IDS, 1, 512, "bf16"),
-    ("Qwen3ForCausalLM", {"hidden_size": 1024, "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 8, "intermediate_size": 3072, "head_dim": 128}, IDS, 4, 512, "bf16"),
+    (
+        "GemmaForCausalLM",
+        {"num_hidden_layers": 18, "hidden_size": 2048, "intermediate_size": 16384, "num_attention_heads": 8, "num_key_value_heads": 1},
+        IDS,
+        1,
+        512,
+        "bf16",
+    ),
+    (
+        "Qwen3ForCausalLM",
+        {
+            "hidden_size": 1024,
+            "num_hidden_layers": 28,
+            "num_attention_heads": 16,
+            "num_key_value_heads": 8,
+            "intermediate_size": 3072,
+            "head_dim": 128,
+        },
+        IDS,
+        4,
+        512,
+        "bf16",
+    ),
     ("MistralForCausalLM", {"num_hidden_layers": 16}, IDS, 1, 2048, "bf16"),
     ("GPT2LMHeadModel", {"n_embd": 1280, "n_layer": 36, "n_head": 20}, IDS, 2, 512, "fp16"),
-    ("BertModel", {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096}, IDS, 16, 384, "fp16"),
+    (
+        "BertModel",
+        {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096},
+        IDS,
+        16,
+        384,
+        "fp16",
+    ),
     ("ElectraModel", {}, IDS, 32, 128, "fp16"),
     ("AlbertModel", {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}, IDS, 8, 256, "fp16"),
     ("MPNetModel", {}, IDS, 8, 256, "fp16"),
@@ -39,22 +74,43 @@ ZOO = [
     ("DeiTModel", {}, IMAGE, 16, 224, "fp16"),
     ("BeitModel", {}, IMAGE, 8, 224, "fp16"),
     ("Dinov2Model", {}, IMAGE, 8, 224, "fp16"),
-    ("CLIPVisionModel", {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096, "patch_size": 14}, IMAGE, 8, 224, "fp16"),
+    (
+        "CLIPVisionModel",
+        {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096, "patch_size": 14},
+        IMAGE,
+        8,
+        224,
+        "fp16",
+    ),
     ("SegformerModel", {}, IMAGE, 4, 512, "fp16"),
     ("RegNetModel", {"hidden_sizes": [128, 192, 512, 1088], "depths": [2, 6, 12, 2], "groups_width": 64}, IMAGE, 16, 224, "fp16"),
     ("MobileNetV1Model", {}, IMAGE, 32, 224, "fp16"),
-    ("EfficientNetModel", {"width_coefficient": 1.0, "depth_coefficient": 1.0, "image_size": 224, "hidden_dim": 1280}, IMAGE, 16, 224, "fp16"),
+    (
+        "EfficientNetModel",
+        {"width_coefficient": 1.0, "depth_coefficient": 1.0, "image_size": 224, "hidden_dim": 1280},
+        IMAGE,
+        16,
+        224,
+        "fp16",
+    ),
     ("ConvNextModel", {"hidden_sizes": [128, 256, 512, 1024], "depths": [3, 3, 27, 3]}, IMAGE, 8, 224, "fp16"),
     ("ResNetModel", {"depths": [3, 4, 6, 3]}, IMAGE, 64, 224, "fp16"),
     ("PoolFormerModel", {}, IMAGE, 8, 224, "fp16"),
-]  # fmt: skip
+]
 TRAINED = [
     ("GPT2LMHeadModel", {}, IDS, 4, 512, "bf16"),
     ("BertForMaskedLM", {}, IDS, 16, 128, "bf16"),
-    ("LlamaForCausalLM", {"hidden_size": 1024, "num_hidden_layers": 8, "num_attention_heads": 16, "num_key_value_heads": 4, "intermediate_size": 2816}, IDS, 4, 512, "bf16"),
+    (
+        "LlamaForCausalLM",
+        {"hidden_size": 1024, "num_hidden_layers": 8, "num_attention_heads": 16, "num_key_value_heads": 4, "intermediate_size": 2816},
+        IDS,
+        4,
+        512,
+        "bf16",
+    ),
     ("ResNetForImageClassification", {}, IMAGE, 32, 224, "fp16"),
     ("ViTForImageClassification", {}, IMAGE, 16, 224, "fp16"),
-]  # fmt: skip
+]
 
 
 def built(entry, device="cuda"):
