@@ -1,5 +1,7 @@
 """Op -> kernels: paths and quantities by hand, numbers of kernels against what was counted on an H200."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -42,7 +44,7 @@ def test_a_kernel_does_nothing_that_it_is_not_told():
 
 def test_a_stream_is_one_kernel_that_touches_each_tensor_once():
     assert lower(one("relu", (4, 8))) == (Kernel("relu", 128.0, 32.0),)
-    assert lower(one("relu", (4, 8)), compiled=True) == (Kernel("relu", 128.0, 32.0),)
+    assert lower(one("relu", (4, 8)), compiled=True) == (Kernel("fused", 128.0, 32.0),)
     assert lower(one("copy", (4, 8))) == (Kernel("copy", 128.0, 0.0),)
     assert lower(one("view", (4, 8))) == ()
 
@@ -205,14 +207,60 @@ def sdpa(b, h, s, d, kv=None, t=None, dtype="fp16", **attrs):
     return one("attention", (b, h, s, d), kv, kv, dtype=dtype, **attrs)
 
 
+WAVE = 132 * 128 * 256.0  # scores of a tile of 128 queries and 256 keys on each processor
+
+
 def test_tiled_attention_and_its_counter():
     # 2 heads of 256 x 256 scores and 2 tiles of 128 queries each; four tensors of 65,536 bytes
-    assert lower(sdpa(1, 2, 256, 64)) == (Kernel("attention", 262144.0, 33554432.0, 4), TINY)
+    # one wave: as long as if each of 132 processors had a tile of 128 queries and 256 keys
+    assert lower(sdpa(1, 2, 256, 64)) == (Kernel("attention", 262144.0, WAVE * 512.0, depth=256), TINY)
     assert lower(sdpa(1, 2, 256, 64, impl="flash", causal=False)) == lower(sdpa(1, 2, 256, 64))
-    # of the 2 x 2 tiles the causal mask hides one
-    assert lower(sdpa(1, 2, 256, 64, causal=True))[0].flops == 33554432.0 * 3 / 4
-    assert lower(sdpa(1, 2, 128, 64, causal=True))[0] == Kernel("attention", 131072.0, 8388608.0, 2)
-    assert [lower(sdpa(3, 2, s, 64))[0].rows for s in (2, 128, 129, 512)] == [6, 6, 12, 24]
+    # in one wave a causal mask spares nothing: some tile sees all keys
+    assert lower(sdpa(1, 2, 256, 64, causal=True)) == lower(sdpa(1, 2, 256, 64))
+    # 132 heads of 8 tiles: 8 waves; causal 36 of 64 blocks, and the last tiles are waited for
+    full, half = (lower(sdpa(1, 132, 1024, 64, causal=c))[0].flops for c in (False, True))
+    assert full == 8 * 4 * WAVE * 512.0
+    assert half / full == (8 * 36 / 64 + 1) / 8
+    assert [lower(sdpa(66, 2, s, 64))[0].flops / WAVE for s in (2, 128, 129, 384)] == [256.0, 256.0, 2 * 512.0, 3 * 768.0]
+    assert [lower(sdpa(1, heads, 128, 64))[0].flops / WAVE for heads in (132, 133)] == [256.0, 512.0]
+
+
+def test_heads_are_padded_and_an_exponential_is_taken_for_each_score():
+    # two products of 2·d and 256 FLOPs' worth of an exponential
+    each = {32: 512.0, 40: 512.0, 64: 512.0, 65: 768.0, 128: 768.0, 129: 1280.0, 256: 1280.0, 257: 2304.0}
+    for d, flops in each.items():
+        assert lower(sdpa(1, 1, 256, d))[0].flops == WAVE * flops, d
+
+
+def test_a_mask_tensor_takes_another_curve():
+    def under(t, **attrs):
+        return lower(one("attention", (1, 2, 256, 64), (1, 2, t, 64), (1, 2, t, 64), (1, 1, 256, t), out=(1, 2, 256, 64), **attrs))
+
+    assert under(256) == (Kernel("attention_masked", 4 * 65536.0 + 131072.0, WAVE * 512.0, depth=256), TINY)
+    assert under(255)[0].curve == "attention_masked_odd"
+    assert under(254)[0].curve == "attention_masked"
+    assert under(255)[0].flops == under(256)[0].flops
+    assert under(256, impl="flash", causal=False) == under(256)
+
+
+def test_the_maths_of_attention_in_fp32():
+    # 2 sequences, 3 heads, 4 queries, 5 keys of 8: q 192 elements, k and v 240, 120 scores
+    shapes = ((2, 3, 4, 8), (2, 3, 5, 8), (2, 3, 5, 8))
+    made = one("attention", *shapes, (2, 3, 4, 5), out=(2, 3, 4, 8), path="math")
+    assert lower(made) == (
+        Kernel("cast_up", 6.0 * 192), Kernel("cast_up", 6.0 * 240), Kernel("cast_up", 6.0 * 240),
+        Kernel("scale", 8.0 * 192), Kernel("scale", 8.0 * 240),
+        Kernel("strided", 8.0 * 192), Kernel("strided", 8.0 * 240), Kernel("strided", 8.0 * 240),
+        Kernel("bmm_fp32", 4.0 * (192 + 240 + 120), 2.0 * 120 * 8, depth=8),
+        Kernel("strided", 10.0 * 120), Kernel("softmax", 960.0, 600.0, 24), Kernel("compare", 600.0),
+        Kernel("amax", 120.0, rows=24), TINY, Kernel("select", 960.0),
+        Kernel("bmm_fp32", 4.0 * (192 + 240 + 120), 2.0 * 120 * 8, depth=5),
+        Kernel("cast", 720.0), Kernel("cast", 6.0 * 192),
+    )  # fmt: skip
+    alone = one("attention", (1, 3, 4, 8), (1, 3, 5, 8), (1, 3, 5, 8), (1, 3, 4, 5), out=(1, 3, 4, 8), path="math")
+    assert names(lower(alone)).count("strided") == 1  # a single sequence is not copied
+    assert names(lower(one("attention", *shapes, out=(2, 3, 4, 8), path="math"))).count("strided") == 3  # nor is no mask added
+    assert lower(made, compiled=True) == lower(replace(made, attrs={"mask": "bidirectional"}), compiled=True)
 
 
 def test_one_query_is_decoding():
@@ -242,14 +290,17 @@ def test_naive_attention_is_its_parts():
 
 def test_compiled_causal_attention_gets_its_mask_as_a_tensor():
     # nothing is skipped, so the arithmetic is whole
-    assert lower(sdpa(1, 2, 256, 64, causal=True), compiled=True) == (Kernel("attention_masked", 262144.0, 33554432.0, 2), TINY)
+    assert lower(sdpa(1, 2, 256, 64, causal=True), compiled=True) == (
+        Kernel("attention_masked", 262144.0 + 131072.0, WAVE * 512.0, depth=256),
+        TINY,
+    )
     assert lower(sdpa(1, 2, 256, 64), compiled=True) == lower(sdpa(1, 2, 256, 64))
 
 
 def test_compiled_grouped_attention_writes_keys_and_values_out():
     # 8 query heads over 2: k and v of 16,384 bytes become 65,536 each
     masked, tiny, spread = lower(sdpa(1, 8, 64, 64, kv=2, causal=True), compiled=True)
-    assert masked == Kernel("attention_masked", 4 * 65536.0, 8388608.0, 8)
+    assert masked == Kernel("attention_masked", 4 * 65536.0 + 8192.0, WAVE / 2 * 512.0, depth=128)
     assert tiny == TINY
     assert spread == Kernel("fused", 16384.0 + 65536.0, count=2.0)
     assert launched(sdpa(1, 8, 64, 64, kv=2, causal=True)) == 2
@@ -268,6 +319,55 @@ def test_a_bidirectional_mask_takes_attention_apart():
     )
     assert names(lower(made)) == ["attention", "tiny"]
     assert names(lower(sdpa(1, 2, 8, 4, impl="naive", mask="bidirectional"), compiled=True)) == ["gemm_even", "softmax", "gemm_even"]
+
+
+# ---- streams that are slower than they look
+
+
+def test_a_roll_goes_axis_by_axis():
+    assert lower(one("copy", (4, 8), rolled=2)) == (Kernel("roll", 128.0, count=2.0),)
+    assert lower(one("copy", (4, 8), rolled=1)) == (Kernel("roll", 128.0),)
+    assert lower(one("copy", (4, 8), rolled=2), compiled=True) == (Kernel("fused", 128.0),)
+
+
+def test_a_transposed_operand_is_worse_than_a_strided_one():
+    assert names(lower(one("add", (4, 8), (4, 8), strided=True))) == ["strided"]
+    assert names(lower(one("add", (4, 8), (4, 8), strided="columns"))) == ["strided_columns"]
+
+
+def test_sums_down_the_columns():
+    assert lower(one("sum", (6, 8), out=(1, 8), over="row", axis=0)) == (Kernel("sum_columns", 2.0 * (48 + 8), depth=6.0),)
+    assert lower(one("sum", (1024, 8), out=(1, 8), over="row", axis=0))[1:] == (TINY,)
+    assert len(lower(one("sum", (1023, 8), out=(1, 8), over="row", axis=0))) == 1
+    assert names(lower(one("mean", (2, 6, 8), out=(2, 1, 8), axis=1))) == ["sum_columns"]
+    assert names(lower(one("sum", (6, 8), out=(1,), over="all", axis=0)))[0] == "sum_all"
+
+
+def test_the_best_of_a_row_are_selected_then_sorted():
+    x, y, i = tensor("x", 4, 8), tensor("y", 4, 2), tensor("i", 4, 2, dtype="int64")
+    assert lower(op("topk", "t", [x], [y, i])) == (Kernel("topk", 0.0, rows=4.0), Kernel("topk_sort", 0.0, rows=4.0))
+    assert names(lower(op("topk", "sort", [x], [x, tensor("i", 4, 8, dtype="int64")]))) == ["topk_sort"]
+
+
+def test_scans_and_grouped_products_have_a_kernel_before_them():
+    assert lower(one("cumsum", (4, 8), out=(4, 8))) == (Kernel("cumsum", 128.0), TINY)
+    product = one("grouped_matmul", (6, 8), (2, 4, 8), out=(6, 4))
+    assert lower(product) == (Kernel("gemm", 2.0 * (48 + 64 + 24), 2.0 * 24 * 8, depth=8), TINY)
+
+
+def test_pooling_costs_by_its_outputs():
+    made = one("avg_pool2d", (2, 3, 4, 4), out=(2, 3, 2, 2), kernel=(2, 2))
+    assert lower(made) == (Kernel("avg_pool2d", 2.0 * (96 + 24), rows=24),)
+    assert lower(replace(made, kind="max_pool2d"))[0].curve == "max_pool2d"
+
+
+def test_the_compiler_writes_norms_and_sums_itself():
+    assert lower(one("layer_norm", (6, 8)), compiled=True) == (Kernel("fused_rows", 192.0, 7.0 * 48, 6.0),)
+    assert lower(one("sum", (6, 8), out=(6, 1)), compiled=True) == (Kernel("fused_reduction", 2.0 * 54, 48.0, 6),)
+    # a group is too long for a block: 2 images of 4 groups are summed first
+    norm = one("group_norm", (2, 8, 4, 4), groups=4)
+    assert lower(norm, compiled=True) == (Kernel("fused_reduction", 512.0, rows=8), TINY, Kernel("fused", 1024.0, 7.0 * 256))
+    assert lower(one("group_norm", (2, 64, 4, 4)), compiled=True)[0].rows == 64.0
 
 
 # ---- convolutions
@@ -291,8 +391,28 @@ def test_a_3x3_convolution_runs_in_nhwc():
     assert lower(conv(bias=True))[-1] == Kernel("broadcast", 4096.0, 1024)
     assert [k.rows for k in lower(conv(n=3)) if k.curve == "layout"] == [192, 48]
     assert lower(conv(), compiled=True) == (Kernel("conv", moved, flops, depth=576), Kernel("layout", 36864.0))
-    assert lower(conv(bias=True), compiled=True)[-1] == Kernel("broadcast", 4096.0, 1024)
+    assert names(lower(conv(bias=True), compiled=True)) == ["conv", "layout"]  # whatever reads the result adds the bias
     assert lower(conv(dtype="bf16")) == lower(conv())
+
+
+def test_a_grouped_convolution_goes_group_by_group_while_small():
+    # 2 groups of 64 channels, 16 outputs: x and y 4,096 bytes, w 147,456
+    flops = 2.0 * 2048 * 64 * 9
+    assert lower(conv(c=128, out=128, size=4, groups=2)) == (
+        Kernel("layout", 4096.0, rows=64.0, count=2.0),
+        Kernel("layout_weight", 147456.0, count=2.0),
+        Kernel("conv", (2 * 4096.0 + 147456.0) / 2, flops / 2, depth=576, count=2.0),
+        Kernel("layout", 4096.0, rows=64.0, count=2.0),
+    )
+    # 32 channels a group fill half of a tile: all at once, the rest of it zeros
+    whole = lower(conv(c=128, out=128, size=4, groups=4, bias=True))
+    assert whole[2] == Kernel("conv", 2 * 4096.0 + 73728.0 + 256.0, flops / 2 * 2 + 0.0, depth=576)
+    assert [k.count for k in whole] == [1.0] * 5
+    assert whole[0] == Kernel("layout", 8192.0, rows=128)
+    assert whole[-1].curve == "broadcast"
+    # 100 x 100 outputs of 2 images in 2 groups are 40,000; 3 images are more
+    assert [lower(conv(n=n, c=128, out=128, size=100, groups=2))[0].count for n in (2, 3)] == [2.0, 1.0]
+    assert names(lower(conv(c=128, out=128, groups=2, dtype="fp32"))) == ["conv_fp32"]
 
 
 def test_a_1x1_convolution_is_a_matrix_product_when_planes_are_aligned():
@@ -300,7 +420,7 @@ def test_a_1x1_convolution_is_a_matrix_product_when_planes_are_aligned():
     assert names(lower(conv(k=1, bias=True))) == ["conv_1x1", "broadcast"]
     assert names(lower(conv(k=1, stride=2))) == ["layout", "conv", "layout"]  # 4 x 4 is aligned too, but pixels are skipped
     assert lower(conv(k=1), compiled=True) == (Kernel("conv_1x1_nhwc", 12288.0, 131072.0, depth=64),)
-    assert names(lower(conv(k=1, bias=True), compiled=True)) == ["conv_1x1_nhwc", "broadcast"]
+    assert names(lower(conv(k=1, bias=True), compiled=True)) == ["conv_1x1_nhwc"]
 
 
 @pytest.mark.parametrize(
@@ -345,7 +465,7 @@ def test_depthwise():
     assert names(lower(one("conv2d", (1, 16, 8, 8), (16, 1, 3, 3), out=(1, 16, 8, 8)))) == ["depthwise"]
     assert lower(one("conv2d", (1, 16, 8, 8), (16, 1, 2, 3), out=(1, 16, 8, 8)))[0].depth == 6
     assert lower(conv(**depth), compiled=True) == (Kernel("depthwise_nhwc", 4384.0, 18432.0, depth=9),)
-    assert names(lower(conv(**depth, bias=True), compiled=True)) == ["depthwise_nhwc", "broadcast"]
+    assert names(lower(conv(**depth, bias=True), compiled=True)) == ["depthwise_nhwc"]
     assert lower(one("conv2d", (1, 16, 8, 8), (16, 1, 2, 3), out=(1, 16, 8, 8)), compiled=True)[0].depth == 6
     assert names(lower(conv(c=2, out=2, groups=2))) == ["depthwise"]
     assert names(lower(conv(c=2, out=2, groups=2), compiled=True)) == ["depthwise_nhwc"]
@@ -355,7 +475,7 @@ def test_other_formats_stay_as_they_are():
     assert lower(conv(dtype="fp32")) == (Kernel("conv_fp32", 57344.0, 1179648.0, depth=576),)
     assert names(lower(conv(dtype="tf32", bias=True))) == ["conv_tf32", "broadcast"]
     assert lower(conv(dtype="fp32"), compiled=True) == (Kernel("conv_fp32", 57344.0, 1179648.0, depth=576),)
-    assert names(lower(conv(dtype="tf32", bias=True), compiled=True)) == ["conv_tf32", "broadcast"]
+    assert names(lower(conv(dtype="tf32", bias=True), compiled=True)) == ["conv_tf32"]
     assert names(lower(conv(dtype="bf16"), compiled=True)) == ["conv", "layout"]
 
 
@@ -392,7 +512,7 @@ def test_the_first_layer_compiled():
         Kernel("layout_weight", 768.0),
         Kernel("layout", 1728.0),
     )
-    assert names(lower(conv(c=3, bias=True), compiled=True))[-1] == "broadcast"
+    assert names(lower(conv(c=3, bias=True), compiled=True)) == names(lower(conv(c=3), compiled=True))
 
 
 # ---- fused ops
@@ -429,7 +549,7 @@ def test_a_fused_contraction_keeps_its_kernel():
     assert lower(made) == (Kernel("gemm", made.work.bytes, 896.0, depth=16), Kernel("copy", 448.0))
     attention = sdpa(1, 2, 256, 64, causal=True)
     made = fused(one("relu", (4, 8)), attention)
-    assert lower(made) == (Kernel("attention_masked", made.work.bytes, 33554432.0, 2), TINY)
+    assert lower(made) == (Kernel("attention_masked", made.work.bytes, WAVE * 512.0, depth=256), TINY)
 
 
 # ---- sweeps: a point of an array gets the kernels that a scalar gets
@@ -496,8 +616,10 @@ def share(found: list[float], within: float = 0) -> float:
     ("kind", "wanted", "exact", "within_one"),
     [
         # cuDNN's heuristics have more cases than six rules: it splits some convolutions, and takes some small ones directly
-        ("conv2d", {"layout": "nchw", "dtype": "fp16"}, 0.85, 0.97),
+        ("conv2d", {"layout": "nchw", "dtype": "fp16"}, 0.84, 0.97),  # some grouped ones clear a workspace
         ("conv2d", {"layout": "nhwc", "dtype": "fp16"}, 0.78, 0.94),
+        ("conv_backward", {}, 0.25, 0.87),  # workspaces to clear and splits to join
+        ("depthwise_nhwc", {}, 0.94, 1.0),
         ("conv2d", {"layout": "nchw", "dtype": "fp32"}, 0.95, 0.95),
         ("linear", {"dtype": "fp16"}, 0.98, 1.0),
         ("linear", {"dtype": "bf16"}, 0.91, 1.0),
@@ -516,7 +638,10 @@ def test_kernels_per_op_as_measured(kind, wanted, exact, within_one):
 
 
 # not here: attention under an explicit mask, whose row also holds the mask's making; TF32 convolutions
-ALWAYS = sorted(set(OPS) - {"conv2d", "linear", "matmul", "bmm", "sdpa", "sdpa_masked", "sum_all", "layer_norm", "rms_norm"})
+ALWAYS = sorted(
+    set(OPS)
+    - {"conv2d", "linear", "matmul", "bmm", "sdpa", "sdpa_masked", "sum_all", "layer_norm", "rms_norm", "conv_backward", "depthwise_nhwc"}
+)
 
 
 @pytest.mark.parametrize("kind", ALWAYS)

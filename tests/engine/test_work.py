@@ -94,6 +94,15 @@ HAND = {
         (1440, 1200, 3 * 48 + 2 * 80, 48 + 2 * 80, 1),
     ),
     "norm_backward": (([X, Z], [Y], {}), (288, 0, 96, 48, 2)),
+    "batch_norm_train": (([X, ROW], [Y], {}), (192, 0, 60, 48, 3)),
+    "batch_norm_backward": (([X, Z], [Y], {}), (216, 0, 96, 48, 1)),
+    "gelu_backward": ((*TWO, {}), (264, 0, 96, 48, 1)),
+    # 96 gradients and where they go
+    "max_pool2d_backward": (
+        ([tensor("g", 2, 3, 4, 4), tensor("i", 2, 3, 4, 4, dtype="int64")], [IMAGE], {}), (96, 0, 192 + 768, 768, 2),
+    ),
+    # 6 rows of 4 are added to a table of 1,000
+    "embedding_backward": (([tensor("g", 2, 3, 4), INDEX], [TABLE], {}), (24, 0, 48 + 48, 8000, 2)),
     # 60 pairs of 24 elements: 64 pairs go into one launch
     "foreach": (([X, Z] * 60, [Y] * 60, {}), (1440, 0, 5760, 2880, 1)),
     "unknown": (([X, Z], [Y], {"aten": "mystery"}), (0, 0, 96, 48, 1)),
@@ -125,10 +134,10 @@ def test_categories():
     expected = {
         "contraction": "matmul bmm linear conv2d grouped_matmul fused block conv_transpose2d conv_backward",
         "attention": "attention attention_backward",
-        "rowwise": "layer_norm group_norm rms_norm softmax log_softmax norm_backward",
+        "rowwise": "layer_norm group_norm rms_norm softmax log_softmax norm_backward batch_norm_train batch_norm_backward",
         "reduction": "sum mean amax cumsum argmax var cross_entropy",
-        "window": "max_pool2d avg_pool2d",
-        "lookup": "embedding gather topk scatter",
+        "window": "max_pool2d avg_pool2d max_pool2d_backward",
+        "lookup": "embedding gather topk scatter embedding_backward",
         "movement": "copy transpose cat pad repeat upsample",
         "free": "view",
         "opaque": "unknown",

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ironlaw.engine.arrays import ceil, maximum
-from ironlaw.engine.lowering import LOWER, Kernel
+from ironlaw.engine.attention import tiled
+from ironlaw.engine.kernels import Kernel, multiple
+from ironlaw.engine.lowering import COMPILED, LOWER
 from ironlaw.engine.types import Op
 from ironlaw.engine.work import Count, Tensors, kind
 
@@ -47,6 +49,36 @@ def norm_backward(x: Tensors, y: Tensors, a: Mapping[str, Any]) -> Count:
     return Count(vector=12.0 * x[0].size, launches=2.0)
 
 
+@kind("rowwise")
+def batch_norm_train(x: Tensors, y: Tensors, a: Mapping[str, Any]) -> Count:
+    """With the batch's own statistics: mean and variance (4 an element), then normalise, gain and shift (4)."""
+    return Count(vector=8.0 * x[0].size, launches=3.0)
+
+
+@kind("rowwise")
+def batch_norm_backward(x: Tensors, y: Tensors, a: Mapping[str, Any]) -> Count:
+    """inputs: gradient, input. Two sums over a channel (4 an element), then the input's gradient (5)."""
+    return Count(vector=9.0 * x[0].size)
+
+
+@kind("elementwise")
+def gelu_backward(x: Tensors, y: Tensors, a: Mapping[str, Any]) -> Count:
+    """Scale, erf, add, halve; square, scale, exp, scale; multiply, add, times the gradient: 11 an element."""
+    return Count(vector=11.0 * y[0].size)
+
+
+@kind("window")
+def max_pool2d_backward(x: Tensors, y: Tensors, a: Mapping[str, Any]) -> Count:
+    """inputs: gradient, indices. Filled with zeros; each gradient is added where its maximum was."""
+    return Count(vector=1.0 * x[0].size, launches=2.0)
+
+
+@kind("lookup")
+def embedding_backward(x: Tensors, y: Tensors, a: Mapping[str, Any]) -> Count:
+    """inputs: gradient, indices. The table's gradient is filled with zeros; each row is added to its own."""
+    return Count(vector=1.0 * x[0].size, launches=2.0)
+
+
 @kind("elementwise")
 def foreach(x: Tensors, y: Tensors, a: Mapping[str, Any]) -> Count:
     """One operation an element over a whole list of tensors, as optimisers do. A launch takes so many tensors and blocks."""
@@ -65,13 +97,25 @@ def unknown(x: Tensors, y: Tensors, a: Mapping[str, Any]) -> Count:
 
 
 def lower_conv(op: Op) -> Sequence[Kernel]:
-    """A convolution for each gradient that is wanted, and a conversion of layout for each of its tensors."""
+    """A convolution for each gradient that is wanted, the weight's always; each converts its own operands and its result.
+
+    A 1×1 convolution on aligned planes is two matrix products on NCHW as it stands; the weight's is split and joined.
+    """
     gradient, x, w = op.inputs
-    wanted = float(op.attrs["wanted"])
-    each, depth = op.work.matmul_flops / wanted, w.shape[1] * w.shape[2] * w.shape[3]
-    data = gradient.bytes + x.bytes + w.bytes
-    layouts = (Kernel("layout", 2 * t.bytes, rows=t.shape[0] * t.shape[1], count=wanted) for t in (gradient, x))
-    return (Kernel("conv", data, each, depth=depth, count=wanted), *layouts, Kernel("layout_weight", 2 * w.bytes, count=wanted))
+    n, plane = gradient.shape[0], gradient.shape[2] * gradient.shape[3]
+    both = float(op.attrs["wanted"]) - 1.0  # is the input's gradient wanted too?
+    each, data = op.work.matmul_flops / (1.0 + both), gradient.bytes + x.bytes + w.bytes
+    point = w.shape[2] == w.shape[3] == 1
+    weights = Kernel("conv_wgrad", data, each, depth=n * plane)
+    if point and x.shape[2:] == gradient.shape[2:] and multiple(plane, 8):
+        return (Kernel("conv_1x1", data, each, depth=w.shape[0], count=both), weights, Kernel("tiny", 0.0))
+    k = 0.0 if point else 1.0
+    return (
+        Kernel("conv_dgrad", data, each, depth=w.shape[0] * w.shape[2] * w.shape[3], count=both), weights,
+        Kernel("layout", 2 * gradient.bytes, rows=n * gradient.shape[1], count=1.0 + both),
+        Kernel("layout", 2 * x.bytes, rows=n * x.shape[1], count=1.0 + both),
+        Kernel("layout_weight", 2 * w.bytes, count=k * (1.0 + both)), Kernel("tiny", 0.0),
+    )  # fmt: skip
 
 
 def lower_transposed(op: Op) -> Sequence[Kernel]:
@@ -84,28 +128,61 @@ def lower_transposed(op: Op) -> Sequence[Kernel]:
 
 
 def lower_attention(op: Op) -> Sequence[Kernel]:
-    """The sum of gradient × output per row, the tiled kernel, and the gradient of q from FP32."""
-    q = op.inputs[1]
-    rows = q.shape[0] * q.shape[1]
+    """The sum of gradient × output per row, the tiled kernel, and the gradient of q, which it sums in FP32, narrowed."""
+    q, k = op.inputs[1], op.inputs[2]
+    main = tiled("attention_backward", q, k, op.work.bytes, bool(op.attrs.get("causal")), products=5.0)
     return (
-        Kernel("fused_rows", 2 * q.bytes, rows=rows * q.shape[-2]), Kernel("attention", op.work.bytes, op.work.matmul_flops, rows),
-        Kernel("cast", 3 * q.bytes),
+        Kernel("attention_dot", 2 * q.bytes), main,
+        Kernel("attention_dq", q.bytes + 4.0 * q.size), Kernel("tiny", 0.0),
     )  # fmt: skip
 
 
 def lower_norm(op: Op) -> Sequence[Kernel]:
-    """One kernel for the input's gradient, one for those of gain and shift."""
-    x = op.inputs[0]
+    """One kernel for the input's gradient, one for those of gain and shift, which walks down the rows."""
+    gradient, x = op.inputs[0], op.inputs[1]
     rows = x.size / x.shape[-1]
-    return (Kernel("layer_norm", op.work.bytes, op.work.flops, rows), Kernel("fused_rows", 2 * x.bytes, 0.0, rows))
+    data = gradient.bytes + x.bytes
+    return (Kernel("layer_norm_backward", data + op.outputs[0].bytes, op.work.flops, rows), Kernel("layer_norm_weights", data, depth=rows))
+
+
+def lower_batch_norm(op: Op) -> Sequence[Kernel]:
+    """Statistics, a block for each channel; their running means; the transform, as in inference."""
+    x = op.inputs[0]
+    n, c = x.shape[:2]
+    return (
+        Kernel("batch_norm_stats", x.bytes, rows=c, depth=x.size / c), Kernel("tiny", 0.0),
+        Kernel("batch_norm", op.work.bytes, 4.0 * x.size, n * c),
+    )  # fmt: skip
+
+
+def lower_batch_norm_backward(op: Op) -> Sequence[Kernel]:
+    """A block for each channel goes through gradient and input twice."""
+    gradient, x = op.inputs[0], op.inputs[1]
+    data = 2 * (gradient.bytes + x.bytes) + op.outputs[0].bytes
+    return (Kernel("batch_norm_backward", data, rows=x.shape[1], depth=x.size / x.shape[1]),)
+
+
+def lower_max_pool(op: Op) -> Sequence[Kernel]:
+    """Filled, then a thread for each element of the input looks which windows chose it."""
+    y = op.outputs[0]
+    return (Kernel("fill", y.bytes), Kernel("max_pool2d_backward", op.work.bytes, rows=y.size))
+
+
+def lower_embedding(op: Op) -> Sequence[Kernel]:
+    """Filled, then each block walks all tokens for the features that are its own."""
+    gradient, table = op.inputs[0], op.outputs[0]
+    tokens = gradient.size / gradient.shape[-1]
+    return (Kernel("fill", table.bytes), Kernel("embedding_backward", 2 * gradient.bytes, depth=tokens))
 
 
 def lower_foreach(op: Op) -> Sequence[Kernel]:
     count = op.work.launches
-    return (Kernel("elementwise", op.work.bytes / count, op.work.flops / count, count=count),)
+    return (Kernel("foreach", op.work.bytes / count, op.work.flops / count, count=count),)
 
 
 LOWER.update(
     foreach=lower_foreach, conv_backward=lower_conv, conv_transpose2d=lower_transposed, attention_backward=lower_attention,
-    norm_backward=lower_norm,
+    norm_backward=lower_norm, batch_norm_train=lower_batch_norm, batch_norm_backward=lower_batch_norm_backward,
+    max_pool2d_backward=lower_max_pool, embedding_backward=lower_embedding,
 )  # fmt: skip
+COMPILED["foreach"] = lower_foreach  # an optimiser's lists are not compiled with the model

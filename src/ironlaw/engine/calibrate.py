@@ -17,7 +17,8 @@ from typing import Any
 
 import ironlaw.engine.backward  # noqa: F401  its kinds and their kernels
 from ironlaw.engine.arrays import SCALARS, Number, is_array, is_positive, maximum, minimum, where
-from ironlaw.engine.lowering import Kernel, lower
+from ironlaw.engine.kernels import Kernel
+from ironlaw.engine.lowering import lower
 from ironlaw.engine.predict import Cost
 from ironlaw.engine.sweep import points
 from ironlaw.engine.types import Hardware, Op, Plan
@@ -169,5 +170,9 @@ FALLBACK = {
     "transpose": "strided", "fused": "elementwise", "fused_rows": "rms_norm", "fused_reduction": "mean",
     "group_norm": "layer_norm", "log_softmax": "softmax", "var": "mean", "amax": "sum", "cross_entropy": "softmax",
     "gather": "embedding", "avg_pool2d": "max_pool2d", "relu6": "hardtanh", "square": "power", "cube": "power",
-    "shift": "scale", "sub": "add", "div": "mul", "broadcast_row": "broadcast",
+    "shift": "scale", "sub": "add", "div": "mul", "broadcast_row": "broadcast", "strided_columns": "strided", "roll": "strided",
+    "attention_masked_odd": "attention_masked", "attention_backward": "attention", "attention_dot": "fused_rows", "attention_dq": "cast",
+    "conv_dgrad": "conv", "conv_wgrad": "conv", "layer_norm_backward": "layer_norm", "layer_norm_weights": "fused_rows",
+    "batch_norm_stats": "fused_reduction", "batch_norm_backward": "fused_reduction", "sum_columns": "sum", "gelu_backward": "gelu",
+    "embedding_backward": "embedding", "topk": "softmax", "topk_sort": "softmax", "max_pool2d_backward": "max_pool2d",
 }  # fmt: skip

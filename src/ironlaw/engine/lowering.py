@@ -13,25 +13,17 @@ A condition on a swept size can't choose one path for all points: each path's ke
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from ironlaw.engine.arrays import Number, is_array, where
+from ironlaw.engine.arrays import Number, is_array, maximum, where
+from ironlaw.engine.attention import attention, attention_compiled
+from ironlaw.engine.kernels import Kernel, gemm_curve
 from ironlaw.engine.types import FORMATS, Op, Tensor
 from ironlaw.engine.work import SMALL_REDUCTION, category
 
-ATTENTION_TILE = 128  # queries that one block of a tiled attention kernel takes
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """One launch, by what its time depends on."""
-
-    curve: str  # which fitted curve it follows
-    data: Number  # bytes read and written
-    flops: Number = 0.0
-    rows: Number = 0.0  # rows or planes, each with a cost of its own
-    depth: Number = 0.0  # steps of the inner loop, which run one after the other
-    count: Number = 1.0
+FEW_ROWS = 40_000  # outputs times groups up to which cuDNN runs a grouped convolution group by group
+GROUP_TILE = 64  # channels that a convolution's tile holds, however few a group has
+MANY_ROWS = 1024  # from which a sum down the columns is shared out over blocks, whose counters are cleared first
 
 
 def lower(op: Op, compiled: bool = False) -> tuple[Kernel, ...]:
@@ -39,7 +31,7 @@ def lower(op: Op, compiled: bool = False) -> tuple[Kernel, ...]:
     if op.kind == "fused":
         kernels = _fused(op)
     else:
-        find = COMPILED.get(op.kind) if compiled else None
+        find = COMPILED.get(op.kind) or WRITTEN.get(category(op.kind)) if compiled else None
         kernels = (find or LOWER.get(op.kind, stream))(op)
     return tuple(k for k in kernels if is_array(k.count) or k.count > 0)
 
@@ -48,12 +40,14 @@ def stream(op: Op) -> Sequence[Kernel]:
     """Each tensor once: element-wise ops, copies, lookups."""
     if op.work.launches == 0:
         return ()
+    if op.attrs.get("rolled"):  # one axis after the other
+        return (Kernel("roll", op.work.bytes, count=float(op.attrs["rolled"])),)
     return (Kernel(_stream_curve(op), op.work.bytes, op.work.flops),)
 
 
 def _stream_curve(op: Op) -> str:
     if op.attrs.get("strided"):
-        return "strided"
+        return "strided_columns" if op.attrs["strided"] == "columns" else "strided"
     if op.kind == "cast" and FORMATS[op.outputs[0].dtype] > FORMATS[op.inputs[0].dtype]:
         return "cast_up"  # to a wider format: PyTorch's slower, unvectorised kernel
     if len(op.inputs) > 1 and op.kind in ("add", "mul", "sub", "div"):
@@ -78,7 +72,10 @@ def rowwise(op: Op) -> Sequence[Kernel]:
 
 
 def reduction(op: Op) -> Sequence[Kernel]:
-    """Along rows; over the whole tensor, blocks sum their parts and a second kernel joins them."""
+    """Along rows, or down columns; over the whole tensor, blocks sum their parts and a second kernel joins them."""
+    if "axis" in op.attrs and op.attrs.get("over", "row") == "row":
+        depth = op.inputs[0].size / op.outputs[0].size
+        return (Kernel("sum_columns", op.work.bytes, depth=depth), Kernel("tiny", 0.0, count=where(depth >= MANY_ROWS, 1.0, 0.0)))
     if op.attrs.get("over", "row") == "row":
         return (Kernel(op.kind, op.work.bytes, op.work.flops, op.outputs[0].size),)
     return (Kernel("sum_all", op.work.bytes, op.work.flops), _joining(op))
@@ -101,56 +98,12 @@ def group_norm(op: Op) -> Sequence[Kernel]:
     return (Kernel("group_norm", op.work.bytes, depth=each), Kernel("broadcast", op.work.bytes), Kernel("tiny", 0.0))
 
 
-def attention(op: Op) -> Sequence[Kernel]:
-    """A tiled kernel skips what a causal mask hides; naive attention is its parts."""
-    q, k = op.inputs[0], op.inputs[1]
-    if op.attrs.get("impl", "flash") == "naive":
-        scores = q.size / q.shape[-1] * k.shape[-2] * FORMATS[q.dtype]
-        heads, each = q.shape[0] * q.shape[1], op.work.matmul_flops / 2
-        name = _gemm_curve(q.dtype, (q.shape[-1], k.shape[-2]))
-        return (
-            Kernel(name, q.bytes + k.bytes + scores, each, depth=q.shape[-1]),
-            Kernel("softmax", 2 * scores, 5 * scores / FORMATS[q.dtype], heads * q.shape[-2]),
-            Kernel(name, q.bytes + k.bytes + scores, each, depth=k.shape[-2]),
-        )
-    if not is_array(q.shape[-2]) and q.shape[-2] == 1:
-        return (Kernel("attention_decode", op.work.bytes, op.work.matmul_flops, q.shape[0] * q.shape[1]), Kernel("tiny", 0.0))
-    tiles = (q.shape[-2] + ATTENTION_TILE - 1) // ATTENTION_TILE
-    share = (tiles + 1) / (2 * tiles) if op.attrs.get("causal") else 1.0  # tiles on the diagonal are done whole
-    return (Kernel("attention", op.work.bytes, op.work.matmul_flops * share, q.shape[0] * q.shape[1] * tiles), Kernel("tiny", 0.0))
-
-
-def attention_compiled(op: Op) -> Sequence[Kernel]:
-    """As transformers' models come out of torch.compile: a causal mask is passed as a tensor, so nothing is skipped, and
-    shared keys and values are written out once per query head. Where the op says that its mask is a bidirectional one
-    (`mask="bidirectional"`), Inductor takes attention apart into FP32 matrix products.
-    """
-    q, k = op.inputs[0], op.inputs[1]
-    if op.attrs.get("impl", "flash") == "naive":
-        return attention(op)
-    wide = k.size * (q.shape[1] / k.shape[1]) * FORMATS[k.dtype]
-    if op.attrs.get("mask") == "bidirectional":
-        scores = q.size / q.shape[-1] * k.shape[-2] * 4.0
-        heads = q.shape[0] * q.shape[1]
-        return (
-            Kernel("fused", 3 * q.bytes, count=2.0), Kernel("fused", 3 * wide, count=2.0),
-            Kernel("bmm_fp32", 2 * q.bytes + 2 * wide + scores, op.work.matmul_flops / 2, depth=q.shape[-1]),
-            Kernel("fused_rows", 2 * scores, 5 * scores / 4, heads * q.shape[-2]),
-            Kernel("bmm_fp32", 2 * q.bytes + 2 * wide + scores, op.work.matmul_flops / 2, depth=k.shape[-2]),
-        )  # fmt: skip
-    if not op.attrs.get("causal"):
-        return attention(op)
-    grouped = q.shape[1] != k.shape[1]
-    spread = (Kernel("fused", k.bytes + wide, count=2.0 if grouped else 0.0),)
-    return (Kernel("attention_masked", 2 * q.bytes + 2 * wide, op.work.matmul_flops, q.shape[0] * q.shape[1]), Kernel("tiny", 0.0), *spread)
-
-
 def matrix(op: Op) -> Sequence[Kernel]:
     """linear, matmul, bmm. A small product with a deep inner loop is split along it and summed by a second kernel."""
     x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
     k, n = x.shape[-1], y.shape[-1]
     m = y.size / n
-    kernel = Kernel(_gemm_curve(op.dtype, (k, n)), op.work.bytes, op.work.matmul_flops, depth=k)
+    kernel = Kernel(gemm_curve(op.dtype, (k, n)), op.work.bytes, op.work.matmul_flops, depth=k)
     batched = op.kind == "bmm" or len(w.shape) > 2
     if batched:
         return (Kernel("bmm" if kernel.curve == "gemm" else kernel.curve.replace("gemm", "bmm"), kernel.data, kernel.flops, depth=k),)
@@ -161,28 +114,19 @@ def matrix(op: Op) -> Sequence[Kernel]:
     return (kernel, Kernel("tiny", 0.0, count=second))
 
 
-def _gemm_curve(dtype: str, sizes: Sequence[Number]) -> str:
-    """By format and, in two-byte formats, by how the rows are aligned."""
-    if dtype not in ("fp16", "bf16"):
-        return f"gemm_{dtype}"
-    if all(_multiple(size, 8) for size in sizes):
-        return "gemm"
-    return "gemm_even" if all(_multiple(size, 2) for size in sizes) else "gemm_odd"
-
-
-def _multiple(size: Number, of: int) -> bool:
-    return bool(size % of == 0) if not is_array(size) else True
-
-
 def conv2d(op: Op) -> Sequence[Kernel]:
     x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
     n, c, plane = x.shape[0], x.shape[1], y.shape[2] * y.shape[3]
     kh, kw = w.shape[2], w.shape[3]
     bias = (Kernel("broadcast", 2 * y.bytes, y.size),) if len(op.inputs) > 2 else ()
     if w.shape[1] == 1 and c > 1:
+        if op.attrs.get("layout") == "nhwc":
+            return (Kernel("depthwise_nhwc", op.work.bytes, op.work.matmul_flops, depth=kh * kw), *bias)
         name = "depthwise_large" if kh * kw > 9 else "depthwise_strided" if op.attrs.get("stride", 1) > 1 else "depthwise"
         return (Kernel(name, op.work.bytes, op.work.matmul_flops, depth=kh * kw), *bias)
     m, depth = n * plane, w.shape[1] * kh * kw
+    if w.shape[1] < c and op.dtype in ("fp16", "bf16") and op.attrs.get("layout") != "nhwc":
+        return (*_grouped(op), *bias)
     if op.attrs.get("layout") == "nhwc":  # channels last already: nothing is converted
         return (Kernel("conv_1x1_nhwc" if kh == kw == 1 else "conv", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
     if op.dtype not in ("fp16", "bf16"):
@@ -204,6 +148,24 @@ def conv2d(op: Op) -> Sequence[Kernel]:
     )  # fmt: skip
 
 
+def _grouped(op: Op) -> Sequence[Kernel]:
+    """Few outputs in wide groups: a convolution and its conversions for each group. Else all at once, with a tile's channels
+    filled up with zeros.
+    """
+    x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
+    n, c, each, taps = x.shape[0], x.shape[1], w.shape[1], w.shape[2] * w.shape[3]
+    groups = c / each
+    outputs = y.size / y.shape[1]
+    apart = where((outputs * groups <= FEW_ROWS) & (each >= GROUP_TILE), 1.0, 0.0)
+    times, share = apart * groups + (1.0 - apart), 1.0 + apart * (groups - 1.0)  # so many launches, each with such a part
+    filled = maximum(each, GROUP_TILE)
+    return (
+        Kernel("layout", 2 * x.bytes / share, rows=n * c / share, count=times), Kernel("layout_weight", 2 * w.bytes / share, count=times),
+        Kernel("conv", op.work.bytes / share, op.work.matmul_flops * (filled / each) / share, depth=filled * taps, count=times),
+        Kernel("layout", 2 * y.bytes / share, rows=n * y.shape[1] / share, count=times),
+    )  # fmt: skip
+
+
 def _first_layer(op: Op, m: Number, depth: Number) -> Sequence[Kernel]:
     """Images and spectrograms, whose few channels fill no vector: padded and converted when there is enough of it."""
     x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
@@ -218,21 +180,21 @@ def _first_layer(op: Op, m: Number, depth: Number) -> Sequence[Kernel]:
 
 
 def conv2d_compiled(op: Op) -> Sequence[Kernel]:
-    x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
+    """In NHWC throughout; a bias is added by whatever reads the result."""
+    x, w = op.inputs[0], op.inputs[1]
     kh, kw, depth = w.shape[2], w.shape[3], w.shape[1] * w.shape[2] * w.shape[3]
-    bias = (Kernel("broadcast", 2 * y.bytes, y.size),) if len(op.inputs) > 2 else ()
     if w.shape[1] == 1 and x.shape[1] > 1:
-        return (Kernel("depthwise_nhwc", op.work.bytes, op.work.matmul_flops, depth=kh * kw), *bias)
+        return (Kernel("depthwise_nhwc", op.work.bytes, op.work.matmul_flops, depth=kh * kw),)
     if op.dtype not in ("fp16", "bf16"):
-        return (Kernel(f"conv_{op.dtype}", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
+        return (Kernel(f"conv_{op.dtype}", op.work.bytes, op.work.matmul_flops, depth=depth),)
     if x.shape[1] % 8:
         return (
             Kernel("conv_first_nhwc", op.work.bytes, op.work.matmul_flops, depth=depth),
-            Kernel("layout_weight", 2 * x.bytes), Kernel("layout", 2 * w.bytes), *bias,
+            Kernel("layout_weight", 2 * x.bytes), Kernel("layout", 2 * w.bytes),
         )  # fmt: skip
     if kh == kw == 1:
-        return (Kernel("conv_1x1_nhwc", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
-    return (Kernel("conv", op.work.bytes, op.work.matmul_flops, depth=depth), Kernel("layout", 2 * w.bytes), *bias)
+        return (Kernel("conv_1x1_nhwc", op.work.bytes, op.work.matmul_flops, depth=depth),)
+    return (Kernel("conv", op.work.bytes, op.work.matmul_flops, depth=depth), Kernel("layout", 2 * w.bytes))
 
 
 def linear_compiled(op: Op) -> Sequence[Kernel]:
@@ -244,6 +206,29 @@ def linear_compiled(op: Op) -> Sequence[Kernel]:
     return kernels
 
 
+def topk(op: Op) -> Sequence[Kernel]:
+    """Selected row by row, then sorted; to keep all of a row is to sort it. Measured on rows as short as a router's alone."""
+    x, kept = op.inputs[0], op.outputs[0]
+    rows = x.size / x.shape[-1]
+    chosen = where(kept.size < x.size, 1.0, 0.0)
+    return (Kernel("topk", 0.0, rows=rows, count=chosen), Kernel("topk_sort", 0.0, rows=rows))
+
+
+def cumsum(op: Op) -> Sequence[Kernel]:
+    """A scan, whose blocks' state is set up by a kernel before it."""
+    return (Kernel("cumsum", op.work.bytes), Kernel("tiny", 0.0))
+
+
+def grouped_matrix(op: Op) -> Sequence[Kernel]:
+    """A matrix product for each expert in one launch; a small kernel works out where each begins."""
+    return (Kernel("gemm", op.work.bytes, op.work.matmul_flops, depth=op.inputs[1].shape[-1]), Kernel("tiny", 0.0))
+
+
+def pool(op: Op) -> Sequence[Kernel]:
+    """A thread for each output walks its window: the outputs cost by themselves."""
+    return (Kernel(op.kind, op.work.bytes, rows=op.outputs[0].size),)
+
+
 def pad(op: Op) -> Sequence[Kernel]:
     """Filled with zeros, then copied into; padding by nothing is a plain copy."""
     if op.inputs[0].shape == op.outputs[0].shape:
@@ -252,17 +237,27 @@ def pad(op: Op) -> Sequence[Kernel]:
 
 
 def generated(op: Op) -> Sequence[Kernel]:
-    """A kernel that the compiler writes by itself: a plain stream whatever the layout."""
-    return (Kernel("fused", op.work.bytes, op.work.flops),)
+    """A kernel that the compiler writes by itself: as its reduction does, or a plain stream whatever the layout."""
+    return _written(op, (op,))
 
 
 def _fused(op: Op) -> Sequence[Kernel]:
-    """A generated kernel: as its reduction does, or a plain stream."""
+    """Several ops in one kernel; a contraction among them is a library's."""
     parts: tuple[Op, ...] = op.attrs["parts"]
     heavy = [p for p in parts if category(p.kind) in ("contraction", "attention")]
     if heavy:
         main, *rest = lower(heavy[0], compiled=True)
         return (replace(main, data=op.work.bytes), *rest)
+    return _written(op, parts)
+
+
+def _written(op: Op, parts: Sequence[Op]) -> Sequence[Kernel]:
+    """By its first reduction. A group's rows are too long for one block: partial sums, a kernel to join them, and the stream."""
+    long = [p for p in parts if p.kind == "group_norm"]
+    if long:
+        x = long[0].inputs[0]
+        sums = Kernel("fused_reduction", x.bytes, rows=x.shape[0] * long[0].attrs.get("groups", 32.0))
+        return (sums, Kernel("tiny", 0.0), Kernel("fused", op.work.bytes, op.work.flops))
     rows = [p for p in parts if category(p.kind) in ("rowwise", "reduction")]
     if rows:
         first, x = rows[0], rows[0].inputs[0]
@@ -277,9 +272,11 @@ LOWER: dict[str, Callable[[Op], Sequence[Kernel]]] = {
     "linear": matrix, "matmul": matrix, "bmm": matrix, "conv2d": conv2d, "batch_norm": batch_norm, "group_norm": group_norm,
     "attention": attention, "layer_norm": rowwise, "rms_norm": rowwise, "softmax": rowwise, "log_softmax": rowwise,
     "sum": reduction, "mean": reduction, "amax": reduction, "argmax": reduction, "var": reduction, "pad": pad,
+    "avg_pool2d": pool, "max_pool2d": pool, "topk": topk, "cumsum": cumsum, "grouped_matmul": grouped_matrix,
 }  # fmt: skip
+# what torch.compile writes itself, also where nothing can be fused to it
+WRITTEN: dict[str, Callable[[Op], Sequence[Kernel]]] = dict.fromkeys(("elementwise", "rowwise", "reduction", "movement"), generated)
 COMPILED: dict[str, Callable[[Op], Sequence[Kernel]]] = {
     "conv2d": conv2d_compiled, "attention": attention_compiled, "linear": linear_compiled, "matmul": linear_compiled,
     "max_pool2d": generated, "avg_pool2d": generated,
-    "pad": generated, "cat": generated, "transpose": generated, "copy": generated,
 }  # fmt: skip

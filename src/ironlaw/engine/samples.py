@@ -6,15 +6,16 @@ will be asked with. Where an op is several kernels, the row's kernel list says w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ironlaw.engine.lowering import Kernel, lower
-from ironlaw.engine.types import Op, Tensor
-from ironlaw.engine.work import conv2d_shape, op
+from ironlaw.engine.kernels import Kernel
+from ironlaw.engine.lowering import lower
+from ironlaw.engine.rows import OPS
+from ironlaw.engine.types import Op
 
-Params = Mapping[str, Any]
+__all__ = ["OPS", "Sample", "samples"]
 TINY = ("Memset", "splitKreduce")
 LAYOUT = ("nchwToNhwc", "nhwcToNchw")
 
@@ -30,14 +31,14 @@ def samples(rows: list[dict[str, Any]]) -> Iterator[Sample]:
     for row in rows:
         if row["kind"] == "op" and row["op"] == "generated" and "error" not in row:
             yield from _generated(row)
+        if row["kind"] == "op" and row["op"] == "adamw":
+            yield _adamw(row)
         if row["kind"] != "op" or row["op"] not in OPS or "error" in row:
             continue
         seconds = row.get("busy_s") or _by_the_way(row)
         if not seconds:
             continue
-        made = OPS[row["op"]](row["params"])
-        if made is not None:
-            yield from _split(row, made, seconds)
+        yield from _split(row, OPS[row["op"]](row["params"]), seconds)
 
 
 def _generated(row: dict[str, Any]) -> Iterator[Sample]:
@@ -48,6 +49,38 @@ def _generated(row: dict[str, Any]) -> Iterator[Sample]:
     data, rows = p["read_bytes"] + p["written_bytes"], p.get("rows", 0.0)
     name = "fused" if not rows else "fused_reduction" if p.get("over") == "plane" else "fused_rows"
     yield Sample(Kernel(name, data, rows=rows), row["busy_s"])
+
+
+ADAMW = (2, 3, 2, 4, 2, 2, 2, 4)  # tensors read and written by its eight passes: decay, mean, square, …
+
+
+def _adamw(row: dict[str, Any]) -> Sample:
+    """The mean launch of a step: a list of tensors at a time, pass by pass."""
+    p, launches = row["params"], row["kernels"]
+    return Sample(Kernel("foreach", 4.0 * p["tensors"] * p["size"] * sum(ADAMW) / launches), row["busy_s"] / launches)
+
+
+# op -> words in a kernel's name -> the curve that it is a sample of
+PARTS: dict[str, dict[str, str]] = {
+    "layer_norm_backward": {"GammaBeta": "layer_norm_weights", "grad_input": "layer_norm_backward"},
+    "sdpa_backward": {"bprop": "attention_backward", "dot_do_o": "attention_dot", "convert_dq": "attention_dq"},
+    "conv_backward": {"dgrad": "conv_dgrad", "wgrad": "conv_wgrad", "_hss_": "conv_wgrad"},
+    "batch_norm_train": {"collect_statistics": "batch_norm_stats", "transform_input": "batch_norm"},
+    "max_pool2d_backward": {"max_pool_backward": "max_pool2d_backward"},
+    "embedding_backward": {"embedding_backward": "embedding_backward"},
+    "topk": {"gatherTopK": "topk", "SortKVInPlace": "topk_sort"},
+    "sum_columns": {"reduce_kernel": "sum_columns"},
+}
+
+
+def _parts(row: dict[str, Any], kernels: tuple[Kernel, ...]) -> Iterator[Sample]:
+    """One sample for each part of an op whose kernels have telling names."""
+    for curve in dict.fromkeys(PARTS[row["op"]].values()):
+        words = [word for word, name in PARTS[row["op"]].items() if name == curve]
+        seconds = sum(k["seconds"] for k in row["list"] if any(word in k["name"] for word in words))
+        wanted = [k for k in kernels if k.curve == curve]
+        if wanted and seconds:
+            yield Sample(replace(wanted[0], count=1.0), seconds)
 
 
 def _by_the_way(row: dict[str, Any]) -> float | None:
@@ -61,6 +94,14 @@ def _split(row: dict[str, Any], made: Op, seconds: float) -> Iterator[Sample]:
     nhwc = row["params"].get("layout") == "nhwc"
     kernels = lower(made, compiled=nhwc or row["op"] == "sdpa_masked")
     listed = row.get("list", [])
+    if row["op"] in PARTS:
+        yield from _parts(row, kernels)
+        return
+    if row["op"] == "roll":
+        yield Sample(replace(kernels[0], count=1.0), seconds / kernels[0].count)
+        return
+    if row["op"] == "layer_norm" and row.get("kernels", 1) > 1:
+        return  # rows that fill no vector take other kernels, and one row makes no curve
     tiny = sum(k["seconds"] for k in listed if any(t in k["name"] for t in TINY))
     layout = sum(k["seconds"] for k in listed if any(t in k["name"] for t in LAYOUT))
     into = [k for k in listed if LAYOUT[0] in k["name"]]
@@ -85,8 +126,10 @@ def _split(row: dict[str, Any], made: Op, seconds: float) -> Iterator[Sample]:
         return
     bias = sum(k["seconds"] for k in listed if "elementwise_kernel" in k["name"])
     if len(heavy) == 1 and (nhwc or bool(layout) == any(k.curve == "layout" for k in kernels)):
-        yield Sample(heavy[0], seconds - tiny - layout - bias)
-    wanted = [k for k in kernels if k.curve == "layout"]
+        times, launched = heavy[0].count, sum(k.count for k in kernels)
+        if times == 1 or abs(row["kernels"] - launched) <= 1:  # group by group, where cuDNN does it too
+            yield Sample(replace(heavy[0], count=1.0), (seconds - tiny - layout - bias) / times)
+    wanted = [k for k in kernels if k.curve == "layout" and k.count == 1]
     if not nhwc and len(wanted) == 2 and out and sum(k["count"] for k in out) == 1:
         yield Sample(wanted[1], out[0]["seconds"])
         weights = [k for k in kernels if k.curve == "layout_weight"]
@@ -94,121 +137,3 @@ def _split(row: dict[str, Any], made: Op, seconds: float) -> Iterator[Sample]:
             yield Sample(wanted[0], into[0]["seconds"])
         elif into and into[0]["count"] == 2 and weights and weights[0].data > 8 * wanted[0].data:
             yield Sample(weights[0], into[0]["seconds"] - 1.6e-6)  # the input's share is its floor
-
-
-# ---- rows -> ops. Names are those of evidence/FORMAT.md's op rows.
-
-
-def _x(shape: tuple[Any, ...], dtype: str, name: str = "x", role: str = "activation") -> Tensor:
-    return Tensor(name, shape, dtype, role)
-
-
-def _linear(p: Params) -> Op:
-    m, n, k, d = p["m"], p["n"], p["k"], p["dtype"]
-    inputs = [_x((m, k), d), _x((n, k), d, "w", "weight")] + ([_x((n,), d, "b", "weight")] if p.get("bias") else [])
-    return op("linear", "linear", inputs, [_x((m, n), d, "y")])
-
-
-def _bmm(p: Params) -> Op:
-    b, m, n, k, d = p["b"], p["m"], p["n"], p["k"], p["dtype"]
-    return op("bmm", "bmm", [_x((b, m, k), d), _x((b, k, n), d, "w")], [_x((b, m, n), d, "y")])
-
-
-def _conv(p: Params) -> Op | None:
-    d, x = p["dtype"], (p["n"], p["c"], p["h"], p["w"])
-    y = conv2d_shape(x, p["out"], (p["kh"], p["kw"]), p["stride"], (p["ph"], p["pw"]), p.get("dilation", 1))
-    weight = _x((p["out"], p["c"] // p["groups"], p["kh"], p["kw"]), d, "w", "weight")
-    if 1 < p["groups"] < p["c"]:
-        return None  # too few to fit a curve of their own
-    bias = [_x((p["out"],), d, "b")] if p.get("bias") else []
-    return op("conv2d", "conv", [_x(x, d), weight, *bias], [_x(y, d, "y")], stride=p["stride"])
-
-
-def _flat(kind: str, inputs: int = 1, out: str = "") -> Callable[[Params], Op]:
-    def make(p: Params) -> Op:
-        shape = (p["numel"],) if "numel" in p else (p["rows"], p["cols"])
-        to = p.get("to") or out or p["dtype"]
-        extra = [_x(shape, "bool", "mask")] if kind == "dropout" else []
-        return op(kind, kind, [_x(shape, p["dtype"], f"x{i}") for i in range(max(inputs, 1))][:inputs] or [_x((1,), p["dtype"])],
-                  [_x(shape, to, "y"), *extra])  # fmt: skip
-
-    return make
-
-
-def _rows(kind: str) -> Callable[[Params], Op]:
-    def make(p: Params) -> Op:
-        if "numel" in p:
-            return op(kind, kind, [_x((p["numel"],), p["dtype"])], [_x((1,), p["dtype"], "y")], over="all")
-        shape = (p["rows"], p["cols"])
-        out = (p["rows"], 1) if kind in ("mean", "sum", "var", "argmax") else shape
-        return op(kind, kind, [_x(shape, p["dtype"])], [_x(out, p["dtype"], "y")])
-
-    return make
-
-
-def _mul(shape: Callable[[Params], tuple[tuple[Any, ...], tuple[Any, ...]]], kind: str = "mul", **attrs: Any) -> Callable[[Params], Op]:
-    def make(p: Params) -> Op:
-        a, b = shape(p)
-        return op(kind, kind, [_x(a, p["dtype"]), _x(b, p["dtype"], "w")], [_x(a, p["dtype"], "y")], **attrs)
-
-    return make
-
-
-def _planes(kind: str) -> Callable[[Params], Op]:
-    def make(p: Params) -> Op:
-        x = _x((p["n"], p["c"], p["h"], p["w"]), p["dtype"])
-        if kind == "mean":
-            return op("mean", "mean", [x], [_x((p["n"], p["c"], 1, 1), p["dtype"], "y")])
-        if kind.endswith("pool2d"):
-            y = conv2d_shape(x.shape, p["c"], (p["k"], p["k"]), p["stride"], (p["pad"], p["pad"]))
-            return op(kind, kind, [x], [_x(y, p["dtype"], "y")], kernel=(p["k"], p["k"]))
-        return op(kind, kind, [x, *(_x((p["c"],), p["dtype"], f"s{i}") for i in range(4))], [_x(x.shape, p["dtype"], "y")])
-
-    return make
-
-
-def _masked(p: Params) -> Op:
-    q, k, v = (_x((p["b"], p["h"], p["sq"], p["d"]), p["dtype"], name) for name in "qkv")
-    return op("attention", "sdpa", [q, k, v], [_x(q.shape, p["dtype"], "y")], impl="flash", causal=True)
-
-
-def _sdpa(p: Params) -> Op:
-    q = _x((p["b"], p["h"], p["sq"], p["d"]), p["dtype"], "q")
-    k, v = (_x((p["b"], p["hkv"], p["sk"], p["d"]), p["dtype"], name) for name in "kv")
-    return op("attention", "sdpa", [q, k, v], [_x(q.shape, p["dtype"], "y")], impl="flash", causal=bool(p["causal"]))
-
-
-def _embedding(p: Params) -> Op:
-    table, ids = _x((p["vocab"], p["dim"]), p["dtype"], "t", "weight"), _x((p["tokens"],), "int64", "i")
-    return op("embedding", "embedding", [table, ids], [_x((p["tokens"], p["dim"]), p["dtype"], "y")])
-
-
-def _cat(p: Params) -> Op:
-    if "ctx" in p:
-        a, b = (p["b"], p["h"], p["ctx"], p["d"]), (p["b"], p["h"], 1, p["d"])
-        y = (p["b"], p["h"], p["ctx"] + 1, p["d"])
-    else:
-        a = b = (p["b"], p["h"], p["s"], p["d"] // 2)
-        y = (p["b"], p["h"], p["s"], p["d"])
-    return op("cat", "cat", [_x(a, p["dtype"]), _x(b, p["dtype"], "b")], [_x(y, p["dtype"], "y")], over="seq" if "ctx" in p else "last")
-
-
-OPS: dict[str, Callable[[Params], Op | None]] = {
-    "linear": _linear, "matmul": _linear, "bmm": _bmm, "conv2d": _conv, "sdpa": _sdpa, "sdpa_masked": _masked, "embedding": _embedding,
-    "cat_last": _cat, "cat_seq": _cat, "batch_norm": _planes("batch_norm"), "group_norm": _planes("group_norm"),
-    "mean_hw": _planes("mean"), "max_pool2d": _planes("max_pool2d"), "avg_pool2d": _planes("avg_pool2d"),
-    "add": _flat("add", 2), "add_": _flat("add", 2), "mul": _flat("mul", 2), "relu": _flat("relu"), "gelu": _flat("gelu"),
-    "gelu_tanh": _flat("gelu_tanh"), "silu": _flat("silu"), "tanh": _flat("tanh"), "sigmoid": _flat("sigmoid"),
-    "pow2": _flat("power"), "neg": _flat("neg"), "mul_scalar": _flat("scale"), "add_scalar": _flat("shift"),
-    "hardtanh": _flat("hardtanh"), "copy": _flat("copy"), "cast": _flat("cast"), "rsqrt": _flat("rsqrt"),
-    "dropout_train": _flat("dropout"), "fill_": _flat("fill", 0), "layer_norm": _rows("layer_norm"), "rms_norm": _rows("rms_norm"),
-    "softmax": _rows("softmax"), "log_softmax": _rows("log_softmax"), "mean": _rows("mean"), "sum": _rows("sum"),
-    "var": _rows("var"), "sum_all": _rows("sum"),
-    "argmax": _rows("argmax"),
-    "mul_row": _mul(lambda p: ((p["rows"], p["cols"]), (p["cols"],))),
-    "mul_col": _mul(lambda p: ((p["rows"], p["cols"]), (p["rows"], 1))),
-    "mul_rope": _mul(lambda p: ((p["b"], p["h"], p["s"], p["d"]), (p["b"], 1, p["s"], p["d"])), strided=True),
-    "add_pos": _mul(lambda p: ((p["b"], p["s"], p["d"]), (1, p["s"], p["d"])), "add"),
-    "transpose_heads": lambda p: op("transpose", "t", [_x((p["b"], p["s"], p["h"], p["d"]), p["dtype"])],
-                                    [_x((p["b"], p["h"], p["s"], p["d"]), p["dtype"], "y")], strided=True),
-}  # fmt: skip

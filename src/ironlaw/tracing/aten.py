@@ -104,8 +104,11 @@ def bmm(call: Call) -> Row:
 
 
 @rule("baddbmm")
-def baddbmm(call: Call) -> Row:
-    return Row("bmm", [*call.inputs[1:3], call.inputs[0]], call.outputs)
+def baddbmm(call: Call) -> list[Row]:
+    """What is added to is copied into the output first."""
+    out = call.outputs[0]
+    before = type(out)(f"{out.name}:before", out.shape, out.dtype)
+    return [Row("copy", call.inputs[:1], [before]), Row("bmm", [*call.inputs[1:3], before], [out])]
 
 
 @rule("mv", "dot", "addmv", "vdot")

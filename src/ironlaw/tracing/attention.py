@@ -10,18 +10,23 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
+from ironlaw.tracing.libraries import Library
+
 
 @torch.library.custom_op("ironlaw::attention", mutates_args=())
-def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
+def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, traced: bool) -> Tensor:
+    """`traced`: a compiler would be handed a mask here that a plain call does without."""
     raise NotImplementedError("only ever run on fake tensors")
 
 
 @attention.register_fake
-def _(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
-    # a GPU kernel writes [b, s, h, d] and hands it back as [b, h, s, d]
-    if q.dim() != 4:
-        return q.new_empty((*q.shape[:-1], v.shape[-1]))
-    return q.new_empty((q.shape[0], q.shape[2], q.shape[1], v.shape[-1])).transpose(1, 2)
+def _(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, traced: bool) -> Tensor:
+    # cuDNN's kernel lays its output out in memory as q lies there
+    strides = q.stride()
+    order = sorted(range(q.dim()), key=lambda axis: -strides[axis])
+    shape = (*q.shape[:-1], v.shape[-1])
+    back = sorted(range(q.dim()), key=lambda axis: order[axis])
+    return q.new_empty([shape[axis] for axis in order]).permute(back)
 
 
 @torch.library.custom_op("ironlaw::attention_backward", mutates_args=())
@@ -35,13 +40,13 @@ def _(gradient: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, causal: bo
 
 
 def _keep(ctx: Any, inputs: Any, output: Any) -> None:
-    q, k, v, _, causal = inputs
+    q, k, v, _, causal, _ = inputs
     ctx.save_for_backward(q, k, v, output)
     ctx.causal = causal
 
 
 def _gradients(ctx: Any, gradient: Tensor) -> Any:
-    return (*attention_backward(gradient, *ctx.saved_tensors, ctx.causal), None, None)
+    return (*attention_backward(gradient, *ctx.saved_tensors, ctx.causal), None, None, None)
 
 
 attention.register_autograd(_gradients, setup_context=_keep)
@@ -82,7 +87,11 @@ rms_norm.register_autograd(_norm_gradients, setup_context=_keep_norm)
 
 
 class AsOnGpu(TorchFunctionMode):
-    """Sends the calls that a GPU runs as one kernel to one op."""
+    """Sends the calls that a GPU runs as one kernel to one op. `library`: what was seen of the one that calls."""
+
+    def __init__(self, library: Library) -> None:
+        super().__init__()
+        self.library = library
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = kwargs or {}
@@ -105,7 +114,8 @@ class AsOnGpu(TorchFunctionMode):
         scale: float | None = None,
         enable_gqa: bool = False,
     ) -> Any:
-        return attention(query, key, value, attn_mask, is_causal)
+        traced = self.library.masks_when_traced and attn_mask is None and not is_causal and query.shape[-2] > 1
+        return attention(query, key, value, attn_mask, is_causal, traced)
 
     def rms_norm(self, input: Tensor, normalized_shape: list[int], weight: Tensor | None = None, eps: float | None = None) -> Any:
         return rms_norm(input, list(normalized_shape), weight)

@@ -6,16 +6,34 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 
+@dataclass
+class Library:
+    """What was seen of a library while it ran."""
+
+    masks_when_traced: bool = False  # transformers left a bidirectional mask out; for a compiler it spells it out
+
+
 @contextmanager
-def as_if_real() -> Iterator[None]:
+def as_if_real() -> Iterator[Library]:
     """transformers builds explicit masks for fake tensors; torch's own fast path for attention would hide its ops; autocast
     for a GPU shall hold for tensors that stand for a GPU's; and what PyTorch logs about a call that fails, our error says.
     """
     import torch
 
+    library = Library()
+    masks: Any = sys.modules.get("transformers.masking_utils")
+    skips: Any = getattr(masks, "_ignore_bidirectional_mask_sdpa", None)
+
+    def asked(*args: Any, **kwargs: Any) -> bool:
+        library.masks_when_traced = bool(skips(*args, **kwargs))
+        return library.masks_when_traced
+
+    if skips is not None:
+        masks._ignore_bidirectional_mask_sdpa = asked
     found: Any = sys.modules.get("transformers.utils.import_utils")
     before = getattr(found, "is_fake_tensor", None)
     fast = torch.backends.mha.get_fastpath_enabled()
@@ -33,8 +51,10 @@ def as_if_real() -> Iterator[None]:
     autocast.__init__ = here
     log.setLevel(logging.CRITICAL)
     try:
-        yield
+        yield library
     finally:
+        if skips is not None:
+            masks._ignore_bidirectional_mask_sdpa = skips
         log.setLevel(level)
         autocast.__init__ = start
         torch.backends.mha.set_fastpath_enabled(fast)

@@ -24,6 +24,7 @@ FORMATS = {
     torch.int32: "int32", torch.int16: "int16", torch.int8: "int8", torch.uint8: "int8", torch.bool: "bool", torch.complex64: "int64",
     torch.complex128: "int64", torch.float8_e4m3fn: "fp8", torch.float8_e5m2: "fp8",
 }  # fmt: skip
+GATHERED = ("layer_norm", "rms_norm", "softmax", "log_softmax", "group_norm")
 SHADOW = 1 << 20  # elements up to which values that depend on no input are computed for real
 RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "uniform", "normal", "multinomial", "native_dropout", "exponential")
 
@@ -126,11 +127,20 @@ class Recorder(TorchDispatchMode):
             attrs = dict(row.attrs)
             if inplace:
                 attrs["inplace"] = True
-            if work.category(row.kind) in ("elementwise", "movement") and strided(given, made):
-                attrs["strided"] = True
+            if work.category(row.kind) in ("elementwise", "movement"):
+                attrs |= strided(given, made)
+            if row.kind in GATHERED and not given[0].is_contiguous():
+                self.gather(row, f"{label}:contiguous")
             if work.category(row.kind) not in ("contraction", "attention"):
                 row.inputs = [stored.get(id(t), t) for t in row.inputs]
             self.write(row.kind, label if i == 0 else f"{label}:{i}", row.inputs, row.outputs, attrs)
+
+    def gather(self, row: Any, name: str) -> None:
+        """A norm or softmax wants its rows contiguous: what lies otherwise is copied first."""
+        x = row.inputs[0]
+        copied = types.Tensor(name, x.shape, x.dtype)
+        self.write("copy", name, [x], [copied], {"strided": "columns"})
+        row.inputs = [copied, *row.inputs[1:]]
 
     def written(self, func: Any, args: Any, kwargs: Any) -> list[Tensor]:
         """What an op that returns nothing changes: the lists of an optimiser."""
@@ -187,8 +197,33 @@ def is_view(func: Any) -> bool:
     return bool(returns) and all(r.alias_info is not None and not r.alias_info.is_write for r in returns)
 
 
-def strided(given: list[Tensor], made: list[Tensor]) -> bool:
-    """Reads something that does not lie in memory as it is counted; channels last throughout is as good as contiguous."""
+def strided(given: list[Tensor], made: list[Tensor]) -> dict[str, Any]:
+    """Whether it reads something that does not lie in memory as what it writes does: one layout throughout is as good as
+    contiguous, channels last too. Worst is an input whose neighbours in memory lie along another axis than the output's.
+    """
     if all(t.dim() != 4 or last_channels(t) or t.numel() == t.shape[1] for t in (*given, *made)) and any(t.dim() == 4 for t in made):
-        return False
-    return any(t.dim() and t.numel() > 1 and not t.is_contiguous() for t in given)
+        return {}
+    many = [t for t in given if t.dim() and t.numel() > 1]
+    if all(t.is_contiguous() for t in many):
+        return {}
+    if made and all(t.shape == made[0].shape and t.stride() == made[0].stride() and dense(t) for t in many):
+        return {}
+    out = nearest(made[0]) if made else -1
+    across = any(t.shape == made[0].shape and nearest(t) != out for t in many) if made else False
+    return {"strided": "columns" if across else True}
+
+
+def dense(t: Tensor) -> bool:
+    """Without gaps or repetitions: the elements fill their memory in some order of the axes."""
+    filled = 1
+    for size, stride in sorted(((size, stride) for size, stride in zip(t.shape, t.stride(), strict=True) if size > 1), key=lambda p: p[1]):
+        if stride != filled:
+            return False
+        filled *= size
+    return True
+
+
+def nearest(t: Tensor) -> int:
+    """The axis along which neighbours lie nearest to each other in memory."""
+    long = [axis for axis in range(t.dim()) if t.shape[axis] > 1 and t.stride(axis) > 0]
+    return min(long, key=lambda axis: (t.stride(axis), -axis), default=-1)

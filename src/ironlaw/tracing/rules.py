@@ -42,7 +42,7 @@ BATCH_NORMS = (
 def batch_norm(call: Call) -> Row:
     if call.arguments.get("training") or call.name in ("_native_batch_norm_legit", "_batch_norm_with_update"):
         x = call.inputs[0]
-        return Row("group_norm", call.inputs, call.outputs[:1], {"groups": x.shape[1], "row": prod(x.shape) // x.shape[1]})
+        return Row("batch_norm_train", call.inputs, call.outputs[:1], {"row": prod(x.shape) // x.shape[1], "axis": 1})
     return Row("batch_norm", call.inputs, call.outputs[:1])
 
 
@@ -142,8 +142,9 @@ def embedding_bag(call: Call) -> Row:
 def attention(call: Call) -> Row:
     a = call.arguments
     masked = a.get("mask") is not None
-    whole = not a["causal"] and a["q"].shape[-2] > 1
-    attrs = {"impl": "flash", "causal": bool(a["causal"]), "mask": "bidirectional" if whole else ""}
+    attrs: dict[str, Any] = {"impl": "flash", "causal": bool(a["causal"]), "mask": "bidirectional" if a["traced"] else ""}
+    if any(a[name] is not None and a[name].shape[-1] > 1 and a[name].stride(-1) != 1 for name in ("q", "k", "v", "mask")):
+        attrs["path"] = "math"  # no fused kernel takes a last axis that is not contiguous
     return Row("attention", call.inputs if masked else call.inputs[:3], call.outputs[:1], attrs)
 
 
@@ -156,8 +157,7 @@ SDPA = (
 @rule(*SDPA)
 def sdpa(call: Call) -> Row:
     """Where PyTorch calls it from inside its own layers."""
-    whole = not call.arguments.get("is_causal") and call.inputs[0].shape[-2] > 1
-    attrs = {"impl": "flash", "causal": bool(call.arguments.get("is_causal")), "mask": "bidirectional" if whole else ""}
+    attrs = {"impl": "flash", "causal": bool(call.arguments.get("is_causal"))}
     return Row("attention", call.inputs[:3], call.outputs[:1], attrs)
 
 
@@ -194,10 +194,7 @@ def convolution_backward(call: Call) -> Row:
     return Row("conv_backward", [gradient, x, w], call.outputs, {"groups": int(a["groups"]), "wanted": wanted})
 
 
-NORMS_BACKWARD = (
-    "native_layer_norm_backward", "native_group_norm_backward", "native_batch_norm_backward", "_fused_rms_norm_backward",
-    "rms_norm_backward", "cudnn_batch_norm_backward",
-)  # fmt: skip
+NORMS_BACKWARD = ("native_layer_norm_backward", "native_group_norm_backward", "_fused_rms_norm_backward", "rms_norm_backward")
 
 
 @rule(*NORMS_BACKWARD)
@@ -208,3 +205,30 @@ def norm_backward(call: Call) -> Row:
 @rule("_softmax_backward_data", "_log_softmax_backward_data")
 def softmax_backward(call: Call) -> Row:
     return Row("softmax", call.inputs, call.outputs)
+
+
+@rule("native_batch_norm_backward", "cudnn_batch_norm_backward")
+def batch_norm_backward(call: Call) -> Row:
+    x = call.inputs[0]
+    return Row("batch_norm_backward", call.inputs, call.outputs, {"row": prod(x.shape) // x.shape[1], "axis": 1})
+
+
+@rule("gelu_backward")
+def gelu_backward(call: Call) -> Row:
+    return Row("gelu_backward", call.inputs, call.outputs)
+
+
+@rule("max_pool2d_with_indices_backward")
+def max_pool_backward(call: Call) -> Row:
+    return Row("max_pool2d_backward", [call.inputs[0], call.inputs[-1]], call.outputs)
+
+
+@rule("embedding_dense_backward")
+def embedding_backward(call: Call) -> Row:
+    return Row("embedding_backward", call.inputs, call.outputs)
+
+
+@rule("roll")
+def roll(call: Call) -> Row:
+    """An axis at a time."""
+    return Row("copy", call.inputs, call.outputs, {"rolled": max(1, len(call.arguments["dims"]))})

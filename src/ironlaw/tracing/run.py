@@ -22,8 +22,7 @@ def recording(fakes: Fakes, module: Any, grad: bool) -> Iterator[None]:
         stack.enter_context(torch.set_grad_enabled(grad))
         stack.enter_context(fakes.mode)
         stack.enter_context(fakes.recorder)
-        stack.enter_context(AsOnGpu())
-        stack.enter_context(as_if_real())
+        stack.enter_context(AsOnGpu(stack.enter_context(as_if_real())))
         if isinstance(module, torch.nn.Module):
             stack.enter_context(module_paths(module, fakes.recorder.path))
         yield

@@ -36,7 +36,7 @@ FREE = {
 }  # fmt: skip
 MOVES = {
     "cat": "cat", "stack": "cat", "constant_pad_nd": "pad", "reflection_pad2d": "pad", "replication_pad2d": "pad", "repeat": "repeat",
-    "repeat_interleave": "repeat", "roll": "copy", "flip": "copy", "upsample_nearest2d": "upsample", "upsample_bilinear2d": "upsample",
+    "repeat_interleave": "repeat", "flip": "copy", "upsample_nearest2d": "upsample", "upsample_bilinear2d": "upsample",
     "_upsample_nearest_exact2d": "upsample", "upsample_nearest1d": "upsample", "upsample_bicubic2d": "upsample", "pixel_shuffle": "copy",
     "im2col": "copy", "col2im": "copy", "clone": "copy", "copy": "copy", "reflection_pad1d": "pad", "pixel_unshuffle": "copy",
     "upsample_nearest3d": "upsample", "tile": "repeat", "_weight_norm_interface": "mul", "native_channel_shuffle": "copy",
@@ -52,6 +52,6 @@ LOOKUPS = {"index": "gather", "index_select": "gather", "gather": "gather", "tak
 ROUTES = {
     "topk": "topk", "sort": "topk", "argsort": "topk", "index_put": "scatter", "index_add": "scatter", "scatter": "scatter",
     "scatter_add": "scatter", "index_copy": "scatter", "histc": "scatter", "bincount": "scatter", "searchsorted": "scatter",
-    "bucketize": "scatter", "_index_put_impl": "scatter", "embedding_dense_backward": "scatter", "scatter_reduce": "scatter",
+    "bucketize": "scatter", "_index_put_impl": "scatter", "scatter_reduce": "scatter",
     "multinomial": "topk", "index_fill": "scatter", "masked_scatter": "scatter", "slice_scatter": "copy", "select_scatter": "copy",
 }  # fmt: skip

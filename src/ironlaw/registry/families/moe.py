@@ -81,5 +81,5 @@ def _experts(b: Builder, name: str, x: Tensor, share: Tensor, choice: Tensor, ex
     slot = b.emit("fill", f"{name}.arange", shape=picked, dtype="int64")
     back = b.emit("scatter", f"{name}.invert_order", slot, order, inplace=True)
     y = b.emit("gather", f"{name}.gather_back", y, back)
-    y = b.emit("sum", f"{name}.sum", y, shape=x.shape, over="row")
+    y = b.emit("sum", f"{name}.sum", y, shape=x.shape, over="row", axis=-2)
     return cast(b, f"{name}.from_fp32", y, b.dtype)
