@@ -90,7 +90,7 @@ def _row(p: Prediction) -> list[Cell]:
     return [
         p.hardware.name, p.plan.mode, (read(float(p.seconds), "s"), "strong"), (TERM_NAMES[bound], CLASSES[bound]),
         _span(p.interval) if p.interval else "–", _span(p.band), *terms,
-        share(float(p.busy_s), float(p.seconds)), f"{float(p.kernels):,.0f}", memory, f"≈ {read(float(p.energy_j), 'J')}",
+        share(float(p.busy_s), float(p.seconds)), f"{float(p.kernels):,.0f}", memory, f"≈\u202f{read(float(p.energy_j), 'J')}",
         p.label,
     ]  # fmt: skip
 
@@ -124,7 +124,6 @@ def modes(analysis: Analysis) -> dict[str, Figure]:
             {p.plan.mode: shares(p) for p in rows},
             "s",
             machine.name,
-            chosen=best.plan.mode,
             label="time",
             note=note,
             id=f"modes-{machine.slug}",
@@ -140,7 +139,7 @@ def devices(analysis: Analysis) -> tuple[str, Figure]:
     first = best[0]
     rows: list[list[Cell]] = [
         [p.hardware.name, p.plan.mode, read(float(p.seconds), "s"), f"{significant(float(first.seconds) / float(p.seconds))}×",
-         TERM_NAMES[str(p.bound)], share(float(p.memory.total), float(p.memory.capacity)), f"≈ {read(float(p.energy_j), 'J')}", p.label]
+         TERM_NAMES[str(p.bound)], share(float(p.memory.total), float(p.memory.capacity)), f"≈\u202f{read(float(p.energy_j), 'J')}", p.label]
         for p in best
     ]  # fmt: skip
     columns = ("machine", "fastest mode", "time", f"speed, {first.hardware.slug} = 1", "bound by", "memory used", "energy", "figures")
