@@ -55,7 +55,15 @@ def test_a_large_part_is_split_and_siblings_are_joined():
     assert rows["layers.0.mlp.fc0"] == "layers.0 – layers.2" and rows["layers.29.mlp.fc3"] == "layers.27 – layers.29"
 
 
-def test_flat_models_are_cut_by_count(monkeypatch: pytest.MonkeyPatch):
+def test_a_backward_pass_has_a_row_of_its_own():
+    names = [f"model.layers.{i}.fc.addmm" for i in range(8)] + [f"mm.{i}" for i in range(2, 9)] + ["sum", "relu", "_foreach_mul"]
+    rows = parts(names)
+    assert rows["mm.3"] == rows["sum"] == "outside any module" and rows["_foreach_mul"] == "optimiser"
+    assert rows["model.layers.0.fc.addmm"] == "model.layers.0"
+    assert parts(["relu", "add", "mul"])["add"] == "add"  # a function without modules: its own names
+
+
+def test_flat_models_are_cut_by_count():
     slots = schedule(predict(workload("resnet50"), hardware("h200_sxm")))
     few = stretches(slots, 3)
     assert len(few) == 3 and sum(len(bar.slots) for bar in few) == len(slots)

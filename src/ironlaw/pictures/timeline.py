@@ -17,7 +17,7 @@ from ironlaw.pictures.theme import TERM_NAMES, TERMS
 
 BARS, ROWS, ENOUGH = 240, 12, 5  # bars that stay quick to draw; rows that fit a screen; parts that are worth a row each
 THIN_GAP = 1 / 400  # of the whole: shorter gaps are summed up in words
-IDLE = "idle"
+IDLE, OUTSIDE, OPTIMISER = "idle", "outside any module", "optimiser"
 
 
 @dataclass(frozen=True)
@@ -55,29 +55,69 @@ class Stretch:
 
 def module(name: str) -> tuple[str, ...]:
     """`layer1.0.conv1.convolution.2` -> `("layer1", "0", "conv1")`; a fused kernel belongs where it begins."""
-    parts = name.partition("…")[0].partition(":")[0].split(".")
-    while len(parts) > 1 and parts[-1].isdigit():
-        parts.pop()
+    parts = _place(name)
     return tuple(parts[:-1]) or tuple(parts)
 
 
+def _place(name: str) -> list[str]:
+    parts = name.partition("…")[0].partition(":")[0].split(".")
+    while len(parts) > 1 and parts[-1].isdigit():
+        parts.pop()
+    return parts
+
+
+def _bare(name: str) -> bool:
+    """Outside any module, as a backward pass is."""
+    return len(_place(name)) == 1
+
+
 def stretches(slots: Sequence[Slot], most: int = BARS) -> tuple[Stretch, ...]:
-    """Op by op where there are few; else by module, as finely as `most` allows; flat models by equal counts."""
+    """Op by op where there are few; else by module, as finely as `most` allows, and outside modules by equal counts."""
     if len(slots) <= most:
         return tuple(Stretch(slot.row.name, (slot,)) for slot in slots)
-    paths = [module(slot.row.name) for slot in slots]
-    for depth in range(max(map(len, paths)), 0, -1):
-        runs = [[slot for slot, _ in run] for _, run in groupby(zip(slots, paths, strict=True), key=lambda pair: pair[1][:depth])]
+    bare = sum(_bare(slot.row.name) for slot in slots)
+    size = max(1, -(-2 * bare // most))
+    for depth in range(max(len(module(slot.row.name)) for slot in slots), 0, -1):
+        runs = [list(run) for _, run in groupby(slots, key=_Key(depth, size))]
         if len(runs) <= most:
-            return tuple(Stretch(".".join(module(run[0].row.name)[:depth]), tuple(run)) for run in runs)
+            return tuple(Stretch(_called(run, depth), tuple(run)) for run in runs)
     size = -(-len(slots) // most)
-    cut = [slots[i : i + size] for i in range(0, len(slots), size)]
-    return tuple(Stretch(f"{part[0].row.name} – {part[-1].row.name}", tuple(part)) for part in cut)
+    return tuple(Stretch(_called(slots[i : i + size], 0), tuple(slots[i : i + size])) for i in range(0, len(slots), size))
+
+
+class _Key:
+    """What neighbours share that are drawn as one: their module, or `size` of them in a row where they have none."""
+
+    def __init__(self, depth: int, size: int) -> None:
+        self.depth, self.size, self.seen = depth, size, 0
+
+    def __call__(self, slot: Slot) -> tuple[object, ...]:
+        name = slot.row.name
+        if not _bare(name):
+            return module(name)[: self.depth]
+        self.seen += 1
+        return (_apart(name), (self.seen - 1) // self.size) if _apart(name) == OUTSIDE else (name,)
+
+
+def _called(run: Sequence[Slot], depth: int) -> str:
+    first, last = run[0].row.name, run[-1].row.name
+    if depth and not _bare(first):
+        return ".".join(module(first)[:depth])
+    return first if first == last else f"{first} – {last}"
+
+
+def _apart(name: str) -> str:
+    return OPTIMISER if name.startswith(("_foreach", "_fused_adam")) else OUTSIDE
 
 
 def parts(names: Sequence[str], most: int = ROWS) -> dict[str, str]:
-    """op name -> its row. A module that holds much of the model is split into its own; siblings share a row where they are too many."""
-    paths = [module(name) for name in names]
+    """op name -> its row. A module that holds much of the model is split into its own; siblings share a row where they are too many.
+
+    Where there are modules, what is outside them has one row, and an optimiser's step another.
+    """
+    bare = {name for name in names if _bare(name)}
+    apart = len(bare) > ENOUGH and len(bare) < len(names)
+    paths = [(_apart(name),) if apart and name in bare else module(name) for name in names]
     head = {path: path[:1] for path in paths}
     while len(set(head.values())) < most:
         largest, count = (

@@ -50,7 +50,7 @@ def captured(analysis: Analysis) -> str:
         ("intensity", f"{significant(float(work.intensity))}\u202fFLOP/B"),
         ("weights", read(float(g.weight_bytes), "B")),
         ("number format", g.dtype),
-        ("pass", "training step: forward, backward, AdamW" if g.params_of.get("training") else "forward"),
+        ("pass", "training step" if g.params_of.get("training") else "forward"),
     ]
     out = pairs(facts)
     if analysis.unknown:
@@ -90,9 +90,13 @@ def _row(p: Prediction) -> list[Cell]:
     return [
         p.hardware.name, p.plan.mode, (read(float(p.seconds), "s"), "strong"), (TERM_NAMES[bound], CLASSES[bound]),
         _span(p.interval) if p.interval else "–", _span(p.band), *terms,
-        share(float(p.busy_s), float(p.seconds)), f"{float(p.kernels):,.0f}", memory, f"≈\u202f{read(float(p.energy_j), 'J')}",
+        share(float(p.busy_s), float(p.seconds)), f"{float(p.kernels):,.0f}", memory, _energy(p),
         p.label,
     ]  # fmt: skip
+
+
+def _energy(p: Prediction) -> str:
+    return f"≈\u202f{read(float(p.energy_j), 'J')}"
 
 
 def _span(ends: tuple[object, object]) -> str:
@@ -139,7 +143,7 @@ def devices(analysis: Analysis) -> tuple[str, Figure]:
     first = best[0]
     rows: list[list[Cell]] = [
         [p.hardware.name, p.plan.mode, read(float(p.seconds), "s"), f"{significant(float(first.seconds) / float(p.seconds))}×",
-         TERM_NAMES[str(p.bound)], share(float(p.memory.total), float(p.memory.capacity)), f"≈\u202f{read(float(p.energy_j), 'J')}", p.label]
+         TERM_NAMES[str(p.bound)], share(float(p.memory.total), float(p.memory.capacity)), _energy(p), p.label]
         for p in best
     ]  # fmt: skip
     columns = ("machine", "fastest mode", "time", f"speed, {first.hardware.slug} = 1", "bound by", "memory used", "energy", "figures")
