@@ -1,6 +1,7 @@
 """Break-even, saving and its sensitivity, against figures from the lab and numerical derivatives."""
 
 import math
+from statistics import mean, median
 
 import numpy as np
 import pytest
@@ -8,8 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ironlaw.engine import compilation
-from ironlaw.engine.compilation import NEVER, Sensitivity, breakeven, breakeven_days, devices_needed, saving, sensitivity
+from ironlaw.engine.compilation import (
+    NEVER,
+    PER_KERNEL,
+    Sensitivity,
+    breakeven,
+    breakeven_days,
+    compile_seconds,
+    devices_needed,
+    saving,
+    sensitivity,
+)
 from ironlaw.errors import BadValue
+from ironlaw.registry.evidence import evidence
 
 
 def test_the_labs_figure():
@@ -128,3 +140,32 @@ def test_sensitivity_by_hand():
     assert Sensitivity(1.0, 0.5, -3.0).strongest == "compiled_rate"
     assert Sensitivity(2.0, 1.5, -1.0).strongest == "compile_s"
     assert sensitivity(30, np.array([1.0, 4.0]), np.array([2.0, 2.0])).eager_rate.tolist() == [2.0, math.inf]
+
+
+# ---- what compiling costs
+
+
+def measured() -> list[tuple[float, float]]:
+    """(kernels, seconds) of every whole model that was compiled."""
+    rows = [row for file in evidence("h200_sxm") for row in file.rows if row["kind"] == "model" and row["mode"] == "compiled"]
+    return [(row["kernels"], row["compile_s"]) for row in rows if "compile_s" in row and "kernels" in row]
+
+
+def test_compile_time_by_hand():
+    assert compile_seconds(100) == pytest.approx(7.18)
+    assert compile_seconds(0) == 0.0
+    assert list(compile_seconds(np.array([10.0, 1000.0]))) == pytest.approx([0.718, 71.8])
+    with pytest.raises(BadValue):
+        compile_seconds(-1)
+
+
+def test_each_model_by_the_others():
+    points = measured()
+    assert len(points) == 38
+    errors = []
+    for i, (kernels, seconds) in enumerate(points):
+        others = [s / k for j, (k, s) in enumerate(points) if j != i]
+        errors.append(abs(median(others) * kernels / seconds - 1))
+    assert median(s / k for k, s in points) == pytest.approx(PER_KERNEL, rel=1e-3)
+    assert median(errors) < 0.25, sorted(errors)
+    assert mean(errors) < 0.32, sorted(errors)

@@ -52,7 +52,7 @@ def test_rows_are_of_known_kinds_and_have_what_the_format_asks(path):
         if row["kind"] in ("op", "function", "model", "traffic"):
             assert row["params"]["dtype"] in FORMATS
         if "mode" in row:
-            assert row["mode"] in ("eager", "compiled", "graphs")
+            assert row["mode"] in ("eager", "compiled", "graphs", "training")
         assert not ("workload" in row and "model" in row)
         if row["kind"] == "model":
             assert "workload" in row or "model" in row
