@@ -157,7 +157,7 @@ class Review:
         due = sum(card.standing.due is not None for card in found.due())
         kept, right = self.desk.session.kept, sum(review.correct for review in self.desk.session.kept.values())
         items: list[hud.Item] = [
-            ("Review", self.words["title"], ""), ("Due", f"{due} card{'' if due == 1 else 's'}", "warn" if due else "good"),
+            ("Review", self.words["title"], ""), ("Cards", f"{due} due" if due else "none due", "warn" if due else "good"),
             ("This sitting", f"{right} of {len(kept)} right" if kept else hud.OPEN, ""),
         ]  # fmt: skip
         mine = [event for event in found.events if event.lab == REVIEW and event.kind != "opened"]

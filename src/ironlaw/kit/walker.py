@@ -26,8 +26,14 @@ PATTERNS = {
 }  # fmt: skip
 
 
+def offered() -> list[str]:
+    """The op kinds of a forward pass, by category; those that only stand for several ops at once are left out."""
+    kinds = [kind for kind in KINDS if not kind.endswith("_backward") and kind not in ("block", "foreach")]
+    return sorted(kinds, key=lambda kind: (category(kind), kind))
+
+
 def walker() -> Piece:
-    kinds = [{"value": kind, "label": shown(kind), "group": category(kind)} for kind in sorted(KINDS, key=lambda k: (category(k), k))]
+    kinds = [{"value": kind, "label": shown(kind), "group": category(kind)} for kind in offered()]
     spec = {
         "id": "walk", "kinds": kinds, "shapes": [shown(shape) for shape in SHAPES], "relations": [list(one) for one in RELATIONS],
         "over": [[over, ALONG[over]] for over in OVER], "fits": [list(fit) for fit in FITS],

@@ -1,6 +1,6 @@
 // The concept map: nodes in layers, edges behind them. One stop for Tab; arrows walk along the edges, Enter opens a node.
 
-const NODE = { width: 132, height: 68, across: 12, down: 40 };
+const NODE = { width: 158, least: 104, height: 68, across: 12, down: 40 };
 
 function mapPiece(ctx) {
   const { spec, view, ui } = ctx;
@@ -28,7 +28,7 @@ function pathsView(ctx, path) {
 
 // Rows of a layer, as many nodes side by side as there is room for.
 function placeNodes(rows, width) {
-  const most = Math.max(2, Math.floor((width + NODE.across) / (NODE.width * 0.88 + NODE.across)));
+  const most = Math.max(2, Math.floor((width + NODE.across) / (NODE.least + NODE.across)));
   const places = new Map();
   let y = 0;
   for (const layer of rows) {
@@ -37,7 +37,7 @@ function placeNodes(rows, width) {
     for (let i = 0; i < layer.length; i += each) {
       const line = layer.slice(i, i + each);
       const room = width / line.length;
-      const wide = Math.min(NODE.width * 1.2, room - NODE.across, width / most - NODE.across + 8);
+      const wide = Math.min(NODE.width, room - NODE.across);
       line.forEach((id, k) => places.set(id, { x: room * (k + 0.5), y, w: wide }));
       y += NODE.height + NODE.down;
     }

@@ -1,0 +1,223 @@
+"""The review as a learner does it: a sitting by mouse, a card by keyboard alone, the map by arrows, the tree, ticks and texts."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from lab_steps import fits_across, ledger, patient, serious, tab_to, watched
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from ironlaw.kit.walker import START, walked
+from ironlaw.recall.pairs import pair
+from ironlaw.recall.templates import templates
+from ironlaw.recall.variants import Variant, variant
+from ironlaw.recall.walk import truth
+
+REVIEW = "/lab/review/"
+
+
+@pytest.fixture
+def page(page: Page) -> Iterator[Page]:
+    with watched(page) as found:
+        yield found
+
+
+def desk(page: Page) -> Locator:
+    return page.locator(".il-review-card")
+
+
+@cache
+def drawn(name: str) -> Variant:
+    """A card as it is when nothing was answered yet."""
+    return variant(templates()[name], 0)
+
+
+def on_the_table(page: Page) -> Variant:
+    expect(desk(page).locator(".il-ask")).to_be_visible()
+    asked = desk(page).locator(".il-ask").inner_text()
+    likely = sorted(templates(), key=lambda name: templates()[name].first or len(templates()))
+    return next(drawn(name) for name in likely if drawn(name).text == asked)
+
+
+def answer(page: Page, shown: Variant, right: bool = True, sure: str = "3 fairly sure") -> None:
+    """Give the card that is on the table its answer, and look at the key."""
+    here = desk(page)
+    kind = shown.template.kind
+    if kind == "numeric":
+        value = float(shown.key) if right else shown.mistakes[0].value
+        here.get_by_label("Your answer").fill(f"{value:.12g} {shown.template.unit}")
+    elif kind == "choice":
+        here.locator(".il-answer").nth([choice.id == shown.key for choice in shown.choices].index(right)).click()
+    elif kind == "explain":
+        here.get_by_role("textbox").fill("What I remember of it.")
+    here.get_by_text(sure).click()
+    here.get_by_role("button", name=re.compile("Show the")).click()
+    if kind == "explain":
+        for point in shown.rubric[: shown.template.enough if right else 0]:
+            here.get_by_text(point, exact=True).click()
+        here.get_by_role("button", name="Keep my grade").click()
+    expect(here.locator(".il-key")).to_be_visible()
+
+
+def test_a_whole_sitting_by_mouse_with_undo_and_skip(labs, page: Page, tmp_path: Path) -> None:
+    with labs() as (url, _):
+        page.goto(url + REVIEW)
+        expect(desk(page)).to_contain_text("10 to go")
+        first = on_the_table(page)
+        assert first.working not in page.content() and first.answer not in desk(page).inner_text()
+        desk(page).get_by_role("button", name="Show the key").click()
+        expect(desk(page).get_by_role("alert")).to_contain_text("answer first")
+        answer(page, first, right=False, sure="5 certain")
+        expect(desk(page)).to_contain_text("You may believe")
+        expect(desk(page)).to_contain_text(first.working)
+        expect(page.locator("#beliefs-held")).to_contain_text("But:")
+        desk(page).get_by_role("button", name="Take the last answer back").click()
+        expect(desk(page)).to_contain_text("Taken back")
+        expect(page.locator("#beliefs-held")).to_contain_text("None at the moment")
+        again = variant(first.template, 1)
+        expect(desk(page)).to_contain_text(again.text)
+        answer(page, again)
+        expect(desk(page)).to_contain_text("✓ Right")
+        desk(page).get_by_role("button", name="Next card").click()
+        desk(page).get_by_role("button", name="Skip").click()
+        expect(desk(page)).to_contain_text("Skipped for this sitting")
+        for left in range(9, 0, -1):
+            expect(desk(page)).to_contain_text(f"{left} to go")
+            answer(page, on_the_table(page), sure="5 certain")
+            desk(page).get_by_role("button", name="Next card").click()
+        expect(desk(page)).to_contain_text("Done for now: 10 answered, 10 right")
+        expect(page.locator(".il-hud")).to_contain_text("10 of 10 right")
+        expect(page.locator(".il-instrument").first).to_contain_text("9 of 9")
+        page.goto(url)
+        expect(page.locator("#review .state")).to_contain_text(re.compile("due"))
+    events = ledger(tmp_path / "home")
+    assert [e["kind"] for e in events].count("reviewed") == 11
+    assert [e["kind"] for e in events].count("undo") == 1
+
+
+def test_one_card_by_keyboard_alone(labs, page: Page) -> None:
+    with labs() as (url, _):
+        page.goto(url + REVIEW)
+        expect(desk(page)).to_contain_text("10 to go")
+        shown = on_the_table(page)
+        tab_to(page, "text", "Your answer")
+        page.keyboard.type(f"{float(shown.key):.12g}")
+        tab_to(page, "radio", "1 guessing")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        tab_to(page, "button", "Show the key")
+        page.keyboard.press("Enter")
+        expect(desk(page)).to_contain_text("✓ Right")
+        page.keyboard.press("Enter")  # the focus is on "Next card"
+        expect(desk(page)).to_contain_text("9 to go")
+        assert shown.text not in desk(page).inner_text()
+
+
+def test_the_map_by_keyboard(labs_server: str, page: Page) -> None:
+    page.goto(labs_server + REVIEW)
+    node = page.locator("[data-node=why]")
+    expect(node).to_be_visible()
+    node.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("[data-node=hardware]")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("[data-node=software]")).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(node).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    opened = page.locator(".il-opened")
+    expect(opened).to_contain_text("What the machine allows")
+    expect(opened.get_by_role("link")).to_have_attribute("href", "/lab/lab_01_magnitude/")
+    page.keyboard.press("Escape")
+    expect(opened).to_have_count(0)
+    expect(page.locator("[data-node=hardware]")).to_be_focused()
+    page.get_by_role("button", name="Measurement").click()
+    expect(page.locator("[data-node=profiling] .il-step-mark")).to_have_text("1, 5")
+    page.locator("[data-node=registers]").click()
+    page.get_by_role("button", name="Ask its cards now").click()
+    expect(desk(page)).to_contain_text("Memory ·")
+
+
+def test_the_models_ask_first_and_the_tree_agrees_with_the_planner(labs_server: str, page: Page) -> None:
+    page.goto(labs_server + REVIEW)
+    tree = page.locator(".il-walk")
+    for second, pattern in (("relu", "epilogue"), ("matmul", "not fused")):
+        state = {**START, "second": second}
+        tree.get_by_label("Second op").select_option(second)
+        found = walked(state, [])
+        answers = truth(*pair("matmul", second, (1024, 1024)))
+        for yes in answers:
+            expect(tree.locator(".il-ask")).to_have_count(1)
+            asked = tree.locator(".il-ask").inner_text()
+            tree.get_by_role("button", name="Yes" if yes else "No", exact=True).click()
+            expect(tree.locator(".il-walk-steps")).to_contain_text(asked)
+        expect(tree).to_contain_text("You and the planner agree")
+        expect(tree).to_contain_text(pattern)
+        expect(tree).to_contain_text(found.verdict.reason[1:])
+    ladder = page.locator(".il-instrument").nth(1)
+    expect(ladder.locator("svg[role=img]")).to_have_count(0)
+    ladder.get_by_label("Where does it live?").select_option(label="HBM2e")
+    expect(ladder).to_contain_text("No: it lives in L2 cache")
+    roof = page.locator(".il-instrument").nth(2)
+    roof.get_by_text("the compute roof").click()
+    expect(roof).to_contain_text("The other roof")
+    spectrum = page.locator(".il-spectrum")
+    expect(spectrum).to_contain_text("Recorded, not run here")
+    assert "frozen snapshot" not in spectrum.inner_text()
+    spectrum.get_by_label("torch.jit.trace").select_option("wrong")
+    expect(spectrum).to_contain_text("frozen snapshot")
+    loop = page.locator(".il-loop")
+    for step in range(5):
+        expect(loop.locator(".il-loop-steps > li")).to_have_count(step + 1)
+        loop.locator(".il-now").get_by_role("button").first.click()
+    expect(loop).to_contain_text("of the four")
+
+
+def test_ticks_and_texts_survive_a_reload(labs, page: Page, tmp_path: Path) -> None:
+    with labs() as (url, _):
+        page.goto(url + REVIEW)
+        writing, checklist = page.locator(".il-writing"), page.locator(".il-checklist")
+        writing.get_by_label(re.compile("^1. What surprised")).fill("That ReLU waits for memory.")
+        writing.get_by_role("button", name="Keep answer 1").click()
+        expect(writing).to_contain_text("5 words")
+        writing.get_by_label(re.compile("^4. Name one topic")).fill("Guards.")
+        page.keyboard.press("Tab")  # leaving the field keeps it
+        expect(writing).to_contain_text("1 words")
+        checklist.get_by_role("checkbox").first.check()
+        expect(checklist).to_contain_text("1 of 10")
+        checklist.get_by_role("button", name="Compare with my record").click()
+        expect(checklist).to_contain_text("the cards do not back it yet")
+        with page.expect_download() as got:
+            writing.get_by_role("button", name="Download as Markdown").click()
+        assert "That ReLU waits for memory." in Path(got.value.path()).read_text()
+        page.reload()
+        expect(writing.get_by_label(re.compile("^1. What surprised"))).to_have_value("That ReLU waits for memory.")
+        expect(writing.get_by_label(re.compile("^4. Name one topic"))).to_have_value("Guards.")
+        expect(checklist.get_by_role("checkbox").first).to_be_checked()
+    written = [e["payload"]["text"] for e in ledger(tmp_path / "home") if e["kind"] == "written"]
+    assert written == ["That ReLU waits for memory.", "Guards."]
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_no_serious_axe_violation_and_nothing_scrolls_sideways(labs_server: str, chromium: Browser, scheme: str, width: int) -> None:
+    context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 900}, reduced_motion="reduce")
+    page = patient(context.new_page())
+    page.goto(labs_server + REVIEW)
+    shown = on_the_table(page)
+    answer(page, shown, right=False, sure="5 certain")
+    page.locator("[data-node=fusion]").click()
+    expect(page.locator(".il-opened")).to_be_visible()
+    page.get_by_role("button", name="Abstraction").click()
+    page.locator(".il-instrument").nth(1).get_by_label("Where does it live?").select_option(label="L2 cache")
+    page.locator(".il-instrument").nth(2).get_by_text("the memory roof").click()
+    page.locator(".il-spectrum").get_by_label("torch.compile").select_option("right")
+    page.locator(".il-loop .il-now").get_by_role("button").first.click()
+    page.locator(".il-checklist").get_by_role("checkbox").first.check()
+    page.locator(".il-checklist").get_by_role("button", name="Compare").click()
+    page.wait_for_timeout(600)
+    assert serious(page) == []
+    assert fits_across(page)
+    context.close()
