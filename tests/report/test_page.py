@@ -134,6 +134,20 @@ def test_never_and_not_known(analysed):
     assert "an eager and a compiled prediction" in page.words["breakeven"]
 
 
+def test_a_predicted_compile_time_says_that_it_is_one(analysed):
+    from dataclasses import replace
+
+    from ironlaw.report.analysis import compiling
+
+    analysis = analysed(compiled=False)
+    kernels = float(analysis.made[1].kernels)
+    told = replace(analysis, compiling=compiling(analysis.made))
+    assert told.compiling["h200_sxm"].seconds == pytest.approx(0.0718 * kernels)
+    words = Reader(html(told)).words["breakeven"]
+    assert "pays after about" in words and "Compile time: predicted, 71.8 ms for each" in words and "≈" in words
+    assert compiling(analysis.made[:1]) == {}  # nothing is compiled
+
+
 def test_names_from_outside_are_text(named):
     bad = "</script><img src=x onerror=alert(1)>.relu"
     graph = named(bad, "relu")

@@ -20,7 +20,7 @@ from ironlaw.engine.predict import Prediction, predict
 from ironlaw.engine.tree import INDUCTOR
 from ironlaw.engine.types import Graph, Plan
 from ironlaw.errors import BadValue
-from ironlaw.report.analysis import Analysis, Compiling, Payback, paybacks
+from ironlaw.report.analysis import Analysis, Compiling, Payback, compiling, paybacks
 from ironlaw.report.kineto import Trace, read
 from ironlaw.report.measured import join
 from ironlaw.report.paying import verdict
@@ -66,7 +66,9 @@ def add(parser: Parser) -> None:
         metavar="FILE",
         help="a trace of torch.profiler (.json or .json.gz) of one or more eager runs: measured beside predicted, operator by operator",
     )
-    parser.add_argument("--compile-s", metavar="TIME", type=figure("s", zero=True), help="what compiling takes: 30, or '2 min'")
+    parser.add_argument(
+        "--compile-s", metavar="TIME", type=figure("s", zero=True), help="what compiling takes: 30, or '2 min'; else predicted"
+    )
     parser.add_argument("--per-day", metavar="N", type=number, help="calls a day: adds the day on which compiling has paid")
     add_json(parser)
 
@@ -117,12 +119,12 @@ def _trace(args: argparse.Namespace) -> Trace | None:
 
 
 def analysis(args: argparse.Namespace, graph: Graph, made: list[Prediction], refused: dict[str, str], trace: Trace | None) -> Analysis:
-    given = {} if args.compile_s is None else {p.hardware.slug: Compiling(args.compile_s, "given with --compile-s") for p in made}
+    given = None if args.compile_s is None else {p.hardware.slug: Compiling(args.compile_s, "given with --compile-s") for p in made}
     joined = None
     if trace is not None:  # a trace is of an eager run: kernels of a compiled one have no names that an operator has
         first = made[0]
         joined = join(first if first.plan.mode == "eager" else predict(graph, first.hardware, Plan("eager")), trace)
-    return Analysis(graph, tuple(made), args.target, refused, given, args.per_day, joined)
+    return Analysis(graph, tuple(made), args.target, refused, compiling(made) if given is None else given, args.per_day, joined)
 
 
 def as_told(args: argparse.Namespace, found: Analysis) -> dict[str, Any]:
@@ -141,6 +143,7 @@ def as_told(args: argparse.Namespace, found: Analysis) -> dict[str, Any]:
 def _payback_json(pay: Payback) -> dict[str, Any]:
     told: dict[str, Any] = {"hardware": pay.machine.slug, "mode": pay.mode, "saved_per_call_s": pay.saved}
     told["compile_s"] = pay.compiling.seconds if pay.compiling else None
+    told["compile_s_is_predicted"] = bool(pay.compiling and pay.compiling.predicted)
     for name in ("calls", "days"):
         value = getattr(pay, name)
         told[name] = "never" if pay.saved <= 0 or value == NEVER else value

@@ -128,7 +128,8 @@ def parts(names: Sequence[str], most: int = ROWS) -> dict[str, str]:
         head |= {path: path[: len(largest) + 1] for path in head if head[path] == largest}
     heads = list(dict.fromkeys(head[path] for path in paths))
     row: dict[tuple[str, ...], str] = {}
-    for chunk in _chunks(heads, most):
+    alone = [head for head in heads if head in ((OUTSIDE,), (OPTIMISER,))]
+    for chunk in [*_chunks([head for head in heads if head not in alone], most - len(alone)), *([head] for head in alone)]:
         first, last = ".".join(chunk[0]), ".".join(chunk[-1])
         row |= dict.fromkeys(chunk, first if first == last else f"{first} – {last}")
     return {name: row[head[path]] for name, path in zip(names, paths, strict=True)}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ironlaw.engine.compilation import breakeven, breakeven_days
+from ironlaw.engine.compilation import PER_KERNEL, breakeven, breakeven_days, compile_seconds
 from ironlaw.engine.predict import Prediction
 from ironlaw.engine.tree import INDUCTOR, TREE, Rules
 from ironlaw.engine.types import Graph, Hardware
 from ironlaw.report.measured import Joined
+from ironlaw.units import show
 
 MODES = ("eager", "compiled", "graphs")
 
@@ -19,6 +21,7 @@ class Compiling:
 
     seconds: float
     source: str
+    predicted: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,16 @@ class Analysis:
     @property
     def unknown(self) -> dict[str, int]:
         return dict(self.graph.params_of.get("unknown", {}))
+
+
+def compiling(made: Iterable[Prediction]) -> dict[str, Compiling]:
+    """What compiling should take on each machine, by the kernels of its compiled graph."""
+    found = {}
+    for p in made:
+        if p.plan.mode != "eager" and p.hardware.slug not in found:
+            source = f"predicted, {show(PER_KERNEL, 's')} for each of the compiled graph's kernels, as measured on an H200's host"
+            found[p.hardware.slug] = Compiling(float(compile_seconds(p.kernels)), source, predicted=True)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ironlaw.engine.compilation import saving as net_saving
-from ironlaw.pictures.figure import Figure, read
+from ironlaw.pictures.figure import THIN, Figure, read
 from ironlaw.pictures.saving import Crossing, saving
 from ironlaw.report.analysis import Analysis, Payback, paybacks
 from ironlaw.report.markup import Cell, items, paragraph, table
@@ -22,7 +22,8 @@ def verdict(pay: Payback, per_day: float | None) -> str:
     if pay.calls is None:
         each = significant(1 / pay.saved)
         return f"{way} saves {read(pay.saved, 's')} a call: each second that compiling takes is earned back after {each} calls"
-    said = f"{way} pays after {math.ceil(pay.calls):,} calls"
+    about = "about " if pay.compiling and pay.compiling.predicted else ""
+    said = f"{way} pays after {about}{math.ceil(pay.calls):,} calls"
     if pay.days is not None and per_day:
         said += f"; at your volume of {per_day:,.0f} a day on day {max(1, math.ceil(pay.days)):,}"
     return said
@@ -48,7 +49,7 @@ def _row(pay: Payback) -> list[Cell]:
     if pay.saved <= 0:
         calls = ("never", "c-fail")
     day = "–" if pay.days is None else "never" if math.isinf(pay.days) else f"{max(1, math.ceil(pay.days)):,}"
-    cost = read(pay.compiling.seconds, "s") if pay.compiling else "–"
+    cost = f"{'≈' + THIN if pay.compiling.predicted else ''}{read(pay.compiling.seconds, 's')}" if pay.compiling else "–"
     saved = f"{'−' if pay.saved < 0 else ''}{read(abs(pay.saved), 's')}"
     return [pay.machine.name, pay.mode, read(pay.eager, "s"), read(pay.compiled, "s"), saved, cost, calls, day]
 
