@@ -129,7 +129,9 @@ def parts(names: Sequence[str], most: int = ROWS) -> dict[str, str]:
     heads = list(dict.fromkeys(head[path] for path in paths))
     row: dict[tuple[str, ...], str] = {}
     alone = [head for head in heads if head in ((OUTSIDE,), (OPTIMISER,))]
-    for chunk in [*_chunks([head for head in heads if head not in alone], most - len(alone)), *([head] for head in alone)]:
+    chunks: list[list[tuple[str, ...]]] = [[head] for head in alone]
+    chunks += _chunks([head for head in heads if head not in alone], most - len(alone))
+    for chunk in chunks:
         first, last = ".".join(chunk[0]), ".".join(chunk[-1])
         row |= dict.fromkeys(chunk, first if first == last else f"{first} – {last}")
     return {name: row[head[path]] for name, path in zip(names, paths, strict=True)}
