@@ -6,7 +6,8 @@ import pytest
 from as_browser import send
 
 from ironlaw.kit.absent import AbsentLedger
-from ironlaw.kit.flashcard import Desk, flashcard, wait
+from ironlaw.kit.flashcard import Desk, flashcard
+from ironlaw.recall.schedule import wait
 from ironlaw.recall.session import Session
 from ironlaw.recall.templates import KINDS, templates
 

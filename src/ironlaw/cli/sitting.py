@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from datetime import timedelta
 from string import ascii_lowercase as LETTERS
 from typing import TypeVar
 
 from ironlaw.cli import draw
 from ironlaw.errors import BadValue
 from ironlaw.recall import beliefs, calibration, grade
-from ironlaw.recall.schedule import Due, next_due
+from ironlaw.recall.schedule import Due, next_due, wait
 from ironlaw.recall.session import Session
 from ironlaw.recall.variants import Variant
 
@@ -98,7 +97,7 @@ def _key(shown: Variant, graded: grade.Grade) -> None:
 def _again(session: Session, card: str) -> None:
     stands = session.state().standing[card]
     if stands.due is not None:
-        draw.say(f"It comes back {_wait(stands.due - session.clock())}.", draw.DIM)
+        draw.say(f"It comes back {wait(stands.due - session.clock())}.", draw.DIM)
 
 
 def _confidence() -> int:
@@ -153,14 +152,5 @@ def _farewell(session: Session) -> None:
     if left:
         draw.say(f"{len(left)} {'waits' if len(left) == 1 else 'wait'}; `ironlaw review` goes on with them.")
     elif soon is not None:
-        draw.say(f"Nothing is due now; the next card comes back {_wait(soon - found.now)}.")
+        draw.say(f"Nothing is due now; the next card comes back {wait(soon - found.now)}.")
     draw.say("`ironlaw review --stats` shows how well you know what you know.", draw.DIM)
-
-
-def _wait(time: timedelta) -> str:
-    seconds = max(0.0, time.total_seconds())
-    for name, length in (("day", 86400.0), ("hour", 3600.0), ("minute", 60.0)):
-        count = round(seconds / length)
-        if count >= 1:
-            return f"in {count} {name}" + ("" if count == 1 else "s")
-    return "in a moment"

@@ -7,15 +7,13 @@ in the sitting is kept here; a reload begins a new sitting on what the ledger ho
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import timedelta
-from html import escape
 from string import ascii_lowercase as LETTERS
 from typing import Any
 
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.kit.piece import Piece
 from ironlaw.recall import beliefs, calibration, grade
-from ironlaw.recall.schedule import Due, next_due
+from ironlaw.recall.schedule import Due, next_due, wait
 from ironlaw.recall.session import Session
 from ironlaw.recall.templates import template, topics
 from ironlaw.recall.variants import Variant
@@ -203,14 +201,4 @@ def act(desk: Desk, state: Mapping[str, Any]) -> None:
 def plain(name: str) -> str:
     """A topic's file name as a reader knows it."""
     text = name.replace("_", " ")
-    return escape(text[:1].upper() + text[1:])
-
-
-def wait(time: timedelta) -> str:
-    """`in 3 days`, `in 10 minutes`."""
-    seconds = max(0.0, time.total_seconds())
-    for name, length in (("day", 86400.0), ("hour", 3600.0), ("minute", 60.0)):
-        count = round(seconds / length)
-        if count >= 1:
-            return f"in {count} {name}" + ("" if count == 1 else "s")
-    return "in a moment"
+    return text[:1].upper() + text[1:]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -88,6 +88,16 @@ def due(
 def next_due(standing: Mapping[str, Standing], now: datetime) -> datetime | None:
     """When the next card that was answered before comes back."""
     return min((stands.due for stands in standing.values() if stands.due and stands.due > now), default=None)
+
+
+def wait(time: timedelta) -> str:
+    """Until a card comes back: `in 3 days`, `in 10 minutes`."""
+    seconds = max(0.0, time.total_seconds())
+    for name, length in (("day", 86400.0), ("hour", 3600.0), ("minute", 60.0)):
+        count = round(seconds / length)
+        if count >= 1:
+            return f"in {count} {name}" + ("" if count == 1 else "s")
+    return "in a moment"
 
 
 def _reason(template: Template, stands: Standing, held: set[str]) -> str:

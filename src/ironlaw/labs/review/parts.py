@@ -1,4 +1,4 @@
-"""The sections of the page, as its rail calls them, and the table of what comes next."""
+"""The sections of the page, as its rail calls them."""
 
 from __future__ import annotations
 

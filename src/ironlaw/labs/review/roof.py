@@ -9,6 +9,7 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.kit.formula import line, term
 from ironlaw.kit.review import Review
+from ironlaw.pictures.figure import read
 from ironlaw.pictures.roofs import Dot, Roof, per_byte, roofs
 from ironlaw.registry.machines import hardware, machines
 
@@ -44,7 +45,7 @@ def view(lab: Review, values: Any) -> kit.View:
     machine = hardware(values["device"])
     roof, intensity = Roof(machine, values["format"], machine.name), float(values["intensity"])
     attainable, side = roof.attainable(intensity), roof.side(intensity)
-    dot = Dot("kernel", "a kernel", intensity, 1.0, roof, label=kit_rate(attainable), drop=True,
+    dot = Dot("kernel", "a kernel", intensity, 1.0, roof, label=read(attainable, "FLOP/s"), drop=True,
               more=(("drag", {"dial": "intensity", "axis": "x"}),))  # fmt: skip
     right = side == values["guess"]
     told = f"{per_byte(intensity)} against a ridge of {per_byte(roof.ridge)}: {side}."
@@ -59,12 +60,6 @@ def view(lab: Review, values: Any) -> kit.View:
         banner=kit.banner("good" if right else "warn", "Yes" if right else "The other roof", told),
         readouts={"side": side},
     )
-
-
-def kit_rate(value: float) -> str:
-    from ironlaw.pictures.figure import read
-
-    return read(value, "FLOP/s")
 
 
 def formula(roof: Roof, intensity: float, attainable: float) -> str:
