@@ -23,10 +23,10 @@ ifneq (,$(call tests-in,slow))
 endif
 ifneq (,$(call tests-in,torch))
 	@$(SETUP) torch
-	@$(BIN)/pytest tests/torch $(ARGS)
+	@$(BIN)/pytest -n 2 --dist loadfile tests/torch $(ARGS)
 endif
 ifneq (,$(call tests-in,browser))
-	@chromium="$$($(SETUP) browser)" && IRONLAW_CHROMIUM="$$chromium" $(BIN)/pytest tests/browser $(ARGS)
+	@chromium="$$($(SETUP) browser)" && IRONLAW_CHROMIUM="$$chromium" $(BIN)/pytest -n 2 --dist loadfile tests/browser $(ARGS)
 endif
 	@if [ -n "$$IRONLAW_TEST_POSTGRES" ]; then $(BIN)/pytest tests/postgres $(ARGS); \
 	else programs="$$($(SETUP) postgres)" && $(BIN)/python scripts/private_postgres.py "$$programs" $(BIN)/pytest tests/postgres $(ARGS); fi
