@@ -190,6 +190,12 @@ def test_split_products_have_a_second_kernel(m, n, k, kernels):
     assert launched(linear(m, n, k, "fp32")) == 1
 
 
+def test_a_very_deep_product_is_split():
+    assert lower(linear(8, 16, 16384))[0].depth == 16384
+    assert lower(linear(8, 16, 65536))[0].depth == 16384
+    assert lower(one("bmm", (3, 4, 65536), (3, 65536, 8), out=(3, 4, 8)))[0].depth == 16384
+
+
 def test_the_compiler_pads_an_odd_output():
     assert lower(linear(4, 7, 16), compiled=True) == (Kernel("gemm", 408.0, 896.0, depth=16), Kernel("copy", 448.0))
     assert names(lower(linear(4, 10, 16), compiled=True)) == ["gemm", "copy"]

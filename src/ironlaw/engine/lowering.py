@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ironlaw.engine.arrays import Number, is_array, maximum, where
+from ironlaw.engine.arrays import Number, is_array, maximum, minimum, where
 from ironlaw.engine.attention import attention, attention_compiled
 from ironlaw.engine.kernels import Kernel, gemm_curve
 from ironlaw.engine.types import FORMATS, Op, Tensor
@@ -24,6 +24,7 @@ from ironlaw.engine.work import SMALL_REDUCTION, category
 FEW_ROWS = 40_000  # outputs times groups up to which cuDNN runs a grouped convolution group by group
 GROUP_TILE = 64  # channels that a convolution's tile holds, however few a group has
 MANY_ROWS = 1024  # from which a sum down the columns is shared out over blocks, whose counters are cleared first
+DEEPEST = 16384.0  # steps of a product's inner loop that were measured; beyond, the library splits it over more of the chip
 
 
 def lower(op: Op, compiled: bool = False) -> tuple[Kernel, ...]:
@@ -103,10 +104,11 @@ def matrix(op: Op) -> Sequence[Kernel]:
     x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
     k, n = x.shape[-1], y.shape[-1]
     m = y.size / n
-    kernel = Kernel(gemm_curve(op.dtype, (k, n)), op.work.bytes, op.work.matmul_flops, depth=k)
+    depth = minimum(k, DEEPEST)
+    kernel = Kernel(gemm_curve(op.dtype, (k, n)), op.work.bytes, op.work.matmul_flops, depth=depth)
     batched = op.kind == "bmm" or len(w.shape) > 2
     if batched:
-        return (Kernel("bmm" if kernel.curve == "gemm" else kernel.curve.replace("gemm", "bmm"), kernel.data, kernel.flops, depth=k),)
+        return (Kernel("bmm" if kernel.curve == "gemm" else kernel.curve.replace("gemm", "bmm"), kernel.data, kernel.flops, depth=depth),)
     if kernel.curve != "gemm":
         return (kernel,)
     tiles = (n / 64) * ((m + 15) // 16)
