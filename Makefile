@@ -9,7 +9,7 @@ BIN := .venv/bin
 SETUP := python3 scripts/setup.py
 APART := torch browser postgres slow
 # quick enough, but together more than the minute that check may take
-LATER := $(wildcard tests/labs tests/ledger tests/server tests/kit tests/recall tests/report)
+LATER := $(wildcard tests/labs tests/ledger tests/server tests/kit tests/recall tests/report tests/cli/test_cli_review.py)
 tests-in = $(shell find tests/$(1) -name 'test_*.py' 2>/dev/null)
 
 labs: python3 ## open the labs in the browser
