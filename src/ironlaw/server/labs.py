@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from ironlaw.server import pages
 from ironlaw.server.catalogue import LABS, Lab, catalogue, find
 from ironlaw.server.marimo_page import Rewritten
 
+QUIET_S = 1.5  # without a question, get the other labs ready
 SESSION_S = 120  # how long a page that lost its connection may come back to the same session
 # What a lab needs first; imported ahead, so that the first lab opens as fast as the second.
 AHEAD = ("marimo._server.main", "marimo._runtime.runtime", "tomlkit", "anywidget", "ironlaw.kit")
@@ -33,17 +35,21 @@ class Labs:
         self.folder, self.assets, self.head = folder, assets, head
         self.mounted: dict[str, Any] = {}
         self.turn = threading.Lock()
+        self.asked = -QUIET_S  # when a lab was last asked for something
 
     def warm(self) -> None:
         """Imports what the labs need, and lets each prepare itself. May be called from any thread."""
         with self.turn:
             import_ahead()
-        for lab in catalogue(self.folder):
-            if lab.ready:
-                with suppress(Exception):
-                    self.mount(lab)
-                    if self.folder == LABS:
-                        prepare(lab)
+        ready = [lab for lab in catalogue(self.folder) if lab.ready]
+        for lab in ready:
+            with suppress(Exception):
+                self.mount(lab)
+        for lab in ready if self.folder == LABS else ():
+            while time.monotonic() - self.asked < QUIET_S:  # whoever opens a lab now needs this thread's turns
+                time.sleep(QUIET_S / 10)
+            with suppress(Exception):
+                prepare(lab)
 
     def mount(self, lab: Lab) -> Any:
         """The lab's ASGI app, made on the first call.
@@ -57,6 +63,7 @@ class Labs:
             return self.mounted[lab.slug]
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.asked = time.monotonic()
         path = scope["path"]
         slug = path.removeprefix("/lab/").partition("/")[0]
         if path == f"/lab/{slug}":

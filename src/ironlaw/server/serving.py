@@ -7,6 +7,7 @@ the labs are imported in the background after it.
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import socket
 import sys
@@ -82,6 +83,8 @@ def warm(app: Any) -> None:
     time.sleep(PAUSE_S)
     app.state.labs.warm()
     choices(), answer([])
+    gc.collect()
+    gc.freeze()  # what is there now stays: the collector need not look at it while somebody turns a dial
 
 
 def listen(host: str, port: int) -> socket.socket:
