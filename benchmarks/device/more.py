@@ -8,11 +8,10 @@ Writes DIR/more.json in the form of ops.py. Needs torch, and ops.py beside it.
 import argparse
 import itertools
 import os
-import time
 
 import torch
 import torch.nn.functional as F
-from ops import ACTIVATIONS, METHOD, act, profile, weight, write
+from ops import act, sweep, weight
 
 HEADS = [32, 40, 64, 80, 96, 128, 256]
 LENGTHS = [
@@ -142,28 +141,7 @@ def main():
     parser.add_argument("--out", default=".")
     parser.add_argument("--seconds", type=float, default=240.0)
     args = parser.parse_args()
-    begun, found = time.monotonic(), []
-    todo = [*depthwise(), *movement(), *backward(), *attention()]
-    with torch.no_grad():
-        for start in range(0, len(todo), 64):
-            if time.monotonic() - begun > args.seconds:
-                print("out of time at", start, "of", len(todo), flush=True)
-                break
-            part = todo[start : start + 64]
-
-            def fresh(prepare):
-                def run():
-                    ACTIVATIONS.reset()
-                    return prepare()
-
-                return run
-
-            for (op, params, _), result in zip(part, profile([fresh(p) for *_, p in part])):
-                found.append({"kind": "op", "op": op, "params": params, **result})
-            write(os.path.join(args.out, "more.json"), METHOD, found)
-            print(f"{time.monotonic() - begun:6.1f} s {len(found)}/{len(todo)}", flush=True)
-            if torch.cuda.memory_reserved() > 60e9:
-                torch.cuda.empty_cache()
+    sweep([*depthwise(), *movement(), *backward(), *attention()], os.path.join(args.out, "more.json"), args.seconds, 64)
 
 
 if __name__ == "__main__":

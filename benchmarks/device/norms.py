@@ -7,11 +7,10 @@ Writes DIR/norms.json in the form of ops.py. Needs torch, and ops.py beside it.
 
 import argparse
 import os
-import time
 
 import torch
 import torch.nn.functional as F
-from ops import ACTIVATIONS, METHOD, act, profile, weight, write
+from ops import act, sweep, weight
 
 ROWS = [(65536, 32), (262144, 32), (16384, 64), (131072, 64), (3136, 96), (100352, 96), (25088, 128), (4096, 128), (4096, 160), (784, 192),
         (25088, 192), (6272, 256), (4096, 256), (32768, 320), (6272, 384), (12000, 384), (1568, 512), (25088, 512)]  # fmt: skip
@@ -132,26 +131,7 @@ def main():
     parser.add_argument("--out", default=".")
     parser.add_argument("--seconds", type=float, default=120.0)
     args = parser.parse_args()
-    begun, found = time.monotonic(), []
-    todo = [*norms(), *convolutions(), *gradients()]
-    with torch.no_grad():
-        for start in range(0, len(todo), 32):
-            if time.monotonic() - begun > args.seconds:
-                print("out of time at", start, "of", len(todo), flush=True)
-                break
-            part = todo[start : start + 32]
-
-            def fresh(prepare):
-                def run():
-                    ACTIVATIONS.reset()
-                    return prepare()
-
-                return run
-
-            for (op, params, _), result in zip(part, profile([fresh(p) for *_, p in part])):
-                found.append({"kind": "op", "op": op, "params": params, **result})
-            write(os.path.join(args.out, "norms.json"), METHOD, found)
-            print(f"{time.monotonic() - begun:6.1f} s {len(found)}/{len(todo)}", flush=True)
+    sweep([*norms(), *convolutions(), *gradients()], os.path.join(args.out, "norms.json"), args.seconds, 32)
 
 
 if __name__ == "__main__":

@@ -858,6 +858,31 @@ def profile_launches(calls, found):
 # --------------------------------------------------------------------- main
 
 
+def sweep(todo, path, seconds, chunk):
+    """Profile (op, params, prepare) cases, `chunk` to a session, while time lasts; the file is written after each session."""
+    begun, found = time.monotonic(), []
+    with torch.no_grad():
+        for start in range(0, len(todo), chunk):
+            if time.monotonic() - begun > seconds:
+                print("out of time at", start, "of", len(todo), flush=True)
+                break
+            part = todo[start : start + chunk]
+
+            def fresh(prepare):
+                def run():
+                    ACTIVATIONS.reset()
+                    return prepare()
+
+                return run
+
+            for (op, params, _), result in zip(part, profile([fresh(p) for *_, p in part])):
+                found.append({"kind": "op", "op": op, "params": params, **result})
+            write(path, METHOD, found)
+            print(f"{time.monotonic() - begun:6.1f} s {len(found)}/{len(todo)}", flush=True)
+            if DEVICE == "cuda" and torch.cuda.memory_reserved() > 60e9:
+                torch.cuda.empty_cache()
+
+
 def main():
     """Run the sweep."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])

@@ -131,17 +131,11 @@ def _hashable(shape: tuple[Number, ...]) -> tuple[Any, ...]:
 # ---- contractions
 
 
-@kind("contraction")
+@kind("contraction", "matmul", "bmm")
 def matmul(x: Tensors, y: Tensors, a: Mapping[str, Any]) -> Count:
     """[…, m, k] × […, k, n]: 2·m·n·k for each matrix of the batch."""
     _meet(x[0].shape[-1], x[1].shape[-2], "the inner sizes")
     return Count(matmul=2.0 * y[0].size * x[0].shape[-1])
-
-
-@kind("contraction")
-def bmm(x: Tensors, y: Tensors, a: Mapping[str, Any]) -> Count:
-    """[b, m, k] × [b, k, n]."""
-    return matmul(x, y, a)
 
 
 @kind("contraction")
