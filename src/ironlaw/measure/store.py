@@ -1,0 +1,96 @@
+"""Evidence files, whole or not at all: written beside their place, forced to the disk, then renamed over it.
+
+An interrupt or a full disk leaves what was there before, and no half file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ironlaw.registry.evidence import FORMAT, read
+
+Row = dict[str, Any]
+
+
+def today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
+def replace_text(path: Path, text: str) -> Path:
+    """`text` at `path` in one step; folders are made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:  # Ctrl-C too
+        Path(name).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def text(
+    *,
+    machine: Mapping[str, Any],
+    software: Mapping[str, Any],
+    method: str,
+    rows: Sequence[Mapping[str, Any]],
+    date: str = "",
+    noise: Mapping[str, Any] | None = None,
+) -> str:
+    """An evidence file's text: the head, then one row a line."""
+    head: Row = {"format": FORMAT, "machine": dict(machine), "software": dict(software), "date": date or today(), "method": method}
+    if noise is not None:
+        head["noise"] = dict(noise)
+    lines = ",\n".join(json.dumps(row, allow_nan=False) for row in rows)
+    return json.dumps(head, indent=1, allow_nan=False)[:-2] + f',\n "rows": [\n{lines}\n]}}\n'
+
+
+def write(
+    path: Path,
+    *,
+    machine: Mapping[str, Any],
+    software: Mapping[str, Any],
+    method: str,
+    rows: Sequence[Mapping[str, Any]],
+    date: str = "",
+    noise: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write an evidence file in place of whatever is at `path`."""
+    return replace_text(path, text(machine=machine, software=software, method=method, rows=rows, date=date, noise=noise))
+
+
+def append(
+    path: Path,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    machine: Mapping[str, Any],
+    software: Mapping[str, Any],
+    method: str,
+    date: str = "",
+) -> Path:
+    """Add rows to an evidence file, or begin it. The head is that of the newest rows.
+
+    Each new row carries its date; where software or method have changed since, the rows before keep theirs in themselves.
+    """
+    date = date or today()
+    kept: list[Row] = []
+    if path.exists():
+        old = read(path)
+        changed = {
+            name: value
+            for name, value, now in (("date", old.date, ""), ("software", old.software, dict(software)), ("method", old.method, method))
+            if value != now
+        }
+        kept = [{**changed, **row} for row in old.rows]
+    fresh = [{**row, "date": date} for row in rows]
+    return write(path, machine=machine, software=software, method=method, rows=[*kept, *fresh], date=date)
