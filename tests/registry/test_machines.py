@@ -213,7 +213,7 @@ def test_broken_files_of_other_kinds(why, tmp_path):
 def own_folder(tmp_path, monkeypatch):
     """A registry of hardware that starts empty."""
     (tmp_path / "hardware").mkdir()
-    cached = (loader.slugs, machines.aliases, machines.hardware)
+    cached = (loader.slugs, machines.aliases, machines.registered)
 
     def clear():
         for made in cached:

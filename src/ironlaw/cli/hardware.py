@@ -10,6 +10,8 @@ from ironlaw.cli import draw
 from ironlaw.cli.options import Parser, add_json
 from ironlaw.cli.sources import value
 from ironlaw.engine.types import Hardware
+from ironlaw.errors import IronlawError, UnknownName
+from ironlaw.registry import this
 from ironlaw.units import show, significant
 
 EXAMPLE = """
@@ -23,7 +25,7 @@ GROUPS = {"peak": "peak, dense", "sparse": "peak, 2:4 sparse", "vector": "outsid
 
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw hardware [NAME] [--json]"
-    parser.add_argument("name", metavar="NAME", nargs="?", help="a slug or alias, such as h100_sxm or h100; without it, all machines")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a slug or alias, such as h100_sxm, h100 or this; without it, all machines")
     add_json(parser)
 
 
@@ -40,8 +42,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def listing(found: list[Hardware]) -> None:
-    found = sorted(found, key=lambda hw: (CONTEXTS.index(hw.context), hw.slug))
-    ends = [i for i, hw in enumerate(found[:-1]) if hw.context != found[i + 1].context]
+    found = sorted(found, key=_place)
+    ends = [i for i, hw in enumerate(found[:-1]) if _place(hw)[0] != _place(found[i + 1])[0]]
     width = draw.width()
     name = ["name"] if width >= 140 else []
     launch = ["launch"] if width >= 90 else []
@@ -52,6 +54,23 @@ def listing(found: list[Hardware]) -> None:
         draw.DIM,
     )
     draw.say("`ironlaw hardware SLUG` shows every figure with its source.", draw.DIM)
+    if not any(hw.slug == this.SLUG for hw in found):
+        draw.say(*absent())
+
+
+def _place(hw: Hardware) -> tuple[int, str]:
+    """This machine first, then from large to small."""
+    return (-1 if hw.slug == this.SLUG else CONTEXTS.index(hw.context)), hw.slug
+
+
+def absent() -> tuple[str, str]:
+    """Why this machine is not among them, in its style."""
+    try:
+        return f"{this.hardware().slug} was measured just now; ask again to see it.", draw.DIM
+    except UnknownName:
+        return "`ironlaw measure` adds this machine.", draw.DIM
+    except IronlawError as error:
+        return f"✗ this machine: {error}", draw.BAD
 
 
 def _row(hw: Hardware, columns: list[str]) -> list[str]:

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ironlaw import home
 from ironlaw.engine.types import Figure, Hardware
-from ironlaw.errors import BadRegistry, IronlawError, unknown
+from ironlaw.errors import BadRegistry, unknown
 from ironlaw.kit.piece import Piece
-from ironlaw.registry.machines import hardware, load
+from ironlaw.registry import this
+from ironlaw.registry.machines import hardware
 
-HERE = "this_machine"
+HERE = this.SLUG
 PREFERRED = ("fp16", "bf16", "fp32", "int8")
 REGIMES = {"here": "This machine"}
 
@@ -66,10 +66,8 @@ def this_machine() -> Context | None:
 
     The file has the grammar of registry/hardware. One that can't be read counts as absent: no lab may fail to open for it.
     """
-    path = home.folder() / "hardware" / f"{HERE}.toml"
-    try:
-        machine = load(path)
-    except (OSError, IronlawError):
+    machine = this.known()
+    if machine is None:
         return None
     formats = [fmt for fmt in PREFERRED if fmt in machine.peaks] or list(machine.peaks)
     return Context(HERE, "This machine", "here", machine, formats[0])

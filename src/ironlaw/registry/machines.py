@@ -1,4 +1,4 @@
-"""registry/hardware/*.toml -> Hardware."""
+"""registry/hardware/*.toml -> Hardware, and the machine that was measured here."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from ironlaw.engine.types import Figure, Hardware, Level
 from ironlaw.errors import BadRegistry, unknown
+from ironlaw.registry import this
 from ironlaw.registry.curves import calibration
 from ironlaw.registry.loader import figure, folder, normal, quantity, read, slugs
 
@@ -19,29 +20,34 @@ CONTEXTS = ("cloud", "edge", "mobile", "tiny", "desktop")
 @cache
 def aliases() -> dict[str, str]:
     """Every name that people may type -> slug. Two machines can't share one."""
-    names: dict[str, str] = {}
+    names = dict.fromkeys(this.NAMES, this.SLUG)
     for slug in slugs("hardware"):
         for name in (slug, *read(folder("hardware") / f"{slug}.toml").get("aliases", ())):
             other = names.setdefault(normal(name), slug)
             if other != slug:
                 raise BadRegistry(f"alias {name!r} of hardware {slug} belongs to {other} already; give it another")
-    return names
+    return {name: slug for name, slug in names.items() if slug != this.SLUG}
+
+
+def hardware(name: str) -> Hardware:
+    """A machine by slug or alias (`"h100_sxm"`, `"h100"`), or the one that was measured here (`"this"`)."""
+    return this.hardware() if this.is_this(name) else registered(name)
 
 
 @cache
-def hardware(name: str) -> Hardware:
-    """A machine by slug or alias (`"h100_sxm"`, `"h100"`)."""
+def registered(name: str) -> Hardware:
     if normal(name) in slugs("hardware"):
         return load(folder("hardware") / f"{normal(name)}.toml")
     slug = aliases().get(normal(name))
     if slug is None:
-        raise unknown("hardware", name, aliases(), f"registry/hardware/{normal(name)}.toml with its figures and their sources")
-    return hardware(slug)
+        names = (*aliases(), *this.NAMES[:1])
+        raise unknown("hardware", name, names, f"registry/hardware/{normal(name)}.toml with its figures and their sources")
+    return registered(slug)
 
 
 def machines() -> tuple[str, ...]:
-    """The slugs of all machines."""
-    return slugs("hardware")
+    """The slugs of all machines; the one that was measured here comes last."""
+    return (*slugs("hardware"), this.SLUG) if this.known() else slugs("hardware")
 
 
 def load(path: Path) -> Hardware:

@@ -11,6 +11,7 @@ from typing import Any
 from ironlaw.engine.predict import OpRow, Prediction, predict
 from ironlaw.engine.types import Graph, Plan
 from ironlaw.errors import IronlawError, UnsupportedPrecision
+from ironlaw.registry import this
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import about, workload
 from ironlaw.server.advice import advice
@@ -42,11 +43,13 @@ def blame(field: str) -> Iterator[None]:
 
 def answer(query: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """The prediction for a query such as `[("workload", "gpt2"), ("batch", "8")]`."""
-    return _answer(tuple(sorted(query)))
+    asked = tuple(sorted(query))
+    here = any(key == "hardware" and this.is_this(value) for key, value in asked)
+    return _answer(asked, this.state() if here else ())
 
 
 @lru_cache(maxsize=256)
-def _answer(query: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+def _answer(query: tuple[tuple[str, str], ...], _: this.Stamp) -> dict[str, Any]:
     given = dict(query)
     known = (*DEFAULTS, *SIZES, "phase", "dtype")
     for key in given:

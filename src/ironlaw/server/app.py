@@ -7,7 +7,7 @@ import secrets
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import anyio
@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 
+from ironlaw.registry import this
 from ironlaw.server import pages
 from ironlaw.server.actions import Actions
 from ironlaw.server.answers import Refused, answer
@@ -104,9 +105,13 @@ def explore(request: Request) -> Response:
     return HTMLResponse(explore_text(), headers={"cache-control": "no-cache"})
 
 
-@cache
 def explore_text() -> str:
     """The free instrument, with the registry's choices in it, so that it draws after one more request."""
+    return _explore_text(this.state())
+
+
+@lru_cache(maxsize=2)
+def _explore_text(_: this.Stamp) -> str:
     modules = "".join(f'<link rel="modulepreload" href="{static()}/js/{path.name}">\n' for path in sorted((STATIC / "js").glob("*.js")))
     data = json.dumps(choices(), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     return pages.fill("explore.html", title="where does the time go?", modules=modules, registry=data)

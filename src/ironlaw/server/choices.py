@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from ironlaw.engine.types import FORMATS
+from ironlaw.registry import this
 from ironlaw.registry.families import FAMILIES
 from ironlaw.registry.machines import CONTEXTS, hardware, machines
 from ironlaw.registry.workloads import about, workloads
@@ -24,9 +25,13 @@ KINDS = {
 MOST_TOKENS = 32768
 
 
-@cache
 def choices() -> dict[str, Any]:
     """Everything that the page needs before the first prediction."""
+    return _choices(this.state())
+
+
+@lru_cache(maxsize=2)
+def _choices(_: this.Stamp) -> dict[str, Any]:
     listed = [_machine(slug) for slug in machines()]
     formats = [fmt for fmt in FORMATS if any(fmt in machine["formats"] for machine in listed)]
     return {

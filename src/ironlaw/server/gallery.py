@@ -6,9 +6,12 @@ from html import escape
 
 from starlette.responses import Response
 
+from ironlaw.errors import IronlawError, UnknownName
+from ironlaw.registry import this
 from ironlaw.server import pages
 from ironlaw.server.catalogue import Lab
 from ironlaw.server.records import REVIEW, STAGES, Cards, Records, Standing
+from ironlaw.units import show
 
 # What the page says after an action; the address names one of these, never a text of its own.
 SAID = {
@@ -35,6 +38,7 @@ def gallery(
         "problem": ledger_problem(records.problem),
         "resume": resume(labs, records),
         "labs": "\n".join(entry(lab, records) for lab in labs),
+        "machine": machine(),
         "name": escape(records.name, quote=True),
         "where": escape(records.where) or "not known: see above",
         "events": f"{records.events:,} event{'' if records.events == 1 else 's'}",
@@ -52,6 +56,32 @@ def gallery(
 
 def error(place: str, wrong: dict[str, str]) -> str:
     return f'<p class="error" id="{place}-error" role="alert">{escape(wrong[place])}</p>' if place in wrong else ""
+
+
+def machine() -> str:
+    """A card for this machine: what was measured and when, or how to measure it."""
+    how = "<code>ironlaw measure</code> in a terminal"
+    try:
+        here = this.hardware()
+    except UnknownName:
+        told = f"Run {how}: in about a minute your own machine is one of those in every lab, with its own figures."
+        return _machine("This machine", told, "not measured yet")
+    except IronlawError as error:
+        return _machine("This machine", escape(f"{error}."), "measured, but that can’t be read", "lab broken")
+    fmt = max(here.peaks, key=lambda name: here.peaks[name])
+    curves = "Its curves are fitted" if here.calibration else "Too little was measured for curves, so its predictions are bounds"
+    told = (
+        f"{show(here.peaks[fmt], 'FLOP/s')} in {fmt.upper()}, {show(here.bandwidth, 'B/s')} from memory. {curves}."
+        f" In every lab it is a machine to choose; in a terminal it is <code>--on this</code>."
+    )
+    return _machine(here.name, told, f"measured on {here.figures['bandwidth'].date}; again: {how}")
+
+
+def _machine(title: str, told: str, state: str, kind: str = "lab") -> str:
+    return (
+        f'<div class="{kind}" id="machine"><p class="number">This machine</p><h3>{escape(title)}</h3>'
+        f'<p class="teaches">{told}</p><div class="foot"><p class="state">{state}</p></div></div>'
+    )
 
 
 def ledger_problem(reason: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from ironlaw import kit
@@ -18,7 +17,6 @@ FORMATS = ("fp32", "fp16", "int8")
 FIRST = "a100_80gb_sxm"
 
 
-@cache
 def devices() -> tuple[tuple[str, str], ...]:
     """Machines whose ladder has more than one rung, the A100 first."""
     found = [slug for slug in machines() if len(ladder(hardware(slug))) > 1]

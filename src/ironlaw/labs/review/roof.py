@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from ironlaw import kit
@@ -18,7 +17,6 @@ SIDES = (("memory-bound", "the memory roof"), ("compute-bound", "the compute roo
 ACROSS = (1 / 8, 4096.0)  # FLOP/B
 
 
-@cache
 def devices() -> tuple[tuple[str, str], ...]:
     return tuple((slug, hardware(slug).name) for slug in sorted(machines(), key=lambda slug: (slug != FIRST, hardware(slug).name)))
 

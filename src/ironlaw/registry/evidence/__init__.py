@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import BadRegistry
+from ironlaw.registry import this
 
 HERE = Path(__file__).parent
 FORMAT = "ironlaw-evidence/1"
@@ -34,14 +35,17 @@ class Evidence:
 def read(path: Path) -> Evidence:
     """One file, checked: the format, and that machine, method, date and rows are there."""
     name = f"{path.parent.name}/{path.stem}"
+    again = f"update ironlaw, or {this.AGAIN}" if path.parent.name == this.SLUG else "see evidence/FORMAT.md"
     try:
-        data = json.loads(path.read_text())
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadRegistry(f"evidence {name} can't be read ({error.strerror or error}); check the permissions of {path}") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise BadRegistry(f"evidence {name} is damaged ({error}); measure again or restore the file") from None
     if not isinstance(data, dict):
         raise BadRegistry(f"evidence {name} holds a {type(data).__name__}, not an object; see evidence/FORMAT.md")
     if data.get("format") != FORMAT:
-        raise BadRegistry(f"evidence {name} has format {data.get('format')!r}, this version reads {FORMAT}; see evidence/FORMAT.md")
+        raise BadRegistry(f"evidence {name} has format {data.get('format')!r}, this version reads {FORMAT}; {again}")
     for key in ("machine", "software", "date", "method", "rows"):
         if not data.get(key):
             raise BadRegistry(f"evidence {name} has no {key}; see evidence/FORMAT.md")
@@ -49,16 +53,30 @@ def read(path: Path) -> Evidence:
 
 
 def files(slug: str) -> tuple[Path, ...]:
-    return tuple(sorted((HERE / slug).glob("*.json")))
+    place = this.evidence_folder() if slug == this.SLUG else HERE / slug
+    return tuple(sorted(path for path in place.glob("*.json") if not path.name.startswith(".")))
+
+
+def evidence(slug: str) -> tuple[Evidence, ...]:
+    """All that was measured on a machine; empty where nothing was."""
+    return _read(files(slug), this.stamp(*files(slug))) if slug == this.SLUG else _stored(slug)
+
+
+@lru_cache(maxsize=4)
+def _read(paths: tuple[Path, ...], _: this.Stamp) -> tuple[Evidence, ...]:
+    return tuple(read(path) for path in paths)
 
 
 @cache
-def evidence(slug: str) -> tuple[Evidence, ...]:
-    """All that was measured on a machine; empty where nothing was."""
+def _stored(slug: str) -> tuple[Evidence, ...]:
     return tuple(read(path) for path in files(slug))
 
 
-@cache
 def measured() -> tuple[str, ...]:
-    """The slugs of machines that have evidence."""
+    """The slugs of machines that have evidence; the one that was measured here comes last."""
+    return (*_listed(), this.SLUG) if this.known() and files(this.SLUG) else _listed()
+
+
+@cache
+def _listed() -> tuple[str, ...]:
     return tuple(sorted(path.name for path in HERE.iterdir() if path.is_dir() and any(path.glob("*.json"))))
