@@ -207,6 +207,33 @@ def test_the_review_s_events_that_are_not_whole_are_refused(ledger):
     assert ledger.events() == []
 
 
+# --- what was measured in a lab ---
+
+MEASURED = {
+    "experiment": "tiny_ops", "library": "NumPy 2.1.3", "rows": [{"kind": "launch", "op": "add", "wall_s": 7.78e-07}],
+    "machine": {"cpu": "Neoverse-N1", "cores": 2}, "software": {"python": "3.11.2"}, "noise": {"noisy": False},
+}  # fmt: skip
+
+
+def test_a_measurement_is_kept_exported_and_taken_in(ledger, place):
+    made = ledger.append(LAB, "measured", MEASURED)
+    assert ledger.events(LAB, "measured") == [made] and made.payload == MEASURED
+    with open_ledger(place()) as second:
+        assert second.import_(ledger.export()) == 1
+        assert second.events(kind="measured") == [made]
+    ledger.reset()
+    assert ledger.events(kind="measured") == []
+
+
+def test_a_measurement_that_is_not_whole_is_refused(ledger):
+    spoilt = [({"experiment": ""}, "experiment is ''"), ({"rows": []}, "without rows"), ({"rows": [7]}, "without rows")]
+    spoilt += [({field: None}, f"without '{field}'") for field in ("machine", "software", "noise")]
+    for changed, words in spoilt:
+        with pytest.raises(BadValue, match=words):
+            ledger.append(LAB, "measured", MEASURED | changed)
+    assert ledger.events() == []
+
+
 # --- the lock ---
 
 

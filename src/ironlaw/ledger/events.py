@@ -152,6 +152,16 @@ def _written(payload: dict[str, Any]) -> None:
         raise BadValue(f"text is {payload.get('text')!r}; what was written is wanted, as text")
 
 
+def _measured(payload: dict[str, Any]) -> None:
+    name(payload.get("experiment"), "experiment")
+    rows = payload.get("rows")
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        raise BadValue(f"a measurement of {payload['experiment']} without rows; they are a list of objects, as evidence files have them")
+    for field in ("machine", "software", "noise"):
+        if not isinstance(payload.get(field), dict):
+            raise BadValue(f"a measurement without {field!r}; it has experiment, rows, machine, software and noise")
+
+
 def _moment(value: object) -> None:
     try:
         good = isinstance(value, str) and datetime.fromisoformat(value).tzinfo is not None
@@ -169,7 +179,7 @@ KINDS: dict[str, Callable[[dict[str, Any]], None] | None] = {
     "design": None,
     "context": _context,
     "challenge": None,
-    "measured": None,
+    "measured": _measured,
     "card": None,
     "reviewed": _reviewed,
     "undo": _undo,
