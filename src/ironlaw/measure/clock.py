@@ -97,14 +97,14 @@ def timed(
         raise BadValue(f"timed with least={least}, warmup={warmup}, seconds={seconds}, batch={batch}; none may be below 1, 0, 0, 1")
     clock = clock or Clock()
     for _ in range(warmup):
-        _halt(stop)
+        halt(stop)
         call()
     clock.sync()
     size = batch or _batch(call, clock, stop)
     samples: list[float] = []
     began = clock.now()
     while len(samples) < least or clock.now() - began < seconds:
-        _halt(stop)
+        halt(stop)
         samples.append(_sample(call, clock, size))
     return Timing.of(samples, size)
 
@@ -123,7 +123,7 @@ def _batch(call: Callable[[], Any], clock: Clock, stop: Stop | None) -> int:
     wanted = RESOLUTION * step(clock)
     size = 1
     while size < LARGEST:
-        _halt(stop)
+        halt(stop)
         took = _sample(call, clock, size) * size
         if took >= wanted:
             return size
@@ -131,6 +131,7 @@ def _batch(call: Callable[[], Any], clock: Clock, stop: Stop | None) -> int:
     return size
 
 
-def _halt(stop: Stop | None) -> None:
+def halt(stop: Stop | None) -> None:
+    """End here if the measurement was asked to stop."""
     if stop is not None and stop():
         raise Cancelled("the measurement was stopped; nothing was stored")

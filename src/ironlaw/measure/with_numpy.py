@@ -1,93 +1,104 @@
-"""The experiments' ops in NumPy: FP32, whole arrays or block by block. Buffers are made once, so that only passes are timed."""
+"""A processor with NumPy alone: products by its BLAS, streams by one thread, and copies by all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
-from ironlaw.measure.clock import Clock
-from ironlaw.measure.library import DROP, EPSILON, SCALE, SEED, SHIFT, Call, Shape, rows_in_block
+from ironlaw.measure.backend import Backend, Call, Case, Lacking
+from ironlaw.measure.machine import cores
 
-TINY = 16  # elements
+DTYPES = {"fp32": "float32", "fp64": "float64"}
+LEAST_SPREAD = 2**20  # elements from which a hand-out to threads costs little beside the copy
 
 
-class NumPy:
-    backend = "cpu"
-    formats: tuple[str, ...] = ("fp32",)
-    fused: tuple[str, ...] = ("blocked",)
-    threads: int | None = None  # the element-wise ops take one; a product as many as its library likes
-
+class WithNumpy(Backend):
     def __init__(self) -> None:
+        super().__init__("numpy", "cpu", formats=("fp32", "fp64"))
         import numpy
 
-        self.np = numpy
-        self.name = f"NumPy {numpy.__version__}"
-        self.clock = Clock()
-        self.random = numpy.random.default_rng(SEED)
-        self.tiny = self._tiny()
+        self.np: Any = numpy
+        self.random: Any = numpy.random.default_rng(0)
+        self.pool = ThreadPoolExecutor(cores())
 
-    def _tiny(self) -> dict[str, Call]:
-        np = self.np
-        a, b, out = self._array((TINY,)), self._array((TINY,)), self._array((TINY,))
-        square = self._array((4, 4))
-        return {
-            "add": lambda: np.add(a, b, out=out),
-            "mul": lambda: np.multiply(a, b, out=out),
-            "relu": lambda: np.maximum(a, 0.0, out=out),
-            "sum": lambda: np.sum(a),
-            "matmul": lambda: np.matmul(square, square),
-        }
+    def threads(self) -> int:
+        return cores()
 
-    def _array(self, shape: tuple[int, ...]) -> Any:
-        return self.random.standard_normal(shape, dtype=self.np.float32)
+    def array(self, *shape: int, fmt: str = "fp32") -> Any:
+        return self.random.standard_normal(shape, dtype=DTYPES[fmt])
 
-    def product(self, n: int, dtype: str) -> Call:
-        a, b, out = self._array((n, n)), self._array((n, n)), self._array((n, n))
+    def gemm(self, fmt: str, n: int) -> Call:
+        if fmt not in DTYPES:
+            raise Lacking(f"NumPy multiplies no {fmt} matrices with a BLAS")
+        a, b = self.array(n, n, fmt=fmt), self.array(n, n, fmt=fmt)
+        out = self.np.empty((n, n), DTYPES[fmt])
         return lambda: self.np.matmul(a, b, out=out)
 
-    def three(self, shape: Shape, mode: str) -> Call:
-        return self._passes([self._layer_norm, self._dropout, self._relu], shape, mode)
+    def stream(self, op: str, numel: int) -> Call:
+        x, out = self.array(numel), self.np.zeros(numel, "float32")
+        if op == "copy":
+            return lambda: self.np.copyto(out, x)
+        y = self.array(numel)
+        return lambda: self.np.add(x, y, out=out)
 
-    def chain(self, kinds: Sequence[str], shape: Shape, mode: str) -> Call:
-        known = {"scale": self._scale, "relu": self._relu, "shift": self._shift}
-        return self._passes([known[kind] for kind in kinds], shape, mode)
+    def spread_stream(self, numel: int) -> Call | None:
+        if numel < LEAST_SPREAD or cores() == 1:
+            return None
+        x, out = self.array(numel), self.np.zeros(numel, "float32")
+        edges = [numel * i // cores() for i in range(cores() + 1)]
+        parts = [(out[a:b], x[a:b]) for a, b in pairwise(edges)]
+        return lambda: list(self.pool.map(lambda part: self.np.copyto(*part), parts))
 
-    def _passes(self, steps: Sequence[Callable[[Any, Any], Any]], shape: Shape, mode: str) -> Call:
-        """Each step reads one array and writes another; between them lie two buffers, of the whole or of a block."""
-        x, out = self._array(shape), self._array(shape)
-        rows = shape[0] if mode == "eager" else rows_in_block(shape, 4)
-        buffers = [self._array((rows, shape[1])) for _ in range(2)]
-
-        def call() -> Any:
-            for start in range(0, shape[0], rows):
-                here = x[start : start + rows]
-                for i, step in enumerate(steps):
-                    last = i == len(steps) - 1
-                    into = out[start : start + rows] if last else buffers[i % 2][: len(here)]
-                    step(here, into)
-                    here = into
-            return out
-
-        return call
-
-    def _scale(self, x: Any, out: Any) -> None:
-        self.np.multiply(x, self.np.float32(SCALE), out=out)
-
-    def _shift(self, x: Any, out: Any) -> None:
-        self.np.add(x, self.np.float32(SHIFT), out=out)
-
-    def _relu(self, x: Any, out: Any) -> None:
-        self.np.maximum(x, self.np.float32(0.0), out=out)
-
-    def _layer_norm(self, x: Any, out: Any) -> None:
+    def launches(self) -> dict[str, Call]:
         np = self.np
-        np.subtract(x, x.mean(axis=1, keepdims=True), out=out)
-        squares = np.einsum("ij,ij->i", out, out) / np.float32(x.shape[1])
-        np.multiply(out, (1.0 / np.sqrt(squares + np.float32(EPSILON)))[:, None], out=out)
+        x, y, total = self.array(64), self.array(64), self.array(64)
+        square, other = self.array(8, 8), self.array(8, 8)
+        return {
+            "add": lambda: x + y, "mul": lambda: x * y, "copy": x.copy, "relu": lambda: np.maximum(x, 0), "tanh": lambda: np.tanh(x),
+            "add_": lambda: np.add(total, y, out=total), "mul_scalar": lambda: x * 1.5, "pow2": lambda: np.square(x),
+            "sum": x.sum, "mean": x.mean, "matmul": lambda: square @ other, "transpose_contiguous": square.T.copy,
+            "cat": lambda: np.concatenate((x, y)), "view": lambda: square.reshape(64), "empty": lambda: np.empty(64, "float32"),
+        }  # fmt: skip
 
-    def _dropout(self, x: Any, out: Any) -> None:
+    def cases(self) -> Iterator[Case]:
         np = self.np
-        self.random.random(dtype=np.float32, out=out)
-        np.greater_equal(out, np.float32(DROP), out=out)
-        np.multiply(out, x, out=out)
-        np.multiply(out, np.float32(1.0 / (1.0 - DROP)), out=out)
+        for m, n, k in (
+            (1, 768, 768),
+            (1, 3072, 768),
+            (32, 768, 768),
+            (128, 768, 768),
+            (128, 3072, 768),
+            (512, 768, 768),
+            (64, 1024, 1024),
+        ):
+
+            def product(m: int = m, n: int = n, k: int = k) -> Call:
+                x, w = self.array(m, k), self.array(n, k)
+                return lambda: x @ w.T
+
+            yield Case("linear", dict(m=m, n=n, k=k, bias=0, dtype="fp32"), product)
+        unary = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh, "mul_scalar": lambda x: x * 1.5, "copy": np.copy}
+        for power in (10, 14, 17, 20, 22, 24):
+            for op, function in unary.items():
+
+                def one(size: int = 2**power, function: Any = function) -> Call:
+                    x = self.array(size)
+                    return lambda: function(x)
+
+                yield Case(op, dict(numel=2**power, dtype="fp32"), one)
+            for op, function in (("add", np.add), ("mul", np.multiply)):
+
+                def two(size: int = 2**power, function: Any = function) -> Call:
+                    x, y = self.array(size), self.array(size)
+                    return lambda: function(x, y)
+
+                yield Case(op, dict(numel=2**power, dtype="fp32"), two)
+        for rows, cols in ((64, 768), (512, 768), (4096, 1024)):
+
+            def total(rows: int = rows, cols: int = cols) -> Call:
+                x = self.array(rows, cols)
+                return lambda: x.sum(-1)
+
+            yield Case("sum", dict(rows=rows, cols=cols, dtype="fp32"), total)

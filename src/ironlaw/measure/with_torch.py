@@ -1,102 +1,133 @@
-"""The experiments' ops in PyTorch: on a CPU in FP32, on a GPU in FP16 as well. torch.compile where a compiler is at hand."""
+"""PyTorch on a processor, on CUDA (and ROCm, which answers to the same names) and on MPS."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
+from ironlaw.errors import BadValue
+from ironlaw.measure.backend import Backend, Call, Case, Lacking
 from ironlaw.measure.clock import Clock
-from ironlaw.measure.library import DROP, SCALE, SEED, SHIFT, Call, Shape, rows_in_block
-from ironlaw.measure.machine import compiler
 
-TINY = 16
+GRAIN = 32768  # at::internal::GRAIN_SIZE: elements below which PyTorch keeps an element-wise op on one thread
+NAMES = {"fp32": "float32", "tf32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp64": "float64"}
+FORMATS = {
+    "cpu": ("fp32", "bf16", "fp16", "int8"),
+    "cuda": ("fp32", "tf32", "fp16", "bf16", "fp8", "int8"),
+    "mps": ("fp32", "fp16", "bf16"),
+}
 
 
 class DeviceClock(Clock):
-    """Waits for the GPU's queue to run dry."""
+    """The processor's clock, which waits for the device."""
 
-    def __init__(self, wait: Callable[[], None]) -> None:
+    def __init__(self, wait: Any) -> None:
         self.sync = wait  # type: ignore[method-assign]
 
 
-class Torch:
-    def __init__(self) -> None:
+def backend(device: str | None = None) -> Backend:
+    """PyTorch on `device`, or on the best that is here."""
+    import torch
+
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    chosen = device or next(name for name, found in there.items() if found)
+    if not there[chosen]:
+        here = ", ".join(name for name, found in there.items() if found)
+        raise BadValue(f"PyTorch {torch.__version__} sees no {chosen} device here; choose from {here}, or install a build with it")
+    if chosen == "cuda":
+        from ironlaw.measure.with_cuda import WithCuda
+
+        return WithCuda()
+    return WithTorch(chosen)
+
+
+class WithTorch(Backend):
+    def __init__(self, device: str = "cpu") -> None:
         import torch
 
-        self.torch = torch
-        self.backend = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-        wait = {"cuda": torch.cuda.synchronize, "mps": torch.mps.synchronize}.get(self.backend)
-        self.clock = DeviceClock(wait) if wait else Clock()
-        self.name = f"PyTorch {torch.__version__.partition('+')[0]}" + self._where()
-        self.formats: tuple[str, ...] = ("fp32",) if self.backend == "cpu" else ("fp32", "fp16")
-        self.fused = self._ways()
-        self.threads = torch.get_num_threads() if self.backend == "cpu" else None
-        torch.manual_seed(SEED)
-        torch.set_grad_enabled(False)
-        self.tiny = self._tiny()
-
-    def _where(self) -> str:
-        if self.backend == "cuda":
-            return f" on {self.torch.cuda.get_device_name(0)}"
-        return " on this machine's GPU (MPS)" if self.backend == "mps" else " on the CPU"
-
-    def _ways(self) -> tuple[str, ...]:
-        """On a CPU a block stays in the cache; on a GPU only a compiled kernel fuses. MPS has no compiler to rely on."""
-        if self.backend == "cuda":
-            return ("compiled",)
-        return ("blocked", "compiled") if self.backend == "cpu" and compiler() else ("blocked",)
-
-    def _tensor(self, *shape: int, dtype: str = "fp32") -> Any:
-        kinds = {"fp32": self.torch.float32, "fp16": self.torch.float16}
-        return self.torch.randn(*shape, device=self.backend).to(kinds[dtype])
-
-    def _tiny(self) -> dict[str, Call]:
-        torch, functional = self.torch, self.torch.nn.functional
-        a, b, square = self._tensor(TINY), self._tensor(TINY), self._tensor(4, 4)
-        return {
-            "add": lambda: torch.add(a, b),
-            "mul": lambda: torch.mul(a, b),
-            "relu": lambda: torch.relu(a),
-            "sum": lambda: torch.sum(a),
-            "layer_norm": lambda: functional.layer_norm(a, (TINY,)),
-            "matmul": lambda: torch.matmul(square, square),
-        }
-
-    def product(self, n: int, dtype: str) -> Call:
-        a, b = self._tensor(n, n, dtype=dtype), self._tensor(n, n, dtype=dtype)
-        out = self.torch.empty_like(a)
-        return lambda: self.torch.matmul(a, b, out=out)
-
-    def three(self, shape: Shape, mode: str) -> Call:
-        functional = self.torch.nn.functional
-        return self._passes(
-            [
-                lambda x: functional.layer_norm(x, (shape[1],)),
-                lambda x: functional.dropout(x, DROP, training=True),
-                self.torch.relu,
-            ],
-            shape,
-            mode,
+        waits = {"cpu": None, "cuda": torch.cuda.synchronize, "mps": torch.mps.synchronize}
+        wait = waits[device]
+        super().__init__(
+            "torch", device, DeviceClock(wait) if wait else Clock(), FORMATS[device], "fp32" if device == "cpu" else "fp16", grain=GRAIN
         )
+        self.torch: Any = torch
 
-    def chain(self, kinds: Sequence[str], shape: Shape, mode: str) -> Call:
-        known: dict[str, Callable[[Any], Any]] = {"scale": lambda x: x * SCALE, "relu": self.torch.relu, "shift": lambda x: x + SHIFT}
-        return self._passes([known[kind] for kind in kinds], shape, mode)
+    def session(self) -> AbstractContextManager[Any]:
+        return self.torch.no_grad()  # type: ignore[no-any-return]
 
-    def _passes(self, steps: Sequence[Callable[[Any], Any]], shape: Shape, mode: str) -> Call:
-        x = self._tensor(*shape)
+    def threads(self) -> int:
+        return int(self.torch.get_num_threads())
 
-        def whole(here: Any) -> Any:
-            for step in steps:
-                here = step(here)
-            return here
+    def tensor(self, *shape: int, fmt: str = "") -> Any:
+        dtype = getattr(self.torch, NAMES[fmt or self.base])
+        return self.torch.randn(*shape, device=self.device).to(dtype)
 
-        if mode == "compiled":
-            self.torch._dynamo.reset()  # each chain is a function of its own, not another shape of the last one
-            made = self.torch.compile(whole, dynamic=False)
-            made(x)  # compiles
-            return lambda: made(x)
-        if mode == "eager":
-            return lambda: whole(x)
-        blocks = x.split(rows_in_block(shape, 4))
-        return lambda: [whole(block) for block in blocks]
+    def gemm(self, fmt: str, n: int) -> Call:
+        torch = self.torch
+        if fmt == "int8":
+            a, b = (torch.randint(-100, 100, (n, n), dtype=torch.int8, device=self.device) for _ in "ab")
+            return tried(lambda: torch._int_mm(a, b), fmt)
+        if fmt not in NAMES:
+            raise Lacking(f"no {fmt} product here")
+        try:
+            a, b = self.tensor(n, n, fmt=fmt), self.tensor(n, n, fmt=fmt)
+            out = torch.empty_like(a)
+        except (RuntimeError, TypeError) as error:
+            raise Lacking(f"no {fmt} tensors here ({first_line(error)})") from None
+        return tried(lambda: torch.mm(a, b, out=out), fmt)
+
+    def stream(self, op: str, numel: int) -> Call:
+        x, out = self.tensor(numel, fmt="fp32"), self.torch.zeros(numel, device=self.device)
+        if op == "copy":
+            return lambda: out.copy_(x)
+        y = self.tensor(numel, fmt="fp32")
+        return lambda: self.torch.add(x, y, out=out)
+
+    def launches(self) -> dict[str, Call]:
+        from ironlaw.measure.quick import launches
+
+        return launches(self.torch, self.device, self.base)
+
+    def cases(self) -> Iterator[Case]:
+        from ironlaw.measure.quick import cases
+
+        return cases(self.torch, self.device, self.base)
+
+    def compiles(self, longest: float) -> tuple[list[dict[str, Any]], list[str]]:
+        from ironlaw.measure.compile_cost import cost
+        from ironlaw.measure.machine import compiler
+
+        if self.device == "cpu" and not compiler():
+            return [], ["no C++ compiler is here (g++ or $CXX), which torch.compile needs on a processor: compiling was not timed"]
+        if self.device == "cuda" and not self.has_triton():
+            return [], ["Triton is not installed, which torch.compile needs on a GPU: compiling was not timed"]
+        return cost(self.device, longest)
+
+    @staticmethod
+    def has_triton() -> bool:
+        from importlib.util import find_spec
+
+        return find_spec("triton") is not None
+
+    def memory(self) -> int | None:
+        if self.device == "mps":
+            return int(self.torch.mps.recommended_max_memory())
+        return None
+
+    def largest(self) -> int:
+        total = self.memory()
+        return min(2**31, total // 8) if total else 2**31
+
+
+def tried(call: Call, fmt: str) -> Call:
+    """The call, once it has run; Lacking where the library refuses."""
+    try:
+        call()
+    except (RuntimeError, NotImplementedError, TypeError, AttributeError) as error:
+        raise Lacking(f"no {fmt} product here ({first_line(error)})") from None
+    return call
+
+
+def first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:120]

@@ -1,0 +1,78 @@
+"""What torch.compile costs on a small function, in a process of its own with empty caches.
+
+The first function pays for loading the compiler (`startup_s`), the second only for itself (`compile_s`). A process of its own can be
+given up when it takes too long, and leaves nothing behind in this one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+SHAPE = (1024, 1024)
+SCRIPT = """
+import json, sys, time
+import torch
+device = sys.argv[1]
+waits = {"cuda": lambda: torch.cuda.synchronize(), "mps": lambda: torch.mps.synchronize()}
+wait = waits.get(device, lambda: None)
+torch.set_grad_enabled(False)
+x, y = (torch.randn(1024, 1024, device=device) for _ in "xy")
+
+def first(x):
+    return torch.tanh(x) + 1.0
+
+def function(x, y):
+    return torch.sigmoid(x).relu() * y + x
+
+def took(call):
+    wait()
+    start = time.perf_counter()
+    call()
+    wait()
+    return time.perf_counter() - start
+
+def median(call):
+    for _ in range(3):
+        call()
+    return sorted(took(call) for _ in range(15))[7]
+
+startup = took(lambda made=torch.compile(first, dynamic=False): made(x))
+made = torch.compile(function, dynamic=False)
+compiled = took(lambda: made(x, y))
+told = {"startup_s": startup, "compile_s": compiled}
+print(json.dumps(told | {"eager": median(lambda: function(x, y)), "compiled": median(lambda: made(x, y))}))
+"""
+
+
+def cost(device: str, longest: float) -> tuple[list[dict[str, Any]], list[str]]:
+    """Rows of kind function (eager and compiled), or a note on why there are none."""
+    with tempfile.TemporaryDirectory() as empty:
+        caches = {"TORCHINDUCTOR_CACHE_DIR": os.path.join(empty, "inductor"), "TRITON_CACHE_DIR": os.path.join(empty, "triton")}
+        try:
+            done = subprocess.run(
+                [sys.executable, "-c", SCRIPT, device], capture_output=True, text=True, timeout=longest, env=os.environ | caches, check=True
+            )
+            told = json.loads(done.stdout.strip().splitlines()[-1])
+        except subprocess.TimeoutExpired:
+            return [], [f"torch.compile had not compiled two small functions after {longest:.0f} s: it was given up"]
+        except subprocess.CalledProcessError as error:
+            last = (error.stderr or "").strip().splitlines()
+            return [], [f"torch.compile failed here: {last[-1][:160] if last else 'no message'}"]
+        except (OSError, ValueError, IndexError) as error:
+            return [], [f"torch.compile could not be tried: {error}"]
+    return rows(told), []
+
+
+def rows(told: dict[str, float]) -> list[dict[str, Any]]:
+    """What the process told, as evidence."""
+    base: dict[str, Any] = {"kind": "function", "name": "sigmoid_relu_muladd", "params": {"shape": list(SHAPE), "dtype": "fp32"}}
+    figures = {name: float(f"{value:.6g}") for name, value in told.items()}
+    return [
+        {**base, "mode": "eager", "wall_s": figures["eager"]},
+        {**base, "mode": "compiled", "wall_s": figures["compiled"], "compile_s": figures["compile_s"], "startup_s": figures["startup_s"]},
+    ]
