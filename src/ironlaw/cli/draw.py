@@ -1,6 +1,6 @@
 """Tables and lines in the terminal. rich is imported here, and only when something is drawn.
 
-rich heeds NO_COLOR, the terminal's width, and leaves colour out of pipes.
+rich heeds NO_COLOR, the terminal's width, and leaves colour out of pipes. Where it is not installed, `plain` draws.
 """
 
 from __future__ import annotations
@@ -8,8 +8,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
+from ironlaw.cli import plain
 from ironlaw.units import show
 
 # chosen so that terminals of 16 colours show green, blue and yellow
@@ -18,6 +21,11 @@ GOOD, BAD, DIM, STRONG = "#1fa84f", "bold #d9534f", "dim", "bold"
 WIDE = 100  # columns from which a table may spread
 
 Cell = str | tuple[str, str]  # text, or text and its style
+
+
+@cache
+def rich() -> bool:
+    return find_spec("rich") is not None
 
 
 def console() -> Any:
@@ -31,17 +39,23 @@ def console() -> Any:
 
 
 def width() -> int:
+    if not rich():
+        return plain.width()
     return int(console().width)
 
 
 def say(text: str = "", style: str = "") -> None:
     """A paragraph, wrapped to the terminal."""
+    if not rich():
+        return plain.say(text)
     from rich.text import Text
 
     console().print(Text(text, style))
 
 
 def heading(text: str, more: str = "") -> None:
+    if not rich():
+        return plain.heading(text, more)
     from rich.text import Text
 
     console().print(Text.assemble("\n", (text, STRONG), (f"  {more}" if more else "", DIM)))
@@ -54,6 +68,8 @@ def table(
 
     `sections`: the rows after which a gap is left.
     """
+    if not rich():
+        return plain.table(columns, rows, (*left, *text), sections)
     from rich import box
     from rich.table import Table
 
@@ -71,6 +87,8 @@ def table(
 
 def pairs(rows: Iterable[tuple[str, Any]]) -> None:
     """Names on the left, values on the right, no head."""
+    if not rich():
+        return plain.pairs(rows)
     from rich.table import Table
 
     made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
@@ -96,16 +114,19 @@ def term(name: str) -> Cell:
 
 def bar(shares: Sequence[tuple[str, float]], length: int) -> Any:
     """A bar in the terms' colours; every part that is more than nothing is at least seen when it fills half a cell."""
-    from rich.text import Text
-
     total = sum(value for _, value in shares) or 1.0
-    made, done, drawn = Text(), 0.0, 0
+    made: list[tuple[str, str]] = []
+    done, drawn = 0.0, 0
     for (name, value), mark in zip(shares, "█▒░", strict=False):  # marks differ, so the bar reads without colour too
         done += value
         end = round(length * done / total)
-        made.append(mark * (end - drawn), TERMS[name])
+        made.append((mark * (end - drawn), TERMS[name]))
         drawn = end
-    return made
+    if not rich():
+        return "".join(text for text, _ in made)
+    from rich.text import Text
+
+    return Text.assemble(*made)
 
 
 def span(low: float, high: float, unit: str, broken: bool = False) -> str:

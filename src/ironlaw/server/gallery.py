@@ -68,7 +68,7 @@ def machine() -> str:
         return _machine("This machine", told, "not measured yet")
     except IronlawError as error:
         return _machine("This machine", escape(f"{error}."), "measured, but that can’t be read", "lab broken")
-    fmt = max(here.peaks, key=lambda name: here.peaks[name])
+    fmt = max(here.peaks, key=lambda name: (name.startswith(("fp", "bf", "tf")), here.peaks[name]))
     curves = "Its curves are fitted" if here.calibration else "Too little was measured for curves, so its predictions are bounds"
     told = (
         f"{show(here.peaks[fmt], 'FLOP/s')} in {fmt.upper()}, {show(here.bandwidth, 'B/s')} from memory. {curves}."

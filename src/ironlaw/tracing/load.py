@@ -40,8 +40,12 @@ def load(
     dtype: str | None = None,
     seq: int | None = None,
     settings: dict[str, Any] | None = None,
+    device: str = "meta",
 ) -> Target:
-    """The call that `text` means. Nothing is materialised that can be helped: models are made on the meta device."""
+    """The call that `text` means. Nothing is materialised that can be helped: models are made on the meta device.
+
+    With another `device` the model is made there, weights and all, to be run; inputs given as shapes stay without values.
+    """
     try:
         import torch
     except ImportError:
@@ -52,7 +56,7 @@ def load(
     if dtype is not None:
         torch.set_default_dtype(getattr(torch, DTYPES[dtype]))
     try:
-        target = hugging_face(text[3:], settings or {}, seq) if text.startswith("hf:") else from_file(text, settings or {})
+        target = hugging_face(text[3:], settings or {}, seq, device) if text.startswith("hf:") else from_file(text, settings or {}, device)
     finally:
         torch.set_default_dtype(before)
     if shapes:
@@ -60,7 +64,9 @@ def load(
     if isinstance(target.call, torch.nn.Module):
         target.call = target.call.eval()
         if dtype is not None:
-            target.call = target.call.to(device="meta", dtype=getattr(torch, DTYPES[dtype]))
+            target.call = target.call.to(device=device, dtype=getattr(torch, DTYPES[dtype]))
+        elif device != "meta":
+            target.call = target.call.to(device=device)
     return fitted(target, batch, dtype)
 
 
@@ -97,7 +103,7 @@ def tensor(text: str) -> Any:
     return torch.empty(shape, dtype=made, device="meta")
 
 
-def from_file(text: str, settings: dict[str, Any]) -> Target:
+def from_file(text: str, settings: dict[str, Any], device: str = "meta") -> Target:
     place, _, name = text.rpartition(":")
     if not place or not name:
         raise BadValue(f"{text!r} does not say what to analyze; write FILE.py:NAME, or hf:CONFIG such as hf:LlamaConfig")
@@ -116,7 +122,7 @@ def from_file(text: str, settings: dict[str, Any]) -> Target:
         sys.path.pop(0)
     if name not in found:
         raise unknown(f"name in {place}", name, [key for key, value in found.items() if not key.startswith("_") and callable(value)])
-    call = made(found[name], name, settings)
+    call = made(found[name], name, settings, device)
     return Target(name, call[0], *(call[1:] if len(call) > 1 else inputs(found, name)))
 
 
@@ -127,7 +133,7 @@ def _line(error: Exception, path: Path) -> int | str:
     return lines[-1] if lines and lines[-1] is not None else "?"
 
 
-def made(value: Any, name: str, settings: dict[str, Any]) -> tuple[Any, ...]:
+def made(value: Any, name: str, settings: dict[str, Any], device: str = "meta") -> tuple[Any, ...]:
     """(module or function,) or (module, args, kwargs) from whatever stands under the name."""
     import torch
 
@@ -139,7 +145,7 @@ def made(value: Any, name: str, settings: dict[str, Any]) -> tuple[Any, ...]:
     if not is_class and not _makes(value):
         return (value,)
     try:
-        with torch.device("meta"):
+        with torch.device(device):
             module = value(**settings)
     except Exception as error:
         raise BadValue(
@@ -173,7 +179,7 @@ def inputs(found: dict[str, Any], name: str) -> tuple[tuple[Any, ...], dict[str,
     return (given,) if isinstance(given, torch.Tensor) else tuple(given), {}
 
 
-def hugging_face(name: str, settings: dict[str, Any], seq: int | None) -> Target:
+def hugging_face(name: str, settings: dict[str, Any], seq: int | None, device: str = "meta") -> Target:
     import torch
 
     try:
@@ -191,7 +197,7 @@ def hugging_face(name: str, settings: dict[str, Any], seq: int | None) -> Target
         raise BadValue(f"hf:{name} is no model and no configuration; name one, such as hf:LlamaConfig")
     try:
         config = configuration(**settings)
-        with torch.device("meta"):
+        with torch.device(device):
             model = model_of(transformers, config) if is_config else cls(config)
     except Exception as error:
         raise BadValue(f"hf:{name} can't be built: {type(error).__name__}: {error}; check --set, or name a model class") from error

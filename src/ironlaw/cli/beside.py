@@ -1,0 +1,180 @@
+"""A model's run beside its prediction: mode by mode, term by term, operator by operator. What `ironlaw measure TARGET` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ironlaw.cli import draw, traced
+from ironlaw.engine.compilation import compile_seconds
+from ironlaw.engine.predict import OpRow, Prediction
+from ironlaw.report.measured import Joined
+from ironlaw.units import show, significant
+
+if TYPE_CHECKING:
+    from ironlaw.measure.models import Run
+
+DATA, COMPUTE, FLOOR, BETWEEN, ALONE = "data", "compute", "overhead of kernels", "overhead between them", "without a partner"
+MEANING = (
+    "data, compute: operators that the prediction sees bound by memory or arithmetic. overhead of kernels: those bound by what any kernel"
+    " takes. overhead between them: wall time in which no operator runs (launches, Python)."
+)
+
+
+@dataclass(frozen=True)
+class Term:
+    name: str
+    predicted: float
+    measured: float
+    operators: int = 0
+
+
+@dataclass
+class Beside:
+    """One model on this machine. `reason`: why there is no prediction; `note`: what to know about one."""
+
+    name: str
+    device: str
+    dtype: str
+    parameters: int
+    runs: list[Run]
+    made: dict[str, Prediction] = field(default_factory=dict)
+    joined: Joined | None = None
+    reason: str = ""
+    note: str = ""
+    stored: str = ""  # where the rows went
+    left_out: list[str] = field(default_factory=list)  # what was not stored, and why
+
+    @property
+    def eager(self) -> Run | None:
+        return next((run for run in self.runs if run.mode == "eager" and not run.error), None)
+
+
+def bound_by(row: OpRow) -> str:
+    """The largest of an operator's three parts on the device."""
+    parts = ((float(row.data_s), DATA), (float(row.compute_s), COMPUTE), (float(row.floor_s), FLOOR))
+    return max(parts, key=lambda part: part[0])[1]
+
+
+def terms(joined: Joined, wall_s: float) -> list[Term]:
+    """Where predicted and measured time go. Both columns add up to the whole."""
+    p = joined.prediction
+    rows: dict[str, list[OpRow]] = {}
+    for row in p.ops:
+        rows.setdefault(row.name.partition(":")[0], []).append(row)
+    sums: dict[str, list[float]] = {name: [0.0, 0.0, 0.0] for name in (DATA, COMPUTE, FLOOR)}
+    for pair in joined.pairs:
+        largest = max(rows[pair.name.partition(":")[0]], key=lambda row: float(row.seconds))
+        found = sums[bound_by(largest)]
+        found[0] += pair.predicted
+        found[1] += pair.measured
+        found[2] += 1
+    told = [Term(name, predicted, measured, int(count)) for name, (predicted, measured, count) in sums.items()]
+    missing, extra = (sum(left.seconds for left in side) for side in (joined.missing, joined.extra))
+    if missing or extra:
+        count = sum(left.count for side in (joined.missing, joined.extra) for left in side)
+        told.append(Term(ALONE, missing, extra, round(count)))
+    told.append(Term(BETWEEN, float(p.seconds) - joined.predicted, wall_s - joined.measured))
+    return told
+
+
+# ---- on the terminal
+
+
+def report(found: Beside, ops: int) -> None:
+    draw.heading(found.name, " · ".join(filter(None, [found.dtype, found.device, f"{show(found.parameters)} parameters"])))
+    ran = [(run, found.made.get(run.mode)) for run in found.runs if not run.error]
+    draw.table(["mode", "measured", "10–90 %", "queued", "predicted", "gap"], [_wall(run, p) for run, p in ran], left=("mode",))
+    columns = ["mode", "in operators", "predicted", "kernels", "predicted ", "activations", "predicted  ", "compiling", "predicted   "]
+    draw.table(columns, [_inside(run, p) for run, p in ran], left=("mode",))
+    for run in found.runs:
+        if run.error:
+            draw.say(f"✗ {run.mode} could not be run: {run.error}", draw.BAD)
+    if found.note:
+        draw.say(found.note, draw.DIM)
+    if found.reason:
+        draw.say(f"! no prediction: {found.reason}", draw.BAD)
+    if found.joined is not None and found.eager is not None:
+        _terms(found.joined, found.eager)
+        traced.report(found.joined, ops)
+    for line in found.left_out:
+        draw.say(f"! {line}", draw.BAD)
+    if found.stored:
+        draw.say(f"stored: {found.stored}", draw.GOOD)
+
+
+def _wall(run: Run, p: Prediction | None) -> list[Any]:
+    row = run.row
+    cells: list[Any] = [run.mode, (show(row["wall_s"], "s"), draw.STRONG), draw.span(row["low_s"], row["high_s"], "s")]
+    cells.append(_shown(row.get("piped_s"), "s"))
+    return [*cells, show(float(p.seconds), "s"), _gap(float(p.seconds), row["wall_s"])] if p else [*cells, "–", "–"]
+
+
+def _inside(run: Run, p: Prediction | None) -> list[Any]:
+    """What the profiler tells, each beside its prediction."""
+    row, compiling = run.row, run.row.get("compile_s")
+    kernels = draw.count(row["kernels"]) if "kernels" in row else "–"
+    cells: list[Any] = [run.mode, _shown(row.get("busy_s"), "s"), _shown(p and p.busy_s, "s"), kernels]
+    cells += [draw.count(p.kernels) if p else "–", _shown(row.get("activation_bytes"), "B"), _shown(p and p.memory.activations, "B")]
+    return [*cells, _shown(compiling, "s"), _shown(compile_seconds(p.kernels) if p and compiling else None, "s")]
+
+
+def _shown(value: Any, unit: str) -> str:
+    return "–" if value is None else show(float(value), unit)
+
+
+def _gap(predicted: float, measured: float) -> str:
+    """How far the prediction is off, as `ironlaw validate` counts it."""
+    return f"{predicted / measured - 1:+.0%}" if measured > 0 else "–"
+
+
+def _terms(joined: Joined, run: Run) -> None:
+    wall = float(run.row["wall_s"])
+    found = terms(joined, wall)
+    draw.heading("eager, term by term", "predicted beside measured")
+    rows: list[list[Any]] = []
+    for term in found:
+        ratio = f"{significant(term.measured / term.predicted)}×" if term.predicted > 0 and term.measured > 0 else "–"
+        cells = [_signed(term.predicted), _signed(term.measured), _signed(term.measured - term.predicted, plus=True), ratio]
+        rows.append([term.name, str(term.operators or "–"), *cells])
+    total = sum(term.predicted for term in found)
+    rows.append(["all", "", show(total, "s"), (show(wall, "s"), draw.STRONG), _signed(wall - total, plus=True), _ratio(wall, total)])
+    draw.table(["term", "operators", "predicted", "measured", "gap", "ratio"], rows, left=("term",), sections=(len(rows) - 2,))
+    draw.say(MEANING, draw.DIM)
+
+
+def _ratio(measured: float, predicted: float) -> str:
+    return f"{significant(measured / predicted)}×" if predicted > 0 else "–"
+
+
+def _signed(seconds: float, plus: bool = False) -> str:
+    mark = "−" if seconds < 0 else "+" if plus else ""
+    return f"{mark}{show(abs(seconds), 's')}"
+
+
+# ---- as JSON
+
+
+def as_json(found: Beside) -> dict[str, Any]:
+    told: dict[str, Any] = {"target": found.name, "device": found.device, "dtype": found.dtype, "parameters": found.parameters}
+    told["runs"] = [_run_json(run, found.made.get(run.mode)) for run in found.runs]
+    told |= {"reason": found.reason or None, "stored": found.stored or None, "left_out": found.left_out}
+    if found.joined is not None and found.eager is not None:
+        told["terms"] = [
+            {"term": t.name, "predicted_s": t.predicted, "measured_s": t.measured, "operators": t.operators}
+            for t in terms(found.joined, float(found.eager.row["wall_s"]))
+        ]
+        told["operators"] = traced.as_json(found.joined)
+    return told
+
+
+def _run_json(run: Run, p: Prediction | None) -> dict[str, Any]:
+    if run.error:
+        return {"mode": run.mode, "error": run.error}
+    kept: Mapping[str, Any] = {key: value for key, value in run.row.items() if key not in ("kind", "list")}
+    if p is None:
+        return {**kept, "predicted": None}
+    names = ("seconds", "busy_s", "data_s", "compute_s", "overhead_s", "kernels", "calibrated")
+    told = {name: getattr(p, name) for name in names} | {"activations": p.memory.activations}
+    return {**kept, "predicted": told, "gap": float(p.seconds) / float(run.row["wall_s"]) - 1.0}

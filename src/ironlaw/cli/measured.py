@@ -1,0 +1,197 @@
+"""`ironlaw measure TARGET`: a model run on this machine, stored as evidence, beside what is predicted for it here."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ironlaw import home
+from ironlaw.cli import draw
+from ironlaw.cli.beside import Beside, as_json, report
+from ironlaw.cli.meter import Meter
+from ironlaw.cli.options import Parser, modes, number_format, size
+from ironlaw.engine.predict import predict
+from ironlaw.engine.types import Graph, Plan
+from ironlaw.errors import BadValue, IronlawError
+from ironlaw.registry import this
+from ironlaw.registry.evidence import read
+from ironlaw.registry.loader import normal
+from ironlaw.report.kineto import parse
+from ironlaw.report.measured import join
+
+if TYPE_CHECKING:
+    from ironlaw.measure.models import Run
+
+EVIDENCE = ("evidence", this.SLUG, "models.json")
+SECONDS = 2.0  # of timing, for each mode
+
+
+@dataclass
+class Chosen:
+    """What to run, and how its rows name it: `workload` and `params` as the registry takes them, or `model`."""
+
+    call: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    row: dict[str, Any]
+    dtype: str = ""
+
+
+def add(parser: Parser) -> None:
+    from ironlaw.cli.analyze import setting
+
+    group = parser.add_argument_group("for a model")
+    group.add_argument("--batch", metavar="N", type=size, help="samples at once: the first size of every input")
+    group.add_argument("--seq", metavar="N", type=size, help="tokens, for models that take them")
+    group.add_argument("--dtype", metavar="FMT", type=number_format, help="fp32, fp16 or bf16; default: the model's own, fp32 on a CPU")
+    group.add_argument(
+        "--mode", metavar="MODE[,MODE]", type=modes, help="eager, compiled, and graphs on CUDA; all that run here by default"
+    )
+    group.add_argument(
+        "--input",
+        metavar="SHAPE[:FMT]",
+        action="append",
+        default=[],
+        help="an argument of the call, such as 8x3x224x224 or 8x128:int64 (else NAME_inputs or example_inputs of the file)",
+    )
+    group.add_argument(
+        "--set", metavar="KEY=VALUE", type=setting, action="append", default=[], help="of the configuration, or argument of the maker"
+    )
+    group.add_argument("--ops", metavar="N", type=size, default=8, help="the N operators with the widest gaps (default 8)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """`args` as `add` and `ironlaw measure` itself read them."""
+    device, places = _runs_on(args.device), kept_at(args.out)
+    from ironlaw.measure.models import measure
+
+    wanted = args.mode or (("eager", "compiled", "graphs") if device == "cuda" else ("eager", "compiled"))
+    chosen = choose(args, device)
+    graph, reason = captured(chosen)
+    with Meter() as meter:
+        runs = measure(
+            chosen.call, chosen.args, chosen.kwargs, device=device, modes=wanted, seconds=args.seconds or SECONDS, progress=meter
+        )
+    found = beside(args.target, chosen, device, runs, graph, reason)
+    store(found, places, args.noisy)
+    draw.emit(as_json(found)) if args.json else report(found, args.ops)
+    return 0
+
+
+def _runs_on(wanted: str | None) -> str:
+    from ironlaw.measure.models import devices
+
+    found = devices()
+    if wanted is not None and wanted not in found:
+        raise BadValue(f"PyTorch can't run on {wanted} here; it can on {', '.join(found)}")
+    return wanted or found[0]
+
+
+# ---- what to run
+
+
+def choose(args: argparse.Namespace, device: str) -> Chosen:
+    """The target with its weights and inputs on the device."""
+    if args.target.startswith("hf:") or ":" in args.target or args.target.endswith(".py"):
+        return _from_code(args, device)
+    for name in ("input", "set"):
+        if getattr(args, name):
+            raise BadValue(f"--{name} is for a model of your own; {args.target} is the registry's and takes --batch, --seq and --dtype")
+    from ironlaw.measure.builders import build
+    from ironlaw.measure.models import room
+    from ironlaw.registry.workloads import about
+
+    about(args.target)  # a name that nobody knows is said before anything is built
+    dtype = args.dtype or ("fp32" if device == "cpu" else "fp16")
+    made = build(args.target, batch=args.batch, seq=args.seq, dtype=dtype, device=device, room=room(device))
+    return Chosen(made.module, made.args, made.kwargs, {"workload": normal(args.target), "params": made.settings}, dtype)
+
+
+def _from_code(args: argparse.Namespace, device: str) -> Chosen:
+    from ironlaw.measure.models import described, real
+    from ironlaw.tracing.load import load
+
+    target = load(args.target, args.input, args.batch, args.dtype, args.seq, dict(args.set), device)
+    vocabulary = int(getattr(getattr(target.call, "config", None), "vocab_size", 0) or 0)
+    inputs = real((target.args, target.kwargs), device, vocabulary)
+    params = {"inputs": described(inputs), **({"settings": dict(args.set)} if args.set else {})}
+    name = args.target if args.target.startswith("hf:") else Path(args.target).name
+    return Chosen(target.call, tuple(inputs[0]), inputs[1], {"model": name, "params": params}, args.dtype or "")
+
+
+def captured(chosen: Chosen) -> tuple[Graph | None, str]:
+    """The graph of the same call, or why it can't be had."""
+    from ironlaw.tracing.capture import capture
+
+    try:
+        return capture(chosen.call, chosen.args, chosen.kwargs), ""
+    except IronlawError as error:
+        return None, str(error)
+
+
+# ---- what is predicted for it
+
+
+def beside(name: str, chosen: Chosen, device: str, runs: list[Run], graph: Graph | None, reason: str) -> Beside:
+    weights = sum(w.numel() for w in chosen.call.parameters()) if hasattr(chosen.call, "parameters") else 0
+    dtype = chosen.dtype or (graph.dtype if graph else "")
+    found = Beside(name, device, dtype, weights, runs, reason=reason)
+    for run in runs:
+        if not run.error:
+            run.row |= {**chosen.row, "parameters": weights}
+    if graph is None:
+        return found
+    try:
+        machine = this.hardware()
+        if (machine.backend == "cpu") != (device == "cpu"):
+            raise BadValue(
+                f"{machine.name} was measured on its {machine.backend}, and the model ran on {device}; give --device, or measure again"
+            )
+        found.made = {run.mode: predict(graph, machine, Plan(run.mode)) for run in runs if not run.error}
+    except IronlawError as error:
+        found.reason = str(error)
+        return found
+    if machine.calibration is None:
+        found.note = "a bound: too little was measured of this machine for curves, so a real run is slower than predicted"
+    if found.eager is not None and found.eager.events:
+        found.joined = join(found.made["eager"], parse(found.eager.events, "the profile", machine.name))
+    return found
+
+
+# ---- what is kept of it
+
+
+def kept_at(out: str | None) -> list[Path]:
+    """Where rows are added: in ironlaw's home, and to `out` as well. What can't take them is said before anything is measured."""
+    places = [home.path(*EVIDENCE), *([Path(out)] if out else [])]
+    for place in places:
+        if place.exists():
+            read(place)
+        elif not place.parent.is_dir():
+            raise BadValue(f"there is no folder {place.parent} for {place.name}; make it, or give another --out")
+    return places
+
+
+def store(found: Beside, places: list[Path], noisy: bool) -> None:
+    """Rows of modes that ran, on a quiet machine."""
+    from ironlaw.measure.machine import machine, software
+    from ironlaw.measure.models import METHOD
+    from ironlaw.measure.store import append
+
+    rows = []
+    for run in found.runs:
+        if run.error:
+            continue
+        if run.noise is not None and run.noise.noisy and not noisy:
+            why = "; ".join(run.noise.reasons)
+            found.left_out.append(f"{run.mode} is not stored: {why}. Close what else runs and measure again, or give --force to store it")
+        else:
+            rows.append(run.row)
+    if not rows:
+        return
+    about = {"machine": machine(found.device), "software": software(), "method": METHOD}
+    for place in places:
+        append(place, rows, **about)
+    found.stored = ", ".join(map(str, places))

@@ -1,0 +1,52 @@
+"""Tables and lines without rich: for a locked-down machine on which nothing but Python and PyTorch can be had."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+def width() -> int:
+    return shutil.get_terminal_size().columns
+
+
+def say(text: str = "") -> None:
+    print("\n".join(textwrap.wrap(text, max(width(), 40))) if text else "")
+
+
+def heading(text: str, more: str = "") -> None:
+    print(f"\n{text}" + (f"  {more}" if more else ""))
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], left: Sequence[str] = (), sections: Iterable[int] = ()) -> None:
+    """Columns in `left` are left-aligned, the others right; a line is left empty after the rows of `sections`."""
+    cells = [[cell(value) for value in row] for row in rows]
+    widths = [max(len(part) for text in column for part in text.split("\n")) for column in zip(columns, *cells, strict=True)]
+    print(_line(columns, columns, widths, left))
+    print("  ".join("─" * size for size in widths))
+    breaks = set(sections)
+    for index, row in enumerate(cells):
+        tall = max(text.count("\n") for text in row)
+        for part in range(tall + 1):
+            print(_line([(text.split("\n") + [""] * tall)[part] for text in row], columns, widths, left))
+        if index in breaks:
+            print()
+
+
+def _line(texts: Sequence[str], columns: Sequence[str], widths: Sequence[int], left: Sequence[str]) -> str:
+    aligned = (f"{t:<{w}}" if name in left else f"{t:>{w}}" for t, name, w in zip(texts, columns, widths, strict=True))
+    return "  ".join(aligned).rstrip()
+
+
+def pairs(rows: Iterable[tuple[str, Any]]) -> None:
+    found = [(name, cell(value)) for name, value in rows]
+    first = max((len(name) for name, _ in found), default=0)
+    for name, value in found:
+        print(f"{name:<{first}}  {value}")
+
+
+def cell(value: Any) -> str:
+    """Text, or text and its style, which there is none of here."""
+    return value if isinstance(value, str) else str(value[0])

@@ -1,0 +1,138 @@
+"""A model's call under torch.profiler: its events, how many kernels it runs, how long they take, and the memory it holds.
+
+On a GPU kernels are what the device ran. On a CPU an operator that no other called stands for its kernel; the profiler's own cost,
+a microsecond or so for each, is taken out in proportion: all times are scaled by the run without the profiler over the run with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from ironlaw.measure.clock import Clock
+
+CALLS = 5  # in one profile
+LONG = 1.0  # seconds a call, from which one is enough
+STEP = "ProfilerStep#"  # what a trace's reader takes for one run
+ON_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
+KEEP = 40  # names in a row's list
+VIEWS = (
+    "view", "reshape", "_unsafe_view", "t", "transpose", "permute", "expand", "expand_as", "slice", "select", "unsqueeze", "squeeze",
+    "split", "chunk", "unbind", "narrow", "alias", "detach", "flatten", "unflatten", "as_strided", "size", "item", "empty", "empty_strided",
+)  # fmt: skip
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Profile:
+    events: list[Event]  # Chrome trace, microseconds
+    runs: int
+    kernels: float  # a call
+    busy_s: float
+    seconds: dict[str, tuple[float, float]]  # name -> count and seconds, a call
+    activation_bytes: int | None
+    slower: float  # times that the profiler slowed the call
+
+    def listed(self) -> list[dict[str, Any]]:
+        """As evidence rows list them: what takes most first."""
+        found = sorted(self.seconds.items(), key=lambda item: -item[1][1])[:KEEP]
+        return [{"name": name[:120], "count": round(count, 2), "seconds": float(f"{s:.6g}")} for name, (count, s) in found]
+
+
+def profiled(call: Callable[[], Any], clock: Clock, device: str, wall_s: float) -> Profile:
+    """Profile a call that takes `wall_s` without the profiler."""
+    runs = 1 if wall_s > LONG else CALLS
+    if device == "cuda":
+        held = _peak_on_cuda(call)
+        events = trace(call, clock, device, runs)
+        return _summed(events, [e for e in events if e.get("ph") == "X" and e.get("cat") in ON_DEVICE], runs, held, 1.0)
+    events = trace(call, clock, device, runs)
+    steps = [e for e in events if _is(e, "user_annotation") and str(e["name"]).startswith(STEP)]
+    slower = max(1.0, median(e["dur"] for e in steps) / 1e6 / wall_s) if steps and wall_s > 0 else 1.0
+    spans = [(e["ts"], e["ts"] + e["dur"]) for e in steps]
+    inside = [e for e in outermost(events) if any(start <= e["ts"] < end for start, end in spans)]
+    held_here = _peak_in_trace(trace(call, clock, device, 1, memory=True))
+    return _summed([_scaled(e, slower) for e in events], [_scaled(e, slower) for e in inside], runs, held_here, slower)
+
+
+def trace(call: Callable[[], Any], clock: Clock, device: str, runs: int, memory: bool = False) -> list[Event]:
+    """The events of some calls, each marked as a step; one call before them fills what is made at the first."""
+    from torch.profiler import ProfilerActivity, profile, record_function
+
+    kinds = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if device == "cuda" else [])]
+    call()
+    clock.sync()
+    with profile(activities=kinds, profile_memory=memory) as found:
+        for i in range(runs):
+            with record_function(f"{STEP}{i}"):
+                call()
+                clock.sync()
+    handle, path = tempfile.mkstemp(suffix=".json")
+    os.close(handle)
+    try:
+        found.export_chrome_trace(path)
+        with open(path, encoding="utf-8", errors="replace") as file:
+            events = json.load(file)["traceEvents"]
+    finally:
+        os.unlink(path)
+    return [e for e in events if isinstance(e, dict)]
+
+
+def outermost(events: list[Event]) -> list[Event]:
+    """Operators that no other operator called. A compiled region counts by what it calls, not as a whole."""
+    ops = sorted((e for e in events if _is(e, "cpu_op") and not _region(str(e["name"]))), key=lambda e: (e["ts"], -e["dur"]))
+    found: list[Event] = []
+    ends: dict[Any, float] = {}
+    for e in ops:
+        thread = (e.get("pid"), e.get("tid"))
+        if e["ts"] >= ends.get(thread, float("-inf")):
+            found.append(e)
+            ends[thread] = e["ts"] + e["dur"]
+    return found
+
+
+def _region(name: str) -> bool:
+    return name.startswith(("Torch-Compiled Region", "## Call CompiledFxGraph", "TorchDynamo", "AOTDispatcher", STEP))
+
+
+def _is(event: Event, kind: str) -> bool:
+    return event.get("ph") == "X" and event.get("cat") == kind
+
+
+def _scaled(event: Event, slower: float) -> Event:
+    return {**event, **{key: event[key] / slower for key in ("ts", "dur") if isinstance(event.get(key), (int, float))}}
+
+
+def _summed(events: list[Event], kernels: list[Event], runs: int, held: int | None, slower: float) -> Profile:
+    names: dict[str, list[float]] = defaultdict(list)
+    for e in kernels:
+        names[str(e["name"])].append(e["dur"] / 1e6)
+    seconds = {name: (len(each) / runs, sum(each) / runs) for name, each in names.items()}
+    count = sum(str(e["name"]).removeprefix("aten::") not in VIEWS for e in kernels) / runs
+    return Profile(events, runs, round(count, 2), sum(s for _, s in seconds.values()), seconds, held, slower)
+
+
+def _peak_on_cuda(call: Callable[[], Any]) -> int:
+    import torch
+
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    call()
+    torch.cuda.synchronize()
+    return int(torch.cuda.max_memory_allocated() - before)
+
+
+def _peak_in_trace(events: list[Event]) -> int | None:
+    """Bytes that PyTorch's allocator held at most, above what it held before the call."""
+    found = [e["args"] for e in sorted(events, key=lambda e: e.get("ts", 0)) if e.get("name") == "[memory]" and "args" in e]
+    totals = [(int(a["Total Allocated"]), int(a.get("Bytes", 0))) for a in found if a.get("Device Type") == 0 and "Total Allocated" in a]
+    if not totals:
+        return None
+    return max(total for total, _ in totals) - (totals[0][0] - totals[0][1])
