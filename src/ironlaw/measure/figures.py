@@ -74,15 +74,12 @@ def bandwidths(rows: Sequence[Row], threads: int, grain: int | None, host: bool)
     On a processor, tensors of which fewer threads than there are take a share are scaled to all of them.
     """
     found: dict[float, float] = {}
-    streams = [row for row in rows if "working_set" in row]
-    if not streams:
-        return []
-    least = min(seconds(row) for row in streams)
-    floor = min((seconds(row) for row in rows if row["kind"] == "launch" and row["op"] in ("copy", "add")), default=0.0)
-    floor = min(floor, 0.9 * least)
+    streams = sorted((row for row in rows if "working_set" in row), key=lambda row: float(row["working_set"]))
+    floors: dict[str, float] = {}
     for row in streams:
         spent, size = seconds(row), float(row["working_set"])
-        if spent < 1.3 * floor:
+        floor = floors.setdefault(str(row.get("op") or row["name"]), spent if size <= NOTHING else 0.0)
+        if spent < NEARLY * floor:
             continue  # nearly all of it is the call
         rate = size / (spent - floor)
         if host and row["kind"] == "op":
@@ -94,6 +91,8 @@ def bandwidths(rows: Sequence[Row], threads: int, grain: int | None, host: bool)
     return sorted(found.items())
 
 
+NOTHING = 1024.0  # bytes of a working set that is over before the call is
+NEARLY = 1.1
 SPREAD = 2.0**20  # bytes beyond which one thread's rate is not multiplied: what processors share would be counted twice
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from math import log2
+from math import ceil, log2
 from typing import Any
 
 from ironlaw.measure.backend import Backend, Call, Lacking, Sizes
@@ -16,7 +16,10 @@ Row = dict[str, Any]
 SIDES = (64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 TRAFFIC = {"copy": 8, "add": 12}  # bytes an element: FP32, read and written
 FIRST_SET = 2**13  # bytes: half of the smallest first-level cache
+TINY_SET = 2**9  # bytes: what is left is the call
 IN_GRAPH = 20  # calls recorded as one graph
+QUEUED = 200  # calls queued before the device is waited for, where a call returns early
+LONG = 2e-3  # seconds of queued work beside which one wait for the device is little
 AT_ONCE = 24  # calls in one session of the profiler
 SMALL = 2048  # products up to this side are replayed as a graph too
 
@@ -52,6 +55,11 @@ def per_call(call: Call, backend: Backend, seconds: float, stop: Stop | None = N
         backend.clock.sync()
 
     return brief(waited, backend, seconds, stop).row()
+
+
+def queued(call: Call, backend: Backend, seconds: float, stop: Stop | None = None) -> Timing:
+    """What a call costs the host when it waits for nothing."""
+    return timed(call, backend.clock, seconds=seconds, least=5, warmup=5, batch=QUEUED if backend.queued else None, stop=stop)
 
 
 def products(backend: Backend, sizes: Sizes, progress: Progress, stop: Stop) -> Part:
@@ -102,7 +110,7 @@ def streams(backend: Backend, sizes: Sizes, progress: Progress, stop: Stop) -> P
 
 
 def working_sets(backend: Backend, fine: int) -> Iterator[float]:
-    """Bytes, in halves (or finer) of powers of two, to four times the last cache and at least 128 MiB."""
+    """Bytes: next to none, then in powers of two (or finer) to four times the last cache and at least 128 MiB."""
     from ironlaw.measure.machine import caches, machine
 
     if backend.device == "cpu":
@@ -110,6 +118,7 @@ def working_sets(backend: Backend, fine: int) -> Iterator[float]:
     else:
         biggest = int(machine(backend.device).get("l2_bytes") or 2**25)
     end = min(max(4 * biggest, 2**27), backend.largest())
+    yield TINY_SET
     for step in range(fine * int(log2(end / FIRST_SET)) + 1):
         yield FIRST_SET * 2 ** (step / fine)
 
@@ -121,15 +130,13 @@ def launches(backend: Backend, sizes: Sizes, progress: Progress, stop: Stop) -> 
     for index, (op, call) in enumerate(calls.items()):
         progress(index / len(calls), f"launch cost, {op}")
         try:
-            row: Row = {"kind": "launch", "op": op, **timed(call, backend.clock, seconds=sizes.launch, warmup=5, stop=stop).row()}
+            row: Row = {"kind": "launch", "op": op, **queued(call, backend, sizes.launch, stop).row()}
         except (RuntimeError, NotImplementedError) as error:
             part.notes.append(f"{op} can't be run here ({str(error).strip().splitlines()[0][:100]})")
             continue
         if backend.queued:
             row["sync_s"] = per_call(call, backend, sizes.launch, stop)["wall_s"]
-        graph = backend.replay(call, IN_GRAPH)
-        if graph is not None:
-            row["graph_s"] = float(f"{brief(graph, backend, sizes.launch, stop).median / IN_GRAPH:.6g}")
+        row |= _replayed(call, backend, row["wall_s"], sizes.launch, stop)
         part.rows.append(row)
         part.work.append((row, partial(calls.__getitem__, op)))
     if backend.queued:
@@ -143,7 +150,7 @@ def _roundtrips(backend: Backend, call: Call, sizes: Sizes, stop: Stop) -> list[
     rows.append({"kind": "launch", "op": "sync_idle", **timed(backend.clock.sync, seconds=sizes.launch, stop=stop).row()})
     graph = backend.replay(call, 1)
     if graph is not None:
-        rows.append({"kind": "launch", "op": "graph_replay", **timed(graph, backend.clock, seconds=sizes.launch, stop=stop).row()})
+        rows.append({"kind": "launch", "op": "graph_replay", **queued(graph, backend, sizes.launch, stop).row()})
     return rows
 
 
@@ -186,10 +193,17 @@ def compiling(backend: Backend, sizes: Sizes, progress: Progress, stop: Stop) ->
 def _timed(call: Call, backend: Backend, graphed: bool, seconds: float, stop: Stop) -> Row:
     """A call from Python, and one of many replayed as a graph."""
     row = per_call(call, backend, seconds, stop)
-    graph = backend.replay(call, IN_GRAPH) if graphed and row["wall_s"] < 2e-3 else None
-    if graph is not None:
-        row["graph_s"] = float(f"{brief(graph, backend, seconds, stop).median / IN_GRAPH:.6g}")
-    return row
+    return row | (_replayed(call, backend, row["wall_s"], seconds, stop) if graphed and row["wall_s"] < LONG else {})
+
+
+def _replayed(call: Call, backend: Backend, about: float, seconds: float, stop: Stop) -> Row:
+    """`graph_s`: one of IN_GRAPH calls replayed as a graph; nothing where there are no graphs."""
+    graph = backend.replay(call, IN_GRAPH)
+    if graph is None:
+        return {}
+    times = min(50, ceil(LONG / (IN_GRAPH * about)))
+    found = timed(graph, backend.clock, seconds=seconds, least=3, warmup=1, batch=times, stop=stop)
+    return {"graph_s": float(f"{found.median / IN_GRAPH:.6g}")}
 
 
 def _shape(params: Row) -> str:

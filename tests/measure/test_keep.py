@@ -1,0 +1,124 @@
+"""What is stored is valid, and nothing is stored of a noisy machine unless it is asked for."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from fake import FakeBackend, Quiet
+
+from ironlaw import hardware
+from ironlaw.errors import BadValue, UnknownName
+from ironlaw.measure import keep as keeping
+from ironlaw.measure.backend import Sizes
+from ironlaw.measure.characterise import characterise
+from ironlaw.measure.figures import figures, toml
+from ironlaw.measure.keep import as_evidence, as_toml, checked, described, keep, reported, source
+from ironlaw.measure.noise import Noise, Noisy
+from ironlaw.registry.evidence import evidence, read
+
+SMALL = Sizes("small", each=0.002, longest=0.05, streams=2)
+
+
+@pytest.fixture(scope="module")
+def found():
+    backend = FakeBackend()
+    return characterise(backend, SMALL, watch=lambda: Quiet(backend.clock))
+
+
+@pytest.fixture
+def noisy(found):
+    return replace(found, noise=Noise(0.5, 0.0, 0.0))
+
+
+def test_the_machine_appears(found, ironlaw_home):
+    with pytest.raises(UnknownName, match="ironlaw measure"):
+        hardware("this")
+    told = described(found, None)
+    kept = keep(found, told)
+    machine = hardware("this")
+    assert machine.slug == "this_machine"
+    assert machine.peak("fp32") == pytest.approx(told.peaks["fp32"][0], rel=1e-3)
+    assert machine.bandwidth == pytest.approx(told.bandwidth, rel=1e-3)
+    assert machine.launch == pytest.approx(told.launch, rel=1e-3)
+    assert {f.source for f in machine.figures.values()} == {source(found)}
+    assert all(f.estimate and f.why for f in machine.figures.values())  # none of them is a maker's
+    assert machine.level("main").bandwidth == machine.bandwidth
+    assert kept.evidence.is_relative_to(ironlaw_home) and kept.figures.is_relative_to(ironlaw_home)
+    assert read(kept.evidence).rows == tuple(found.rows)
+    assert [file.name for file in evidence("this_machine")] == ["this_machine/machine"]
+
+
+def test_levels_are_ordered_and_end_in_main_memory(found):
+    machine = checked(as_toml(found, described(found, None)))
+    speeds = [level.bandwidth for level in machine.levels]
+    assert speeds == sorted(speeds, reverse=True)
+    assert machine.levels[-1].name == "main"
+
+
+def test_a_noisy_machine_is_not_stored(noisy, ironlaw_home):
+    with pytest.raises(Noisy, match=r"other processes took 50%.*--force"):
+        keep(noisy, described(noisy, None))
+    assert list(ironlaw_home.rglob("*.*")) == []
+
+
+def test_unless_it_is_asked_for_and_then_it_says_so(noisy):
+    kept = keep(noisy, described(noisy, None), force=True)
+    data = json.loads(kept.evidence.read_text())
+    assert data["noise"]["noisy"] and "other processes" in data["noise"]["reasons"][0]
+    assert "noisy" in hardware("this").figures["bandwidth"].source
+
+
+def test_an_interrupt_leaves_the_old_machine(found, monkeypatch, ironlaw_home):
+    keep(found, described(found, None))
+    before = {path: path.read_bytes() for path in ironlaw_home.rglob("*.*")}
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ironlaw.measure.store.os.fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        keep(replace(found, rows=found.rows[::-1]), described(found, None))
+    assert {path: path.read_bytes() for path in ironlaw_home.rglob("*.*")} == before
+
+
+def test_a_machine_that_would_not_load_is_never_stored(found, monkeypatch, ironlaw_home):
+    monkeypatch.setattr(keeping, "toml", lambda *_: 'name = "half"')
+    with pytest.raises(ValueError, match="memory"):
+        keep(found, described(found, None))
+    assert list(ironlaw_home.rglob("*.*")) == []
+
+
+@pytest.mark.parametrize(
+    ("machine", "kind", "backend", "context"),
+    [
+        ({"backend": "cuda", "gpu": "NVIDIA H200", "sms": 132, "virtual": True}, "gpu", "cuda", "cloud"),
+        ({"backend": "mps", "gpu": "Apple M3 Max, integrated GPU"}, "gpu", "coreml", "desktop"),
+        ({"backend": "cpu"}, "cpu", "cpu", "desktop"),
+    ],
+)
+def test_every_kind_of_device_is_a_valid_machine(found, machine, kind, backend, context):
+    told = {"cpu": 'A "quoted" \\ name', "cores": 8, "threads": 8, "memory_bytes": 2**34} | machine
+    made = checked(toml(figures(found.rows, told, {"l2": 2e6}), told, "a test", "2026-11-15", 350.0 if kind == "gpu" else None))
+    assert (made.kind, made.backend, made.context) == (kind, backend, context)
+    assert made.power == (350 if kind == "gpu" else 40)
+    assert made.memory == pytest.approx(2**34, rel=1e-5)
+    assert ('A "quoted" \\ name' in made.name) == (kind == "cpu")
+
+
+def test_too_little_to_describe_a_machine(found):
+    for kind in ("op", "launch"):
+        with pytest.raises(BadValue, match="too little was measured"):
+            figures([row for row in found.rows if row["kind"] != kind], found.machine, {})
+
+
+def test_caches_as_the_system_reports_them(monkeypatch):
+    monkeypatch.setattr(keeping, "caches", lambda: {"l1": (65536, 2), "l3": (2**25, 1)})
+    assert reported({"backend": "cpu"}) == {"l1": 131072.0, "l3": 2.0**25}
+    assert reported({"backend": "cuda", "l2_bytes": 1000}) == {"l2": 1000.0}
+    assert reported({"backend": "mps"}) == {}
+
+
+def test_the_evidence_holds_notes_and_noise(found):
+    data = json.loads(as_evidence(found, "2026-11-15"))
+    assert data["machine"]["notes"] == found.notes
+    assert data["noise"]["noisy"] is False and data["noise"]["repeated"] == []
