@@ -210,6 +210,8 @@ class Fake:
     def sustain(self, costs):
         return costs
 
+    entry = 0.0
+
     def graph_launch(self):
         return 7.0, 0.125
 

@@ -11,14 +11,14 @@ emptying a tile costs, in steps; p says how well the terms overlap (1: one after
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import ironlaw.engine.backward  # noqa: F401  its kinds and their kernels
+from ironlaw.engine import lowering, lowering_cpu
 from ironlaw.engine.arrays import SCALARS, Number, is_array, is_positive, maximum, minimum, where
 from ironlaw.engine.kernels import Kernel
-from ironlaw.engine.lowering import lower
 from ironlaw.engine.predict import Cost
 from ironlaw.engine.sweep import points
 from ironlaw.engine.types import Hardware, Op, Plan
@@ -93,12 +93,19 @@ class Calibration:
     spread: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # mode -> (low, high) of measured / predicted
     sources: tuple[str, ...] = ()
     host: str = ""
+    backend: str = "cuda"  # whose kernels an op becomes: "cuda", or "cpu"
+    entry: float = 0.0  # host seconds to enter a compiled function, whatever is in it
+
+    def lower(self, op: Op, compiled: bool) -> tuple[Kernel, ...]:
+        """The kernels behind an op on this machine."""
+        return lowering_of(self.backend)(op, compiled)
 
     def curve(self, name: str, kind: str) -> Curve:
         """The curve of a kernel; for one that was not measured, the nearest kind that was."""
         found = self.curves.get(name)
         if found is None:
-            found = self.curves.get(FALLBACK.get(name, ""), None) or self.curves.get("elementwise")
+            nearest = (lowering_cpu.FALLBACK if self.backend == "cpu" else FALLBACK).get(name, "elementwise")
+            found = self.curves.get(nearest) or self.curves.get("elementwise")
         if found is None:
             raise UnsupportedPrecision(f"no measured curve for {name} ({kind}); ask for a bound with Plan(calibrated=False)")
         return found
@@ -107,7 +114,7 @@ class Calibration:
         """An op's cost from the curves of its kernels."""
         compiled = plan.mode != "eager"
         data = compute = floor = joint = count = 0.0
-        for kernel in lower(op, compiled):
+        for kernel in self.lower(op, compiled):
             curve = self.curve(kernel.curve, op.kind)
             data_s, compute_s, overlap, total = curve.parts(kernel, self.cache_bytes)
             times = kernel.count
@@ -153,8 +160,17 @@ class Calibration:
     def from_json(cls, data: Mapping[str, Any]) -> Calibration:
         curves = {name: Curve(**values) for name, values in data["curves"].items()}
         spread = {mode: (pair[0], pair[1]) for mode, pair in data.get("spread", {}).items()}
-        rest = {k: v for k, v in data.items() if k in ("launches", "cache_bytes", "graph_gap", "graph_start", "host", "slower")}
+        rest = {
+            k: v
+            for k, v in data.items()
+            if k in ("launches", "cache_bytes", "graph_gap", "graph_start", "host", "slower", "backend", "entry")
+        }
         return cls(curves=curves, spread=spread, sources=tuple(data.get("sources", ())), **rest)
+
+
+def lowering_of(backend: str) -> Callable[[Op, bool], tuple[Kernel, ...]]:
+    """op -> kernels, as PyTorch does it on a CUDA device, or on anything else."""
+    return lowering.lower if backend == "cuda" else lowering_cpu.lower
 
 
 def _finite(curve: dict[str, Any]) -> dict[str, Any]:

@@ -33,22 +33,38 @@ PLAIN = ("add", "mul", "relu", "gelu", "silu", "sigmoid", "copy")
 
 def calibrate(rows: list[dict[str, Any]], machine: Mapping[str, Any], sources: tuple[str, ...]) -> Calibration:
     """All that op and launch rows tell about a machine."""
-    cache_bytes = float(machine.get("l2_bytes") or machine["l3_bytes"])
+    given = machine.get("backend") or ("cpu" if "cpu" in machine and not machine.get("gpu") else "cuda")
+    backend = "cuda" if given == "cuda" else "cpu"  # an Apple GPU too gets one kernel for each op
+    nearer, farther = ("l2_bytes", "l3_bytes") if backend == "cuda" else ("l3_bytes", "l2_bytes")
+    cache_bytes = float(machine.get(nearer) or machine[farther])
     launch_rows = [row for row in rows if row["kind"] == "launch"]
     launches: dict[str, float] = {}
     for row in launch_rows:
         for kind in KIND_OF.get(row["op"], (row["op"],)):
             launches[kind] = row["wall_s"]
-    plain = [row["wall_s"] for row in launch_rows if row["op"] in PLAIN]
-    launches["default"] = launches["elementwise"] = median(plain)
+    if backend == "cpu":
+        launches = _around(launches)
+    else:
+        launches["default"] = launches["elementwise"] = median(row["wall_s"] for row in launch_rows if row["op"] in PLAIN)
     gaps = [row["graph_s"] - row["busy_s"] for row in launch_rows if row.get("graph_s") and row.get("busy_s")]
     start = launches.get("sync_roundtrip", launches["default"])
-    found = list(samples(rows))
+    found = list(samples(rows, backend))
     curves = fit(found, cache_bytes)
     gap = max(median(gaps), 0.0) if gaps else 0.0
     return Calibration(
-        curves, launches, cache_bytes, gap, start, slowdown(found, curves, cache_bytes), {}, sources, str(machine.get("host", ""))
-    )
+        curves, launches, cache_bytes, gap, start, slowdown(found, curves, cache_bytes), {}, sources, str(machine.get("host", "")),
+        backend, next((row["wall_s"] for row in launch_rows if row["op"] == "compiled"), 0.0),
+    )  # fmt: skip
+
+
+MODULE = "nn_"  # launch rows of an op as a module's call, beside the bare function
+
+
+def _around(launches: Mapping[str, float]) -> dict[str, float]:
+    """On a processor a call's own cost is in its curve's floor: what is left is what the model's code spends around the call."""
+    extra = [seconds - launches[name.removeprefix(MODULE)] for name, seconds in launches.items()
+             if name.startswith(MODULE) and name.removeprefix(MODULE) in launches]  # fmt: skip
+    return {"default": max(median(extra), 0.0) if extra else 0.0}
 
 
 def slowdown(found: Sequence[Sample], curves: Mapping[str, Curve], cache_bytes: float) -> float:

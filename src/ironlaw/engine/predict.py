@@ -24,6 +24,7 @@ from ironlaw.engine.work import op as make_op
 from ironlaw.errors import unknown
 
 EAGER = Plan()
+HOST = "cpu"  # the processor that launches is the one that works: it can't run ahead of itself
 BARE = "bare"  # a microcontroller: no driver and no queue, so the launch cost is paid once for the whole run
 
 
@@ -230,7 +231,11 @@ def _dispatch(plan: Plan, hardware: Hardware, calibration: Any, costs: Sequence[
     if plan.mode == "graphs" or hardware.backend == BARE:
         launch, gap = calibration.graph_launch() if calibration else (hardware.launch, 0.0)
         return graph_replay(launch if plan.launch is None else plan.launch, kernels, [c.kernels for c in costs], gap)
-    return (queued if plan.dispatch == "queued" else synchronous)([c.launch for c in costs], kernels)
+    ahead = plan.dispatch == "queued" and hardware.backend != HOST
+    launches = [c.launch for c in costs]
+    if plan.mode == "compiled" and calibration:
+        launches[0] = launches[0] + calibration.entry
+    return (queued if ahead else synchronous)(launches, kernels)
 
 
 def _sources(graph: Graph, hardware: Hardware, plan: Plan, calibration: Any) -> tuple[str, ...]:

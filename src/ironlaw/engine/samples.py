@@ -12,6 +12,7 @@ from typing import Any
 
 from ironlaw.engine.kernels import Kernel
 from ironlaw.engine.lowering import lower
+from ironlaw.engine.lowering_cpu import lower as lower_cpu
 from ironlaw.engine.rows import OPS
 from ironlaw.engine.types import Op
 
@@ -26,8 +27,11 @@ class Sample:
     seconds: float
 
 
-def samples(rows: list[dict[str, Any]]) -> Iterator[Sample]:
+def samples(rows: list[dict[str, Any]], backend: str = "cuda") -> Iterator[Sample]:
     """All samples that op rows with a device time give."""
+    if backend != "cuda":
+        yield from _calls(rows)
+        return
     for row in rows:
         if row["kind"] == "op" and row["op"] == "generated" and "error" not in row:
             yield from _generated(row)
@@ -39,6 +43,33 @@ def samples(rows: list[dict[str, Any]]) -> Iterator[Sample]:
         if not seconds:
             continue
         yield from _split(row, OPS[row["op"]](row["params"]), seconds)
+
+
+def _calls(rows: list[dict[str, Any]]) -> Iterator[Sample]:
+    """On a processor a call is its work: one kernel each, timed from outside. Of a compiled call only the loop is wanted."""
+    entry = next((row["wall_s"] for row in rows if row["kind"] == "launch" and row["op"] == "compiled"), 0.0)
+    for row in rows:
+        if row["kind"] != "op" or "error" in row:
+            continue
+        if row["op"] == "generated" and row["wall_s"] > entry:
+            yield Sample(_loop(row["params"]), row["wall_s"] - entry)
+        elif row["op"] in OPS:
+            kernels = lower_cpu(_laid_out(row))
+            if len(kernels) == 1:
+                yield Sample(replace(kernels[0], count=1.0), row["wall_s"])
+
+
+def _laid_out(row: dict[str, Any]) -> Op:
+    made = OPS[row["op"]](row["params"])
+    nhwc = row["params"].get("layout") == "nhwc"
+    return replace(made, attrs={**made.attrs, "layout": "nhwc"}) if nhwc else made
+
+
+def _loop(p: dict[str, Any]) -> Kernel:
+    """A loop that torch.compile wrote; what its time depends on is in the row."""
+    dear, rows = p.get("dear", 0.0), p.get("rows", 0.0)
+    name = "fused_softmax" if dear and rows else "fused_dear" if dear else "fused_rows" if rows else "fused"
+    return Kernel(name, p["read_bytes"] + p["written_bytes"], rows=dear or rows)
 
 
 def _generated(row: dict[str, Any]) -> Iterator[Sample]:
