@@ -77,11 +77,19 @@ def test_the_processors_clock(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("reasons", "words"), [("0x0000000000000000", "(none)"), ("0x0000000000000004", "see nvidia-smi -q -d PERFORMANCE")]
+    ("reasons", "words"),
+    [
+        ("0x0000000000000000", "throttled: no"),
+        ("0x0000000000000024", "throttled: power cap, heat (software)"),
+        ("0x8000000000000000", "for reasons 0x8"),
+        ("[N/A]", "not told"),
+    ],
 )
 def test_a_gpus_clocks_and_throttling(monkeypatch, reasons, words):
     monkeypatch.setattr(describe, "asked", lambda *_: f"1980 MHz, 1980 MHz, 3201 MHz, 41, 120.00 W, 700.00 W, {reasons}, 0 %")
-    notes = describe.clock_notes("cuda")
+    worked = []
+    notes = describe.clock_notes("cuda", lambda: worked.append(1))
+    assert worked
     assert "GPU clock 1980 MHz of at most 1980 MHz" in notes[1]
     assert words in notes[2]
 

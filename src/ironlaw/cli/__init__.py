@@ -25,6 +25,7 @@ COMMANDS = {
     "breakeven": "after how many calls compiling has paid for itself",
     "fuse": "which operators become one kernel, and why others can't",
     "claims": "what is commonly claimed, computed again",
+    "measure": "this machine, or a model on it, measured and kept as evidence",
     "validate": "every claim and every measurement against the prediction",
     "labs": "open the labs in a browser",
     "lab": "write a lab: begin one from the template, check its words and keys",

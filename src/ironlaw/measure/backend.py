@@ -46,14 +46,15 @@ class Sizes:
     ops: bool = True  # single ops, for the fit
     compiled: float = 0.0  # the most to wait for a compiler; 0: leave it out
     tiny: float = 0.0  # a launch cost
+    patience: float = 45.0  # seconds after which a disturbed part is not measured again
 
     @property
     def launch(self) -> float:
         return self.tiny or self.each
 
 
-SHORT = Sizes("short", each=0.02, longest=0.1, streams=1, ops=False)
-QUICK = Sizes("quick", each=0.05, longest=0.4, streams=2, compiled=40.0, tiny=0.06)
+SHORT = Sizes("short", each=0.02, longest=0.1, streams=1, ops=False, patience=8.0)
+QUICK = Sizes("quick", each=0.04, longest=0.4, streams=2, compiled=40.0, tiny=0.05)
 
 
 @dataclass

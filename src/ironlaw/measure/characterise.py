@@ -16,7 +16,8 @@ from ironlaw.measure.machine import clock_notes, machine, software
 from ironlaw.measure.noise import Noise, Watch
 from ironlaw.measure.progress import Progress, Stop, quiet, within
 
-REFERENCE = 256  # side of the product that is timed again and again
+REFERENCE = {"cpu": 256, "cuda": 2048, "mps": 1024}  # side of the product that is timed again and again; on a GPU it outlasts its launch
+WARM = 0.3  # seconds of it before anything is timed: clocks rise
 PARTS: tuple[tuple[str, sections.Section, float], ...] = (  # name, what is run, its share of the whole
     ("launches", sections.launches, 0.15),
     ("products", sections.products, 0.25),
@@ -49,15 +50,18 @@ def characterise(
     """Measure everything that `sizes` asks for. `watch` makes the counter of what others take; a test hands in its own."""
     rows: list[dict[str, Any]] = []
     work: list[tuple[dict[str, Any], Callable[[], Call]]] = []
-    notes, repeated, noises = clock_notes(backend.device), [], []
-    reference = backend.gemm("fp32", REFERENCE)
+    repeated, noises = [], []
+    reference = backend.gemm("fp32", REFERENCE[backend.device])
+    progress(0.0, "warming up")
+    notes = clock_notes(backend.device, busy(backend, reference, stop))
     chosen = [part for part in PARTS if (sizes.ops or part[0] != "ops") and (sizes.compiled or part[0] != "compiling")]
     whole, done = sum(share for _, _, share in chosen), 0.0
+    began = backend.clock.now()
     with backend.session():
         for name, section, share in chosen:
             shown = within(progress, done / whole, (done + share) / whole)
             part, noise = _watched(section, backend, sizes, shown, stop, reference, watch)
-            if noise.noisy and name != "compiling":
+            if noise.noisy and name != "compiling" and backend.clock.now() - began < sizes.patience:
                 repeated.append(name)
                 shown(0.0, f"{name} once more: {noise.reasons[0]}")
                 again, second = _watched(section, backend, sizes, shown, stop, reference, watch)
@@ -78,6 +82,17 @@ def characterise(
     if backend.memory():
         told["memory_bytes"] = backend.memory()
     return Characterisation(told, software(), method(backend, sizes), rows, notes, worst(noises), repeated)
+
+
+def busy(backend: Backend, reference: Call, stop: Stop) -> Callable[[], None]:
+    """Warm the machine up; what comes back keeps it at work for a moment, where a call returns before its work is done."""
+    once = timed(reference, backend.clock, seconds=WARM, stop=stop).median
+
+    def queue() -> None:
+        for _ in range(min(5000, int(1.0 / once)) if backend.queued else 0):
+            reference()
+
+    return queue
 
 
 def _watched(
@@ -136,7 +151,7 @@ def method(backend: Backend, sizes: Sizes) -> str:
         )
     told.append(
         "Noise: processor time of others from /proc/stat, and an FP32 product of side"
-        f" {REFERENCE} timed before, during and after each part; a disturbed part was measured twice and the quieter one kept."
+        f" {REFERENCE[backend.device]} timed before, during and after each part; a disturbed part was measured twice, the quieter kept."
     )
     return " ".join(told)
 

@@ -53,7 +53,7 @@ def figures(rows: Sequence[Row], machine: Mapping[str, Any], caches: Mapping[str
         raise BadValue("too little was measured to describe the machine (products, streams and launches are needed); run `ironlaw measure`")
     peaks, emulated = parted(rates)
     last = max(caches.values(), default=0.0)
-    large = [(rate, size) for size, rate in curve if size > 2 * last] or [(rate, size) for size, rate in curve[-2:]]
+    large = [(rate, size) for size, rate in curve if size >= FAR * last] or [(rate, size) for size, rate in curve[-2:]]
     best, at = max(large)
     ops = [row for row in rows if row["kind"] == "launch" and (row.get("kernels") or "kernels" not in row)]
     floor = min(float(row.get("busy_s") or row["wall_s"]) for row in ops if row["op"] not in ("view", "empty", "sync_idle"))
@@ -91,6 +91,7 @@ def bandwidths(rows: Sequence[Row], threads: int, grain: int | None, host: bool)
     return sorted(found.items())
 
 
+FAR = 4.0  # times the last cache: a working set of which little is still there when it comes round again
 NOTHING = 1024.0  # bytes of a working set that is over before the call is
 NEARLY = 1.1
 SPREAD = 2.0**20  # bytes beyond which one thread's rate is not multiplied: what processors share would be counted twice

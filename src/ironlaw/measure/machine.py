@@ -9,6 +9,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,6 +17,10 @@ from typing import Any
 
 SLUG = "this_machine"
 PACKAGES = ("torch", "numpy", "triton", "transformers")
+THROTTLED = {
+    0x1: "idle", 0x2: "clocks set by an application", 0x4: "power cap", 0x8: "hardware slowdown", 0x10: "sync boost",
+    0x20: "heat (software)", 0x40: "heat (hardware)", 0x80: "power brake", 0x100: "display clocks",
+}  # fmt: skip
 CPU = Path("/sys/devices/system/cpu")
 
 
@@ -119,8 +124,8 @@ def compiler() -> str:
     return lines[0].strip() if lines else ""
 
 
-def clock_notes(backend: str = "cpu") -> list[str]:
-    """Clocks and throttling, as far as the system tells."""
+def clock_notes(backend: str = "cpu", work: Callable[[], None] = lambda: None) -> list[str]:
+    """Clocks and throttling, as far as the system tells; `work` keeps a GPU busy while it is asked, for an idle one clocks down."""
     notes = []
     now, most = (_text(CPU / "cpu0/cpufreq" / name) for name in ("scaling_cur_freq", "cpuinfo_max_freq"))
     governor = _text(CPU / "cpu0/cpufreq/scaling_governor")
@@ -129,14 +134,24 @@ def clock_notes(backend: str = "cpu") -> list[str]:
     else:
         notes.append("the system does not tell the processor's clock")
     if backend == "cuda":
+        work()
         wanted = "clocks.sm,clocks.max.sm,clocks.mem,temperature.gpu,power.draw,power.limit,clocks_throttle_reasons.active,utilization.gpu"
         row = [cell.strip() for cell in asked("nvidia-smi", f"--query-gpu={wanted}", "--format=csv,noheader").partition("\n")[0].split(",")]
         if len(row) == 8:
             notes.append(f"GPU clock {row[0]} of at most {row[1]}, memory {row[2]}, {row[3]} °C, {row[4]} of {row[5]}, in use {row[7]}")
-            notes.append(f"throttle reasons {row[6]}" + (" (none)" if set(row[6]) <= set("0x") else " (see nvidia-smi -q -d PERFORMANCE)"))
+            notes.append(f"GPU throttled: {throttled(row[6])}")
         else:
             notes.append("nvidia-smi tells no clocks here")
     return notes
+
+
+def throttled(bits: str) -> str:
+    """nvidia-smi's mask of reasons, in words."""
+    try:
+        mask = int(bits, 16)
+    except ValueError:
+        return "not told"
+    return ", ".join(word for bit, word in THROTTLED.items() if mask & bit) or ("no" if not mask else f"for reasons {bits}")
 
 
 def power_limit() -> float | None:

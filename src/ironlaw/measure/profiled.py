@@ -5,6 +5,7 @@ A marker kernel (torch.cuda._sleep) goes before every call, so that the profiler
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from statistics import median, median_low
 from typing import Any
@@ -20,7 +21,8 @@ def profiled(torch: Any, calls: Sequence[Call], warmup: int = WARMUP, iterations
     """For each call `busy_s`, `kernels` and, where there are several, `list`; `error` where a call failed or nothing was seen."""
     owners: list[tuple[int | None, int]] = []
     errors: dict[int, str] = {}
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
+    with warnings.catch_warnings(), torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
+        warnings.simplefilter("ignore")  # that events of earlier sessions are gone is as it should be
         for index, call in enumerate(calls):
             try:
                 for turn in range(warmup + iterations):
@@ -35,7 +37,7 @@ def profiled(torch: Any, calls: Sequence[Call], warmup: int = WARMUP, iterations
         owners.append((None, 0))
         torch.cuda._sleep(1)
         torch.cuda.synchronize()
-    parts = cut(_events(torch, profiler))
+    parts = cut(events(torch, profiler))
     if len(parts) != len(owners):  # the profiler is not allowed here, or lost some
         return [{"error": f"the profiler saw {len(parts)} of {len(owners)} marks"} for _ in calls]
     kept: list[list[list[Event]]] = [[] for _ in calls]
@@ -45,7 +47,7 @@ def profiled(torch: Any, calls: Sequence[Call], warmup: int = WARMUP, iterations
     return [{"error": errors[i]} if i in errors else summary(group) for i, group in enumerate(kept)]
 
 
-def _events(torch: Any, profiler: Any) -> list[Event]:
+def events(torch: Any, profiler: Any) -> list[Event]:
     cuda = torch.autograd.DeviceType.CUDA
     found = [
         (event.start_ns(), event.name(), event.duration_ns() * 1e-9)

@@ -110,14 +110,14 @@ def streams(backend: Backend, sizes: Sizes, progress: Progress, stop: Stop) -> P
 
 
 def working_sets(backend: Backend, fine: int) -> Iterator[float]:
-    """Bytes: next to none, then in powers of two (or finer) to four times the last cache and at least 128 MiB."""
+    """Bytes: next to none, then in powers of two (or finer) to eight times the last cache and at least 128 MiB."""
     from ironlaw.measure.machine import caches, machine
 
     if backend.device == "cpu":
         biggest = max((size * count for size, count in caches().values()), default=2**25)
     else:
         biggest = int(machine(backend.device).get("l2_bytes") or 2**25)
-    end = min(max(4 * biggest, 2**27), backend.largest())
+    end = min(max(8 * biggest, 2**27), backend.largest())
     yield TINY_SET
     for step in range(fine * int(log2(end / FIRST_SET)) + 1):
         yield FIRST_SET * 2 ** (step / fine)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -68,10 +69,12 @@ class WithCuda(WithTorch):
                     call()
             torch.cuda.current_stream().wait_stream(side)
             graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                for _ in range(times):
-                    call()
-        except RuntimeError:  # an op that waits for the device can't be recorded
+            with warnings.catch_warnings():
+                warnings.filterwarnings("error", message="The CUDA Graph is empty")
+                with torch.cuda.graph(graph):
+                    for _ in range(times):
+                        call()
+        except (RuntimeError, UserWarning):  # an op that waits for the device can't be recorded; a view launches nothing
             torch.cuda.synchronize()
             return None
         return graph.replay  # type: ignore[no-any-return]

@@ -37,16 +37,16 @@ class WithNumpy(Backend):
         return lambda: self.np.matmul(a, b, out=out)
 
     def stream(self, op: str, numel: int) -> Call:
-        x, out = self.array(numel), self.np.zeros(numel, "float32")
+        x, out = self.np.full(numel, 1.5, "float32"), self.np.full(numel, 0.5, "float32")
         if op == "copy":
             return lambda: self.np.copyto(out, x)
-        y = self.array(numel)
+        y = self.np.full(numel, 2.5, "float32")
         return lambda: self.np.add(x, y, out=out)
 
     def spread_stream(self, numel: int) -> Call | None:
         if numel < LEAST_SPREAD or cores() == 1:
             return None
-        x, out = self.array(numel), self.np.zeros(numel, "float32")
+        x, out = self.np.full(numel, 1.5, "float32"), self.np.full(numel, 0.5, "float32")
         edges = [numel * i // cores() for i in range(cores() + 1)]
         parts = [(out[a:b], x[a:b]) for a, b in pairwise(edges)]
         return lambda: list(self.pool.map(lambda part: self.np.copyto(*part), parts))

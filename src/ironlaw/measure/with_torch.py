@@ -67,7 +67,8 @@ class WithTorch(Backend):
         torch = self.torch
         if fmt == "int8":
             a, b = (torch.randint(-100, 100, (n, n), dtype=torch.int8, device=self.device) for _ in "ab")
-            return tried(lambda: torch._int_mm(a, b), fmt)
+            right = b.t() if self.device == "cuda" else b  # tensor cores want the right matrix column by column
+            return tried(lambda: torch._int_mm(a, right), fmt)
         if fmt not in NAMES:
             raise Lacking(f"no {fmt} product here")
         try:
@@ -78,10 +79,10 @@ class WithTorch(Backend):
         return tried(lambda: torch.mm(a, b, out=out), fmt)
 
     def stream(self, op: str, numel: int) -> Call:
-        x, out = self.tensor(numel, fmt="fp32"), self.torch.zeros(numel, device=self.device)
+        x, out, *more = (self.torch.full((numel,), 1.5, device=self.device) for _ in range(2 if op == "copy" else 3))
         if op == "copy":
             return lambda: out.copy_(x)
-        y = self.tensor(numel, fmt="fp32")
+        (y,) = more
         return lambda: self.torch.add(x, y, out=out)
 
     def launches(self) -> dict[str, Call]:

@@ -1,0 +1,180 @@
+"""`ironlaw measure`: this machine, in under a minute; with a TARGET, a model on it (cli/measured.py).
+
+Nothing but the standard library and PyTorch or NumPy is needed here, so that a locked-down machine can run it from a bare checkout.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from ironlaw.cli import draw, measured
+from ironlaw.cli.meter import Meter
+from ironlaw.cli.options import Parser, add_json, checked, number
+from ironlaw.errors import BadValue
+from ironlaw.measure.backend import DEVICES, QUICK, SHORT, Backend, choose
+from ironlaw.measure.characterise import Characterisation, characterise, with_rows
+from ironlaw.measure.figures import Figures
+from ironlaw.measure.keep import Kept, as_evidence, described, keep, refuse
+from ironlaw.measure.machine import SLUG
+from ironlaw.measure.progress import within
+from ironlaw.measure.store import replace_text
+from ironlaw.units import show
+
+EXAMPLE = """
+ironlaw measure
+ironlaw measure resnet50 --batch 1
+ironlaw measure model.py:net --input 8x3x224x224
+"""
+LAUNCH = {"sync_s": "waited for", "graph_s": "in a graph", "busy_s": "kernel"}
+WIDE = 0.35  # share of the bar that the quick part takes when the wide sweep follows
+
+
+def add(parser: Parser) -> None:
+    parser.usage = "ironlaw measure [TARGET] [options]"
+    parser.add_argument(
+        "target", metavar="TARGET", nargs="?", help="a model to run: of the registry, or PATH.py:NAME; without one the machine is measured"
+    )
+    parser.add_argument("--short", action="store_true", help="the machine in under 20 s: coarser, no single ops, nothing compiled")
+    parser.add_argument("--full", action="store_true", help="the machine and then a wide sweep of ops, for many minutes")
+    parser.add_argument("--device", metavar="DEVICE", type=checked(_device), help=f"{', '.join(DEVICES)}; the fastest there is by default")
+    parser.add_argument("--force", dest="noisy", action="store_true", help="store it even though the machine was busy, marked so")
+    parser.add_argument("--out", metavar="FILE", help="write the evidence to FILE; a machine is then not stored as this one")
+    parser.add_argument("--seconds", metavar="N", type=number, help="with --full or a TARGET: how long to measure")
+    add_json(parser)
+    measured.add(parser)
+
+
+def _device(text: str) -> str:
+    if text not in DEVICES:
+        raise BadValue(f"no device {text!r}; choose one of {', '.join(DEVICES)}")
+    return text
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.target:
+        for name in ("short", "full"):
+            if getattr(args, name):
+                raise BadValue(f"--{name} is for measuring the machine; leave it out, or leave out {args.target}")
+        return measured.run(args)
+    if args.short and args.full:
+        raise BadValue("--short and --full are two lengths of one measurement; give one of them")
+    if args.seconds and not args.full:
+        raise BadValue("--seconds is for --full or a TARGET; for less than the usual minute give --short")
+    backend = choose(args.device)
+    with Meter() as meter:
+        found = _measured(backend, args, meter)
+        told = described(found, backend.grain)
+        meter(1.0, "fitting curves")
+        kept = _stored(found, told, args)
+    draw.emit(as_json(found, told, kept, args.out)) if args.json else report(found, told, kept, args.out)
+    return 0
+
+
+def _measured(backend: Backend, args: argparse.Namespace, meter: Meter) -> Characterisation:
+    if not args.full:
+        return characterise(backend, SHORT if args.short else QUICK, meter)
+    if backend.library != "torch":
+        raise BadValue("the wide sweep of --full needs PyTorch (pip install torch); leave --full out to measure with NumPy")
+    from ironlaw.measure.sweep import METHOD, sweep
+
+    found = characterise(backend, QUICK, within(meter, 0.0, WIDE))
+    rows = sweep(backend.device, within(meter, WIDE, 1.0), None, args.seconds)
+    return with_rows(found, rows, f"Wide sweep: {METHOD}")
+
+
+def _stored(found: Characterisation, told: Figures, args: argparse.Namespace) -> Kept | None:
+    if not args.out:
+        return keep(found, told, args.noisy)
+    refuse(found, args.noisy)
+    replace_text(Path(args.out), as_evidence(found))
+    return None
+
+
+# ---- what is told
+
+
+def report(found: Characterisation, told: Figures, kept: Kept | None, out: str | None) -> None:
+    draw.heading(str(found.machine.get("gpu") or found.machine["cpu"]), _about(found))
+    peaks = [(fmt, show(rate, "FLOP/s"), f"a product of side {n:,}") for fmt, (rate, n) in told.peaks.items()]
+    peaks += [(fmt, show(rate, "FLOP/s"), "converted in software: no unit for it") for fmt, rate in told.emulated.items()]
+    draw.table(["peak", "measured", "by"], peaks, left=("peak",), text=("by",))
+    levels = [(lv.name, show(lv.bandwidth, "B/s"), show(lv.size, "B"), "yes" if lv.seen else "no") for lv in told.levels]
+    main = ("main", show(told.bandwidth, "B/s"), show(found.machine.get("memory_bytes", 0), "B"), "")
+    draw.table(["memory", "bandwidth", "size", "a step seen"], [*levels, main], left=("memory",))
+    _launches(found, told)
+    made = compiled(found)
+    if made:
+        draw.table(["compiling", "takes", "the first function", "then a call"], made, left=("compiling",))
+    for note in found.notes:
+        draw.say(f"note: {note}", draw.DIM)
+    draw.say(f"noise: {verdict(found)}", draw.BAD if found.noise.noisy else draw.GOOD)
+    _next(found, told, kept, out)
+
+
+def _launches(found: Characterisation, told: Figures) -> None:
+    """Op kinds, the cheapest first: queued back to back, and what else is known on a device."""
+    rows = sorted((row for row in found.rows if row["kind"] == "launch"), key=lambda row: float(row["wall_s"]))
+    more = [name for name in LAUNCH if any(row.get(name) for row in rows)]
+    seen = {}
+    for row in rows:
+        cells = [show(row[name], "s") if row.get(name) else "–" for name in more]
+        seen.setdefault(row["op"], (row["op"], show(row["wall_s"], "s"), *cells))
+    draw.table(["launch", "queued", *(LAUNCH[name] for name in more)], seen.values(), left=("launch",))
+    draw.say(f"launch of an element-wise op {show(told.launch, 's')} (median); floor {show(told.floor, 's')}")
+
+
+def _next(found: Characterisation, told: Figures, kept: Kept | None, out: str | None) -> None:
+    if kept is None:
+        draw.say(f"written to {out}: {len(found.rows)} rows of evidence; not stored as this machine")
+        return
+    fitted = f"{len(kept.curves)} fitted" if kept.curves else "too few rows to fit any: predictions for this machine are bounds"
+    draw.pairs([("figures", str(kept.figures)), ("evidence", f"{kept.evidence}, {len(found.rows)} rows"), ("curves", fitted)])
+    fmt = "" if "fp16" in told.peaks else " --dtype fp32"
+    draw.say(f"It is `this` everywhere now, and a context in every lab. Next: ironlaw predict resnet50 --on this{fmt}", draw.STRONG)
+
+
+def _about(found: Characterisation) -> str:
+    machine, software = found.machine, found.software
+    library = f"PyTorch {software.get('torch')}" if machine["library"] == "torch" else f"NumPy {software.get('numpy')}"
+    where = f"{machine['sms']} SMs" if "sms" in machine else f"{machine['cores']} processors, {machine['threads']} threads"
+    return f"{where}, {show(machine.get('memory_bytes', 0), 'B')}, {library} on {machine['backend']}"
+
+
+def compiled(found: Characterisation) -> list[tuple[str, str, str, str]]:
+    return [
+        (row["name"], show(row["compile_s"], "s"), show(row["startup_s"], "s"), show(row["wall_s"], "s"))
+        for row in found.rows
+        if row["kind"] == "function" and row.get("compile_s")
+    ]
+
+
+def verdict(found: Characterisation) -> str:
+    noise, repeated = found.noise, found.repeated
+    others = "unknown" if noise.others is None else f"{noise.others:.0%}"
+    told = f"others took {others} of the processors, the reference varied by {noise.drift:.0%}"
+    twice = f"; measured twice: {', '.join(repeated)}" if repeated else ""
+    return (f"NOISY: {'; '.join(noise.reasons)}" if noise.noisy else f"quiet ({told})") + twice
+
+
+def as_json(found: Characterisation, told: Figures, kept: Kept | None, out: str | None) -> dict[str, Any]:
+    return {
+        "slug": SLUG,
+        "machine": found.machine,
+        "software": found.software,
+        "peaks": {fmt: rate for fmt, (rate, _) in told.peaks.items()},
+        "emulated": told.emulated,
+        "bandwidth": told.bandwidth,
+        "levels": [{"name": lv.name, "size": lv.size, "bandwidth": lv.bandwidth, "step_seen": lv.seen} for lv in told.levels],
+        "curve": [{"working_set": size, "bandwidth": rate} for size, rate in told.curve],
+        "launch": told.launch,
+        "floor": told.floor,
+        "launches": {row["op"]: row["wall_s"] for row in found.rows if row["kind"] == "launch"},
+        "compile_s": next((row["compile_s"] for row in found.rows if row.get("compile_s")), None),
+        "notes": found.notes,
+        "noise": found.noise.as_json() | {"repeated": found.repeated},
+        "rows": len(found.rows),
+        "curves": list(kept.curves) if kept else [],
+        "stored": [str(kept.evidence), str(kept.figures)] if kept else [out],
+    }

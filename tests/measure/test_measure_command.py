@@ -1,0 +1,204 @@
+"""`ironlaw measure` without a target, on a machine made of a fake clock; and what it needs to run at all."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fake import FakeBackend, Quiet
+
+from ironlaw import hardware
+from ironlaw.cli import main, parser
+from ironlaw.cli import measure as command
+from ironlaw.cli.meter import Meter
+from ironlaw.measure.characterise import characterise
+from ironlaw.registry.evidence import read
+
+SOURCE = Path(command.__file__).parents[2]
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """This machine is a fake one; `here.others` is what others take of a processor."""
+
+    class Here:
+        backend, others = FakeBackend(), 0.0
+
+    def run(backend, sizes, progress):
+        return characterise(backend, sizes, progress, watch=lambda: Quiet(backend.clock, Here.others))
+
+    monkeypatch.setattr(command, "choose", lambda device: Here.backend)
+    monkeypatch.setattr(command, "characterise", run)
+    return Here
+
+
+def ran(capsys, *argv):
+    code = main(["measure", *argv])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_the_machine_is_measured_told_and_stored(here, capsys, ironlaw_home):
+    code, out, _ = ran(capsys)
+    assert code == 0
+    for word in ("fp32", "1 TFLOP/s", "converted in software", "50 GB/s", "softmax", "6 µs", "quiet", "this_machine.toml", "--on this"):
+        assert word in out, word
+    assert hardware("this").peak("fp32") == pytest.approx(1e12, rel=0.02)
+    assert (ironlaw_home / "evidence/this_machine/machine.json").exists()
+
+
+def test_json(here, capsys):
+    code, out, _ = ran(capsys, "--short", "--json")
+    told = json.loads(out)
+    assert code == 0 and told["slug"] == "this_machine"
+    assert told["peaks"]["fp32"] == pytest.approx(1e12, rel=0.02)
+    assert told["launches"]["add"] == pytest.approx(2e-6, rel=0.02)
+    assert told["compile_s"] is None
+    assert all(Path(path).exists() for path in told["stored"])
+
+
+def test_a_noisy_machine_is_refused_and_nothing_stored(here, capsys, ironlaw_home):
+    here.others = 0.9
+    code, out, err = ran(capsys, "--short")
+    assert (code, out) == (2, "")
+    assert "nothing was stored" in err and "--force" in err
+    assert list(ironlaw_home.rglob("*.*")) == []
+
+
+def test_unless_forced(here, capsys):
+    here.others = 0.9
+    code, out, _ = ran(capsys, "--short", "--force")
+    assert code == 0 and "NOISY" in out and "measured twice" in out
+
+
+def test_out_writes_evidence_and_stores_no_machine(here, capsys, tmp_path, ironlaw_home):
+    code, out, _ = ran(capsys, "--short", "--out", str(tmp_path / "a" / "machine.json"))
+    assert code == 0 and "not stored as this machine" in out
+    assert read(tmp_path / "a" / "machine.json").rows
+    assert list(ironlaw_home.rglob("*.*")) == []
+
+
+def test_ctrl_c_leaves_nothing_and_is_130(here, capsys, ironlaw_home, monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(here.backend, "launches", interrupted)
+    assert ran(capsys)[0] == 130
+    assert list(ironlaw_home.rglob("*.*")) == []
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (("--short", "--full"), "give one of them"),
+        (("--seconds", "3"), "--full or a TARGET"),
+        (("--device", "tpu"), "cpu, cuda, mps"),
+        (("resnet50", "--short"), "leave it out"),
+    ],
+)
+def test_bad_input(capsys, argv, words):
+    code, _, err = ran(capsys, *argv)
+    assert code == 2 and words in err
+
+
+def test_the_examples_parse():
+    for line in command.EXAMPLE.strip().splitlines():
+        assert parser("measure").parse_args(line.split()[2:])
+
+
+def test_full_needs_torch(here, capsys):
+    here.backend.library = "numpy"
+    code, _, err = ran(capsys, "--full")
+    assert code == 2 and "pip install torch" in err
+
+
+def test_full_adds_the_wide_sweep(here, capsys, monkeypatch):
+    row = {"kind": "op", "op": "relu", "params": {"numel": 4096, "dtype": "fp32"}, "wall_s": 3e-6}
+    monkeypatch.setattr("ironlaw.measure.sweep.sweep", lambda device, progress, stop, seconds: [row | {"asked": [device, seconds]}])
+    code, out, _ = ran(capsys, "--full", "--seconds", "7", "--json")
+    assert code == 0
+    assert read(Path(json.loads(out)["stored"][0])).rows[-1]["asked"] == ["cpu", 7.0]
+
+
+class Terminal:
+    def __init__(self, live):
+        self.live, self.text = live, ""
+
+    def isatty(self):
+        return self.live
+
+    def write(self, text):
+        self.text += text
+
+    def flush(self):
+        pass
+
+
+def test_a_bar_on_a_terminal_is_wiped():
+    stream = Terminal(True)
+    with Meter(stream, columns=60) as meter:
+        meter(0.5, "matrix products " + "x" * 100)
+    assert " 50%  matrix products" in stream.text
+    assert max(len(part) for part in stream.text.split("\r")) < 60 + len("\x1b[K")
+    assert stream.text.endswith("\r\x1b[K")
+
+
+def test_lines_elsewhere_now_and_then():
+    stream = Terminal(False)
+    with Meter(stream) as meter:
+        meter(0.25, "bandwidth")
+        meter(0.26, "too soon for another line")
+    assert stream.text == " 25%  bandwidth\n"
+
+
+BLOCK = """
+import sys
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {hidden!r}:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Block())
+import importlib.util
+real = importlib.util.find_spec
+importlib.util.find_spec = lambda name, package=None: None if name.partition(".")[0] in {hidden!r} else real(name, package)
+from ironlaw.cli import main
+sys.exit(main({argv!r}))
+"""
+THIRD = {"rich", "starlette", "uvicorn", "sqlalchemy", "alembic", "marimo", "anywidget", "markdown", "fsrs", "scipy", "plotly", "pandas"}
+
+
+def bare(hidden, *argv, home):
+    """The command in an interpreter that has none of `hidden`."""
+    code = BLOCK.format(hidden=THIRD | hidden, argv=["measure", *argv])
+    env = {**os.environ, "PYTHONPATH": str(SOURCE), "IRONLAW_HOME": str(home)}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=120, check=False)
+
+
+def test_with_neither_numpy_nor_torch_it_says_what_to_install(tmp_path):
+    done = bare({"numpy", "torch"}, home=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "needs NumPy or PyTorch" in done.stderr and "pip install numpy" in done.stderr
+
+
+def test_a_gpu_needs_torch(tmp_path):
+    done = bare({"torch"}, "--device", "cuda", home=tmp_path)
+    assert done.returncode == 2 and "pip install torch" in done.stderr
+
+
+def test_numpy_alone_measures_this_machine(tmp_path):
+    """A real run, short; what is held is physics that no machine breaks."""
+    done = bare({"torch"}, "--short", "--force", "--json", home=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["machine"]["library"] == "numpy"
+    assert told["peaks"]["fp32"] > 1e9
+    assert 1e-7 < told["launch"] < 1e-3
+    assert 1e8 < told["bandwidth"] < 1e13
+    assert (tmp_path / "hardware" / "this_machine.toml").exists()
+
+
+def test_help_needs_nothing(tmp_path):
+    done = bare({"numpy", "torch"}, "--help", home=tmp_path)
+    assert done.returncode == 0 and "--device" in done.stdout

@@ -1,0 +1,111 @@
+"""A real, short run on this processor. What is held is physics that no machine breaks, however busy it is."""
+
+import json
+
+import pytest
+
+from ironlaw import hardware
+from ironlaw.cli import main
+from ironlaw.measure.backend import Lacking, choose
+from ironlaw.measure.sections import brief
+from ironlaw.measure.with_torch import WithTorch
+from ironlaw.registry.evidence import read
+from ironlaw.registry.machines import load
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("measured")
+
+
+@pytest.fixture(scope="module")
+def told(home):
+    """`ironlaw measure --short`, forced: a machine that runs tests is busy."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IRONLAW_HOME", str(home))
+        from contextlib import redirect_stdout
+        from io import StringIO
+
+        out = StringIO()
+        with redirect_stdout(out):
+            assert main(["measure", "--short", "--force", "--json", "--device", "cpu"]) == 0
+    return json.loads(out.getvalue())
+
+
+def test_rates_are_within_reason(told):
+    assert 1e9 < told["peaks"]["fp32"] < 1e14
+    assert told["machine"]["library"] == "torch"
+    assert told["machine"]["threads"] >= 1
+
+
+def test_bandwidth_falls_with_the_working_set(told):
+    points = [(p["working_set"], p["bandwidth"]) for p in told["curve"]]
+    assert len(points) > 8
+    assert max(rate for _, rate in points) > points[-1][1]
+    assert 1e8 < told["bandwidth"] < 1e13
+    speeds = [level["bandwidth"] for level in told["levels"]] + [told["bandwidth"]]
+    assert speeds == sorted(speeds, reverse=True)
+
+
+def test_a_call_costs_between_a_tenth_of_a_microsecond_and_a_millisecond(told):
+    assert 1e-7 < told["launch"] < 1e-3
+    assert told["floor"] <= told["launch"]
+    assert {"add", "linear", "conv2d", "softmax", "sdpa"} <= told["launches"].keys()
+
+
+def test_the_machine_is_valid_and_appears(told, home, monkeypatch):
+    monkeypatch.setenv("IRONLAW_HOME", str(home))
+    evidence, figures = told["stored"]
+    assert read(home / "evidence/this_machine/machine.json").rows and evidence.endswith("machine.json")
+    machine = hardware("this")
+    assert load(home / "hardware/this_machine.toml").peaks == machine.peaks and figures.endswith("this_machine.toml")
+    assert machine.peak("fp32") == pytest.approx(told["peaks"]["fp32"], rel=1e-3)
+    assert machine.kind == "cpu"
+
+
+def test_noise_was_watched(told):
+    assert {"drift", "noisy", "reasons", "repeated"} <= told["noise"].keys()
+
+
+def test_every_op_of_the_quick_look_runs_as_its_row_says():
+    """One call of each shape that is not large, its output held against what the engine thinks it writes."""
+    from ironlaw.engine.rows import OPS
+
+    backend = choose("cpu")
+    with backend.session():
+        seen = set()
+        for case in backend.cases():
+            made = OPS[case.op](case.params)
+            if made.work.bytes > 2e6 and case.op in seen:
+                continue
+            seen.add(case.op)
+            out = case.prepare()()
+            assert out.numel() == made.outputs[0].size, case
+    assert {"linear", "conv2d", "relu", "layer_norm", "batch_norm", "sdpa", "embedding", "max_pool2d"} <= seen
+
+
+def test_every_tiny_op_runs():
+    backend = choose("cpu")
+    with backend.session():
+        for op, call in backend.launches().items():
+            assert call() is not None, op
+
+
+def test_a_format_that_nobody_multiplies():
+    with pytest.raises(Lacking, match="fp4"):
+        WithTorch("cpu").gemm("fp4", 64)
+
+
+def test_a_product_of_twice_the_side_takes_longer():
+    backend = choose("cpu")
+    small, large = (brief(backend.gemm("fp32", n), backend, 0.02).best for n in (128, 512))
+    assert large > 4 * small  # 64 times the work
+
+
+def test_gradients_are_off_only_while_measuring():
+    import torch
+
+    backend = choose("cpu")
+    with backend.session():
+        assert not torch.is_grad_enabled()
+    assert torch.is_grad_enabled()
