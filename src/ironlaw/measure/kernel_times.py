@@ -1,0 +1,120 @@
+"""Device time of many cases from PyTorch's profiler: every kernel, memset and memcpy, without what launching them costs.
+
+    for row in profile([lambda: call, …]): row["busy_s"], row["kernels"], row["list"], or row["error"]
+
+A marker kernel goes before every call, so that the profiler's list can be cut where calls begin. Where there is no GPU the calls
+are run, to try them, and no kernels are found.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from statistics import median, median_low
+from typing import Any
+
+from ironlaw.measure.backend import Call
+from ironlaw.measure.profiled import ITERATIONS, WARMUP, Event, cut, events
+
+Row = dict[str, Any]
+Owners = list[tuple[int | None, int]]  # of each marked call: which case, which turn; None after a case's last
+
+
+def device() -> str:
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def sync() -> None:
+    """Wait for the GPU, where there is one."""
+    import torch
+
+    if device() == "cuda":
+        torch.cuda.synchronize()
+
+
+def mark() -> None:
+    """Launch the kernel that marks the start of a call."""
+    import torch
+
+    if device() == "cuda":
+        torch.cuda._sleep(1)
+
+
+def profile(
+    cases: Sequence[Callable[[], Call]],
+    warmup: int = WARMUP,
+    iterations: int = ITERATIONS,
+    keep: int | None = None,
+    each: Callable[[int], None] = lambda index: None,
+) -> list[Row]:
+    """One session of the profiler. A case prepares its inputs and gives the call; `each` is told which one is next, and may raise.
+
+    `keep`: how many kernels are listed, the longest ones.
+    """
+    import torch
+
+    owners: Owners = []
+    errors: dict[int, str] = {}
+    with warnings.catch_warnings(), _profiler() as profiler:
+        warnings.simplefilter("ignore")  # that events of earlier sessions are gone is as it should be
+        for index, prepare in enumerate(cases):
+            each(index)
+            try:
+                _turns(index, prepare, warmup + iterations, warmup, owners)
+            except Exception as error:
+                errors[index] = reason(error)
+            owners.append((None, 0))
+            mark()
+        sync()
+    calls = [[] for _ in owners] if profiler is None else cut(events(torch, profiler))
+    if len(calls) != len(owners):  # the profiler is not allowed here, or lost some
+        return [{"error": f"the profiler saw {len(calls)} of {len(owners)} marks"} for _ in cases]
+    kept: list[list[list[Event]]] = [[] for _ in cases]
+    for (owner, turn), call in zip(owners, calls, strict=True):
+        if owner is not None and turn >= warmup:
+            kept[owner].append(call)
+    return [{"error": errors[index]} if index in errors else summary(turns, keep) for index, turns in enumerate(kept)]
+
+
+def reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error)[:200]}"
+
+
+def _profiler() -> Any:
+    import torch
+
+    if device() != "cuda":
+        return nullcontext()
+    return torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA])
+
+
+def _turns(index: int, prepare: Callable[[], Call], turns: int, warmup: int, owners: Owners) -> None:
+    """A function of its own, so that a case's tensors are gone when the next one's are made."""
+    call = prepare()
+    for turn in range(turns):
+        if turn in (0, warmup):
+            sync()
+        owners.append((index, turn))
+        mark()
+        call()
+    sync()
+
+
+def summary(turns: Sequence[Sequence[Event]], keep: int | None = None) -> Row:
+    """Medians over the turns of one call."""
+    names: dict[str, list[list[float]]] = {}
+    for index, turn in enumerate(turns):
+        for name, seconds in turn:
+            names.setdefault(name, [[] for _ in turns])[index].append(seconds)
+    listed: list[Row] = [
+        {"name": name[:80], "count": round(sum(map(len, times)) / len(turns), 3), "seconds": round(median(map(sum, times)), 10)}
+        for name, times in names.items()
+    ]
+    return {
+        "kernels": median_low([len(turn) for turn in turns]),
+        "busy_s": round(median(sum(seconds for _, seconds in turn) for turn in turns), 10),
+        "list": sorted(listed, key=lambda kernel: -kernel["seconds"])[:keep],
+    }

@@ -1,0 +1,58 @@
+"""The wide sweep for a GPU asks for what the stored evidence has, in words that the engine understands. Nothing is run here."""
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from ironlaw.engine.rows import OPS
+from ironlaw.measure.sweep_cuda import PARTS
+from ironlaw.registry.evidence import evidence
+
+# Measured, and not fitted to by name: the engine reads these rows elsewhere (engine/samples.py) or not at all.
+EXTRA = {
+    "adaptive_avg_pool2d", "arange", "bool_where", "cat_token", "clamp", "compare_masked_fill", "cross_entropy", "cumsum", "gather",
+    "index", "index_select", "masked_fill", "pad", "transpose_2d", "upsample_nearest", "where", "adamw", "generated",
+    "lstm", "gru", "rnn_tanh", "weight_int8_mm", "weight_int4_mm",
+}  # fmt: skip
+STORED = {file.name.removeprefix("h200_sxm/"): file for file in evidence("h200_sxm")}
+
+
+def key(op: str, params: dict[str, Any]) -> str:
+    return f"{op} {json.dumps(params, sort_keys=True)}"
+
+
+@pytest.mark.parametrize("part", [name for name in PARTS if name in STORED])
+def test_every_row_of_the_h200_has_its_case(part: str) -> None:
+    rows = {key(row["op"], row["params"]) for row in STORED[part].rows if row["kind"] == "op"}
+    assert len(rows) > 80
+    assert rows <= {key(*wanted) for wanted in PARTS[part].wanted()}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_no_case_twice(part: str) -> None:
+    counts = Counter(key(*wanted) for wanted in PARTS[part].wanted())
+    assert [case for case, count in counts.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_engine_understands_the_params(part: str) -> None:
+    for op, params in PARTS[part].wanted():
+        if op in OPS:
+            assert OPS[op](params).work.bytes > 0, (op, params)
+        else:
+            assert op in EXTRA
+
+
+def test_traffic_of_compiled_functions_by_hand() -> None:
+    found = {}
+    for op, p in PARTS["generated"].wanted():
+        if op == "generated":
+            found.setdefault(p["function"], p)
+    # FP16, 2 bytes an element: a·b + c reads three tensors and writes one
+    assert (found["mul_add_relu"]["read_bytes"], found["mul_add_relu"]["written_bytes"]) == (3 * 2 * 4096, 2 * 4096)
+    # the sum of two is written beside its norm
+    assert (found["add_layer_norm"]["read_bytes"], found["add_layer_norm"]["written_bytes"]) == (2 * 2 * 768, 2 * 2 * 768)
+    # one image of 64 channels, 112 on a side, in; one figure a channel out
+    assert (found["bn_relu_mean"]["read_bytes"], found["bn_relu_mean"]["written_bytes"]) == (2 * 64 * 112 * 112, 2 * 64)

@@ -1,0 +1,281 @@
+"""The sweep of a GPU, tried without one: every call on the meta device, a few for real on the processor, the profiler's list by hand."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from ironlaw.engine.rows import OPS  # noqa: E402
+from ironlaw.errors import BadValue  # noqa: E402
+from ironlaw.measure import cases_cuda, kernel_times, launches_cuda, sweep_cuda  # noqa: E402
+from ironlaw.measure.inputs_cuda import Inputs, Pool  # noqa: E402
+from ironlaw.measure.progress import Cancelled  # noqa: E402
+from ironlaw.measure.sweep_cuda import PARTS, Part, cases, main, sweep  # noqa: E402
+from ironlaw.registry.evidence import read  # noqa: E402
+
+SMALL: list[tuple[str, dict[str, Any]]] = [
+    ("relu", dict(numel=1000, dtype="fp16")),
+    ("linear", dict(m=3, n=8, k=4, bias=1, dtype="fp16")),
+    cases_cuda.conv(1, cases_cuda.square(4, 8, 4, 3, 1, 1), "nhwc", "tf32"),
+    ("softmax", dict(rows=4, cols=0, dtype="nonsense")),
+    ("sdpa", dict(b=1, h=4, hkv=2, sq=5, sk=5, d=8, causal=1, dtype="fp32")),
+    ("embedding_backward", dict(vocab=10, dim=4, tokens=6, dtype="fp32")),
+    ("relu", dict(numel=2000, dtype="fp16")),
+]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The part `norms` is a handful of cases, one of which can't be run."""
+    monkeypatch.setitem(PARTS, "norms", Part(lambda: iter(SMALL), 60.0, 2))
+
+
+# ---- the calls
+
+
+NOT_ON_META = {"generated", "adamw", "weight_int4_mm", "lstm", "gru", "rnn_tanh", "sdpa_backward", "max_pool2d_backward", "topk"}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_calls_give_what_the_engine_counts(part: str) -> None:
+    """Every case, without its values: the result has as many elements as the engine's op."""
+    inputs, run = Inputs("meta"), 0
+    with torch.no_grad():
+        for case in cases(PARTS[part], inputs):
+            if case.op in NOT_ON_META:
+                continue
+            made = case.prepare()()
+            run += 1
+            if case.op in OPS and isinstance(made, torch.Tensor):
+                assert made.numel() == prod(OPS[case.op](case.params).outputs[0].shape), (case.op, case.params)
+    assert run >= 15
+
+
+@pytest.mark.parametrize(
+    ("op", "params", "shape"),
+    [
+        ("sdpa_backward", dict(b=1, h=2, s=8, d=4, causal=1, dtype="fp32"), (1, 2, 8, 4)),
+        ("max_pool2d_backward", dict(n=1, c=2, h=8, w=8, k=3, stride=2, pad=1, dtype="fp32"), (1, 2, 8, 8)),
+        ("topk", dict(rows=3, cols=8, k=2, dtype="fp32"), (3, 2)),
+        ("lstm", dict(steps=5, batch=2, features=4, hidden=6, layers=2, both=1, dtype="fp32"), (5, 2, 12)),
+        ("gru", dict(steps=5, batch=2, features=4, hidden=6, layers=1, both=0, dtype="fp32"), (5, 2, 6)),
+    ],
+)
+def test_calls_on_the_processor(op: str, params: dict[str, Any], shape: tuple[int, ...]) -> None:
+    (case,) = cases(Part(lambda: iter([(op, params)]), 1.0, 1), Inputs("cpu"))
+    with torch.no_grad():
+        made = case.prepare()()
+    assert (made if isinstance(made, torch.Tensor) else made[0]).shape == shape
+
+
+def test_an_optimiser_step_moves_its_weights() -> None:
+    (case,) = cases(Part(lambda: iter([("adamw", dict(tensors=2, size=3, dtype="fp32"))]), 1.0, 1), Inputs("cpu"))
+    with torch.no_grad():
+        step = case.prepare()
+        step()
+    (group,) = step.__self__.param_groups  # type: ignore[attr-defined]
+    assert all((w < 0).all() for w in group["params"])
+
+
+def test_functions_to_compile_return_what_they_say() -> None:
+    """Bytes read and written are those of the tensors that go in and come out; vectors aside."""
+    from ironlaw.measure.calls_cuda_more import WRITTEN
+
+    inputs, seen = Inputs("meta"), set()
+    for op, p in PARTS["generated"].wanted():
+        if op != "generated" or p["function"] in seen:
+            continue
+        seen.add(p["function"])
+        shapes, function = WRITTEN[p["function"]]
+        given = [inputs.act(shape, p["dtype"]) for shape in shapes(p)]
+        made = function(*given)
+        out = made if isinstance(made, tuple) else (made,)
+        assert sum(t.nbytes for t in out) == p["written_bytes"], p
+        assert sum(t.nbytes for t in given if t.dim() != 1 or "numel" in p) == p["read_bytes"], p
+    assert seen == set(WRITTEN)
+
+
+def test_weights_are_walked_and_activations_are_not() -> None:
+    pool = Pool(1024, "cpu")
+    places = [pool.next((16, 16), torch.float32).data_ptr() for _ in range(5)]
+    assert [place - places[0] for place in places] == [0, 1024, 2048, 3072, 0]
+    assert pool.next((4096,), torch.float32).numel() == 4096  # the buffer is replaced by one that is large enough
+    assert pool.buffers[torch.float32].numel() == 4096
+    inputs = Inputs("cpu")
+    first = inputs.act((8, 8)).data_ptr()
+    assert inputs.act((8, 8)).data_ptr() != first
+    inputs.reset()
+    assert inputs.act((8, 8)).data_ptr() == first
+    assert inputs.act((1, 2, 3, 4), nhwc=True).is_contiguous(memory_format=torch.channels_last)
+
+
+# ---- the sweep
+
+
+def test_a_sweep_tried_without_a_gpu(small: None) -> None:
+    before, seen, told = torch.backends.cudnn.allow_tf32, [], []
+    rows = sweep(lambda share, doing: told.append((share, doing)), parts=["norms"], after=lambda part, rows: seen.append((part, len(rows))))
+    assert [(row["kind"], row["op"], row["params"]) for row in rows] == [("op", *case) for case in SMALL]
+    failed, *rest = sorted(rows, key=lambda row: row["op"] != "softmax")
+    assert failed["error"].startswith("KeyError")
+    assert all((row["kernels"], row["busy_s"], row["list"]) == (0, 0, []) for row in rest)
+    assert seen == [("norms", 2), ("norms", 4), ("norms", 6), ("norms", 7)]
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares) and shares[-1] == 1.0
+    assert told[0] == (0.0, "relu 1 of 7")
+    assert torch.backends.cudnn.allow_tf32 == before
+
+
+def test_a_limit_takes_the_first_cases_of_each_op(small: None) -> None:
+    rows = sweep(parts=["norms"], limit=1)
+    assert [row["params"].get("numel") for row in rows if row["op"] == "relu"] == [1000]
+    functions = [case.params["function"] for case in cases(PARTS["generated"], Inputs("meta"), 1) if case.op == "generated"]
+    assert len(functions) == len(set(functions)) == 10
+
+
+def test_a_sweep_is_stopped_between_cases(small: None) -> None:
+    seen: list[int] = []
+    with pytest.raises(Cancelled):
+        sweep(stop=lambda: len(seen) == 2, parts=["norms"], after=lambda part, rows: seen.append(len(rows)))
+    assert seen == [2, 4]
+
+
+def test_a_sweep_ends_when_time_is_up(small: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 1000, 10))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    assert len(sweep(parts=["norms"], seconds=25)) == 4  # begun at 0, asked at 10, 20 and 30
+    assert sweep(parts=["norms"], seconds=0) == []
+
+
+def test_a_profiler_that_fails_leaves_rows_with_errors(small: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError("the GPU is lost")
+
+    monkeypatch.setattr(sweep_cuda, "profile", broken)
+    assert {row["error"] for row in sweep(parts=["norms"])} == {"RuntimeError: the GPU is lost"}
+
+
+def test_an_unknown_part_is_refused() -> None:
+    with pytest.raises(BadValue, match="no part 'norm' of the sweep; choose from ops, more, norms, generated, recurrent"):
+        sweep(parts=["norm"])
+
+
+def test_the_program_writes_evidence(small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--out", str(tmp_path / "h200_sxm" / "all.json"), "--part", "norms", "--hardware", "h200_sxm"])
+    found = read(tmp_path / "h200_sxm" / "all.json")
+    assert (found.machine["hardware"], len(found.rows)) == ("h200_sxm", 7)
+    assert found.method.startswith("GPU kernel, memset and memcpy durations from torch.profiler (CUDA activity only), 3 warm-up and 8")
+    assert "norms 7 rows, 1 errors" in capsys.readouterr().out
+    main(["--out", str(tmp_path / "folder"), "--part", "norms", "--limit", "1"])
+    assert len(read(tmp_path / "folder" / "norms.json").rows) == 6
+    with pytest.raises(SystemExit):
+        main(["--out", str(tmp_path), "--part", "norm"])
+
+
+# ---- the profiler's list, on a GPU that is made up
+
+
+class Gpu:
+    """Keeps what was launched, as a profiler's list of (name, seconds)."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, float]] = []
+
+    def kernel(self, name: str, seconds: float) -> Callable[[], None]:
+        return lambda: self.events.append((name, seconds))
+
+    @contextmanager
+    def session(self) -> Iterator["Gpu"]:
+        self.events.clear()
+        yield self
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
+    made = Gpu()
+    monkeypatch.setattr(kernel_times, "mark", made.kernel("spin_kernel(long)", 1e-6))
+    monkeypatch.setattr(kernel_times, "sync", lambda: None)
+    monkeypatch.setattr(kernel_times, "_profiler", made.session)
+    monkeypatch.setattr(kernel_times, "events", lambda torch, session: list(session.events))
+    return made
+
+
+def test_kernels_go_to_the_call_that_launched_them(gpu: Gpu) -> None:
+    def two() -> None:
+        gpu.kernel("gemm", 3e-6)()
+        gpu.kernel("bias", 1e-6)()
+        gpu.kernel("bias", 1e-6)()
+
+    def prepared() -> Callable[[], None]:
+        gpu.kernel("fill", 9e-6)()  # inputs are made after the last case's closing mark
+        return two
+
+    def breaks() -> None:
+        gpu.kernel("half", 1e-6)()
+        raise RuntimeError("no such kernel")
+
+    first, second, third = kernel_times.profile([prepared, lambda: breaks, lambda: gpu.kernel("copy", 2e-6)])
+    assert (first["kernels"], first["busy_s"]) == (3, pytest.approx(5e-6))
+    assert first["list"] == [{"name": "gemm", "count": 1.0, "seconds": 3e-6}, {"name": "bias", "count": 2.0, "seconds": 2e-6}]
+    assert second == {"error": "RuntimeError: no such kernel"}
+    assert (third["kernels"], third["busy_s"]) == (1, 2e-6)
+    assert kernel_times.profile([prepared], keep=1)[0]["list"] == first["list"][:1]
+
+
+def test_warm_up_does_not_count(gpu: Gpu) -> None:
+    turns = iter(range(100))
+
+    def call() -> None:
+        gpu.kernel("autotune" if next(turns) < 3 else "gemm", 1e-6)()
+
+    (row,) = kernel_times.profile([lambda: call])
+    assert [kernel["name"] for kernel in row["list"]] == ["gemm"]
+    assert next(turns) == 11
+
+
+def test_lost_marks_are_noticed(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_times, "events", lambda torch, session: session.events[1:])
+    (row,) = kernel_times.profile([lambda: gpu.kernel("gemm", 1e-6)])
+    assert row == {"error": "the profiler saw 11 of 12 marks"}
+
+
+# ---- launches
+
+
+def test_launches_of_tiny_ops() -> None:
+    calls = launches_cuda.tiny("cpu")
+    chosen = {name: calls[name] for name in ("add_", "view_transpose")}
+
+    def broken() -> None:
+        raise RuntimeError("not here")
+
+    with torch.no_grad():
+        rows = launches_cuda.measured({**chosen, "broken": broken})
+    assert [(row["kind"], row["op"]) for row in rows] == [
+        ("launch", "add_"), ("launch", "view_transpose"), ("error", "broken"), ("launch", "sync_roundtrip"), ("launch", "sync_idle"),
+    ]  # fmt: skip
+    assert all(1e-8 < row["wall_s"] < 1e-2 for row in rows if row["kind"] == "launch" and row["op"] != "sync_idle")
+    assert rows[0].keys() >= {"kernels", "busy_s", "wall_after_profiler_s"}
+
+
+def test_every_launch_of_the_h200_is_measured_again() -> None:
+    from ironlaw.registry.evidence import evidence
+
+    (ops,) = (file for file in evidence("h200_sxm") if file.name == "h200_sxm/ops")
+    stored = {row["op"] for row in ops.rows if row["kind"] == "launch"}
+    assert stored == {*launches_cuda.tiny("meta"), "sync_roundtrip", "sync_idle"}
+
+
+def test_launches_in_a_process_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = launches_cuda.launches()
+    assert [row["kind"] for row in rows] == ["launch"] * 44
+    with pytest.raises(Cancelled):
+        launches_cuda.launches(lambda: True)
+    monkeypatch.setattr(launches_cuda.sys, "executable", "false")
+    assert launches_cuda.launches() == [{"kind": "error", "op": "launches", "error": "no message"}]
