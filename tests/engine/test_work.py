@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ironlaw.engine import backward
+from ironlaw.engine import backward, quantise, recurrent
 from ironlaw.engine.types import Tensor, Work
 from ironlaw.engine.work import CATEGORIES, KINDS, Count, category, conv2d_shape, kind, op
 from ironlaw.errors import BadValue, UnknownName
@@ -93,6 +93,17 @@ HAND = {
          [tensor("dq", 1, 2, 3, 4), tensor("dk", 1, 2, 5, 4), tensor("dv", 1, 2, 5, 4)], {}),
         (1440, 1200, 3 * 48 + 2 * 80, 48 + 2 * 80, 1),
     ),
+    # 30 outputs of 8 multiply-adds, one scale and one addition each; 48 fp16, 40 int8, 5 + 5 fp16 read
+    "quantised_linear": (
+        ([tensor("x", 6, 8), tensor("w", 5, 8, dtype="int8"), tensor("s", 5, 1), tensor("b", 5)], [tensor("y", 6, 5)], {}),
+        (540, 480, 156, 60, 1),
+    ),
+    # 6 rows meet one of 4 experts each; 160 weights of half a byte, each multiplied and added to; 40 scales and zeros
+    "quantised_grouped_matmul": (
+        ([tensor("x", 6, 8), tensor("w", 4, 5, 8, dtype="int4"), tensor("s", 4, 5, 1, 2), tensor("ends", 4, dtype="int32")],
+         [tensor("y", 6, 5)], {}),
+        (800, 480, 272, 60, 1),
+    ),
     "norm_backward": (([X, Z], [Y], {}), (288, 0, 96, 48, 2)),
     "batch_norm_train": (([X, ROW], [Y], {}), (192, 0, 60, 48, 3)),
     "batch_norm_backward": (([X, Z], [Y], {}), (216, 0, 96, 48, 1)),
@@ -115,8 +126,9 @@ HAND = {
 
 
 def test_every_kind_has_a_hand_count():
-    assert backward.unknown.__name__ in KINDS
-    assert set(KINDS) - set(HAND) == {"fused"}  # a fused op takes its count from the ops inside it
+    assert {backward.unknown.__name__, quantise.quantised_linear.__name__} <= set(KINDS)
+    # a fused op takes its count from the ops inside it; a recurrent one reads back what it writes: test_recurrent.py
+    assert set(KINDS) - set(HAND) == {"fused", recurrent.recurrent.__name__}
     assert set(HAND) <= set(KINDS)
 
 
@@ -132,7 +144,8 @@ def test_hand_count(name):
 
 def test_categories():
     expected = {
-        "contraction": "matmul bmm linear conv2d grouped_matmul fused block conv_transpose2d conv_backward",
+        "contraction": "matmul bmm linear conv2d grouped_matmul fused block conv_transpose2d conv_backward recurrent"
+        " quantised_linear quantised_grouped_matmul",
         "attention": "attention attention_backward",
         "rowwise": "layer_norm group_norm rms_norm softmax log_softmax norm_backward batch_norm_train batch_norm_backward",
         "reduction": "sum mean amax cumsum argmax var cross_entropy",

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ironlaw.engine import quantise, recurrent
 from ironlaw.engine.kernels import Kernel
 from ironlaw.engine.lowering import lower
 from ironlaw.engine.lowering_cpu import lower as lower_cpu
@@ -19,6 +20,8 @@ from ironlaw.engine.types import Op
 __all__ = ["OPS", "Sample", "samples"]
 TINY = ("Memset", "splitKreduce")
 LAYOUT = ("nchwToNhwc", "nhwcToNchw")
+# rows whose kernels are told apart where their ops are
+APART = dict.fromkeys(recurrent.ROWS, recurrent.parts) | dict.fromkeys(quantise.ROWS, quantise.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ def samples(rows: list[dict[str, Any]], backend: str = "cuda") -> Iterator[Sampl
             yield from _generated(row)
         if row["kind"] == "op" and row["op"] == "adamw":
             yield _adamw(row)
+        if row["kind"] == "op" and row["op"] in APART and "error" not in row:
+            yield from (Sample(replace(kernel, count=1.0), seconds) for kernel, seconds in APART[row["op"]](row))
         if row["kind"] != "op" or row["op"] not in OPS or "error" in row:
             continue
         seconds = row.get("busy_s") or _by_the_way(row)

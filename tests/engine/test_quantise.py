@@ -1,0 +1,118 @@
+"""Weights in INT8 and INT4: bytes shrink, multiply-adds stay, unpacking is counted; by hand, and against PyTorch's kernels."""
+
+import json
+from pathlib import Path
+from statistics import mean
+
+import pytest
+
+import ironlaw as il
+from ironlaw.engine import quantise
+from ironlaw.engine.lowering import Kernel, lower
+from ironlaw.engine.quantise import quantised
+from ironlaw.engine.types import Graph, Tensor
+from ironlaw.engine.work import op
+from ironlaw.errors import BadValue, UnknownName
+
+from .build import tensor
+
+X = Tensor("x", (4, 256), "fp16", "input")
+H200 = il.hardware("h200_sxm")
+
+
+def model(tied: bool = False) -> Graph:
+    """A table of 100 rows, a linear layer 256 → 512 with a bias, and a head 512 → 100 or, tied, the table again."""
+    ids = Tensor("ids", (4,), "int64", "input")
+    table = Tensor("table", (100, 256), "fp16", "weight")
+    w, b = Tensor("w", (512, 256), "fp16", "weight"), Tensor("b", (512,), "fp16", "weight")
+    e, h, y = Tensor("e", (4, 256), "fp16"), Tensor("h", (4, 512), "fp16"), Tensor("y", (4, 100), "fp16")
+    last = op("linear", "head", [e, table], [y]) if tied else op("linear", "head", [h, Tensor("head", (100, 512), "fp16", "weight")], [y])
+    return Graph("m", (op("embedding", "embed", [table, ids], [e]), op("linear", "l", [e, w, b], [h]), last), "fp16")
+
+
+def test_int8_by_hand():
+    own, stored = model(), quantised(model(), "int8")
+    assert stored.flops == own.flops == 2 * 4 * 256 * 512 + 2 * 4 * 512 * 100
+    assert stored.params == own.params
+    # a byte a weight and two for each output's scale; the table and the bias stay in two
+    assert stored.weight_bytes == 100 * 256 * 2 + (512 * 256 + 512 * 2) + 512 * 2 + (100 * 512 + 100 * 2)
+    first = stored.ops[1]
+    assert (first.kind, first.dtype, first.inputs[1].dtype) == ("quantised_linear", "fp16", "int8")
+    assert first.work.read == 4 * 256 * 2 + 512 * 256 + 512 * 2 + 512 * 2
+    assert first.work.flops == 2 * 4 * 256 * 512 + 2 * 4 * 512  # a scale and a bias for each output
+
+
+def test_int4_by_hand():
+    stored = quantised(model(), "int4")
+    first = stored.ops[1]
+    # half a byte a weight; a scale and a zero for each 128 of a row
+    assert first.work.read == 4 * 256 * 2 + 512 * 256 / 2 + 512 * 2 * 2 * 2 + 512 * 2
+    assert first.work.flops == 2 * 4 * 256 * 512 + 2 * 512 * 256 + 4 * 512
+    assert quantised(model(), "int4", group=64).ops[1].inputs[2].shape == (512, 4, 2)
+
+
+def test_a_weight_that_something_else_reads_stays():
+    stored = quantised(model(tied=True), "int4")
+    assert [one.kind for one in stored.ops] == ["embedding", "quantised_linear", "linear"]
+    assert stored.params_of["kept"] == ("table",)
+    assert quantised(model(), "int4").params_of["kept"] == ()
+
+
+def test_experts_are_stored_too():
+    x, w = Tensor("x", (2, 64), "fp16", "input"), Tensor("w", (8, 32, 64), "fp16", "weight")
+    graph = Graph("moe", (op("grouped_matmul", "g", [x, w], [Tensor("y", (2, 32), "fp16")]),), "fp16")
+    (one,) = quantised(graph, "int8").ops
+    # two rows hit two of eight experts
+    assert one.work.read == 2 * 64 * 2 + (8 * 32 * 64 + 8 * 32 * 2) / 4
+
+
+def test_a_real_model_shrinks_and_decodes_faster():
+    own = il.workload("llama3_8b", phase="decode", context=512, dtype="bf16")
+    times = [il.predict(own, H200).seconds]
+    for fmt, each in (("int8", 1.0), ("int4", 0.5 + 2 * 2 / 128)):  # bytes a weight, INT4's with scale and zero
+        stored = quantised(own, fmt)
+        times.append(il.predict(stored, H200, il.Plan("graphs")).seconds)
+        assert stored.flops == own.flops
+        linear = sum(float(o.inputs[1].size) for o in own.ops if o.kind == "linear")
+        assert stored.weight_bytes == pytest.approx(own.weight_bytes - (2 - each) * linear, rel=1e-3)
+        assert il.predict(stored, H200).memory.weights == stored.weight_bytes
+    assert times[0] > times[1] > times[2]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (lambda: quantised(model(), "int3"), UnknownName, "int8, int4"),
+        (lambda: quantised(model(), "int8", kernel="marlin"), UnknownName, "torch"),
+        (lambda: quantised(Graph("m", model().ops, "fp16", {"training": True}), "int8"), BadValue, "can't be trained"),
+        (lambda: quantised(Graph("m", model().ops[:1], "fp16"), "int8"), BadValue, "nothing to store in int8"),
+        (lambda: op("quantised_linear", "l", [X, tensor("w", 5, 7, dtype="int8"), tensor("s", 5)], [tensor("y", 4, 5)]), BadValue,
+         "inner sizes differ, 256 and 7"),
+    ],
+)  # fmt: skip
+def test_refusals(call, error, said):
+    with pytest.raises(error, match=said):
+        call()
+
+
+def test_kernels():
+    plain, torch8, torch4 = (
+        quantised(model(), fmt, kernel=kernel).ops[1] for fmt, kernel in (("int8", ""), ("int8", "torch"), ("int4", "torch"))
+    )
+    assert lower(plain) == (Kernel("gemm", plain.work.bytes, 2.0 * 4 * 256 * 512, depth=256),)
+    assert [k.curve for k in lower(torch8)] == ["cast", "cast", "weight_int8", "cast"]
+    assert lower(torch4) == (Kernel("weight_int4", torch4.work.bytes, 2.0 * 4 * 256 * 512, depth=256),)
+
+
+def test_pytorchs_kernels_as_measured():
+    """Their curves against the rows that they were fitted to."""
+    rows = json.loads((Path(il.__file__).parent / "registry/evidence/h200_sxm/recurrent.json").read_text())["rows"]
+    for name in ("weight_int8_mm", "weight_int4_mm"):
+        mine = [row for row in rows if row["op"] == name]
+        errors = []
+        for row in mine:
+            one = quantise.of_row(name, row["params"])
+            told = il.predict(Graph(name, (one,), "bf16"), H200)
+            errors.append(abs(told.busy_s / row["busy_s"] - 1))
+            assert told.kernels == row["kernels"]
+        assert len(mine) == 15 and mean(errors) < 0.2, (name, errors)
