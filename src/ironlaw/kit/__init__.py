@@ -6,8 +6,10 @@ lab.lock("act1")            # a cell of the lab shows what a method returns
 
 from ironlaw.kit.banner import banner
 from ironlaw.kit.cards import card, cite, share, tone
+from ironlaw.kit.claims import Here
 from ironlaw.kit.dials import chain, choice, select, span, switch
 from ironlaw.kit.formula import iron_law, ratio, term
+from ironlaw.kit.here import Measured
 from ironlaw.kit.instrument import View
 from ironlaw.kit.lab import Lab, open
 from ironlaw.kit.message import SEALED
@@ -16,6 +18,6 @@ from ironlaw.kit.prose import amount, capacity, dress, html, inline, times
 from ironlaw.kit.reveal import Distance, off, points
 
 __all__ = [
-    "SEALED", "Distance", "Lab", "View", "amount", "banner", "capacity", "card", "chain", "choice", "cite", "dress", "html", "inline",
-    "iron_law", "off", "open", "pins", "points", "ratio", "select", "share", "span", "switch", "term", "times", "tone",
+    "SEALED", "Distance", "Here", "Lab", "Measured", "View", "amount", "banner", "capacity", "card", "chain", "choice", "cite", "dress",
+    "html", "inline", "iron_law", "off", "open", "pins", "points", "ratio", "select", "share", "span", "switch", "term", "times", "tone",
 ]  # fmt: skip

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from html import escape
 
 from ironlaw.kit.prose import dress
@@ -12,28 +13,40 @@ from ironlaw.units import UNITS, show, significant
 
 VERDICTS = {"holds": "Holds", "refuted": "Does not hold", "depends": "Depends"}
 COLUMNS = ("Claim", "Model", "Measured")
+HERE = "Measured here"
 FINE = 0.005  # a claim this exact is compared in six digits
 NOT_MEASURED = "Not measured: it follows from the figures above."
 
 
-def panel(names: Iterable[str]) -> str:
-    """One row a claim; on a phone each cell stands alone under its label."""
-    head = "".join(f'<th scope="col">{name}</th>' for name in ("What is said", *COLUMNS, "Verdict, and why"))
-    rows = "".join(row(claim(name)) for name in names)
+@dataclass(frozen=True, slots=True)
+class Here:
+    """What the learner's own machine says to a claim. `source`: what was run, with what, when."""
+
+    value: float
+    unit: str
+    source: str
+
+
+def panel(names: Iterable[str], here: Mapping[str, Here] | None = None) -> str:
+    """One row a claim; on a phone each cell stands alone under its label. `here` adds a column, once something was measured."""
+    columns = (*COLUMNS, HERE) if here else COLUMNS
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("What is said", *columns, "Verdict, and why"))
+    rows = "".join(row(claim(name), (here.get(name),) if here else ()) for name in names)
     return f'<div class="il-claims"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
 
 
-def row(found: Claim) -> str:
+def row(found: Claim, here: tuple[Here | None, ...] = ()) -> str:
     measured = found.measured
     digits = 6 if found.tolerance < FINE else 3
     cells = (
         (escape(found.claimed), f"{found.who}; {found.source}, {found.date}"),
         (dress(figure(found.computed, found.unit, digits)), "ironlaw, computed now from the registry"),
         (dress(figure(measured.value, measured.unit)) if measured else "–", measured.source if measured else NOT_MEASURED),
+        *((dress(figure(own.value, own.unit)) if own else "–", own.source if own else "") for own in here),
     )
     told = "".join(
         f'<td data-label="{label}"><span class="il-value">{value}</span><span class="il-source">{escape(source)}</span></td>'
-        for label, (value, source) in zip(COLUMNS, cells, strict=True)
+        for label, (value, source) in zip((*COLUMNS, HERE), cells, strict=False)
     )
     verdict = f'<strong class="il-verdict il-{found.verdict}">{VERDICTS[found.verdict]}</strong>'
     said = f'<tr class="il-claim"><th scope="row">“{escape(found.says)}”</th>'

@@ -8,6 +8,7 @@ from typing import Any
 from ironlaw.errors import unknown
 from ironlaw.kit import challenge as challenges
 from ironlaw.kit.context import Context
+from ironlaw.kit.here import Measured
 from ironlaw.kit.questions import Option, Question
 from ironlaw.ledger import Event
 
@@ -20,6 +21,7 @@ class Known:
     questions: Mapping[str, Question]
     chosen: Context
     readouts: dict[str, dict[str, Any]]
+    measured: dict[str, Measured]
     _held: dict[str, Event]
 
     def question(self, name: str) -> Question:
@@ -64,6 +66,8 @@ class Known:
     def _standing(self, name: str) -> Any:
         if name == "context":
             return self.chosen.slug
+        if name == "measured":
+            return {experiment: found.time for experiment, found in self.measured.items()}
         if name == "readouts":
             return {act: dict(found) for act, found in self.readouts.items()}
         if self.question(name).kind == "prediction":

@@ -28,7 +28,7 @@ from ironlaw.kit.context import Context
 from ironlaw.kit.dials import Dial
 from ironlaw.kit.hud import Item
 from ironlaw.kit.instrument import Instrument, Values, View
-from ironlaw.kit.known import Known
+from ironlaw.kit.measuring import Measuring
 from ironlaw.kit.piece import Piece
 from ironlaw.kit.questions import Question
 from ironlaw.kit.rail import Act
@@ -63,7 +63,7 @@ def open(name: str | Path, ledger: Any = None) -> Lab:
     return Lab(place.name, words, sheet, ledger)
 
 
-class Lab(Known):
+class Lab(Measuring):
     def __init__(self, slug: str, words: texts.Words, sheet: sheets.Sheet, ledger: Any) -> None:
         self.slug, self.words, self.sheet, self.ledger = slug, words, sheet, ledger
         self.questions = sheet.questions
@@ -77,6 +77,7 @@ class Lab(Known):
         self._held: dict[str, Event] = {}
         self._setters: dict[str, tuple[Any, Callable[[Any], None]]] = {}
         self._begin()
+        self._recall()
 
     def _begin(self) -> None:
         try:
@@ -95,7 +96,7 @@ class Lab(Known):
     # --- marimo's states: a cell that names one runs again when it changes
 
     def states(self, *names: str) -> tuple[Any, ...]:
-        """One per name: a question ("act1"), "context" or "readouts". Set only when the value is another one."""
+        """One per name: a question ("act1"), "context", "readouts" or "measured". Set only when the value is another one."""
         for name in names:
             self._setters[name] = mo.state(self._standing(name))
         return tuple(self._setters[name][0] for name in names)
@@ -208,8 +209,9 @@ class Lab(Known):
         text = reveals.reveal(prose.inline(option.label), truth, distance, meaning, bool(self.correct(act)))
         return mo.Html(step.step(act, "reveal", text, "Reveal"))
 
-    def claims(self, act: str, names: Sequence[str]) -> Any:
-        return mo.Html(step.step(act, "claims", claims.panel(names), "Claim · Model · Measured"))
+    def claims(self, act: str, names: Sequence[str], here: Mapping[str, claims.Here] | None = None) -> Any:
+        """`here`: claim -> what the learner's own machine says to it."""
+        return mo.Html(step.step(act, "claims", claims.panel(names, here), "Claim · Model · Measured"))
 
     def reflect(self, act: str, slots: Slots | None = None) -> Any:
         name = f"{act}_reflection"

@@ -26,13 +26,17 @@ import traitlets
 
 from ironlaw.errors import BadValue, IronlawError
 
-KINDS = ("instrument", "lock", "reflect", "toggle", "number", "flashcard", "checklist", "writing", "map", "walk", "loop", "spectrum")
+KINDS = (
+    "instrument", "lock", "reflect", "toggle", "number", "flashcard", "checklist", "writing", "map", "walk", "loop", "spectrum",
+    "experiment",
+)  # fmt: skip
 # Joined in this order into one module: each file uses only names from those before it.
 SCRIPTS = (
     "dom", "units", "scale", "labels", "tip", "axes", "marks", "dials", "chain", "pins", "drag", "targets", "table", "figure",
-    "readouts", "export", "permalink", "link", "instrument", "lock", "reflect", "small", "card", "sheet", "map", "walk", "asked", "piece",
+    "readouts", "export", "permalink", "link", "instrument", "lock", "reflect", "small", "card", "sheet", "map", "walk", "asked",
+    "experiment", "piece",
 )  # fmt: skip
-STYLES = ("piece", "chain", "pins", "figure", "review")
+STYLES = ("piece", "chain", "pins", "figure", "review", "experiment")
 TOKENS_END = "/* tokens end */"  # theme.css begins with the colours and sizes that widget and page share
 LOG = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ PARTS = (
     ("peek", "Math"),
 )
 
-WIDE = ("instrument", "claims")  # break out of the reading column
+WIDE = ("instrument", "claims", "measure")  # break out of the reading column
 
 
 def anchor(act: str, part: str) -> str:

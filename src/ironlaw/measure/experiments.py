@@ -29,6 +29,7 @@ from ironlaw.measure.trials import TRIALS, Bench
 
 STARTING = 0.05  # share of the run that importing the library counts for
 TORCH_S = 4.0  # what importing PyTorch takes, roughly
+MACHINE, MACHINE_S = "this_machine", 60.0  # the whole characterisation, as `ironlaw measure` does it
 METHOD = (
     "time.perf_counter in a process of its own; warmed up, short calls batched so that a sample far outlasts the clock's step, the device "
     "waited for at both ends of a sample; the median, and the tenth and ninetieth percentile; the same small reference work visited "
@@ -88,7 +89,7 @@ def experiment(name: str) -> Experiment:
 
 def why_not(name: str) -> str:
     """Why an experiment can't run here, and what to do; empty where it can. Nothing is imported to find out."""
-    needs, there = experiment(name).needs, libraries.installed()
+    needs, there = "" if name == MACHINE else experiment(name).needs, libraries.installed()
     if needs == "torch" and there != "torch":
         return "This needs PyTorch, which is not installed here. Install it with: pip install torch"
     return "" if there else f"This needs NumPy or PyTorch, and neither is installed here; {libraries.INSTALL}"
@@ -117,18 +118,36 @@ def run(
     }  # fmt: skip
 
 
+def this_machine(progress: Progress = quiet) -> dict[str, Any]:
+    """The whole machine, as `ironlaw measure` does it: characterised and stored. Noisy where it was too busy; nothing is stored then."""
+    from ironlaw.measure.backend import QUICK, choose
+    from ironlaw.measure.characterise import characterise
+    from ironlaw.measure.keep import described, keep
+
+    progress(0.0, "starting")
+    backend = choose()
+    found = characterise(backend, QUICK, within(progress, STARTING, 0.97))
+    progress(0.97, "fitting curves")
+    keep(found, described(found, backend.grain))
+    return {"machine": found.machine, "rows": len(found.rows)}
+
+
 def say(**told: Any) -> None:
     print(json.dumps(told, allow_nan=False), flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m ironlaw.measure.experiments", description=__doc__.partition("\n")[0])
-    parser.add_argument("name", choices=sorted(EXPERIMENTS))
+    parser.add_argument("name", choices=[*sorted(EXPERIMENTS), MACHINE])
     parser.add_argument("--with", dest="wanted", choices=("torch", "numpy"), default="", help="the library to use")
     parser.add_argument("--seconds", type=float, default=0.25, help="how long each case is sampled")
     asked = parser.parse_args(arguments)
+
+    def shown(share: float, doing: str) -> None:
+        say(share=round(share, 4), doing=doing)
+
     try:
-        found = run(asked.name, lambda share, doing: say(share=round(share, 4), doing=doing), wanted=asked.wanted, seconds=asked.seconds)
+        found = this_machine(shown) if asked.name == MACHINE else run(asked.name, shown, wanted=asked.wanted, seconds=asked.seconds)
     except IronlawError as error:
         say(error=str(error))
         return 2

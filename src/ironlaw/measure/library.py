@@ -45,18 +45,24 @@ class Library(Protocol):
 
 def installed() -> str:
     """What a run here would use: torch, numpy, or nothing at all."""
-    return next((name for name in ("torch", "numpy") if find_spec(name) is not None), "")
+    return next((name for name in ("torch", "numpy") if there(name)), "")
+
+
+def there(name: str) -> bool:
+    """Whether a library can be imported, found out without doing so; a folder that only bears its name is none."""
+    found = find_spec(name)
+    return found is not None and found.origin is not None
 
 
 def library(wanted: str = "") -> Library:
     """The one that is asked for, else the better one of those installed."""
     name = wanted or installed()
     if name == "torch":
-        from ironlaw.measure.with_torch import Torch
+        from ironlaw.measure.trial_torch import Torch
 
         return Torch()
-    if name == "numpy" and find_spec("numpy") is not None:
-        from ironlaw.measure.with_numpy import NumPy
+    if name == "numpy" and there("numpy"):
+        from ironlaw.measure.trial_numpy import NumPy
 
         return NumPy()
     raise MissingExtra(f"neither PyTorch nor NumPy is installed here; {INSTALL}")

@@ -16,9 +16,11 @@ COLOURS = ("memory", "ink", "ridge", "compute")
 def lines(
     series: Mapping[str, Points], x: Axis, y: Axis, title: str, *, measured: Mapping[str, Points] | None = None, extra: Sequence[Mark] = (),
     now: tuple[str, float] | None = None, note: str = "", id: str = "lines", more: dict[str, Any] | None = None,
+    here: Mapping[str, Points] | None = None,
 ) -> Figure:  # fmt: skip
-    """`measured`: series of points alone. `now`: (series, x) where the dials stand; its point is emphasised."""
-    measured = measured or {}
+    """`measured`: series of points alone. `now`: (series, x) where the dials stand; its point is emphasised. `here`: series of points that
+    were measured on the learner's own machine; their name says with what."""
+    measured, here = measured or {}, here or {}
     if not series or not all(series.values()):
         raise BadValue(f"{title}: a series has no points; give each at least one")
     marks: list[Mark] = list(extra)
@@ -27,7 +29,9 @@ def lines(
         marks += [_point(name, at, value, x, y) for at, value in points if now and now == (name, at)]
     for name, points in measured.items():
         marks += [_measured(name, at, value, x, y) for at, value in points]
-    told = {**series, **{f"{name}, measured": points for name, points in measured.items()}}
+    for name, points in here.items():
+        marks += [_here(name, at, value, x, y) for at, value in points]
+    told = {**series, **{f"{name}, measured": points for name, points in measured.items()}, **here}
     table = tuple(
         (name, exact(at, x.unit), read(value, y.unit), exact(value, y.unit)) for name, points in told.items() for at, value in points
     )
@@ -39,6 +43,7 @@ def lines(
     legend: tuple[dict[str, Any], ...] = tuple(
         {"colour": COLOURS[i % 4], "shape": "line", "dash": bool(DASHES[i % 4]), "label": name} for i, name in enumerate(series)
     ) + tuple({"colour": "accent", "shape": "diamond", "label": f"{name}, measured"} for name in measured)
+    legend += tuple({"colour": "here", "shape": "square", "label": name} for name in here)
     return Figure(
         id,
         title,
@@ -72,6 +77,11 @@ def _point(name: str, at: float, value: float, x: Axis, y: Axis) -> Mark:
 def _measured(name: str, at: float, value: float, x: Axis, y: Axis) -> Mark:
     hover: list[Row] = [(x.label, exact(at, x.unit)), (y.label, exact(value, y.unit)), "measured on an H200"]
     return mark("point", "accent", x=at, y=value, shape="diamond", size=5, id=f"{name}-{at:g}", name=f"{name}, measured", hover=hover)
+
+
+def _here(name: str, at: float, value: float, x: Axis, y: Axis) -> Mark:
+    hover: list[Row] = [(x.label, exact(at, x.unit)), (y.label, exact(value, y.unit)), name]
+    return mark("point", "here", x=at, y=value, shape="square", size=6, emphasis=True, id=f"here-{name}-{at:g}", name=name, hover=hover)
 
 
 def upright(at: float, label: str, name: str, unit: str, colour: str = "ridge", id: str = "") -> Mark:

@@ -90,6 +90,7 @@ class Dot:
     drop: bool = False  # a line down to the axis
     source: str = ""
     seconds: float | None = None
+    apart: bool = False  # measured on a machine whose own roof is not known: it is compared with none
     more: tuple[tuple[str, Any], ...] = ()
 
     @property
@@ -106,13 +107,14 @@ class Dot:
 
     @property
     def figures(self) -> dict[str, str]:
-        told = {
-            "FLOPs": read(self.flops, "FLOP"), "bytes": read(self.bytes, "B"), "AI": per_byte(self.intensity),
-            "attainable": read(self.attainable, "FLOP/s"), "of the peak": share(self.attainable, self.roof.peak),
-            "bound": self.roof.side(self.intensity),
-        }  # fmt: skip
+        told = {"FLOPs": read(self.flops, "FLOP"), "bytes": read(self.bytes, "B"), "AI": per_byte(self.intensity)}
+        if not self.apart:
+            told |= {
+                "attainable": read(self.attainable, "FLOP/s"), "of the peak": share(self.attainable, self.roof.peak),
+                "bound": self.roof.side(self.intensity),
+            }  # fmt: skip
         if self.rate is not None:
-            told |= {"reached": read(self.rate, "FLOP/s"), "of the roof": share(self.rate, self.attainable)}
+            told |= {"reached": read(self.rate, "FLOP/s")} | ({} if self.apart else {"of the roof": share(self.rate, self.attainable)})
         if self.seconds is not None:
             told["takes"] = read(self.seconds, "s")
         return told
@@ -201,7 +203,7 @@ def _ridge(roof: Roof, main: bool, several: bool, formats: str) -> Mark:
 
 
 def _marks(dot: Dot, low: float) -> list[Mark]:
-    hover: list[Row] = [*dot.figures.items(), dot.source, *dot.roof.sources]
+    hover: list[Row] = [*dot.figures.items(), dot.source, *(() if dot.apart else dot.roof.sources)]
     made = []
     if dot.drop:
         made.append(mark("line", dot.colour, points=[(dot.intensity, low), (dot.intensity, dot.height)], dash="3 4", id=f"drop-{dot.id}"))
@@ -210,12 +212,16 @@ def _marks(dot: Dot, low: float) -> list[Mark]:
     return made
 
 
+def _side(dot: Dot) -> str:
+    return "measured" if dot.apart else dot.figures["bound"]
+
+
 def _words(drawn: Sequence[Roof], dots: Sequence[Dot]) -> str:
     machines = "; ".join(
         f"{roof.name}: {read(roof.bandwidth, 'B/s')} and {read(roof.peak, 'FLOP/s')}, ridge {per_byte(roof.ridge)}" for roof in drawn
     )
     named = [dot for dot in dots if dot.label] or list(dots[:1])
-    points = "; ".join(f"{dot.name}: {per_byte(dot.intensity)} at {read(dot.height, 'FLOP/s')}, {dot.figures['bound']}" for dot in named)
+    points = "; ".join(f"{dot.name}: {per_byte(dot.intensity)} at {read(dot.height, 'FLOP/s')}, {_side(dot)}" for dot in named)
     return f"{machines}. {points}." if points else f"{machines}."
 
 
@@ -223,7 +229,7 @@ def _table(drawn: Sequence[Roof], dots: Sequence[Dot]) -> Table:
     columns = ("what", "FLOPs", "bytes", "AI", "rate", "of the peak", "bound")
     rows = [
         (dot.name, read(dot.flops, "FLOP"), read(dot.bytes, "B"), per_byte(dot.intensity), read(dot.height, "FLOP/s"),
-         share(dot.height, dot.roof.peak), dot.figures["bound"])
+         "" if dot.apart else share(dot.height, dot.roof.peak), _side(dot))
         for dot in dots
     ]  # fmt: skip
     ridges = [(f"ridge, {roof.name}", "", "", per_byte(roof.ridge), read(roof.peak, "FLOP/s"), "", "") for roof in drawn]

@@ -4,7 +4,7 @@ const MOVING = 300; // ms: answers this close together are one movement, and are
 
 const RENDERERS = {
   instrument, lock, reflect, toggle, number: numberPiece, flashcard: cardPiece, checklist: checklistPiece, writing: writingPiece, map: mapPiece,
-  walk: walkPiece, loop: loopPiece, spectrum: spectrumPiece,
+  walk: walkPiece, loop: loopPiece, spectrum: spectrumPiece, experiment: experimentPiece,
 };
 
 function render({ model, el, signal }) {

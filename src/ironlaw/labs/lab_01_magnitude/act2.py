@@ -9,10 +9,12 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.kit.context import pick
+from ironlaw.labs.lab_01_magnitude import here as own
 from ironlaw.labs.lab_01_magnitude import terms
 from ironlaw.labs.lab_01_magnitude.act1 import CLOUD
 from ironlaw.labs.lab_01_magnitude.law import kernel_slots
 from ironlaw.labs.lab_01_magnitude.terms import EACH, ONE, Case, premise
+from ironlaw.pictures.beside import beside as with_measured
 from ironlaw.pictures.curve import Chosen, curve
 from ironlaw.pictures.figure import Axis, Figure, Table, exact, mark, read
 from ironlaw.pictures.terms import terms as term_bars
@@ -61,7 +63,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     told = str(said.value) if said else None
     # the reveal stays in sight whatever the dials do
     beside = [] if here else [_own_case(told, described(lab))]
-    figures = [term_bars(case.prediction, told if here else None), needs(case, "half" if beside else ""), *beside, curves(case)]
+    bars = with_measured(term_bars(case.prediction, told if here else None), own.seen(lab, case))
+    figures = [bars, needs(case, "half" if beside else ""), *beside, curves(case)]
     return kit.View(figures, cards(case), formula(case), banner(lab, case), notes(lab, case, here), readouts(case))
 
 

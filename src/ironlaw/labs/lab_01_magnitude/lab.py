@@ -17,11 +17,11 @@ def opened():
 
 @app.cell
 def states(lab):
-    from ironlaw.labs.lab_01_magnitude import act1, act2, design, law
+    from ironlaw.labs.lab_01_magnitude import act1, act2, design, here, law
 
     predicted1, answered1, predicted2, answered2 = lab.states("act1", "act1_reflection", "act2", "act2_reflection")
-    context, readouts = lab.states("context", "readouts")
-    return act1, act2, answered1, answered2, context, design, law, predicted1, predicted2, readouts
+    context, readouts, measured = lab.states("context", "readouts", "measured")
+    return act1, act2, answered1, answered2, context, design, here, law, measured, predicted1, predicted2, readouts
 
 
 @app.cell
@@ -95,8 +95,13 @@ def act2_reveal(lab, law, predicted2):
 
 
 @app.cell
-def act2_claims(act2, lab, predicted2):
-    lab.claims("act2", act2.CLAIMS) if predicted2() else None
+def act2_claims(act2, here, lab, measured, predicted2):
+    lab.claims("act2", act2.CLAIMS, here.claims(lab, measured())) if predicted2() else None
+
+
+@app.cell
+def act2_measure(here, lab, predicted2):
+    lab.measuring("act2", here.told(lab)) if predicted2() else None
 
 
 @app.cell

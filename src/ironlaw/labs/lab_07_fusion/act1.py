@@ -7,7 +7,7 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.kit.formula import fraction, line, term
-from ironlaw.labs.lab_07_fusion import jobs
+from ironlaw.labs.lab_07_fusion import here, jobs
 from ironlaw.labs.lab_07_fusion.jobs import COMPILED, EAGER, GRAPH, QUEUED, SYNC, Job, Run, is_graph
 from ironlaw.pictures.meter import marks, meter
 from ironlaw.pictures.stack import stack
@@ -73,6 +73,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     runs = {(m, d): job.run(m, d) for m in dict.fromkeys((EAGER, mode)) for d in DISPATCH}
     rows = {row_name(m, d): parts(run) for (m, d), run in runs.items()}
     shares = {row_name(m, d): job.utilization(m, d) for m, d in runs}
+    measured = here.textbook_jobs(lab, job)
+    rows |= {name: parts(own.run(EAGER, SYNC)) for name, own in measured.items()} | here.walls(lab, job)
+    shares |= {name: own.utilization(EAGER, SYNC) for name, own in measured.items()}
     title = "Share of wall time in which the device has work" if is_graph(job.model) else "Share of wall time that is maths"
     return kit.View(
         figures=[

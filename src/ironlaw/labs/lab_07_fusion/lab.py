@@ -17,12 +17,15 @@ def opened():
 
 @app.cell
 def states(lab):
-    from ironlaw.labs.lab_07_fusion import act1, design, dividend, panel_a, panel_b, tax
+    from ironlaw.labs.lab_07_fusion import act1, design, dividend, here, panel_a, panel_b, tax
 
     predicted1, answered1, predicted2, answered2 = lab.states("act1", "act1_reflection", "act2", "act2_reflection")
     filled, tried = lab.states("act2_why", "act2_challenge")
-    context, readouts = lab.states("context", "readouts")
-    return act1, answered1, answered2, context, design, dividend, filled, panel_a, panel_b, predicted1, predicted2, readouts, tax, tried
+    context, readouts, measured = lab.states("context", "readouts", "measured")
+    return (
+        act1, answered1, answered2, context, design, dividend, filled, here, measured, panel_a, panel_b, predicted1, predicted2, readouts,
+        tax, tried,
+    )  # fmt: skip
 
 
 @app.cell
@@ -61,8 +64,13 @@ def act1_reveal(lab, predicted1, tax):
 
 
 @app.cell
-def act1_claims(act1, lab, predicted1):
-    lab.claims("act1", act1.CLAIMS) if predicted1() else None
+def act1_claims(act1, here, lab, measured, predicted1):
+    lab.claims("act1", act1.CLAIMS, here.claims(lab, "act1", measured())) if predicted1() else None
+
+
+@app.cell
+def act1_measure(here, lab, predicted1):
+    lab.measuring("act1", here.told(lab, "act1")) if predicted1() else None
 
 
 @app.cell
@@ -108,8 +116,13 @@ def act2_challenge(dividend, lab, predicted2):
 
 
 @app.cell
-def act2_claims(dividend, lab, predicted2):
-    lab.claims("act2", dividend.CLAIMS) if predicted2() else None
+def act2_claims(dividend, here, lab, measured, predicted2):
+    lab.claims("act2", dividend.CLAIMS, here.claims(lab, "act2", measured())) if predicted2() else None
+
+
+@app.cell
+def act2_measure(here, lab, predicted2):
+    lab.measuring("act2", here.told(lab, "act2")) if predicted2() else None
 
 
 @app.cell

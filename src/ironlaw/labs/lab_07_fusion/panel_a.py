@@ -9,7 +9,7 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.engine.chains import PALETTE
 from ironlaw.kit.formula import fraction, line, term
-from ironlaw.labs.lab_07_fusion import counters, explorer
+from ironlaw.labs.lab_07_fusion import counters, explorer, here
 from ironlaw.labs.lab_07_fusion.act1 import rows_table
 from ironlaw.labs.lab_07_fusion.explorer import THREE, Case, Line
 from ironlaw.pictures.figure import Axis, Figure, exact, mark, read
@@ -59,7 +59,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ledger_figure(case, fused),
         times(case, fused),
         roof(case, fused),
-        *([sizes(case)] if case.cache else []),
+        *sizes(lab, case),
+        *here.lengths(lab),
         attention_bytes(seq, head),
         attention_times(seq),
     ]
@@ -129,24 +130,31 @@ def roof(case: Case, fused: bool) -> Figure:
     return replace(roofline(run, id="roof", extra=[beside]), title="Against the ridge", more={"width": "half"})
 
 
-def sizes(case: Case) -> Figure:
-    """Eager over fused, by the tensor's size: where the cache ends, fusing begins to save memory traffic."""
+def sizes(lab: kit.Lab, case: Case) -> list[Figure]:
+    """Eager over fused, by the tensor's size: where the cache ends, fusing begins to save memory traffic. Without a cache in the
+    registry only what was measured here is worth the picture."""
+    same = case.kinds == THREE and not case.training
+    own = here.by_size(lab) if same else {}
+    if not case.cache and not own:
+        return []
     at = case.sizes
-    points = {
+    cached = {
         "DRAM bytes, with the L2": [(c.tensor_bytes, c.dram_cut) for c in at],
         "time, with the L2": [(c.tensor_bytes, c.cached_speedup) for c in at],
-        "time, if all crosses memory": [(c.tensor_bytes, c.speedup) for c in at],
-    }
+    } if case.cache else {}  # fmt: skip
+    points = {**cached, "time, if all crosses memory": [(c.tensor_bytes, c.speedup) for c in at]}
     marks = [upright(case.tensor_bytes, "as set", "the tensor as set", "B", "accent", "now")]
     limit = case.crossover_bytes
     if limit:
         label = f"leaves the L2 at {read(limit, 'B')}"
         marks.append(upright(limit, label, "a tensor whose intermediates fill the L2", "B", id="crossover"))
-    measured = {"GPU time": explorer.fusion_measured()} if case.kinds == THREE and not case.training else {}
-    return lines(
-        points, Axis("log", "bytes of one tensor", "B"), Axis("linear", "unfused over fused", "×"), "What fusing saves, by size",
-        measured=measured, extra=marks, note=f"L2 of {read(float(case.cache.size), 'B')}" if case.cache else "", id="sizes",
-    )  # fmt: skip
+    measured = {"GPU time": explorer.fusion_measured()} if same else {}
+    return [
+        lines(
+            points, Axis("log", "bytes of one tensor", "B"), Axis("linear", "unfused over fused", "×"), "What fusing saves, by size",
+            measured=measured, extra=marks, note=f"L2 of {read(float(case.cache.size), 'B')}" if case.cache else "", id="sizes", here=own,
+        )
+    ]  # fmt: skip
 
 
 def attention_bytes(seq: int, head: int) -> Figure:

@@ -9,7 +9,7 @@ from ironlaw import kit
 from ironlaw.engine.types import bytes_per_element
 from ironlaw.kit.dials import settled
 from ironlaw.kit.formula import fraction, line, term
-from ironlaw.labs.lab_11_roofline import gemm, intensity, picture1
+from ironlaw.labs.lab_11_roofline import gemm, here, intensity, picture1
 from ironlaw.labs.lab_11_roofline.gemm import Case, Run, case_of, runs
 from ironlaw.labs.lab_11_roofline.intensity import per_byte
 from ironlaw.labs.lab_11_roofline.machines import lacking, machine, options, short
@@ -48,6 +48,7 @@ def dials(lab: kit.Lab) -> Any:
             kit.choice("levels", "Memory levels", [("main", "main"), ("cache", "with caches"), ("all", "all")], "main", _levels(found)),
             kit.switch("formats", "Roofs of every format"),
             kit.choice("measured", "Measured on an H200", MEASURED, NONE, unmeasured),
+            {**kit.switch("here", "Measured on this machine", True), "hidden": lab.here("gemm_sweep") is None},
             kit.pins("pins", "Pinned points", PINNED, suggest),
         ]
 
@@ -64,11 +65,12 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = case_of(machine(lab, values["device"]), values)
     measured = _runs(values)
     beside = None if values["beside"] == NONE else machine(lab, values["beside"])
-    shown = Shown(beside, values["levels"], values["formats"], measured, _pins(lab, values))
+    own = here.dots(lab, case) if values["here"] else ()
+    shown = Shown(beside, values["levels"], values["formats"], measured, _pins(lab, values), own)
     said = lab.choice("act1")
-    own = picture1.own_case(asked_case(lab), said.id if said else None, _claimed(lab))
+    asked = picture1.own_case(asked_case(lab), said.id if said else None, _claimed(lab))
     second = picture1.gap(_nearest(case, values)) if measured else picture1.growth(case, beside)
-    figures = [picture1.picture(case, shown), second, own]
+    figures = [picture1.picture(case, shown), second, asked]
     after = sizes(case) + formats(case)
     return kit.View(figures, cards(case), formula(case), None, notes(lab, case, values), readouts(case), after)
 

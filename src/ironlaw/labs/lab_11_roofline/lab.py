@@ -17,11 +17,11 @@ def opened():
 
 @app.cell
 def states(lab):
-    from ironlaw.labs.lab_11_roofline import act1, act2, design, words1, words2
+    from ironlaw.labs.lab_11_roofline import act1, act2, design, here, words1, words2
 
     predicted1, answered1, predicted2, answered2 = lab.states("act1", "act1_reflection", "act2", "act2_reflection")
-    context, readouts = lab.states("context", "readouts")
-    return act1, act2, answered1, answered2, context, design, predicted1, predicted2, readouts, words1, words2
+    context, readouts, measured = lab.states("context", "readouts", "measured")
+    return act1, act2, answered1, answered2, context, design, here, measured, predicted1, predicted2, readouts, words1, words2
 
 
 @app.cell
@@ -62,8 +62,13 @@ def act1_reveal(context, lab, predicted1, words1):
 
 
 @app.cell
-def act1_claims(act1, lab, predicted1):
-    lab.claims("act1", act1.CLAIMS) if predicted1() else None
+def act1_claims(act1, here, lab, measured, predicted1):
+    lab.claims("act1", act1.CLAIMS, here.claims(lab, measured())) if predicted1() else None
+
+
+@app.cell
+def act1_measure(here, lab, predicted1):
+    lab.measuring("act1", here.told(lab)) if predicted1() else None
 
 
 @app.cell

@@ -32,15 +32,18 @@ class Shown:
     every_format: bool = False
     measured: tuple[Run, ...] = ()
     pins: Sequence[tuple[str, Case]] = ()
+    own: Sequence[Dot] = ()  # what the learner measured on this machine
 
 
 def picture(case: Case, shown: Shown) -> Figure:
     drawn = _drawn(case, shown)
-    dots = [_now(case), *_formats(case, shown), *_beside(case, shown), *_measured(shown), *_pins(shown)]
+    dots = [_now(case), *_formats(case, shown), *_beside(case, shown), *_measured(shown), *_pins(shown), *shown.own]
     legend: list[dict[str, Any]] = []
     for replayed, label in ((False, "measured, called from Python"), (True, "measured, graph replay")):
         if any(run.replayed == replayed for run in shown.measured):
             legend.append({"colour": "overhead", "shape": "square" if replayed else "triangle", "label": f"H200: {label}"})
+    if shown.own:
+        legend.append({"colour": "here", "shape": "square", "label": f"this machine: {shown.own[0].source}"})
     if shown.pins:
         legend.append({"colour": "ink", "shape": "diamond", "hollow": True, "label": "pinned"})
     note = f"{case.roof.name}; {case.size}"
@@ -61,6 +64,7 @@ def _drawn(case: Case, shown: Shown) -> list[Roof]:
     for machine in others:
         fmt = next((f for f in (case.fmt, "fp16", "bf16", "fp32") if f in machine.peaks), next(iter(machine.peaks)))
         found.append(Roof(machine, fmt, short(machine.slug)))
+    found += {dot.roof.name: dot.roof for dot in shown.own if not dot.apart and dot.roof.name not in {roof.name for roof in found}}.values()
     there = {(roof.hardware.slug, roof.fmt) for roof in found}
     return found + list({(p.hardware.slug, p.fmt): p.roof for _, p in shown.pins if (p.hardware.slug, p.fmt) not in there}.values())
 

@@ -1,0 +1,60 @@
+"""The part of a Lab that measures: which experiments an act offers, what came out, and telling the page when something has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ironlaw.errors import LedgerError
+from ironlaw.kit import experiment, here
+from ironlaw.kit.here import Measured
+from ironlaw.kit.instrument import Instrument
+from ironlaw.kit.known import Known
+from ironlaw.kit.process import DESK
+from ironlaw.registry import this
+
+
+class Measuring(Known):
+    instruments: dict[str, Instrument]
+    shown: dict[str, Any]
+    trouble: str
+    measured: dict[str, Measured]
+    moved: Callable[..., None]
+    _show: Callable[..., Any]
+    _landed_at: int
+
+    def _recall(self) -> None:
+        """What the ledger holds; read when the lab opens and when a run has ended, not with every turn of a dial."""
+        self._landed_at = DESK.finished
+        try:
+            self.measured = here.newest(self.ledger)
+        except LedgerError as error:
+            self.measured, self.trouble = {}, str(error)
+
+    def here(self, name: str) -> Measured | None:
+        """The newest run of an experiment on this machine."""
+        return self.measured.get(name)
+
+    def measuring(self, act: str, told: Mapping[str, Callable[[Measured], str]]) -> Any:
+        """`told`: experiment -> what to say about a result, as Markdown. This machine itself is offered where it was not measured."""
+        items: list[experiment.Item | experiment.Machine] = [experiment.Item(name, words) for name, words in told.items()]
+        if this.known() is None:
+            items.append(experiment.Machine(lambda: this.known() is not None))
+        piece = experiment.measure(act, items, self.here, self._keep, self._landed, lambda: self.committed(act) is not None)
+        return self._show(f"{act}.measure", piece, act, "measure", "Measure it here")
+
+    def _keep(self, result: dict[str, Any]) -> None:
+        self.ledger.append(self.slug, "measured", result)
+
+    def _landed(self) -> None:
+        """A run has ended: draw it on the instruments, tell the cells that name the state "measured", and the other acts' pieces."""
+        if self._landed_at == DESK.finished:
+            return
+        self._recall()
+        for instrument in self.instruments.values():
+            if not instrument.piece.spec.get("locked"):
+                instrument.piece.refresh()
+        for name, element in self.shown.items():
+            if name.endswith(".measure"):
+                element.widget.refresh()
+        self.moved("measured")

@@ -1,0 +1,142 @@
+"""A measurement in a process of its own: started, listened to, ended. One at a time on a machine: two would disturb each other.
+
+The process prints JSON lines: {"share", "doing"} as it goes, then {"result"} or {"error"} (ironlaw.measure.experiments). A page that
+is reloaded finds the run that goes on; what it yields is kept whether or not anybody is looking.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from ironlaw.errors import BadValue, IronlawError
+
+LONGEST_S = 300.0  # no measurement of ours takes so long
+RUNNING, DONE, FAILED, CANCELLED = "running", "done", "failed", "cancelled"
+Keep = Callable[[dict[str, Any]], None]
+
+
+class Run:
+    """One process. `keep` is given the result before the run counts as done."""
+
+    def __init__(self, name: str, command: Sequence[str], keep: Keep, ended: Callable[[], None], longest: float = LONGEST_S) -> None:
+        self.name, self.keep, self.ended = name, keep, ended
+        self.state, self.share, self.doing, self.error = RUNNING, 0.0, "starting", ""
+        self._result: dict[str, Any] | None = None
+        apart = os.name == "posix"  # a session of its own: what it starts itself (a compiler, say) ends with it
+        self.process = subprocess.Popen(
+            list(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=apart
+        )
+        self._said: list[str] = []
+        self._limit = threading.Timer(longest, self._too_long, (longest,))
+        self._limit.daemon = True
+        self._limit.start()
+        self._errors = threading.Thread(target=self._overhear, daemon=True)
+        self._errors.start()
+        self.thread = threading.Thread(target=self._listen, daemon=True)
+        self.thread.start()
+
+    def cancel(self) -> None:
+        if self.state == RUNNING:
+            self.state = CANCELLED
+            self.end()
+
+    def end(self) -> None:
+        with suppress(OSError):
+            if os.name == "posix":
+                os.killpg(self.process.pid, signal.SIGKILL)
+            else:
+                self.process.kill()
+
+    def _too_long(self, longest: float) -> None:
+        if self.state == RUNNING:
+            self.error = f"It took longer than {longest:.0f} s and was ended; close other programs, then measure again."
+            self.end()
+
+    def _overhear(self) -> None:
+        for line in self.process.stderr or ():
+            self._said = [*self._said[-19:], line.strip()]
+
+    def _listen(self) -> None:
+        for line in self.process.stdout or ():
+            self._hear(line)
+        code = self.process.wait()
+        self._errors.join()
+        self._limit.cancel()
+        if self.state == RUNNING:
+            self.state = self._outcome(code)
+        self.ended()
+
+    def _hear(self, line: str) -> None:
+        try:
+            told = json.loads(line)
+        except ValueError:
+            return  # a library that prints something of its own
+        if not isinstance(told, dict):
+            return
+        self.share, self.doing = float(told.get("share", self.share)), str(told.get("doing", self.doing))
+        self.error = str(told.get("error", self.error))
+        self._result = told.get("result", self._result)
+
+    def _outcome(self, code: int) -> str:
+        if not self.error and self._result is None:
+            last = next((line for line in reversed(self._said) if line), f"it ended with {code}")
+            self.error = f"The measurement broke off: {last}. Measure again; if it stays so, run it in a terminal to see more."
+        if self.error:
+            return FAILED
+        try:
+            assert self._result is not None
+            self.keep(self._result)
+        except IronlawError as error:
+            self.error = f"It was measured, but could not be kept: {error}"
+            return FAILED
+        return DONE
+
+
+class Desk:
+    """Where runs are started. `finished` rises with every run that ends, so that a page knows when to look again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.now: Run | None = None
+        self.finished = 0
+
+    def start(self, name: str, command: Sequence[str], keep: Keep) -> Run:
+        with self._lock:
+            if self.now is not None:
+                raise BadValue(f"Another measurement is under way ({self.now.name}), and two would disturb each other; wait or cancel it.")
+            try:
+                self.now = Run(name, command, keep, self._ended)
+            except OSError as error:
+                raise BadValue(f"{command[0]} could not be started: {error.strerror or error}; start the labs again") from None
+            return self.now
+
+    def running(self, name: str) -> Run | None:
+        now = self.now
+        return now if now is not None and now.name == name else None
+
+    def cancel(self, name: str) -> None:
+        run = self.running(name)
+        if run is not None:
+            run.cancel()
+            run.thread.join(timeout=5)
+
+    def _ended(self) -> None:
+        self.finished += 1  # first: whoever sees that nothing runs must also see that something has ended
+        self.now = None
+
+    def close(self) -> None:
+        """At the end of the server nothing is left running."""
+        if self.now is not None:
+            self.now.end()
+
+
+DESK = Desk()
+atexit.register(DESK.close)

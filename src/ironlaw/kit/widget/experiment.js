@@ -1,0 +1,49 @@
+// Measure it here: one block an experiment, with a button that starts it, then cancels it, then starts it again.
+// It is the same button throughout, so that the focus stays where it was.
+
+const POLL = 400; // ms between two looks at a run
+
+function experimentPiece(ctx) {
+  const { state, view, ui, line } = ctx;
+  clearTimeout(ui.poll);
+  if (view.running) ui.poll = setTimeout(() => line.send({ poll: (state.poll ?? 0) + 1 }), POLL);
+  const waiting = ui.local.asked !== undefined && (view.seq ?? 0) < ui.local.asked;
+  return h("section", { class: "il-trials", "aria-label": "Measure it here" },
+    (view.items ?? []).map((item) => trialView(ctx, item, waiting)),
+    view.error && h("p", { key: "error", class: "il-error", role: "alert" }, view.error.message));
+}
+
+function trialView(ctx, item, waiting) {
+  const { ui, view } = ctx;
+  const mine = waiting && ui.local.which === item.id;
+  const press = () => {
+    if (waiting) return; // until the last press is answered another would not know what it does
+    does(ctx, { do: item.running ? "cancel" : "start", which: item.id });
+    ui.local.which = item.id;
+    ui.local.asked = ctx.line.state.seq ?? 0;
+  };
+  const label = item.running ? "Cancel" : item.result ? "Measure again" : "Measure it here";
+  const busy = !item.running && view.running;
+  const hint = item.why || (busy ? "Another measurement is under way." : item.running ? "" : `About ${item.seconds}.`);
+  return h("div", { key: item.id, class: "il-trial", id: `trial-${item.id}` },
+    h("p", { key: "title", class: "il-trial-title", id: `${ui.id}-${item.id}` }, item.title),
+    h("p", { key: "runs", class: "il-trial-runs" }, item.runs),
+    h("div", { key: "act", class: "il-act" },
+      h("button", { key: "press", type: "button", class: `il-button ${item.running || item.result ? "" : "il-primary"}`, disabled: Boolean(item.why) || busy, "aria-disabled": mine ? "true" : null, "aria-describedby": `${ui.id}-${item.id}`, onclick: press }, mine ? "One moment …" : label),
+      item.running && progressView(item),
+      item.reload && !item.running && h("button", { key: "reload", type: "button", class: "il-button", onclick: () => window.location.reload() }, "Load the page again"),
+      hint && h("span", { key: "hint", class: "il-hint" }, hint)),
+    h("p", { key: "told", class: "il-hint", role: "status" }, outcome(item)),
+    item.error && h("p", { key: "error", class: "il-error", role: "alert" }, item.error),
+    item.result && rich("div", { key: "result", class: "il-trial-result" }, item.result));
+}
+
+// What a screen reader hears when a run begins and ends; the share itself is the progress bar's to tell.
+const outcome = (item) => (item.running ? "Measuring." : item.error ? "" : item.cancelled ? "Cancelled; nothing was kept." : "");
+
+function progressView(item) {
+  const percent = Math.round(100 * item.running.share);
+  return h("span", { key: "progress", class: "il-progress" },
+    h("progress", { max: 100, value: percent, "aria-label": `Progress of ${item.title}` }),
+    h("span", { class: "il-hint" }, `${percent}${THIN}%, ${item.running.doing}`));
+}

@@ -1,0 +1,178 @@
+"""Measure it here: the lock, the button, what is kept and what is told of it."""
+
+import sys
+import time
+
+import pytest
+from as_browser import send
+
+from ironlaw.kit import claims, experiment, here
+from ironlaw.kit.here import Measured
+from ironlaw.kit.process import Desk
+from ironlaw.measure import experiments
+from ironlaw.measure.library import there
+from ironlaw.measure.machine import machine
+
+OPS = {"kind": "launch", "op": "add", "wall_s": 2e-6, "low_s": 1.9e-6, "high_s": 2.4e-6, "sync_s": 3e-6, "sync_low_s": 3e-6,
+       "sync_high_s": 4e-6, "samples": 40}  # fmt: skip
+
+
+def payload(**more):
+    return {
+        "experiment": "tiny_ops", "library": "NumPy 2.1.3", "rows": [OPS], "machine": machine(), "software": {"python": "3.11.2"},
+        "noise": {"noisy": False, "reasons": []}, **more,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def desk():
+    made = Desk()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(ledger, desk, monkeypatch):
+    """A piece on a ledger, whose experiment is a script that waits to be told to go on."""
+    begin = "import json, time\nprint(json.dumps(dict(share=0.25, doing='add')), flush=True)\n"
+    end = f"\nprint(json.dumps(dict(result={payload()!r})))"
+
+    class Page:
+        landed, allowed, seconds = 0, True, 0.0
+
+        def __init__(self):
+            self.piece = experiment.measure(
+                "act1", [experiment.Item("tiny_ops", lambda found: f"It took {found.rows[0]['wall_s']:g}.")], self.found,
+                lambda result: ledger.append("_template", "measured", result), self.land, lambda: self.allowed, desk,
+            )  # fmt: skip
+
+        def found(self, name):
+            return here.newest(ledger).get(name)
+
+        def land(self):
+            self.landed += 1
+
+        def press(self, what="start", which="tiny_ops"):
+            return send(self.piece, do=what, which=which, act=self.piece.state["act"] + 1)["items"][0]
+
+        def poll(self):
+            return send(self.piece, poll=1)["items"][0]
+
+        def until(self, condition):
+            end = time.monotonic() + 20
+            while not condition(item := self.poll()):
+                assert time.monotonic() < end, item
+                time.sleep(0.02)
+            return item
+
+    made = Page()
+    monkeypatch.setattr(experiment, "command", lambda name: [sys.executable, "-c", f"{begin}time.sleep({made.seconds}){end}"])
+    return made
+
+
+def test_before_anything_was_measured_it_says_what_it_would_do(page):
+    item = page.piece.view["items"][0]
+    assert item["title"] == "A thousand tiny ops" and "1,000 ops" in item["runs"] and item["seconds"].endswith(" s")
+    assert not item["running"] and not item["result"] and not item["error"] and not page.piece.view["running"]
+
+
+def test_nothing_is_measured_before_the_prediction(page, desk):
+    page.allowed = False
+    assert "Commit your prediction first" in page.press()["error"] and desk.now is None
+
+
+def test_a_run_is_shown_kept_and_told(page, ledger):
+    page.seconds = 0.3
+    assert page.press()["running"]
+    assert page.until(lambda item: not item["running"] or item["running"]["doing"] == "add")["running"]["share"] == 0.25
+    item = page.until(lambda item: not item["running"])
+    assert [event.payload["rows"] for event in ledger.events("_template", "measured")] == [[OPS]]
+    assert page.landed == 1
+    for words in ("2 µs", "1.9 to 2.4", "40", "NumPy 2.1.3", "Python 3.11.2", "quiet enough", "It took 2e-06."):
+        assert words in item["result"].replace("\u202f", " ").replace('<span class="il-unit">', "").replace("</span>", ""), words
+    again = experiment.measure("act1", [experiment.Item("tiny_ops", lambda found: "x")], page.found, print, page.land, lambda: True, Desk())
+    assert "2.4" in again.view["items"][0]["result"]  # a reload finds it in the ledger
+
+
+def test_cancelling_keeps_nothing_and_it_can_be_started_again(page, ledger):
+    page.seconds = 60
+    page.press()
+    page.until(lambda item: item["running"]["doing"] == "add")
+    item = page.press("cancel")
+    assert item["cancelled"] and not item["running"] and ledger.events("_template", "measured") == []
+    page.seconds = 0.0
+    page.press()
+    assert page.until(lambda item: not item["running"])["result"]
+
+
+def test_an_error_says_what_to_do_next(page, monkeypatch):
+    monkeypatch.setattr(experiment, "command", lambda name: [sys.executable, "-c", "raise SystemExit('no memory left')"])
+    page.press()
+    item = page.until(lambda item: not item["running"])
+    assert "no memory left. Measure again" in item["error"] and not item["result"]
+
+
+def test_what_no_browser_of_ours_sends_is_refused(page, desk):
+    assert desk.now is None
+    view = send(page.piece, do="start", which="rm -rf", act=1)
+    assert view["items"][0]["error"] == "" and "no experiment 'rm -rf'" in view["error"]["message"] and desk.now is None
+    assert page.press("dance")["running"] is None and desk.now is None
+
+
+def test_a_noisy_machine_is_said(ledger):
+    reasons = ["other processes took 40% of the processors (up to 10% is let pass)"]
+    ledger.append("_template", "measured", payload(noise={"noisy": True, "reasons": reasons}))
+    found = here.newest(ledger)["tiny_ops"]
+    text = experiment.table(found)
+    assert found.noisy and "Noisy: other processes took 40%" in text and "measure again" in text and "c-warn" in text
+
+
+def test_another_machine_s_figures_are_not_this_one_s(ledger):
+    ledger.append("_template", "measured", payload(machine={**machine(), "cpu": "PDP-11"}))
+    assert here.newest(ledger) == {}
+    ledger.append("other_lab", "measured", payload())
+    first = ledger.append("_template", "measured", payload(library="NumPy 9"))
+    assert here.newest(ledger)["tiny_ops"].library == "NumPy 9" and here.newest(ledger)["tiny_ops"].time == first.time
+
+
+def test_rows_are_found_by_what_they_say():
+    rows = tuple({"kind": "function", "mode": mode, "params": {"ops": n}, "wall_s": n} for n in (1, 3) for mode in ("eager", "blocked"))
+    found = Measured("pointwise_chain", "x", rows, {}, {}, {}, "2026-11-15T08:00:00Z")
+    assert found.row(ops=3, mode="blocked")["wall_s"] == 3 and found.row(ops=7) is None and found.ways() == ["blocked"]
+    assert found.source == "measured here, x, 2026-11-15"
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"kind": "launch", "op": "relu"}, "ReLU, each of 1,000"),
+        ({"kind": "op", "params": {"n": 2048, "dtype": "fp32"}}, "FP32, N = 2,048"),
+        ({"kind": "model", "mode": "graphs", "params": {"batch": 8, "dtype": "fp16"}}, "batch 8, FP16, replayed as a graph"),
+        ({"kind": "function", "mode": "blocked", "params": {"shape": [1024, 768]}}, "1,024 × 768, in one pass, block by block"),
+        ({"kind": "function", "mode": "eager", "params": {"shape": [1, 1], "ops": 6}}, "6 ops, op by op"),
+    ],
+)
+def test_rows_have_names(row, said):
+    assert experiment.label(row) == said
+
+
+def test_on_a_gpu_the_waited_calls_are_a_line_of_their_own():
+    found = here.Measured("tiny_ops", "x", (OPS,), {"backend": "cuda"}, {}, {}, "2026-11-15T08:00:00Z")
+    assert [(label, key) for label, _, key in experiment.lines(found)] == [
+        ("add, each of 1,000", "wall_s"), ("add, each of 1,000, waited for", "sync_s"),
+    ]  # fmt: skip
+    assert here.span(OPS, "sync_s").replace("\u202f", " ") == "3 to 4 µs"
+
+
+def test_claims_gain_a_column_once_something_was_measured():
+    plain = claims.panel(["three_op_fusion_5x", "a100_bandwidth"])
+    told = claims.panel(["three_op_fusion_5x", "a100_bandwidth"], {"three_op_fusion_5x": claims.Here(1.25, "×", "NumPy, here")})
+    assert "Measured here" not in plain and plain == claims.panel(["three_op_fusion_5x", "a100_bandwidth"], {})
+    assert told.count('data-label="Measured here"') == 2 and "NumPy, here" in told and "1.25" in told
+
+
+def test_every_experiment_can_be_offered():
+    for name in experiments.EXPERIMENTS:
+        item = experiment.Item(name, str)
+        assert item.title and item.runs.endswith(".") and item.seconds > 0
+        assert bool(item.why) == (name == "ds_cnn" and not there("torch"))

@@ -1,0 +1,53 @@
+"""Runs of the experiments with figures that a hand can check, as the ledger of this machine would hold them."""
+
+from ironlaw.measure import trials
+from ironlaw.measure.machine import machine
+
+
+def timing(seconds):
+    return {"wall_s": seconds, "low_s": 0.9 * seconds, "high_s": 1.2 * seconds, "best_s": 0.9 * seconds, "samples": 30}
+
+
+def function(name, params, mode, seconds):
+    return {"kind": "function", "name": name, "params": {**params, "dtype": "fp32"}, "mode": mode, **timing(seconds)}
+
+
+def launch(op, seconds):
+    return {"kind": "launch", "op": op, "params": {"dtype": "fp32"}, **timing(seconds), "sync_s": seconds, "sync_low_s": seconds,
+            "sync_high_s": seconds}  # fmt: skip
+
+
+ROWS = {
+    "tiny_ops": [launch("nothing", 1e-7), launch("add", 2e-6)],
+    "ds_cnn": [
+        {"kind": "model", "workload": "dscnn_kws", "params": {"batch": n, "dtype": "fp32"}, "mode": "eager", **timing(n * 2e-3)}
+        for n in trials.BATCHES
+    ],
+    # twice as fast in one pass on every size but the smallest
+    "three_op_chain": [
+        function("layernorm_dropout_relu", {"shape": list(shape)}, mode, seconds)
+        for shape in trials.SHAPES
+        for mode, seconds in (("eager", 4e-3), ("blocked", 4e-3 if shape == trials.SHAPES[0] else 2e-3))
+    ],
+    # n ops take n milliseconds, in one pass a quarter of that
+    "pointwise_chain": [
+        function("pointwise_chain", {"shape": list(trials.WIDE), "ops": n}, mode, n * 1e-3 * (1.0 if mode == "eager" else 0.25))
+        for n in trials.LENGTHS
+        for mode in ("eager", "blocked")
+    ],
+    # 10 GFLOP/s at N = 64, then 40
+    "gemm_sweep": [
+        {"kind": "op", "op": "matmul", "params": {"m": n, "n": n, "k": n, "dtype": "fp32"}, **timing(2 * n**3 / rate)}
+        for n, rate in ((64, 1e10), (512, 2e10), (1024, 4e10))
+    ],
+}  # fmt: skip
+
+
+def keep(ledger, lab, *names, **more):
+    """Store runs of these experiments."""
+    for name in names:
+        told = {
+            "experiment": name, "library": "NumPy 2.1.3", "rows": ROWS[name], "machine": machine(), "software": {"python": "3.11.2"},
+            "noise": {"noisy": False, "reasons": []}, **more,
+        }  # fmt: skip
+        ledger.append(lab, "measured", told)
