@@ -14,6 +14,7 @@ from ironlaw.cli import main, parser
 from ironlaw.cli import measure as command
 from ironlaw.cli.meter import Meter
 from ironlaw.measure.characterise import characterise
+from ironlaw.measure.noise import Noise
 from ironlaw.registry.evidence import read
 
 SOURCE = Path(command.__file__).parents[2]
@@ -21,14 +22,15 @@ SOURCE = Path(command.__file__).parents[2]
 
 @pytest.fixture
 def here(monkeypatch):
-    """This machine is a fake one; `here.others` is what others take of a processor."""
+    """This machine is a fake one; `here.others` is what others take of a processor, `here.before` their share before it begins."""
 
     class Here:
-        backend, others = FakeBackend(), 0.0
+        backend, others, before = FakeBackend(), 0.0, 0.0
 
     def run(backend, sizes, progress):
         return characterise(backend, sizes, progress, watch=lambda: Quiet(backend.clock, Here.others))
 
+    monkeypatch.setattr(command, "settled", lambda *_: Noise(Here.before, 0.0, 0.0))
     monkeypatch.setattr(command, "choose", lambda device: Here.backend)
     monkeypatch.setattr(command, "characterise", run)
     return Here
@@ -67,8 +69,16 @@ def test_a_noisy_machine_is_refused_and_nothing_stored(here, capsys, ironlaw_hom
     assert list(ironlaw_home.rglob("*.*")) == []
 
 
+def test_a_machine_that_is_busy_before_is_refused_at_once(here, capsys, monkeypatch):
+    here.before = 0.7
+    monkeypatch.setattr(here.backend, "launches", lambda: pytest.fail("measured all the same"))
+    code, out, err = ran(capsys)
+    assert (code, out) == (2, "")
+    assert "nothing was measured" in err and "70%" in err
+
+
 def test_unless_forced(here, capsys):
-    here.others = 0.9
+    here.others = here.before = 0.9
     code, out, _ = ran(capsys, "--short", "--force")
     assert code == 0 and "NOISY" in out and "measured twice" in out
 
@@ -96,6 +106,7 @@ def test_ctrl_c_leaves_nothing_and_is_130(here, capsys, ironlaw_home, monkeypatc
         (("--seconds", "3"), "--full or a TARGET"),
         (("--device", "tpu"), "cpu, cuda, mps"),
         (("resnet50", "--short"), "leave it out"),
+        (("--part", "ops"), "give --full too"),
     ],
 )
 def test_bad_input(capsys, argv, words):
@@ -116,10 +127,15 @@ def test_full_needs_torch(here, capsys):
 
 def test_full_adds_the_wide_sweep(here, capsys, monkeypatch):
     row = {"kind": "op", "op": "relu", "params": {"numel": 4096, "dtype": "fp32"}, "wall_s": 3e-6}
-    monkeypatch.setattr("ironlaw.measure.sweep.sweep", lambda device, progress, stop, seconds: [row | {"asked": [device, seconds]}])
+    monkeypatch.setattr("ironlaw.measure.sweep.sweep", lambda device, progress, stop, seconds, parts: [row | {"asked": [device, seconds]}])
     code, out, _ = ran(capsys, "--full", "--seconds", "7", "--json")
     assert code == 0
     assert read(Path(json.loads(out)["stored"][0])).rows[-1]["asked"] == ["cpu", 7.0]
+
+
+def test_only_a_gpu_has_parts(here, capsys):
+    code, _, err = ran(capsys, "--full", "--part", "ops")
+    assert code == 2 and "only the sweep of a GPU comes in parts" in err
 
 
 class Terminal:

@@ -16,6 +16,7 @@ from ironlaw.errors import BadValue  # noqa: E402
 from ironlaw.measure import cases_cuda, kernel_times, launches_cuda, sweep_cuda  # noqa: E402
 from ironlaw.measure.inputs_cuda import Inputs, Pool  # noqa: E402
 from ironlaw.measure.progress import Cancelled  # noqa: E402
+from ironlaw.measure.sweep import chosen  # noqa: E402
 from ironlaw.measure.sweep_cuda import PARTS, Part, cases, main, sweep  # noqa: E402
 from ironlaw.registry.evidence import read  # noqa: E402
 
@@ -161,9 +162,11 @@ def test_a_profiler_that_fails_leaves_rows_with_errors(small: None, monkeypatch:
     assert {row["error"] for row in sweep(parts=["norms"])} == {"RuntimeError: the GPU is lost"}
 
 
-def test_an_unknown_part_is_refused() -> None:
+def test_parts_are_chosen_by_name() -> None:
+    assert chosen("cuda") == ("ops", "more", "norms", "generated", "recurrent")
+    assert chosen("cuda", "norms,ops") == ("norms", "ops")
     with pytest.raises(BadValue, match="no part 'norm' of the sweep; choose from ops, more, norms, generated, recurrent"):
-        sweep(parts=["norm"])
+        chosen("cuda", "norm")
 
 
 def test_the_program_writes_evidence(small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

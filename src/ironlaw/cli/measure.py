@@ -18,6 +18,7 @@ from ironlaw.measure.characterise import Characterisation, characterise, with_ro
 from ironlaw.measure.figures import Figures
 from ironlaw.measure.keep import Kept, as_evidence, described, keep, refuse
 from ironlaw.measure.machine import SLUG
+from ironlaw.measure.noise import Noisy, settled
 from ironlaw.measure.progress import within
 from ironlaw.measure.store import replace_text
 from ironlaw.units import show
@@ -28,6 +29,7 @@ ironlaw measure resnet50 --batch 1
 ironlaw measure model.py:net --input 8x3x224x224
 """
 LAUNCH = {"sync_s": "waited for", "graph_s": "in a graph", "busy_s": "kernel"}
+QUIET = 10.0  # seconds to wait for others to end what they do
 WIDE = 0.35  # share of the bar that the quick part takes when the wide sweep follows
 
 
@@ -42,6 +44,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("--force", dest="noisy", action="store_true", help="store it even though the machine was busy, marked so")
     parser.add_argument("--out", metavar="FILE", help="write the evidence to FILE; a machine is then not stored as this one")
     parser.add_argument("--seconds", metavar="N", type=number, help="with --full or a TARGET: how long to measure")
+    parser.add_argument("--part", metavar="PART,…", help="with --full on CUDA: only some of ops, more, norms, generated, recurrent")
     add_json(parser)
     measured.add(parser)
 
@@ -62,8 +65,11 @@ def run(args: argparse.Namespace) -> int:
         raise BadValue("--short and --full are two lengths of one measurement; give one of them")
     if args.seconds and not args.full:
         raise BadValue("--seconds is for --full or a TARGET; for less than the usual minute give --short")
+    if args.part and not args.full:
+        raise BadValue("--part chooses parts of the wide sweep; give --full too")
     backend = choose(args.device)
     with Meter() as meter:
+        _wait(args, meter)
         found = _measured(backend, args, meter)
         told = described(found, backend.grain)
         meter(1.0, "fitting curves")
@@ -72,16 +78,29 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _wait(args: argparse.Namespace, meter: Meter) -> None:
+    """Better to say at once that the machine is busy than after a minute."""
+    noise = settled(
+        0.5 if args.noisy else QUIET, lambda share: meter(0.0, f"waiting for a quiet moment: others take {share:.0%} of the processors")
+    )
+    if noise.noisy and not args.noisy:
+        raise Noisy(
+            f"for {QUIET:.0f} s {noise.reasons[0]}: nothing was measured. Close what else is running and try again, or measure all the same"
+            " with --force (the evidence then says that it is noisy)"
+        )
+
+
 def _measured(backend: Backend, args: argparse.Namespace, meter: Meter) -> Characterisation:
     if not args.full:
         return characterise(backend, SHORT if args.short else QUICK, meter)
     if backend.library != "torch":
         raise BadValue("the wide sweep of --full needs PyTorch (pip install torch); leave --full out to measure with NumPy")
-    from ironlaw.measure.sweep import METHOD, sweep
+    from ironlaw.measure.sweep import chosen, method, sweep
 
+    parts = chosen(backend.device, args.part)
     found = characterise(backend, QUICK, within(meter, 0.0, WIDE))
-    rows = sweep(backend.device, within(meter, WIDE, 1.0), None, args.seconds)
-    return with_rows(found, rows, f"Wide sweep: {METHOD}")
+    rows = sweep(backend.device, within(meter, WIDE, 1.0), None, args.seconds, parts)
+    return with_rows(found, rows, f"Wide sweep: {method(backend.device)}")
 
 
 def _stored(found: Characterisation, told: Figures, args: argparse.Namespace) -> Kept | None:

@@ -7,7 +7,7 @@ again; one that never had quiet keeps its quietest turn and says in `others` wha
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ironlaw.errors import BadValue
@@ -28,12 +28,14 @@ METHOD = (
 )
 
 
-def sweep(backend: str, progress: Progress = quiet, stop: Stop | None = None, seconds: float | None = None) -> list[Row]:
-    """Rows of evidence for the wide sweep, op and launch rows alike; stops after `seconds` if given."""
+def sweep(
+    backend: str, progress: Progress = quiet, stop: Stop | None = None, seconds: float | None = None, parts: Sequence[str] = ()
+) -> list[Row]:
+    """Rows of evidence for the wide sweep, op and launch rows alike; stops after `seconds` if given. `parts`: which, on a GPU."""
     if backend == "cuda":
         from ironlaw.measure.sweep_cuda import sweep as on_cuda
 
-        return on_cuda(progress, stop, seconds)
+        return on_cuda(progress, stop, seconds, parts=parts or chosen(backend))
     if backend != "cpu":
         raise BadValue(f"no wide sweep for {backend!r}; leave --full out, or measure the processor with --device cpu")
     import torch
@@ -44,6 +46,30 @@ def sweep(backend: str, progress: Progress = quiet, stop: Stop | None = None, se
     with torch.no_grad():
         rows = [launch(name, call, stop) for name, call in cases_cpu.calls().items()]
         return rows + run(list(cases_cpu.cases()), progress, stop, seconds)
+
+
+def chosen(backend: str, text: str | None = None) -> tuple[str, ...]:
+    """The parts of the sweep that `--part a,b` names; all without it. Only a GPU's sweep has parts."""
+    if backend != "cuda":
+        if text:
+            raise BadValue(f"only the sweep of a GPU comes in parts, and this one is for {backend}; leave --part out")
+        return ()
+    from ironlaw.measure.sweep_cuda import PARTS
+
+    names = tuple(text.split(",")) if text else tuple(PARTS)
+    unknown = [name for name in names if name not in PARTS]
+    if unknown:
+        raise BadValue(f"no part {unknown[0]!r} of the sweep; choose from {', '.join(PARTS)}")
+    return names
+
+
+def method(backend: str) -> str:
+    """How the sweep was timed."""
+    if backend != "cuda":
+        return METHOD
+    from ironlaw.measure.sweep_cuda import method as on_cuda
+
+    return on_cuda()
 
 
 def launch(name: str, call: Callable[[], Any], stop: Stop | None = None) -> Row:

@@ -18,7 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ironlaw.errors import BadValue, IronlawError
+from ironlaw.errors import BadValue
 from ironlaw.measure import cases_cuda, cases_cuda_more, store
 from ironlaw.measure.backend import Call, Case
 from ironlaw.measure.inputs_cuda import Inputs, elements_of
@@ -27,6 +27,7 @@ from ironlaw.measure.launches_cuda import launches
 from ironlaw.measure.machine import SLUG, machine, software
 from ironlaw.measure.profiled import ITERATIONS, WARMUP
 from ironlaw.measure.progress import Cancelled, Progress, Stop, quiet, within
+from ironlaw.measure.sweep import chosen
 
 Row = dict[str, Any]
 EVERY = 5.0  # seconds between two writings of what there is
@@ -82,9 +83,6 @@ def sweep(
     """
     import torch
 
-    unknown = [name for name in parts if name not in PARTS]
-    if unknown:
-        raise BadValue(f"no part {unknown[0]!r} of the sweep; choose from {', '.join(PARTS)}")
     torch.manual_seed(0)
     found: dict[str, list[Row]] = {name: [] for name in PARTS if name in parts}
     end = None if seconds is None else time.monotonic() + seconds
@@ -202,16 +200,17 @@ class Written:
 def main(given: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m ironlaw.measure.sweep_cuda", description=str(__doc__).splitlines()[0])
     parser.add_argument("--out", required=True, type=Path, help="FILE.json for all rows, or a folder for PART.json")
-    parser.add_argument("--part", default=",".join(PARTS), help=f"which, of {', '.join(PARTS)}; all by default")
+    parser.add_argument("--part", help=f"which, of {', '.join(PARTS)}; all by default")
     parser.add_argument("--seconds", type=float, help="for all parts together; each has its own limit by default")
     parser.add_argument("--limit", type=int, help="at most so many cases of an op, to try it")
     parser.add_argument("--hardware", default=SLUG, help="the machine's name in the registry, for evidence that goes there")
     args = parser.parse_args(given)
-    written = Written(args.out, machine(device()) | {"hardware": args.hardware})
     try:
-        rows = sweep(seconds=args.seconds, parts=args.part.split(","), limit=args.limit, after=written.after)
-    except IronlawError as error:
+        parts = chosen("cuda", args.part)
+    except BadValue as error:
         parser.error(str(error))
+    written = Written(args.out, machine(device()) | {"hardware": args.hardware})
+    rows = sweep(seconds=args.seconds, parts=parts, limit=args.limit, after=written.after)
     written.write()
     for row in rows:
         if "error" in row:
