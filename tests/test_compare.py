@@ -6,7 +6,7 @@ from statistics import mean
 import pytest
 
 import ironlaw as il
-from ironlaw.compare import FUNCTIONS, KINDS, Gap, compare, gaps, graph_of, summary
+from ironlaw.compare import FUNCTIONS, KINDS, Gap, compare, gaps, graph_of, left_out, speedups, summary
 from ironlaw.engine.calibrate import Calibration, Curve
 from ironlaw.engine.samples import OPS
 from ironlaw.registry.evidence import measured
@@ -204,3 +204,32 @@ def test_curves_are_far_better_than_the_datasheet(found):
 
 def test_a_bound_is_below_what_a_cpu_takes(found):
     assert all(g.bound <= g.measured * 1.05 for g in found if g.machine == "neoverse_n1_2core" and g.kind == "model")
+
+
+# ---- what compiling brings, and each model by the others
+
+
+def test_speedups_pair_eager_with_compiled():
+    eager = replace(GAP, kind="model", name="a (batch 1)", predicted=6.0, measured=4.0)
+    compiled = replace(eager, mode="compiled", predicted=3.0, measured=1.0)
+    alone = replace(eager, name="b (batch 1)")
+    (one,) = speedups([eager, compiled, alone])
+    assert (one.machine, one.name, one.predicted, one.measured, one.error) == ("m", "a (batch 1)", 2.0, 4.0, -0.5)
+
+
+def test_left_out_leaves_every_row_of_a_model_out():
+    rows = [
+        replace(GAP, name=f"{model} (batch 1)", predicted=1.0, measured=ratio)
+        for model, ratio in zip("abcdefghij", range(90, 100), strict=True)
+    ]
+    # of ten ratios 90 … 99 the two at the ends lie outside of what the other nine say
+    assert left_out(rows) == (8, 10)
+    twins = [replace(rows[9], name="j (batch 2)"), *rows]
+    assert left_out(twins) == (8, 11)  # its own twin does not vouch for it
+
+
+def test_each_model_by_the_others_on_the_h200(found: list[Gap]):
+    """Nothing but the interval and the compile time is fitted to models; four in five should fall into it."""
+    for mode, share in (("eager", 0.65), ("compiled", 0.6)):
+        inside, count = left_out(gap for gap in found if gap.machine == "h200_sxm" and gap.kind == "model" and gap.mode == mode)
+        assert count >= 20 and inside / count >= share, (mode, inside, count)

@@ -6,9 +6,9 @@ functions and whole models were never fitted to and judge the prediction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from statistics import mean, median
+from statistics import mean, median, quantiles
 from typing import Any
 
 from ironlaw.engine.predict import predict
@@ -71,6 +71,42 @@ def summary(kind: str, found: list[Gap]) -> Summary:
 
 
 def gaps(machine: str = "", kind: str = "") -> Iterator[Gap]:
+@dataclass(frozen=True, slots=True)
+class Speedup:
+    """What compiling brings: eager over compiled device time, predicted and measured."""
+
+    machine: str
+    name: str
+    predicted: float
+    measured: float
+
+    @property
+    def error(self) -> float:
+        return self.predicted / self.measured - 1.0
+
+
+def speedups(found: Iterable[Gap]) -> list[Speedup]:
+    """For each model that was measured eager and compiled, on one machine."""
+    modes: dict[tuple[str, str], dict[str, Gap]] = {}
+    for gap in found:
+        modes.setdefault((gap.machine, gap.name), {})[gap.mode] = gap
+    pairs = [(key, both["eager"], both["compiled"]) for key, both in modes.items() if {"eager", "compiled"} <= set(both)]
+    return [Speedup(*key, a.predicted / b.predicted, a.measured / b.measured) for key, a, b in pairs]
+
+
+def left_out(found: Iterable[Gap]) -> tuple[int, int]:
+    """How many of how many models fall where the others say: for each, the interval is made without any row of the same model.
+
+    The interval is the one of `Calibration.spread`: between the first and the last tenth of measured / predicted.
+    """
+    known = [(gap.name.partition(" (")[0], gap.measured / gap.predicted) for gap in found]
+    inside = 0
+    for name, ratio in known:
+        tenths = quantiles([other for model, other in known if model != name], n=10)
+        inside += tenths[0] <= ratio <= tenths[-1]
+    return inside, len(known)
+
+
     """Every comparable row of evidence, of one machine or all, of one kind or all."""
     for slug in (machine,) if machine else measured():
         target = hardware(slug)

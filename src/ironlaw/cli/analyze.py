@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import argparse
 import ast
-import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from ironlaw.cli import draw, traced
+from ironlaw.cli import draw, sides, traced
+from ironlaw.cli.captured import Captured, captured
 from ironlaw.cli.options import Parser, add_json, add_machines, checked, figure, modes, number, number_format, size
 from ironlaw.cli.predict import as_json, predictions
 from ironlaw.cli.predicted import operators, report
 from ironlaw.engine.compilation import NEVER
 from ironlaw.engine.fusion import fuse
 from ironlaw.engine.predict import Prediction, predict
+from ironlaw.engine.quantise import STORED
 from ironlaw.engine.tree import INDUCTOR
 from ironlaw.engine.types import Graph, Plan
-from ironlaw.errors import BadValue
+from ironlaw.errors import BadValue, unknown
 from ironlaw.report.analysis import Analysis, Compiling, Payback, compiling, paybacks
+from ironlaw.report.fitting import rooms
 from ironlaw.report.kineto import Trace, read
 from ironlaw.report.measured import join
 from ironlaw.report.paying import verdict
+from ironlaw.report.variants import OWN, Variant
 from ironlaw.units import show
 
 EXAMPLE = """
@@ -45,11 +46,18 @@ def add(parser: Parser) -> None:
         default=[],
         help="an argument of the call, such as 8x3x224x224 or 8x128:int64; once for each (else NAME_inputs or example_inputs of the file)",
     )
-    parser.add_argument("--batch", metavar="N", type=size, help="the first size of every input")
+    parser.add_argument("--batch", metavar="N[,N]", type=sizes, help="the first size of every input; several stand side by side")
     parser.add_argument("--seq", metavar="N", type=size, help="tokens, for hf: models that take them (default 128)")
     parser.add_argument("--dtype", metavar="FMT", type=number_format, help="fp32, fp16 or bf16; default: the model's own")
     parser.add_argument(
         "--set", metavar="KEY=VALUE", type=setting, action="append", default=[], help="of the configuration, or argument of the maker"
+    )
+    parser.add_argument(
+        "--weights",
+        metavar="FMT[,FMT]",
+        type=storages,
+        default=(OWN,),
+        help="store the weights of linear layers in int8 or int4 (or own: as they are); several stand side by side",
     )
     parser.add_argument("--training", action="store_true", help="a training step: forward, backward and AdamW")
     parser.add_argument(
@@ -74,6 +82,20 @@ def add(parser: Parser) -> None:
 
 
 @checked
+def sizes(text: str) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(size(part.strip()) for part in text.split(",")))
+
+
+@checked
+def storages(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
+    for name in names:
+        if name not in (OWN, *STORED):
+            raise unknown("storage of weights", name, (OWN, *STORED))
+    return names
+
+
+@checked
 def setting(text: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     if not key.isidentifier() or not equals:
@@ -86,12 +108,14 @@ def setting(text: str) -> tuple[str, Any]:
 
 def run(args: argparse.Namespace) -> int:
     trace = _trace(args)
-    graph = captured(args)
+    seen = captured(args)
+    graph = seen.main
     kinds = ("eager",) if args.training else args.mode
-    made, refused = predictions(graph, args.on, [Plan(mode) for mode in kinds])
+    plans = [Plan(mode) for mode in kinds]
+    made, refused = predictions(graph, args.on, plans)
     if not made:
         raise BadValue("; ".join(refused.values()))
-    found = analysis(args, graph, made, refused, trace)
+    found = analysis(args, seen, plans, made, refused, trace)
     if args.html:
         from ironlaw.report.page import write
 
@@ -100,8 +124,12 @@ def run(args: argparse.Namespace) -> int:
         draw.emit(as_told(args, found))
         return 0
     report(graph, made, list(refused.values()), 0)
+    sides.machines(found)
+    sides.variants(found)
     operators(made[0], args.ops)
     fused(graph)
+    sides.weights(found, seen.own)
+    sides.fits(found)
     pays(found)
     if found.joined is not None:
         traced.report(found.joined, args.ops)
@@ -118,19 +146,32 @@ def _trace(args: argparse.Namespace) -> Trace | None:
     return read(args.trace) if args.trace else None
 
 
-def analysis(args: argparse.Namespace, graph: Graph, made: list[Prediction], refused: dict[str, str], trace: Trace | None) -> Analysis:
+def analysis(
+    args: argparse.Namespace, seen: Captured, plans: list[Plan], made: list[Prediction], refused: dict[str, str], trace: Trace | None
+) -> Analysis:
     given = None if args.compile_s is None else {p.hardware.slug: Compiling(args.compile_s, "given with --compile-s") for p in made}
     joined = None
     if trace is not None:  # a trace is of an eager run: kernels of a compiled one have no names that an operator has
         first = made[0]
-        joined = join(first if first.plan.mode == "eager" else predict(graph, first.hardware, Plan("eager")), trace)
-    return Analysis(graph, tuple(made), args.target, refused, compiling(made) if given is None else given, args.per_day, joined)
+        joined = join(first if first.plan.mode == "eager" else predict(seen.main, first.hardware, Plan("eager")), trace)
+    able = list({p.hardware.slug: p.hardware for p in made}.values())
+    variants = tuple(
+        Variant(batch, fmt, graph, tuple(made) if graph is seen.main else tuple(predict(graph, m, plan) for m in able for plan in plans))
+        for (batch, fmt), graph in seen.graphs.items()
+    )
+    return Analysis(
+        seen.main, tuple(made), args.target, refused, compiling(made) if given is None else given, args.per_day, joined,
+        variants, rooms(seen.growths, args.on), seen.unsized,
+    )  # fmt: skip
 
 
 def as_told(args: argparse.Namespace, found: Analysis) -> dict[str, Any]:
     graph = found.graph
     told: dict[str, Any] = {"target": args.target, "dtype": graph.dtype, "ops": len(graph.ops), "training": args.training}
     told |= {"unknown": found.unknown, "predictions": [as_json(p, args.ops) for p in found.made]}
+    told["weights"] = sides.stored_json(graph)
+    told["variants"] = sides.variants_json(found) if len(found.variants) > 1 else []
+    told["largest"] = sides.fits_json(found)
     told["refused"] = [{"hardware": slug, "reason": reason} for slug, reason in found.refused.items()]
     told["breakeven"] = [_payback_json(pay) for pay in paybacks(found)]
     if found.joined is not None:
@@ -154,32 +195,6 @@ def pays(found: Analysis) -> None:
     """When compiling pays, a line for each machine and mode."""
     for pay in paybacks(found):
         draw.say(f"{pay.machine.slug}: {verdict(pay, found.per_day)}", draw.DIM)
-
-
-def captured(args: argparse.Namespace) -> Graph:
-    from ironlaw.tracing.capture import capture
-    from ironlaw.tracing.load import load
-
-    target = load(args.target, args.input, args.batch, args.dtype, args.seq, dict(args.set))
-    with progress() as told:
-        return capture(target.call, target.args, target.kwargs, training=args.training, progress=told)
-
-
-@contextmanager
-def progress() -> Iterator[Any]:
-    """A count of ops on a terminal, wiped when it is done."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-
-    def tell(count: int) -> None:
-        if count % 50 == 0:
-            print(f"\rcapturing: {count:,} operators", end="", file=sys.stderr, flush=True)
-
-    try:
-        yield tell
-    finally:
-        print("\r" + " " * 40 + "\r", end="", file=sys.stderr, flush=True)
 
 
 def fused(graph: Graph) -> None:

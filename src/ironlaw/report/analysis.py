@@ -9,7 +9,9 @@ from ironlaw.engine.compilation import PER_KERNEL, breakeven, breakeven_days, co
 from ironlaw.engine.predict import Prediction
 from ironlaw.engine.tree import INDUCTOR, TREE, Rules
 from ironlaw.engine.types import Graph, Hardware
+from ironlaw.report.fitting import Room
 from ironlaw.report.measured import Joined
+from ironlaw.report.variants import Variant
 from ironlaw.units import show
 
 MODES = ("eager", "compiled", "graphs")
@@ -33,6 +35,9 @@ class Analysis:
     compiling: dict[str, Compiling] = field(default_factory=dict)  # machine -> what compiling takes there
     per_day: float | None = None
     joined: Joined | None = None
+    variants: tuple[Variant, ...] = ()  # the same model at other batches or with other storage of weights; the first is this one
+    rooms: tuple[Room, ...] = ()
+    unsized: tuple[str, ...] = ()  # why a largest size is not known
 
     @property
     def machines(self) -> tuple[Hardware, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 from ironlaw.engine.predict import Prediction
 from ironlaw.errors import BadValue
 from ironlaw.pictures.figure import Figure
-from ironlaw.report import beside, details, fusing, paying, sources, summary
+from ironlaw.report import beside, details, fitting, fusing, paying, sources, summary, variants
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import data, paragraph, text
 
@@ -93,10 +93,15 @@ def _sections(analysis: Analysis, shown: dict[str, Figure], grids: dict[str, Any
     if len(analysis.machines) > 1:
         words, figure = summary.devices(analysis)
         shown["devices"] = figure
-        found.append(("devices", "Several machines", words + _figure("devices")))
+        if len({p.plan.mode for p in analysis.made}) > 1:
+            words += "<h3>Machines and modes</h3>" + variants.side_by_side(analysis.made, analysis.graph)
+        found.append(("devices", "Several machines", _figure("devices") + words))
+    if len(analysis.variants) > 1:
+        found.append(("variants", "Batches and weights", variants.varied(analysis.variants)))
     found.append(("details", "Where the time goes", _picker(analysis.made) + "".join(_detail(name) for name in ("roofline", "timeline"))))
     found.append(("operators", "Every operator", _follows() + "<div data-operators></div>"))
-    found.append(("memory", "Memory over time", _follows() + _detail("live")))
+    holds = fitting.fitting(analysis.rooms) + "".join(paragraph(f"{why}.", "il-quiet") for why in analysis.unsized)
+    found.append(("memory", "Memory over time", _follows() + _detail("live") + holds))
     words, tables = fusing.fusing(analysis)
     grids |= tables
     found.append(("fusion", "What compiling joins", words))

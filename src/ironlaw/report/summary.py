@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from ironlaw.engine.predict import Prediction, predict
+from ironlaw.engine.predict import Prediction
 from ironlaw.pictures.figure import Figure, read, share
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.theme import TERM_NAMES
 from ironlaw.pictures.waterfall import Part
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import Cell, items, pairs, paragraph, table
+from ironlaw.report.variants import OWN, Variant, alike
 from ironlaw.units import significant
 
 NUMBERS = (2, *range(4, 13))
@@ -49,7 +48,7 @@ def captured(analysis: Analysis) -> str:
         ("bytes moved, eager", read(float(work.bytes), "B")),
         ("intensity", f"{significant(float(work.intensity))}\u202fFLOP/B"),
         ("weights", read(float(g.weight_bytes), "B")),
-        ("number format", g.dtype),
+        ("number format", g.dtype if "weights" not in g.params_of else f"{g.dtype}, weights in {g.params_of['weights']}"),
         ("pass", "training step" if g.params_of.get("training") else "forward"),
     ]
     out = pairs(facts)
@@ -138,8 +137,8 @@ def modes(analysis: Analysis) -> dict[str, Figure]:
 
 def devices(analysis: Analysis) -> tuple[str, Figure]:
     """The fastest mode of each machine, side by side; where only some were measured, all of them at their datasheet's figures."""
-    mixed = len({p.calibrated for p in analysis.made}) > 1
-    best = [_alike(analysis, machine.slug) if mixed else analysis.fastest(machine.slug) for machine in analysis.machines]
+    shown, mixed = alike(analysis.made, analysis.graph)
+    best = Variant(None, OWN, analysis.graph, shown).fastest()
     first = best[0]
     rows: list[list[Cell]] = [
         [p.hardware.name, p.plan.mode, read(float(p.seconds), "s"), f"{significant(float(first.seconds) / float(p.seconds))}×",
@@ -150,8 +149,3 @@ def devices(analysis: Analysis) -> tuple[str, Figure]:
     figure = stack({p.hardware.name: shares(p) for p in best}, "s", "The fastest mode of each machine", label="time", id="devices")
     words = "Some of these machines were measured and some were not, so all are compared here by their datasheets: like with like."
     return (paragraph(words) if mixed else "") + table(columns, rows, "The same over several machines", (2, 3, 5, 6)), figure
-
-
-def _alike(analysis: Analysis, machine: str) -> Prediction:
-    bounds = [predict(analysis.graph, p.hardware, replace(p.plan, calibrated=False)) for p in analysis.on(machine)]
-    return min(bounds, key=lambda p: float(p.seconds))

@@ -11,6 +11,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from ironlaw.tracing.libraries import Library
+from ironlaw.tracing.recurrent import CELLS, as_one
 
 
 @torch.library.custom_op("ironlaw::attention", mutates_args=())
@@ -86,6 +87,15 @@ def _norm_gradients(ctx: Any, gradient: Tensor) -> Any:
 rms_norm.register_autograd(_norm_gradients, setup_context=_keep_norm)
 
 
+MOVES = (Tensor.to, Tensor.cuda)
+
+
+def here(value: Any) -> Any:
+    """All tensors lie on one device, whatever the code calls it; "meta" stays what it is."""
+    named = isinstance(value, torch.device) or (isinstance(value, str) and value.split(":")[0] in ("cuda", "mps", "xpu", "hip"))
+    return torch.device("cpu") if named and str(value) != "meta" else value
+
+
 class AsOnGpu(TorchFunctionMode):
     """Sends the calls that a GPU runs as one kernel to one op. `library`: what was seen of the one that calls."""
 
@@ -95,12 +105,19 @@ class AsOnGpu(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = kwargs or {}
+        if "device" in given or func in MOVES:
+            if func is Tensor.cuda:
+                return args[0]
+            args, given = tuple(map(here, args)), {name: here(value) if name == "device" else value for name, value in given.items()}
         if func is functional.scaled_dot_product_attention:
             return self.sdpa(*args, **given)
         if func in (functional.rms_norm, torch.rms_norm):
             return self.rms_norm(*args, **given)
         if func is functional.dropout:
             return self.dropout(func, *args, **given)
+        if getattr(func, "__name__", "") in CELLS and getattr(torch, func.__name__, None) == func:
+            out = as_one(func.__name__, args, given)
+            return out if out is not None else func(*args, **given)
         return func(*args, **given)
 
     def sdpa(

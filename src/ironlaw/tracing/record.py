@@ -13,10 +13,13 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 import ironlaw.engine.backward
-import ironlaw.tracing.rules  # noqa: F401  both add op kinds and rules
+import ironlaw.engine.recurrent
+import ironlaw.tracing.rules  # noqa: F401  all of them add op kinds and rules
 from ironlaw.engine import types, work
 from ironlaw.engine.types import Op
 from ironlaw.tracing.aten import Call, last_channels, translate
+from ironlaw.tracing.schemas import Schema, schema, tensors
+from ironlaw.tracing.stored import DYNAMIC, dynamic
 from ironlaw.tracing.tables import FREE
 
 FORMATS = {
@@ -24,6 +27,7 @@ FORMATS = {
     torch.int32: "int32", torch.int16: "int16", torch.int8: "int8", torch.uint8: "int8", torch.bool: "bool", torch.complex64: "int64",
     torch.complex128: "int64", torch.float8_e4m3fn: "fp8", torch.float8_e5m2: "fp8",
 }  # fmt: skip
+BY_SIZE = {1: "int8", 2: "int16", 4: "int32"}  # a format that is not listed moves as many bytes
 GATHERED = ("layer_norm", "rms_norm", "softmax", "log_softmax", "group_norm")
 SHADOW = 1 << 20  # elements up to which values that depend on no input are computed for real
 RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "uniform", "normal", "multinomial", "native_dropout", "exponential")
@@ -46,6 +50,7 @@ class Recorder(TorchDispatchMode):
         self.kept: list[Any] = []  # a storage that is freed would give its address to another
         self.values: dict[int, Tensor] = {}  # id of a fake tensor -> its values
         self.memo: dict[Any, Any] = {}
+        self.places: dict[int, str] = {}  # number of an autograd node -> the module that made it
         self.progress = progress
         self.thread = threading.get_ident()
 
@@ -64,7 +69,7 @@ class Recorder(TorchDispatchMode):
         if place not in self.names:
             self.known(tensor, self.unique("constant"), "buffer")
         name, role = self.names[place]
-        return types.Tensor(name, tuple(map(int, tensor.shape)), FORMATS.get(tensor.dtype, "int64"), role)
+        return types.Tensor(name, tuple(map(int, tensor.shape)), FORMATS.get(tensor.dtype) or BY_SIZE.get(tensor.itemsize, "int64"), role)
 
     def stored(self, tensor: Tensor, seen: types.Tensor) -> types.Tensor:
         """An expanded axis is stored once."""
@@ -81,33 +86,41 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        name = func._schema.name.partition("::")[2]
-        plain = name.rstrip("_") if not name.startswith("__") else name
-        if plain == "_local_scalar_dense":
+        said = schema(func)
+        if said.name == "_local_scalar_dense":
             known = self.value(args[0])
             if known is not None:
-                self.write("copy", f"{plain}", [self.tensor(args[0])], [types_scalar(self.unique("item"))], {})
+                self.write("copy", said.name, [self.tensor(args[0])], [types_scalar(self.unique("item"))], {})
                 with _disable_current_modes():
                     return known.item()
+        if torch.is_grad_enabled():
+            self.places.setdefault(torch.autograd._get_sequence_nr() - 1, self.path[-1] if self.path else "")  # type: ignore[attr-defined]
+        if said.name in DYNAMIC and func.namespace == "quantized":
+            return dynamic(self, said.name, args)
         out = func(*args, **kwargs)
-        self.shadow(func, plain, args, kwargs, out)
-        if not is_view(func):
-            self.record(func, plain, args, kwargs, out)
+        given, made = tensors((args, kwargs)), tensors(out)
+        self.shadow(func, said, args, kwargs, given, made)
+        if not said.view:
+            self.record(said, args, kwargs, given, made)
         return out
 
-    def record(self, func: Any, name: str, args: Any, kwargs: Any, out: Any) -> None:
-        made = [t for t in pytree.tree_leaves(out) if isinstance(t, Tensor)]
-        given = [t for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, Tensor)]
+    def module(self) -> str:
+        """The running module; in a backward pass the one whose forward op made the gradient's node."""
+        if self.path:
+            return self.path[-1]
+        node = torch._C._current_autograd_node()  # type: ignore[attr-defined]
+        return self.places.get(node._sequence_nr(), "") if node is not None else ""
+
+    def record(self, said: Schema, args: Any, kwargs: Any, given: list[Tensor], made: list[Tensor]) -> None:
+        name, inplace = said.name, said.inplace
         if name in FREE:
             for t in made:
                 if self.place(t) not in self.names:
                     self.known(t, self.unique(name), "activation")
             return
-        inplace = any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments)
         counted = [t for t in given if t.numel() and (t.dim() or len(given) == 1)]
-        module = ".".join(filter(None, (*self.path[-1:], name)))
-        label = self.unique(module)
-        targets = [t for t in made if t.numel()] or self.written(func, args, kwargs)
+        label = self.unique(".".join(filter(None, (self.module(), name))))
+        targets = [t for t in made if t.numel()] or self.written(said, args, kwargs)
         if inplace and name in ("copy", "fill", "zero", "uniform", "normal", "bernoulli"):
             counted = [t for t in given[1:] if t.numel()]
         inputs = [self.tensor(t) for t in counted]
@@ -116,9 +129,7 @@ class Recorder(TorchDispatchMode):
             cached = self.names.get(self.place(t), ("", ""))[1] == "cache"  # a cache that is written to stays one
             self.known(t, label if i == 0 else f"{label}:{i}", "cache" if cached else "activation")
         outputs = [self.tensor(t) for t in targets]
-        arguments = {a.name: v for a, v in zip(func._schema.arguments, args, strict=False)} | kwargs
-        for a in func._schema.arguments:
-            arguments.setdefault(a.name, a.default_value)
+        arguments = said.defaults | dict(zip(said.arguments, args, strict=False)) | kwargs
         for i, row in enumerate(translate(Call(name, inputs, outputs, arguments, self.tensor, inplace))):
             if not row.outputs:
                 continue
@@ -127,11 +138,12 @@ class Recorder(TorchDispatchMode):
             attrs = dict(row.attrs)
             if inplace:
                 attrs["inplace"] = True
-            if work.category(row.kind) in ("elementwise", "movement"):
+            group = work.category(row.kind)
+            if group in ("elementwise", "movement"):
                 attrs |= strided(given, made)
             if row.kind in GATHERED and not given[0].is_contiguous():
                 self.gather(row, f"{label}:contiguous")
-            if work.category(row.kind) not in ("contraction", "attention"):
+            if group not in ("contraction", "attention"):
                 row.inputs = [stored.get(id(t), t) for t in row.inputs]
             self.write(row.kind, label if i == 0 else f"{label}:{i}", row.inputs, row.outputs, attrs)
 
@@ -142,14 +154,10 @@ class Recorder(TorchDispatchMode):
         self.write("copy", name, [x], [copied], {"strided": "columns"})
         row.inputs = [copied, *row.inputs[1:]]
 
-    def written(self, func: Any, args: Any, kwargs: Any) -> list[Tensor]:
+    def written(self, said: Schema, args: Any, kwargs: Any) -> list[Tensor]:
         """What an op that returns nothing changes: the lists of an optimiser."""
-        found: list[Tensor] = []
-        for i, argument in enumerate(func._schema.arguments):
-            value = args[i] if i < len(args) else kwargs.get(argument.name)
-            if argument.alias_info is not None and argument.alias_info.is_write and value is not None:
-                found += [t for t in pytree.tree_leaves(value) if isinstance(t, Tensor) and t.dim()]
-        return found
+        given = [args[i] if i < len(args) else kwargs.get(name) for i, name in said.written]
+        return [t for t in tensors(given) if t.dim()]
 
     def write(self, kind: str, label: str, inputs: list[Any], outputs: list[Any], attrs: dict[str, Any]) -> None:
         if not inputs:
@@ -164,22 +172,21 @@ class Recorder(TorchDispatchMode):
         """What a tensor holds, if that is known: `torch.tensor([1, 2])` in the model's code is a real one."""
         return self.values.get(id(tensor)) if isinstance(tensor, FakeTensor) else tensor
 
-    def shadow(self, func: Any, name: str, args: Any, kwargs: Any, out: Any) -> None:
-        leaves = pytree.tree_leaves((args, kwargs))
-        tensors = [t for t in leaves if isinstance(t, Tensor)]
-        made = [t for t in pytree.tree_leaves(out) if isinstance(t, Tensor)]
-        if name in RANDOM or not made or any(t.numel() > SHADOW for t in made) or any(self.value(t) is None for t in tensors):
+    def shadow(self, func: Any, said: Schema, args: Any, kwargs: Any, given: list[Tensor], made: list[Tensor]) -> None:
+        if not made:
+            return
+        if said.name in RANDOM or any(self.value(t) is None for t in given) or any(t.numel() > SHADOW for t in made):
             for t in made:
                 self.values.pop(id(t), None)
             return
-        if "empty" in name or ("device" in kwargs and str(kwargs["device"]) == "meta"):
+        if "empty" in said.name or ("device" in kwargs and str(kwargs["device"]) == "meta"):
             return
         real_args, real_kwargs = pytree.tree_map(lambda x: self.value(x) if isinstance(x, Tensor) else x, (args, kwargs))
-        if any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments):
+        if said.inplace:
             real_args = pytree.tree_map(lambda x: x.clone() if isinstance(x, Tensor) else x, real_args)
         try:
             with _disable_current_modes():
-                found = [t for t in pytree.tree_leaves(func(*real_args, **real_kwargs)) if isinstance(t, Tensor)]
+                found = tensors(func(*real_args, **real_kwargs))
         except Exception:
             return
         for t, value in zip(made, found, strict=False):
@@ -189,12 +196,6 @@ class Recorder(TorchDispatchMode):
 
 def types_scalar(name: str) -> types.Tensor:
     return types.Tensor(name, (1,), "bool")
-
-
-def is_view(func: Any) -> bool:
-    """Hands back the same memory under another shape."""
-    returns = func._schema.returns
-    return bool(returns) and all(r.alias_info is not None and not r.alias_info.is_write for r in returns)
 
 
 def strided(given: list[Tensor], made: list[Tensor]) -> dict[str, Any]:

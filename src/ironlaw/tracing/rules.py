@@ -163,7 +163,8 @@ def sdpa(call: Call) -> Row:
 
 @rule("mkldnn_rnn_layer")
 def lstm(call: Call) -> list[Row]:
-    """One product for the inputs of all steps; then, step by step, one with the state and one element-wise pass."""
+    """Where it is not taken as one op: a product for the inputs of all steps; then, step by step, one with the state and one
+    element-wise pass."""
     x, w, u = call.inputs[:3]
     steps, batch, hidden = x.shape[0], x.shape[1], u.shape[1]
     out = call.outputs[0]
@@ -174,6 +175,14 @@ def lstm(call: Call) -> list[Row]:
         rows.append(Row("linear", [reshaped(out, batch, hidden), u], [step]))
         rows.append(Row("silu", [step], [reshaped(out, batch, hidden)]))
     return rows
+
+
+@rule("recurrent")
+def recurrent(call: Call) -> Row:
+    """As cuDNN runs it: `tracing.recurrent` records these."""
+    a = call.arguments
+    attrs = {name: a[name] for name in ("cell", "hidden", "layers", "directions")}
+    return Row("recurrent", call.inputs, call.outputs, attrs)
 
 
 @rule("attention_backward")

@@ -1,0 +1,98 @@
+"""What `ironlaw analyze` shows side by side: machines and modes, batches, stored weights, and what would fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ironlaw.cli import draw
+from ironlaw.engine.predict import predict
+from ironlaw.engine.quantise import quantised, unpacking
+from ironlaw.engine.types import Graph
+from ironlaw.report.analysis import Analysis
+from ironlaw.report.fitting import words
+from ironlaw.report.variants import COLUMNS, alike, lines, matrix
+from ironlaw.units import show
+
+
+def machines(found: Analysis) -> None:
+    """Every machine against every mode, where there are several of both."""
+    shown, mixed = alike(found.made, found.graph)
+    modes, rows = matrix(shown)
+    if len(rows) < 2 or len(modes) < 2:
+        return
+    first = shown[0]
+    by = ", all by their datasheets, since only some were measured" if mixed else ""
+    draw.heading("side by side", f"time, and how many times as fast as {first.hardware.slug} {first.plan.mode}{by}")
+    cells: list[list[Any]] = [[row[0][0], *(f"{time}  {times:>6}" for time, times in row[1:])] for row in rows]
+    draw.table(["machine", *modes], cells, left=("machine",))
+
+
+def variants(found: Analysis) -> None:
+    if len(found.variants) < 2:
+        return
+    draw.heading("batches and weights", "the fastest mode of each machine")
+    rows = [[_plain(cell) for cell in row] for row in lines(found.variants)]
+    draw.table(list(COLUMNS), rows, left=("weights", "fastest mode"), text=("machine",))
+
+
+def _plain(cell: Any) -> Any:
+    return (f"{cell[0]} ✗", draw.BAD) if isinstance(cell, tuple) else cell
+
+
+def fits(found: Analysis) -> None:
+    """A line for each machine: the largest batch and the longest sequence."""
+    for machine in dict.fromkeys(room.machine.slug for room in found.rooms):
+        mine = [words(room) for room in found.rooms if room.machine.slug == machine]
+        draw.say(f"{machine} holds, eager: {'; or '.join(mine)}", draw.DIM)
+    for line in found.unsized:
+        draw.say(line, draw.DIM)
+
+
+def weights(found: Analysis, own: Graph) -> None:
+    """What storing the weights in fewer bits changes; `own` is the graph with the weights as they are."""
+    fmt = found.graph.params_of.get("weights")
+    if not fmt:
+        return
+    draw.say(stored_words(found.graph, own, str(fmt)), draw.DIM)
+    p = found.made[0]
+    if p.calibrated and p.plan.mode == "eager":
+        torch = predict(quantised(own, str(fmt), kernel="torch"), p.hardware, replace(p.plan))
+        draw.say(
+            f"{p.hardware.slug}: that is with a kernel as fast as the plain product; with PyTorch's own _weight_{fmt}pack_mm, as measured,"
+            f" eager takes {show(torch.seconds, 's')} instead of {show(p.seconds, 's')}",
+            draw.DIM,
+        )
+
+
+def stored_words(graph: Graph, own: Graph, fmt: str) -> str:
+    changed = [op for op in graph.ops if op.kind.startswith("quantised_")]
+    extra = sum(float(unpacking(op.inputs[1], op.outputs[0].size)) for op in changed)
+    said = (
+        f"weights of {draw.plural(len(changed), 'linear layer')} in {fmt}: {show(graph.weight_bytes, 'B')} of weights instead of"
+        f" {show(own.weight_bytes, 'B')}, {show(graph.bytes, 'B')} moved instead of {show(own.bytes, 'B')};"
+        f" the multiply-adds stay, in {graph.dtype}; bringing weights back adds {show(extra, 'FLOP')}"
+    )
+    kept = graph.params_of.get("kept")
+    return f"{said}; kept as they are, since something else reads them too: {', '.join(kept)}" if kept else said
+
+
+def stored_json(graph: Graph) -> dict[str, Any] | None:
+    if "weights" not in graph.params_of:
+        return None
+    return {"format": graph.params_of["weights"], "bytes": graph.weight_bytes, "kept": list(graph.params_of["kept"])}
+
+
+def variants_json(found: Analysis) -> list[dict[str, Any]]:
+    return [
+        {
+            "batch": v.batch, "weights": v.weights, "hardware": p.hardware.slug, "mode": p.plan.mode, "seconds": p.seconds,
+            "memory": p.memory.total, "fits": bool(p.fits),
+        }
+        for v in found.variants
+        for p in v.made
+    ]  # fmt: skip
+
+
+def fits_json(found: Analysis) -> list[dict[str, Any]]:
+    return [{"hardware": r.machine.slug, "what": r.what, "now": r.now, "largest": r.largest, "model_limit": r.limit} for r in found.rooms]

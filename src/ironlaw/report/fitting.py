@@ -1,0 +1,103 @@
+"""The largest batch and the longest sequence that fit a machine's memory, from captures at a few sizes.
+
+What is alive while an operator runs is a sum of tensors, and a tensor's size is a product of sizes: a straight line in the batch,
+at most a parabola in the length of a sequence (a mask, or scores that are written out). So two captures give each operator's line
+and three its parabola, exactly, and the largest over all operators is the activations' memory at any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ironlaw.engine.memory import largest_that_fits, live_profile
+from ironlaw.engine.types import Graph, Hardware
+from ironlaw.pictures.figure import read
+from ironlaw.report.markup import Cell, paragraph, table
+
+NEEDED = {"batch": 2, "tokens": 3}
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Bytes as polynomials of one size: weights and cache together, and what is alive at each operator."""
+
+    what: str  # batch or tokens
+    now: int
+    held: tuple[float, ...]  # coefficients, the constant first
+    alive: tuple[tuple[float, ...], ...]
+    limit: int | None = None  # the model's own
+
+    def total(self, size: int) -> float:
+        return _at(self.held, size) + max(_at(line, size) for line in self.alive)
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The largest size that fits; 0 where not even 1 does."""
+
+    machine: Hardware
+    what: str
+    now: int
+    largest: int
+    limit: int | None = None
+
+
+def growth(what: str, captured: Mapping[int, Graph], limit: int | None = None) -> Growth | None:
+    """`captured`: the graph at each size, the first the one that was asked for. None where their operators differ."""
+    sizes = list(captured)
+    if len(sizes) != NEEDED[what]:
+        raise ValueError(f"{what} needs captures at {NEEDED[what]} sizes, and {len(sizes)} were given")
+    kinds = [[op.kind for op in graph.ops] for graph in captured.values()]
+    if any(other != kinds[0] for other in kinds[1:]):
+        return None
+    curves = [live_profile(graph) for graph in captured.values()]
+    held = _through(sizes, [float(graph.weight_bytes + graph.cache_bytes) for graph in captured.values()])
+    alive = {_through(sizes, list(map(float, point))) for point in zip(*curves, strict=True)}
+    return Growth(what, sizes[0], held, tuple(alive), limit)
+
+
+def _through(sizes: list[int], values: list[float]) -> tuple[float, ...]:
+    """Coefficients of the line or parabola through the points."""
+    (a, b, *more), (p, q, *rest) = sizes, values
+    slope = (q - p) / (b - a)
+    if not more:
+        return (p - slope * a, slope)
+    (c,), (r,) = more, rest
+    bend = ((r - q) / (c - b) - slope) / (c - a)
+    return (p - slope * a + bend * a * b, slope - bend * (a + b), bend)
+
+
+def _at(line: tuple[float, ...], size: int) -> float:
+    return sum(coefficient * float(size) ** power for power, coefficient in enumerate(line))
+
+
+def rooms(grown: Iterable[Growth], machines: Iterable[Hardware]) -> tuple[Room, ...]:
+    known = tuple(grown)
+    return tuple(
+        Room(machine, one.what, one.now, largest_that_fits(one.total, float(machine.memory)), one.limit)
+        for machine in machines
+        for one in known
+    )
+
+
+def words(room: Room) -> str:
+    """`a batch of up to 1,234 (here 8)`."""
+    if not room.largest:
+        return f"not even a {'batch' if room.what == 'batch' else 'sequence'} of 1"
+    size = f"a batch of up to {room.largest:,}" if room.what == "batch" else f"sequences of up to {room.largest:,} tokens"
+    own = f"; the model itself takes {room.limit:,}" if room.limit and room.limit < room.largest else ""
+    return f"{size} (here {room.now:,}{own})"
+
+
+def fitting(found: tuple[Room, ...]) -> str:
+    """The report's table."""
+    if not found:
+        return ""
+    machines = {room.machine.slug: room.machine for room in found}
+    rows: list[list[Cell]] = []
+    for slug, machine in machines.items():
+        mine = "; ".join(words(room) for room in found if room.machine.slug == slug)
+        rows.append([machine.name, read(float(machine.memory), "B"), mine])
+    out = "<h3>What would fit</h3>" + table(("machine", "memory", "holds, eager"), rows, "The largest batch and the longest sequence", (1,))
+    return out + paragraph("Weights, caches and the activations alive at once; libraries' own workspace comes on top.", "il-quiet")

@@ -1,0 +1,56 @@
+"""The same call at another batch or length."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ironlaw.tracing.load import Target
+
+
+def _tensors(target: Target) -> list[Any]:
+    import torch
+    from torch.utils import _pytree as pytree
+
+    return [leaf for leaf in pytree.tree_leaves((target.args, target.kwargs)) if isinstance(leaf, torch.Tensor) and leaf.dim()]
+
+
+def batch_of(target: Target) -> int | None:
+    """The first size of the first input; None where the call takes no tensor with one."""
+    found = _tensors(target)
+    return int(found[0].shape[0]) if found else None
+
+
+def tokens_of(target: Target) -> int | None:
+    """The length of the sequence, where all that goes in are token ids [batch, tokens]."""
+    found = _tensors(target)
+    ids = bool(found) and all(t.dim() == 2 and not t.is_floating_point() and t.shape == found[0].shape for t in found)
+    return int(found[0].shape[1]) if ids else None
+
+
+def positions_of(target: Target) -> int | None:
+    """The longest sequence that the model's own configuration allows."""
+    config = getattr(target.call, "config", None)
+    for name in ("max_position_embeddings", "n_positions", "max_seq_len"):
+        value = getattr(config, name, None)
+        if isinstance(value, int):
+            return value
+    return None
+
+
+def resized(target: Target, batch: int | None = None, tokens: int | None = None) -> Target:
+    """Every input with another first size, or another second one; only shapes, no values."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    def change(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor) or not leaf.dim():
+            return leaf
+        shape = list(leaf.shape)
+        shape[0] = batch or shape[0]
+        if tokens:
+            shape[1] = tokens
+        return torch.empty(shape, dtype=leaf.dtype, device="meta")
+
+    args, kwargs = pytree.tree_map(change, (target.args, target.kwargs))
+    return replace(target, args=args, kwargs=kwargs)

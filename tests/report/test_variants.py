@@ -1,0 +1,66 @@
+"""Side by side: like with like, speeds against the first, and batches that do not fit say so."""
+
+from dataclasses import replace
+
+from ironlaw.engine.predict import predict
+from ironlaw.engine.quantise import quantised
+from ironlaw.engine.types import Plan
+from ironlaw.registry.machines import hardware
+from ironlaw.registry.workloads import workload
+from ironlaw.report.page import html
+from ironlaw.report.variants import OWN, Variant, alike, lines, matrix, side_by_side, varied
+
+
+def test_modes_against_machines(analysed):
+    found = analysed(machines=("h100_sxm", "t4"))
+    modes, rows = matrix(found.made)
+    assert modes == ["eager", "compiled", "graphs"]
+    assert [row[0][0] for row in rows] == ["h100_sxm", "t4"]
+    assert rows[0][1][1] == "1×"
+    first, slow = found.made[0], found.of("t4", "compiled")
+    assert rows[1][2][1] == f"{first.seconds / slow.seconds:.3g}×"
+
+
+def test_a_mode_that_is_missing_leaves_a_dash(analysed):
+    found = analysed(machines=("h100_sxm", "t4"))
+    _, rows = matrix(tuple(p for p in found.made if (p.hardware.slug, p.plan.mode) != ("t4", "compiled")))
+    assert rows[1][2] == ("–", "")
+
+
+def test_measured_and_unmeasured_machines_meet_at_their_datasheets(analysed):
+    found = analysed(machines=("h200_sxm", "t4"))
+    shown, mixed = alike(found.made, found.graph)
+    assert mixed and not any(p.calibrated for p in shown)
+    assert "all stand here by their datasheets" in side_by_side(found.made, found.graph)
+    alone = analysed(machines=("h200_sxm",))
+    assert alike(alone.made, alone.graph) == (alone.made, False)
+
+
+def variant(batch, fmt, machines=("h200_sxm",)):
+    graph = workload("gpt2_layer", batch=batch)
+    graph = graph if fmt == OWN else quantised(graph, fmt)
+    return Variant(batch, fmt, graph, tuple(predict(graph, hardware(m), Plan(mode)) for m in machines for mode in ("eager", "graphs")))
+
+
+def test_a_line_for_each_batch_storage_and_machine():
+    found = lines((variant(8, OWN), variant(64, OWN), variant(8, "int4")))
+    assert [row[:4] for row in found] == [
+        ["8", "own", "h200_sxm", "graphs"], ["64", "own", "h200_sxm", "graphs"], ["8", "int4", "h200_sxm", "graphs"],
+    ]  # fmt: skip
+    one = variant(8, OWN).made[1]
+    assert float(found[0][6].replace(",", "")) == float(f"{8 / one.seconds:.3g}")
+
+
+def test_what_does_not_fit_says_so():
+    small = replace(variant(8, OWN).made[0], hardware=replace(hardware("h200_sxm"), memory=1e6))
+    (row,) = lines((Variant(8, OWN, small.graph, (small,)),))
+    assert row[-1][0].endswith(": does not fit") and row[-1][1] == "c-fail"
+
+
+def test_in_the_report(analysed):
+    more = (variant(1, OWN), variant(8, OWN))
+    page = html(analysed(machines=("h100_sxm", "t4"), variants=more))
+    assert '<section id="variants"' in page and varied(more) in page
+    assert "Machines and modes" in page
+    alone = html(analysed(machines=("h100_sxm",), variants=more[:1]))
+    assert '<section id="variants"' not in alone and "Machines and modes" not in alone
