@@ -1,0 +1,11 @@
+"""python -m ironlaw.measure.kernels"""
+
+import sys
+
+from ironlaw.errors import IronlawError
+from ironlaw.measure.kernels.bench import main
+
+try:
+    sys.exit(main())
+except IronlawError as error:
+    sys.exit(f"ironlaw: {error}")
