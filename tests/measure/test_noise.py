@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from ironlaw.measure.noise import Noise, Reading, Watch, own, processors
+from ironlaw.measure.noise import Noise, Reading, Watch, own, processors, settled
 
 HERTZ = os.sysconf("SC_CLK_TCK")
 
@@ -91,6 +91,29 @@ def test_a_system_that_tells_nothing():
 
 def test_what_the_evidence_keeps():
     assert Noise(0.01234567, 0.0, 0.05).as_json() == {"others": 0.0123, "stolen": 0.0, "drift": 0.05, "noisy": False, "reasons": []}
+
+
+def test_waiting_for_a_quiet_moment():
+    machine, told, shares = Machine(), [], iter([1.6, 0.8, 0.01, 5.0])
+
+    def sleep(seconds):
+        machine.run(seconds, ours=0, others=next(shares) * seconds)
+
+    noise = settled(10, told.append, machine.watch, sleep)
+    assert not noise.noisy
+    assert told == pytest.approx([0.8, 0.4])
+
+
+def test_a_quiet_moment_that_never_comes():
+    machine, looks = Machine(), []
+
+    def sleep(seconds):
+        looks.append(seconds)
+        machine.run(seconds, ours=0, others=seconds)
+
+    noise = settled(3, watch=machine.watch, sleep=sleep)
+    assert noise.others == pytest.approx(0.5)
+    assert sum(looks) == pytest.approx(3)
 
 
 def test_proc_stat_is_read(tmp_path):

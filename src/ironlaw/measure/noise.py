@@ -8,6 +8,7 @@ noise = watch.verdict()           others, stolen, drift -> noisy, with reasons
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from ironlaw.errors import IronlawError
 OTHERS = 0.10  # share of the processors' time that others may take
 STOLEN = 0.05  # share that the hypervisor may give to other virtual machines
 DRIFT = 0.20  # (slowest − fastest) / median of the reference's visits
+LOOK = 0.5  # seconds of one look at what others take
 STAT = Path("/proc/stat")
 IDLE = (3, 4)  # columns of /proc/stat's first line: idle, waiting for a disk
 STEAL = 7
@@ -114,3 +116,23 @@ class Watch:
         total = now.total - self.start.total
         others = max(0.0, now.busy - self.start.busy - ours) / total
         return Noise(others, max(0.0, now.stolen - self.start.stolen) / total, self.drift)
+
+
+def settled(
+    longest: float,
+    tell: Callable[[float], None] = lambda share: None,
+    watch: Callable[[], Watch] = Watch,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Noise:
+    """Wait until others leave the processors alone, `longest` seconds at the most; what they took in the last look.
+
+    `tell` is called with their share after every look that was not quiet.
+    """
+    for _ in range(max(1, round(longest / LOOK))):
+        watched = watch()
+        sleep(LOOK)
+        found = watched.verdict()
+        if not found.noisy:
+            break
+        tell(max(found.others or 0.0, found.stolen or 0.0))
+    return found
