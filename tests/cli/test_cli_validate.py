@@ -3,13 +3,14 @@
 import json
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from statistics import mean, median
 
 import pytest
 
 import ironlaw.compare
-from ironlaw.cli import validate
-from ironlaw.compare import KINDS, gaps
+from ironlaw.cli import history, validate
+from ironlaw.compare import KINDS, Gap, gaps
 from ironlaw.registry import claims
 from ironlaw.registry.evidence import measured
 
@@ -163,3 +164,79 @@ def test_a_claim_that_turns_fails(sh, monkeypatch):
     assert sh("validate", "--kind", "claim")[0] == 1
     monkeypatch.setattr(claims, "claims", lambda: {refuted.id: refuted})
     assert sh("validate", "--kind", "claim")[0] == 0
+
+
+# ---- the history
+
+STORED = Path(__file__).parents[2] / history.PLACE
+
+
+def test_the_stored_history_is_of_this_engine_and_this_evidence():
+    changed = history.changes(history.read(STORED), history.accuracy(compared()), tolerance=0.0011)  # another processor may round otherwise
+    assert not changed, "the accuracy has changed; run `ironlaw validate --history` and look at the difference:\n" + "\n".join(changed)
+
+
+def test_the_stored_history_is_written_as_it_would_be():
+    assert STORED.read_text() == history.text(history.read(STORED))
+
+
+def gap(machine, kind, mode, error):
+    return Gap(machine, kind, "x", mode, 1.0 + error, 1.0, 0.5, 1.0, None, "here")
+
+
+FEW = [gap("a", "model", "eager", 0.1), gap("a", "model", "eager", -0.3), gap("a", "model", "compiled", 0.0504),
+       gap("b", "gemm", "eager", -0.5), gap("this_machine", "gemm", "eager", 9.0)]  # fmt: skip
+
+
+def test_errors_by_machine_kind_and_mode():
+    assert history.accuracy(FEW) == {
+        "a": {
+            "model eager": {"count": 2, "mean": 0.2, "worst": -0.3, "bias": -0.1},
+            "model compiled": {"count": 1, "mean": 0.05, "worst": 0.05, "bias": 0.05},
+        },
+        "b": {"gemm": {"count": 1, "mean": 0.5, "worst": -0.5, "bias": -0.5}},
+    }
+
+
+def test_what_has_changed():
+    before = history.accuracy(FEW)
+    assert history.changes(before, before) == []
+    now = history.accuracy([*FEW[1:3], gap("c", "conv", "eager", 0.1)])
+    assert history.changes(before, now) == [
+        "a model eager: 2 rows, mean 20.0%, worst -30%, bias -10.0% → 1 rows, mean 30.0%, worst -30%, bias -30.0%",
+        "b gemm: gone (1 rows, mean 50.0%, worst -50%, bias -50.0%)",
+        "c conv: new (1 rows, mean 10.0%, worst +10%, bias +10.0%)",
+    ]
+    nearly = {"a": {"model eager": {"count": 2, "mean": 0.201, "worst": -0.3, "bias": -0.1}}}
+    known = {"a": {"model eager": before["a"]["model eager"]}}
+    assert len(history.changes(known, nearly)) == 1 and history.changes(known, nearly, tolerance=0.0011) == []
+
+
+def test_the_history_is_compared_and_written(sh, tmp_path, monkeypatch, few):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = sh("validate", "--history")
+    assert (code, out) == (2, "") and "there is no folder docs for the history; run this in a checkout" in err
+    (tmp_path / "docs").mkdir()
+    assert "h200_sxm gemm: new (" in sh.out("validate", "--history")
+    kept = (tmp_path / "docs" / "accuracy.json").read_text()
+    assert kept == history.text(history.accuracy(compared()))
+    assert "docs/accuracy.json: accuracy is as it was" in sh.out("validate", "--history")
+    place = tmp_path / "mine.json"
+    place.write_text(kept.replace('"count": ', '"count": 1'))
+    assert any("gemm" in line for line in sh.json("validate", "--history", place)["changed"])
+    assert place.read_text() == kept
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [("[]", "is no history of accuracy"), ("{", "is no history"), ('{"machines": [1]}', "is no")]
+)
+def test_a_damaged_history_is_not_written_over(sh, tmp_path, content, words, few):
+    place = tmp_path / "accuracy.json"
+    place.write_text(content)
+    code, out, err = sh("validate", "--history", place)
+    assert (code, out, place.read_text()) == (2, "", content) and words in err
+
+
+def test_the_history_is_of_everything(sh):
+    code, _, err = sh("validate", "--history", "--on", "h200")
+    assert code == 2 and "--history is of everything" in err

@@ -124,7 +124,7 @@ STORED = il.hardware("h200_sxm").calibration
 def test_curves_are_read_and_read_again(laptop, home):
     assert il.hardware("this").calibration is None
     path = home("calibration", "this_machine.json", STORED.to_json())
-    assert il.hardware("this").calibration == STORED
+    assert il.hardware("this").calibration == STORED == curves.calibration("this_machine")
     path.write_text(json.dumps(replace(STORED, graph_gap=1.0).to_json()))
     assert il.hardware("this").calibration.graph_gap == 1.0
     path.unlink()
@@ -177,9 +177,21 @@ def rows(*kinds):
     return [row for row in known if row["kind"] in kinds][:400]
 
 
+def some(*ops, each=5):
+    """A few rows of each op, with the device's time."""
+    known = [row for file in evidence("h200_sxm") for row in file.rows if row["kind"] == "op" and row.get("busy_s") and "error" not in row]
+    return [row for op in ops for row in [r for r in known if r["op"] == op][:each]]
+
+
+@pytest.mark.parametrize("missing", ["add", "linear", "conv2d", "layer_norm"])
+def test_curves_need_every_kind_of_op(missing, laptop):
+    ops = [op for op in ("add", "linear", "conv2d", "layer_norm") if op != missing]
+    assert this.store_fit(rows("launch") + some(*ops), {"l2_bytes": 1 << 25, "gpu": "x"}, ()) is None
+
+
 def test_curves_are_fitted_and_stored(laptop, ironlaw_home):
     machine = evidence("h200_sxm")[1].machine
-    fitted = this.store_fit(rows("launch") + [r for r in rows("op") if r["op"] in ("add", "relu", "linear")], machine, ("by a test",))
+    fitted = this.store_fit(rows("launch") + some("add", "linear", "conv2d", "layer_norm"), machine, ("by a test",))
     assert isinstance(fitted, Calibration) and fitted.sources == ("by a test",)
     path = ironlaw_home / "calibration" / "this_machine.json"
     assert Calibration.from_json(json.loads(path.read_text())) == il.hardware("this").calibration == fitted
@@ -194,7 +206,7 @@ def test_too_few_rows_leave_no_curves(few, laptop, home):
 
 
 def test_a_machine_that_tells_no_cache_gets_no_curves(laptop):
-    assert this.store_fit(rows("launch", "op"), {}, ()) is None
+    assert this.store_fit(rows("launch") + some("add", "linear", "conv2d", "layer_norm"), {}, ()) is None
 
 
 def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 from ironlaw.cli.labs import known
 from ironlaw.errors import LedgerUnavailable, UnknownName
 from ironlaw.ledger import open_ledger
+from ironlaw.registry.loader import folder
 from ironlaw.server.app import create_app
 from ironlaw.server.catalogue import COMING, catalogue, named
 from ironlaw.server.records import standings
@@ -89,6 +90,31 @@ def token(page: TestClient) -> str:
 
 def act(page: TestClient, action: str, /, files=None, headers=OURS, **fields):
     return page.post(f"/do/{action}", data={"token": token(page), **fields}, files=files, headers=headers, follow_redirects=False)
+
+
+# --- this machine ---
+
+
+def machine(page: TestClient) -> str:
+    return re.sub(r"<[^>]+>", " ", re.search(r'<div class="lab[^"]*" id="machine">.*?</div></div>', page.get("/").text, re.S)[0])
+
+
+def test_this_machine_and_how_to_measure_it(page: TestClient, ironlaw_home: Path):
+    assert "not measured yet" in machine(page) and "ironlaw measure" in machine(page)
+    place = ironlaw_home / "hardware" / "this_machine.toml"
+    place.parent.mkdir()
+    place.write_text((folder("hardware") / "laptop_cpu.toml").read_text().replace("AMD Ryzen 7", "<Ryzen> 7", 1))
+    told = machine(page)
+    assert "measured on 2023-05" in told and "1.69 TFLOP/s in BF16" in told and "89.6 GB/s from memory" in told and "bounds" in told
+    assert "<Ryzen>" not in page.get("/").text
+    assert any(m["slug"] == "this_machine" for m in page.get("/api/registry").json()["machines"])  # without a restart
+    asked = {"workload": "mlp8_1024", "hardware": "this_machine", "dtype": "fp32"}
+    before = page.get("/api/predict", params=asked).json()["hardware"]["bandwidth"]
+    place.write_text(place.read_text().replace("89.6 GB/s", "44.8 GB/s"))
+    assert (before, page.get("/api/predict", params=asked).json()["hardware"]["bandwidth"]) == (89.6e9, 44.8e9)
+    place.write_text("damaged = ")
+    assert "can’t be read" in machine(page) and "ironlaw measure" in machine(page)
+    assert not any(m["slug"] == "this_machine" for m in page.get("/api/registry").json()["machines"])
 
 
 # --- the labs ---

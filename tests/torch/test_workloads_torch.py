@@ -25,65 +25,17 @@ from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
 from ironlaw.engine.types import Graph  # noqa: E402
 from ironlaw.engine.work import category  # noqa: E402
+from ironlaw.measure import builders  # noqa: E402
 from ironlaw.registry.families import FAMILIES  # noqa: E402
 from ironlaw.registry.workloads import about, workload, workloads  # noqa: E402
 
 transformers.logging.set_verbosity_error()
 
 
-# ---- reference implementations, by family and parameters
-
-
-def conv_bn_relu(cin: int, cout: int, kernel: Any, stride: int = 1, padding: Any = 0, groups: int = 1) -> list[nn.Module]:
-    return [nn.Conv2d(cin, cout, kernel, stride, padding, groups=groups, bias=False), nn.BatchNorm2d(cout), nn.ReLU()]
-
-
-class Mean(nn.Module):
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x.mean((2, 3))
-
-
-class ResBlock(nn.Module):
-    """The residual block of latent diffusion's U-Net (CompVis), with equal channels."""
-
-    def __init__(self, p: dict[str, Any]) -> None:
-        super().__init__()
-        c = p["channels"]
-        self.norm1, self.conv1 = nn.GroupNorm(p["groups"], c), nn.Conv2d(c, c, 3, padding=1)
-        self.norm2, self.conv2 = nn.GroupNorm(p["groups"], c), nn.Conv2d(c, c, 3, padding=1)
-        self.time = nn.Linear(p["time"], c)
-
-    def forward(self, x: torch.Tensor, time: torch.Tensor) -> torch.Tensor:
-        act = nn.functional.silu
-        y = self.conv1(act(self.norm1(x)))
-        y = y + self.time(act(time))[:, :, None, None]
-        return x + self.conv2(act(self.norm2(y)))
-
-
-class Layers(nn.Module):
-    """GPT-2's layers alone: hidden states in, hidden states out."""
-
-    def __init__(self, config: Any, count: int) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList(transformers.models.gpt2.modeling_gpt2.GPT2Block(config, layer_idx=i) for i in range(count))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        for layer in self.layers:
-            x = layer(x)
-        return x
+# ---- reference implementations, by family and parameters: transformers' own where it has one, else ours in PyTorch
 
 
 def model_of(family: str, p: dict[str, Any], classes: int | None) -> nn.Module:
-    if family == "mlp":
-        return nn.Sequential(*(part for _ in range(p["layers"]) for part in (nn.Linear(p["width"], p["width"]), nn.GELU())))
-    if family == "ds_cnn":
-        c = p["channels"]
-        parts = conv_bn_relu(1, c, tuple(p["kernel"]), p["stride"], tuple(p["padding"]))
-        for _ in range(p["blocks"]):
-            parts += conv_bn_relu(c, c, 3, 1, 1, c) + conv_bn_relu(c, c, 1)
-        return nn.Sequential(*parts, Mean(), nn.Linear(c, classes))
-    if family == "unet":
-        return ResBlock(p)
     if family == "resnet":
         sizes = [w * (4 if p["block"] == "bottleneck" else 1) for w in p["widths"]]
         config = transformers.ResNetConfig(
@@ -92,40 +44,7 @@ def model_of(family: str, p: dict[str, Any], classes: int | None) -> nn.Module:
         return transformers.ResNetForImageClassification(config)
     if family == "mobilenet":
         return transformers.MobileNetV2ForImageClassification(transformers.MobileNetV2Config(num_labels=classes, image_size=p["image"]))
-    if family == "vit":
-        config = transformers.ViTConfig(
-            hidden_size=p["hidden"], num_hidden_layers=p["layers"], num_attention_heads=p["heads"], intermediate_size=p["ffn"],
-            image_size=p["image"], patch_size=p["patch"], num_labels=classes,
-        )  # fmt: skip
-        return transformers.ViTForImageClassification(config)
-    if family == "bert" and p["token_types"]:
-        config = transformers.BertConfig(
-            vocab_size=p["vocab"], max_position_embeddings=p["positions"], type_vocab_size=p["token_types"], hidden_size=p["hidden"],
-            num_hidden_layers=p["layers"], num_attention_heads=p["heads"], intermediate_size=p["ffn"],
-        )  # fmt: skip
-        return transformers.BertModel(config, add_pooling_layer=p["pooler"])
-    if family == "bert":
-        config = transformers.DistilBertConfig(
-            vocab_size=p["vocab"], max_position_embeddings=p["positions"], dim=p["hidden"], n_layers=p["layers"], n_heads=p["heads"],
-            hidden_dim=p["ffn"],
-        )  # fmt: skip
-        return transformers.DistilBertModel(config)
-    if family == "gpt2":
-        config = transformers.GPT2Config(
-            vocab_size=p["vocab"], n_positions=p["max_positions"], n_embd=p["hidden"], n_layer=p["layers"], n_head=p["heads"],
-            n_inner=p["ffn"], attn_implementation="sdpa",
-        )  # fmt: skip
-        return Layers(config, p["layers"]) if p.get("bare") else transformers.GPT2LMHeadModel(config)
-    sizes = {
-        "vocab_size": p["vocab"], "hidden_size": p["hidden"], "num_hidden_layers": p["layers"], "num_attention_heads": p["heads"],
-        "num_key_value_heads": p["kv_heads"], "head_dim": p["head_dim"], "intermediate_size": p["ffn"], "tie_word_embeddings": p["tied"],
-    }  # fmt: skip
-    if family == "moe":
-        config = transformers.MixtralConfig(**sizes, num_local_experts=p["experts"], num_experts_per_tok=p["top_k"])
-        return transformers.MixtralForCausalLM(config)
-    if p.get("qkv_bias"):
-        return transformers.Qwen2ForCausalLM(transformers.Qwen2Config(**sizes))
-    return transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes))
+    return builders.model(family, p, classes)
 
 
 def inputs_of(family: str, p: dict[str, Any], batch: int, seq: int, dtype: torch.dtype, device: str) -> tuple[torch.Tensor, ...]:
@@ -301,3 +220,38 @@ def test_sequence_of_decoding(which: str) -> None:
         cache = model(ids, use_cache=True).past_key_values
     ran = record(model, ids[:, :1], past_key_values=cache, use_cache=True)
     check_sequence(small_graph(family, p, batch=2, context=5, phase="decode", dtype="bf16"), ran, strides=True)
+
+
+# ---- what `ironlaw measure resnet50` builds in PyTorch alone, where transformers has another version
+
+
+@pytest.mark.parametrize("which", ["resnet basic", "resnet bottleneck", "mobilenet", "mobilenet, odd image"])
+def test_sequence_of_our_own(which: str) -> None:
+    family, p = SMALL[which]
+    p = p | ({"padding": "conv"} if family == "mobilenet" else {})
+    model = builders.model(family, p, 10).to(torch.bfloat16).eval()
+    ran = record(model, *inputs_of(family, p, 2, 5, torch.bfloat16, "cpu"))
+    graph = small_graph(family, p, batch=2, dtype="bf16", classes=10)
+    assert graph.params == sum(w.numel() for w in model.parameters())
+    check_sequence(graph, ran, strides=False)
+
+
+@pytest.mark.parametrize("slug", ["resnet18", "resnet50", "mobilenet_v2"])
+def test_parameters_and_flops_of_our_own(slug: str) -> None:
+    data = about(slug)
+    with torch.device("meta"):
+        model = builders.model(data["family"], data["params"], data["defaults"]["classes"]).eval()
+    graph = workload(slug, batch=2)
+    assert graph.params == sum(w.numel() for w in model.parameters())
+    assert graph.flops == count(model, *inputs_of(data["family"], data["params"], 2, 0, torch.float32, "meta"))[0]
+
+
+@pytest.mark.parametrize(("slug", "settings"), [
+    ("mlp8_1024", {"batch": 2}), ("unet_block", {}), ("gpt2_layer", {"seq": 8}), ("distilbert", {"seq": 8, "batch": 2}),
+])  # fmt: skip
+def test_what_is_built_runs_and_names_its_settings(slug: str, settings: dict[str, int]) -> None:
+    made = builders.build(slug, **settings, dtype="fp32", device="cpu", room=1e12)
+    with torch.no_grad():
+        made.module(*made.args, **made.kwargs)
+    assert workload(slug, **made.settings).params == sum(w.numel() for w in made.module.parameters())
+    assert made.settings["dtype"] == "fp32" and settings.items() <= made.settings.items()

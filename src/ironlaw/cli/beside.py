@@ -47,6 +47,13 @@ class Beside:
     left_out: list[str] = field(default_factory=list)  # what was not stored, and why
 
     @property
+    def sizes(self) -> str:
+        """`batch 8, seq 128`, or the shapes of the call."""
+        params = next((run.row["params"] for run in self.runs if "params" in run.row), {})
+        given = [f"{key} {params[key]:,}" for key in ("batch", "seq") if key in params]
+        return ", ".join([*given, *params.get("inputs", ())])
+
+    @property
     def eager(self) -> Run | None:
         return next((run for run in self.runs if run.mode == "eager" and not run.error), None)
 
@@ -83,10 +90,10 @@ def terms(joined: Joined, wall_s: float) -> list[Term]:
 
 
 def report(found: Beside, ops: int) -> None:
-    draw.heading(found.name, " · ".join(filter(None, [found.dtype, found.device, f"{show(found.parameters)} parameters"])))
+    draw.heading(found.name, " · ".join(filter(None, [found.sizes, found.dtype, found.device, f"{show(found.parameters)} parameters"])))
     ran = [(run, found.made.get(run.mode)) for run in found.runs if not run.error]
     draw.table(["mode", "measured", "10–90 %", "queued", "predicted", "gap"], [_wall(run, p) for run, p in ran], left=("mode",))
-    columns = ["mode", "in operators", "predicted", "kernels", "predicted ", "activations", "predicted  ", "compiling", "predicted   "]
+    columns = ["mode", "in operators", "predicted", "kernels", "predicted", "activations", "predicted", "compiling", "predicted"]
     draw.table(columns, [_inside(run, p) for run, p in ran], left=("mode",))
     for run in found.runs:
         if run.error:
@@ -113,10 +120,10 @@ def _wall(run: Run, p: Prediction | None) -> list[Any]:
 
 def _inside(run: Run, p: Prediction | None) -> list[Any]:
     """What the profiler tells, each beside its prediction."""
-    row, compiling = run.row, run.row.get("compile_s")
+    row, compiling, held = run.row, run.row.get("compile_s"), run.row.get("activation_bytes")
     kernels = draw.count(row["kernels"]) if "kernels" in row else "–"
     cells: list[Any] = [run.mode, _shown(row.get("busy_s"), "s"), _shown(p and p.busy_s, "s"), kernels]
-    cells += [draw.count(p.kernels) if p else "–", _shown(row.get("activation_bytes"), "B"), _shown(p and p.memory.activations, "B")]
+    cells += [draw.count(p.kernels) if p else "–", _shown(held, "B"), _shown(p.memory.activations if p and held is not None else None, "B")]
     return [*cells, _shown(compiling, "s"), _shown(compile_seconds(p.kernels) if p and compiling else None, "s")]
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ironlaw.cli.history import PLACE
 from ironlaw.cli.options import Parser, add_json
 from ironlaw.errors import BadValue, unknown
+from ironlaw.registry import this
 from ironlaw.units import show
 
 if TYPE_CHECKING:
@@ -23,10 +26,17 @@ KINDS = (CLAIM, "gemm", "conv", "row", "bandwidth", "pointwise", "attention", "f
 
 
 def add(parser: Parser) -> None:
-    parser.usage = "ironlaw validate [--on HW] [--kind KIND] [--rows] [--json]"
-    parser.add_argument("--on", metavar="HW", help="only what was measured on this machine")
+    parser.usage = "ironlaw validate [--on HW] [--kind KIND] [--rows] [--json] [--history [FILE]]"
+    parser.add_argument("--on", metavar="HW", help="only what was measured on this machine; `this` is your own")
     parser.add_argument("--kind", metavar="KIND", help=f"only this kind: {', '.join(KINDS)}")
     parser.add_argument("--rows", action="store_true", help="every row of single ops too, not only their summary")
+    parser.add_argument(
+        "--history",
+        metavar="FILE",
+        nargs="?",
+        const=PLACE,
+        help=f"say how the accuracy changed since the file was written, and write it ({PLACE} of a checkout)",
+    )
     add_json(parser)
 
 
@@ -41,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
         raise BadValue(f"nothing was measured on {machine}; measured: {', '.join(measured())}")
     if args.kind is not None and args.kind not in KINDS:
         raise unknown("kind of row", args.kind, KINDS)
+    if args.history is not None and (machine or args.kind is not None):
+        raise BadValue("--history is of everything; leave --on and --kind out")
     found = [] if args.kind == CLAIM else list(gaps(machine, args.kind or ""))
     checked = list(claims().values()) if args.kind in (None, CLAIM) and not machine else []
     broken = [c.id for c in checked if c.verdict != "depends" and (c.verdict == "holds") != c.holds]
@@ -48,21 +60,46 @@ def run(args: argparse.Namespace) -> int:
     for gap in found:
         groups.setdefault((gap.machine, gap.kind, gap.mode if gap.kind == "model" else ""), []).append(gap)
     lines = {key: summary(" ".join(filter(None, key[1:])), group) for key, group in groups.items()}
-    missed = [
-        f"{m} {s.kind}: mean error {s.mean:.1%}" for (m, _, mode), s in lines.items() if mode and hardware(m).calibration and s.mean > LIMIT
-    ]
+    far = {
+        f"{m} {s.kind}: mean error {s.mean:.1%}": m
+        for (m, _, mode), s in lines.items()
+        if mode and hardware(m).calibration and s.mean > LIMIT
+    }
+    missed = [line for line, m in far.items() if m != this.SLUG]  # what others measure at home fails no validation
+    changed = _kept(args.history, found) if args.history is not None else None
     if args.json:
-        _emit(found, lines, checked, broken)
+        _emit(found, lines, checked, broken, changed)
     else:
-        _draw(found, lines, checked, broken, missed, args.rows or bool(args.kind))
+        _draw(found, lines, checked, broken, missed, args.rows or bool(args.kind), [line for line in far if line not in missed])
+        _said(args.history, changed)
     return 1 if broken or missed else 0
 
 
-def _emit(found: list[Gap], lines: dict[Any, Summary], checked: list[Any], broken: list[str]) -> None:
+def _kept(place: str, found: list[Gap]) -> list[str]:
+    """Write the history; what has changed since comes back."""
+    from ironlaw.cli.history import accuracy, changes, keep, read
+
+    path, now = Path(place), accuracy(found)
+    changed = changes(read(path), now)
+    keep(path, now)
+    return changed
+
+
+def _said(place: str | None, changed: list[str] | None) -> None:
+    from ironlaw.cli.draw import DIM, say
+
+    if changed is not None:
+        for line in changed:
+            say(line)
+        say(f"{place}: {len(changed)} of its lines changed" if changed else f"{place}: accuracy is as it was", DIM)
+
+
+def _emit(found: list[Gap], lines: dict[Any, Summary], checked: list[Any], broken: list[str], changed: list[str] | None) -> None:
     from ironlaw.cli.draw import emit
 
     emit(
-        {
+        ({} if changed is None else {"changed": changed})
+        | {
             "rows": [asdict(gap) | {"error": gap.error, "bound_error": gap.bound_error} for gap in found],
             "summary": [asdict(line) | {"machine": key[0]} for key, line in lines.items()],
             "claims": [
@@ -73,7 +110,9 @@ def _emit(found: list[Gap], lines: dict[Any, Summary], checked: list[Any], broke
     )
 
 
-def _draw(found: list[Gap], lines: dict[Any, Summary], checked: list[Any], broken: list[str], missed: list[str], every: bool) -> None:
+def _draw(
+    found: list[Gap], lines: dict[Any, Summary], checked: list[Any], broken: list[str], missed: list[str], every: bool, own: list[str]
+) -> None:
     from ironlaw.cli.draw import BAD, GOOD, heading, say, table
     from ironlaw.compare import HELD_OUT
     from ironlaw.registry.machines import hardware
@@ -100,6 +139,7 @@ def _draw(found: list[Gap], lines: dict[Any, Summary], checked: list[Any], broke
                 for key, s in lines.items()
             ],
             left=("machine", "rows of"),
+            sections=_ends([key[0] for key in lines]),
         )
     if checked:
         words = (("holds", "hold"), ("refuted", "refuted"), ("depends", "depend"))
@@ -107,8 +147,15 @@ def _draw(found: list[Gap], lines: dict[Any, Summary], checked: list[Any], broke
         say(f"{len(checked)} claims computed: {verdicts}. `ironlaw claims` lists them.")
     for line in (*(f"claim {name} no longer computes to its verdict" for name in broken), *missed):
         say(f"✗ {line}", BAD)
-    if not broken and not missed:
+    for line in own:
+        say(f"! {line}; it is yours, and fails nothing", BAD)
+    if not broken and not missed and not (own and len({key[0] for key in lines}) == 1):
         say("✓ every claim computes to its verdict, and calibrated models are within the limit", GOOD)
+
+
+def _ends(machines: list[str]) -> list[int]:
+    """Where one machine's lines end and another's begin."""
+    return [i for i, machine in enumerate(machines[:-1]) if machine != machines[i + 1]]
 
 
 def _signed(value: float) -> str:

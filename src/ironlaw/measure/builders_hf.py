@@ -9,9 +9,10 @@ from torch import Tensor, nn
 from ironlaw.errors import MissingExtra
 
 try:
-    import transformers
+    import transformers as library
 except ImportError:
     raise MissingExtra("this model is built by transformers, which is not installed; install it with: pip install transformers") from None
+transformers: Any = library
 
 
 class Layers(nn.Module):

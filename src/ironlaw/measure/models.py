@@ -9,6 +9,7 @@ Times without the profiler come first; the profiler then says where they go.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -152,7 +153,8 @@ def measure(
         raise BadValue(f"graphs are CUDA's, and this runs on {device}; give --mode eager,compiled")
     runs: list[Run] = []
     compiled: list[Any] = []  # by an earlier mode: graphs replay what compiled runs
-    with torch.no_grad():
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"torch\.")  # of the profiler and the compiler, about themselves
         for i, mode in enumerate(modes):
             part = within(progress, i / len(modes), (i + 1) / len(modes))
             bench = Bench(call, tuple(args), dict(kwargs or {}), device, clock_of(device), stop)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
@@ -51,20 +50,22 @@ def profiled(call: Callable[[], Any], clock: Clock, device: str, wall_s: float) 
     if device == "cuda":
         held = _peak_on_cuda(call)
         events = trace(call, clock, device, runs)
-        return _summed(events, [e for e in events if e.get("ph") == "X" and e.get("cat") in ON_DEVICE], runs, held, 1.0)
+        found = [e for e in events if e.get("ph") == "X" and e.get("cat") in ON_DEVICE]
+        return Profile(events, runs, *_summed([found], runs), held, 1.0)
     events = trace(call, clock, device, runs)
     steps = [e for e in events if _is(e, "user_annotation") and str(e["name"]).startswith(STEP)]
     slower = max(1.0, median(e["dur"] for e in steps) / 1e6 / wall_s) if steps and wall_s > 0 else 1.0
-    spans = [(e["ts"], e["ts"] + e["dur"]) for e in steps]
-    inside = [e for e in outermost(events) if any(start <= e["ts"] < end for start, end in spans)]
-    held_here = _peak_in_trace(trace(call, clock, device, 1, memory=True))
-    return _summed([_scaled(e, slower) for e in events], [_scaled(e, slower) for e in inside], runs, held_here, slower)
+    events, steps = [_scaled(e, slower) for e in events], [_scaled(e, slower) for e in steps]
+    ops = outermost(events)
+    by_run = [[e for e in ops if step["ts"] <= e["ts"] < step["ts"] + step["dur"]] for step in steps]
+    return Profile(events, runs, *_summed(by_run, 1), _peak_in_trace(trace(call, clock, device, 1, memory=True)), slower)
 
 
 def trace(call: Callable[[], Any], clock: Clock, device: str, runs: int, memory: bool = False) -> list[Event]:
     """The events of some calls, each marked as a step; one call before them fills what is made at the first."""
     from torch.profiler import ProfilerActivity, profile, record_function
 
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # it would tell the terminal that it starts and stops
     kinds = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if device == "cuda" else [])]
     call()
     clock.sync()
@@ -86,7 +87,7 @@ def trace(call: Callable[[], Any], clock: Clock, device: str, runs: int, memory:
 
 def outermost(events: list[Event]) -> list[Event]:
     """Operators that no other operator called. A compiled region counts by what it calls, not as a whole."""
-    ops = sorted((e for e in events if _is(e, "cpu_op") and not _region(str(e["name"]))), key=lambda e: (e["ts"], -e["dur"]))
+    ops = sorted((e for e in events if _is(e, "cpu_op") and _operator(str(e["name"]))), key=lambda e: (e["ts"], -e["dur"]))
     found: list[Event] = []
     ends: dict[Any, float] = {}
     for e in ops:
@@ -97,8 +98,9 @@ def outermost(events: list[Event]) -> list[Event]:
     return found
 
 
-def _region(name: str) -> bool:
-    return name.startswith(("Torch-Compiled Region", "## Call CompiledFxGraph", "TorchDynamo", "AOTDispatcher", STEP))
+def _operator(name: str) -> bool:
+    """`aten::relu` or `graph_0_cpp_fused_relu_0`, and not a stretch of the compiler's own."""
+    return "::" in name or "fused" in name
 
 
 def _is(event: Event, kind: str) -> bool:
@@ -109,13 +111,16 @@ def _scaled(event: Event, slower: float) -> Event:
     return {**event, **{key: event[key] / slower for key in ("ts", "dur") if isinstance(event.get(key), (int, float))}}
 
 
-def _summed(events: list[Event], kernels: list[Event], runs: int, held: int | None, slower: float) -> Profile:
-    names: dict[str, list[float]] = defaultdict(list)
-    for e in kernels:
-        names[str(e["name"])].append(e["dur"] / 1e6)
-    seconds = {name: (len(each) / runs, sum(each) / runs) for name, each in names.items()}
-    count = sum(str(e["name"]).removeprefix("aten::") not in VIEWS for e in kernels) / runs
-    return Profile(events, runs, round(count, 2), sum(s for _, s in seconds.values()), seconds, held, slower)
+def _summed(by_run: list[list[Event]], calls: int) -> tuple[float, float, dict[str, tuple[float, float]]]:
+    """Kernels, busy seconds, and both by name, a call: the median of the runs, each of which holds so many calls."""
+    names = {str(e["name"]) for run in by_run for e in run}
+    seconds = {}
+    for name in names:
+        each = [[e["dur"] / 1e6 for e in run if e["name"] == name] for run in by_run]
+        seconds[name] = (median(len(found) for found in each) / calls, median(sum(found) for found in each) / calls)
+    counts = [sum(str(e["name"]).removeprefix("aten::") not in VIEWS for e in run) / calls for run in by_run]
+    busy = [sum(e["dur"] for e in run) / 1e6 / calls for run in by_run]
+    return (round(median(counts), 2), median(busy), seconds) if by_run else (0.0, 0.0, {})
 
 
 def _peak_on_cuda(call: Callable[[], Any]) -> int:

@@ -72,7 +72,7 @@ def load(path: Path) -> Hardware:
         slug, data.get("name", slug), _rates(figures, "peak"), figures["bandwidth"].value, figures["memory"].value,
         figures["power"].value, figures["launch"].value, data["kind"], data["backend"], data["context"],
         _rates(figures, "sparse"), _rates(figures, "vector"), _levels(path, data), _units(path, data.get("units", {})), figures,
-        tuple(data.get("aliases", ())), data.get("note", ""), calibration(slug),
+        tuple(data.get("aliases", ())), data.get("note", ""), None if slug == this.SLUG else calibration(slug),
     )  # fmt: skip
 
 

@@ -31,6 +31,9 @@ NAMES = ("this", "here", "local", SLUG)  # what people may type
 AGAIN = "run `ironlaw measure` to measure this machine again"
 FIRST = "this machine was not measured yet; run `ironlaw measure` first (about a minute), then ask again"
 Stamp = tuple[tuple[str, int, int, int], ...]
+# ops of which some must have been measured before curves are worth having: with none for convolutions, say, the nearest curve
+# would stand in for them, and be called calibrated
+NEEDED = (("linear", "matmul"), ("conv2d",), ("layer_norm", "softmax", "batch_norm"), ("add", "mul", "relu"))
 
 
 def is_this(name: str) -> bool:
@@ -87,7 +90,7 @@ def _hardware(path: Path, _: Stamp) -> Hardware:
     from ironlaw.registry.machines import load
 
     try:
-        return replace(load(path), aliases=NAMES[:-1])
+        return replace(load(path), aliases=NAMES[:-1], calibration=calibration())
     except OSError as error:
         raise BadRegistry(f"{path} can't be read ({error.strerror or error}); check its permissions, or {AGAIN}") from None
     except BadRegistry as error:
@@ -128,10 +131,13 @@ def store_fit(rows: list[dict[str, Any]], machine: dict[str, Any], sources: tupl
 
 
 def fit(rows: list[dict[str, Any]], machine: dict[str, Any], sources: tuple[str, ...]) -> Calibration | None:
-    """Curves, if there are enough rows for a small model to be predicted from them."""
+    """Curves, if there are rows of every needed kind and a small model can be predicted from them."""
     from ironlaw.engine.fit import calibrate
 
     usable = [row for row in rows if "error" not in row]
+    ops = {row.get("op") for row in usable if row["kind"] == "op"}
+    if not all(ops.intersection(names) for names in NEEDED):
+        return None
     try:
         fitted = calibrate(usable, machine, sources)
     except (ValueError, KeyError, TypeError, ZeroDivisionError):  # no launch row, no cache size, nothing to take a median of

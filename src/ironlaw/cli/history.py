@@ -1,0 +1,88 @@
+"""How far off predictions are, as a file under version control: a change of accuracy is seen in review as a difference.
+
+    ironlaw validate --history        compare docs/accuracy.json with the evidence and the engine as they are now, then write it
+
+Per machine of the registry and kind of row: how many, mean |error|, worst error, bias. Errors are shares, rounded to a thousandth.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ironlaw.errors import BadValue
+from ironlaw.registry import this
+from ironlaw.registry.this import write
+
+if TYPE_CHECKING:
+    from ironlaw.compare import Gap
+
+PLACE = "docs/accuracy.json"
+ABOUT = "Written by `ironlaw validate --history`: errors of the predictions against the evidence, as shares. Do not edit."
+FIGURES = ("mean", "worst", "bias")
+Accuracy = Mapping[str, Mapping[str, Mapping[str, float]]]
+
+
+def accuracy(found: Iterable[Gap]) -> dict[str, dict[str, dict[str, float]]]:
+    """machine -> kind (models by mode) -> count and errors. This machine is the reader's own, and not part of it."""
+    from ironlaw.compare import summary
+
+    groups: dict[str, dict[str, list[Gap]]] = {}
+    for gap in found:
+        kind = f"model {gap.mode}" if gap.kind == "model" else gap.kind
+        if gap.machine != this.SLUG:
+            groups.setdefault(gap.machine, {}).setdefault(kind, []).append(gap)
+    return {machine: {kind: _figures(summary(kind, group)) for kind, group in kinds.items()} for machine, kinds in groups.items()}
+
+
+def _figures(line: Any) -> dict[str, float]:
+    return {"count": line.count, **{name: round(getattr(line, name), 3) for name in FIGURES}}
+
+
+def read(path: Path) -> Accuracy:
+    """What was stored; nothing where there is no file yet."""
+    if not path.exists():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))["machines"]
+        return {str(m): {str(k): dict(v) for k, v in kinds.items()} for m, kinds in found.items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadValue(f"{path} is no history of accuracy ({type(error).__name__}: {error}); remove it, then run this again") from None
+
+
+def text(now: Accuracy) -> str:
+    return json.dumps({"about": ABOUT, "machines": now}, indent=1, sort_keys=True) + "\n"
+
+
+def keep(path: Path, now: Accuracy) -> None:
+    if not path.parent.is_dir():
+        raise BadValue(f"there is no folder {path.parent} for the history; run this in a checkout of ironlaw, or give --history FILE")
+    write(path, text(now))
+
+
+def changes(before: Accuracy, now: Accuracy, tolerance: float = 0.0) -> list[str]:
+    """One line for each kind that is new, gone or differs by more than the tolerance."""
+    found = []
+    for machine in sorted({*before, *now}):
+        old, new = before.get(machine, {}), now.get(machine, {})
+        for kind in sorted({*old, *new}):
+            if kind not in new:
+                found.append(f"{machine} {kind}: gone ({_told(old[kind])})")
+            elif kind not in old:
+                found.append(f"{machine} {kind}: new ({_told(new[kind])})")
+            elif _differ(old[kind], new[kind], tolerance):
+                found.append(f"{machine} {kind}: {_told(old[kind])} → {_told(new[kind])}")
+    return found
+
+
+def _differ(a: Mapping[str, float], b: Mapping[str, float], tolerance: float) -> bool:
+    if a.get("count") != b.get("count"):
+        return True
+    return any(abs(a.get(name, float("inf")) - b[name]) > tolerance + 1e-9 for name in FIGURES)
+
+
+def _told(line: Mapping[str, float]) -> str:
+    mean, worst, bias = (line.get(name, 0.0) for name in FIGURES)
+    return f"{line.get('count', 0):.0f} rows, mean {mean:.1%}, worst {worst:+.0%}, bias {bias:+.1%}"
