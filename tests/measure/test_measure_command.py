@@ -125,6 +125,12 @@ def test_full_needs_torch(here, capsys):
     assert code == 2 and "pip install torch" in err
 
 
+def test_full_knows_no_mps(here, capsys):
+    here.backend.device = "mps"
+    code, _, err = ran(capsys, "--full")
+    assert code == 2 and "--device cpu" in err
+
+
 def test_full_adds_the_wide_sweep(here, capsys, monkeypatch):
     row = {"kind": "op", "op": "relu", "params": {"numel": 4096, "dtype": "fp32"}, "wall_s": 3e-6}
     monkeypatch.setattr("ironlaw.measure.sweep.sweep", lambda device, progress, stop, seconds, parts: [row | {"asked": [device, seconds]}])

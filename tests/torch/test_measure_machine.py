@@ -1,9 +1,16 @@
 """A real, short run on this processor. What is held is physics that no machine breaks, however busy it is."""
 
 import json
+import os
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
 
 import pytest
 
+import ironlaw
 from ironlaw import hardware
 from ironlaw.cli import main
 from ironlaw.measure.backend import Lacking, choose
@@ -23,9 +30,6 @@ def told(home):
     """`ironlaw measure --short`, forced: a machine that runs tests is busy."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("IRONLAW_HOME", str(home))
-        from contextlib import redirect_stdout
-        from io import StringIO
-
         out = StringIO()
         with redirect_stdout(out):
             assert main(["measure", "--short", "--force", "--json", "--device", "cpu"]) == 0
@@ -100,6 +104,35 @@ def test_a_product_of_twice_the_side_takes_longer():
     backend = choose("cpu")
     small, large = (brief(backend.gemm("fp32", n), backend, 0.02).best for n in (128, 512))
     assert large > 4 * small  # 64 times the work
+
+
+BARE = """
+import sys
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("numpy", "rich", "marimo", "sqlalchemy", "starlette", "markdown", "anywidget", "fsrs", "alembic"):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Block())
+from ironlaw.cli import draw, measure
+from ironlaw.measure.backend import Sizes, choose
+from ironlaw.measure.characterise import characterise
+from ironlaw.measure.keep import described, keep
+draw.rich = lambda: False
+backend = choose("cpu")
+found = characterise(backend, Sizes("tiny", each=0.001, longest=0.004, streams=1, ops=False, patience=0.0))
+told = described(found, backend.grain)
+measure.report(found, told, keep(found, told, force=True), None)
+"""
+
+
+def test_torch_alone_is_enough(tmp_path):
+    """Neither NumPy nor rich nor anything else that is installed with ironlaw."""
+    source = Path(ironlaw.__file__).parents[1]
+    env = os.environ | {"PYTHONPATH": str(source), "IRONLAW_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", BARE], capture_output=True, text=True, env=env, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "fp32" in done.stdout and "main" in done.stdout and "--on this" in done.stdout
+    assert (tmp_path / "hardware" / "this_machine.toml").exists()
 
 
 def test_gradients_are_off_only_while_measuring():

@@ -95,6 +95,8 @@ def _measured(backend: Backend, args: argparse.Namespace, meter: Meter) -> Chara
         return characterise(backend, SHORT if args.short else QUICK, meter)
     if backend.library != "torch":
         raise BadValue("the wide sweep of --full needs PyTorch (pip install torch); leave --full out to measure with NumPy")
+    if backend.device == "mps":
+        raise BadValue("there is no wide sweep for mps yet; leave --full out, or measure the processor with --device cpu")
     from ironlaw.measure.sweep import chosen, method, sweep
 
     parts = chosen(backend.device, args.part)
