@@ -22,7 +22,6 @@ from ironlaw.compare import Gap, Speedup, gaps, left_out, speedups
 
 sys.path.insert(0, str(Path(__file__).with_name("device")))
 import models
-import ops
 import transformers
 import zoo
 
@@ -40,7 +39,7 @@ def rows(*files: str) -> list[dict[str, Any]]:
 
 def captured(row: dict[str, Any], memo: dict[str, Any]) -> il.Graph:
     """The row's model as PyTorch would run it; eager and compiled are one graph."""
-    ops.DEVICE = models.DEVICE = "meta"
+    models.DEVICE = "meta"
     p, training = row["params"], row["mode"] == "training"
     key = json.dumps([row["model"], p, training])
     if key not in memo:

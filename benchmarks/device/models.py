@@ -1,10 +1,9 @@
 """Time whole models on one GPU and write the result as evidence.
 
-    python3 benchmarks/device/models.py --out DIR [--seconds 270] [--limit N]
+    PYTHONPATH=src python3 benchmarks/device/models.py --out DIR [--seconds 270] [--limit N]
 
 Writes DIR/models.json: one row per model, shape and mode (eager, compiled).
-Weights are random, so nothing is downloaded. Needs torch and transformers,
-and ops.py beside it.
+Weights are random, so nothing is downloaded. Needs torch and transformers.
 """
 
 import argparse
@@ -12,14 +11,21 @@ import collections
 import os
 import statistics
 import time
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 import transformers as tf
-from ops import DEVICE, DTYPES, profile, sync, write
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ironlaw.measure import store
+from ironlaw.measure.inputs_cuda import FORMATS
+from ironlaw.measure.kernel_times import device, profile, sync
+from ironlaw.measure.machine import machine, software
+
+DEVICE = device()
+DTYPES = {name: getattr(torch, kind) for name, kind in FORMATS.items()}
 METHOD = (
     "Inference under no_grad in eval mode, random weights and inputs. kernels, "
     "busy_s and list: GPU activity durations from torch.profiler (CUDA "
@@ -34,6 +40,12 @@ METHOD = (
 )
 MODELS = []
 COMPILED = []
+
+
+def write(path, method, rows):
+    """Write an evidence file of the H200."""
+    told = machine(DEVICE) | {"hardware": "h200_sxm"}
+    store.write(Path(path), machine=told, software=software(), method=method, rows=rows)
 
 
 def model(name, dtype="fp16", compiled=(), **sweep):

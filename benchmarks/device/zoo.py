@@ -1,9 +1,9 @@
 """Time models that nothing was fitted to, and training steps, for judging predictions of captured models.
 
-    python3 benchmarks/device/zoo.py --out DIR [--seconds 400] [--part eager|compiled|training]
+    PYTHONPATH=src python3 benchmarks/device/zoo.py --out DIR [--seconds 400] [--part eager|compiled|training]
 
 Writes DIR/zoo-PART.json: one row per model. Each model is a transformers class with a configuration, so that `capture` can
-build the same one anywhere. Weights are random. Needs torch, transformers, and models.py and ops.py beside it.
+build the same one anywhere. Weights are random. Needs torch, transformers, and models.py beside it.
 """
 
 import argparse
@@ -12,8 +12,9 @@ import time
 
 import torch
 import transformers as tf
-from models import clock
-from ops import DTYPES, profile, sync, write
+from models import DTYPES, clock, write
+
+from ironlaw.measure.kernel_times import profile, sync
 
 METHOD = (
     "Random weights and inputs. kernels, busy_s and list: GPU activity durations from torch.profiler, medians over 5 calls after 2 "

@@ -198,6 +198,7 @@ COLD = 1 << 28  # bytes of stored weights walked end to end, several times the l
 
 def layer(op: str) -> Callable[[Inputs, Params], Call]:
     def make(i: Inputs, p: Params) -> Call:
+        torch.backends.cudnn.allow_tf32 = True  # as PyTorch is set when it starts
         cell = CELLS[op](p["features"], p["hidden"], p["layers"], bidirectional=bool(p["both"]))
         cell = cell.to(i.device, getattr(torch, FORMATS[p["dtype"]])).eval()
         x = i.act((p["steps"], p["batch"], p["features"]), p["dtype"])

@@ -61,10 +61,11 @@ def method() -> str:
         f"GPU kernel, memset and memcpy durations from torch.profiler (CUDA activity only), {WARMUP} warm-up and {ITERATIONS} measured "
         "calls per row on one stream, a marker kernel before every call; busy_s is the median over calls of the sum of durations. "
         f"Weights of linear and conv come from a pool of {pool} or more walked end to end, so they are cold in L2; activations stay "
-        "where they are. Random normal data. Launch rows: wall_s is the host clock over 200 calls queued back to back, graph_s the GPU "
-        "time of a CUDA graph of 200 calls, both per call, medians, taken before the profiler was first started; wall_after_profiler_s "
-        "is wall_s again at the end, when the profiler's hooks may remain. Generated rows: torch.compile, static shapes; read_bytes and "
-        "written_bytes are what must move."
+        "where they are. Random normal data. Weights of recurrent layers stay where they are; those in INT8 and INT4 are walked over "
+        "256 MB or more. Launch rows: wall_s is the host clock over 200 calls queued back to back, graph_s the GPU time of a CUDA graph "
+        "of 200 calls, both per call, medians, taken before the profiler was first started; wall_after_profiler_s is wall_s again at the "
+        "end, when the profiler's hooks may remain. Generated rows: torch.compile, static shapes; read_bytes and written_bytes are what "
+        "must move."
     )
 
 
