@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import cache
 from statistics import median, median_low
 from typing import Any
 
@@ -21,18 +22,24 @@ Row = dict[str, Any]
 Owners = list[tuple[int | None, int]]  # of each marked call: which case, which turn; None after a case's last
 
 
+@cache
 def device() -> str:
+    """Where the sweep runs: asked once, since asking takes longer than a launch."""
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def sync() -> None:
-    """Wait for the GPU, where there is one."""
+def waiter() -> Call:
+    """The function that waits for the GPU; where there is none there is nothing to wait for."""
     import torch
 
-    if device() == "cuda":
-        torch.cuda.synchronize()
+    return torch.cuda.synchronize if device() == "cuda" else lambda: None
+
+
+def sync() -> None:
+    """Wait for the GPU, where there is one."""
+    waiter()()
 
 
 def mark() -> None:

@@ -18,7 +18,7 @@ from statistics import median
 from typing import Any
 
 from ironlaw.measure.backend import Call
-from ironlaw.measure.kernel_times import device, profile, reason, sync
+from ironlaw.measure.kernel_times import device, profile, reason, sync, waiter
 from ironlaw.measure.progress import Cancelled, Stop
 
 Row = dict[str, Any]
@@ -122,15 +122,15 @@ def replayed(call: Call, times: int) -> float:
 
 def waits(call: Call, times: int) -> list[Row]:
     """A tiny op and its result waited for; waiting for nothing."""
-    trips, idle = [], []
+    trips, idle, wait = [], [], waiter()
     for _ in range(times):
-        sync()
+        wait()
         start = time.perf_counter()
         call()
-        sync()
+        wait()
         trips.append(time.perf_counter() - start)
         start = time.perf_counter()
-        sync()
+        wait()
         idle.append(time.perf_counter() - start)
     named = (("sync_roundtrip", trips), ("sync_idle", idle))
     return [{"kind": "launch", "op": op, "wall_s": round(median(times), 10)} for op, times in named]
