@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -219,6 +220,18 @@ def test_numpy_alone_measures_this_machine(tmp_path):
     assert 1e-7 < told["launch"] < 1e-3
     assert 1e8 < told["bandwidth"] < 1e13
     assert (tmp_path / "hardware" / "this_machine.toml").exists()
+
+
+def test_ctrl_c_in_the_middle_of_a_real_run(tmp_path):
+    code = BLOCK.format(hidden=THIRD | {"torch"}, argv=["measure", "--short", "--force"])
+    env = {**os.environ, "PYTHONPATH": str(SOURCE), "IRONLAW_HOME": str(tmp_path)}
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
+        assert "%" in process.stderr.readline()  # it has begun
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    assert list(tmp_path.rglob("*.*")) == []
 
 
 def test_help_needs_nothing(tmp_path):
