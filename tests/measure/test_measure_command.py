@@ -140,6 +140,15 @@ def test_full_adds_the_wide_sweep(here, capsys, monkeypatch):
     assert read(Path(json.loads(out)["stored"][0])).rows[-1]["asked"] == ["cpu", 7.0]
 
 
+def test_what_the_sweep_could_not_measure_is_told(here, capsys, monkeypatch):
+    row = {"kind": "op", "op": "relu", "params": {"numel": 4096, "dtype": "fp32"}, "wall_s": 3e-6}
+    broken = {"kind": "op", "op": "gelu", "params": {"numel": 4096, "dtype": "fp32"}, "error": "out of memory"}
+    monkeypatch.setattr("ironlaw.measure.sweep.sweep", lambda *asked: [row, broken, {"kind": "error", "op": "launches", "error": "no"}])
+    code, out, _ = ran(capsys, "--full", "--json")
+    assert code == 0
+    assert "2 of 3 cases of the wide sweep could not be measured; their rows say why" in json.loads(out)["notes"]
+
+
 def test_only_a_gpu_has_parts(here, capsys):
     code, _, err = ran(capsys, "--full", "--part", "ops")
     assert code == 2 and "only the sweep of a GPU comes in parts" in err

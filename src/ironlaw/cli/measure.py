@@ -102,6 +102,9 @@ def _measured(backend: Backend, args: argparse.Namespace, meter: Meter) -> Chara
     parts = chosen(backend.device, args.part)
     found = characterise(backend, QUICK, within(meter, 0.0, WIDE))
     rows = sweep(backend.device, within(meter, WIDE, 1.0), None, args.seconds, parts)
+    failed = sum("error" in row for row in rows)
+    if failed:
+        found.notes.append(f"{failed} of {len(rows)} cases of the wide sweep could not be measured; their rows say why")
     return with_rows(found, rows, f"Wide sweep: {method(backend.device)}")
 
 
