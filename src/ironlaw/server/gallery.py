@@ -69,7 +69,11 @@ def machine() -> str:
     except IronlawError as error:
         return _machine("This machine", escape(f"{error}."), "measured, but that can’t be read", "lab broken")
     fmt = max(here.peaks, key=lambda name: (name.startswith(("fp", "bf", "tf")), here.peaks[name]))
-    curves = "Its curves are fitted" if here.calibration else "Too little was measured for curves, so its predictions are bounds"
+    curves = (
+        "Its predictions come from curves fitted to it"
+        if here.calibration
+        else "Too little was measured for curves, so its predictions are bounds"
+    )
     told = (
         f"{show(here.peaks[fmt], 'FLOP/s')} in {fmt.upper()}, {show(here.bandwidth, 'B/s')} from memory. {curves}."
         f" In every lab it is a machine to choose; in a terminal it is <code>--on this</code>."
@@ -79,7 +83,7 @@ def machine() -> str:
 
 def _machine(title: str, told: str, state: str, kind: str = "lab") -> str:
     return (
-        f'<div class="{kind}" id="machine"><p class="number">This machine</p><h3>{escape(title)}</h3>'
+        f'<div class="{kind}" id="machine"><p class="number">Machine</p><h3>{escape(title)}</h3>'
         f'<p class="teaches">{told}</p><div class="foot"><p class="state">{state}</p></div></div>'
     )
 
