@@ -195,7 +195,9 @@ sys.meta_path.insert(0, Block())
 import importlib.util
 real = importlib.util.find_spec
 importlib.util.find_spec = lambda name, package=None: None if name.partition(".")[0] in {hidden!r} else real(name, package)
-from ironlaw.cli import main
+from ironlaw.cli import main, measure
+from ironlaw.measure.backend import Sizes
+measure.SHORT = Sizes("tiny", each=0.002, longest=0.01, streams=1, ops=False, patience=0.0)  # a real run, of seconds
 sys.exit(main({argv!r}))
 """
 THIRD = {"rich", "starlette", "uvicorn", "sqlalchemy", "alembic", "marimo", "anywidget", "markdown", "fsrs", "scipy", "plotly", "pandas"}
