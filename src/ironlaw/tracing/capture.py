@@ -42,6 +42,7 @@ def capture(
         raise BadValue("the arguments of the call come as a tuple: capture(model, (x,))")
     if training and not isinstance(module_or_fn, torch.nn.Module):
         raise BadValue("a training step needs an nn.Module, whose weights it changes; this is a function")
+    module_or_fn = unwrapped(module_or_fn)
     recorder = Recorder(progress)
     fakes = Fakes(recorder)
     try:
@@ -58,6 +59,22 @@ def capture(
     named = module_or_fn if isinstance(module_or_fn, type) or hasattr(module_or_fn, "__name__") else type(module_or_fn)
     params_of = {"captured": True, "training": training, "unknown": dict(recorder.unknown)}
     return Graph(named.__name__, tuple(recorder.ops), main_format(recorder), params_of, outputs)
+
+
+def unwrapped(call: Any) -> Any:
+    """What a wrapper would run: one replica of a parallel model. What can't be captured says so."""
+    import torch
+    from torch.nn.parallel import DataParallel, DistributedDataParallel
+
+    if isinstance(call, (DataParallel, DistributedDataParallel)):
+        return call.module
+    if isinstance(call, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
+        raise BadValue("a scripted or traced module hides its operators; capture the nn.Module or function that it was made from")
+    if isinstance(call, torch.nn.Module):
+        for name, weight in call.named_parameters():
+            if torch.nn.parameter.is_lazy(weight):
+                raise BadValue(f"{name} has no shape yet, since its layer is lazy; run one input through the model first, or give the size")
+    return call
 
 
 def main_format(recorder: Any) -> str:
@@ -85,6 +102,14 @@ def broken(error: Exception) -> Exception:
         return CaptureBreak(
             f"capture must break at {place}: what runs next depends on the value of a tensor ({what}), and nothing is run here;"
             " replace the branch by torch.where, or capture the parts before and after it as functions of their own"
+        )
+    if ".numpy()" in said or "can't convert" in said:
+        return CaptureBreak(f"capture must break at {place}: a tensor's values leave PyTorch there; use torch's own functions instead")
+    if "HigherOrderOperator" in said:
+        name = said.partition("HigherOrderOperator ")[2].split()[0]
+        return CaptureBreak(
+            f"capture must break at {place}: torch.{name} chooses what runs by the value of a tensor, or builds its own kernel;"
+            " capture the parts as functions of their own"
         )
     first = said.splitlines()[0] if said else ""
     return BadValue(f"the call fails at {place}: {type(error).__name__}: {first}; mend the model or its arguments")

@@ -20,7 +20,8 @@ class Library:
 @contextmanager
 def as_if_real() -> Iterator[Library]:
     """transformers builds explicit masks for fake tensors; torch's own fast path for attention would hide its ops; autocast
-    for a GPU shall hold for tensors that stand for a GPU's; and what PyTorch logs about a call that fails, our error says.
+    for a GPU shall hold for tensors that stand for a GPU's; what is compiled on the way (flex_attention does so) runs as it is
+    written; and what PyTorch logs about a call that fails, our error says.
     """
     import torch
 
@@ -48,6 +49,11 @@ def as_if_real() -> Iterator[Library]:
     def here(self: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
         start(self, "cpu", *args, **kwargs)
 
+    def plain(model: Any = None, **settings: Any) -> Any:
+        return model if model is not None else lambda given: given
+
+    compiler: Any = torch
+    compiles, compiler.compile = torch.compile, plain
     autocast.__init__ = here
     log.setLevel(logging.CRITICAL)
     try:
@@ -55,6 +61,7 @@ def as_if_real() -> Iterator[Library]:
     finally:
         if skips is not None:
             masks._ignore_bidirectional_mask_sdpa = skips
+        compiler.compile = compiles
         log.setLevel(level)
         autocast.__init__ = start
         torch.backends.mha.set_fastpath_enabled(fast)

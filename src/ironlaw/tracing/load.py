@@ -7,6 +7,7 @@ tuple of arguments, a dictionary of keywords, or a function that gives one of th
 
 from __future__ import annotations
 
+import inspect
 import runpy
 import sys
 from collections.abc import Sequence
@@ -160,8 +161,6 @@ def made(value: Any, name: str, settings: dict[str, Any], device: str = "meta") 
 
 def _makes(function: Any) -> bool:
     """A function without required arguments makes a model; one with some is what to capture."""
-    import inspect
-
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return not [p for p in inspect.signature(function).parameters.values() if p.default is p.empty and p.kind in kinds]
 
@@ -207,7 +206,7 @@ def hugging_face(name: str, settings: dict[str, Any], seq: int | None, device: s
         channels = getattr(config, "num_channels", 3)
         return Target(name, model, (torch.empty(1, channels, size, size, dtype=model.dtype, device="meta"),))
     ids = torch.empty(1, seq or TOKENS, dtype=torch.long, device="meta")
-    keywords = {"use_cache": False} if hasattr(config, "use_cache") and "ForCausalLM" in type(model).__name__ else {}
+    keywords = {"use_cache": False} if "use_cache" in inspect.signature(model.forward).parameters else {}
     return Target(name, model, (ids,), keywords)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._ops import HigherOrderOperator
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
@@ -29,6 +30,7 @@ FORMATS = {
 }  # fmt: skip
 BY_SIZE = {1: "int8", 2: "int16", 4: "int32"}  # a format that is not listed moves as many bytes
 GATHERED = ("layer_norm", "rms_norm", "softmax", "log_softmax", "group_norm")
+SAME_FORMAT = ("mm", "addmm", "bmm", "baddbmm", "linear", "convolution")  # a fake tensor does not mind, a real one does
 SHADOW = 1 << 20  # elements up to which values that depend on no input are computed for real
 RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "uniform", "normal", "multinomial", "native_dropout", "exponential")
 
@@ -39,6 +41,8 @@ class Recorder(TorchDispatchMode):
     Values that depend on nothing but constants (positions, causal masks) are computed beside, so that code which looks at
     them can go on; what depends on an input has no value.
     """
+
+    supports_higher_order_operators = True
 
     def __init__(self, progress: Callable[[int], None] | None = None) -> None:
         super().__init__()
@@ -86,6 +90,8 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if isinstance(func, HigherOrderOperator):
+            return self.higher(func, args)
         said = schema(func)
         if said.name == "_local_scalar_dense":
             known = self.value(args[0])
@@ -103,6 +109,16 @@ class Recorder(TorchDispatchMode):
         if not said.view:
             self.record(said, args, kwargs, given, made)
         return out
+
+    def higher(self, func: Any, args: Any) -> Any:
+        """flex_attention is attention, all of it: what its mask would skip is not known. Others choose what runs by a value."""
+        if func.__name__ != "flex_attention":
+            raise RuntimeError(f"HigherOrderOperator {func.__name__}")
+        q, k, v = args[:3]
+        with self:
+            out = torch.ops.ironlaw.attention(q, k, v, None, False, False)
+        sums = q.new_empty(q.shape[:-1], dtype=torch.float32)
+        return out, sums, sums
 
     def module(self) -> str:
         """The running module; in a backward pass the one whose forward op made the gradient's node."""
@@ -124,6 +140,8 @@ class Recorder(TorchDispatchMode):
         if inplace and name in ("copy", "fill", "zero", "uniform", "normal", "bernoulli"):
             counted = [t for t in given[1:] if t.numel()]
         inputs = [self.tensor(t) for t in counted]
+        if name in SAME_FORMAT and len({t.dtype for t in inputs[:3] if t.dtype.startswith(("fp", "bf"))}) > 1:
+            raise RuntimeError(f"{name} of {' and '.join(dict.fromkeys(t.dtype for t in inputs[:3]))}: both must have one number format")
         stored = {id(seen): self.stored(t, seen) for t, seen in zip(counted, inputs, strict=True)}
         for i, t in enumerate(targets):
             cached = self.names.get(self.place(t), ("", ""))[1] == "cache"  # a cache that is written to stays one

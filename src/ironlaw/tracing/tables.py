@@ -39,7 +39,9 @@ MOVES = {
     "repeat_interleave": "repeat", "flip": "copy", "upsample_nearest2d": "upsample", "upsample_bilinear2d": "upsample",
     "_upsample_nearest_exact2d": "upsample", "upsample_nearest1d": "upsample", "upsample_bicubic2d": "upsample", "pixel_shuffle": "copy",
     "im2col": "copy", "col2im": "copy", "clone": "copy", "copy": "copy", "reflection_pad1d": "pad", "pixel_unshuffle": "copy",
-    "upsample_nearest3d": "upsample", "tile": "repeat", "_weight_norm_interface": "mul", "native_channel_shuffle": "copy",
+    "upsample_nearest3d": "upsample", "upsample_trilinear3d": "upsample", "upsample_linear1d": "upsample", "grid_sampler_2d": "upsample",
+    "grid_sampler_3d": "upsample", "_upsample_bilinear2d_aa": "upsample", "_upsample_bicubic2d_aa": "upsample",
+    "tile": "repeat", "_weight_norm_interface": "mul", "native_channel_shuffle": "copy",
 }  # fmt: skip
 REDUCTIONS = {
     "sum": "sum", "mean": "mean", "amax": "amax", "amin": "amax", "max": "amax", "min": "amax", "any": "amax", "all": "amax",
