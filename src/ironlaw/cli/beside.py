@@ -92,9 +92,10 @@ def terms(joined: Joined, wall_s: float) -> list[Term]:
 def report(found: Beside, ops: int) -> None:
     draw.heading(found.name, " · ".join(filter(None, [found.sizes, found.dtype, found.device, f"{show(found.parameters)} parameters"])))
     ran = [(run, found.made.get(run.mode)) for run in found.runs if not run.error]
-    draw.table(["mode", "measured", "10–90 %", "queued", "predicted", "gap"], [_wall(run, p) for run, p in ran], left=("mode",))
-    columns = ["mode", "in operators", "predicted", "kernels", "predicted", "activations", "predicted", "compiling", "predicted"]
-    draw.table(columns, [_inside(run, p) for run, p in ran], left=("mode",))
+    queued = ["queued"] if any("piped_s" in run.row for run, _ in ran) else []  # a CPU has no queue
+    columns = ["mode", "measured", "10–90 %", *queued, "predicted", "gap"]
+    draw.table(columns, [_wall(run, p, bool(queued)) for run, p in ran], left=("mode",))
+    _inside(ran)
     for run in found.runs:
         if run.error:
             draw.say(f"✗ {run.mode} could not be run: {run.error}", draw.BAD)
@@ -111,24 +112,34 @@ def report(found: Beside, ops: int) -> None:
         draw.say(f"stored: {found.stored}", draw.GOOD)
 
 
-def _wall(run: Run, p: Prediction | None) -> list[Any]:
+def _wall(run: Run, p: Prediction | None, queued: bool) -> list[Any]:
     row = run.row
     cells: list[Any] = [run.mode, (show(row["wall_s"], "s"), draw.STRONG), draw.span(row["low_s"], row["high_s"], "s")]
-    cells.append(_shown(row.get("piped_s"), "s"))
+    if queued:
+        cells.append(_shown(row.get("piped_s"), "s"))
     return [*cells, show(float(p.seconds), "s"), _gap(float(p.seconds), row["wall_s"])] if p else [*cells, "–", "–"]
 
 
-def _inside(run: Run, p: Prediction | None) -> list[Any]:
-    """What the profiler tells, each beside its prediction."""
-    row, compiling, held = run.row, run.row.get("compile_s"), run.row.get("activation_bytes")
-    kernels = draw.count(row["kernels"]) if "kernels" in row else "–"
-    cells: list[Any] = [run.mode, _shown(row.get("busy_s"), "s"), _shown(p and p.busy_s, "s"), kernels]
-    cells += [draw.count(p.kernels) if p else "–", _shown(held, "B"), _shown(p.memory.activations if p and held is not None else None, "B")]
-    return [*cells, _shown(compiling, "s"), _shown(compile_seconds(p.kernels) if p and compiling else None, "s")]
+def _inside(ran: list[tuple[Run, Prediction | None]]) -> None:
+    """What the profiler tells, a column for each mode, each beside its prediction."""
+    columns, pairs = ["a call"], []
+    for run, p in ran:
+        row = run.row
+        told: list[tuple[Any, Any, str]] = [
+            (row.get("busy_s"), p and p.busy_s, "s"),
+            (row.get("kernels"), p and p.kernels, ""),
+            (row.get("activation_bytes"), p and p.memory.activations, "B"),
+            (row.get("compile_s"), p and compile_seconds(p.kernels), "s"),
+        ]
+        columns += [run.mode, "predicted"]
+        pairs.append([(_shown(a, unit), _shown(b if a is not None else None, unit)) for a, b, unit in told])
+    names = ("in operators", "kernels", "activations", "compiling")
+    rows = [[name, *(cell for mode in pairs for cell in mode[i])] for i, name in enumerate(names)]
+    draw.table(columns, [row for row in rows if set(row[1:]) != {"–"}], left=("a call",))
 
 
 def _shown(value: Any, unit: str) -> str:
-    return "–" if value is None else show(float(value), unit)
+    return "–" if value is None else show(float(value), unit) if unit else draw.count(value)
 
 
 def _gap(predicted: float, measured: float) -> str:
