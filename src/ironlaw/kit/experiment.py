@@ -150,5 +150,5 @@ def label(row: Mapping[str, Any]) -> str:
         return f"{params['dtype'].upper()}, N = {params['n']:,}"
     if row["kind"] == "model":
         return f"batch {params['batch']}, {params['dtype'].upper()}" + ("" if row["mode"] == "eager" else ", replayed as a graph")
-    size = f"{params['ops']} ops" if "ops" in params else " × ".join(f"{n:,}" for n in params["shape"])
+    size = f"{params['ops']} op{'s' if params['ops'] > 1 else ''}" if "ops" in params else " × ".join(f"{n:,}" for n in params["shape"])
     return f"{size}, {words(row['mode'])}"

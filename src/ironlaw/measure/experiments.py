@@ -21,7 +21,7 @@ from ironlaw.measure import library as libraries
 from ironlaw.measure import trials
 from ironlaw.measure.clock import Clock
 from ironlaw.measure.library import Library
-from ironlaw.measure.machine import machine, software
+from ironlaw.measure.machine import compiler, machine, software
 from ironlaw.measure.noise import Watch
 from ironlaw.measure.progress import Progress, Stop, quiet, within
 from ironlaw.measure.store import today
@@ -29,6 +29,7 @@ from ironlaw.measure.trials import TRIALS, Bench
 
 STARTING = 0.05  # share of the run that importing the library counts for
 TORCH_S = 4.0  # what importing PyTorch takes, roughly
+COMPILE_S = 10.0  # what torch.compile takes on a processor, roughly, for one function
 MACHINE, MACHINE_S = "this_machine", 60.0  # the whole characterisation, as `ironlaw measure` does it
 METHOD = (
     "time.perf_counter in a process of its own; warmed up, short calls batched so that a sample far outlasts the clock's step, the device "
@@ -46,6 +47,7 @@ class Experiment:
     runs: str  # what it does, in a sentence
     seconds: float
     needs: str = ""  # a library that it can't do without
+    fuses: bool = False  # compiles as well, where there is a compiler
 
 
 def _shapes(shapes: Sequence[tuple[int, int]]) -> str:
@@ -57,16 +59,17 @@ EXPERIMENTS = {
     for found in (
         Experiment(
             "three_op_chain", "LayerNorm, dropout, ReLU",
-            f"Runs the three ops one after the other, then in one pass over memory, on tensors from {_shapes(trials.SHAPES)}.", 8,
+            f"Runs the three ops one after the other, then in one pass over memory, on tensors from {_shapes(trials.SHAPES)}.",
+            5, fuses=True,
         ),
         Experiment(
             "gemm_sweep", "Matrix products, small to large",
-            f"Multiplies square matrices from N = {trials.SIZES[0]:,} upwards, doubling N until a product takes too long.", 6,
+            f"Multiplies square matrices from N = {trials.SIZES[0]:,} upwards, doubling N until a product takes too long.", 4,
         ),
         Experiment(
             "pointwise_chain", "A chain of pointwise ops",
             f"Runs chains of {trials.LENGTHS[0]} to {trials.LENGTHS[-1]} pointwise ops on {trials.WIDE[0]:,} × {trials.WIDE[1]:,} numbers, "
-            "op by op and in one pass.", 8,
+            "op by op and in one pass.", 9, fuses=True,
         ),
         Experiment(
             "ds_cnn", "The keyword spotter",
@@ -97,7 +100,10 @@ def why_not(name: str) -> str:
 
 def takes(name: str) -> float:
     """Seconds, roughly, with what is installed here."""
-    return experiment(name).seconds + (TORCH_S if libraries.installed() == "torch" else 0.0)
+    about = experiment(name)
+    if libraries.installed() != "torch":
+        return about.seconds
+    return about.seconds + TORCH_S + (COMPILE_S if about.fuses and compiler() else 0.0)
 
 
 def run(

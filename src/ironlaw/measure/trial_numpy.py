@@ -49,7 +49,7 @@ class NumPy:
         return self._passes([self._layer_norm, self._dropout, self._relu], shape, mode)
 
     def chain(self, kinds: Sequence[str], shape: Shape, mode: str) -> Call:
-        known = {"scale": self._scale, "relu": self._relu, "shift": self._shift}
+        known = {"scale": self._scale, "shift": self._shift}
         return self._passes([known[kind] for kind in kinds], shape, mode)
 
     def _passes(self, steps: Sequence[Callable[[Any, Any], Any]], shape: Shape, mode: str) -> Call:

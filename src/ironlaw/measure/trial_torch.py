@@ -80,7 +80,7 @@ class Torch:
         )
 
     def chain(self, kinds: Sequence[str], shape: Shape, mode: str) -> Call:
-        known: dict[str, Callable[[Any], Any]] = {"scale": lambda x: x * SCALE, "relu": self.torch.relu, "shift": lambda x: x + SHIFT}
+        known: dict[str, Callable[[Any], Any]] = {"scale": lambda x: x * SCALE, "shift": lambda x: x + SHIFT}
         return self._passes([known[kind] for kind in kinds], shape, mode)
 
     def _passes(self, steps: Sequence[Callable[[Any], Any]], shape: Shape, mode: str) -> Call:
@@ -98,5 +98,5 @@ class Torch:
             return lambda: made(x)
         if mode == "eager":
             return lambda: whole(x)
-        blocks = x.split(rows_in_block(shape, 4))
+        blocks = x.split(rows_in_block(shape, 4, self.threads or 1))
         return lambda: [whole(block) for block in blocks]

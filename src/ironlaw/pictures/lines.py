@@ -11,6 +11,7 @@ from ironlaw.pictures.figure import Axis, Figure, Mark, Row, Table, exact, mark,
 
 Points = Sequence[tuple[float, float]]
 COLOURS = ("memory", "ink", "ridge", "compute")
+OWN = ("square", "circle")  # shapes of the learner's own points
 
 
 def lines(
@@ -29,8 +30,8 @@ def lines(
         marks += [_point(name, at, value, x, y) for at, value in points if now and now == (name, at)]
     for name, points in measured.items():
         marks += [_measured(name, at, value, x, y) for at, value in points]
-    for name, points in here.items():
-        marks += [_here(name, at, value, x, y) for at, value in points]
+    for i, (name, points) in enumerate(here.items()):
+        marks += [_here(name, at, value, x, y, OWN[i % 2]) for at, value in points]
     told = {**series, **{f"{name}, measured": points for name, points in measured.items()}, **here}
     table = tuple(
         (name, exact(at, x.unit), read(value, y.unit), exact(value, y.unit)) for name, points in told.items() for at, value in points
@@ -43,7 +44,7 @@ def lines(
     legend: tuple[dict[str, Any], ...] = tuple(
         {"colour": COLOURS[i % 4], "shape": "line", "dash": bool(DASHES[i % 4]), "label": name} for i, name in enumerate(series)
     ) + tuple({"colour": "accent", "shape": "diamond", "label": f"{name}, measured"} for name in measured)
-    legend += tuple({"colour": "here", "shape": "square", "label": name} for name in here)
+    legend += tuple({"colour": "here", "shape": OWN[i % 2], "label": name} for i, name in enumerate(here))
     return Figure(
         id,
         title,
@@ -79,9 +80,9 @@ def _measured(name: str, at: float, value: float, x: Axis, y: Axis) -> Mark:
     return mark("point", "accent", x=at, y=value, shape="diamond", size=5, id=f"{name}-{at:g}", name=f"{name}, measured", hover=hover)
 
 
-def _here(name: str, at: float, value: float, x: Axis, y: Axis) -> Mark:
+def _here(name: str, at: float, value: float, x: Axis, y: Axis, shape: str) -> Mark:
     hover: list[Row] = [(x.label, exact(at, x.unit)), (y.label, exact(value, y.unit)), name]
-    return mark("point", "here", x=at, y=value, shape="square", size=6, emphasis=True, id=f"here-{name}-{at:g}", name=name, hover=hover)
+    return mark("point", "here", x=at, y=value, shape=shape, size=6, emphasis=True, id=f"here-{name}-{at:g}", name=name, hover=hover)
 
 
 def upright(at: float, label: str, name: str, unit: str, colour: str = "ridge", id: str = "") -> Mark:

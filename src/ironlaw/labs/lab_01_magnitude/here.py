@@ -12,7 +12,6 @@ from ironlaw.kit.here import cost, span
 from ironlaw.labs.lab_01_magnitude.act1 import CLOUD
 from ironlaw.labs.lab_01_magnitude.terms import EACH, Case, premise
 from ironlaw.pictures.beside import RECORDED, Seen
-from ironlaw.pictures.terms import row_name
 from ironlaw.registry.claims import row
 from ironlaw.registry.evidence import evidence
 from ironlaw.units import significant
@@ -79,10 +78,9 @@ def _launches(lab: kit.Lab, case: Case) -> list[Seen]:
     found = lab.here("tiny_ops")
     if found is None or case.launch != EACH or case.launches == 1:
         return []
-    place: dict[str, Any] = {"unit": "s", "row": row_name("overhead")}
     return [
-        Seen("at an op's cost here", at(case, cost(found)["wall_s"]), source=found.source, **place),
-        Seen("at the H200 host's", at(case, launch_recorded()), source=source_of(MICRO), colour=RECORDED, **place),
+        Seen("L at this host's cost", at(case, cost(found)["wall_s"]), "s", found.source),
+        Seen("L at the H200 host's", at(case, launch_recorded()), "s", source_of(MICRO), RECORDED),
     ]
 
 
@@ -91,10 +89,10 @@ def _spotter(lab: kit.Lab, case: Case) -> list[Seen]:
     mine = found.row(batch=case.batch, mode="eager") if found and case.workload == SPOTTER else None
     if found is None or mine is None:
         return []
-    made = [Seen("measured here", float(mine["wall_s"]), "s", found.source, span=span(mine))]
+    made = [Seen("T measured here", float(mine["wall_s"]), "s", found.source, span=span(mine))]
     if case.batch in RAN:
         theirs = row(MODELS, workload=SPOTTER, batch=case.batch, mode="eager")
-        made.append(Seen("H200 measured", float(theirs["wall_s"]), "s", source_of(MODELS), RECORDED))
+        made.append(Seen("T on an H200", float(theirs["wall_s"]), "s", source_of(MODELS), RECORDED))
     return made
 
 

@@ -21,11 +21,13 @@ from ironlaw.pictures.waterfall import Part
 from ironlaw.registry.claims import row
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.textbooks import textbook
+from ironlaw.units import significant
 
 SPOTTER, MICRO = "graph:dscnn_kws", "h200_sxm/micro"
 ROWS = {"here": "eager, an op's cost as here", "recorded": "eager, as on the H200's host"}
 RAN = {"here": "measured here", "recorded": "measured on an H200"}
 CHAINS = {4: "sigmoid_relu_muladd", 24: "chain24"}  # ops -> what the evidence calls such a chain
+RECORDED = (8192, 4096)  # its shape there: in FP16 as many bytes as WIDE in FP32
 RELU = ("relu",)  # any pointwise op: it reads one tensor and writes one
 Points = list[tuple[float, float]]
 
@@ -38,7 +40,7 @@ def told(lab: kit.Lab, act: str) -> dict[str, Callable[[kit.Measured], str]]:
     if act == "act1":
         return {
             "tiny_ops": lambda found: lab.fill("act1.here_ops", **ops_slots(lab, found)),
-            "ds_cnn": lambda found: lab.fill("act1.here_spotter", **spotter_slots(found)),
+            "ds_cnn": lambda found: lab.fill("act1.here_spotter", **spotter_slots(lab, found)),
         }
     return {
         "three_op_chain": lambda found: lab.fill("act2.here_three", **three_slots(found)),
@@ -95,12 +97,14 @@ def ops_slots(lab: kit.Lab, found: kit.Measured) -> dict[str, object]:
     }  # fmt: skip
 
 
-def spotter_slots(found: kit.Measured) -> dict[str, object]:
+def spotter_slots(lab: kit.Lab, found: kit.Measured) -> dict[str, object]:
     mine, theirs = found.row(batch=1, mode=EAGER), jobs.measured(SPOTTER, EAGER)
     assert mine is not None
+    quicker = mine["wall_s"] < theirs["wall_s"]
     return {
         "wall": kit.amount(mine["wall_s"], "s"), "span": span(mine), "recorded": kit.amount(theirs["wall_s"], "s"),
         "busy": kit.amount(theirs["busy_s"], "s"), "kernels": f"{int(theirs['kernels'])}", "source": jobs.source(),
+        "verdict": lab.words["act1.here_quicker" if quicker else "act1.here_slower"],
     }  # fmt: skip
 
 
@@ -157,7 +161,7 @@ def model(lab: kit.Lab) -> Points:
 @lru_cache(maxsize=1)
 def recorded_chains() -> tuple[tuple[float, float], ...]:
     def busy(name: str, mode: str) -> float:
-        return float(row(MICRO, name=name, shape=list(WIDE), mode=mode)["busy_s"])
+        return float(row(MICRO, name=name, shape=list(RECORDED), mode=mode)["busy_s"])
 
     return tuple((float(n), busy(name, EAGER) / busy(name, "compiled")) for n, name in CHAINS.items())
 
@@ -175,7 +179,7 @@ def three_slots(found: kit.Measured) -> dict[str, object]:
     walls_ = [float(row(MICRO, name="layernorm_dropout_relu", shape=list(COMPILED), mode=m)["wall_s"]) for m in (EAGER, "compiled")]
     return {
         "shape": f"{COMPILED[0]:,} × {COMPILED[1]:,}", "way": way, "eager": kit.amount(eager, "s"), "fused": kit.amount(fused, "s"),
-        "gain": kit.times(eager / fused), "most": kit.times(cut(explorer.THREE)), "recorded": kit.times(walls_[0] / walls_[1]),
+        "gain": kit.times(eager / fused), "most": kit.times(cut(explorer.THREE)), "recorded": kit.dress(significant(walls_[0] / walls_[1])),
     }  # fmt: skip
 
 
