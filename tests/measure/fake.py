@@ -38,6 +38,9 @@ class FakeBackend(Backend):
     def threads(self) -> int:
         return 1
 
+    def reference(self):
+        return self.takes(3e-5)
+
     def gemm(self, fmt: str, n: int):
         if fmt not in RATES:
             raise Lacking(f"no {fmt} product here")

@@ -188,11 +188,16 @@ def test_kernel_times_are_put_into_the_rows_some_at_a_time():
             return [{"busy_s": 1e-6, "kernels": 1} if i else {"error": "lost"} for i in range(len(calls))]
 
     backend = Profiled()
-    rows = [{"op": str(i)} for i in range(30)]
-    notes = sections.kernels([(row, lambda: backend.takes(1)) for row in rows], backend, quiet, lambda: False)
-    assert sizes == [sections.AT_ONCE, 30 - sections.AT_ONCE]
-    assert rows[1]["busy_s"] == 1e-6 and "busy_s" not in rows[0]
-    assert notes == ["the profiler gave no device time for 2 of 30 rows"]
+
+    def too_large():
+        raise RuntimeError("out of memory")
+
+    rows = [{"op": str(i)} for i in range(40)]
+    work = [(row, lambda: backend.takes(1)) for row in rows[:-1]] + [(rows[-1], too_large)]
+    notes = sections.kernels(work, backend, quiet, lambda: False)
+    assert sizes == [sections.AT_ONCE, 40 - sections.AT_ONCE - 1]
+    assert rows[1]["busy_s"] == 1e-6 and "busy_s" not in rows[0] and "busy_s" not in rows[-1]
+    assert notes == ["the profiler gave no device time for 3 of 40 rows"]
 
 
 def test_a_timing_is_rounded_in_its_row():

@@ -16,6 +16,7 @@ from ironlaw.measure.clock import Clock
 
 Call = Callable[[], Any]
 DEVICES = ("cpu", "cuda", "mps")
+HASHED = 2**17  # bytes of the reference's hash
 NEEDS = (
     "`ironlaw measure` needs NumPy or PyTorch to give the machine work: pip install numpy (a processor's rates and bandwidth), "
     "or pip install torch (operators, models and GPUs too)"
@@ -54,7 +55,7 @@ class Sizes:
 
 
 SHORT = Sizes("short", each=0.02, longest=0.1, streams=1, ops=False, patience=8.0)
-QUICK = Sizes("quick", each=0.04, longest=0.4, streams=2, compiled=40.0, tiny=0.05)
+QUICK = Sizes("quick", each=0.04, longest=0.15, streams=2, compiled=40.0, tiny=0.05)
 
 
 @dataclass
@@ -76,6 +77,14 @@ class Backend:
     def threads(self) -> int:
         """Threads that a large op uses."""
         raise NotImplementedError
+
+    def reference(self) -> Call:
+        """The same small work, timed again and again. On a processor a hash by one thread: its time tells clocks and preemption,
+        where that of a product by all threads varies by itself."""
+        from hashlib import sha256
+
+        data = bytes(HASHED)
+        return lambda: sha256(data)
 
     def gemm(self, fmt: str, n: int) -> Call:
         """C = A·B of n×n matrices. Raises Lacking where the format can't be multiplied."""

@@ -16,8 +16,8 @@ from ironlaw.measure.machine import clock_notes, machine, software
 from ironlaw.measure.noise import Noise, Watch
 from ironlaw.measure.progress import Progress, Stop, quiet, within
 
-REFERENCE = {"cpu": 256, "cuda": 2048, "mps": 1024}  # side of the product that is timed again and again; on a GPU it outlasts its launch
-WARM = 0.3  # seconds of it before anything is timed: clocks rise
+WARM = 0.5  # seconds of the reference before anything is timed: clocks rise
+VISIT = 0.02  # seconds of it each time it is looked at
 PARTS: tuple[tuple[str, sections.Section, float], ...] = (  # name, what is run, its share of the whole
     ("launches", sections.launches, 0.15),
     ("products", sections.products, 0.25),
@@ -51,7 +51,7 @@ def characterise(
     rows: list[dict[str, Any]] = []
     work: list[tuple[dict[str, Any], Callable[[], Call]]] = []
     repeated, noises = [], []
-    reference = backend.gemm("fp32", REFERENCE[backend.device])
+    reference = backend.reference()
     progress(0.0, "warming up")
     notes = clock_notes(backend.device, busy(backend, reference, stop))
     chosen = [part for part in PARTS if (sizes.ops or part[0] != "ops") and (sizes.compiled or part[0] != "compiling")]
@@ -103,7 +103,7 @@ def _watched(
     visited = 0.0
 
     def visit() -> None:
-        watched.reference(timed(reference, backend.clock, seconds=0.01, warmup=2, stop=stop).median)
+        watched.reference(timed(reference, backend.clock, seconds=VISIT, warmup=2, stop=stop).median)
 
     def shown(share: float, doing: str) -> None:
         nonlocal visited
@@ -137,7 +137,7 @@ def method(backend: Backend, sizes: Sizes) -> str:
         " 200 steps of the clock; one to five calls of warm-up; calls that outlast a quarter of their time are timed three times.",
         "Caches are not cleared between calls: a working set stays where the last call left it, which is what the bandwidth rows are for;"
         " weights of linear and conv2d rows come from a pool larger than the caches, walked end to end, so they are read from memory."
-        " The loop around a call (some tens of nanoseconds) is in its time.",
+        " The loop around a call (some tens of nanoseconds) is in its time. Matrices hold random numbers on a GPU, else constants.",
     ]
     if backend.queued:
         told.append(
@@ -150,8 +150,8 @@ def method(backend: Backend, sizes: Sizes) -> str:
             f" kernel before each, median; graph_s: {sections.IN_GRAPH} calls replayed as a CUDA graph, per call."
         )
     told.append(
-        "Noise: processor time of others from /proc/stat, and an FP32 product of side"
-        f" {REFERENCE[backend.device]} timed before, during and after each part; a disturbed part was measured twice, the quieter kept."
+        "Noise: processor time of others from /proc/stat, and the same small work (a hash by one thread; on a GPU an FP32 product) timed"
+        " before, during and after each part; a disturbed part was measured twice, the quieter kept."
     )
     return " ".join(told)
 

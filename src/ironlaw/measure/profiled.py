@@ -6,7 +6,8 @@ A marker kernel (torch.cuda._sleep) goes before every call, so that the profiler
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from statistics import median, median_low
 from typing import Any
 
@@ -21,8 +22,7 @@ def profiled(torch: Any, calls: Sequence[Call], warmup: int = WARMUP, iterations
     """For each call `busy_s`, `kernels` and, where there are several, `list`; `error` where a call failed or nothing was seen."""
     owners: list[tuple[int | None, int]] = []
     errors: dict[int, str] = {}
-    with warnings.catch_warnings(), torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
-        warnings.simplefilter("ignore")  # that events of earlier sessions are gone is as it should be
+    with _session(torch) as profiler:
         for index, call in enumerate(calls):
             try:
                 for turn in range(warmup + iterations):
@@ -45,6 +45,14 @@ def profiled(torch: Any, calls: Sequence[Call], warmup: int = WARMUP, iterations
         if owner is not None and turn >= warmup:
             kept[owner].append(part)
     return [{"error": errors[i]} if i in errors else summary(group) for i, group in enumerate(kept)]
+
+
+@contextmanager
+def _session(torch: Any) -> Iterator[Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that events of earlier sessions are gone is as it should be
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
+            yield profiler
 
 
 def events(torch: Any, profiler: Any) -> list[Event]:

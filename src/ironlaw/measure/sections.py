@@ -13,14 +13,15 @@ from ironlaw.measure.clock import Timing, halt, timed
 from ironlaw.measure.progress import Progress, Stop
 
 Row = dict[str, Any]
-SIDES = (64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
+SIDES = (64, 128, 256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 TRAFFIC = {"copy": 8, "add": 12}  # bytes an element: FP32, read and written
+VECTOR = 32  # elements: 128 bytes
 FIRST_SET = 2**13  # bytes: half of the smallest first-level cache
 TINY_SET = 2**9  # bytes: what is left is the call
 IN_GRAPH = 20  # calls recorded as one graph
 QUEUED = 200  # calls queued before the device is waited for, where a call returns early
 LONG = 2e-3  # seconds of queued work beside which one wait for the device is little
-AT_ONCE = 24  # calls in one session of the profiler
+AT_ONCE = 32  # calls in one session of the profiler
 SMALL = 2048  # products up to this side are replayed as a graph too
 
 
@@ -37,7 +38,9 @@ Section = Callable[[Backend, Sizes, Progress, Stop], Part]
 
 
 def brief(call: Call, backend: Backend, seconds: float, stop: Stop | None = None) -> Timing:
-    """`timed`, but a call that outlasts its share of the time is timed three times only."""
+    """`timed`, but a call that outlasts its share of the time is timed three times only. A device is sampled for half as long:
+    each of its figures is taken two or three ways."""
+    seconds *= 0.5 if backend.queued else 1.0
     call()
     once = timed(call, backend.clock, seconds=0, least=1, warmup=0, batch=1, stop=stop).median
     if once > seconds / 4:
@@ -94,30 +97,35 @@ def streams(backend: Backend, sizes: Sizes, progress: Progress, stop: Stop) -> P
         for op, width in TRAFFIC.items():
             if last.get(op, 0.0) * 2 > sizes.longest:
                 continue
-            numel = int(work // width)
+            numel = elements(work, width)
             row: Row = {"kind": "op", "op": op, "params": {"numel": numel, "dtype": "fp32"}, "working_set": numel * width}
             row |= _timed(backend.stream(op, numel), backend, True, sizes.each, stop)
             part.rows.append(row)
             part.work.append((row, partial(backend.stream, op, numel)))
             last[op] = row["wall_s"]
-        spread = backend.spread_stream(int(work // TRAFFIC["copy"]))
+        spread = backend.spread_stream(elements(work, TRAFFIC["copy"]))
         if spread is not None and last.get("copy", 0.0) * 2 <= sizes.longest:
-            numel = int(work // TRAFFIC["copy"])
+            numel = elements(work, TRAFFIC["copy"])
             params = {"numel": numel, "dtype": "fp32", "threads": backend.threads()}
             told = {"kind": "function", "name": "copy_by_threads", "params": params, "mode": "eager", "working_set": numel * 8}
             part.rows.append(told | brief(spread, backend, sizes.each, stop).row())
     return part
 
 
+def elements(work: float, width: int) -> int:
+    """How many make a working set: whole vectors, for an odd end sends some devices the slow way."""
+    return max(int(work // width) // VECTOR, 1) * VECTOR
+
+
 def working_sets(backend: Backend, fine: int) -> Iterator[float]:
-    """Bytes: next to none, then in powers of two (or finer) to eight times the last cache and at least 128 MiB."""
+    """Bytes: next to none, then in powers of two (or finer) to eight times the last cache; beyond 512 MiB to three times."""
     from ironlaw.measure.machine import caches, machine
 
     if backend.device == "cpu":
         biggest = max((size * count for size, count in caches().values()), default=2**25)
     else:
         biggest = int(machine(backend.device).get("l2_bytes") or 2**25)
-    end = min(max(8 * biggest, 2**27), backend.largest())
+    end = min(max(min(8 * biggest, 2**29), 3 * biggest, 2**27), backend.largest())
     yield TINY_SET
     for step in range(fine * int(log2(end / FIRST_SET)) + 1):
         yield FIRST_SET * 2 ** (step / fine)
@@ -176,9 +184,13 @@ def kernels(work: list[tuple[Row, Callable[[], Call]]], backend: Backend, progre
     for start in range(0, len(work), AT_ONCE):
         halt(stop)
         progress(start / len(work), "device time of kernels")
-        group = work[start : start + AT_ONCE]
-        found = backend.busy([make() for _, make in group])
-        for (row, _), device in zip(group, found, strict=False):
+        made: list[tuple[Row, Call]] = []
+        for row, make in work[start : start + AT_ONCE]:
+            try:
+                made.append((row, make()))
+            except RuntimeError:  # no room beside the others
+                missed += 1
+        for (row, _), device in zip(made, backend.busy([call for _, call in made]), strict=False):
             missed += "error" in device
             row.update({key: value for key, value in device.items() if key != "error"})
     return [f"the profiler gave no device time for {missed} of {len(work)} rows"] if missed else []
@@ -202,7 +214,7 @@ def _replayed(call: Call, backend: Backend, about: float, seconds: float, stop: 
     if graph is None:
         return {}
     times = min(50, ceil(LONG / (IN_GRAPH * about)))
-    found = timed(graph, backend.clock, seconds=seconds, least=3, warmup=1, batch=times, stop=stop)
+    found = timed(graph, backend.clock, seconds=seconds / 2, least=3, warmup=1, batch=times, stop=stop)
     return {"graph_s": float(f"{found.median / IN_GRAPH:.6g}")}
 
 
