@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, log2
 from statistics import median
 from typing import Any
 
@@ -85,7 +85,7 @@ def bandwidths(rows: Sequence[Row], threads: int, grain: int | None, host: bool)
         if host and row["kind"] == "op":
             used = min(threads, ceil(row["params"]["numel"] / grain)) if grain else 1
             rate *= threads / used if used < threads and size < SPREAD else 1.0
-        key = float(f"{size:.2g}")  # copy and add of one step lie some bytes apart
+        key = 2.0 ** (round(2 * log2(size)) / 2)  # copy and add of one step lie some bytes apart
         if rate > found.get(key, 0.0):
             found[key] = rate
     return sorted(found.items())
