@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 from ironlaw.errors import BadValue
@@ -45,6 +46,22 @@ def path(*parts: str) -> Path:
     if not os.access(directory, os.W_OK | os.X_OK):
         raise BadValue(f"cannot write to {directory}, where ironlaw keeps its data; {NEXT}")
     return place
+
+
+def replace_text(path: Path, text: str) -> Path:
+    """`text` at `path`, the whole file or none of it: written beside its place, forced to the disk, then renamed over it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:  # Ctrl-C too
+        Path(name).unlink(missing_ok=True)
+        raise
+    return path
 
 
 def _absolute(text: str) -> Path:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 import ironlaw as il
+from ironlaw import home as home_of
 from ironlaw.engine.calibrate import Calibration
 from ironlaw.errors import BadRegistry, UnknownName
 from ironlaw.registry import curves, this
@@ -218,7 +219,7 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        this.write(path, "after")
+        home_of.replace_text(path, "after")
     assert path.read_text() == "before" and list(tmp_path.iterdir()) == [path]
 
 
@@ -228,7 +229,8 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
 def test_a_measurement_of_another_process_is_seen(laptop, ironlaw_home):
     before = il.hardware("this").bandwidth
     code = (
-        "from ironlaw.registry import this; p = this.figures();this.write(p, p.read_text(encoding='utf-8').replace('89.6 GB/s', '42 GB/s'))"
+        "from ironlaw import home; from ironlaw.registry import this; p = this.figures();"
+        + "home.replace_text(p, p.read_text(encoding='utf-8').replace('89.6 GB/s', '42 GB/s'))"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
     assert (before, il.hardware("this").bandwidth) == (89.6e9, 42e9)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ironlaw.errors import BadValue
+from ironlaw.home import replace_text
 from ironlaw.registry import this
-from ironlaw.registry.this import write
 
 if TYPE_CHECKING:
     from ironlaw.compare import Gap
@@ -59,7 +59,7 @@ def text(now: Accuracy) -> str:
 def keep(path: Path, now: Accuracy) -> None:
     if not path.parent.is_dir():
         raise BadValue(f"there is no folder {path.parent} for the history; run this in a checkout of ironlaw, or give --history FILE")
-    write(path, text(now))
+    replace_text(path, text(now))
 
 
 def changes(before: Accuracy, now: Accuracy, tolerance: float = 0.0) -> list[str]:

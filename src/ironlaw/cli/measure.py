@@ -13,6 +13,7 @@ from ironlaw.cli import draw, measured
 from ironlaw.cli.meter import Meter
 from ironlaw.cli.options import Parser, add_json, checked, number
 from ironlaw.errors import BadValue
+from ironlaw.home import replace_text
 from ironlaw.measure.backend import DEVICES, QUICK, SHORT, Backend, choose
 from ironlaw.measure.characterise import Characterisation, characterise, with_rows
 from ironlaw.measure.figures import Figures
@@ -20,7 +21,6 @@ from ironlaw.measure.keep import Kept, as_evidence, described, keep, refuse
 from ironlaw.measure.machine import SLUG
 from ironlaw.measure.noise import Noisy, settled
 from ironlaw.measure.progress import within
-from ironlaw.measure.store import replace_text
 from ironlaw.units import show
 
 EXAMPLE = """

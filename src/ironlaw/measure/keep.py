@@ -15,7 +15,7 @@ from ironlaw.measure.characterise import Characterisation
 from ironlaw.measure.figures import Figures, figures, toml
 from ironlaw.measure.machine import SLUG, caches, power_limit
 from ironlaw.measure.noise import Noisy
-from ironlaw.measure.store import replace_text, text, today
+from ironlaw.measure.store import text, today
 
 if TYPE_CHECKING:
     from ironlaw.engine.types import Hardware
@@ -61,7 +61,7 @@ def checked(written: str) -> Hardware:
     from ironlaw.registry.machines import load
 
     with tempfile.TemporaryDirectory() as folder:
-        return load(replace_text(Path(folder) / f"{SLUG}.toml", written))
+        return load(home.replace_text(Path(folder) / f"{SLUG}.toml", written))
 
 
 def as_evidence(found: Characterisation, date: str = "") -> str:
@@ -85,7 +85,7 @@ def keep(found: Characterisation, told: Figures, force: bool = False) -> Kept:
 
     refuse(found, force)
     written, evidence = as_toml(found, told), as_evidence(found)
-    place = replace_text(home.path("evidence", SLUG, "machine.json"), evidence)
+    place = home.replace_text(home.path("evidence", SLUG, "machine.json"), evidence)
     fitted = store_fit(found.rows, found.machine, (source(found),))
-    final = replace_text(home.path("hardware", f"{SLUG}.toml"), written)
+    final = home.replace_text(home.path("hardware", f"{SLUG}.toml"), written)
     return Kept(place, final, tuple(sorted(fitted.curves)) if fitted else ())

@@ -6,13 +6,12 @@ An interrupt or a full disk leaves what was there before, and no half file.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ironlaw.home import replace_text
 from ironlaw.registry.evidence import FORMAT, read
 
 Row = dict[str, Any]
@@ -20,22 +19,6 @@ Row = dict[str, Any]
 
 def today() -> str:
     return datetime.now(UTC).date().isoformat()
-
-
-def replace_text(path: Path, text: str) -> Path:
-    """`text` at `path` in one step; folders are made."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:  # Ctrl-C too
-        Path(name).unlink(missing_ok=True)
-        raise
-    return path
 
 
 def text(

@@ -10,8 +10,6 @@ Another process may measure again at any time: what was read is kept only as lon
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -126,7 +124,7 @@ def store_fit(rows: list[dict[str, Any]], machine: dict[str, Any], sources: tupl
         with suppress(FileNotFoundError):
             curves().unlink()
         return None
-    write(home.path("calibration", f"{SLUG}.json"), json.dumps(fitted.to_json(), indent=1) + "\n")
+    home.replace_text(home.path("calibration", f"{SLUG}.json"), json.dumps(fitted.to_json(), indent=1) + "\n")
     return fitted
 
 
@@ -155,19 +153,3 @@ def _predicts(fitted: Calibration, kind: str) -> bool:
         return bool(0 < predict(workload("mlp8_1024", dtype="fp32"), stand_in).seconds < float("inf"))
     except (IronlawError, KeyError, ZeroDivisionError):
         return False
-
-
-def write(path: Path, text: str) -> None:
-    """The whole file or none of it: written beside its place, then moved there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(beside)
-        raise
