@@ -75,7 +75,7 @@ def test_an_interrupt_leaves_the_old_machine(found, monkeypatch, ironlaw_home):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ironlaw.measure.store.os.fsync", interrupted)
+    monkeypatch.setattr("ironlaw.home.os.fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
         keep(replace(found, rows=found.rows[::-1]), described(found, None))
     assert {path: path.read_bytes() for path in ironlaw_home.rglob("*.*")} == before
