@@ -20,6 +20,7 @@ from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
 
 KINDS = ("gemm", "conv", "row", "bandwidth", "pointwise", "attention", "function", "model")
+MODES = ("eager", "compiled", "graphs")
 HELD_OUT = ("function", "model")
 ROWS = ("layer_norm", "rms_norm", "softmax", "log_softmax", "mean", "sum", "var", "batch_norm", "group_norm", "mean_hw")
 BANDWIDTH = ("copy", "cat_last", "cat_seq", "embedding", "transpose_heads", "fill_", "cast")
@@ -70,7 +71,6 @@ def summary(kind: str, found: list[Gap]) -> Summary:
     )
 
 
-def gaps(machine: str = "", kind: str = "") -> Iterator[Gap]:
 @dataclass(frozen=True, slots=True)
 class Speedup:
     """What compiling brings: eager over compiled device time, predicted and measured."""
@@ -107,6 +107,7 @@ def left_out(found: Iterable[Gap]) -> tuple[int, int]:
     return inside, len(known)
 
 
+def gaps(machine: str = "", kind: str = "") -> Iterator[Gap]:
     """Every comparable row of evidence, of one machine or all, of one kind or all."""
     for slug in (machine,) if machine else measured():
         target = hardware(slug)
@@ -125,11 +126,15 @@ def compare(row: Mapping[str, Any], machine: Hardware, source: str) -> Gap | Non
     time = _measured(row, machine)
     if made is None or time is None:
         return None
+    if "device" in row and (row["device"] == "cpu") != (machine.backend == "cpu"):
+        return None  # run on the processor of a machine that was measured on its GPU, or the other way round
     graph, kind, name = made
     mode = row.get("mode", "compiled" if row.get("op") == "sdpa_masked" else "eager")
+    if mode not in MODES:
+        return None  # a kernel of our own, a copy to measure it by
     found = predict(graph, machine, Plan(mode=mode))
     bare = predict(graph, machine, Plan(mode=mode, calibrated=False))
-    wall = machine.kind == "cpu"
+    wall = machine.kind == "cpu" and kind == "model"
     predicted, bound = (found.seconds, bare.seconds) if wall else (found.busy_s, bare.busy_s)
     if "busy_s" not in row and not wall and machine.calibration:
         predicted += machine.calibration.graph_gap * found.kernels
@@ -137,8 +142,8 @@ def compare(row: Mapping[str, Any], machine: Hardware, source: str) -> Gap | Non
 
 
 def _measured(row: Mapping[str, Any], machine: Hardware) -> float | None:
-    if row["kind"] == "model" and machine.kind == "cpu":
-        return row.get("wall_s")
+    if machine.kind == "cpu":  # a call returns when its work is done
+        return row.get("wall_s") or row.get("busy_s")
     return row.get("busy_s") or (row.get("graph_s") if row["kind"] == "op" else None)
 
 

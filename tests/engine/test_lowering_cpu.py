@@ -172,6 +172,12 @@ def row(name: str, seconds: float, **params) -> dict:
     return {"kind": "op", "op": name, "params": {"dtype": "fp32", **params}, "wall_s": seconds}
 
 
+def test_what_was_only_summed_over_kernels_counts_too():
+    timed, summed, untimed = row("relu", 1e-5, numel=64), row("relu", 0.0, numel=64), row("relu", 0.0, numel=64)
+    found = list(samples([{**timed, "busy_s": 5.0}, {**summed, "busy_s": 2e-5}, untimed], "cpu"))
+    assert [s.seconds for s in found] == [1e-5, 2e-5]
+
+
 def test_a_call_is_a_sample_and_of_a_compiled_one_only_the_loop():
     rows = [
         {"kind": "launch", "op": "compiled", "wall_s": 60e-6},

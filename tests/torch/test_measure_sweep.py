@@ -270,7 +270,7 @@ def test_launches_of_tiny_ops() -> None:
 def test_every_launch_of_the_h200_is_measured_again() -> None:
     from ironlaw.registry.evidence import evidence
 
-    (ops,) = (file for file in evidence("h200_sxm") if file.name == "h200_sxm/ops")
+    (ops,) = (file for file in evidence("h200_sxm") if file.name == "h200_sxm/machine")
     stored = {row["op"] for row in ops.rows if row["kind"] == "launch"}
     assert stored == {*launches_cuda.tiny("meta"), "sync_roundtrip", "sync_idle"}
 

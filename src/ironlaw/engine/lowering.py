@@ -1,6 +1,6 @@
 """What PyTorch launches on a CUDA device for an op: op -> kernels.
 
-Counted on real traces (evidence h200_sxm/ops). What matters most:
+Counted on real traces (evidence h200_sxm/machine). What matters most:
 - a convolution on NCHW tensors runs in NHWC: its input, its weight (unless 1×1) and its output are converted, a kernel
   each; a 1×1 convolution with stride 1 is a matrix product on NCHW as it stands when a plane is a multiple of 8 elements;
 - a matrix whose rows are not a multiple of 8 elements (16 bytes in FP16) goes to an older, slower kernel;

@@ -38,7 +38,7 @@ def samples(rows: list[dict[str, Any]], backend: str = "cuda") -> Iterator[Sampl
     for row in rows:
         if row["kind"] == "op" and row["op"] == "generated" and "error" not in row:
             yield from _generated(row)
-        if row["kind"] == "op" and row["op"] == "adamw":
+        if row["kind"] == "op" and row["op"] == "adamw" and row.get("kernels"):
             yield _adamw(row)
         if row["kind"] == "op" and row["op"] in APART and "error" not in row:
             yield from (Sample(replace(kernel, count=1.0), seconds) for kernel, seconds in APART[row["op"]](row))
@@ -54,14 +54,15 @@ def _calls(rows: list[dict[str, Any]]) -> Iterator[Sample]:
     """On a processor a call is its work: one kernel each, timed from outside. Of a compiled call only the loop is wanted."""
     entry = next((row["wall_s"] for row in rows if row["kind"] == "launch" and row["op"] == "compiled"), 0.0)
     for row in rows:
-        if row["kind"] != "op" or "error" in row:
+        seconds = row.get("wall_s") or row.get("busy_s", 0.0)
+        if row["kind"] != "op" or "error" in row or not seconds:
             continue
-        if row["op"] == "generated" and row["wall_s"] > entry:
-            yield Sample(_loop(row["params"]), row["wall_s"] - entry)
+        if row["op"] == "generated" and seconds > entry:
+            yield Sample(_loop(row["params"]), seconds - entry)
         elif row["op"] in OPS:
             kernels = lower_cpu(_laid_out(row))
             if len(kernels) == 1:
-                yield Sample(replace(kernels[0], count=1.0), row["wall_s"])
+                yield Sample(replace(kernels[0], count=1.0), seconds)
 
 
 def _laid_out(row: dict[str, Any]) -> Op:

@@ -19,7 +19,7 @@ FORMAT = "ironlaw-evidence/1"
 class Evidence:
     """One evidence file."""
 
-    name: str  # "h200_sxm/ops"
+    name: str  # "h200_sxm/machine"
     machine: dict[str, Any]
     software: dict[str, Any]
     date: str
