@@ -65,6 +65,8 @@ def test_its_models_are_validated_and_never_fail_the_validation(sh, place, ironl
     told = sh.json("validate", "--on", "this")
     assert [(r["machine"], r["measured"]) for r in told["rows"]] == [("this_machine", 1.0)]
     assert sh.json("validate", "--kind", "model")["summary"][-1]["machine"] == "this_machine"
+    path.write_text(json.dumps(file | {"method": "by hand", "rows": [row | {"device": "cpu"}, row | {"device": "cuda"}]}))
+    assert len(sh.json("validate", "--on", "this")["rows"]) == 1  # its figures are the processor's
     path.write_text("{")
     code, _, err = sh("validate", "--on", "this")
     assert code == 2 and "evidence this_machine/models is damaged" in err

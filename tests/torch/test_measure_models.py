@@ -131,10 +131,11 @@ def test_an_mlp_eager(quiet):
     json.dumps(row, allow_nan=False)
 
 
-@pytest.mark.skipif(not compiler(), reason="torch.compile needs a C++ compiler on a CPU")
 def test_an_mlp_compiled(quiet):
     eager, compiled = models.measure(mlp(), (torch.randn(8, 64),), device="cpu", modes=("eager", "compiled"), seconds=0.1)
-    assert not compiled.error, compiled.error
+    assert bool(compiled.error) == (not compiler()), compiled.error  # torch.compile needs a C++ compiler here, and says so
+    if compiled.error:
+        return
     assert compiled.row["compile_s"] > 20 * compiled.row["wall_s"] and "compile_s" not in eager.row
     assert 0 < compiled.row["kernels"] <= eager.row["kernels"]
     assert any("fused" in item["name"] for item in compiled.row["list"])
