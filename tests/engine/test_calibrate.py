@@ -129,25 +129,31 @@ def test_compiled_ops_are_lowered_as_compiled():
         assert eager.cost(odd, MACHINE, Plan(mode)).kernels == 2.0
 
 
+# like work: a format's products as FP16's, a gradient as what it is the gradient of, whatever reads out of order as a strided copy
 FALLBACKS = {
     "gemm": ["gemm_tf32", "gemm_fp8", "gemm_int8", "bmm"],
     "gemm_even": ["bmm_even"],
     "gemm_odd": ["bmm_odd"],
     "gemm_fp32": ["bmm_fp32"],
-    "conv": ["conv_bf16", "conv_tf32"],
+    "conv": ["conv_bf16", "conv_tf32", "conv_dgrad", "conv_wgrad"],
     "conv_1x1": ["conv_1x1_nhwc"],
     "conv_first": ["conv_first_nhwc"],
     "depthwise": ["depthwise_nhwc", "depthwise_strided", "depthwise_large"],
-    "attention": ["attention_decode", "attention_masked"],
-    "strided": ["rotary", "transpose"],
+    "attention": ["attention_decode", "attention_masked", "attention_backward"],
+    "attention_masked": ["attention_masked_odd"],
+    "strided": ["rotary", "transpose", "strided_columns", "roll"],
+    "cast": ["attention_dq"],  # read in FP32, written in FP16
+    "fused_rows": ["attention_dot", "layer_norm_weights"],  # a sum for each row or column
+    "fused_reduction": ["batch_norm_stats", "batch_norm_backward"],
     "elementwise": ["fused", "erf", "compare"],
     "rms_norm": ["fused_rows"],
     "mean": ["fused_reduction", "var"],
-    "sum": ["amax"],
-    "layer_norm": ["group_norm"],
-    "softmax": ["log_softmax", "cross_entropy"],
-    "embedding": ["gather"],
-    "max_pool2d": ["avg_pool2d"],
+    "sum": ["amax", "sum_columns"],
+    "layer_norm": ["group_norm", "layer_norm_backward"],
+    "softmax": ["log_softmax", "cross_entropy", "topk", "topk_sort"],  # each row by itself
+    "embedding": ["gather", "embedding_backward"],
+    "gelu": ["gelu_backward"],
+    "max_pool2d": ["avg_pool2d", "max_pool2d_backward"],
     "hardtanh": ["relu6"],
     "power": ["square", "cube"],
     "scale": ["shift"],
@@ -267,7 +273,8 @@ def test_a_sweep_slows_point_by_point():
 
 def test_a_bare_calibration():
     bare = Calibration({}, {"default": 1.0}, 1.0, 0.0, 0.0)
-    assert (bare.slower, bare.spread, bare.sources, bare.host) == (1.0, {}, (), "")
+    assert (bare.slower, bare.spread, bare.sources, bare.host, bare.backend, bare.entry) == (1.0, {}, (), "", "cuda", 0.0)
+    assert bare.interval(1.0, "eager") is None
 
 
 def test_interval():
