@@ -100,6 +100,16 @@ def test_a_format_that_nobody_multiplies():
         WithTorch("cpu").gemm("fp4", 64)
 
 
+def test_where_no_kernel_times_are_told_many_calls_are_queued_before_one_wait():
+    backend = WithTorch("cpu")
+    assert backend.busy([lambda: None]) == []
+    waits, calls = [], []
+    backend.device, backend.clock.sync = "mps", lambda: waits.append(1)
+    (row,) = backend.busy([lambda: calls.append(1)])
+    assert 0 < row["busy_s"] < 1e-3
+    assert len(calls) > 5 * len(waits)
+
+
 def test_a_product_of_twice_the_side_takes_longer():
     backend = choose("cpu")
     small, large = (brief(backend.gemm("fp32", n), backend, 0.02).best for n in (128, 512))

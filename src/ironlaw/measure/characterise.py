@@ -144,6 +144,8 @@ def method(backend: Backend, sizes: Sizes) -> str:
             "wall_s of op rows is one call and the wait for its result; of launch rows, calls queued back to back"
             " (sync_s: with a wait after each)."
         )
+    if backend.device == "mps":
+        told.append("busy_s: a call's share of 20 queued before one wait.")
     if backend.device == "cuda":
         told.append(
             "busy_s, kernels and list: kernel, memset and memcpy durations from torch.profiler, 3 warm-up and 8 measured calls, a marker"

@@ -139,7 +139,7 @@ def launches(backend: Backend, sizes: Sizes, progress: Progress, stop: Stop) -> 
         progress(index / len(calls), f"launch cost, {op}")
         try:
             row: Row = {"kind": "launch", "op": op, **queued(call, backend, sizes.launch, stop).row()}
-        except (RuntimeError, NotImplementedError) as error:
+        except (RuntimeError, NotImplementedError, TypeError) as error:
             part.notes.append(f"{op} can't be run here ({str(error).strip().splitlines()[0][:100]})")
             continue
         if backend.queued:
@@ -170,7 +170,7 @@ def ops(backend: Backend, sizes: Sizes, progress: Progress, stop: Stop) -> Part:
         progress(index / len(found), f"{case.op} {_shape(case.params)}")
         try:
             row = {"kind": "op", "op": case.op, "params": case.params} | per_call(case.prepare(), backend, sizes.each, stop)
-        except (RuntimeError, NotImplementedError) as error:
+        except (RuntimeError, NotImplementedError, TypeError) as error:
             part.notes.append(f"{case.op} can't be run here ({str(error).strip().splitlines()[0][:100]})")
             continue
         part.rows.append(row)

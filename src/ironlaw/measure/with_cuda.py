@@ -15,7 +15,6 @@ from ironlaw.measure.with_torch import WithTorch, first_line, tried
 class WithCuda(WithTorch):
     def __init__(self) -> None:
         super().__init__("cuda")
-        self.profiles = True
 
     @contextmanager
     def session(self) -> Iterator[None]:

@@ -8,10 +8,11 @@ from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.measure.backend import Backend, Call, Case, Lacking
-from ironlaw.measure.clock import Clock
+from ironlaw.measure.clock import Clock, timed
 
 GRAIN = 32768  # at::internal::GRAIN_SIZE: elements below which PyTorch keeps an element-wise op on one thread
 NAMES = {"fp32": "float32", "tf32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp64": "float64"}
+QUEUED = 20  # calls before one wait, where kernel times are not told
 FORMATS = {
     "cpu": ("fp32", "bf16", "fp16", "int8"),
     "cuda": ("fp32", "tf32", "fp16", "bf16", "fp8", "int8"),
@@ -52,6 +53,7 @@ class WithTorch(Backend):
             "torch", device, DeviceClock(wait) if wait else Clock(), FORMATS[device], "fp32" if device == "cpu" else "fp16", grain=GRAIN
         )
         self.torch: Any = torch
+        self.profiles = device != "cpu"
 
     def session(self) -> AbstractContextManager[Any]:
         return self.torch.no_grad()  # type: ignore[no-any-return]
@@ -104,6 +106,12 @@ class WithTorch(Backend):
 
         return cases(self.torch, self.device, self.base)
 
+    def busy(self, calls: list[Call]) -> list[dict[str, Any]]:
+        """On MPS, where no profiler tells kernel times: a call's share of many queued before one wait. Of a tiny op that is its launch."""
+        if self.device != "mps":
+            return []
+        return [{"busy_s": timed(call, self.clock, seconds=0.02, least=3, warmup=1, batch=QUEUED).median} for call in calls]
+
     def compiles(self, longest: float) -> tuple[list[dict[str, Any]], list[str]]:
         from ironlaw.measure.compile_cost import cost
         from ironlaw.measure.machine import compiler
@@ -121,9 +129,8 @@ class WithTorch(Backend):
         return find_spec("triton") is not None
 
     def memory(self) -> int | None:
-        if self.device == "mps":
-            return int(self.torch.mps.recommended_max_memory())
-        return None
+        told = getattr(self.torch.mps, "recommended_max_memory", None) if self.device == "mps" else None  # from PyTorch 2.5 on
+        return int(told()) if told else None
 
     def largest(self) -> int:
         total = self.memory()
