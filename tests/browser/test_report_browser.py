@@ -119,7 +119,7 @@ def test_the_choice_moves_pictures_and_table(opened: Page):
 def test_fusion_tables_and_the_trace(opened: Page):
     edges = opened.locator("[data-grid=edges-0]")
     edges.get_by_label("Filter by text").fill("library that takes no epilogue")
-    assert set(edges.locator("tbody tr > :nth-child(4)").all_inner_texts()) == {"linear comes from a library that takes no epilogue"}
+    assert set(edges.locator("tbody tr > :nth-child(5)").all_inner_texts()) == {"linear comes from a library that takes no epilogue"}
     expect(opened.locator("#trace")).to_contain_text("someone_elses_kernel")
     expect(opened.locator("[data-grid=trace] tbody tr")).to_have_count(1)
     expect(opened.locator("#breakeven")).to_contain_text("at your volume of 1,000,000 a day on day")

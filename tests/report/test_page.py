@@ -15,6 +15,8 @@ from ironlaw.engine.work import op
 from ironlaw.errors import BadValue
 from ironlaw.registry.machines import hardware
 from ironlaw.report.analysis import Analysis
+from ironlaw.report.beside import plain
+from ironlaw.report.fusing import every_layer, shorter
 from ironlaw.report.kineto import read
 from ironlaw.report.measured import join
 from ironlaw.report.page import html, write
@@ -117,9 +119,30 @@ def test_fusion_groups_and_refused_edges(analysed):
     analysis = analysed()
     grids = carried(html(analysis))["grids"]
     plan = fuse(analysis.graph, INDUCTOR)
-    assert len(grids["groups-0"]["rows"]) == sum(len(group.ops) > 1 for group in plan.groups)
-    assert sum(row[4] for row in grids["groups-0"]["rows"]) == pytest.approx(float(plan.bytes_saved))
-    assert [row[3] for row in grids["edges-0"]["rows"]] == [v.reason for v in plan.verdicts if not v.fused]
+    groups, edges = grids["groups-0"]["rows"], grids["edges-0"]["rows"]
+    assert sum(row[1] for row in groups) == sum(len(group.ops) > 1 for group in plan.groups)
+    assert sum(row[1] * row[2] for row in groups) == sum(len(group.ops) for group in plan.groups if len(group.ops) > 1)
+    assert sum(row[5] for row in groups) == pytest.approx(float(plan.bytes_saved))
+    assert sum(row[2] for row in edges) == sum(not v.fused for v in plan.verdicts)
+    assert {row[4] for row in edges} == {v.reason for v in plan.verdicts if not v.fused}
+
+
+def test_what_repeats_layer_by_layer_stands_once(analysed):
+    analysis = analysed("gpt2")
+    groups = carried(html(analysis))["grids"]["groups-0"]["rows"]
+    assert max(row[1] for row in groups) >= 12 and len(groups) < 20
+    assert every_layer("transformer.h.3.mlp.act.mul.2…transformer.h.3.add") == "transformer.h.*.mlp.act.mul.*…transformer.h.*.add"
+    assert every_layer("ln_1.conv2d") == "ln_1.conv2d"
+    same = "visit the same elements in the same order"
+    assert shorter(f"a and b {same}; b and c {same}") == f"all {same}"
+    assert shorter(f"x is done on the tile; a and b {same}; b and c {same}") == f"x is done on the tile; the others {same}"
+    assert shorter(f"a and b {same}; x is done on the tile") == f"a and b {same}; x is done on the tile"
+
+
+def test_names_of_kernels_are_short():
+    assert plain("void at::native::vectorized_elementwise_kernel<4, at::native::F>(int, F)") == "vectorized_elementwise_kernel"
+    assert plain("Memset (Device)") == "Memset"
+    assert plain("nvjet_sm90_hsh_64x8") == "nvjet_sm90_hsh_64x8"
 
 
 def test_never_and_not_known(analysed):

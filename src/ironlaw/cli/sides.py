@@ -11,7 +11,7 @@ from ironlaw.engine.quantise import quantised, unpacking
 from ironlaw.engine.types import Graph
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.fitting import words
-from ironlaw.report.variants import COLUMNS, alike, lines, matrix
+from ironlaw.report.variants import alike, lines, matrix
 from ironlaw.units import show
 
 
@@ -31,13 +31,10 @@ def machines(found: Analysis) -> None:
 def variants(found: Analysis) -> None:
     if len(found.variants) < 2:
         return
-    draw.heading("batches and weights", "the fastest mode of each machine")
-    rows = [[_plain(cell) for cell in row] for row in lines(found.variants)]
-    draw.table(list(COLUMNS), rows, left=("weights", "fastest mode"), text=("machine",))
-
-
-def _plain(cell: Any) -> Any:
-    return (f"{cell[0]} ✗", draw.BAD) if isinstance(cell, tuple) else cell
+    draw.heading("batches and weights", "the fastest mode of each machine: time of a call, samples a second")
+    columns, rows = lines(found.variants)
+    cells = [[(cell[0], draw.BAD) if isinstance(cell, tuple) else cell for cell in row] for row in rows]
+    draw.table(columns, cells, left=("variant",), text=tuple(columns[2:]))
 
 
 def fits(found: Analysis) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ironlaw.pictures.figure import read
@@ -12,7 +13,7 @@ from ironlaw.units import significant
 COLUMNS: list[dict[str, Any]] = [
     {"label": "operator"}, {"label": "kind"}, {"label": "in the trace"}, {"label": "predicted", "unit": "s"},
     {"label": "measured", "unit": "s"}, {"label": "gap", "unit": "s"}, {"label": "measured / predicted", "unit": "×"},
-    {"label": "kernels", "unit": ""}, {"label": "their names", "long": True},
+    {"label": "kernels", "unit": ""}, {"label": "their names"},
 ]  # fmt: skip
 
 
@@ -41,11 +42,17 @@ def beside(joined: Joined) -> tuple[str, dict[str, Any]]:
     rows = []
     for pair in joined.pairs:
         ratio = pair.measured / pair.predicted if pair.predicted > 0 else None
-        names = ", ".join(dict.fromkeys(pair.kernels))
+        names = ", ".join(dict.fromkeys(map(plain, pair.kernels)))
         rows.append([pair.name, pair.kind, pair.aten, pair.predicted, pair.measured, pair.gap, ratio, len(pair.kernels), names])
     out = paragraph(words(joined)) + '<div data-grid="trace"></div>'
     out += _leftovers("Predicted, not in the trace", joined.missing) + _leftovers("In the trace, not predicted", joined.extra)
     return out, {"label": "Predicted beside measured", "columns": COLUMNS, "rows": rows, "kind": 1, "sort": [5, 0]}
+
+
+def plain(kernel: str) -> str:
+    """`void at::native::vectorized_elementwise_kernel<4, …>(int, …)` -> `vectorized_elementwise_kernel`."""
+    name = re.split(r"[<(]", kernel.removeprefix("void "))[0].strip()
+    return name.rpartition("::")[2] or kernel[:60]
 
 
 def _leftovers(title: str, left: tuple[Left, ...]) -> str:

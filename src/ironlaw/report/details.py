@@ -12,12 +12,12 @@ from ironlaw.pictures.timeline import timeline
 from ironlaw.report.analysis import Analysis
 
 COLUMNS: list[dict[str, Any]] = [
-    {"label": "#", "unit": ""}, {"label": "operator"}, {"label": "kind"}, {"label": "time", "unit": "s"}, {"label": "share", "unit": "%"},
+    {"label": "#", "unit": ""}, {"label": "operator"}, {"label": "time", "unit": "s"}, {"label": "share", "unit": "%"}, {"label": "kind"},
     {"label": "data D/BW", "unit": "s"}, {"label": "compute O/R", "unit": "s"}, {"label": "floor", "unit": "s"},
     {"label": "launch", "unit": "s"}, {"label": "kernels", "unit": ""}, {"label": "work", "unit": "FLOP"}, {"label": "moved", "unit": "B"},
     {"label": "intensity", "unit": "FLOP/B"}, {"label": "binds", "term": True},
 ]  # fmt: skip
-KIND, TIME = 2, 3
+KIND, TIME = 4, 2
 
 
 def key(p: Prediction) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -11,10 +12,14 @@ from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import paragraph, text
 
 GROUPS: list[dict[str, Any]] = [
-    {"label": "kernel"}, {"label": "operators", "unit": ""}, {"label": "kinds"}, {"label": "branch"},
+    {"label": "kernel"}, {"label": "times", "unit": ""}, {"label": "operators", "unit": ""}, {"label": "kinds"}, {"label": "branch"},
     {"label": "traffic saved", "unit": "B"}, {"label": "why", "long": True},
 ]  # fmt: skip
-EDGES: list[dict[str, Any]] = [{"label": "from"}, {"label": "to"}, {"label": "branch"}, {"label": "why not", "long": True}]
+EDGES: list[dict[str, Any]] = [
+    {"label": "from"}, {"label": "to"}, {"label": "times", "unit": ""}, {"label": "branch"}, {"label": "why not", "long": True},
+]  # fmt: skip
+LAYER = re.compile(r"(?<=\.)\d+(?=\.|$|…)")
+ALIKE = " visit the same elements in the same order"
 
 
 def fusing(analysis: Analysis) -> tuple[str, dict[str, Any]]:
@@ -43,17 +48,35 @@ def _words(plan: FusionPlan) -> str:
     )
 
 
+def every_layer(name: str) -> str:
+    """`h.3.mlp.act.mul.2` -> `h.*.mlp.act.mul.*`: what repeats layer by layer bears one name."""
+    return LAYER.sub("*", name)
+
+
+def shorter(reason: str) -> str:
+    """A chain of element-wise ops gives the same reason for each link: once is enough."""
+    parts = reason.split("; ")
+    rest = [part for part in parts if not part.endswith(ALIKE)]
+    if len(parts) - len(rest) < 2:
+        return reason
+    return "; ".join([*rest, ("the others" if rest else "all") + ALIKE])
+
+
 def _groups(plan: FusionPlan) -> dict[str, Any]:
-    rows = []
+    """Kernels that are alike in kinds, branch and reason stand in one row."""
+    found: dict[tuple[str, str, str], list[Any]] = {}
     for group, merged in zip(plan.groups, plan.graph.ops, strict=True):
         if len(group.ops) > 1:
             saved = sum(float(op.work.bytes) for op in group.ops) - float(merged.work.bytes)
-            rows.append(
-                [group.name, len(group.ops), " + ".join(op.kind for op in group.ops), ", ".join(group.patterns), saved, group.reason]
-            )
-    return {"label": "Fused groups", "columns": GROUPS, "rows": rows, "kind": 2, "sort": [4, -1]}
+            key = (" + ".join(op.kind for op in group.ops), ", ".join(group.patterns), shorter(group.reason))
+            row = found.setdefault(key, [group.name, 0, len(group.ops), key[0], key[1], 0.0, key[2]])
+            row[1] += 1
+            row[5] += saved
+    rows = [[every_layer(row[0]) if row[1] > 1 else row[0], *row[1:]] for row in found.values()]
+    return {"label": "Fused groups", "columns": GROUPS, "rows": rows, "kind": 3, "sort": [5, -1]}
 
 
 def _edges(plan: FusionPlan) -> dict[str, Any]:
-    rows = [[v.producer, v.consumer, v.pattern, v.reason] for v in plan.verdicts if not v.fused]
-    return {"label": "Refused edges", "columns": EDGES, "rows": rows, "kind": 2, "sort": None}
+    counts = Counter((every_layer(v.producer), every_layer(v.consumer), v.pattern, v.reason) for v in plan.verdicts if not v.fused)
+    rows = [[producer, consumer, count, pattern, reason] for (producer, consumer, pattern, reason), count in counts.items()]
+    return {"label": "Refused edges", "columns": EDGES, "rows": rows, "kind": 3, "sort": None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ironlaw.engine.compilation import DAY
 from ironlaw.engine.compilation import saving as net_saving
 from ironlaw.pictures.figure import THIN, Figure, read
 from ironlaw.pictures.saving import Crossing, saving
@@ -60,6 +61,7 @@ def _picture(found: list[Payback], per_day: float | None) -> Figure | None:
     if pay is None or pay.compiling is None or per_day is None or pay.days is None or pay.calls is None:
         return None
     rates = (pay.compiling.seconds, 1 / pay.eager, 1 / pay.compiled, per_day)
-    days = float(max(1, math.ceil(AHEAD * pay.days)))
-    lasting = "a day" if days == 1 else f"{days:,.0f} days"
+    ahead = AHEAD * pay.days
+    days = float(math.ceil(ahead)) if ahead > 1 else ahead  # within the first day the picture is of its first hours
+    lasting = f"{days:,.0f} days" if ahead > 1 else read(days * DAY, "s")
     return saving(lambda day: float(net_saving(day, *rates)), days, Crossing(pay.days, pay.calls), lasting, id="saving")

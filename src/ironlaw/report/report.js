@@ -51,7 +51,7 @@ function operatorRows(key) {
   const { graph, busy, rows } = operators.costs[key];
   return operators.graphs[graph].map(([name, kind, flops, bytes], i) => {
     const [seconds, data, compute, floor, launch, kernels, term] = rows[i];
-    return [i + 1, name, kind, seconds, busy ? (100 * seconds) / busy : 0, data, compute, floor, launch, kernels, flops, bytes, bytes ? flops / bytes : null, term];
+    return [i + 1, name, seconds, busy ? (100 * seconds) / busy : 0, kind, data, compute, floor, launch, kernels, flops, bytes, bytes ? flops / bytes : null, term];
   });
 }
 

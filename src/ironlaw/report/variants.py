@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from ironlaw.engine.predict import Prediction, predict
 from ironlaw.engine.types import Graph
 from ironlaw.pictures.figure import read
-from ironlaw.pictures.theme import TERM_NAMES
 from ironlaw.report.markup import Cell, paragraph, table
 from ironlaw.units import significant
 
@@ -64,24 +63,42 @@ def side_by_side(made: tuple[Prediction, ...], graph: Graph) -> str:
     return out + paragraph(note, "il-quiet")
 
 
-COLUMNS = ("batch", "weights", "machine", "fastest mode", "time", "a sample", "samples a second", "bound by", "memory")
-
-
-def lines(variants: tuple[Variant, ...]) -> list[list[Cell]]:
-    """A row for each variant and machine, as COLUMNS has it."""
-    found: list[list[Cell]] = []
+def names(variants: tuple[Variant, ...]) -> list[str]:
+    """`batch 8, weights in int4`; what all have in common is left out."""
+    stored = len({variant.weights for variant in variants}) > 1
+    found = []
     for variant in variants:
-        batch = variant.batch or 1
-        for p in variant.fastest():
-            held = f"{read(float(p.memory.total), 'B')} of {read(float(p.memory.capacity), 'B')}"
-            each = float(p.seconds) / batch
-            found.append(
-                [f"{variant.batch:,}" if variant.batch else "–", variant.weights, p.hardware.slug, p.plan.mode, read(float(p.seconds), "s"),
-                 read(each, "s"), significant(1.0 / each), TERM_NAMES[str(p.bound)],
-                 held if p.fits else (f"{held}: does not fit", "c-fail")]
-            )  # fmt: skip
+        kind = ("weights as they are" if variant.weights == OWN else f"weights in {variant.weights}") if stored else ""
+        found.append(", ".join(filter(None, (f"batch {variant.batch:,}" if variant.batch else "", kind))) or "this call")
     return found
 
 
+def cell(variant: Variant, p: Prediction) -> str:
+    """The time of a call in its fastest mode, and samples a second."""
+    if not p.fits:
+        return "does not fit"
+    rate = significant((variant.batch or 1) / float(p.seconds))
+    return f"{read(float(p.seconds), 's')} {p.plan.mode}, {rate}/s"
+
+
+def lines(variants: tuple[Variant, ...]) -> tuple[list[str], list[list[Cell]]]:
+    """Columns, and a row for each variant: memory, then every machine."""
+    machines = {p.hardware.slug: p.hardware for p in variants[0].made}
+    rows: list[list[Cell]] = []
+    for name, variant in zip(names(variants), variants, strict=True):
+        best = {p.hardware.slug: p for p in variant.fastest()}
+        memory = read(float(max(p.memory.total for p in best.values())), "B")
+        row: list[Cell] = [name, memory]
+        for slug in machines:
+            said = cell(variant, best[slug])
+            row.append((said, "c-fail") if said == "does not fit" else said)
+        rows.append(row)
+    return ["variant", "memory", *machines], rows
+
+
 def varied(variants: tuple[Variant, ...]) -> str:
-    return table(COLUMNS, lines(variants), "Batches and weights side by side", (0, 4, 5, 6))
+    columns, rows = lines(variants)
+    out = table(columns, rows, "Batches and weights side by side", tuple(range(1, len(columns))))
+    kinds = {p.label for variant in variants for p in variant.made}
+    note = "The fastest mode of each machine: time of a call, and samples a second."
+    return out + paragraph(note + (" Measured machines beside bounds: compare within a column." if len(kinds) > 1 else ""), "il-quiet")
