@@ -49,6 +49,30 @@ def answer(page: Page, option: str) -> None:
     reflect.get_by_role("button", name="Answer", exact=True).click()
 
 
+def trial(page: Page, act: str, name: str) -> Locator:
+    """An experiment of "measure it here"."""
+    return page.locator(f"#{act}-measure #trial-{name}")
+
+
+def measure(page: Page, act: str, name: str) -> None:
+    """Start it, see it go on, cancel it; then let it run to its end."""
+    found = trial(page, act, name)
+    found.get_by_role("button", name="Measure it here").click()
+    expect(found.get_by_role("progressbar")).to_be_visible()
+    found.get_by_role("button", name="Cancel").click()
+    expect(found.get_by_text("Cancelled; nothing was kept.")).to_be_visible()
+    found.get_by_role("button", name="Measure it here").click()
+    expect(found.get_by_role("button", name="Cancel")).to_be_focused()  # the same button: who works by keyboard is not lost
+    expect_measured(page, act, name)
+
+
+def expect_measured(page: Page, act: str, name: str) -> None:
+    found = trial(page, act, name)
+    expect(found.get_by_role("button", name="Measure again")).to_be_visible()
+    expect(found.get_by_role("table")).to_contain_text("Median")
+    expect(page.locator(f"#{act}-claims")).to_contain_text("Measured here")
+
+
 def ledger(home: Path) -> list[dict]:
     """The events of a home, as the command line exports them."""
     command = [sys.executable, "-m", "ironlaw", "ledger", "export", "-"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from lab_steps import PATIENCE, answer, commit, fits_across, ledger, patient, serious, tab_to, watched
+from lab_steps import PATIENCE, answer, commit, expect_measured, fits_across, ledger, measure, patient, serious, tab_to, watched
 from playwright.sync_api import Browser, Page, expect
 
 LAB = "/lab/lab_01_magnitude/"
@@ -45,6 +45,12 @@ def test_the_whole_lab_by_mouse(labs, page: Page, tmp_path: Path) -> None:
         commit(page, "Memory, moving the data, D/BW", "4 sure")
         instrument = page.locator(".il-instrument").nth(1)
         expect(instrument.get_by_text(re.compile("binds")).first).to_be_visible()
+        instrument.locator(".il-dials").get_by_text("kernel by kernel", exact=True).click()
+        measure(page, "act2", "tiny_ops")
+        expect(instrument.get_by_text("L at this host's cost").first).to_be_visible()  # drawn at once
+        page.reload()
+        expect_measured(page, "act2", "tiny_ops")
+        expect(instrument.get_by_text("L at this host's cost").first).to_be_visible()
         instrument.get_by_label("Device").select_option(label="Tiny: Cortex-M7 MCU")
         instrument.locator(".il-dials").get_by_text("FP32", exact=True).click()
         expect(page.get_by_text("It does not fit").first).to_be_visible()
@@ -53,6 +59,7 @@ def test_the_whole_lab_by_mouse(labs, page: Page, tmp_path: Path) -> None:
         expect(page.locator(".il-hud")).to_contain_text(re.compile("saved|kept|holds", re.IGNORECASE))
     events = ledger(tmp_path / "home")
     assert [e["payload"]["value"] for e in events if e["kind"] == "prediction"] == [10**4, "memory"]
+    assert [e["payload"]["experiment"] for e in events if e["kind"] == "measured"] == ["tiny_ops"]  # what was cancelled is not there
     design = [e for e in events if e["kind"] == "design"][-1]["payload"]
     assert set(design) >= FIELDS
     assert design["act1_correct"] is False

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lab_steps import answer, changes, commit, fits_across, ledger, patient, serious, tab_to, watched
+from lab_steps import answer, changes, commit, expect_measured, fits_across, ledger, measure, patient, serious, tab_to, trial, watched
 from playwright.sync_api import Browser, Locator, Page, expect
 
 LAB = "/lab/lab_07_fusion/"
@@ -67,6 +67,8 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(labs, page: Page, tm
         expect(page.locator(".il-hud")).to_contain_text("33 → 50 %")
         answer(page, SHARE)
         second_lock(page)
+        measure(page, "act2", "three_op_chain")
+        expect(explorer.locator('[data-figure="sizes"]')).to_contain_text("measured here")
         explorer.get_by_role("switch", name="Fusion").locator("xpath=..").click()
         expect(explorer.get_by_text("reads 1, writes 1, fused; 1.57 MB a tensor")).to_be_visible()
         calculator.get_by_role("button", name="10 k", exact=True).click()
@@ -80,6 +82,8 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(labs, page: Page, tm
         expect(page.locator(".il-lock").first.get_by_role("radio").first).to_be_disabled()
         expect(banner(page, "Compilation not justified")).to_be_visible()  # the dials came back
         expect(panels(page)[1].get_by_role("switch", name="Fusion")).to_be_checked()
+        expect_measured(page, "act2", "three_op_chain")
+        expect(explorer.locator('[data-figure="sizes"]')).to_contain_text("measured here")
 
         challenge = page.locator(".il-number")
         challenge.get_by_role("spinbutton").fill("24")
@@ -95,6 +99,7 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(labs, page: Page, tm
         expect(page.get_by_role("heading", name="Key takeaways")).to_be_visible()
     events = ledger(tmp_path / "home")
     assert [e["payload"]["value"] for e in events if e["kind"] == "prediction"] == [90, 10**4]
+    assert [e["payload"]["experiment"] for e in events if e["kind"] == "measured"] == ["three_op_chain"]
     design = [e for e in events if e["kind"] == "design"][-1]["payload"]
     assert set(design) == FIELDS
     assert design["fusion_enabled"] is True and design["execution_mode"] == "compiled" and design["challenge_passed"] is True
@@ -120,6 +125,13 @@ def test_by_keyboard_alone(labs, page: Page) -> None:
 
         seal("90 %")
         expect(page.get_by_text("right to within 0.333 percentage points")).to_be_visible()
+        tab_to(page, "button", "Measure it here")
+        press("Enter")
+        ops = trial(page, "act1", "tiny_ops")
+        expect(ops.get_by_role("button", name="Cancel")).to_be_focused()
+        press("Enter")
+        expect(ops.get_by_text("Cancelled; nothing was kept.")).to_be_visible()
+        expect(ops.get_by_role("button", name="Measure it here")).to_be_focused()
         tab_to(page, "radio", "It draws more power")
         press("ArrowDown", "ArrowDown")
         tab_to(page, "button", "Answer")

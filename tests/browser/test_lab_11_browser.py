@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import running
-from lab_steps import answer, changes, commit, fits_across, ledger, patient, serious, tab_to, watched
+from lab_steps import answer, changes, commit, expect_measured, fits_across, ledger, measure, patient, serious, tab_to, watched
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from ironlaw import kit
@@ -85,7 +85,11 @@ def test_the_whole_lab_by_mouse(labs, page: Page, tmp_path: Path) -> None:
         expect(number).not_to_have_value("1024")
         expect(page.locator(".il-hud")).not_to_contain_text("341 FLOP/B")
         stood = number.input_value()
+        measure(page, "act1", "gemm_sweep")
+        expect(target(first, "roofs", "this machine measured, FP32, N = 64")).to_have_count(1)  # drawn at once, reached by keyboard
         page.reload()
+        expect_measured(page, "act1", "gemm_sweep")
+        expect(target(first, "roofs", "this machine measured, FP32, N = 64")).to_have_count(1)
         expect(page.locator(".il-lock").first.get_by_text("Committed")).to_be_visible()
         expect(instrument(page, "act1").get_by_role("spinbutton", name="N", exact=True)).to_have_value(stood)
         answer(page, REUSE)
@@ -99,6 +103,7 @@ def test_the_whole_lab_by_mouse(labs, page: Page, tmp_path: Path) -> None:
         expect(page.locator(".il-hud")).to_contain_text("saved")
     events = ledger(tmp_path / "home")
     assert [e["payload"]["value"] for e in events if e["kind"] == "prediction"] == ["memory", "split"]
+    assert [e["payload"]["experiment"] for e in events if e["kind"] == "measured"] == ["gemm_sweep"]
     design = [e for e in events if e["kind"] == "design"][-1]["payload"]
     assert design["act1_correct"] is True and design["act2_correct"] is True and design["constraint_hit"] is True
     assert design["arithmetic_intensity"] > 170.7 and design["tokens_per_s"] is None
