@@ -42,6 +42,9 @@ check: python3 ## format, lint, types, import contract and unit tests, in under 
 bench: python3 ## speed and accuracy, as tables
 	@$(SETUP) venv bench
 	@$(BIN)/python benchmarks/run.py $(ARGS)
+	@$(SETUP) counters
+	@$(BIN)/python benchmarks/capture.py
+	@$(BIN)/python benchmarks/accuracy.py
 	@chromium="$$($(SETUP) browser)" && IRONLAW_CHROMIUM="$$chromium" $(BIN)/python benchmarks/labs.py
 
 mutants: python3 ## changes the code on purpose and sees whether a test notices

@@ -4,6 +4,7 @@
     python3 scripts/setup.py torch              PyTorch and transformers, added to .venv
     python3 scripts/setup.py browser            finds or installs Chromium; prints its path
     python3 scripts/setup.py postgres           finds or installs PostgreSQL; prints the folder of its programs
+    python3 scripts/setup.py counters           other FLOP counters for benchmarks/capture.py, those that can be installed here
     python3 scripts/setup.py wheel              builds a wheel into dist/
 
 Progress goes to stderr. What is missing and cannot be installed from here ends in a message with the command to run.
@@ -29,6 +30,15 @@ TORCH_STAMP = os.path.join(VENV, ".ironlaw-torch.json")
 OLDEST_PYTHON = (3, 11)
 TORCH = "torch==2.13.0"
 TRANSFORMERS = "transformers>=5.17,<5.23"  # the tests follow op by op what it runs, and that changes between versions
+TRITON = "triton>=3.6,<4"  # our kernels run in its interpreter where there is no GPU; it exists for Linux alone
+
+# what benchmarks/capture.py runs beside us: name, and pip's words for it; DeepSpeed looks for torch while it is built
+COUNTERS = {
+    "fvcore": ["fvcore"],
+    "ptflops": ["ptflops"],
+    "calflops": ["calflops"],
+    "deepspeed": ["--no-build-isolation", "deepspeed"],
+}
 
 CHROMIUM_NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
 CHROMIUM_PLACES = [
@@ -176,8 +186,20 @@ def prepare_torch():
         say("  note: on x86 Linux PyPI's torch brings gigabytes of CUDA; for the CPU build stop here and type")
         say("  IRONLAW_TORCH_INDEX=https://download.pytorch.org/whl/cpu make test")
     pip("install", "--quiet", TORCH, *(["--index-url", index] if index else []))
-    pip("install", "--quiet", TRANSFORMERS)
-    write(TORCH_STAMP, [TORCH, TRANSFORMERS])
+    pip("install", "--quiet", *wanted[1:])
+    write(TORCH_STAMP, wanted)
+
+
+def prepare_counters():
+    """One that can't be installed is said, and the benchmark lists it so; the rest goes on."""
+    prepare_torch()
+    for name, words in COUNTERS.items():
+        if works(PYTHON, "-m", "pip", "show", name):
+            continue
+        say(f"installing {name} …")
+        code, output = run(PYTHON, "-m", "pip", "install", "--quiet", "setuptools", "wheel", *words, TORCH, TRANSFORMERS)
+        if code:
+            say(f"{name} can't be installed here, so it is not compared:", *last_lines(output, 3))
 
 
 def first_program(patterns):
@@ -237,6 +259,7 @@ def main(command="", *extras):
         "postgres": prepare_postgres,
         "wheel": build_wheel,
     }
+        "counters": prepare_counters,
     if command not in commands or (extras and command != "venv"):
         sys.exit(__doc__)
     commands[command](*extras)
