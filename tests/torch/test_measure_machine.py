@@ -14,6 +14,7 @@ import ironlaw
 from ironlaw import hardware
 from ironlaw.cli import main
 from ironlaw.measure.backend import Lacking, choose
+from ironlaw.measure.quick import POOL
 from ironlaw.measure.sections import brief
 from ironlaw.measure.with_torch import WithTorch
 from ironlaw.registry.evidence import read
@@ -71,10 +72,11 @@ def test_noise_was_watched(told):
     assert {"drift", "noisy", "reasons", "repeated"} <= told["noise"].keys()
 
 
-def test_every_op_of_the_quick_look_runs_as_its_row_says():
+def test_every_op_of_the_quick_look_runs_as_its_row_says(monkeypatch):
     """One call of each shape that is not large, its output held against what the engine thinks it writes."""
     from ironlaw.engine.rows import OPS
 
+    monkeypatch.setitem(POOL, "cpu", 2**22)
     backend = choose("cpu")
     with backend.session():
         seen = set()

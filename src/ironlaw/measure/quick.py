@@ -69,7 +69,7 @@ class Inputs:
 
 
 def cases(torch: Any, device: str, fmt: str) -> Iterator[Case]:
-    """Some seventy ops; those that models spend their time in first."""
+    """Some hundred ops; those that models spend their time in first."""
     inputs = Inputs(torch, device, fmt)
     yield from _linears(torch, inputs)
     yield from _convolutions(torch, inputs)
@@ -77,6 +77,7 @@ def cases(torch: Any, device: str, fmt: str) -> Iterator[Case]:
     yield from _rowwise(torch, inputs)
     yield from _planes(torch, inputs)
     yield from _lookups(torch, inputs)
+    yield from _odd(torch, inputs)
 
 
 def _linears(torch: Any, inputs: Inputs) -> Iterator[Case]:
@@ -185,3 +186,49 @@ def _lookups(torch: Any, inputs: Inputs) -> Iterator[Case]:
             return lambda: F.embedding(next(picks), table)
 
         yield Case("embedding", dict(vocab=30522, dim=768, tokens=tokens, dtype=inputs.fmt), look_up)
+
+
+def _odd(torch: Any, inputs: Inputs) -> Iterator[Case]:
+    """What takes another kernel than its neighbours: a vocabulary of odd size, one new token, a mask, groups, heads turned round."""
+    F, host = torch.nn.functional, inputs.device == "cpu"
+    for m in (1, 16, 64) if host else (1, 128, 4096):
+
+        def vocabulary(m: int = m) -> Call:
+            x = inputs.x(m, 768)
+            return lambda: F.linear(x, inputs.weight(50257, 768))
+
+        yield Case("linear", dict(m=m, n=50257, k=768, bias=0, dtype=inputs.fmt), vocabulary)
+    for sk in (512, 2048, 8192):
+
+        def token(sk: int = sk) -> Call:
+            q, k, v = (inputs.x(1, s, 16, 64).transpose(1, 2) for s in (1, sk, sk))
+            return lambda: F.scaled_dot_product_attention(q, k, v)
+
+        yield Case("sdpa", dict(b=1, h=16, hkv=16, sq=1, sk=sk, d=64, causal=0, dtype=inputs.fmt), token)
+    for s in () if host else (256, 512, 1024):
+
+        def masked(s: int = s) -> Call:
+            q, k, v = (inputs.x(4, s, 12, 64).transpose(1, 2) for _ in "qkv")
+            mask = torch.ones(s, s, dtype=torch.bool, device=inputs.device).tril().expand(4, 1, s, s)
+            return lambda: F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+        yield Case("sdpa_masked", dict(b=4, h=12, hkv=12, sq=s, sk=s, d=64, causal=1, dtype=inputs.fmt), masked)
+    for n, c, h in ((1, 320, 64), (2, 640, 32), (1, 1280, 16)):
+
+        def grouped(n: int = n, c: int = c, h: int = h) -> Call:
+            x, w = inputs.x(n, c, h, h), inputs.x(c)
+            return lambda: F.group_norm(x, 32, w, w)
+
+        yield Case("group_norm", dict(n=n, c=c, h=h, w=h, groups=32, dtype=inputs.fmt), grouped)
+    for b, s in ((1, 128), (1, 512), (8, 512)):
+
+        def turned(b: int = b, s: int = s) -> Call:
+            x = inputs.x(b, s, 12, 64)
+            return lambda: x.transpose(1, 2).contiguous()
+
+        def products(b: int = b, s: int = s) -> Call:
+            x, y = inputs.x(b * 12, s, 64), inputs.x(b * 12, 64, s)
+            return lambda: torch.bmm(x, y)
+
+        yield Case("transpose_heads", dict(b=b, s=s, h=12, d=64, dtype=inputs.fmt), turned)
+        yield Case("bmm", dict(b=b * 12, m=s, n=s, k=64, dtype=inputs.fmt), products)
