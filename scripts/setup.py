@@ -178,11 +178,13 @@ def prepare_venv(*extras):
 
 def prepare_torch():
     prepare_venv("test")
-    if read(TORCH_STAMP) == [TORCH, TRANSFORMERS]:
+    linux = platform.system() == "Linux"
+    wanted = [TORCH, TRANSFORMERS, *([TRITON] if linux else [])]
+    if read(TORCH_STAMP) == wanted:
         return
     index = os.environ.get("IRONLAW_TORCH_INDEX")
     say(f"installing {TORCH} and transformers (about a minute) …")
-    if not index and (platform.system(), platform.machine()) == ("Linux", "x86_64"):
+    if not index and linux and platform.machine() == "x86_64":
         say("  note: on x86 Linux PyPI's torch brings gigabytes of CUDA; for the CPU build stop here and type")
         say("  IRONLAW_TORCH_INDEX=https://download.pytorch.org/whl/cpu make test")
     pip("install", "--quiet", TORCH, *(["--index-url", index] if index else []))
@@ -257,9 +259,9 @@ def main(command="", *extras):
         "torch": prepare_torch,
         "browser": prepare_browser,
         "postgres": prepare_postgres,
+        "counters": prepare_counters,
         "wheel": build_wheel,
     }
-        "counters": prepare_counters,
     if command not in commands or (extras and command != "venv"):
         sys.exit(__doc__)
     commands[command](*extras)
