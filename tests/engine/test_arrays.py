@@ -27,6 +27,14 @@ def test_minimum_and_maximum_of_arrays(a, b):
     assert arrays.maximum(a, b).tolist() == [max(p, o) for p, o in zip(points, others, strict=True)]
 
 
+def test_ratio():
+    assert (arrays.ratio(6.0, 3), arrays.ratio(6, 0.0), arrays.ratio(0.0, 0)) == (2.0, float("inf"), 0.0)
+    with np.errstate(all="raise"):  # nothing is divided by nothing on the way
+        found = arrays.ratio(np.array([6.0, 0.5, 0.0, 0.0]), np.array([3.0, 0.0, 0.0, 1.0]))
+        assert found.tolist() == [2.0, float("inf"), 0.0, 0.0]
+        assert arrays.ratio(6.0, np.array([3.0, 0.0])).tolist() == [2.0, float("inf")]
+
+
 def test_where():
     assert arrays.where(True, 1.0, 2.0) == 1.0
     assert arrays.where(False, 1.0, 2.0) == 2.0

@@ -1,14 +1,35 @@
 """Kernels of a training step, and of tensors in another layout."""
 
+import pytest
+
 from ironlaw.engine.lowering import Kernel, lower
 from ironlaw.engine.tree import decide
-from ironlaw.engine.work import op
+from ironlaw.engine.work import category, op
 
 from .build import tensor
 
 X, W, G = tensor("x", 2, 8, 4, 4), tensor("w", 16, 8, 3, 3, role="weight"), tensor("g", 2, 16, 4, 4)
 TINY = Kernel("tiny", 0.0)
 FLOPS = 2.0 * 2 * 16 * 16 * 8 * 9  # a multiply-add for each output and each of 8·3·3 weights
+
+
+@pytest.mark.parametrize(
+    ("kind", "like"),
+    [
+        ("conv_transpose2d", "conv2d"),
+        ("conv_backward", "conv2d"),
+        ("attention_backward", "attention"),
+        ("norm_backward", "layer_norm"),
+        ("batch_norm_train", "layer_norm"),  # statistics over a channel, unlike in inference
+        ("batch_norm_backward", "layer_norm"),
+        ("gelu_backward", "gelu"),
+        ("max_pool2d_backward", "max_pool2d"),
+        ("embedding_backward", "embedding"),
+        ("foreach", "add"),
+    ],
+)
+def test_a_gradient_is_to_the_planner_what_its_op_is(kind, like):
+    assert category(kind) == category(like)
 
 
 def test_a_convolution_backwards_is_one_for_each_gradient_wanted():
@@ -27,6 +48,17 @@ def test_a_convolution_backwards_is_one_for_each_gradient_wanted():
         ("conv_wgrad", 1.0), ("layout", 1.0), ("layout", 1.0), ("layout_weight", 1.0), ("tiny", 1.0),
     ]  # fmt: skip
     assert lower(one)[0].flops == FLOPS
+
+
+def test_a_convolution_backwards_over_a_strip_of_rows():
+    # 2 x 6 outputs of 1 x 3 windows: the input's gradient sums 16 channels and 3 taps, the weight's 2 images of 12 outputs
+    x, g, w = tensor("x", 2, 8, 2, 8), tensor("g", 2, 16, 2, 6), tensor("w", 16, 8, 1, 3, role="weight")
+    found = lower(op("conv_backward", "b", [g, x, w], [x, w], wanted=2))
+    assert [(k.curve, k.depth) for k in found[:2]] == [("conv_dgrad", 48), ("conv_wgrad", 24)]
+    tall = op(
+        "conv_backward", "b", [tensor("g", 2, 16, 4, 2), tensor("x", 2, 8, 4, 2), tensor("w", 16, 8, 3, 1, role="weight")], [x, w], wanted=2
+    )
+    assert [(k.curve, k.depth) for k in lower(tall)[:2]] == [("conv_dgrad", 48), ("conv_wgrad", 16)]
 
 
 def point(size=4, stride=1, wanted=2):
@@ -53,6 +85,10 @@ def test_a_transposed_convolution():
         Kernel("layout", 4608.0, rows=32),
         Kernel("layout_weight", 4608.0),
     )
+    biased = op("conv_transpose2d", "t", [X, tensor("w", 8, 16, 3, 1, role="weight"), tensor("b", 16)], [tensor("y", 2, 16, 6, 4)])
+    assert (biased.work.matmul_flops, biased.work.flops) == (2.0 * 256 * 16 * 3, 2.0 * 256 * 16 * 3 + 2 * 16 * 6 * 4)
+    assert made.work.flops == made.work.matmul_flops
+    assert lower(biased)[0].depth == 24
 
 
 def test_attention_and_norms_backwards():
@@ -71,6 +107,28 @@ def test_attention_and_norms_backwards():
     x = tensor("x", 6, 8)
     norm = op("norm_backward", "n", [x, x], [x])
     assert lower(norm) == (Kernel("layer_norm_backward", 3 * 96.0, 12.0 * 48, 6.0), Kernel("layer_norm_weights", 192.0, depth=6.0))
+
+
+def test_a_gradient_may_be_wider_than_what_it_is_of():
+    x, g = tensor("x", 2, 3, 8), tensor("g", 2, 3, 8, dtype="fp32")
+    norm = op("norm_backward", "n", [g, x], [x])
+    assert lower(norm) == (
+        Kernel("layer_norm_backward", 192.0 + 96.0 + 96.0, 12.0 * 48, 6.0), Kernel("layer_norm_weights", 288.0, depth=6.0),
+    )  # fmt: skip
+    g = tensor("g", 2, 8, 4, 4, dtype="fp32")
+    assert lower(op("batch_norm_backward", "n", [g, X], [X])) == (
+        Kernel("batch_norm_backward", 2 * (1024.0 + 512.0) + 512.0, rows=8, depth=32.0),
+    )  # fmt: skip
+
+
+def test_attention_backwards_over_other_keys_and_wider_values():
+    # 2 heads of 3 queries and 300 keys of 4, values of 6: 1,800 scores; QK, dQ and dK over 4, dV and dP over 6
+    q, k, v, y = tensor("q", 1, 2, 3, 4), tensor("k", 1, 2, 300, 4), tensor("v", 1, 2, 300, 6), tensor("y", 1, 2, 3, 6)
+    made = op("attention_backward", "a", [y, q, k, v, y], [q, k, v])
+    assert (made.work.matmul_flops, made.work.flops) == (2.0 * 1800 * (3 * 4 + 2 * 6), 2.0 * 1800 * 24 + 8 * 1800)
+    dot, main, dq, tiny = lower(made)
+    assert (dot, dq, tiny) == (Kernel("attention_dot", 96.0), Kernel("attention_dq", 48.0 + 96.0), TINY)
+    assert main.flops == 132 * 128 * 384 * (5 * 2 * 64 + 256.0)  # one tile of queries, three of keys
 
 
 def test_batch_norm_in_training():
@@ -112,9 +170,15 @@ def test_what_is_not_known_does_not_fuse():
         assert not decide(*pair).fused
 
 
+LISTS = (
+    (110, 1, 1.0), (111, 1, 2.0), (64, 2, 1.0), (65, 2, 2.0), (48, 3, 1.0), (49, 3, 2.0), (36, 4, 1.0), (37, 4, 2.0), (30, 5, 1.0),
+    (31, 5, 2.0), (31, 9, 2.0),
+)  # fmt: skip
+
+
 def test_an_optimisers_lists_go_out_in_few_launches():
     x, y = tensor("x", 6, 8), tensor("y", 6, 8)
-    for tensors, lists, launches in ((110, 1, 1.0), (111, 1, 2.0), (64, 2, 1.0), (65, 2, 2.0), (31, 5, 2.0), (31, 9, 2.0)):
+    for tensors, lists, launches in LISTS:
         made = op("foreach", "step", [x] * (tensors * lists), [y] * tensors)
         assert made.work.launches == launches
     big = tensor("big", 320 * 65536 + 1)

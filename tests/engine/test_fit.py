@@ -163,8 +163,10 @@ def test_no_term_runs_off(asked):
     assert asked.loss([floor, main + three + 1e-9, rate, knee, step]) == 1e9
     assert asked.loss([floor, main, rate + three + 1e-9, knee, step]) == 1e9
     assert asked.loss([floor, main, rate, 59.9, step]) < 1e9
+    assert asked.loss([floor, main, rate, 60.0, step]) < 1e9
     assert asked.loss([floor, main, rate, 60.1, step]) == 1e9
     assert asked.loss([-59.9, main, rate, knee, step]) < 1e9
+    assert asked.loss([-60.0, main, rate, knee, step]) < 1e9
     assert asked.loss([-60.1, main, rate, knee, step]) == 1e9
     fit_curve([Sample(Kernel("add", 7e7), 1e-5)], CACHE)
     floor, main, gain = (math.log(v) for v in asked.start)
@@ -392,6 +394,9 @@ def test_it_stops_when_all_points_are_alike():
     nelder_mead(trace, [0.0], size=1.0)
     assert len(trace.points) == 4
     trace = Trace(lambda v: 1.0 + 1e-6 * v[0])
+    nelder_mead(trace, [0.0], size=1.0, steps=1)
+    assert len(trace.points) > 4
+    trace = Trace(lambda v: 1e-7 if v[0] else 0.0)  # just apart
     nelder_mead(trace, [0.0], size=1.0, steps=1)
     assert len(trace.points) > 4
 

@@ -34,11 +34,6 @@ def launched(made: Op, compiled: bool = False):
     return sum(k.count for k in lower(made, compiled))
 
 
-def test_a_kernel_does_nothing_that_it_is_not_told():
-    bare = Kernel("x", 1.0)
-    assert (bare.flops, bare.rows, bare.depth, bare.count) == (0.0, 0.0, 0.0, 1.0)
-
-
 # ---- streams, rows, reductions, norms
 
 
@@ -61,6 +56,9 @@ def test_a_stream_is_one_kernel_that_touches_each_tensor_once():
         ("div", (4, 8), (1,), "broadcast_row"),
         ("mul", (4, 1), (4, 1), "mul"),
         ("mul", (4, 1), (1,), "broadcast"),
+        ("mul", (4, 2), (4, 1), "broadcast_row"),
+        ("mul", (4, 1.0), (4, 1), "mul"),
+        ("add", (4, 1000), (4, int("1000")), "add"),  # equal, though not one object
         ("power", (4, 8), (4, 1), "power"),  # only add, sub, mul and div have a kernel for it
     ],
 )
@@ -72,6 +70,7 @@ def test_a_swept_size_is_no_broadcast():
     n = np.array([1, 2])
     assert names(lower(one("add", (n, 8), (n, 8)))) == ["add"]
     assert names(lower(one("add", (n, 8, 4), (n, 1, 4)))) == ["broadcast"]
+    assert names(lower(one("add", (4, n), (4, 1)))) == ["broadcast_row"]
 
 
 def test_layout_changes_and_wider_casts_are_slower():
@@ -95,7 +94,7 @@ def test_row_ops_count_their_rows(kind, flops):
     assert lower(one(kind, (2, 4, 8)))[0].rows == 8.0
 
 
-@pytest.mark.parametrize(("kind", "flops"), [("sum", 1), ("mean", 1), ("amax", 1), ("var", 4)])
+@pytest.mark.parametrize(("kind", "flops"), [("sum", 1), ("mean", 1), ("amax", 1), ("argmax", 1), ("var", 4)])
 def test_reductions(kind, flops):
     assert lower(one(kind, (4, 8), out=(4, 1))) == (Kernel(kind, 72.0, flops * 32.0, 4.0),)
     assert lower(one(kind, (4, 8), out=(4, 1), over="row")) == (Kernel(kind, 72.0, flops * 32.0, 4.0),)
@@ -190,6 +189,10 @@ def test_split_products_have_a_second_kernel(m, n, k, kernels):
     assert launched(linear(m, n, k, "fp32")) == 1
 
 
+def test_a_swept_width_is_taken_to_be_aligned():
+    assert launched(linear(1, np.array([9_600_000, 9_600_001]), 64)).tolist() == [1.0, 2.0]
+
+
 def test_a_very_deep_product_is_split():
     assert lower(linear(8, 16, 16384))[0].depth == 16384
     assert lower(linear(8, 16, 65536))[0].depth == 16384
@@ -247,6 +250,9 @@ def test_a_mask_tensor_takes_another_curve():
     assert under(254)[0].curve == "attention_masked"
     assert under(255)[0].flops == under(256)[0].flops
     assert under(256, impl="flash", causal=False) == under(256)
+    wide = [(1, 132, 1024, 64)] * 3
+    whole = lower(one("attention", *wide, (1, 1, 1024, 1024), out=wide[0]))[0].flops
+    assert whole == 8 * 4 * WAVE * 512.0  # a mask tensor spares nothing
 
 
 def test_the_maths_of_attention_in_fp32():
@@ -294,6 +300,11 @@ def test_naive_attention_is_its_parts():
     assert lower(single)[1] == Kernel("softmax", 2 * 768 * 4.0, 5 * 768.0, 48)
 
 
+def test_swept_queries_are_no_decoding():
+    kernel, tiny = lower(sdpa(1, 2, np.array([1, 256]), 64, t=256))
+    assert (kernel.curve, kernel.flops.tolist(), tiny) == ("attention", [WAVE * 512.0] * 2, TINY)
+
+
 def test_compiled_causal_attention_gets_its_mask_as_a_tensor():
     # nothing is skipped, so the arithmetic is whole
     assert lower(sdpa(1, 2, 256, 64, causal=True), compiled=True) == (
@@ -323,6 +334,8 @@ def test_a_bidirectional_mask_takes_attention_apart():
         Kernel("fused_rows", 2 * scores, 5 * 1024.0, 64),
         Kernel("bmm_fp32", 2 * q + 2 * wide + scores, half, depth=16),
     )
+    wider = one("attention", (2, 4, 8, 32), (2, 2, 16, 32), (2, 2, 16, 64), out=(2, 4, 8, 64), mask="bidirectional")
+    assert lower(wider, compiled=True)[2].data == 2 * q + 2 * wide + scores  # queries meet keys, however wide the values
     assert names(lower(made)) == ["attention", "tiny"]
     assert names(lower(sdpa(1, 2, 8, 4, impl="naive", mask="bidirectional"), compiled=True)) == ["gemm_even", "softmax", "gemm_even"]
 
@@ -353,6 +366,8 @@ def test_the_best_of_a_row_are_selected_then_sorted():
     x, y, i = tensor("x", 4, 8), tensor("y", 4, 2), tensor("i", 4, 2, dtype="int64")
     assert lower(op("topk", "t", [x], [y, i])) == (Kernel("topk", 0.0, rows=4.0), Kernel("topk_sort", 0.0, rows=4.0))
     assert names(lower(op("topk", "sort", [x], [x, tensor("i", 4, 8, dtype="int64")]))) == ["topk_sort"]
+    batch = op("topk", "t", [tensor("x", 2, 3, 8)], [tensor("y", 2, 3, 2), tensor("i", 2, 3, 2, dtype="int64")])
+    assert [k.rows for k in lower(batch)] == [6.0, 6.0]
 
 
 def test_scans_and_grouped_products_have_a_kernel_before_them():
@@ -364,7 +379,7 @@ def test_scans_and_grouped_products_have_a_kernel_before_them():
 def test_pooling_costs_by_its_outputs():
     made = one("avg_pool2d", (2, 3, 4, 4), out=(2, 3, 2, 2), kernel=(2, 2))
     assert lower(made) == (Kernel("avg_pool2d", 2.0 * (96 + 24), rows=24),)
-    assert lower(replace(made, kind="max_pool2d"))[0].curve == "max_pool2d"
+    assert lower(replace(made, kind="max_pool2d")) == (Kernel("max_pool2d", 2.0 * (96 + 24), rows=24),)
 
 
 def test_the_compiler_writes_norms_and_sums_itself():
@@ -419,6 +434,16 @@ def test_a_grouped_convolution_goes_group_by_group_while_small():
     # 100 x 100 outputs of 2 images in 2 groups are 40,000; 3 images are more
     assert [lower(conv(n=n, c=128, out=128, size=100, groups=2))[0].count for n in (2, 3)] == [2.0, 1.0]
     assert names(lower(conv(c=128, out=128, groups=2, dtype="fp32"))) == ["conv_fp32"]
+    assert lower(conv(c=128, out=128, size=4, groups=2, dtype="bf16")) == lower(conv(c=128, out=128, size=4, groups=2))
+    # 4 groups: a quarter of everything, four times
+    four = lower(conv(c=256, out=256, size=4, groups=4))
+    assert [(k.count, k.rows) for k in four] == [(4.0, 64.0), (4.0, 0.0), (4.0, 0.0), (4.0, 64.0)]
+    assert [k.data for k in four] == [2 * 8192.0 / 4, 2 * 294912.0 / 4, (2 * 8192.0 + 294912.0) / 4, 2 * 8192.0 / 4]
+    # 17 x 181 outputs in 13 groups are 40,001
+    strip = one("conv2d", (1, 832, 17, 181), (832, 64, 1, 3), out=(1, 832, 17, 181))
+    assert [(k.curve, k.count) for k in lower(strip)] == [("layout", 1.0), ("layout_weight", 1.0), ("conv", 1.0), ("layout", 1.0)]
+    assert lower(strip)[2].depth == 192
+    assert names(lower(one("conv2d", (1, 128, 4, 4), (128, 64, 3, 3), out=(1, 128, 4, 4), layout="nhwc"))) == ["conv"]
 
 
 def test_a_1x1_convolution_is_a_matrix_product_when_planes_are_aligned():
