@@ -155,7 +155,7 @@ def test_compile_time_by_hand():
     assert compile_seconds(100) == pytest.approx(7.18)
     assert compile_seconds(0) == 0.0
     assert list(compile_seconds(np.array([10.0, 1000.0]))) == pytest.approx([0.718, 71.8])
-    with pytest.raises(BadValue, match="^kernels is -1;"):
+    with pytest.raises(BadValue, match=r"^kernels is -1;"):
         compile_seconds(-1)
 
 

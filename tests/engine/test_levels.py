@@ -34,5 +34,5 @@ def test_the_ladder_ends_in_main_memory_also_where_nothing_else_is_known():
 
 
 def test_a_size_that_is_none():
-    with pytest.raises(BadValue, match="^tensor size is 0;"):
+    with pytest.raises(BadValue, match=r"^tensor size is 0;"):
         lives(hardware("a100_80gb_sxm"), 0, True)

@@ -9,6 +9,7 @@ import pytest
 import ironlaw as il
 from ironlaw.engine import quantise
 from ironlaw.engine.lowering import Kernel, lower
+from ironlaw.engine.lowering_cpu import lower as lower_cpu
 from ironlaw.engine.quantise import quantised
 from ironlaw.engine.types import Graph, Tensor
 from ironlaw.engine.work import op
@@ -102,6 +103,11 @@ def test_kernels():
     assert lower(plain) == (Kernel("gemm", plain.work.bytes, 2.0 * 4 * 256 * 512, depth=256),)
     assert [k.curve for k in lower(torch8)] == ["cast", "cast", "weight_int8", "cast"]
     assert lower(torch4) == (Kernel("weight_int4", torch4.work.bytes, 2.0 * 4 * 256 * 512, depth=256),)
+
+
+def test_on_a_processor_as_the_plain_product():
+    one = quantised(model(), "int8").ops[1]
+    assert [(k.curve, k.data, k.flops) for k in lower_cpu(one)] == [("gemm_few", one.work.bytes, 2.0 * 4 * 256 * 512)]
 
 
 def test_pytorchs_kernels_as_measured():

@@ -8,6 +8,7 @@ import pytest
 
 import ironlaw as il
 from ironlaw.engine.lowering import Kernel, lower
+from ironlaw.engine.lowering_cpu import lower as lower_cpu
 from ironlaw.engine.recurrent import of_row, persistent
 from ironlaw.engine.types import Graph
 
@@ -83,6 +84,15 @@ def test_a_state_that_stays():
 )
 def test_which_kernel_stays(shape, curve):
     assert persistent(layer(*shape)) == curve
+
+
+def test_on_a_processor():
+    kernels = lower_cpu(layer("gru", 50, 1, 256, 256, dtype="fp32"))
+    # all inputs at once; then, for each of 50 steps, one row times the weights and a loop over three gates and two states
+    assert [(k.curve, k.count) for k in kernels] == [("gemm", 1), ("gemv", 50), ("sigmoid", 50)]
+    assert kernels[0].flops == 2.0 * 50 * 768 * 256
+    assert kernels[1].data == 4 * (256 + 768 + 768 * 256)
+    assert kernels[2].data == 4 * (768 + 512)
 
 
 def test_against_cudnn():
