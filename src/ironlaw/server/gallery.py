@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from starlette.responses import Response
@@ -67,7 +68,9 @@ def machine() -> str:
         told = f"Run {how}: in about a minute your own machine is one of those in every lab, with its own figures."
         return _machine("This machine", told, "not measured yet")
     except IronlawError as error:
-        return _machine("This machine", escape(f"{error}."), "measured, but that can’t be read", "lab broken")
+        return _machine(
+            "This machine", re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(f"{error}.")), "measured, but that can’t be read", "lab broken"
+        )
     fmt = max(here.peaks, key=lambda name: (name.startswith(("fp", "bf", "tf")), here.peaks[name]))
     curves = (
         "Its predictions come from curves fitted to it"
