@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import cycle, product
+from math import prod
 from typing import Any
 
 from ironlaw.measure.backend import Call, Case
 
 NAMES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 POOL = {"cpu": 2**26, "cuda": 2**29, "mps": 2**28}  # elements of the pool of weights
+MANY = 2**18  # random numbers that a processor draws in no time; beyond, it is given constants
 LARGEST = {"cpu": 3e9, "cuda": 5e12, "mps": 5e11}  # operations that a product may take
 
 
@@ -51,16 +53,18 @@ class Inputs:
         self.at = 0
 
     def x(self, *shape: int) -> Any:
+        if self.device == "cpu" and prod(shape) > MANY:
+            return self.torch.full(shape, 0.5, dtype=getattr(self.torch, NAMES[self.fmt]))
         return self.torch.randn(*shape, device=self.device).to(getattr(self.torch, NAMES[self.fmt]))
 
     def weight(self, *shape: int) -> Any:
         """The next weight of the pool."""
         if self.pool is None:
             size = POOL[self.device]
-            self.pool = self.torch.empty(size, device=self.device, dtype=getattr(self.torch, NAMES[self.fmt])).normal_(0, 0.5)
-        size = 1
-        for d in shape:
-            size *= d
+            self.pool = self.torch.full((size,), 0.5, device=self.device, dtype=getattr(self.torch, NAMES[self.fmt]))
+            if self.device != "cpu":
+                self.pool.normal_(0, 0.5)
+        size = prod(shape)
         if self.at + size > self.pool.numel():
             self.at = 0
         found = self.pool[self.at : self.at + size].view(shape)
