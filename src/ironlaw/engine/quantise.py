@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ironlaw.engine import lowering_cpu
 from ironlaw.engine.arrays import Number, ceil, minimum
 from ironlaw.engine.kernels import Kernel
 from ironlaw.engine.lowering import LOWER, grouped_matrix, matrix
@@ -119,6 +120,7 @@ def lower_linear(one: Op) -> Sequence[Kernel]:
 
 
 LOWER.update(quantised_linear=lower_linear, quantised_grouped_matmul=grouped_matrix)
+lowering_cpu.LOWER.update(quantised_linear=lowering_cpu.matrix, quantised_grouped_matmul=lowering_cpu.matrix)
 
 
 # ---- from evidence

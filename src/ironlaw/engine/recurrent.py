@@ -8,8 +8,10 @@ Which one it is follows PyTorch's choice (aten/src/ATen/native/cudnn/RNN.cpp, ve
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from ironlaw.engine import lowering_cpu
 from ironlaw.engine.kernels import Kernel, gemm_curve
 from ironlaw.engine.lowering import LOWER
 from ironlaw.engine.types import FORMATS, Op, Tensor
@@ -87,7 +89,24 @@ def lower_recurrent(one: Op) -> Sequence[Kernel]:
     return (*found, product, cell, fills)
 
 
+def lower_on_processor(one: Op) -> Sequence[Kernel]:
+    """The same products one after the other, as the BLAS takes them, and the cell as one loop over its gates."""
+    a, x = one.attrs, one.inputs[0]
+    steps, batch, _ = x.shape
+    gates, count = CELLS[a["cell"]][0] * a["hidden"], steps * a["layers"] * a["directions"]
+
+    def product(rows: float, wide: float, times: float) -> list[Kernel]:
+        inputs = [Tensor("x", (rows, wide), x.dtype), Tensor("w", (gates, wide), x.dtype, "weight")]
+        made = op("linear", "product", inputs, [Tensor("y", (rows, gates), x.dtype)])
+        return [replace(k, count=k.count * times) for k in lowering_cpu.matrix(made)]
+
+    inputs = [k for wide in widths(x, a) for k in product(steps * batch, wide, a["directions"])]
+    cell = Kernel("sigmoid", batch * (gates + 2.0 * a["hidden"]) * FORMATS[x.dtype], count=count)
+    return (*inputs, *product(batch, a["hidden"], count), cell)
+
+
 LOWER["recurrent"] = lower_recurrent
+lowering_cpu.LOWER["recurrent"] = lower_on_processor
 
 
 # ---- from evidence
