@@ -108,6 +108,12 @@ def test_which_rows_can_be_compared(row, kind):
     assert (gap.kind if gap else None) == kind
 
 
+def test_a_format_that_the_machine_converts_is_left_out():
+    row = {"kind": "op", "op": "matmul", "params": {"m": 8, "n": 8, "k": 8, "dtype": "fp32"}, "busy_s": 1.0, "wall_s": 1.0}
+    assert compare(row, CPU, "here") is not None
+    assert compare(row | {"params": row["params"] | {"dtype": "bf16"}}, CPU, "here") is None  # a Neoverse-N1 has no BF16 unit
+
+
 def test_masked_attention_is_compared_as_compiled():
     params = {"b": 1, "h": 2, "hkv": 2, "sq": 64, "sk": 64, "d": 64, "causal": 1, "dtype": "fp16"}
     assert compare({"kind": "op", "op": "sdpa_masked", "params": params, "busy_s": 1.0}, H200, "here").mode == "compiled"

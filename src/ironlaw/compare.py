@@ -15,6 +15,7 @@ from ironlaw.engine.predict import predict
 from ironlaw.engine.samples import OPS
 from ironlaw.engine.types import Graph, Hardware, Op, Plan, Tensor
 from ironlaw.engine.work import op
+from ironlaw.errors import UnsupportedPrecision
 from ironlaw.registry.evidence import evidence, measured
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
@@ -132,8 +133,11 @@ def compare(row: Mapping[str, Any], machine: Hardware, source: str) -> Gap | Non
     mode = row.get("mode", "compiled" if row.get("op") == "sdpa_masked" else "eager")
     if mode not in MODES:
         return None  # a kernel of our own, a copy to measure it by
-    found = predict(graph, machine, Plan(mode=mode))
-    bare = predict(graph, machine, Plan(mode=mode, calibrated=False))
+    try:
+        found = predict(graph, machine, Plan(mode=mode))
+        bare = predict(graph, machine, Plan(mode=mode, calibrated=False))
+    except UnsupportedPrecision:
+        return None  # a format without a unit of its own, converted in software: measured, but no peak of the machine
     wall = machine.kind == "cpu" and kind == "model"
     predicted, bound = (found.seconds, bare.seconds) if wall else (found.busy_s, bare.busy_s)
     if "busy_s" not in row and not wall and machine.calibration:
