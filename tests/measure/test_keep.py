@@ -1,6 +1,9 @@
 """What is stored is valid, and nothing is stored of a noisy machine unless it is asked for."""
 
 import json
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -79,6 +82,27 @@ def test_an_interrupt_leaves_the_old_machine(found, monkeypatch, ironlaw_home):
     with pytest.raises(KeyboardInterrupt):
         keep(replace(found, rows=found.rows[::-1]), described(found, None))
     assert {path: path.read_bytes() for path in ironlaw_home.rglob("*.*")} == before
+
+
+def test_ctrl_c_between_the_files_is_heard_after_the_last(found, monkeypatch, ironlaw_home):
+    write = keeping.home.replace_text
+
+    def interrupted(path, text):
+        if path.name == "machine.json":
+            os.kill(os.getpid(), signal.SIGINT)
+        return write(path, text)
+
+    monkeypatch.setattr(keeping.home, "replace_text", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        keep(found, described(found, None))
+    assert {"machine.json", "this_machine.toml"} <= {path.name for path in ironlaw_home.rglob("*.*")}
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert hardware("this").slug == "this_machine"
+
+
+def test_it_can_be_kept_from_a_thread(found):
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(keep, found, described(found, None)).result().figures.exists()
 
 
 def test_a_machine_that_would_not_load_is_never_stored(found, monkeypatch, ironlaw_home):

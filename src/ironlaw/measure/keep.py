@@ -1,11 +1,12 @@
-"""Store a characterisation as this machine: evidence, curves, figures. Whole files in that order, the figures last.
-
-The figures (hardware/this_machine.toml) make the machine appear everywhere, so an interrupt before them changes nothing that is shown.
-"""
+"""Store a characterisation as this machine: evidence, curves, figures. Whole files, and all three or none."""
 
 from __future__ import annotations
 
+import signal
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,11 +82,29 @@ def refuse(found: Characterisation, force: bool) -> None:
 
 def keep(found: Characterisation, told: Figures, force: bool = False) -> Kept:
     """Store it as this machine."""
-    from ironlaw.registry.this import store_fit
+    from ironlaw.registry.this import fit, store_curves
 
     refuse(found, force)
     written, evidence = as_toml(found, told), as_evidence(found)
-    place = home.replace_text(home.path("evidence", SLUG, "machine.json"), evidence)
-    fitted = store_fit(found.rows, found.machine, (source(found),))
-    final = home.replace_text(home.path("hardware", f"{SLUG}.toml"), written)
+    fitted = fit(found.rows, found.machine, (source(found),))
+    with uninterrupted():
+        place = home.replace_text(home.path("evidence", SLUG, "machine.json"), evidence)
+        store_curves(fitted)
+        final = home.replace_text(home.path("hardware", f"{SLUG}.toml"), written)
     return Kept(place, final, tuple(sorted(fitted.curves)) if fitted else ())
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Three files of one measurement belong together: a Ctrl-C in these milliseconds is heard after the last."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if heard:
+        raise KeyboardInterrupt

@@ -119,7 +119,11 @@ def store_fit(rows: list[dict[str, Any]], machine: dict[str, Any], sources: tupl
 
     Curves of an earlier measurement go either way: they are not this one's.
     """
-    fitted = fit(rows, machine, sources)
+    return store_curves(fit(rows, machine, sources))
+
+
+def store_curves(fitted: Calibration | None) -> Calibration | None:
+    """Store curves in place of those there are; None takes them away."""
     if fitted is None:
         with suppress(FileNotFoundError):
             curves().unlink()
