@@ -192,3 +192,51 @@ def test_a_trace_of_the_same_model(file: str, capsys: pytest.CaptureFixture[str]
     assert "predicted beside measured 3 of 3 operators, by gap" in shown and "the median of 2 runs" in shown
     assert "in the trace, not predicted" in shown
     assert "the trace none.json can't be read" in refused(capsys, f"{file}:Net", "--on", "h200_sxm", "--trace", "none.json")
+
+
+def test_batches_and_stored_weights_side_by_side(file: str, capsys: pytest.CaptureFixture[str]):
+    found = told(
+        capsys, f"{file}:Net", "--on", "h200_sxm,t4", "--batch", "8,64", "--weights", "own,int8", "--dtype", "fp16", "--mode", "eager"
+    )
+    assert [(v["batch"], v["weights"], v["hardware"]) for v in found["variants"]] == [
+        (batch, fmt, hw) for batch in (8, 64) for fmt in ("own", "int8") for hw in ("h200_sxm", "t4")
+    ]
+    assert found["predictions"][0]["flops"] == 2 * 8 * 64 * 64  # the first is what the report is about
+    own, stored = (v["memory"] for v in found["variants"][::2][:2])
+    assert own - stored == 64 * 64 - 64 * 2  # a byte less for each weight, two more for each scale
+    assert main(["analyze", f"{file}:Net", "--on", "h200_sxm,t4", "--batch", "8,64", "--dtype", "fp16"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "side by side time, and how many times as fast as h200_sxm eager, all by their datasheets" in shown
+    assert "batches and weights" in shown and "batch 64" in shown
+
+
+def test_stored_weights_say_what_they_change(file: str, capsys: pytest.CaptureFixture[str]):
+    found = told(capsys, f"{file}:Net", "--on", "h200_sxm", "--weights", "int4", "--dtype", "fp16")
+    assert found["weights"] == {"format": "int4", "bytes": 64 * 64 / 2 + 64 * 2 * 2 + 3 * 64 * 2, "kept": []}
+    assert found["predictions"][0]["flops"] == 2 * 32 * 64 * 64
+    assert main(["analyze", f"{file}:Net", "--on", "h200_sxm", "--weights", "int4", "--dtype", "fp16"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "weights of 1 linear layer in int4" in shown and "bringing weights back adds 8.19 kFLOP" in shown
+    assert "with PyTorch's own _weight_int4pack_mm, as measured, eager takes" in shown
+    assert "storage of weights 'int3'" in refused(capsys, f"{file}:Net", "--on", "h200_sxm", "--weights", "int3")
+    assert "can't be trained" in refused(capsys, f"{file}:Net", "--on", "h200_sxm", "--weights", "int8", "--training")
+
+
+def test_what_fits(file: str, capsys: pytest.CaptureFixture[str]):
+    (room,) = told(capsys, f"{file}:Net", "--on", "t4", "--mode", "eager")["largest"]
+    assert (room["what"], room["now"]) == ("batch", 32)
+    # 64 floats a row: at the norm, what comes in, ReLU's output and the norm's own; beside them 4,160 + 128 parameters
+    assert room["largest"] == int((16e9 - 4 * (4160 + 128)) // (3 * 64 * 4))
+    settings = ("n_layer=2", "n_embd=64", "n_head=4", "vocab_size=100")
+    chosen = [word for setting in settings for word in ("--set", setting)]
+    batch, tokens = told(capsys, "hf:GPT2Config", *chosen, "--seq", "16", "--on", "t4", "--mode", "eager")["largest"]
+    assert (batch["what"], tokens["what"], tokens["now"], tokens["model_limit"]) == ("batch", "tokens", 16, 1024)
+    assert main(["analyze", "hf:GPT2Config", *chosen, "--on", "t4", "--mode", "eager"]) == 0
+    assert "the model itself takes 1,024" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_call_that_takes_no_other_batch_says_so(file: str, capsys: pytest.CaptureFixture[str]):
+    with open(file, "a") as more:
+        more.write("\n\ndef fixed(x):\n    return x.view(4, 8).exp()\n")
+    assert main(["analyze", f"{file}:fixed", "--input", "4x8", "--on", "t4"]) == 0
+    assert "the largest batch is not known, since the call can't be captured at 8" in " ".join(capsys.readouterr().out.split())

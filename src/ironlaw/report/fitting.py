@@ -16,6 +16,7 @@ from ironlaw.pictures.figure import read
 from ironlaw.report.markup import Cell, paragraph, table
 
 NEEDED = {"batch": 2, "tokens": 3}
+MOST = 1 << 50  # no machine is that large
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def _at(line: tuple[float, ...], size: int) -> float:
 def rooms(grown: Iterable[Growth], machines: Iterable[Hardware]) -> tuple[Room, ...]:
     known = tuple(grown)
     return tuple(
-        Room(machine, one.what, one.now, largest_that_fits(one.total, float(machine.memory)), one.limit)
+        Room(machine, one.what, one.now, largest_that_fits(one.total, float(machine.memory), MOST), one.limit)
         for machine in machines
         for one in known
     )
