@@ -129,6 +129,13 @@ def test_every_kind_of_device_is_a_valid_machine(found, machine, kind, backend, 
     assert ('A "quoted" \\ name' in made.name) == (kind == "cpu")
 
 
+def test_a_gpu_that_tells_no_power_limit(found):
+    told = {"cpu": "x", "cores": 64, "backend": "cuda", "gpu": "AMD Instinct MI300X", "hip": "6.2"}
+    made = checked(toml(figures(found.rows, told, {}), told, "a test", "2026-11-15"))
+    assert (made.backend, made.power) == ("rocm", 300)
+    assert "assumed" in made.figures["power"].why
+
+
 def test_too_little_to_describe_a_machine(found):
     for kind in ("op", "launch"):
         with pytest.raises(BadValue, match="too little was measured"):

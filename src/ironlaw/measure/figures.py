@@ -18,6 +18,11 @@ Row = Mapping[str, Any]
 TRAFFIC = {"copy": 8.0, "add": 12.0}  # bytes an element of FP32
 EMULATED = 0.5  # a format under this share of FP32's rate has no unit of its own here
 WATTS_A_CORE = 5.0
+ASSUMED = {
+    "cuda": (300.0, "300 W is assumed, as accelerators of a server have it."),
+    "mps": (30.0, "30 W is assumed, as a laptop's GPU has it."),
+}
+SCALED = ", tensors that the library keeps on one thread scaled to all"
 LABELS = {"l1": "L1 data cache", "l2": "L2 cache", "l3": "L3 cache", "l4": "L4 cache"}
 
 
@@ -109,7 +114,7 @@ def _ordered(found: Sequence[Found], main: float) -> tuple[Found, ...]:
 def toml(found: Figures, machine: Mapping[str, Any], source: str, date: str, power: float | None = None) -> str:
     """The machine's file. `power`: the device's limit in watts, where it tells one."""
     gpu = machine.get("backend") in ("cuda", "mps")
-    backend = {"cuda": "cuda", "mps": "coreml"}.get(str(machine.get("backend")), "cpu")
+    backend = "rocm" if machine.get("hip") else {"cuda": "cuda", "mps": "coreml"}.get(str(machine.get("backend")), "cpu")
     name = str(machine.get("gpu") or machine["cpu"]) + ("" if gpu else f", {machine['cores']} processors")
     memory = show(float(machine.get("memory_bytes") or 8e9), "B", 6)
     streamed = f"Measured: the best of copies and sums at {show(found.working_set, 'B')}, read and written together."
@@ -129,7 +134,7 @@ def toml(found: Figures, machine: Mapping[str, Any], source: str, date: str, pow
             f"[peak.{fmt}]", show(rate, "FLOP/s", 4), source, date, f"Measured: the best product, of side {n}; no maker's figure."
         )
     for level in found.levels:
-        lines += _level(level, source, date)
+        lines += _level(level, source, date, "" if gpu else SCALED)
     lines += _level(Found("main", float(machine.get("memory_bytes") or 8e9), found.bandwidth, True, True), source, date)
     units = {"sms": machine.get("sms"), "cores": None if gpu else machine.get("cores"), "threads": None if gpu else machine.get("threads")}
     return "\n".join([*lines, "", "[units]", *(f"{key} = {value}" for key, value in units.items() if value), ""])
@@ -141,14 +146,14 @@ def _note(found: Figures, machine: Mapping[str, Any]) -> str:
     return told + (f" Converted in software, slower than FP32: {slow}." if slow else "")
 
 
-def _level(level: Found, source: str, date: str) -> list[str]:
+def _level(level: Found, source: str, date: str, more: str = "") -> list[str]:
     if level.name == "main":
         label, why = "main memory", "Size as the device reports it; bandwidth measured."
     else:
         label = LABELS.get(level.name, level.name)
         sized = "Size as the system reports it, over all processors" if level.reported else "Size where the bandwidth curve falls"
         step = "the curve steps there" if level.seen else "the curve shows no step there"
-        why = f"{sized}; {step}. Bandwidth measured within it, the cost of the call taken off."
+        why = f"{sized}; {step}. Bandwidth measured within it, the cost of the call taken off{more}."
     return [
         "", "[[level]]", f'name = "{level.name}"', f"label = {_quoted(label)}", f'size = "{show(level.size, "B", 6)}"',
         f'bandwidth = "{show(level.bandwidth, "B/s", 4)}"', *_sourced(source, date, why),
@@ -158,6 +163,9 @@ def _level(level: Found, source: str, date: str) -> list[str]:
 def _power(machine: Mapping[str, Any], power: float | None, source: str, date: str) -> list[str]:
     if power:
         return _table("[power]", f"{power:g} W", "nvidia-smi, power limit", date, "The limit that is set; not a draw.")
+    if machine.get("backend") in ASSUMED:
+        watts, why = ASSUMED[machine["backend"]]
+        return _table("[power]", f"{watts:g} W", source, date, f"No limit can be read: {why}")
     cores = int(machine.get("cores", 1))
     why = f"No limit can be read: {WATTS_A_CORE:g} W for each of {cores} processors, as server processors of 80 to 128 cores have it."
     return _table("[power]", f"{WATTS_A_CORE * cores:g} W", source, date, why)

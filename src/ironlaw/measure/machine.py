@@ -178,7 +178,7 @@ def _cuda() -> dict[str, Any]:
     driver = asked("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").partition("\n")[0]
     return {
         "gpu": properties.name, "sms": properties.multi_processor_count, "l2_bytes": getattr(properties, "L2_cache_size", None),
-        "memory_bytes": properties.total_memory, "driver": driver or None,
+        "memory_bytes": properties.total_memory, "driver": driver or None, "hip": torch.version.hip,
     }  # fmt: skip
 
 
