@@ -68,7 +68,7 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(labs, page: Page, tm
         answer(page, SHARE)
         second_lock(page)
         measure(page, "act2", "three_op_chain")
-        expect(explorer.locator('[data-figure="sizes"]')).to_contain_text("measured here")
+        expect(explorer.locator('[data-figure="sizes"] .il-target[aria-label*="measured here"]').first).to_be_attached()
         explorer.get_by_role("switch", name="Fusion").locator("xpath=..").click()
         expect(explorer.get_by_text("reads 1, writes 1, fused; 1.57 MB a tensor")).to_be_visible()
         calculator.get_by_role("button", name="10 k", exact=True).click()
@@ -83,7 +83,7 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(labs, page: Page, tm
         expect(banner(page, "Compilation not justified")).to_be_visible()  # the dials came back
         expect(panels(page)[1].get_by_role("switch", name="Fusion")).to_be_checked()
         expect_measured(page, "act2", "three_op_chain")
-        expect(explorer.locator('[data-figure="sizes"]')).to_contain_text("measured here")
+        expect(explorer.locator('[data-figure="sizes"] .il-target[aria-label*="measured here"]').first).to_be_attached()
 
         challenge = page.locator(".il-number")
         challenge.get_by_role("spinbutton").fill("24")

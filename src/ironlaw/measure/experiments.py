@@ -22,7 +22,7 @@ from ironlaw.measure import trials
 from ironlaw.measure.clock import Clock
 from ironlaw.measure.library import Library
 from ironlaw.measure.machine import compiler, machine, software
-from ironlaw.measure.noise import Watch
+from ironlaw.measure.noise import Noisy, Watch
 from ironlaw.measure.progress import Progress, Stop, quiet, within
 from ironlaw.measure.store import today
 from ironlaw.measure.trials import TRIALS, Bench
@@ -155,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         found = this_machine(shown) if asked.name == MACHINE else run(asked.name, shown, wanted=asked.wanted, seconds=asked.seconds)
     except IronlawError as error:
-        say(error=str(error))
+        say(error=f"{error}: in a terminal, ironlaw measure --force" if isinstance(error, Noisy) else str(error))
         return 2
     except MemoryError:
         say(error="There was not enough memory for it; close other programs, then measure again.")

@@ -18,6 +18,7 @@ def rows(bench: Bench, batch: int) -> Iterator[Row]:
     torch, backend = library.torch, library.backend
     dtype = "fp16" if backend == "cuda" else "fp32"
     built = build(SLUG, batch=batch, dtype=dtype, device=backend, room=float("inf"))
+    built.module.requires_grad_(False)
     row: Row = {"kind": "model", "workload": SLUG, "params": {"batch": batch, "dtype": dtype}}
 
     def call() -> Any:

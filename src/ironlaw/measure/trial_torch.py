@@ -32,7 +32,6 @@ class Torch:
         self.fused = self._ways()
         self.threads = torch.get_num_threads() if self.backend == "cpu" else None
         torch.manual_seed(SEED)
-        torch.set_grad_enabled(False)
         self.tiny = self._tiny()
 
     def _where(self) -> str:

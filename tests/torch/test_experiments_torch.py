@@ -1,0 +1,52 @@
+"""The labs' experiments with PyTorch: the same rows, the same numbers as the ops say, and the keyword spotter of the registry."""
+
+import pytest
+import torch
+
+from ironlaw.measure import library, trials
+from ironlaw.measure.experiments import EXPERIMENTS, run
+from ironlaw.measure.trial_torch import Torch
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(trials, "SHAPES", ((64, 64), (128, 256)))
+    monkeypatch.setattr(trials, "WIDE", (256, 256))
+    monkeypatch.setattr(trials, "SIZES", (32, 64))
+    monkeypatch.setattr(trials, "OPS", 10)
+    monkeypatch.setattr(trials, "BATCHES", (1, 2))
+    monkeypatch.setattr(Torch, "_ways", lambda self: ("blocked",))  # compiling has a test of its own
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_real_run_with_pytorch(small, name):
+    found = run(name, wanted="torch", seconds=0.002)
+    assert found["library"].startswith("PyTorch ") and found["software"]["torch"]
+    assert found["rows"] and all(0 < row["best_s"] <= row["wall_s"] for row in found["rows"])
+
+
+def test_the_spotter_s_rows_are_the_registry_s_workload(small):
+    rows = [row for row in run("ds_cnn", wanted="torch", seconds=0.002)["rows"] if row["mode"] == "eager"]
+    assert [row["params"]["batch"] for row in rows] == [1, 2] and {row["workload"] for row in rows} == {"dscnn_kws"}
+
+
+@pytest.mark.parametrize("mode", ["eager", "blocked"])
+def test_one_pass_computes_the_same_as_op_by_op(mode):
+    made = library.library("torch")
+    torch.manual_seed(3)
+    result = made.chain(("scale", "shift", "scale"), (4000, 300), mode)()
+    torch.manual_seed(3)
+    x = torch.randn(4000, 300)
+    whole = torch.cat(result) if mode == "blocked" else result
+    assert torch.allclose(whole, (x * library.SCALE + library.SHIFT) * library.SCALE, atol=1e-5)
+    assert mode == "eager" or len(result) > 1
+
+
+def test_a_compiled_chain_is_timed_and_its_compiling_too():
+    made = library.library("torch")
+    if "compiled" not in made.fused:
+        pytest.fail("PyTorch finds no compiler here: install g++")
+    bench = trials.Bench(made, seconds=0.002)
+    params = {"shape": [64, 64], "ops": 2}
+    row = trials._function(bench, "pointwise_chain", params, "compiled", lambda: made.chain(trials.STEP, (64, 64), "compiled"))
+    assert row["compile_s"] > row["wall_s"] > 0
