@@ -117,6 +117,23 @@ def test_a_websocket_of_our_own_page_runs_the_lab(site: TestClient):
         assert site.app.state.labs.sessions() == 1
 
 
+def test_a_dial_that_is_turned_is_answered_on_a_socket_of_its_own(site: TestClient):
+    from ironlaw.kit.piece import Piece
+
+    piece = Piece("instrument", {"id": "act1", "dials": []}, lambda state: {"formula": f"{state['dials']}"})
+    asked = json.dumps({"piece": piece.spec["direct"], "state": {"dials": {"batch": 8}, "seq": 1}})
+    with site.websocket_connect("ws://127.0.0.1:2718/direct", headers=OURS) as socket:
+        socket.send_text("no question")
+        socket.send_text("x" * 100_000)
+        socket.send_text(asked)
+        assert socket.receive_json()["view"] == {"formula": "{'batch': 8}", "seq": 1}
+    with (
+        pytest.raises(WebSocketDisconnect),
+        site.websocket_connect("ws://127.0.0.1:2718/direct", headers={"origin": "http://evil.example"}),
+    ):
+        pass
+
+
 def test_a_lab_that_is_no_app_or_raises_leaves_the_others_alone(site: TestClient):
     for slug in ("lab_02_no_app", "lab_03_raises"):
         assert site.get(f"/lab/{slug}/").status_code in (200, 500)

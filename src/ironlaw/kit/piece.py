@@ -16,6 +16,7 @@ import dataclasses
 import json
 import logging
 import math
+import threading
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
@@ -25,6 +26,7 @@ import anywidget
 import traitlets
 
 from ironlaw.errors import BadValue, IronlawError
+from ironlaw.kit.direct import register
 
 KINDS = (
     "instrument", "lock", "reflect", "toggle", "number", "flashcard", "checklist", "writing", "map", "walk", "loop", "spectrum",
@@ -33,7 +35,7 @@ KINDS = (
 # Joined in this order into one module: each file uses only names from those before it.
 SCRIPTS = (
     "dom", "units", "scale", "labels", "tip", "axes", "marks", "dials", "chain", "pins", "drag", "targets", "table", "figure",
-    "readouts", "export", "permalink", "link", "instrument", "lock", "reflect", "small", "card", "sheet", "map", "walk", "asked",
+    "readouts", "export", "permalink", "direct", "link", "instrument", "lock", "reflect", "small", "card", "sheet", "map", "walk", "asked",
     "experiment", "piece",
 )  # fmt: skip
 STYLES = ("piece", "chain", "pins", "figure", "review", "experiment")
@@ -133,7 +135,10 @@ class Piece(anywidget.AnyWidget):
             raise BadValue(f"no kind of piece {kind!r}; choose one of {', '.join(KINDS)}")
         self._compute = compute
         self._heard = 0
+        self._turn = threading.RLock()  # a dial that is being turned asks from a thread of its own
         spec = plain(spec)
+        if kind == "instrument":
+            spec["direct"] = register(self)
         begin = {**first_state(kind, spec), **plain(state or {})}
         super().__init__(kind=kind, spec=spec, state=begin, view=self._answer(spec, begin))
         self.observe(self._on_change, names=["state", "spec"])
@@ -141,6 +146,10 @@ class Piece(anywidget.AnyWidget):
     def refresh(self) -> None:
         """Compute again for the same state: something else has changed."""
         self.view = self._answer(self.spec, self.state)
+
+    def look(self, state: State) -> View:
+        """The view for a state that is only passed through, as it crosses to the browser; nothing is kept."""
+        return wire(self._answer(self.spec, state))
 
     def quiet(self) -> None:
         """No cell reads its value: a turn of a dial is answered by the piece alone, and marimo runs nothing after it."""
@@ -159,6 +168,10 @@ class Piece(anywidget.AnyWidget):
 
         A state that Python sets has no number; its view keeps that of the last one heard.
         """
+        with self._turn:
+            return self._answer_now(spec, state)
+
+    def _answer_now(self, spec: Mapping[str, Any], state: State) -> View:
         self._heard = max(self._heard, int(state.get("seq") or 0))
         if spec.get("locked") or self._compute is None:
             view: View = {}  # a locked instrument's figures do not leave Python

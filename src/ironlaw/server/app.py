@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Mount, Route, WebSocketRoute
 
 from ironlaw.registry import this
 from ironlaw.server import pages
@@ -25,6 +25,7 @@ from ironlaw.server.actions import Actions
 from ironlaw.server.answers import Refused, answer
 from ironlaw.server.catalogue import LABS, catalogue
 from ironlaw.server.choices import choices
+from ironlaw.server.direct import direct
 from ironlaw.server.files import Immutable, digest
 from ironlaw.server.gallery import SAID, gallery
 from ironlaw.server.guard import Guard
@@ -66,6 +67,7 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
         Route("/api/registry", registry),
         Route("/api/predict", Predict().__call__),
         Mount("/lab", labs),
+        WebSocketRoute("/direct", direct),
         Mount(static(), Immutable(STATIC)),
         Mount(assets, Immutable(files)),
         Mount(theme(), Immutable(THEME.parent)),

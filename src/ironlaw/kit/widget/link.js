@@ -7,13 +7,15 @@ const KEEP = "ironlaw:dials:";
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-function link(model, redraw) {
+function link(model, redraw, show) {
   let sent = Number(model.get("state")?.seq ?? 0);
   let waitingSince = 0;
   let queued = false;
   let timer = 0;
   let turned = -REST;
   let resting = 0;
+  let looked = null; // the view that came the short way, where it is newer than the model's
+  const token = model.get("spec")?.direct;
   const line = { state: model.get("state") ?? {}, touched: null };
 
   const flush = () => {
@@ -21,8 +23,10 @@ function link(model, redraw) {
     sent += 1;
     waitingSince = performance.now();
     line.state = { ...line.state, seq: sent };
-    model.set("state", line.state);
-    model.save_changes();
+    if (!line.state.moving || !direct.send(token, line.state)) {
+      model.set("state", line.state);
+      model.save_changes();
+    }
     clearTimeout(timer);
     timer = setTimeout(() => {
       waitingSince = 0;
@@ -40,14 +44,18 @@ function link(model, redraw) {
     const dials = { ...line.state.dials, [id]: value, ...also };
     keep(model, dials);
     // while a dial is being turned only the picture follows; the cells that show or save what it reads wait until it rests
-    const moving = performance.now() - turned < REST || undefined;
+    const moving = performance.now() - turned < REST || direct.ready(token) || undefined;
     turned = performance.now();
     clearTimeout(resting);
     if (moving) resting = setTimeout(() => line.send({}), REST);
     line.send({ dials, moving });
   };
+  line.view = () => {
+    const view = model.get("view") ?? {};
+    return looked && looked.seq > (view.seq ?? 0) ? looked : view;
+  };
   line.answered = () => {
-    if ((model.get("view")?.seq ?? 0) < sent) return;
+    if ((line.view().seq ?? 0) < sent) return;
     waitingSince = 0;
     clearTimeout(timer);
     if (queued) flush();
@@ -69,12 +77,19 @@ function link(model, redraw) {
   line.stop = () => {
     clearTimeout(timer);
     clearTimeout(resting);
+    direct.leave(token);
   };
+  if (token) {
+    direct.listen(token, (view) => {
+      looked = view;
+      show();
+    });
+  }
   return line;
 }
 
 // The view as it is drawn. Each figure comes as a text of its own: one whose text is as before stays the same object.
-function views(model) {
+function views(newest) {
   const known = new Map(); // place -> text and figure
   let raw, view = {};
   const figure = (text, i) => {
@@ -82,7 +97,7 @@ function views(model) {
     return known.get(i).figure;
   };
   return () => {
-    const now = model.get("view") ?? {};
+    const now = newest();
     if (now !== raw) view = now.figures ? { ...now, figures: now.figures.map(figure) } : now;
     raw = now;
     return view;

@@ -20,7 +20,7 @@ function render({ model, el, signal }) {
   home.addEventListener("keydown", (event) => event.key === "Escape" && hideTip(ui));
   el.append(home);
   const ui = { id: unique("piece"), local: {}, tip, widths: new Map(), drawn: new Map() };
-  const view = views(model);
+  const view = views(() => line.view());
   let frame = 0;
   let last = -MOVING;
   let moving = "";
@@ -38,7 +38,7 @@ function render({ model, el, signal }) {
     frame ||= requestAnimationFrame(draw);
   };
   // a question is drawn at once, so that a quick Tab finds the button that the answer has just enabled
-  const line = link(model, () => (model.get("kind") === "instrument" ? redraw() : draw()));
+  const line = link(model, () => (model.get("kind") === "instrument" ? redraw() : draw()), () => onView());
   // An answer is drawn at once, not with the next frame: that is half a frame less between dial and picture, and there
   // is never more than one answer under way.
   const onView = () => {

@@ -1,0 +1,34 @@
+"""The short way from a dial to its picture: past marimo's queue, for states that are only passed through.
+
+A piece that was registered can be asked by whoever knows its token: the page that shows it, over the server's own socket (`/direct`).
+The answer is the same view that the ordinary way gives, and nothing is kept: when the dials rest, the state comes the ordinary way.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import weakref
+from typing import Any
+
+PIECES: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
+
+
+def register(piece: Any) -> str:
+    """A token that nobody can guess. A piece that is gone can't be asked any more."""
+    token = secrets.token_urlsafe(16)
+    PIECES[token] = piece
+    return token
+
+
+def answered(text: str) -> str | None:
+    """The reply to a message `{"piece": token, "state": {…}}`; None for what is none, or for a piece that is gone."""
+    try:
+        asked = json.loads(text)
+        token, state = str(asked["piece"]), dict(asked["state"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    piece = PIECES.get(token)
+    if piece is None:
+        return None
+    return json.dumps({"piece": token, "view": piece.look(state | {"moving": True})}, ensure_ascii=False, separators=(",", ":"))

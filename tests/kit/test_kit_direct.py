@@ -1,0 +1,103 @@
+"""The short way from a dial to its picture: the same view, nothing kept, nothing said to strangers."""
+
+import gc
+import json
+import threading
+
+import pytest
+
+from ironlaw.kit import direct
+from ironlaw.kit.dials import span
+from ironlaw.kit.instrument import Instrument, View
+from ironlaw.kit.piece import Piece
+
+SPEC = {"id": "act1", "dials": [{"id": "batch", "value": 1}]}
+
+
+def ask(token: str, state: dict) -> dict | None:
+    found = direct.answered(json.dumps({"piece": token, "state": state}))
+    return json.loads(found) if found else None
+
+
+def test_the_view_is_the_one_that_the_ordinary_way_gives():
+    piece = Piece("instrument", SPEC, lambda state: {"figures": [{"x": state["dials"]["batch"]}], "formula": "T"})
+    quick = ask(piece.spec["direct"], {"dials": {"batch": 8}, "seq": 1})
+    assert quick == {"piece": piece.spec["direct"], "view": {"figures": ['{"x":8}'], "formula": "T", "seq": 1}}
+    assert piece.state == {"dials": {"batch": 1}}
+    assert piece.view["figures"] == [{"x": 1}]
+    piece.state = {"dials": {"batch": 8}, "seq": 2}
+    assert piece.view == {"figures": [{"x": 8}], "formula": "T", "seq": 2}
+
+
+def test_what_python_shows_next_is_no_older_than_what_was_looked_at():
+    piece = Piece("instrument", SPEC, lambda state: {})
+    ask(piece.spec["direct"], {"dials": {"batch": 8}, "seq": 7})
+    piece.refresh()
+    assert piece.view["seq"] == 7
+
+
+def test_a_locked_instrument_tells_nothing():
+    piece = Piece("instrument", {**SPEC, "locked": "Commit first."}, lambda state: {"formula": "the answer"})
+    assert ask(piece.spec["direct"], {"dials": {"batch": 8}, "seq": 1})["view"] == {"seq": 1}
+
+
+def test_a_mistake_is_told_like_any_other():
+    def compute(state):
+        raise RuntimeError("a bug")
+
+    piece = Piece("instrument", SPEC, compute)
+    assert "a bug" in ask(piece.spec["direct"], {"dials": {}, "seq": 1})["view"]["error"]["message"]
+
+
+def test_readouts_wait_until_the_dials_rest():
+    seen = []
+    made = Instrument(
+        "act1", "Act", lambda values: [span("batch", "Batch", 1, 64, 1)], lambda values: View(readouts={"batch": values["batch"]}),
+        seen=lambda readouts, touched: seen.append(readouts["batch"]),
+    )  # fmt: skip
+    before = len(seen)
+    assert ask(made.piece.spec["direct"], {"dials": {"batch": 8}, "seq": 1})["view"]["error"] is None
+    assert len(seen) == before
+    made.piece.state = {"dials": {"batch": 8}, "seq": 2}
+    assert seen[-1] == 8
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no json", "[]", "{}", '{"piece": 1}', '{"piece": "x", "state": 3}', '{"piece": "stranger", "state": {}}']
+)
+def test_what_is_no_question_gets_no_answer(text):
+    assert direct.answered(text) is None
+
+
+def test_only_instruments_can_be_asked_and_only_while_they_are_there():
+    assert "direct" not in Piece("reflect", {"id": "r"}).spec
+    piece = Piece("instrument", SPEC, lambda state: {})
+    other = Piece("instrument", SPEC, lambda state: {})
+    token = piece.spec["direct"]
+    assert token != other.spec["direct"]
+    assert len(token) >= 20
+    assert ask(token, {"dials": {}})
+    piece.close()
+    del piece
+    gc.collect()
+    assert ask(token, {"dials": {}}) is None
+
+
+def test_two_threads_take_turns():
+    inside, most = [0], [0]
+
+    def compute(state):
+        inside[0] += 1
+        most[0] = max(most[0], inside[0])
+        threading.Event().wait(0.01)
+        inside[0] -= 1
+        return {}
+
+    piece = Piece("instrument", SPEC, compute)
+    turns = [threading.Thread(target=ask, args=(piece.spec["direct"], {"dials": {}, "seq": n})) for n in range(4)]
+    for turn in turns:
+        turn.start()
+    piece.refresh()
+    for turn in turns:
+        turn.join()
+    assert most[0] == 1
