@@ -78,6 +78,19 @@ def test_in_place_does_not_hold_a_tensor_twice():
     assert live_activations(Graph("g", ops(*rows))) == 21.0
 
 
+def test_beside_what_is_written_in_place_a_mask_has_memory_of_its_own():
+    x, a, b, mask, c = sized("x", 1, "input"), sized("a", 10), sized("b", 10), sized("mask", 100), sized("c", 3)
+    graph = Graph("g", ops(([x], [a], {}), ([a], [b, mask], {"inplace": True}), ([b, mask], [c], {})))
+    assert live_profile(graph) == [1.0, 11.0, 111.0, 114.0]
+
+
+def test_what_a_view_shows_stays_when_the_view_is_handed_back():
+    x, a, seen, b = sized("x", 1, "input"), sized("a", 10), sized("v", 10), sized("b", 30)
+    rows = (op("copy", "a", [x], [a]), op("view", "v", [a], [seen]), op("copy", "b", [x], [b]))
+    assert live_profile(Graph("g", rows, outputs=("v", "b"))) == [1.0, 11.0, 11.0, 41.0]
+    assert live_profile(Graph("g", rows, outputs=("b",)))[-1] == 31.0
+
+
 def test_weights_buffers_and_caches_are_no_activations():
     x, w, stat, k = sized("x", 1, "input"), sized("w", 1000, "weight"), sized("s", 40, "buffer"), sized("k", 200, "cache")
     a = sized("a", 10)

@@ -69,6 +69,19 @@ def test_numpy_takes_it_for_an_array():
     assert repr(LINE) == repr(POINTS)
 
 
+def test_whole_sizes_stay_whole():
+    whole = Line(np.array([1, 2]), 3)
+    assert whole.points.dtype == np.asarray(whole).dtype == int
+    assert LINE.__array__(np.float32).dtype == np.float32
+
+
+def test_it_is_no_key_and_has_no_inner_workings_of_an_array():
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(LINE + 1)
+    with pytest.raises(AttributeError, match="^__array_interface__$"):
+        LINE.__array_interface__  # noqa: B018  asked for, not used
+
+
 def test_points_of_anything_else():
     assert points(4.0) == 4.0
     assert points(OTHER) is OTHER

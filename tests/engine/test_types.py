@@ -45,6 +45,8 @@ def test_tensor_size_and_bytes():
     assert Tensor("x", (4,)).bytes == 8.0  # fp16 unless said
     assert Tensor("s", ()).size == 1
     assert Tensor("x", (np.array([1, 2]), 3), "int4").bytes.tolist() == [1.5, 3.0]
+    n = np.array([1, 2])
+    assert Tensor("x", (n, 3, n)).size.tolist() == [3, 12]
 
 
 def test_op_computes_in_its_first_inputs_format_unless_told():
@@ -122,6 +124,10 @@ def test_machine_peaks_and_ridge():
     assert MACHINE.ridge("fp16", "l2") == 2.5
     assert MACHINE.level("main") == Level("main", "main memory", 10_000.0, 100.0)
     assert MACHINE.level("l2").size == 1_000.0
+    # a registry file may give main memory a place on the ladder; its figures are the machine's
+    listed = replace(MACHINE, levels=(*MACHINE.levels, Level("main", "HBM", 1.0, 2.0, "a source")))
+    assert listed.level("main") == Level("main", "HBM", 10_000.0, 100.0, "a source")
+    assert listed.level("l2") == MACHINE.levels[0]
 
 
 def test_a_machine_names_what_it_lacks():
@@ -168,6 +174,9 @@ def test_plans_are_checked():
         Plan(dispatch="async")
     with pytest.raises(BadValue, match=r"^plan efficiency is 0; give a finite number above 0$"):
         Plan(efficiency=0)
+    assert Plan(efficiency=1).efficiency == 1
+    with pytest.raises(BadValue, match=r"^plan efficiency is 1\.5; it is a share of the peak rate: give at most 1$"):
+        Plan(efficiency=1.5)
     with pytest.raises(BadValue, match=r"^plan launch cost is -1e-06; give a finite number of at least 0$"):
         Plan(launch=-1e-6)
     assert Plan(launch=0).launch == 0
