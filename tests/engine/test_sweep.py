@@ -78,7 +78,7 @@ def test_whole_sizes_stay_whole():
 def test_it_is_no_key_and_has_no_inner_workings_of_an_array():
     with pytest.raises(TypeError, match="unhashable"):
         hash(LINE + 1)
-    with pytest.raises(AttributeError, match="^__array_interface__$"):
+    with pytest.raises(AttributeError, match=r"^__array_interface__$"):
         LINE.__array_interface__  # noqa: B018  asked for, not used
 
 
