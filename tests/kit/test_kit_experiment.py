@@ -112,6 +112,23 @@ def test_an_error_says_what_to_do_next(page, monkeypatch):
     assert "no memory left. Measure again" in item["error"] and not item["result"]
 
 
+def test_the_machine_itself_can_be_measured_and_then_asks_for_a_reload(ledger, desk, monkeypatch):
+    known, kept = [], []
+    item = experiment.Machine(lambda: bool(known))
+    piece = experiment.measure("act1", [item], lambda name: None, kept.append, lambda: known.append(1), lambda: True, desk)
+    assert piece.view["items"][0]["title"].startswith("This machine") and not piece.view["items"][0]["reload"]
+    done = "import json; print(json.dumps(dict(result=dict(rows=56))))"
+    monkeypatch.setattr(experiment, "command", lambda name: [sys.executable, "-c", done] if name == "this_machine" else [])
+    item.why = ""
+    send(piece, do="start", which="this_machine", act=1)
+    end = time.monotonic() + 20
+    while send(piece, poll=1)["running"]:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    shown = piece.view["items"][0]
+    assert shown["reload"] and "among the contexts" in shown["result"] and not kept  # it is stored as this machine, not in the ledger
+
+
 def test_what_no_browser_of_ours_sends_is_refused(page, desk):
     assert desk.now is None
     view = send(page.piece, do="start", which="rm -rf", act=1)

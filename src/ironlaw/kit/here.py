@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.ledger import Event
-from ironlaw.measure.machine import machine
+from ironlaw.measure.machine import cores, cpu_name
 from ironlaw.pictures.figure import THIN, read
-
-SAME = ("cpu", "cores", "architecture")  # what makes it this machine; a ledger may have come from another
 
 
 @dataclass(frozen=True)
@@ -66,13 +65,17 @@ def read_event(event: Event) -> Measured:
 
 def newest(ledger: Any) -> dict[str, Measured]:
     """Experiment -> its newest run on this machine, in whatever lab it was made."""
-    now = machine()
     found: dict[str, Measured] = {}
     for event in sorted(ledger.events(kind="measured"), key=lambda event: event.time):
         made = read_event(event)
-        if all(made.machine.get(key) == now.get(key) for key in SAME):
+        if {key: made.machine.get(key) for key in ("cpu", "cores", "architecture")} == same():
             found[made.experiment] = made
     return found
+
+
+def same() -> dict[str, object]:
+    """What makes it this machine: a ledger may have come from another."""
+    return {"cpu": cpu_name(), "cores": cores(), "architecture": platform.machine()}
 
 
 def cost(found: Measured, op: str = "add") -> Mapping[str, Any]:
