@@ -1,9 +1,10 @@
 """How fast `capture` is, how much memory it takes and how exact it is, beside other FLOP counters in one run.
 
-    make bench            or    python benchmarks/capture.py [--models gpt2,llama3_8b] [--tools ironlaw,torch] [--json FILE]
+    make bench            or    python benchmarks/capture.py [--models gpt2,llama3_8b] [--tools ironlaw,torch] [--brief] [--json FILE]
 
 Each tool counts each model in a process of its own (benchmarks/counters.py), with weights and, where it can, without (fake tensors,
-or the meta device). `first` is the first call after importing and building, `again` the best of two more. FLOPs stand beside a count by
+or the meta device). `first` is the first call after importing and building (beside it the
+processor's own time, which other work on the machine disturbs less), `again` the best of two more. FLOPs stand beside a count by
 hand: multiply-adds by layer formula, below. A tool that is not installed, or that fails, is listed with the reason.
 """
 
@@ -75,14 +76,13 @@ def counted(tool: str, model: str, device: str) -> dict[str, Any]:
         return {"error": f"ended with {done.returncode}: {done.stderr.strip()[-160:]}"}
 
 
-def measure(tools: list[str], models: list[str]) -> list[dict[str, Any]]:
-    """Without weights in whichever way a tool can (fake tensors, the meta device), and with them."""
-    found = []
+def measure(tools: list[str], models: list[str], brief: bool) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
     for model in models:
         for tool in tools:
-            ways = ["meta"] if tool == "ironlaw" else ["real"] if model in PROBES else ["fake", "meta", *(["real"] * (model not in HEAVY))]
-            for way in ways:
-                if way == "meta" and found and found[-1]["tool"] == tool and found[-1]["model"] == model and "error" not in found[-1]:
+            for way in ways(tool, model, brief):
+                last = found[-1] if found and (found[-1]["tool"], found[-1]["model"]) == (tool, model) else {}
+                if way == "meta" and last and "error" not in last:
                     continue  # fake tensors did
                 print(f"\r{model} {tool} {way}".ljust(60), end="", file=sys.stderr, flush=True)
                 found.append({"tool": tool, "model": model, "tensors": way} | counted(tool, model, way))
@@ -90,6 +90,15 @@ def measure(tools: list[str], models: list[str]) -> list[dict[str, Any]]:
                     break
     print("\r" + " " * 60 + "\r", end="", file=sys.stderr)
     return found
+
+
+def ways(tool: str, model: str, brief: bool) -> list[str]:
+    """Without weights in whichever way a tool can (fake tensors, the meta device), and with them; in brief, one of the two."""
+    if tool == "ironlaw":
+        return ["meta"]
+    if model in HEAVY:
+        return ["fake", "meta"]
+    return ["real"] if brief or model in PROBES else ["fake", "meta", "real"]
 
 
 # ---- tables
@@ -100,17 +109,18 @@ def seconds(value: float) -> str:
 
 
 def models_table(rows: list[dict[str, Any]]) -> list[list[str]]:
-    table = [["model", "tool", "tensors", "FLOPs / by hand", "first, s", "again, s", "peak, MB", "of it the call"]]
+    table = [["model", "tool", "tensors", "FLOPs / by hand", "first, s", "of CPU, s", "again, s", "peak, MB", "of it the call"]]
     for r in rows:
         if r["model"] in MODELS and "missing" not in r:
             head = [r["model"], NAMES.get(r["tool"], r["tool"]), r["tensors"]]
             if "error" in r:
-                table.append([*head, f"fails: {r['error']}", "", "", "", ""])
+                table.append([*head, f"fails: {r['error']}", "", "", "", "", ""])
                 continue
             ratio = r["flops"] / BY_HAND[r["model"]]
             exact = "exact" if r["flops"] == BY_HAND[r["model"]] else f"{ratio:.4f}"
             grown = r["peak_bytes"] - r["before_bytes"]
-            table.append([*head, exact, seconds(r["first_s"]), seconds(r["again_s"]), f"{r['peak_bytes'] / 1e6:.0f}", f"{grown / 1e6:.0f}"])
+            times = (seconds(r[name]) for name in ("first_s", "cpu_s", "again_s"))
+            table.append([*head, exact, *times, f"{r['peak_bytes'] / 1e6:.0f}", f"{grown / 1e6:.0f}"])
     return table
 
 
@@ -148,7 +158,8 @@ def goals(rows: list[dict[str, Any]]) -> list[str]:
             if r["tool"] == "ironlaw" and r["model"] == model and "first_s" in r:
                 good = r["first_s"] < limit and (room is None or r["peak_bytes"] < room)
                 memory = f", {r['peak_bytes'] / 1e6:.0f} MB of {room / 1e6:.0f}" if room else ""
-                told.append(f"{'✓' if good else '✗'} {model}: {r['first_s']:.2f} s of {limit} s on the first call{memory}")
+                took = f"{r['first_s']:.2f} s of {limit} s on the first call, {r['cpu_s']:.2f} s of it on the processor"
+                told.append(f"{'✓' if good else '✗'} {model}: {took}{memory}")
     return told
 
 
@@ -156,10 +167,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default=",".join((*MODELS, *PROBES)))
     parser.add_argument("--tools", default=",".join(TOOLS))
+    parser.add_argument("--brief", action="store_true", help="with weights alone, where they are not too large")
     parser.add_argument("--json", metavar="FILE")
     args = parser.parse_args()
     tools, models = args.tools.split(","), args.models.split(",")
-    rows = measure(tools, models)
+    rows = measure(tools, models, args.brief)
     versions = {r["tool"]: r["version"] for r in rows if "version" in r}
     listed = ", ".join(f"{tool} {found}" for tool, found in versions.items())
     print(f"{date.today()}, {platform.machine()}, Python {platform.python_version()}: {listed}\n")

@@ -9,6 +9,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _pytree as pytree
 
+from ironlaw.tracing.quick import Quick
 from ironlaw.tracing.record import Recorder
 
 CACHES = ("past_key_values", "past_key_value", "cache", "kv_cache", "layer_past")
@@ -21,6 +22,7 @@ class Fakes:
     def __init__(self, recorder: Recorder) -> None:
         self.mode = FakeTensorMode(allow_non_fake_inputs=True)
         self.recorder = recorder
+        recorder.quick = Quick(self.mode)
         self.made: dict[int, Any] = {}
 
     def fake(self, tensor: Any, name: str, role: str) -> Any:

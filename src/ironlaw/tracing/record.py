@@ -19,6 +19,7 @@ import ironlaw.tracing.rules  # noqa: F401  all of them add op kinds and rules
 from ironlaw.engine import types, work
 from ironlaw.engine.types import Op
 from ironlaw.tracing.aten import Call, last_channels, translate
+from ironlaw.tracing.quick import Quick
 from ironlaw.tracing.schemas import Schema, schema, tensors
 from ironlaw.tracing.stored import DYNAMIC, dynamic
 from ironlaw.tracing.tables import FREE
@@ -55,6 +56,7 @@ class Recorder(TorchDispatchMode):
         self.values: dict[int, Tensor] = {}  # id of a fake tensor -> its values
         self.memo: dict[Any, Any] = {}
         self.places: dict[int, str] = {}  # number of an autograd node -> the module that made it
+        self.quick: Quick | None = None
         self.progress = progress
         self.thread = threading.get_ident()
 
@@ -99,12 +101,14 @@ class Recorder(TorchDispatchMode):
                 self.write("copy", said.name, [self.tensor(args[0])], [types_scalar(self.unique("item"))], {})
                 with _disable_current_modes():
                     return known.item()
-        if torch.is_grad_enabled():
+        given, graded = tensors((args, kwargs)), torch.is_grad_enabled()
+        if graded:
             self.places.setdefault(torch.autograd._get_sequence_nr() - 1, self.path[-1] if self.path else "")  # type: ignore[attr-defined]
         if said.name in DYNAMIC and func.namespace == "quantized":
             return dynamic(self, said.name, args)
-        out = func(*args, **kwargs)
-        given, made = tensors((args, kwargs)), tensors(out)
+        quick = self.quick if given and not graded and not said.inplace and said.name not in RANDOM else None
+        out = quick(func, args, kwargs, given) if quick is not None else func(*args, **kwargs)
+        made = tensors(out)
         self.shadow(func, said, args, kwargs, given, made)
         if not said.view:
             self.record(said, args, kwargs, given, made)

@@ -1,0 +1,52 @@
+"""The short cut for calls that repeat changes nothing: the same graph with it and without it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+from torch import nn  # noqa: E402
+
+import ironlaw as il  # noqa: E402
+from ironlaw.tracing import quick  # noqa: E402
+
+SMALL = {"hidden_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 100}
+
+
+def views(x: Any) -> Any:
+    for _ in range(3):
+        x = x.t()[1:].transpose(0, 1).reshape(-1, 4).t().contiguous().chunk(2)[1].t() + x.expand(2, *x.shape)[0].mean()
+        x = x.repeat(2, 2)[:8, :8].clone()
+    return x.exp_().view(-1)
+
+
+def models() -> dict[str, Any]:
+    with torch.device("meta"):
+        llama = transformers.LlamaForCausalLM(transformers.LlamaConfig(**SMALL, num_key_value_heads=2)).eval()
+        settings = {"embed_dim": 16, "depths": [2, 2], "num_heads": [2, 2], "image_size": 64, "window_size": 4}
+        swin = transformers.SwinModel(transformers.SwinConfig(**settings)).eval()
+    convs = nn.Sequential(*[nn.Sequential(nn.Conv2d(8, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU()) for _ in range(3)]).eval()
+    last = torch.empty(2, 8, 16, 16).to(memory_format=torch.channels_last)
+    return {
+        "llama": (llama, (torch.zeros(2, 16, dtype=torch.long),)), "swin": (swin, (torch.empty(1, 3, 64, 64),)),
+        "convolutions": (convs.to(memory_format=torch.channels_last), (last,)), "views": (views, (torch.empty(8, 8),)),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["llama", "swin", "convolutions", "views"])
+def test_the_same_graph(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, args = models()[name]
+    hits: list[int] = []
+    again = quick.Quick.again
+    with monkeypatch.context() as patched:
+        patched.setattr(quick.Quick, "again", lambda self, *more: hits.append(1) or again(self, *more))
+        short = il.capture(model, args)
+    with monkeypatch.context() as patched:
+        patched.setattr(quick.Quick, "__call__", lambda self, func, args, kwargs, given: func(*args, **kwargs))
+        long = il.capture(model, args)
+    assert len(hits) > 0.3 * len(short.ops)
+    assert [(op.name, op.key, op.inputs, op.outputs) for op in short.ops] == [(op.name, op.key, op.inputs, op.outputs) for op in long.ops]
+    assert short.outputs == long.outputs
