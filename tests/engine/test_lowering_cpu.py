@@ -15,7 +15,7 @@ from ironlaw.engine.predict import predict
 from ironlaw.engine.samples import Sample, samples
 from ironlaw.engine.tree import INDUCTOR
 from ironlaw.engine.types import Graph, Op, Plan
-from ironlaw.engine.work import op
+from ironlaw.engine.work import KINDS, op
 
 from .build import MACHINE, chain, tensor
 
@@ -47,6 +47,19 @@ def test_streams_rows_and_planes():
     assert lower(norm) == (Kernel("batch_norm", 768.0 + 48.0, rows=6.0),)
     pooled = one("max_pool2d", (1, 2, 4, 4), out=(1, 2, 2, 2), kernel=(2, 2))
     assert lower(pooled) == (Kernel("max_pool2d", 160.0, rows=8.0),)
+    assert lower(replace(pooled, kind="avg_pool2d")) == (Kernel("avg_pool2d", 160.0, rows=8.0),)
+    assert lower(one("group_norm", (2, 3, 4, 4))) == (Kernel("group_norm", 768.0, rows=6.0),)
+
+
+@pytest.mark.parametrize("kind", ["layer_norm", "rms_norm", "softmax", "log_softmax"])
+def test_norms_go_row_by_row(kind):
+    assert lower(one(kind, (2, 3, 8))) == (Kernel(kind, 384.0, rows=6.0),)
+
+
+@pytest.mark.parametrize("kind", ["sum", "mean", "amax", "argmax", "var"])
+def test_reductions_go_output_by_output(kind):
+    assert lower(one(kind, (2, 3, 8), out=(2, 3, 1))) == (Kernel(kind, 216.0, rows=6.0),)
+    assert lower(one(kind, (2, 3, 8), out=(1,), over="all")) == (Kernel("sum_all", 196.0),)
 
 
 # ---- products, by their rows
@@ -78,6 +91,10 @@ def test_batched_products():
     assert lower(made) == (Kernel("bmm", 4.0 * (192 + 96 + 48), 2.0 * 6 * 4 * 8 * 2, 6.0, 8),)
     heads = one("matmul", (2, 3, 4, 8), (2, 3, 8, 2), out=(2, 3, 4, 2))
     assert [(k.curve, k.rows, k.depth) for k in lower(heads)] == [("bmm", 6.0, 8)]
+    assert lower(one("matmul", (6, 4, 8), (6, 8, 2), out=(6, 4, 2))) == lower(made)
+    assert [(k.curve, k.rows) for k in lower(one("bmm", (4, 8), (8, 2), out=(4, 2)))] == [("bmm", 1.0)]
+    # 9 sequences of 2 tokens are 18 rows
+    assert [k.curve for k in lower(one("linear", (9, 2, 64), (64, 64), out=(9, 2, 64)))] == ["gemm"]
 
 
 # ---- convolutions
@@ -91,7 +108,8 @@ def test_batched_products():
         ((1, 5, 8, 8), (32, 5, 1, 1), {}, "conv_1x1", 5), ((1, 1, 8, 8), (32, 1, 3, 3), {}, "conv_first", 9),
         ((1, 16, 8, 8), (16, 1, 3, 3), {}, "depthwise", 9), ((1, 16, 8, 8), (16, 1, 3, 3), {"stride": 2}, "depthwise_strided", 9),
         ((1, 16, 8, 8), (16, 1, 5, 5), {"stride": 2}, "depthwise_large", 25), ((1, 16, 8, 8), (16, 4, 3, 3), {}, "conv_grouped", 36),
-        ((1, 16, 8, 8), (32, 16, 3, 3), {"layout": "nhwc"}, "conv_nhwc", 144),
+        ((1, 16, 8, 8), (32, 16, 3, 3), {"layout": "nhwc"}, "conv_nhwc", 144), ((1, 16, 8, 8), (32, 16, 1, 3), {}, "conv", 48),
+        ((1, 16, 8, 8), (32, 16, 3, 1), {}, "conv", 48), ((1, 16, 8, 8), (16, 1, 2, 5), {}, "depthwise_large", 10),
     ],
 )  # fmt: skip
 def test_a_convolution_by_its_inner_loop(x, w, attrs, curve, depth):
@@ -130,6 +148,8 @@ def test_naive_attention_is_its_parts():
     assert first == Kernel("bmm", 4.0 * 6 * (16 * 4 + 8 * 4) + scores, 2.0 * 6 * 16 * 8 * 4, 6, 4)
     assert soft == Kernel("softmax", 2 * scores, rows=96)
     assert second == replace(first, depth=8)
+    wider = one("attention", (2, 3, 16, 4), (2, 3, 8, 4), (2, 3, 8, 6), out=(2, 3, 16, 6), impl="naive")
+    assert lower(wider)[0].data == first.data  # queries meet keys, however wide the values
 
 
 # ---- what a compiler writes
@@ -152,6 +172,10 @@ def test_written_loops():
     assert lower(one("layer_norm", (4, 8), row=16.0), compiled=True) == (Kernel("fused_rows", 256.0, rows=2.0),)
     pooled = one("max_pool2d", (1, 2, 4, 4), out=(1, 2, 2, 2), kernel=(2, 2))
     assert lower(pooled, compiled=True) == (Kernel("fused", 160.0),)
+    assert lower(one("log_softmax", (4, 8)), compiled=True) == (Kernel("fused_softmax", 256.0, rows=32.0),)
+    assert lower(one("copy", (4, 8), strided=True), compiled=True) == (Kernel("fused", 256.0),)
+    assert lower(one("layer_norm", (2, 3, 8)), compiled=True) == (Kernel("fused_rows", 384.0, rows=6.0),)
+    assert fused("layer_norm", "softmax") == (Kernel("fused_softmax", 256.0, rows=32.0),)
     assert lower(one("softmax", (4, 8)), compiled=False) == (Kernel("softmax", 256.0, rows=4.0),)
 
 
@@ -246,11 +270,33 @@ def test_what_was_not_measured_is_like_what_was():
     assert lowering_of("cpu") is lower is lowering_of("mps")
 
 
+# a convolution as one with fewer tricks, a product as a product, one query as many, a loop as the dearest thing in it
+ALIKE = {
+    "conv": ["conv_nhwc", "conv_first", "conv_grouped"], "conv_1x1": ["conv_1x1_nhwc"], "conv_first": ["conv_first_nhwc"],
+    "conv_grouped": ["conv_grouped_nhwc"], "depthwise": ["depthwise_nhwc", "depthwise_strided", "depthwise_large"],
+    "depthwise_strided": ["depthwise_strided_nhwc"], "depthwise_large": ["depthwise_large_nhwc"], "gemm": ["gemm_few", "bmm"],
+    "gemm_few": ["gemm_few_aliased"], "attention": ["attention_decode", "attention_long"], "gelu": ["fused_dear"],
+    "softmax": ["fused_softmax"], "elementwise": ["fused"], "layer_norm": ["fused_rows"], "power": ["square", "cube"],
+    "scale": ["shift"], "add": ["sub"], "mul": ["div"], "hardtanh": ["relu6"], "strided": ["transpose", "rotary"],
+    "batch_norm": ["group_norm"], "mean": ["var"], "sum": ["amax"], "embedding": ["gather"], "sigmoid": ["exp"],
+}  # fmt: skip
+
+
 def test_every_path_leads_to_a_curve_of_its_own_or_to_one_that_is_alike():
-    assert not set(FALLBACK) & {"elementwise"}
-    assert all(FALLBACK.get(name) != name for name in FALLBACK)
-    kinds = {"gelu", "gelu_tanh", "silu", "tanh", "sigmoid", "exp", "erf", "softplus", "mish", "log", "sin", "cos"}
-    assert set(DEAR) == kinds
+    assert {name for found in ALIKE.values() for name in found} == set(FALLBACK)
+    for like, found in ALIKE.items():
+        machine = replace(MEASURED, curves={"elementwise": Curve(1.0), like: Curve(7.0)})
+        assert [machine.curve(name, "op").floor for name in found] == [7.0] * len(found), like
+    (transposed,) = lower(one("transpose", (4, 8)))
+    assert replace(MEASURED, curves={"strided": Curve(7.0)}).curve(transposed.curve, "transpose").floor == 7.0
+
+
+def test_functions_that_a_processor_takes_long_for():
+    assert set(DEAR) == {"gelu", "gelu_tanh", "silu", "tanh", "sigmoid", "exp", "erf", "softplus", "mish", "log", "sin", "cos"}
+    for kind in set(DEAR) & set(KINDS):
+        assert lower(one(kind, (4, 8)), compiled=True) == (Kernel("fused_dear", 256.0, rows=32.0),), kind
+    for kind in ("relu", "add", "sqrt"):
+        assert lower(one(kind, (4, 8)), compiled=True) == (Kernel("fused", 256.0),), kind
 
 
 def test_a_graph_of_one_op_costs_what_the_op_costs():
