@@ -21,6 +21,7 @@ from starlette.responses import RedirectResponse
 from ironlaw.server import pages
 from ironlaw.server.catalogue import LABS, Lab, catalogue, find
 from ironlaw.server.marimo_page import Rewritten
+from ironlaw.server.parsing import one_at_a_time
 
 QUIET_S = 1.5  # without a question, get the other labs ready
 SESSION_S = 120  # how long a page that lost its connection may come back to the same session
@@ -36,6 +37,7 @@ class Labs:
         self.mounted: dict[str, Any] = {}
         self.turn = threading.Lock()
         self.asked = -QUIET_S  # when a lab was last asked for something
+        one_at_a_time()
 
     def warm(self) -> None:
         """Imports what the labs need, and lets each prepare itself. May be called from any thread."""
