@@ -169,6 +169,7 @@ def test_what_was_not_measured_is_like_what_was(like, name):
     assert few.curve(name, "op").floor == 7.0
     both = replace(few, curves={**few.curves, name: Curve(11.0)})
     assert both.curve(name, "op").floor == 11.0
+    assert replace(few, curves={"elementwise": Curve(3.0)}).curve(name, "op").floor == 3.0  # nor was what it is like
 
 
 def test_no_curve_at_all_says_what_to_ask_for():

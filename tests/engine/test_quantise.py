@@ -11,6 +11,7 @@ from ironlaw.engine import quantise
 from ironlaw.engine.lowering import Kernel, lower
 from ironlaw.engine.lowering_cpu import lower as lower_cpu
 from ironlaw.engine.quantise import quantised
+from ironlaw.engine.samples import Sample, samples
 from ironlaw.engine.types import Graph, Tensor
 from ironlaw.engine.work import op
 from ironlaw.errors import BadValue, UnknownName
@@ -41,6 +42,12 @@ def test_int8_by_hand():
     assert (first.kind, first.dtype, first.inputs[1].dtype) == ("quantised_linear", "fp16", "int8")
     assert first.work.read == 4 * 256 * 2 + 512 * 256 + 512 * 2 + 512 * 2
     assert first.work.flops == 2 * 4 * 256 * 512 + 2 * 4 * 512  # a scale and a bias for each output
+    assert stored.ops[2].work.flops == 2 * 4 * 512 * 100 + 4 * 100  # no bias
+    assert first.inputs[2] == Tensor("w scales", (512, 1), "fp16", "buffer")
+    assert (first.name, first.outputs, first.inputs[3].name) == ("l", own.ops[1].outputs, "b")
+    assert (stored.name, stored.dtype, stored.outputs) == (own.name, own.dtype, own.outputs)
+    assert stored.params_of == {"weights": "int8", "kept": ()}
+    assert stored.ops[0] == own.ops[0]
 
 
 def test_int4_by_hand():
@@ -50,6 +57,8 @@ def test_int4_by_hand():
     assert first.work.read == 4 * 256 * 2 + 512 * 256 / 2 + 512 * 2 * 2 * 2 + 512 * 2
     assert first.work.flops == 2 * 4 * 256 * 512 + 2 * 512 * 256 + 4 * 512
     assert quantised(model(), "int4", group=64).ops[1].inputs[2].shape == (512, 4, 2)
+    assert first.inputs[2] == Tensor("w scales", (512, 2, 2), "fp16", "buffer")
+    assert quantised(model(), "int4", group=200).ops[1].inputs[2].shape == (512, 2, 2)  # the last group is not full
 
 
 def test_a_weight_that_something_else_reads_stays():
@@ -59,12 +68,39 @@ def test_a_weight_that_something_else_reads_stays():
     assert quantised(model(), "int4").params_of["kept"] == ()
 
 
+def test_only_weights_of_products_are_stored():
+    """What comes in as an activation, or as the left side of a product, is no stored weight; nor are gains and biases."""
+    w, v, h = (Tensor(name, (256, 256), "fp16", "weight") for name in ("w", "v", "a"))
+    y, z, u, t = (Tensor(name, (256, 256), "fp16") for name in "yzut")
+    ops = (
+        op("linear", "one", [Tensor("x", (256, 256), "fp16", "input"), w], [y]),
+        op("linear", "two", [y, z], [u]),  # by what another op made
+        op("linear", "three", [v, h], [t]),
+        op("linear", "four", [u, v], [Tensor("q", (256, 256), "fp16")]),
+        op("linear", "five", [h, w], [Tensor("r", (256, 256), "fp16")]),
+    )
+    stored = quantised(Graph("g", ops, "fp16"), "int8")
+    assert [one.kind for one in stored.ops] == ["quantised_linear", "linear", "linear", "linear", "quantised_linear"]
+    assert stored.params_of["kept"] == ("a", "v")
+
+
 def test_experts_are_stored_too():
     x, w = Tensor("x", (2, 64), "fp16", "input"), Tensor("w", (8, 32, 64), "fp16", "weight")
     graph = Graph("moe", (op("grouped_matmul", "g", [x, w], [Tensor("y", (2, 32), "fp16")]),), "fp16")
     (one,) = quantised(graph, "int8").ops
     # two rows hit two of eight experts
     assert one.work.read == 2 * 64 * 2 + (8 * 32 * 64 + 8 * 32 * 2) / 4
+    assert (one.work.matmul_flops, one.work.flops) == (2 * 64 * 64, 2 * 64 * 64 + 64)  # a scale for each of 64 outputs
+    assert [(k.curve, k.depth) for k in lower(one)] == [("gemm", 64), ("tiny", 0.0)]
+    assert [k.curve for k in lower_cpu(one)] == ["bmm"]
+    (four,) = quantised(graph, "int4", group=32).ops
+    assert four.inputs[2].shape == (8, 32, 2, 2)
+    assert four.work.flops - four.work.matmul_flops == 2 * 8 * 32 * 64 / 4  # each weight of two experts, twice
+    many = Tensor("x", (16, 64), "fp16", "input")
+    (all_hit,) = quantised(Graph("moe", (op("grouped_matmul", "g", [many, w], [Tensor("y", (16, 32), "fp16")]),), "fp16"), "int8").ops
+    assert all_hit.work.read == 16 * 64 * 2 + 8 * 32 * 64 + 8 * 32 * 2
+    biased = op("quantised_grouped_matmul", "g", [*one.inputs, tensor("b", 32)], one.outputs)
+    assert biased.work.read == one.work.read + 64
 
 
 def test_a_real_model_shrinks_and_decodes_faster():
@@ -101,13 +137,32 @@ def test_kernels():
         quantised(model(), fmt, kernel=kernel).ops[1] for fmt, kernel in (("int8", ""), ("int8", "torch"), ("int4", "torch"))
     )
     assert lower(plain) == (Kernel("gemm", plain.work.bytes, 2.0 * 4 * 256 * 512, depth=256),)
-    assert [k.curve for k in lower(torch8)] == ["cast", "cast", "weight_int8", "cast"]
+    assert lower(torch8) == (
+        Kernel("cast", 4 * 256 * (2 + 4.0)), Kernel("cast", 512 * (2 + 4.0)),  # rows and scales to FP32
+        Kernel("weight_int8", torch8.work.bytes, 2.0 * 4 * 256 * 512, depth=256), Kernel("cast", 4 * 512 * (4.0 + 2)),
+    )  # fmt: skip
+    assert torch8.attrs == {"kernel": "torch"} and plain.attrs == {}
     assert lower(torch4) == (Kernel("weight_int4", torch4.work.bytes, 2.0 * 4 * 256 * 512, depth=256),)
 
 
 def test_on_a_processor_as_the_plain_product():
     one = quantised(model(), "int8").ops[1]
     assert [(k.curve, k.data, k.flops) for k in lower_cpu(one)] == [("gemm_few", one.work.bytes, 2.0 * 4 * 256 * 512)]
+
+
+def test_a_row_is_a_sample_of_its_longest_kernel():
+    p = {"m": 4, "n": 512, "k": 256, "dtype": "bf16"}
+    listed = [{"name": "copy", "seconds": 1.0}, {"name": "mm", "seconds": 3.0}, {"name": "copy", "seconds": 2.0}]
+    row = {"kind": "op", "params": p, "busy_s": 9.0, "list": listed}
+    for name, moved in (("weight_int8_mm", 512 * 256 + 512 * 2), ("weight_int4_mm", 512 * 128 + 512 * 8)):
+        found = list(samples([row | {"op": name}]))
+        assert found == [Sample(Kernel(name.removesuffix("_mm"), 2 * 4 * 256 + moved + 2 * 4 * 512.0, 2.0 * 4 * 512 * 256, depth=256), 3.0)]
+        assert list(samples([row | {"op": name, "kind": "launch"}, row | {"op": name, "error": "no"}])) == []
+        made = quantise.of_row(name, p)
+        assert (made.name, made.kind, made.attrs, made.dtype) == (name, "quantised_linear", {"kernel": "torch"}, "bf16")
+        assert [(t.name, t.role) for t in (*made.inputs, *made.outputs)] == [
+            ("x", "input"), ("w", "weight"), ("w scales", "buffer"), ("y", "activation"),
+        ]  # fmt: skip
 
 
 def test_pytorchs_kernels_as_measured():

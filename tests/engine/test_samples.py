@@ -237,10 +237,18 @@ def test_a_weights_gradient_may_be_split():
     assert [(s.kernel.curve, s.seconds) for s in samples([row("conv_backward", list=kernels)])] == [("conv_wgrad", 6.0)]
 
 
+def test_what_it_hands_on():
+    from ironlaw.engine import samples as module
+
+    assert list(samples([])) == []
+    assert [getattr(module, name) for name in module.__all__] == [OPS, Sample, samples]
+
+
 def test_a_step_of_adamw_is_its_mean_launch():
     # 10 tensors of 100: 21 are read or written by eight passes
     found = {"kind": "op", "op": "adamw", "params": {"tensors": 10, "size": 100}, "kernels": 8, "busy_s": 16.0}
     assert list(samples([found])) == [Sample(Kernel("foreach", 4 * 1000 * 21 / 8), 2.0)]
+    assert list(samples([found | {"kernels": None}, found | {"kind": "launch"}])) == []
 
 
 def test_a_batch_norm_backwards_reads_twice():
