@@ -219,6 +219,16 @@ def test_a_call_is_a_sample_and_of_a_compiled_one_only_the_loop():
     ]  # fmt: skip
     assert [s.seconds for s in found[1:5]] == pytest.approx([30e-6] * 4)
     assert [(s.kernel.curve, s.seconds) for s in found[5:]] == [("conv_1x1_nhwc", 2e-4)]
+    del rows[-1]["params"]["layout"]
+    assert [s.kernel.curve for s in samples(rows[-1:], "cpu")] == ["conv_1x1"]
+
+
+def test_what_entering_a_compiled_call_takes_is_taken_off():
+    loop, other = row("generated", 90e-6, read_bytes=400, written_bytes=100), {"kind": "launch", "op": "add", "wall_s": 30e-6}
+    entry = {"kind": "launch", "op": "compiled", "wall_s": 60e-6}
+    assert [s.seconds for s in samples([other, loop], "cpu")] == [90e-6]
+    assert [s.seconds for s in samples([other, entry, loop], "cpu")] == pytest.approx([30e-6])
+    assert list(samples([entry, loop | {"wall_s": 60e-6}], "cpu")) == []  # nothing is left of it
 
 
 CALLS = {"add": 3e-6, "relu": 4e-6, "nn_relu": 11e-6, "linear": 16e-6, "nn_linear": 21e-6, "nn_gelu": 30e-6, "compiled": 60e-6}

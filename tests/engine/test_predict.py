@@ -318,6 +318,18 @@ def test_one_launch_hands_back_all_outputs_and_keeps_the_parameters():
     assert one_launch(net, "ops").outputs == ("a",)
 
 
+def test_one_launch_reads_the_rows_that_are_looked_up_each_time():
+    table, ids = tensor("t", 9, 8, role="weight"), tensor("i", 3, dtype="int64", role="input")
+    lookups = [op("embedding", f"e{i}", [table, ids], [tensor(f"y{i}", 3, 8)]) for i in range(4)]
+    read = [one_launch(Graph("g", tuple(lookups[:n]))).work.read for n in (1, 2, 4)]
+    assert read == [48 + 24, 2 * 48 + 24, 144 + 24]  # three rows of 16 bytes each time, and no more than the whole table
+
+
+def test_one_launch_knows_two_kinds_of_traffic():
+    with pytest.raises(UnknownName, match=r"^no traffic 'zzz'; known: ops, weights$"):
+        one_launch(NET, "zzz")
+
+
 def test_the_dscnn_premise_of_lab_07():
     # 1,000 kernels of 5 µs, 10 µs a launch: 33.3 % synchronous, 50 % queued
     machine = replace(MACHINE, bandwidth=1e12, peaks={"fp16": 1e15}, launch=10e-6)

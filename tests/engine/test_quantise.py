@@ -13,7 +13,7 @@ from ironlaw.engine.lowering_cpu import lower as lower_cpu
 from ironlaw.engine.quantise import quantised
 from ironlaw.engine.samples import Sample, samples
 from ironlaw.engine.types import Graph, Tensor
-from ironlaw.engine.work import op
+from ironlaw.engine.work import category, op
 from ironlaw.errors import BadValue, UnknownName
 
 from .build import tensor
@@ -59,6 +59,8 @@ def test_int4_by_hand():
     assert quantised(model(), "int4", group=64).ops[1].inputs[2].shape == (512, 4, 2)
     assert first.inputs[2] == Tensor("w scales", (512, 2, 2), "fp16", "buffer")
     assert quantised(model(), "int4", group=200).ops[1].inputs[2].shape == (512, 2, 2)  # the last group is not full
+    assert [quantise.scales(Tensor("w", (5, k)), "int4", "fp16").shape[1] for k in (128, 129)] == [1, 2]
+    assert category(first.kind) == category("quantised_grouped_matmul") == category("linear")
 
 
 def test_a_weight_that_something_else_reads_stays():
@@ -78,9 +80,10 @@ def test_only_weights_of_products_are_stored():
         op("linear", "three", [v, h], [t]),
         op("linear", "four", [u, v], [Tensor("q", (256, 256), "fp16")]),
         op("linear", "five", [h, w], [Tensor("r", (256, 256), "fp16")]),
+        op("relu", "six", [z], [Tensor("s", (256, 256), "fp16")]),
     )
     stored = quantised(Graph("g", ops, "fp16"), "int8")
-    assert [one.kind for one in stored.ops] == ["quantised_linear", "linear", "linear", "linear", "quantised_linear"]
+    assert [one.kind for one in stored.ops] == ["quantised_linear", "linear", "linear", "linear", "quantised_linear", "relu"]
     assert stored.params_of["kept"] == ("a", "v")
 
 
@@ -93,6 +96,8 @@ def test_experts_are_stored_too():
     assert (one.work.matmul_flops, one.work.flops) == (2 * 64 * 64, 2 * 64 * 64 + 64)  # a scale for each of 64 outputs
     assert [(k.curve, k.depth) for k in lower(one)] == [("gemm", 64), ("tiny", 0.0)]
     assert [k.curve for k in lower_cpu(one)] == ["bmm"]
+    deep = op("quantised_grouped_matmul", "g", [Tensor("x", (1, 2, 64), "fp16"), *one.inputs[1:]], [Tensor("y", (1, 2, 32), "fp16")])
+    assert deep.work == one.work
     (four,) = quantised(graph, "int4", group=32).ops
     assert four.inputs[2].shape == (8, 32, 2, 2)
     assert four.work.flops - four.work.matmul_flops == 2 * 8 * 32 * 64 / 4  # each weight of two experts, twice
@@ -119,12 +124,15 @@ def test_a_real_model_shrinks_and_decodes_faster():
 @pytest.mark.parametrize(
     ("call", "error", "said"),
     [
-        (lambda: quantised(model(), "int3"), UnknownName, "int8, int4"),
-        (lambda: quantised(model(), "int8", kernel="marlin"), UnknownName, "torch"),
-        (lambda: quantised(Graph("m", model().ops, "fp16", {"training": True}), "int8"), BadValue, "can't be trained"),
+        (lambda: quantised(model(), "int3"), UnknownName, "^no format for stored weights 'int3'; did you mean int8, int4"),
+        (lambda: quantised(model(), "int8", kernel="marlin"), UnknownName, "^no kernel for stored weights 'marlin'; known: , torch"),
+        (lambda: quantised(Graph("m", model().ops, "fp16", {"training": True}), "int8"), BadValue,
+         "^weights stored in integers can't be trained; ask for the forward pass alone$"),
         (lambda: quantised(Graph("m", model().ops[:1], "fp16"), "int8"), BadValue, "nothing to store in int8"),
         (lambda: op("quantised_linear", "l", [X, tensor("w", 5, 7, dtype="int8"), tensor("s", 5)], [tensor("y", 4, 5)]), BadValue,
          "inner sizes differ, 256 and 7"),
+        (lambda: op("quantised_linear", "l", [tensor("x", 2, 3, 256), tensor("w", 5, 7, dtype="int8"), tensor("s", 5)],
+                    [tensor("y", 2, 3, 5)]), BadValue, "inner sizes differ, 256 and 7"),
     ],
 )  # fmt: skip
 def test_refusals(call, error, said):
@@ -159,6 +167,7 @@ def test_a_row_is_a_sample_of_its_longest_kernel():
         assert found == [Sample(Kernel(name.removesuffix("_mm"), 2 * 4 * 256 + moved + 2 * 4 * 512.0, 2.0 * 4 * 512 * 256, depth=256), 3.0)]
         assert list(samples([row | {"op": name, "kind": "launch"}, row | {"op": name, "error": "no"}])) == []
         made = quantise.of_row(name, p)
+        assert made.outputs[0] == Tensor("y", (4, 512), "bf16")
         assert (made.name, made.kind, made.attrs, made.dtype) == (name, "quantised_linear", {"kernel": "torch"}, "bf16")
         assert [(t.name, t.role) for t in (*made.inputs, *made.outputs)] == [
             ("x", "input"), ("w", "weight"), ("w scales", "buffer"), ("y", "activation"),

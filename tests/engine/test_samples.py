@@ -210,6 +210,8 @@ def test_a_grouped_convolution_is_a_sample_of_one_group():
     assert conv.kernel.count == 1.0
     # where cuDNN took all groups at once, nothing is known of one
     assert list(samples([row("conv2d", wide, 10.0, kernels=4, list=kernels[:2])])) == []
+    # one kernel more or less is a workspace; two are another way
+    assert [len(list(samples([row("conv2d", wide, 10.0, kernels=n, list=kernels)]))) for n in (6, 7, 9, 10)] == [0, 1, 1, 0]
 
 
 PARTS = {
