@@ -6,6 +6,7 @@ from ironlaw.engine.chains import chain
 from ironlaw.engine.residency import crossover, residency
 from ironlaw.engine.types import Graph, Tensor
 from ironlaw.engine.work import op
+from ironlaw.errors import BadValue
 
 T = 64
 THREE = chain(("layer_norm", "dropout", "relu"), (4, 8))
@@ -14,6 +15,9 @@ THREE = chain(("layer_norm", "dropout", "relu"), (4, 8))
 def test_without_a_cache_all_crosses():
     assert residency(THREE, 0) == residency(THREE, 2 * T - 1)
     assert (residency(THREE, 0).main, residency(THREE, 0).cache) == (6 * T, 0)
+    assert residency(chain(("add",), (4, 8)), 0).ops == ((3 * T, 0),)
+    with pytest.raises(BadValue, match=r"^cache is -1;"):
+        residency(THREE, -1)
 
 
 def test_two_tensors_of_cache_keep_the_intermediates():

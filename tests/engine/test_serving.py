@@ -5,9 +5,10 @@ import pytest
 from ironlaw import workload
 from ironlaw.engine.fusion import fuse
 from ironlaw.engine.memory import largest_that_fits
-from ironlaw.engine.serving import largest_near, serving, stack
+from ironlaw.engine.serving import largest_near, regroup, serving, stack
 from ironlaw.engine.tree import POINTWISE, TREE
-from ironlaw.engine.work import category
+from ironlaw.engine.types import Graph, Tensor
+from ironlaw.engine.work import category, op
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.registry.claims import chain
 from ironlaw.registry.families import FAMILIES
@@ -59,6 +60,36 @@ def test_attention_taken_apart_has_the_same_arithmetic_and_its_scores_in_memory(
     assert softmax.work.intensity == pytest.approx(5 / 4) and softmax.work.bytes == 2 * scores
 
 
+def test_tensors_of_a_served_layer_in_fp32():
+    """One sequence, 2 heads of 4: 5 tokens in the cache and a new one; arithmetic and scores stay in FP32."""
+    q, new = Tensor("q", (1, 2, 1, 4), "fp32"), Tensor("new", (1, 2, 1, 4), "fp32")
+    old, k = Tensor("old", (1, 2, 5, 4), "fp32", "cache"), Tensor("k", (1, 2, 6, 4), "fp32")
+    mask, y, z = Tensor("mask", (1, 1, 1, 6), "fp32"), Tensor("y", (1, 2, 1, 4), "fp32"), Tensor("z", (1, 2, 5, 4), "fp32")
+    append = op("cat", "k", [old, new], [k], over="seq")
+    ops = (append, op("attention", "sdpa", [q, k, k, mask], [y], causal=True), op("relu", "look", [old], [z]))
+    graph = Graph("layer", ops, "fp32", {"batch": 1}, ("y", "z"))
+    served = serving(graph, cache="fp8", tiled=False)
+    assert (served.name, served.dtype, served.params_of, served.outputs) == ("layer", "fp32", {"batch": 1}, ("y", "z"))
+    copied, scores, soft, last, look = served.ops
+    assert (copied.kind, copied.outputs, copied.dtype) == ("copy", (Tensor("k.new", (1, 2, 1, 4), "fp8"),), "fp32")
+    assert scores.inputs[1] == Tensor("k", (1, 2, 4, 6), "fp8", "cache")
+    assert [o.outputs[0] for o in (scores, soft)] == [Tensor(f"sdpa.{n}", (1, 2, 1, 6), "fp32") for n in ("scores", "softmax")]
+    assert [o.attrs for o in (copied, scores, soft, last)] == [{"dtype": "fp32"}] * 4
+    assert (look.inputs, look.attrs, look.dtype) == ((Tensor("old", (1, 2, 5, 4), "fp8", "cache"),), {"dtype": "fp32"}, "fp32")
+    whole = serving(graph, cache="fp8").ops[1]
+    assert whole.attrs == {"causal": True, "dtype": "fp32"}
+    viewed = Graph("layer", (append, op("relu", "r", [Tensor("k", (2, 6, 4), "fp32")], [Tensor("v", (2, 6, 4), "fp32")])), "fp32")
+    assert serving(viewed, cache="fp8").ops[1].inputs == (Tensor("k", (2, 6, 4), "fp8", "cache"),)
+
+
+def test_ops_are_joined_as_they_were_before():
+    graph = shallow(**PREFILL)
+    plan = fuse(graph, POINTWISE)
+    again = regroup(shallow(**PREFILL), [tuple(o.name for o in group.ops) for group in plan.groups])
+    assert again.ops == plan.graph.ops and len(again.ops) < len(graph.ops)
+    assert again.outputs == plan.graph.outputs
+
+
 def test_nothing_asked_changes_nothing_but_the_cache():
     graph = shallow(**PREFILL)
     assert serving(graph).ops == graph.ops
@@ -82,6 +113,7 @@ def test_a_stack_of_three_is_the_whole_model(settings, tiled, rules):
 def test_stacks_that_can_t_be_made():
     with pytest.raises(BadValue, match="stack of 2"):
         stack(shallow(**PREFILL), 2)
+    assert stack(shallow(**PREFILL), 3).layers == 3
     with pytest.raises(BadValue, match=r"no ops named layers\.1"):
         stack(workload("resnet18"), 8)
     with pytest.raises(IronlawError, match="fp7"):
@@ -96,8 +128,8 @@ def test_pointwise_joins_neighbours_of_one_shape_only():
     refused = [verdict for verdict in plan.verdicts if not verdict.fused]
     assert len(refused) == 2 and all("same elements" in verdict.reason and verdict.pattern == "none" for verdict in refused)
     layer = fuse(serving(shallow(**PREFILL)), POINTWISE).graph
-    for op in layer.ops:
-        kinds = {category(part.kind) for part in op.attrs.get("parts", ())}
+    for one in layer.ops:
+        kinds = {category(part.kind) for part in one.attrs.get("parts", ())}
         assert not kinds or kinds == {"elementwise"}
 
 
@@ -115,3 +147,8 @@ def test_few_questions_are_enough():
     assert largest_near(lambda n: asked.append(n) or 131072.0 * n + 2e6, 64e9, 8, 1 << 20) == int((64e9 - 2e6) // 131072)
     assert len(asked) <= 6
     assert largest_near(lambda n: 1.0, -1.0, 8, 100) == 0
+    assert largest_near(float, 0.0, 8, 100) == 0
+    assert largest_near(lambda n: n / 8, 1.0, 8, 100) == 8
+    first = []
+    largest_near(lambda n: first.append(n) or float(n), 50.0, 0, 100)
+    assert first[0] == 1 and len(first) <= 4  # from one straight to fifty
