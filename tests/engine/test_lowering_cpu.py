@@ -138,6 +138,8 @@ def test_attention_by_its_queries():
     assert (tiled.curve, tiled.rows, tiled.flops) == ("attention", 6, 4.0 * 6 * 16 * 8 * 4)
     assert tiled.data == 4.0 * 6 * (16 * 4 + 2 * 8 * 4 + 16 * 4) + 2 * 4.0 * 6 * 16 * 8
     assert [lower(attend(sq, 16))[0].curve for sq in (2, 767, 768)] == ["attention", "attention", "attention_long"]
+    (long,) = lower(attend(1024, 8))
+    assert long == Kernel("attention_long", 4.0 * 6 * (2 * 1024 * 4 + 2 * 8 * 4) + 2 * 4.0 * 6 * 1024 * 8, 4.0 * 6 * 1024 * 8 * 4, 6)
     counts = {k.curve: list(k.count) for k in lower(attend(np.array([1.0, 16.0, 1024.0]), 16))}
     assert counts == {"attention_decode": [1, 0, 0], "attention": [0, 1, 0], "attention_long": [0, 0, 1]}
 
@@ -175,6 +177,7 @@ def test_written_loops():
     assert lower(one("log_softmax", (4, 8)), compiled=True) == (Kernel("fused_softmax", 256.0, rows=32.0),)
     assert lower(one("copy", (4, 8), strided=True), compiled=True) == (Kernel("fused", 256.0),)
     assert lower(one("layer_norm", (2, 3, 8)), compiled=True) == (Kernel("fused_rows", 384.0, rows=6.0),)
+    assert lower(one("sum", (2, 3, 8), out=(2, 1, 1)), compiled=True)[0].rows == 2.0
     assert fused("layer_norm", "softmax") == (Kernel("fused_softmax", 256.0, rows=32.0),)
     assert lower(one("softmax", (4, 8)), compiled=False) == (Kernel("softmax", 256.0, rows=4.0),)
 
