@@ -270,7 +270,10 @@ def test_a_processor_cannot_run_ahead_of_itself():
 def test_entering_a_compiled_function_is_paid_once():
     graph = chain("relu", "relu")
     machine = replace(HOST, calibration=MEASURED)
-    assert predict(graph, machine, Plan(mode="compiled")).seconds == pytest.approx(3.0 + 0.25 + 1.0 + 1.28)
+    assert predict(graph, machine, Plan(mode="compiled")).seconds == pytest.approx(3.0 + 1.0 + 1.28)
+    assert predict(graph, machine, Plan(mode="compiled", launch=0.5)).seconds == pytest.approx(3.0 + 0.5 + 1.0 + 1.28)
+    device = replace(MACHINE, calibration=replace(MEASURED, backend="cuda"))
+    assert predict(graph, device, Plan(mode="compiled")).seconds == pytest.approx(3.0 + 0.25 + 1.0 + 1.28)
 
 
 def test_what_was_not_measured_is_like_what_was():

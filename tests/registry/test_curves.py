@@ -16,17 +16,19 @@ from ironlaw.registry.evidence import Evidence, evidence, measured
 from ironlaw.registry.loader import folder
 
 
-def test_the_h200_is_calibrated_and_others_are_not():
+def test_what_was_measured_is_calibrated_and_others_are_not():
     stored = curves.calibration("h200_sxm")
     assert isinstance(stored, Calibration)
     assert il.hardware("h200_sxm").calibration is stored
     assert curves.calibration("h100_sxm") is None
-    assert {path.stem for path in folder("calibration").glob("*.json")} == {"h200_sxm"} <= set(measured())
+    assert {path.stem for path in folder("calibration").glob("*.json")} == {"h200_sxm", "neoverse_n1_2core"} == set(measured())
+    assert (stored.backend, curves.calibration("neoverse_n1_2core").backend) == ("cuda", "cpu")
 
 
-def test_the_stored_file_is_what_it_reads_as():
-    text = (folder("calibration") / "h200_sxm.json").read_text()
-    assert json.loads(json.dumps(curves.calibration("h200_sxm").to_json())) == json.loads(text)
+@pytest.mark.parametrize("slug", ["h200_sxm", "neoverse_n1_2core"])
+def test_the_stored_file_is_what_it_reads_as(slug):
+    text = (folder("calibration") / f"{slug}.json").read_text()
+    assert json.loads(json.dumps(curves.calibration(slug).to_json())) == json.loads(text)
 
 
 def test_it_says_where_it_comes_from():

@@ -8,14 +8,15 @@ from ironlaw.engine.calibrate import Curve
 from ironlaw.registry.curves import calibration, refit
 
 
-def test_the_stored_curves_are_those_of_the_evidence():
-    stored, fitted = calibration("h200_sxm"), refit("h200_sxm")
+@pytest.mark.parametrize("slug", ["h200_sxm", "neoverse_n1_2core"])
+def test_the_stored_curves_are_those_of_the_evidence(slug):
+    stored, fitted = calibration(slug), refit(slug)
     assert set(stored.curves) == set(fitted.curves)
     for name, curve in fitted.curves.items():
         for field in fields(Curve):
             found, kept = getattr(curve, field.name), getattr(stored.curves[name], field.name)
             # abs: a knee of 1e-13 steps is none
-            assert found == pytest.approx(kept, rel=0.01, abs=1e-12), f"{name}.{field.name}; run: python scripts/calibrate.py h200_sxm"
+            assert found == pytest.approx(kept, rel=0.01, abs=1e-12), f"{name}.{field.name}; run: python scripts/calibrate.py {slug}"
     assert fitted.launches == pytest.approx(stored.launches)
     assert fitted.spread.keys() == stored.spread.keys()
     for mode, pair in fitted.spread.items():

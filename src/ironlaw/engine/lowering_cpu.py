@@ -1,6 +1,6 @@
 """What PyTorch runs on a processor for an op: op -> kernels, each one call of a library or of a loop that PyTorch brings.
 
-Seen on a real machine (evidence neoverse_n1_2core/ops), and in ATen's rules for choosing a library:
+Seen on a real machine (evidence neoverse_n1_2core/machine), and in ATen's rules for choosing a library:
 - a product with one row is a matrix-vector product: the weight is read once, and that is all;
 - with two to eight rows (or columns) it goes to the BLAS, which packs the weight first: several times the traffic;
 - from nine on it goes to oneDNN, whose set-up costs a hundred microseconds and whose packing is paid back row by row;

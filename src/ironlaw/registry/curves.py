@@ -55,9 +55,10 @@ def spread(slug: str, fitted: Calibration) -> dict[str, tuple[float, float]]:
     ratios: dict[str, list[float]] = {}
     for file in evidence(slug):
         for row in file.rows:
-            if row["kind"] == "model" and "workload" in row and "busy_s" in row:
-                busy = predict(workload(row["workload"], **row["params"]), machine, Plan(mode=row["mode"])).busy_s
-                ratios.setdefault(row["mode"], []).append(row["busy_s"] / busy)
+            timed = "wall_s" if machine.kind == "cpu" else "busy_s"  # on a processor a call is its work
+            if row["kind"] == "model" and "workload" in row and timed in row and "variant" not in row and "attention" not in row["params"]:
+                found = predict(workload(row["workload"], **row["params"]), machine, Plan(mode=row["mode"]))
+                ratios.setdefault(row["mode"], []).append(row[timed] / (found.seconds if machine.kind == "cpu" else found.busy_s))
     if "compiled" in ratios:
         ratios["graphs"] = ratios["compiled"]  # the same kernels, replayed
     tenths = {mode: quantiles(values, n=10) for mode, values in ratios.items() if len(values) >= ENOUGH}
