@@ -150,7 +150,8 @@ def pointwise() -> Iterator[Case]:
             return lambda: call(x)
 
         yield Case(name, dict(numel=size, dtype="fp32"), one)
-    for (name, call), size in itertools.product({"add": torch.add, "mul": torch.mul, "add_": torch.Tensor.add_}.items(), SIZES):
+    binary: dict[str, Any] = {"add": torch.add, "mul": torch.mul, "add_": torch.Tensor.add_}
+    for (name, call), size in itertools.product(binary.items(), SIZES):
 
         def two(call: Callable[..., Any] = call, size: int = size) -> Callable[[], Any]:
             x, y = torch.randn(size), torch.randn(size) * 1e-6

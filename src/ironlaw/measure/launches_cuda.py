@@ -141,7 +141,8 @@ def tiny(where: str) -> dict[str, Call]:
     import torch
     import torch.nn.functional as F
 
-    nn, make = torch.nn, dict(device=where, dtype=torch.float16)
+    nn = torch.nn
+    make: dict[str, Any] = {"device": where, "dtype": torch.float16}
     x, y, total, row, var = *(torch.randn(64, 64, **make) for _ in range(3)), torch.randn(64, **make), torch.ones(64, **make)
     image, kernel, depth = torch.randn(1, 64, 8, 8, **make), torch.randn(64, 64, 3, 3, **make), torch.randn(64, 1, 3, 3, **make)
     batch, heads = torch.randn(4, 32, 32, **make), torch.randn(1, 4, 32, 64, **make)
