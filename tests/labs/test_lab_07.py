@@ -271,7 +271,7 @@ def test_the_measured_launch_of_the_h200_is_used(bench):
     try:
         bench.lab.chosen = next(c for c in bench.lab.contexts if c.slug == "h200_sxm")
         note = bare(bench.turn("act1")["note"])
-        assert "One launch costs 13 µs on the NVIDIA H200 (measured on its host, evidence h200_sxm/models" in note
+        assert "One launch costs 11 µs on the NVIDIA H200 (measured on its host, evidence h200_sxm/machine" in note
         real = bench.turn("act1", model="graph:dscnn_kws")
         assert "curves fitted to measurements" in bare(real["note"]) and walls(real)["eager, queued"]["kernel floor"] > 50e-6
     finally:

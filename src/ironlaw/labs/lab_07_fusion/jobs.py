@@ -57,13 +57,19 @@ def removed_of(model: str) -> float:
 
 def launch_of(context: Context) -> float:
     """What one launch costs the context's host: measured where it was, else the registry's figure."""
+    return float(context.hardware.calibration.launches["default"]) if queues(context) else float(context.hardware.launch)
+
+
+def queues(context: Context) -> bool:
+    """Whether the context's host was measured launching onto a device; on a processor a call is its work."""
     calibration = context.hardware.calibration
-    return float(calibration.launches["default"]) if calibration else float(context.hardware.launch)
+    return bool(calibration) and calibration.backend == "cuda"
 
 
 def launch_source(context: Context) -> str:
-    if context.hardware.calibration:
-        return f"measured on its host, {source()}"
+    if queues(context):
+        sources = context.hardware.calibration.sources
+        return f"measured on its host, {next((told for told in sources if 'machine' in told), sources[0])}"
     figure = context.hardware.figures.get("launch")
     return f"{figure.source}, {figure.date}" if figure else ""
 
