@@ -9,14 +9,16 @@ from __future__ import annotations
 import json
 import secrets
 import weakref
+from string import ascii_letters
 from typing import Any
 
+LETTERS = 24  # of a token: 136 bits, and no digit in it that could be taken for a figure
 PIECES: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 
 
 def register(piece: Any) -> str:
     """A token that nobody can guess. A piece that is gone can't be asked any more."""
-    token = secrets.token_urlsafe(16)
+    token = "".join(secrets.choice(ascii_letters) for _ in range(LETTERS))
     PIECES[token] = piece
     return token
 
