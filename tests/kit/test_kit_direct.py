@@ -14,6 +14,18 @@ from ironlaw.kit.piece import Piece
 SPEC = {"id": "act1", "dials": [{"id": "batch", "value": 1}]}
 
 
+@pytest.fixture(autouse=True)
+def served(monkeypatch):
+    """A server that has the socket."""
+    monkeypatch.setattr(direct, "OFFERED", threading.Event())
+    direct.OFFERED.set()
+
+
+def test_without_such_a_server_nothing_is_offered():
+    direct.OFFERED.clear()
+    assert "direct" not in Piece("instrument", SPEC, lambda state: {}).spec
+
+
 def ask(token: str, state: dict) -> dict | None:
     found = direct.answered(json.dumps({"piece": token, "state": state}))
     return json.loads(found) if found else None

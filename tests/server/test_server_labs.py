@@ -120,6 +120,7 @@ def test_a_websocket_of_our_own_page_runs_the_lab(site: TestClient):
 def test_a_dial_that_is_turned_is_answered_on_a_socket_of_its_own(site: TestClient):
     from ironlaw.kit.piece import Piece
 
+    site.get(PLACE)  # a lab that is open makes instruments that may be asked
     piece = Piece("instrument", {"id": "act1", "dials": []}, lambda state: {"formula": f"{state['dials']}"})
     asked = json.dumps({"piece": piece.spec["direct"], "state": {"dials": {"batch": 8}, "seq": 1}})
     with site.websocket_connect("ws://127.0.0.1:2718/direct", headers=OURS) as socket:

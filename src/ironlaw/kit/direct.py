@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import json
 import secrets
+import threading
 import weakref
 from string import ascii_letters
 from typing import Any
 
 LETTERS = 24  # of a token: 136 bits, and no digit in it that could be taken for a figure
 PIECES: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
+OFFERED = threading.Event()  # set by a server that has the socket; under marimo's own there is none
 
 
 def register(piece: Any) -> str:
-    """A token that nobody can guess. A piece that is gone can't be asked any more."""
+    """A token that nobody can guess, or none where nobody could use it. A piece that is gone can't be asked any more."""
+    if not OFFERED.is_set():
+        return ""
     token = "".join(secrets.choice(ascii_letters) for _ in range(LETTERS))
     PIECES[token] = piece
     return token

@@ -136,7 +136,9 @@ class Piece(anywidget.AnyWidget):
         self._compute = compute
         self._heard = 0
         self._turn = threading.RLock()  # a dial that is being turned asks from a thread of its own
-        spec = plain(spec) | ({"direct": register(self)} if kind == "instrument" else {})
+        spec = plain(spec)
+        if kind == "instrument" and (token := register(self)):
+            spec = {**spec, "direct": token}
         begin = {**first_state(kind, spec), **plain(state or {})}
         super().__init__(kind=kind, spec=spec, state=begin, view=self._answer(spec, begin))
         self.observe(self._on_change, names=["state", "spec"])

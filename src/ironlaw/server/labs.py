@@ -60,6 +60,7 @@ class Labs:
         """
         with self.turn:
             import_ahead()
+            offer_direct()
             if lab.slug not in self.mounted:
                 self.mounted[lab.slug] = Rewritten(create(lab, self.assets, self.head), lab)
             return self.mounted[lab.slug]
@@ -108,6 +109,13 @@ class Labs:
 
     def sessions(self) -> int:
         return sum(len(app.inner.state.session_manager.sessions) for app in self.mounted.values())
+
+
+def offer_direct() -> None:
+    """Instruments made from now on may be asked on /direct."""
+    from ironlaw.kit.direct import OFFERED
+
+    OFFERED.set()
 
 
 def import_ahead() -> None:
