@@ -45,13 +45,18 @@ class Labs:
             import_ahead()
         ready = [lab for lab in catalogue(self.folder) if lab.ready]
         for lab in ready:
+            self.wait()  # two threads that read labs at once disturb each other
             with suppress(Exception):
                 self.mount(lab)
         for lab in ready if self.folder == LABS else ():
-            while time.monotonic() - self.asked < QUIET_S:  # whoever opens a lab now needs this thread's turns
-                time.sleep(QUIET_S / 10)
+            self.wait()
             with suppress(Exception):
                 prepare(lab)
+
+    def wait(self) -> None:
+        """Until nobody has asked for a while: whoever opens a lab now needs this thread's turns."""
+        while time.monotonic() - self.asked < QUIET_S:
+            time.sleep(QUIET_S / 10)
 
     def mount(self, lab: Lab) -> Any:
         """The lab's ASGI app, made on the first call.
