@@ -14,8 +14,8 @@ from torch.profiler import ProfilerActivity, profile
 
 
 def traced(place):
-    ids = torch.zeros(4, 512, dtype=torch.long, device="cuda")
-    image = torch.zeros(32, 3, 224, 224, dtype=torch.half, device="cuda")
+    ids = torch.randint(50257, (4, 512), device="cuda")
+    image = torch.randn(32, 3, 224, 224, dtype=torch.half, device="cuda")
     made = {
         "gpt2": (transformers.GPT2LMHeadModel(transformers.GPT2Config()), ids, {"use_cache": False}),
         "resnet50": (transformers.ResNetForImageClassification(transformers.ResNetConfig(num_labels=1000)), image, {}),

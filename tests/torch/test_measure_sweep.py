@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from inspect import getclosurevars
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,10 @@ from ironlaw.engine.rows import OPS  # noqa: E402
 from ironlaw.errors import BadValue  # noqa: E402
 from ironlaw.measure import cases_cuda, kernel_times, launches_cuda, sweep_cuda  # noqa: E402
 from ironlaw.measure.inputs_cuda import Inputs, Pool  # noqa: E402
+from ironlaw.measure.parts_cuda import PARTS, Part  # noqa: E402
 from ironlaw.measure.progress import Cancelled  # noqa: E402
 from ironlaw.measure.sweep import chosen  # noqa: E402
-from ironlaw.measure.sweep_cuda import PARTS, Part, cases, main, sweep  # noqa: E402
+from ironlaw.measure.sweep_cuda import cases, main, sweep  # noqa: E402
 from ironlaw.registry.evidence import read  # noqa: E402
 
 SMALL: list[tuple[str, dict[str, Any]]] = [
@@ -40,12 +42,13 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---- the calls
 
 
-NOT_ON_META = {"generated", "adamw", "weight_int4_mm", "lstm", "gru", "rnn_tanh", "sdpa_backward", "max_pool2d_backward", "topk"}
+NOT_ON_META = {"adamw", "weight_int4_mm", "lstm", "gru", "rnn_tanh", "sdpa_backward", "max_pool2d_backward", "topk"}
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_calls_give_what_the_engine_counts(part: str) -> None:
-    """Every case, without its values: the result has as many elements as the engine's op."""
+def test_calls_give_what_the_engine_counts(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every case, without its values and as it was written: the result has as many elements as the engine's op."""
+    monkeypatch.setattr(torch, "compile", lambda function, dynamic: function)
     inputs, run = Inputs("meta"), 0
     with torch.no_grad():
         for case in cases(PARTS[part], inputs):
@@ -66,6 +69,9 @@ def test_calls_give_what_the_engine_counts(part: str) -> None:
         ("topk", dict(rows=3, cols=8, k=2, dtype="fp32"), (3, 2)),
         ("lstm", dict(steps=5, batch=2, features=4, hidden=6, layers=2, both=1, dtype="fp32"), (5, 2, 12)),
         ("gru", dict(steps=5, batch=2, features=4, hidden=6, layers=1, both=0, dtype="fp32"), (5, 2, 6)),
+        ("sort", dict(numel=40, dtype="int64"), (40,)),
+        ("histogram", dict(numel=40, dtype="int64"), (8,)),
+        ("grouped_mm", dict(m=6, experts=2, k=16, n=32, dtype="bf16"), (6, 32)),
     ],
 )
 def test_calls_on_the_processor(op: str, params: dict[str, Any], shape: tuple[int, ...]) -> None:
@@ -84,9 +90,17 @@ def test_an_optimiser_step_moves_its_weights() -> None:
     assert all((w < 0).all() for w in group["params"])
 
 
+def test_tokens_go_back_to_their_places() -> None:
+    (case,) = cases(Part(lambda: iter([("index_put", dict(numel=50, dtype="int64"))]), 1.0, 1), Inputs("cpu"))
+    call = case.prepare()
+    call()
+    used = getclosurevars(call).nonlocals
+    assert used["target"][used["order"]].tolist() == list(range(50))
+
+
 def test_functions_to_compile_return_what_they_say() -> None:
     """Bytes read and written are those of the tensors that go in and come out; vectors aside."""
-    from ironlaw.measure.calls_cuda_more import WRITTEN
+    from ironlaw.measure.calls_cuda_written import WRITTEN
 
     inputs, seen = Inputs("meta"), set()
     for op, p in PARTS["generated"].wanted():
@@ -163,9 +177,9 @@ def test_a_profiler_that_fails_leaves_rows_with_errors(small: None, monkeypatch:
 
 
 def test_parts_are_chosen_by_name() -> None:
-    assert chosen("cuda") == ("ops", "more", "norms", "generated", "recurrent")
+    assert chosen("cuda") == ("ops", "more", "norms", "generated", "recurrent", "narrow", "experts", "groups")
     assert chosen("cuda", "norms,ops") == ("norms", "ops")
-    with pytest.raises(BadValue, match="no part 'norm' of the sweep; choose from ops, more, norms, generated, recurrent"):
+    with pytest.raises(BadValue, match="no part 'norm' of the sweep; choose from ops, more, norms, generated, recurrent, "):
         chosen("cuda", "norm")
 
 

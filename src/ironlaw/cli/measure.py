@@ -20,6 +20,7 @@ from ironlaw.measure.figures import Figures
 from ironlaw.measure.keep import Kept, as_evidence, described, keep, refuse
 from ironlaw.measure.machine import SLUG
 from ironlaw.measure.noise import Noisy, settled
+from ironlaw.measure.parts_cuda import PARTS
 from ironlaw.measure.progress import within
 from ironlaw.units import show
 
@@ -44,7 +45,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("--force", dest="noisy", action="store_true", help="store it even though the machine was busy, marked so")
     parser.add_argument("--out", metavar="FILE", help="write the evidence to FILE; a machine is then not stored as this one")
     parser.add_argument("--seconds", metavar="N", type=number, help="with --full or a TARGET: how long to measure")
-    parser.add_argument("--part", metavar="PART,…", help="with --full on CUDA: only some of ops, more, norms, generated, recurrent")
+    parser.add_argument("--part", metavar="PART,…", help=f"with --full on CUDA: only some of {', '.join(PARTS)}")
     add_json(parser)
     measured.add(parser)
 

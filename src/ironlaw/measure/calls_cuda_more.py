@@ -1,4 +1,4 @@
-"""Calls of the sweep's further parts: gradients, attention taken apart, what torch.compile writes, recurrent layers, stored weights."""
+"""Calls of the sweep's further parts: gradients, attention taken apart, recurrent layers, stored weights, mixtures of experts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from ironlaw.measure.backend import Call
-from ironlaw.measure.calls_cuda import Params, Shapes, heads, makes, shape
+from ironlaw.measure.calls_cuda import Params, heads, makes, shape
 from ironlaw.measure.inputs_cuda import FORMATS, Inputs
 
 # ---- movement
@@ -129,67 +129,6 @@ def sdpa_masked(i: Inputs, p: Params) -> Call:
     return lambda: F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
 
-# ---- what torch.compile writes
-
-
-def relu(x: Any) -> Any:
-    return torch.relu(x)
-
-
-def added_norm(x: Any, y: Any, w: Any, b: Any) -> Any:
-    total = x + y
-    return total, F.layer_norm(total, w.shape, w, b)
-
-
-def added_rms(x: Any, y: Any, w: Any) -> Any:
-    total = x + y
-    wide = total.float()
-    wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5)
-    return total, w * wide.to(x.dtype)
-
-
-def normed(x: Any, w: Any, b: Any, mean: Any, var: Any) -> Any:
-    return F.batch_norm(x, mean, var, w, b)
-
-
-def flat(count: int) -> Callable[[Params], Shapes]:
-    return lambda p: [(p["numel"],)] * count
-
-
-def rows(tables: int, vectors: int) -> Callable[[Params], Shapes]:
-    return lambda p: [(p["rows"], p["cols"])] * tables + [(p["cols"],)] * vectors
-
-
-def images(count: int) -> Callable[[Params], Shapes]:
-    return lambda p: [(p["n"], p["c"], p["h"], p["h"])] * count + [(p["c"],)] * 4
-
-
-WRITTEN: dict[str, tuple[Callable[[Params], Shapes], Callable[..., Any]]] = {  # function -> shapes of its inputs, what is compiled
-    "relu": (flat(1), relu),
-    "mul_add_relu": (flat(3), lambda x, y, z: torch.relu(x * y + z)),
-    "gelu_tanh": (flat(1), lambda x: F.gelu(x, approximate="tanh")),
-    "silu_mul": (flat(2), lambda x, y: F.silu(x) * y),
-    "add_layer_norm": (rows(2, 2), added_norm),
-    "add_rms_norm": (rows(2, 1), added_rms),
-    "softmax": (rows(1, 0), lambda x: torch.softmax(x, -1)),
-    "bn_relu": (images(1), lambda x, *s: torch.relu(normed(x, *s))),
-    "bn_add_relu": (images(2), lambda x, y, *s: torch.relu(normed(x, *s) + y)),
-    "bn_relu_mean": (images(1), lambda x, *s: torch.relu(normed(x, *s)).mean((2, 3))),
-}
-
-
-@makes("generated")
-def generated(i: Inputs, p: Params) -> Call:
-    """Compiled with static shapes; the first turn pays for it."""
-    shapes, function = WRITTEN[p["function"]]
-    inputs = [i.act(size, p["dtype"], nhwc=len(size) == 4) for size in shapes(p)]
-    if p["function"].startswith("bn_"):
-        inputs[-1] = inputs[-1].abs() + 0.1  # a variance
-    torch._dynamo.reset()
-    made = torch.compile(function, dynamic=False)
-    return lambda: made(*inputs)
-
-
 # ---- recurrent layers, stored weights
 
 CELLS = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU, "rnn_tanh": torch.nn.RNN}
@@ -238,3 +177,41 @@ def weight_int4(i: Inputs, p: Params) -> Call:
         return torch.ops.aten._weight_int4pack_mm(x, w, 128, scales)
 
     return call
+
+
+# ---- a mixture of experts
+
+CHOICES = 8  # experts that a token may go to
+
+
+@makes("sort")
+def sort(i: Inputs, p: Params) -> Call:
+    x = i.ids(p["numel"], CHOICES)
+    return lambda: torch.sort(x)
+
+
+@makes("histogram")
+def histogram(i: Inputs, p: Params) -> Call:
+    x = i.ids(p["numel"], CHOICES)
+    x = x.int() if i.device == "cuda" else x.float()  # which integers a processor does not take
+    return lambda: torch.histc(x, bins=CHOICES, min=0, max=CHOICES - 1)
+
+
+@makes("index_put")
+def index_put(i: Inputs, p: Params) -> Call:
+    x = torch.arange(p["numel"], device=i.device)
+    target, order = torch.empty_like(x), torch.randperm(p["numel"], device=i.device)
+
+    def call() -> None:
+        target[order] = x
+
+    return call
+
+
+@makes("grouped_mm")
+def grouped_mm(i: Inputs, p: Params) -> Call:
+    """Rows spread evenly over the experts."""
+    m, count, k, n = (p[name] for name in ("m", "experts", "k", "n"))
+    x = i.act((m, k), p["dtype"])
+    ends = (torch.arange(1, count + 1, device=i.device) * m / count).round().int()
+    return lambda: torch._grouped_mm(x, i.weight((count, n, k), p["dtype"]).transpose(1, 2), offs=ends)

@@ -1,5 +1,6 @@
 """Further cases for a GPU: attention at many sizes and gradients (`more`), norms and grouped convolutions (`norms`), kernels that
-torch.compile writes (`generated`), recurrent layers and weights stored in few bits (`recurrent`).
+torch.compile writes (`generated`), group norm as it writes it around convolutions (`groups`), recurrent layers and weights stored
+in few bits (`recurrent`), products of few rows (`narrow`), and what a mixture of experts runs (`experts`).
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from ironlaw.measure.cases_cuda import Wanted, conv, planes, square
+from ironlaw.measure.cases_cuda import Wanted, conv, linear, planes, square
 
 
 def more() -> Iterator[Wanted]:
@@ -187,3 +188,36 @@ def recurrent() -> Iterator[Wanted]:
         yield op, {**dict(zip(names, shape, strict=True)), "dtype": dtype}
     for bits, (k, n), m in product((8, 4), ((4096, 4096), (4096, 14336), (14336, 4096)), (1, 8, 32, 256, 1024)):
         yield f"weight_int{bits}_mm", dict(m=m, k=k, n=n, dtype="bf16")
+
+
+BETWEEN = (832, 896, 960, 1000, 1024, 1088, 1152, 1216, 1280, 1408)  # outputs for which the library takes other tiles
+SIDES = (256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
+FEW = (1, 2, 4, 8, 16)  # rows
+
+
+def narrow() -> Iterator[Wanted]:
+    """A few rows against a weight: decoding, and small networks that answer one request at a time."""
+    yield from (linear(m, n, k, 1, "fp16") for m, n, k in product(FEW, SIDES, SIDES))
+    yield from (linear(m, n, k, 0, "bf16") for m, n, k in product((1, 8), SIDES, SIDES))
+    more = ((m, n, k) for m, n, k in product((1, 2, 4, 6), BETWEEN, (512, 1024, 2048)) if m not in FEW or n not in SIDES)
+    yield from (linear(m, n, k, 1, "fp16") for m, n, k in more)
+
+
+EXPERTS = [  # experts, inputs, outputs
+    (8, 1024, 7168), (8, 3584, 1024), (8, 4096, 28672), (8, 14336, 4096), (16, 1024, 1024), (32, 2880, 5760), (64, 2048, 2816),
+    (64, 1408, 2048), (128, 2048, 1536), (128, 768, 2048),
+]  # fmt: skip
+
+
+def experts() -> Iterator[Wanted]:
+    """Tokens put in the order of their experts, counted, multiplied by each expert's weight in one launch, and put back."""
+    for numel in (2, 16, 32, 48, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 32768, 262144):
+        yield from ((op, dict(numel=numel, dtype="int64")) for op in ("sort", "histogram", "index_put"))
+    for (count, k, n), m in product(EXPERTS, (2, 16, 64, 512, 4096, 16384)):
+        yield "grouped_mm", dict(m=m, experts=count, k=k, n=n, dtype="bf16")
+
+
+def groups() -> Iterator[Wanted]:
+    """Group norm and SiLU, compiled, before a convolution: of an image as the convolution before it left it, or as it was given."""
+    for n, (c, h), layout in product((1, 8), UNET_NORMS, ("nhwc", "nchw")):
+        yield "generated_norm", planes(n, c, h, groups=32, layout=layout)

@@ -54,7 +54,7 @@ def chosen(backend: str, text: str | None = None) -> tuple[str, ...]:
         if text:
             raise BadValue(f"only the sweep of a GPU comes in parts, and this one is for {backend}; leave --part out")
         return ()
-    from ironlaw.measure.sweep_cuda import PARTS
+    from ironlaw.measure.parts_cuda import PARTS
 
     names = tuple(text.split(",")) if text else tuple(PARTS)
     unknown = [name for name in names if name not in PARTS]

@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import BadValue
-from ironlaw.measure import cases_cuda, cases_cuda_more, store
+from ironlaw.measure import store
 from ironlaw.measure.backend import Call, Case
 from ironlaw.measure.inputs_cuda import Inputs, elements_of
 from ironlaw.measure.kernel_times import device, profile, reason
 from ironlaw.measure.launches_cuda import launches
 from ironlaw.measure.machine import SLUG, machine, software
+from ironlaw.measure.parts_cuda import FIRST, PARTS, Part
 from ironlaw.measure.profiled import ITERATIONS, WARMUP
 from ironlaw.measure.progress import Cancelled, Progress, Stop, quiet, within
 from ironlaw.measure.sweep import chosen
@@ -32,26 +33,6 @@ from ironlaw.measure.sweep import chosen
 Row = dict[str, Any]
 EVERY = 5.0  # seconds between two writings of what there is
 FULL = 0.4  # share of the GPU's memory; what PyTorch keeps beyond is given back between sessions
-
-
-@dataclass(frozen=True)
-class Part:
-    """Some cases, how many share a session of the profiler, and how long they may take when no time was given."""
-
-    wanted: Callable[[], Iterator[cases_cuda.Wanted]]
-    seconds: float
-    chunk: int
-    warmup: int = WARMUP
-
-
-PARTS = {
-    "ops": Part(cases_cuda.ops, 330.0, 96),
-    "more": Part(cases_cuda_more.more, 240.0, 64),
-    "norms": Part(cases_cuda_more.norms, 120.0, 32),
-    "generated": Part(cases_cuda_more.generated, 240.0, 1, warmup=4),
-    "recurrent": Part(cases_cuda_more.recurrent, 120.0, 16),
-}
-FIRST = "ops"  # the part that launch rows go with
 
 
 def method() -> str:
@@ -106,7 +87,7 @@ def sweep(
 
 def cases(part: Part, inputs: Inputs, limit: int | None = None) -> Iterator[Case]:
     """A part's cases; at most `limit` of each op, or of each function that is compiled."""
-    from ironlaw.measure import calls_cuda_more as _  # noqa: F401  its calls
+    from ironlaw.measure import calls_cuda_more, calls_cuda_written  # noqa: F401  their calls
     from ironlaw.measure.calls_cuda import CALLS
 
     counts: dict[tuple[str, Any], int] = {}
