@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ironlaw.errors import BadValue
-from ironlaw.measure.cases_cpu import Case
+from ironlaw.measure.backend import Case
 from ironlaw.measure.clock import Clock, Timing, timed
 from ironlaw.measure.noise import OTHERS, Watch
 from ironlaw.measure.progress import Progress, Stop, quiet

@@ -1,0 +1,56 @@
+"""The wide sweep of a processor on a fake clock: its rows, the time that is up, and turns that others disturbed."""
+
+import pytest
+from fake import FakeClock
+
+from ironlaw.errors import BadValue
+from ironlaw.measure import sweep
+from ironlaw.measure.backend import Case
+from ironlaw.measure.noise import Reading, Watch
+
+
+def case(op, clock, seconds):
+    def call():
+        clock.time += seconds
+
+    return Case(op, {"numel": 8, "dtype": "fp32"}, lambda: call)
+
+
+def test_rows_of_the_sweep():
+    clock, told = FakeClock(), []
+    rows = sweep.run([case("relu", clock, 2e-3), case("gelu", clock, 5e-3)], lambda *step: told.append(step), clock=clock)
+    assert [(row["kind"], row["op"], row["params"]["numel"]) for row in rows] == [("op", "relu", 8), ("op", "gelu", 8)]
+    assert [row["wall_s"] for row in rows] == pytest.approx([2e-3, 5e-3], rel=1e-3)
+    assert told == [(0.0, "relu 1 of 2"), (0.5, "gelu 2 of 2"), (1.0, "done")]
+
+
+def test_time_that_is_up_ends_it(monkeypatch):
+    clock, now = FakeClock(), iter((0.0, 5.0, 11.0))
+    monkeypatch.setattr(sweep.time, "monotonic", lambda: next(now))
+    rows = sweep.run([case(op, clock, 1e-3) for op in ("relu", "gelu", "silu")], seconds=10.0, clock=clock)
+    assert [row["op"] for row in rows] == ["relu"]
+
+
+@pytest.mark.parametrize(("others", "turns", "kept"), [((0.0,), 1, 0.0), ((0.5, 0.02), 2, 0.02), ((0.5, 0.3, 0.4), 3, 0.3)])
+def test_the_quietest_turn_is_kept(others, turns, kept):
+    """A turn during which others took over a tenth of the processors' time is not the last, up to three of them."""
+    clock, shares, made = FakeClock(), iter(others), []
+
+    def watch():
+        share = next(shares)
+        read = iter([Reading(0.0, 0.0, 0.0), Reading(share, 1.0, 0.0)])
+        made.append(Watch(lambda: next(read), lambda: 0.0))
+        return made[-1]
+
+    timing, found = sweep.quietest(case("relu", clock, 1e-3).prepare(), clock=clock, watch=watch)
+    assert (len(made), found) == (turns, pytest.approx(kept))
+    assert timing.median == pytest.approx(1e-3, rel=1e-3)
+
+
+def test_a_device_without_a_sweep_is_told():
+    with pytest.raises(BadValue, match="no wide sweep for 'mps'; leave --full out"):
+        sweep.sweep("mps")
+    with pytest.raises(BadValue, match="only the sweep of a GPU comes in parts"):
+        sweep.chosen("cpu", "ops")
+    assert sweep.chosen("cpu") == ()
+    assert "no_grad" in sweep.method("cpu")
