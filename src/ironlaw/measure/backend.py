@@ -5,6 +5,7 @@ A *call* is a function without arguments that does the work once; its inputs wer
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -59,8 +60,8 @@ QUICK = Sizes("quick", each=0.04, longest=0.15, streams=2, compiled=40.0, tiny=0
 
 
 @dataclass
-class Backend:
-    """One library on one device."""
+class Backend(ABC):
+    """One library on one device. What is abstract every one has to answer; the rest says what there is not."""
 
     library: str = ""
     device: str = "cpu"
@@ -74,9 +75,9 @@ class Backend:
         """What has to hold while measuring, and not after."""
         return nullcontext()
 
+    @abstractmethod
     def threads(self) -> int:
         """Threads that a large op uses."""
-        raise NotImplementedError
 
     def reference(self) -> Call:
         """The same small work, timed again and again. On a processor a hash by one thread: its time tells clocks and preemption,
@@ -86,21 +87,21 @@ class Backend:
         data = bytes(HASHED)
         return lambda: sha256(data)
 
+    @abstractmethod
     def gemm(self, fmt: str, n: int) -> Call:
         """C = A·B of n×n matrices. Raises Lacking where the format can't be multiplied."""
-        raise NotImplementedError
 
+    @abstractmethod
     def stream(self, op: str, numel: int) -> Call:
         """`copy` (one read, one write) or `add` (two reads, one write) of FP32 arrays that stay where they are."""
-        raise NotImplementedError
 
     def spread_stream(self, numel: int) -> Call | None:
         """A copy by all processors at once, where the library's own uses one only."""
         return None
 
+    @abstractmethod
     def launches(self) -> dict[str, Call]:
         """Ops on tensors so small that the call is all that costs."""
-        raise NotImplementedError
 
     def cases(self) -> Iterator[Case]:
         """Single ops at a few telling shapes, for the fit."""
