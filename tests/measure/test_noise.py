@@ -38,27 +38,26 @@ def test_a_quiet_machine():
     assert noise.reasons == ()
 
 
-def test_other_processes_are_noise():
+def watched(**times: float) -> Noise:
+    """Ten seconds of two processors, shared out as it is told."""
     machine = Machine()
     watch = machine.watch()
-    machine.run(10, ours=8, others=6)
-    noise = watch.verdict()
+    machine.run(10, **times)
+    return watch.verdict()
+
+
+def test_other_processes_are_noise():
+    noise = watched(ours=8, others=6)
     assert noise.others == pytest.approx(0.3)
     assert "other processes took 30%" in noise.reasons[0]
 
 
 def test_our_own_time_is_not_noise():
-    machine = Machine()
-    watch = machine.watch()
-    machine.run(10, ours=20)
-    assert watch.verdict().others == 0
+    assert watched(ours=20).others == 0
 
 
 def test_a_neighbour_on_the_same_host_is_noise():
-    machine = Machine()
-    watch = machine.watch()
-    machine.run(10, ours=5, stolen=4)
-    noise = watch.verdict()
+    noise = watched(ours=5, stolen=4)
     assert noise.stolen == pytest.approx(0.2)
     assert "hypervisor" in noise.reasons[0]
 

@@ -34,6 +34,13 @@ class Clock:
         """Wait until all that was queued is done."""
 
 
+class DeviceClock(Clock):
+    """The processor's clock, which waits for a device's queue to run dry."""
+
+    def __init__(self, wait: Callable[[], None]) -> None:
+        self.sync = wait  # type: ignore[method-assign]
+
+
 @dataclass(frozen=True, slots=True)
 class Timing:
     """What one call takes, in seconds. `low` and `high`: the first and last tenth of the samples lie beyond."""

@@ -12,11 +12,10 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import cache
-from statistics import median, median_low
 from typing import Any
 
 from ironlaw.measure.backend import Call
-from ironlaw.measure.profiled import ITERATIONS, WARMUP, Event, cut, events
+from ironlaw.measure.profiled import ITERATIONS, WARMUP, Event, cut, events, summary
 
 Row = dict[str, Any]
 Owners = list[tuple[int | None, int]]  # of each marked call: which case, which turn; None after a case's last
@@ -108,20 +107,3 @@ def _turns(index: int, prepare: Callable[[], Call], turns: int, warmup: int, own
         mark()
         call()
     sync()
-
-
-def summary(turns: Sequence[Sequence[Event]], keep: int | None = None) -> Row:
-    """Medians over the turns of one call."""
-    names: dict[str, list[list[float]]] = {}
-    for index, turn in enumerate(turns):
-        for name, seconds in turn:
-            names.setdefault(name, [[] for _ in turns])[index].append(seconds)
-    listed: list[Row] = [
-        {"name": name[:80], "count": round(sum(map(len, times)) / len(turns), 3), "seconds": round(median(map(sum, times)), 10)}
-        for name, times in names.items()
-    ]
-    return {
-        "kernels": median_low([len(turn) for turn in turns]),
-        "busy_s": round(median(sum(seconds for _, seconds in turn) for turn in turns), 10),
-        "list": sorted(listed, key=lambda kernel: -kernel["seconds"])[:keep],
-    }

@@ -1,58 +1,14 @@
-"""Device time of calls from PyTorch's profiler: every kernel, memset and memcpy, without what launching them costs.
-
-A marker kernel (torch.cuda._sleep) goes before every call, so that the profiler's list can be cut where calls begin.
-"""
+"""What PyTorch's profiler saw, as calls: its events on the GPU in their order, cut at the markers, and medians over a call's turns."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from statistics import median, median_low
 from typing import Any
-
-from ironlaw.measure.backend import Call
 
 WARMUP, ITERATIONS = 3, 8
 MARKER = "spin_kernel"
 Event = tuple[str, float]  # a kernel's name and seconds
-
-
-def profiled(torch: Any, calls: Sequence[Call], warmup: int = WARMUP, iterations: int = ITERATIONS) -> list[dict[str, Any]]:
-    """For each call `busy_s`, `kernels` and, where there are several, `list`; `error` where a call failed or nothing was seen."""
-    owners: list[tuple[int | None, int]] = []
-    errors: dict[int, str] = {}
-    with _session(torch) as profiler:
-        for index, call in enumerate(calls):
-            try:
-                for turn in range(warmup + iterations):
-                    if turn in (0, warmup):
-                        torch.cuda.synchronize()
-                    owners.append((index, turn))
-                    torch.cuda._sleep(1)
-                    call()
-                torch.cuda.synchronize()
-            except RuntimeError as error:
-                errors[index] = str(error).strip().splitlines()[0][:120]
-        owners.append((None, 0))
-        torch.cuda._sleep(1)
-        torch.cuda.synchronize()
-    parts = cut(events(torch, profiler))
-    if len(parts) != len(owners):  # the profiler is not allowed here, or lost some
-        return [{"error": f"the profiler saw {len(parts)} of {len(owners)} marks"} for _ in calls]
-    kept: list[list[list[Event]]] = [[] for _ in calls]
-    for (owner, turn), part in zip(owners, parts, strict=True):
-        if owner is not None and turn >= warmup:
-            kept[owner].append(part)
-    return [{"error": errors[i]} if i in errors else summary(group) for i, group in enumerate(kept)]
-
-
-@contextmanager
-def _session(torch: Any) -> Iterator[Any]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that events of earlier sessions are gone is as it should be
-        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
-            yield profiler
 
 
 def events(torch: Any, profiler: Any) -> list[Event]:
@@ -76,18 +32,18 @@ def cut(events: Sequence[Event]) -> list[list[Event]]:
     return parts
 
 
-def summary(turns: Sequence[Sequence[Event]]) -> dict[str, Any]:
-    """Medians over the turns of one call."""
-    found: dict[str, Any] = {
-        "busy_s": float(f"{median(sum(s for _, s in turn) for turn in turns):.6g}"),
+def summary(turns: Sequence[Sequence[Event]], keep: int | None = None) -> dict[str, Any]:
+    """Medians over the turns of one call. `keep`: how many kernels are listed, the longest ones."""
+    names: dict[str, list[list[float]]] = {}
+    for index, turn in enumerate(turns):
+        for name, seconds in turn:
+            names.setdefault(name, [[] for _ in turns])[index].append(seconds)
+    listed: list[dict[str, Any]] = [
+        {"name": name[:80], "count": round(sum(map(len, times)) / len(turns), 3), "seconds": round(median(map(sum, times)), 10)}
+        for name, times in names.items()
+    ]
+    return {
         "kernels": median_low([len(turn) for turn in turns]),
+        "busy_s": round(median(sum(seconds for _, seconds in turn) for turn in turns), 10),
+        "list": sorted(listed, key=lambda kernel: -kernel["seconds"])[:keep],
     }
-    if found["kernels"] > 1:
-        names = dict.fromkeys(name for turn in turns for name, _ in turn)
-        per = {name: [[s for other, s in turn if other == name] for turn in turns] for name in names}
-        listed = [
-            {"name": name[:80], "count": round(sum(map(len, times)) / len(turns), 3), "seconds": round(median(map(sum, times)), 10)}
-            for name, times in per.items()
-        ]
-        found["list"] = sorted(listed, key=lambda kernel: -kernel["seconds"])
-    return found

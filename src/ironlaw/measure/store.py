@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict, Unpack
 
 from ironlaw.home import replace_text
 from ironlaw.registry.evidence import FORMAT, read
@@ -21,35 +21,30 @@ def today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def text(
-    *,
-    machine: Mapping[str, Any],
-    software: Mapping[str, Any],
-    method: str,
-    rows: Sequence[Mapping[str, Any]],
-    date: str = "",
-    noise: Mapping[str, Any] | None = None,
-) -> str:
+class Content(TypedDict):
+    """What an evidence file says; its date is today's where none is given."""
+
+    machine: Mapping[str, Any]
+    software: Mapping[str, Any]
+    method: str
+    rows: Sequence[Mapping[str, Any]]
+    date: NotRequired[str]
+    noise: NotRequired[Mapping[str, Any]]
+
+
+def text(**told: Unpack[Content]) -> str:
     """An evidence file's text: the head, then one row a line."""
-    head: Row = {"format": FORMAT, "machine": dict(machine), "software": dict(software), "date": date or today(), "method": method}
-    if noise is not None:
-        head["noise"] = dict(noise)
-    lines = ",\n".join(json.dumps(row, allow_nan=False) for row in rows)
+    about = {"machine": dict(told["machine"]), "software": dict(told["software"])}
+    head: Row = {"format": FORMAT, **about, "date": told.get("date") or today(), "method": told["method"]}
+    if "noise" in told:
+        head["noise"] = dict(told["noise"])
+    lines = ",\n".join(json.dumps(row, allow_nan=False) for row in told["rows"])
     return json.dumps(head, indent=1, allow_nan=False)[:-2] + f',\n "rows": [\n{lines}\n]}}\n'
 
 
-def write(
-    path: Path,
-    *,
-    machine: Mapping[str, Any],
-    software: Mapping[str, Any],
-    method: str,
-    rows: Sequence[Mapping[str, Any]],
-    date: str = "",
-    noise: Mapping[str, Any] | None = None,
-) -> Path:
+def write(path: Path, **told: Unpack[Content]) -> Path:
     """Write an evidence file in place of whatever is at `path`."""
-    return replace_text(path, text(machine=machine, software=software, method=method, rows=rows, date=date, noise=noise))
+    return replace_text(path, text(**told))
 
 
 def append(

@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ironlaw.measure.clock import Clock
+from ironlaw.measure.clock import Clock, DeviceClock
 from ironlaw.measure.library import DROP, SCALE, SEED, SHIFT, Call, Shape, rows_in_block
 from ironlaw.measure.machine import compiler
 
 TINY = 16
-
-
-class DeviceClock(Clock):
-    """Waits for the GPU's queue to run dry."""
-
-    def __init__(self, wait: Callable[[], None]) -> None:
-        self.sync = wait  # type: ignore[method-assign]
 
 
 class Torch:

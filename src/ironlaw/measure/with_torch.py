@@ -8,7 +8,7 @@ from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.measure.backend import Backend, Call, Case, Lacking
-from ironlaw.measure.clock import Clock, timed
+from ironlaw.measure.clock import Clock, DeviceClock, timed
 
 GRAIN = 32768  # at::internal::GRAIN_SIZE: elements below which PyTorch keeps an element-wise op on one thread
 NAMES = {"fp32": "float32", "tf32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp64": "float64"}
@@ -18,13 +18,6 @@ FORMATS = {
     "cuda": ("fp32", "tf32", "fp16", "bf16", "fp8", "int8"),
     "mps": ("fp32", "fp16", "bf16"),
 }
-
-
-class DeviceClock(Clock):
-    """The processor's clock, which waits for the device."""
-
-    def __init__(self, wait: Any) -> None:
-        self.sync = wait  # type: ignore[method-assign]
 
 
 def backend(device: str | None = None) -> Backend:
