@@ -9,6 +9,8 @@ from ironlaw.errors import UnknownName
 from ironlaw.kit import cards, claims, context, formula, header, hud, message, peek, rail, reveal, step, takeaways
 from ironlaw.kit.banner import banner, notice
 from ironlaw.kit.save import Receipt
+from ironlaw.registry.claims import claim
+from ironlaw.registry.claims import claims as all_claims
 
 
 def bare(html: str) -> str:
@@ -135,6 +137,30 @@ def test_claims_stand_side_by_side_with_sources_and_the_reason():
     ):
         assert words in text
     assert text.count("152,588 ×") == 2  # claimed and computed, to the same digits
+
+
+@pytest.mark.parametrize(
+    ("name", "claimed", "model"),
+    [
+        ("compiling_removes_launches", "30 % to 80 %", "67.8 %"),
+        ("web_server_trivially_positive", "at most 24 h", "13.4 d"),
+        ("capacity_gap", "152,588 ×", "152,588 ×"),  # exactness is the point
+        ("kws_challenge", "2,334 calls", "2,334 calls"),
+        ("llama_fits_orin", "at most 100 %", "100.4 %"),  # three digits would hide that it does not fit
+        ("kv_512_kib", "512 KiB", "128 KiB"),
+        ("divide_by_sum_small", "at least 2 kernels", "1 kernel"),
+        ("h100_crosses_at_886", "N\u202f=\u202f886", "N\u202f=\u202f886"),
+    ],
+)
+def test_a_claim_s_figures_have_three_digits_unless_more_are_the_point(name, claimed, model):
+    assert (claim(name).claimed, claim(name).model) == (claimed, model)
+    assert model.replace(" ", "\u202f") in re.sub(r"<[^>]+>", "", claims.panel([name]))
+
+
+def test_no_claim_shows_more_digits_than_it_needs():
+    for found in all_claims().values():
+        digits = len(re.sub(r"\D", "", found.model).strip("0"))
+        assert digits <= max(3, len(re.sub(r"\D", "", found.claimed).strip("0"))) or found.id == "llama_fits_orin", found.id
 
 
 def test_hud_says_everything_in_words():

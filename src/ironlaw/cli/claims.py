@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ironlaw.cli import draw
 from ironlaw.cli.options import Parser, add_json
-from ironlaw.units import UNITS, show, significant
 
 if TYPE_CHECKING:  # claims compute with the whole engine; --help need not wait for it
     from ironlaw.registry.claims import Claim
@@ -56,10 +55,7 @@ def run(args: argparse.Namespace) -> int:
 def listing(found: list[Claim]) -> None:
     from rich.text import Text
 
-    rows = [
-        (Text.assemble((claim.id, draw.STRONG), "\n", claim.says), claim.claimed, figure(claim.computed, claim.unit), _verdict(claim))
-        for claim in found
-    ]
+    rows = [(Text.assemble((claim.id, draw.STRONG), "\n", claim.says), claim.claimed, claim.model, _verdict(claim)) for claim in found]
     draw.table(["claim", "claimed", "computed", "verdict"], rows, left=("verdict",), text=("claim", "claimed"), sections=range(len(rows)))
     counts = ", ".join(f"{sum(claim.verdict == name for claim in found)} {name}" for name in STYLES)
     draw.say(f"{counts}. `ironlaw claims ID` shows who says so, how it is computed and what was measured.", draw.DIM)
@@ -68,22 +64,17 @@ def listing(found: list[Claim]) -> None:
 def in_full(claim: Claim) -> None:
     draw.heading(claim.says, claim.id)
     rows: list[tuple[str, draw.Cell]] = [("verdict", _verdict(claim)), ("because", claim.why), ("claimed", claim.claimed)]
-    rows.append(("computed", (figure(claim.computed, claim.unit), draw.STRONG)))
+    rows.append(("computed", (claim.model, draw.STRONG)))
     if claim.measured:
-        rows.append(("measured", f"{figure(claim.measured.value, claim.measured.unit)} ({claim.measured.source})"))
+        from ironlaw.registry.claims import shown
+
+        rows.append(("measured", f"{shown(claim.measured.value, claim.measured.unit)} ({claim.measured.source})"))
     rows += [("computed as", " ".join(claim.expression.split())), ("who", claim.who), ("source", f"{claim.source}, {claim.date}")]
     draw.pairs([*rows, *(("evidence", text) for text in claim.evidence)])
 
 
 def _verdict(claim: Claim) -> draw.Cell:
     return claim.verdict, STYLES.get(claim.verdict, "")
-
-
-def figure(value: float, unit: str) -> str:
-    """A claim's figure to read; some units, such as ×, take no prefix."""
-    if math.isinf(value):
-        return "never"
-    return show(value, unit) if unit in UNITS else f"{significant(value)} {unit}"
 
 
 def as_json(claim: Claim) -> dict[str, Any]:

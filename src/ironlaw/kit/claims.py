@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 
 from ironlaw.kit.prose import dress
-from ironlaw.registry.claims import Claim, claim
-from ironlaw.units import UNITS, show, significant
+from ironlaw.registry.claims import Claim, claim, shown
 
 VERDICTS = {"holds": "Holds", "refuted": "Does not hold", "depends": "Depends"}
 COLUMNS = ("Claim", "Model", "Measured")
 HERE = "Measured here"
-FINE = 0.005  # a claim this exact is compared in six digits
 NOT_MEASURED = "Not measured: it follows from the figures above."
 
 
@@ -37,12 +34,11 @@ def panel(names: Iterable[str], here: Mapping[str, Here] | None = None) -> str:
 
 def row(found: Claim, here: tuple[Here | None, ...] = ()) -> str:
     measured = found.measured
-    digits = 6 if found.tolerance < FINE else 3
     cells = (
         (escape(found.claimed), f"{found.who}; {found.source}, {found.date}"),
-        (dress(figure(found.computed, found.unit, digits)), "ironlaw, computed now from the registry"),
-        (dress(figure(measured.value, measured.unit)) if measured else "–", measured.source if measured else NOT_MEASURED),
-        *((dress(figure(own.value, own.unit)) if own else "–", own.source if own else "") for own in here),
+        (dress(found.model), "ironlaw, computed now from the registry"),
+        (dress(shown(measured.value, measured.unit)) if measured else "–", measured.source if measured else NOT_MEASURED),
+        *((dress(shown(own.value, own.unit)) if own else "–", own.source if own else "") for own in here),
     )
     told = "".join(
         f'<td data-label="{label}"><span class="il-value">{value}</span><span class="il-source">{escape(source)}</span></td>'
@@ -51,10 +47,3 @@ def row(found: Claim, here: tuple[Here | None, ...] = ()) -> str:
     verdict = f'<strong class="il-verdict il-{found.verdict}">{VERDICTS[found.verdict]}</strong>'
     said = f'<tr class="il-claim"><th scope="row">“{escape(found.says)}”</th>'
     return f'{said}{told}<td data-label="Verdict">{verdict}<span class="il-why">{escape(found.why)}</span></td></tr>'
-
-
-def figure(value: float, unit: str, digits: int = 3) -> str:
-    """To read; some units, such as ×, take no prefix."""
-    if math.isinf(value):
-        return "never"
-    return show(value, unit, digits) if unit in UNITS else f"{significant(value, digits)} {unit}"

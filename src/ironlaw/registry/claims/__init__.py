@@ -35,6 +35,7 @@ from ironlaw.registry.textbooks import textbook
 from ironlaw.registry.workloads import kv_cache, workload
 from ironlaw.units import UNITS, show, significant
 
+MOST = 6  # digits of a figure that is claimed exactly
 VERDICTS = ("holds", "refuted", "depends")
 # how the claimed value is meant: near it, no less, no more, or from `value` up to `upto`
 RELATIONS = ("about", "at least", "at most", "between")
@@ -127,8 +128,19 @@ class Claim:
     def claimed(self) -> str:
         """The claimed figure to read: `at least 60 ×`, `5 µs to 20 µs`."""
         if self.upto is not None:
-            return f"{_show(self.value, self.unit)} to {_show(self.upto, self.unit)}"
-        return _show(self.value, self.unit) if self.relation == "about" else f"{self.relation} {_show(self.value, self.unit)}"
+            return f"{shown(self.value, self.unit, MOST)} to {shown(self.upto, self.unit, MOST)}"
+        told = shown(self.value, self.unit, MOST)
+        return told if self.relation == "about" else f"{self.relation} {told}"
+
+    @property
+    def model(self) -> str:
+        """The engine's figure to read: three digits, or as many as the claim has where it agrees with it, or as it takes to differ."""
+        figure, digits = self.computed, 3
+        if self.relation == "about" and self.holds:
+            digits = min(MOST, max(digits, len(significant(self.value, MOST).replace(",", "").replace(".", "").strip("0"))))
+        while digits < MOST and not self.holds and shown(figure, self.unit, digits) == shown(self.value, self.unit, digits):
+            digits += 1
+        return shown(figure, self.unit, digits)
 
 
 def claim(name: str) -> Claim:
@@ -224,5 +236,16 @@ def _compiled(expression: str) -> CodeType:
     return compile(tree, "<claim>", "eval")
 
 
-def _show(value: float, unit: str) -> str:
-    return show(value, unit, 6) if unit in UNITS else f"{significant(value, 6)} {unit}"
+def shown(value: float, unit: str, digits: int = 3) -> str:
+    """A claim's figure to read: `512 KiB` where it is a round binary number, `1 kernel`, `N = 279`; inf is "never"."""
+    if math.isinf(value):
+        return "never"
+    if unit == "B" and value >= 1024 and value % 1024 == 0 and value < 1000 * 1024:
+        return f"{significant(value / 1024)} KiB"
+    if unit in UNITS:
+        return show(value, unit, digits)
+    number = significant(value, digits)
+    if unit == "N":
+        return f"N\u202f=\u202f{number}"
+    first, gap, rest = unit.partition(" ")
+    return f"{number} {first.removesuffix('s') if number == '1' else first}{gap}{rest}"
