@@ -23,7 +23,10 @@ from ironlaw.registry.workloads import workload
 KINDS = ("gemm", "conv", "row", "bandwidth", "pointwise", "attention", "function", "model")
 MODES = ("eager", "compiled", "graphs")
 HELD_OUT = ("function", "model")
-ROWS = ("layer_norm", "rms_norm", "softmax", "log_softmax", "mean", "sum", "var", "batch_norm", "group_norm", "mean_hw")
+ROWS = (
+    "layer_norm", "rms_norm", "softmax", "log_softmax", "mean", "sum", "var", "batch_norm", "group_norm", "mean_hw", "topk", "sort",
+    "histogram",
+)  # fmt: skip
 BANDWIDTH = ("copy", "cat_last", "cat_seq", "embedding", "transpose_heads", "fill_", "cast")
 
 
@@ -164,6 +167,8 @@ def graph_of(row: Mapping[str, Any]) -> tuple[Graph, str, str] | None:
         shape, dtype = tuple(params["shape"]), params["dtype"]
         return FUNCTIONS[row["name"]](shape, dtype), "function", f"{row['name']} {'×'.join(map(str, shape))}"
     if row["kind"] == "op" and row["op"] in OPS and "error" not in row and params.get("layout") != "nhwc":
+        if row["op"] == "generated_norm":
+            return None  # its row holds convolutions too
         made = OPS[row["op"]](params)
         if made is not None:
             return Graph(row["op"], (made,), made.dtype), _kind(row["op"]), f"{row['op']} {_shape(params)}"
@@ -175,7 +180,7 @@ def _kind_of(row: Mapping[str, Any]) -> str:
 
 
 def _kind(name: str) -> str:
-    if name in ("linear", "matmul", "bmm"):
+    if name in ("linear", "matmul", "bmm", "grouped_mm"):
         return "gemm"
     if name == "conv2d":
         return "conv"

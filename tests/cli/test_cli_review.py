@@ -208,7 +208,7 @@ def test_ctrl_c_ends_and_loses_nothing():
     terminal.until("sure> ")
     terminal.type("3\n")
     terminal.until("answer> ")
-    assert terminal.end(press="\x03") == 130
+    assert terminal.end(press="\x03") in (130, -signal.SIGINT)  # pressed again while it was ending: a shell says 130 too
     assert len(kept()) == 1
 
 

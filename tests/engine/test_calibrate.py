@@ -121,9 +121,10 @@ def test_the_cost_of_several_kernels():
 
 
 def test_compiled_ops_are_lowered_as_compiled():
-    odd = op("linear", "l", [tensor("x", 4, 16), tensor("w", 7, 16, role="weight")], [tensor("y", 4, 7)])
+    odd = op("linear", "l", [tensor("x", 601, 601), tensor("w", 601, 601, role="weight")], [tensor("y", 601, 601)])
     eager = replace(TOY, curves={**TOY.curves, "gemm_odd": Curve(9.0), "copy": Curve(0.5)})
     assert eager.cost(odd, MACHINE, Plan()).floor == 9.0
+    assert eager.cost(odd, MACHINE, Plan()).kernels == 1.0
     for mode in ("compiled", "graphs"):
         assert eager.cost(odd, MACHINE, Plan(mode)).floor == 4.5
         assert eager.cost(odd, MACHINE, Plan(mode)).kernels == 2.0
@@ -363,18 +364,30 @@ def test_a_sweep_equals_its_points(name, near, mode):
 
 
 def test_a_larger_batch_is_never_faster():
-    sizes = np.unique(np.geomspace(1, 1024, 60).astype(int))
+    """From eight on: below, cuBLAS takes a kernel for 1024 outputs that is slower than the one it takes for eight rows."""
+    sizes = np.unique(np.geomspace(8, 1024, 60).astype(int))
     for name in ("vit_b16", "mlp8_1024", "gpt2"):
         seconds = il.predict(il.workload(name, batch=sizes, dtype="fp16"), H200).busy_s
         assert (np.diff(seconds) > 0).all(), name
+
+
+def test_one_sample_may_take_longer_than_64():
+    """As measured: eight layers of 1024 x 1024 take 66 µs for one row and 40 for 64."""
+    one, many = (il.predict(il.workload("mlp8_1024", batch=batch, dtype="fp16"), H200).busy_s for batch in (1, 64))
+    assert one == pytest.approx(66.3e-6, rel=0.1)
+    assert many == pytest.approx(40.0e-6, rel=0.15)
+
+
+# kernels that the library or the compiler chooses anew for every shape
+ERRATIC = {"argmax": 0.5, "group_sums_uneven": 0.35, "group_turned": 0.35, "scatter": 0.35}
 
 
 def test_every_curve_of_the_h200_is_plausible():
     peak, bandwidth = H200.peak("fp16"), H200.bandwidth
     for name, curve in H200.calibration.curves.items():
         assert 0 < curve.floor < 1e-4, name
-        assert curve.p in (1, 2, 4) and curve.samples >= 3 and 0 <= curve.error < (0.3 if name != "argmax" else 0.5), name
-        assert curve.main >= 0.02 * bandwidth, name
+        assert curve.p in (1, 2, 4) and curve.samples >= 3 and 0 <= curve.error < ERRATIC.get(name, 0.3), name
+        assert curve.main >= 0.02 * bandwidth or name.startswith("sort_"), name  # one block sorts a row
         assert curve.rate == INF or curve.rate <= 3 * peak, name
     gemm = H200.calibration.curves["gemm"]
     assert 0.5 * peak < gemm.rate < peak

@@ -40,6 +40,26 @@ def test_an_op_whose_tensors_do_not_fit(kind, inputs, output, attrs, said):
     assert "\n" not in str(error.value)
 
 
+def test_the_whole_of_what_is_said():
+    with pytest.raises(BadValue) as error:
+        op("max_pool2d", "n", [tensor("x", 2, 3), tensor("z", 4)], [], window=3, pad=1)
+    assert str(error.value).startswith("op 'n' can't be a max_pool2d: ")
+    assert "; it was given (2, 3), (4,) and nothing (inputs and outputs) and window=3, pad=1. " in str(error.value)
+    assert str(error.value).endswith(" Mend its tensors or attributes")
+    with pytest.raises(BadValue) as error:
+        op("grouped_matmul", "n", [tensor("x", 2, 3)], [tensor("y", 2, 4)])
+    assert str(error.value) == (
+        "op 'n' can't be a grouped_matmul: list index out of range; it was given (2, 3) and (2, 4) (inputs and outputs) and no attributes."
+        " A grouped_matmul is: Rows […, k], sorted by expert, times [experts, n, k]: each row meets one expert's matrix."
+        " Mend its tensors or attributes"
+    )
+
+
+def test_the_inner_sizes_of_three_axes():
+    with pytest.raises(BadValue, match="the inner sizes differ, 3 and 5"):
+        op("linear", "n", [tensor("x", 2, 4, 3), tensor("w", 7, 3, 5)], [tensor("y", 2, 4, 7)])
+
+
 def test_groups_may_be_left_to_the_shapes():
     found = op("conv2d", "n", [tensor("x", 1, 8, 4, 4), tensor("w", 8, 1, 1, 1, role="weight")], [tensor("y", 1, 8, 4, 4)])
     assert found.work.matmul_flops == 2 * 8 * 16

@@ -290,6 +290,27 @@ def test_op_rows_become_curves(asked):
     assert found.curves["relu"].samples == 3
 
 
+@pytest.mark.parametrize(
+    ("machine", "backend", "cache"),
+    [
+        ({"backend": "cuda", "cpu": "its host", "l2_bytes": 6e7, "l3_bytes": 3e8}, "cuda", 6e7),
+        ({"gpu": "a GPU", "cpu": "its host", "l2_bytes": 6e7, "l3_bytes": 3e8}, "cuda", 6e7),
+        ({"l2_bytes": 6e7, "l3_bytes": 3e8}, "cuda", 6e7),
+        ({"cpu": "a processor", "l2_bytes": 1e6, "l3_bytes": 3e7}, "cpu", 3e7),
+        ({"backend": "cpu", "gpu": "beside it", "l2_bytes": 1e6, "l3_bytes": 3e7}, "cpu", 3e7),
+        ({"backend": "mps", "gpu": "an Apple GPU", "l2_bytes": 1e6, "l3_bytes": 3e7}, "cpu", 3e7),
+    ],
+)
+def test_whose_kernels_and_whose_cache(machine, backend, cache, asked):
+    rows = [
+        {"kind": "op", "op": "relu", "params": {"numel": n, "dtype": "fp16"}, "busy_s": 1e-6, "wall_s": 9e-6} for n in (1000, 2000, 4000)
+    ]
+    found = calibrate([*PLAIN, *rows], machine, ())
+    assert (found.backend, found.cache_bytes, found.entry) == (backend, cache, 0.0)
+    # a processor's calls are timed from outside
+    assert found.curves["relu"].floor == pytest.approx(1e-6 if backend == "cuda" else 9e-6, rel=0.25)
+
+
 def test_long_products_tell_the_power_limit(monkeypatch):
     monkeypatch.setattr(fitting, "fit", lambda samples, cache_bytes: {"gemm": Curve(cache_bytes)})
     shape = {"m": 64, "n": 64, "k": 64, "dtype": "fp16"}

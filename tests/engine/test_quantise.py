@@ -94,7 +94,7 @@ def test_experts_are_stored_too():
     # two rows hit two of eight experts
     assert one.work.read == 2 * 64 * 2 + (8 * 32 * 64 + 8 * 32 * 2) / 4
     assert (one.work.matmul_flops, one.work.flops) == (2 * 64 * 64, 2 * 64 * 64 + 64)  # a scale for each of 64 outputs
-    assert [(k.curve, k.depth) for k in lower(one)] == [("gemm", 64), ("tiny", 0.0)]
+    assert [(k.curve, k.depth) for k in lower(one)] == [("grouped_gemm", 64), ("tiny", 0.0)]
     assert [k.curve for k in lower_cpu(one)] == ["bmm"]
     deep = op("quantised_grouped_matmul", "g", [Tensor("x", (1, 2, 64), "fp16"), *one.inputs[1:]], [Tensor("y", (1, 2, 32), "fp16")])
     assert deep.work == one.work

@@ -9,6 +9,7 @@ from ironlaw.registry.evidence import evidence
 FLAT = {"numel": 1000, "dtype": "fp16"}
 PLANES = {"n": 2, "c": 3, "h": 4, "w": 5, "dtype": "fp16"}  # 120 elements in 6 planes
 GRID = {"rows": 4, "cols": 8, "dtype": "fp16"}
+WHOLE = {"numel": 1000, "dtype": "int64"}
 HEADS = {"b": 2, "h": 4, "s": 8, "d": 16, "dtype": "bf16"}  # 1,024 elements
 GEMM = {"m": 4, "n": 8, "k": 16, "dtype": "fp16"}
 CONV = {"n": 2, "c": 16, "h": 10, "w": 8, "out": 32, "kh": 3, "kw": 3, "stride": 2, "ph": 1, "pw": 1, "groups": 1, "dtype": "fp16"}
@@ -91,6 +92,13 @@ BY_HAND = {
     "gelu_backward": (FLAT, "gelu_backward", 0, 11000, 6000, (1000,)),
     "topk": (GRID | {"k": 2}, "topk", 0, 0, 64 + 16 + 64, (4, 2)),
     "sum_columns": (GRID, "sum", 0, 32, 2 * (32 + 8), (1, 8)),
+    "sort": (WHOLE, "topk", 0, 0, 3 * 8000, (1000,)),
+    "index_put": (WHOLE, "scatter", 0, 0, 3 * 8000, (1000,)),
+    # two rows hit two of three experts
+    "grouped_mm": (
+        {"m": 2, "experts": 3, "k": 8, "n": 4, "dtype": "bf16"}, "grouped_matmul", 2 * 8 * 8, 128, 2 * (16 + 2 * 32 + 8) + 12, (2, 4),
+    ),
+    "generated_norm": (PLANES | {"groups": 3, "layout": "nchw"}, "group_norm", 0, 840, 2 * (240 + 12), (2, 3, 4, 5)),
     # planes of 6 x 6 with 3 x 3 taps on each of 3 channels
     "depthwise_nhwc": (
         {"n": 2, "c": 3, "hw": 6, "k": 3, "dtype": "fp16"}, "conv2d", 2 * 216 * 9, 2 * 216 * 9, 2 * (216 + 27 + 216), (2, 3, 6, 6),
@@ -120,7 +128,7 @@ CURVES = {
     "cast": "cast_up", "pow2": "power", "mul_scalar": "scale", "add_scalar": "shift", "dropout_train": "dropout", "fill_": "fill",
     "mean_hw": "mean", "cat_last": "cat", "cat_seq": "cat", "linear": "gemm", "matmul": "gemm_fp8", "bmm": "bmm_fp32", "sdpa": "attention",
     "clone_heads": "strided", "add_permuted": "strided_columns", "sdpa under a mask": "attention_masked",
-    "sum of all": "sum_all", "add_": "add", "conv2d depthwise": "depthwise_strided",
+    "sum of all": "sum_all", "add_": "add", "conv2d depthwise": "depthwise_strided", "index_put": "scatter",
 }  # fmt: skip
 
 
@@ -131,9 +139,17 @@ NAMES = {
     "batch_norm": "x s0 s1 s2 s3 y", "group_norm": "x s0 s1 s2 s3 y", "add": "x0 x1 y", "add_": "x0 x1 y", "mul": "x0 x1 y",
     "dropout_train": "x0 y mask", "mul_row": "x w y", "mul_col": "x w y", "mul_rope": "x w y", "add_pos": "x w y", "fill_": "x y",
     "relu": "x0 y", "cast": "x0 y", "softmax": "x y", "sum": "x y", "sum of all": "x y", "mean_hw": "x y", "max_pool2d": "x y",
-    "transpose_heads": "x y",
+    "transpose_heads": "x y", "avg_pool2d": "x y", "argmax": "x y", "sum_columns": "x y", "topk": "x y i", "sort": "x y i",
+    "index_put": "x i y", "grouped_mm": "x w i y", "generated_norm": "x s0 s1 s2 s3 y", "depthwise_nhwc": "x w y",
+    "roll": "x0 y", "add_permuted": "x0 x1 y", "gelu_backward": "x0 x1 y", "sdpa under a mask": "q k v mask y", "sdpa_math": "q k v mask y",
+    "sdpa_backward": "g q k v y dq dk dv", "layer_norm_backward": "g x w dx", "batch_norm_train": "x s0 s1 s2 s3 y",
+    "batch_norm_backward": "g x dx", "max_pool2d_backward": "g i dx", "embedding_backward": "g i dt", "conv_backward": "g x w dx dw",
 }  # fmt: skip
-CALLED = {"conv2d": "conv", "attention": "sdpa", "transpose": "t"}
+CALLED = {
+    "conv2d": "conv", "attention": "sdpa", "transpose": "t", "attention_backward": "sdpa", "norm_backward": "norm",
+    "batch_norm_backward": "norm", "max_pool2d_backward": "pool", "embedding_backward": "embedding", "conv_backward": "conv",
+    "grouped_matmul": "grouped",
+}  # fmt: skip
 
 
 def name(case: str) -> str:
@@ -163,6 +179,7 @@ def test_each_row_is_the_op_it_names(case):
     assert made.kind == kind
     assert (made.work.matmul_flops, made.work.flops, made.work.bytes) == (matmul, flops, moved)
     assert made.outputs[0].shape == shape
+    assert all(isinstance(size, int) for t in (*made.inputs, *made.outputs) for size in t.shape)
     assert made.inputs[0].dtype == params["dtype"] and made.outputs[0].dtype == params.get("to", params["dtype"])
 
 
@@ -174,7 +191,19 @@ def test_tensors_have_names_of_their_own(case):
 
 
 def test_every_op_is_counted_here():
-    assert {name(case) for case in BY_HAND} == set(OPS)
+    assert {name(case) for case in BY_HAND} | {"histogram"} == set(OPS)
+
+
+def test_a_histogram_counts_integers():
+    made = OPS["histogram"](WHOLE)
+    assert (made.kind, made.name) == ("scatter", "scatter")
+    assert [(t.name, t.shape, t.dtype) for t in (*made.inputs, *made.outputs)] == [("x", (1000,), "int32"), ("y", (8,), "int32")]
+
+
+def test_the_layout_that_a_compiled_norm_finds():
+    made = {layout: OPS["generated_norm"](PLANES | {"groups": 3, "layout": layout}).attrs for layout in ("nhwc", "nchw")}
+    assert made == {"nhwc": {"groups": 3.0, "layout": "nhwc"}, "nchw": {"groups": 3.0, "layout": "to_nhwc"}}
+    assert "layout" not in OPS["group_norm"](PLANES).attrs
 
 
 def test_weights_and_attributes():
@@ -223,6 +252,8 @@ PARTS = {
     "embedding_backward": {"embedding_backward_feature": "embedding_backward"},
     "sum_columns": {"reduce_kernel": "sum_columns"},
     "topk": {"sbtopk::gatherTopK": "topk", "bitonicSortKVInPlace": "topk_sort"},
+    "sort": {"radixSortKVInPlace<-2, -1, 32, 32, long, long>": "sort_block"},
+    "grouped_mm": {"_ZN7cutlass13device_kernelIN2at4cuda": "grouped_gemm"},
 }
 
 
@@ -232,6 +263,35 @@ def test_parts_are_told_by_their_names(case):
     found = {s.kernel.curve: s.seconds for s in samples([row(case, list=kernels)])}
     assert found == {curve: 1.0 + i for i, curve in enumerate(PARTS[case].values())}
     assert list(samples([row(case, list=listed(("Memset", 9.0)))])) == []
+
+
+def test_sorts_by_how_much_one_thread_holds():
+    short = listed(("radixSortKVInPlace<-2, -1, 32, 4, long, long>", 3.0), ("Memcpy", 9.0))
+    assert only(samples([row("sort", WHOLE | {"numel": 64}, list=short)])) == Sample(Kernel("sort_short", 2.0 * 64 * 8), 3.0)
+    long = listed(("DeviceRadixSortOnesweepKernel", 16.0), count=8.0)
+    assert only(samples([row("sort", WHOLE | {"numel": 8192}, list=long)])) == Sample(Kernel("sort_pass", 4.0 * 8192 * 8), 2.0)
+    warp = listed(("bitonicSortKVInPlace", 3.0))  # fitted to rows of topk
+    assert list(samples([row("sort", WHOLE | {"numel": 32}, list=warp)])) == []
+
+
+def test_a_histogram_is_its_counting():
+    kernels = listed(("kernelHistogram1D", 2.0), ("FillFunctor", 1.0))
+    assert only(samples([row("histogram", WHOLE, list=kernels)])) == Sample(Kernel("histogram", 4000.0 + 32), 2.0)
+
+
+def test_a_compiled_norm_is_its_sums_and_its_stream():
+    wide = {"n": 2, "c": 64, "h": 64, "w": 64, "groups": 32, "dtype": "fp16", "layout": "nhwc"}
+    labels = ("triton_per_fused_convolution_native_group_norm_1", "triton_per_fused_native_group_norm_2")
+    kernels = listed(
+        (labels[0], 5.0), (labels[1], 1.0), ("triton_poi_fused_native_group_norm_silu_3", 3.0), ("triton_poi_fused_convolution", 7.0)
+    )
+    size = 2.0 * 64**3
+    sums, stream = samples([row("generated_norm", wide, list=kernels)])
+    assert sums == Sample(Kernel("group_sums_nhwc", 2 * size), 5.0)
+    assert stream == Sample(Kernel("group_affine", 4 * size + 4 * 64 * 2), 3.0)
+    turned = samples([row("generated_norm", wide | {"layout": "nchw"}, list=kernels)])
+    assert [s.kernel.curve for s in turned] == ["group_sums", "group_turned"]
+    assert list(samples([row("generated_norm", wide)])) == []
 
 
 def test_a_weights_gradient_may_be_split():
@@ -287,7 +347,7 @@ def test_a_layer_norm_of_two_kernels_is_no_sample():
     "case",
     sorted(
         set(BY_HAND)
-        - {"batch_norm", "group_norm", "sdpa_masked", "sdpa_math", "roll", "batch_norm_backward"}
+        - {"batch_norm", "group_norm", "sdpa_masked", "sdpa_math", "roll", "batch_norm_backward", "generated_norm"}
         - set(PARTS)
         - {c for c in BY_HAND if "conv2d" in c}
     ),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ironlaw.engine.compilation import PER_KERNEL
 from ironlaw.engine.predict import predict
 from ironlaw.engine.types import Graph, Plan, Tensor
 from ironlaw.engine.work import op
@@ -165,9 +166,9 @@ def test_a_predicted_compile_time_says_that_it_is_one(analysed):
     analysis = analysed(compiled=False)
     kernels = float(analysis.made[1].kernels)
     told = replace(analysis, compiling=compiling(analysis.made))
-    assert told.compiling["h200_sxm"].seconds == pytest.approx(0.0718 * kernels)
+    assert told.compiling["h200_sxm"].seconds == pytest.approx(PER_KERNEL * kernels)
     words = Reader(html(told)).words["breakeven"]
-    assert "pays after about" in words and "Compile time: predicted, 71.8 ms for each" in words and "≈" in words
+    assert "pays after about" in words and "Compile time: predicted, 91.8 ms for each" in words and "≈" in words
     assert compiling(analysis.made[:1]) == {}  # nothing is compiled
 
 

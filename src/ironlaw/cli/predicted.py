@@ -12,6 +12,7 @@ from ironlaw.units import show
 
 SIZES = ("batch", "seq", "context", "classes")
 BAR = "data █  compute ▒  overhead ░"
+LIKELY = 20  # columns that an interval takes
 
 
 def report(graph: Graph, made: list[Prediction], refused: list[str], ops: int) -> None:
@@ -20,7 +21,7 @@ def report(graph: Graph, made: list[Prediction], refused: list[str], ops: int) -
     length = len(BAR) if room >= draw.WIDE + 10 else 0
     columns = ["machine", "mode", "time", *([BAR] if length else []), "data", "compute", "overhead", "bound by"]
     draw.table(columns, [_where(p, length) for p in made], left=("machine", "mode", "bound by", BAR))
-    _takes(made, narrow=room < draw.WIDE)
+    _takes(made, narrow=room < draw.WIDE + (LIKELY if any(p.interval for p in made) else 0))
     for p in made if ops else ():
         operators(p, ops)
     for reason in refused:

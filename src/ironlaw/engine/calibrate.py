@@ -193,4 +193,7 @@ FALLBACK = {
     "conv_dgrad": "conv", "conv_wgrad": "conv", "layer_norm_backward": "layer_norm", "layer_norm_weights": "fused_rows",
     "batch_norm_stats": "fused_reduction", "batch_norm_backward": "fused_reduction", "sum_columns": "sum", "gelu_backward": "gelu",
     "embedding_backward": "embedding", "topk": "softmax", "topk_sort": "softmax", "max_pool2d_backward": "max_pool2d",
+    "gemm_pair": "gemm", "grouped_gemm": "gemm", "group_sums": "fused_reduction", "group_sums_nhwc": "fused_reduction",
+    "group_sums_uneven": "fused_reduction", "group_affine": "fused", "group_turned": "fused", "sort_short": "softmax",
+    "sort_block": "softmax", "sort_pass": "embedding", "scatter": "embedding", "histogram": "sum",
 }  # fmt: skip

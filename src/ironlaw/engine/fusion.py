@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from ironlaw.engine.arrays import Number, maximum, minimum
+from ironlaw.engine.layout import laid_out
 from ironlaw.engine.tree import FUSED, TREE, Rules, Verdict, decide, fixed, same_size
 from ironlaw.engine.types import Graph, Op, Tensor, Work
 from ironlaw.engine.work import category
@@ -51,7 +52,7 @@ class FusionPlan:
             escaping = {t.name for op in group.ops for t in op.outputs if t.name in needed or users[t.name] - {index} or not users[t.name]}
             ops.append(merge(group.ops, escaping, self.source.tensors))
         s = self.source
-        return Graph(f"{s.name} fused", tuple(ops), s.dtype, s.params_of, s.outputs)
+        return Graph(f"{s.name} fused", laid_out(ops), s.dtype, s.params_of, s.outputs)
 
     @property
     def kernels(self) -> Number:

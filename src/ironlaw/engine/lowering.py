@@ -12,19 +12,27 @@ A condition on a swept size can't choose one path for all points: each path's ke
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ironlaw.engine.arrays import Number, is_array, maximum, minimum, where
 from ironlaw.engine.attention import attention, attention_compiled
 from ironlaw.engine.kernels import Kernel, gemm_curve
-from ironlaw.engine.types import FORMATS, Op, Tensor
+from ironlaw.engine.routing import cumsum, grouped_matrix, scatter, topk
+from ironlaw.engine.types import FORMATS, Op
 from ironlaw.engine.work import SMALL_REDUCTION, category
 
 FEW_ROWS = 40_000  # outputs times groups up to which cuDNN runs a grouped convolution group by group
+PADDED_IMAGES = 20_000  # pixels from which images of few channels are padded and converted
 GROUP_TILE = 64  # channels that a convolution's tile holds, however few a group has
 MANY_ROWS = 1024  # from which a sum down the columns is shared out over blocks, whose counters are cleared first
 DEEPEST = 16384.0  # steps of a product's inner loop that were measured; beyond, the library splits it over more of the chip
+SPLIT_FROM, SPLIT_TILES = 3072, 80  # a product is shared out along its depth from so many steps on, up to so many tiles
+FILLED = 128.0  # tiles that fill the chip
+PADDED_FROM = 200.0  # multiply-adds per element, from which torch.compile pads a product: what the chip computes while it reads one
+SECTOR = 32.0  # bytes, the least that is fetched
+LONG_GROUP = 8192  # elements of a group from which torch.compile sums it in parts
 
 
 def lower(op: Op, compiled: bool = False) -> tuple[Kernel, ...]:
@@ -112,8 +120,12 @@ def matrix(op: Op) -> Sequence[Kernel]:
     if kernel.curve != "gemm":
         return (kernel,)
     tiles = (n / 64) * ((m + 15) // 16)
-    second = where((tiles <= 100) & (k >= 3072), 1.0, where(m * n > 9.6e6, 1.0, 0.0))
-    return (kernel, Kernel("tiny", 0.0, count=second))
+    split = where((tiles <= SPLIT_TILES) & (k >= SPLIT_FROM), 1.0, 0.0)
+    second = where(m * n > 9.6e6, 1.0, split)
+    depth = depth * (1.0 - split * (1.0 - minimum(tiles / FILLED, 1.0)))
+    paired = (1.0 - split) * where((m < 8) & ((n + 63) // 64 == 16), 1.0, 0.0)
+    plain, pair = replace(kernel, depth=depth, count=1.0 - paired), replace(kernel, curve="gemm_pair", count=paired)
+    return plain, pair, Kernel("tiny", 0.0, count=second)
 
 
 def conv2d(op: Op) -> Sequence[Kernel]:
@@ -171,7 +183,7 @@ def _grouped(op: Op) -> Sequence[Kernel]:
 def _first_layer(op: Op, m: Number, depth: Number) -> Sequence[Kernel]:
     """Images and spectrograms, whose few channels fill no vector: padded and converted when there is enough of it."""
     x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
-    large = where(m > 20000, 1.0, 0.0) if op.attrs.get("stride", 1) < 16 else 1.0
+    large = where(m > PADDED_IMAGES, 1.0, 0.0) if op.attrs.get("stride", 1) < 16 else 1.0
     return (
         Kernel("conv_few_channels", op.work.bytes, op.work.matmul_flops, depth=depth, count=1.0 - large),
         Kernel("conv_first", op.work.bytes, op.work.matmul_flops, depth=depth, count=large),
@@ -190,9 +202,12 @@ def conv2d_compiled(op: Op) -> Sequence[Kernel]:
     if op.dtype not in ("fp16", "bf16"):
         return (Kernel(f"conv_{op.dtype}", op.work.bytes, op.work.matmul_flops, depth=depth),)
     if x.shape[1] % 8:
+        # a single channel is innermost already: a little of it is read as it stands
+        few = where(op.outputs[0].size / w.shape[0] > PADDED_IMAGES, 0.0, 1.0) if x.shape[1] == 1 else 0.0
         return (
-            Kernel("conv_first_nhwc", op.work.bytes, op.work.matmul_flops, depth=depth),
-            Kernel("layout_weight", 2 * x.bytes), Kernel("layout", 2 * w.bytes),
+            Kernel("conv_few_channels", op.work.bytes, op.work.matmul_flops, depth=depth, count=few),
+            Kernel("conv_first_nhwc", op.work.bytes, op.work.matmul_flops, depth=depth, count=1.0 - few),
+            Kernel("layout_weight", 2 * x.bytes, count=1.0 - few), Kernel("layout", 2 * w.bytes, count=1.0 - few),
         )  # fmt: skip
     if kh == kw == 1:
         return (Kernel("conv_1x1_nhwc", op.work.bytes, op.work.matmul_flops, depth=depth),)
@@ -200,30 +215,14 @@ def conv2d_compiled(op: Op) -> Sequence[Kernel]:
 
 
 def linear_compiled(op: Op) -> Sequence[Kernel]:
-    """An odd output width is padded to a multiple of 8: the weight is copied, then the fast kernel runs."""
+    """An odd output width is padded to a multiple of 8 where arithmetic binds: the weight is copied, then the fast kernel runs."""
     kernels = matrix(op)
     if kernels[0].curve in ("gemm_even", "gemm_odd") and op.kind == "linear":
-        w: Tensor = op.inputs[1]
-        return (Kernel("gemm", kernels[0].data, kernels[0].flops, depth=kernels[0].depth), Kernel("copy", 2 * w.bytes))
+        x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
+        pays = where(y.size * x.shape[-1] > PADDED_FROM * (x.size + w.size + y.size), 1.0, 0.0)
+        plain = kernels[0]
+        return replace(plain, count=1.0 - pays), replace(plain, curve="gemm", count=pays), Kernel("copy", 2 * w.bytes, count=pays)
     return kernels
-
-
-def topk(op: Op) -> Sequence[Kernel]:
-    """Selected row by row, then sorted; to keep all of a row is to sort it. Measured on rows as short as a router's alone."""
-    x, kept = op.inputs[0], op.outputs[0]
-    rows = x.size / x.shape[-1]
-    chosen = where(kept.size < x.size, 1.0, 0.0)
-    return (Kernel("topk", 0.0, rows=rows, count=chosen), Kernel("topk_sort", 0.0, rows=rows))
-
-
-def cumsum(op: Op) -> Sequence[Kernel]:
-    """A scan, whose blocks' state is set up by a kernel before it."""
-    return (Kernel("cumsum", op.work.bytes), Kernel("tiny", 0.0))
-
-
-def grouped_matrix(op: Op) -> Sequence[Kernel]:
-    """A matrix product for each expert in one launch; a small kernel works out where each begins."""
-    return (Kernel("gemm", op.work.bytes, op.work.matmul_flops, depth=op.inputs[1].shape[-1]), Kernel("tiny", 0.0))
 
 
 def pool(op: Op) -> Sequence[Kernel]:
@@ -254,12 +253,10 @@ def _fused(op: Op) -> Sequence[Kernel]:
 
 
 def _written(op: Op, parts: Sequence[Op]) -> Sequence[Kernel]:
-    """By its first reduction. A group's rows are too long for one block: partial sums, a kernel to join them, and the stream."""
+    """By its first reduction, or by a group norm among them."""
     long = [p for p in parts if p.kind == "group_norm"]
     if long:
-        x = long[0].inputs[0]
-        sums = Kernel("fused_reduction", x.bytes, rows=x.shape[0] * long[0].attrs.get("groups", 32.0))
-        return (sums, Kernel("tiny", 0.0), Kernel("fused", op.work.bytes, op.work.flops))
+        return _groups(op, long[0])
     rows = [p for p in parts if category(p.kind) in ("rowwise", "reduction")]
     if rows:
         first, x = rows[0], rows[0].inputs[0]
@@ -270,11 +267,26 @@ def _written(op: Op, parts: Sequence[Op]) -> Sequence[Kernel]:
     return (Kernel("fused", op.work.bytes, op.work.flops),)
 
 
+def _groups(op: Op, norm: Op) -> Sequence[Kernel]:
+    """Sums over each group, in parts and joined where it is long, then the stream. `layout` (`engine.layout`): with the channels
+    innermost the sums jump from pixel to pixel, and where the parts are uneven each element is fetched by itself; so it is in a
+    stream that turns an NCHW image round for the convolution that is to read it.
+    """
+    x, layout = norm.inputs[0], op.attrs.get("layout", "")
+    each = x.size / (x.shape[0] * norm.attrs.get("groups", 32.0))
+    inner, even = layout == "nhwc", is_array(each) or math.log2(each).is_integer()
+    apart = Kernel("group_sums_uneven", SECTOR * x.size)
+    sums = Kernel("group_sums_nhwc" if inner else "group_sums", x.bytes) if even or not inner else apart
+    stream = Kernel("group_turned", SECTOR * x.size) if layout == "to_nhwc" else Kernel("group_affine", op.work.bytes)
+    return sums, Kernel("tiny", 0.0, count=where(each >= LONG_GROUP, 2.0 if inner else 1.0, 0.0)), stream
+
+
 LOWER: dict[str, Callable[[Op], Sequence[Kernel]]] = {
     "linear": matrix, "matmul": matrix, "bmm": matrix, "conv2d": conv2d, "batch_norm": batch_norm, "group_norm": group_norm,
     "attention": attention, "layer_norm": rowwise, "rms_norm": rowwise, "softmax": rowwise, "log_softmax": rowwise,
     "sum": reduction, "mean": reduction, "amax": reduction, "argmax": reduction, "var": reduction, "pad": pad,
     "avg_pool2d": pool, "max_pool2d": pool, "topk": topk, "cumsum": cumsum, "grouped_matmul": grouped_matrix,
+    "scatter": scatter,
 }  # fmt: skip
 # what torch.compile writes itself, also where nothing can be fused to it
 WRITTEN: dict[str, Callable[[Op], Sequence[Kernel]]] = dict.fromkeys(("elementwise", "rowwise", "reduction", "movement"), generated)

@@ -18,7 +18,8 @@ from typing import Any
 from ironlaw.engine import lowering_cpu
 from ironlaw.engine.arrays import Number, ceil, minimum
 from ironlaw.engine.kernels import Kernel
-from ironlaw.engine.lowering import LOWER, grouped_matrix, matrix
+from ironlaw.engine.lowering import LOWER, matrix
+from ironlaw.engine.routing import grouped_matrix
 from ironlaw.engine.types import FORMATS, Graph, Op, Tensor
 from ironlaw.engine.work import Count, Tensors, kind, op
 from ironlaw.errors import BadValue, unknown

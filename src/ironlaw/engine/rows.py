@@ -74,6 +74,8 @@ def _planes(kind: str) -> Callable[[Params], Op]:
             y = conv2d_shape(x.shape, p["c"], (p["k"], p["k"]), p["stride"], (p["pad"], p["pad"]))
             return op(kind, kind, [x], [_x(y, p["dtype"], "y")], kernel=(p["k"], p["k"]))
         attrs: dict[str, Any] = {"groups": float(p["groups"])} if "groups" in p else {}
+        if "layout" in p:
+            attrs["layout"] = p["layout"] if p["layout"] == "nhwc" else "to_nhwc"  # a convolution is to read it
         return op(kind, kind, [x, *(_x((p["c"],), p["dtype"], f"s{i}") for i in range(4))], [_x(x.shape, p["dtype"], "y")], **attrs)
 
     return make
@@ -148,6 +150,26 @@ def _topk(p: Params) -> Op:
     return op("topk", "topk", [x], [_x(kept, p["dtype"], "y"), _x(kept, "int64", "i")])
 
 
+def _sort(p: Params) -> Op:
+    x = _x((p["numel"],), p["dtype"])
+    return op("topk", "topk", [x], [_x(x.shape, p["dtype"], "y"), _x(x.shape, "int64", "i")])
+
+
+def _scatter(counts: int = 0) -> Callable[[Params], Op]:
+    """Into as many places, or into a few counts."""
+
+    def make(p: Params) -> Op:
+        x, order = _x((p["numel"],), "int32" if counts else p["dtype"]), _x((p["numel"],), "int64", "i")
+        return op("scatter", "scatter", [x] if counts else [x, order], [_x((counts,) if counts else x.shape, x.dtype, "y")])
+
+    return make
+
+
+def _grouped(p: Params) -> Op:
+    x, w = _x((p["m"], p["k"]), p["dtype"]), _x((p["experts"], p["n"], p["k"]), p["dtype"], "w", "weight")
+    return op("grouped_matmul", "grouped", [x, w, _x((p["experts"],), "int32", "i")], [_x((p["m"], p["n"]), p["dtype"], "y")])
+
+
 def _moved(kind: str, inputs: int, **attrs: Any) -> Callable[[Params], Op]:
     def make(p: Params) -> Op:
         shape = (p["numel"],)
@@ -187,6 +209,7 @@ OPS: dict[str, Callable[[Params], Op]] = {
     "batch_norm_backward": _batch_norm_backward, "max_pool2d_backward": _max_pool_backward, "embedding_backward": _embedding_backward,
     "sum_columns": _columns, "topk": _topk, "gelu_backward": _moved("gelu_backward", 2), "roll": _moved("copy", 1, rolled=2),
     "clone_heads": _moved("copy", 1, strided=True), "add_permuted": _moved("add", 2, strided="columns"),
+    "sort": _sort, "index_put": _scatter(), "histogram": _scatter(8), "grouped_mm": _grouped, "generated_norm": _planes("group_norm"),
     "mul_row": _mul(lambda p: ((p["rows"], p["cols"]), (p["cols"],))),
     "mul_col": _mul(lambda p: ((p["rows"], p["cols"]), (p["rows"], 1))),
     "mul_rope": _mul(lambda p: ((p["b"], p["h"], p["s"], p["d"]), (p["b"], 1, p["s"], p["d"])), strided=True),

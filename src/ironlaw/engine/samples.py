@@ -106,6 +106,9 @@ PARTS: dict[str, dict[str, str]] = {
     "max_pool2d_backward": {"max_pool_backward": "max_pool2d_backward"},
     "embedding_backward": {"embedding_backward": "embedding_backward"},
     "topk": {"gatherTopK": "topk", "SortKVInPlace": "topk_sort"},
+    "sort": {", 32, 4, long": "sort_short", ", 32, long": "sort_block", "Onesweep": "sort_pass"},
+    "grouped_mm": {"device_kernel": "grouped_gemm"},
+    "histogram": {"kernelHistogram1D": "histogram"},
     "sum_columns": {"reduce_kernel": "sum_columns"},
 }
 
@@ -117,7 +120,7 @@ def _parts(row: dict[str, Any], kernels: tuple[Kernel, ...]) -> Iterator[Sample]
         seconds = sum(k["seconds"] for k in row["list"] if any(word in k["name"] for word in words))
         wanted = [k for k in kernels if k.curve == curve]
         if wanted and seconds:
-            yield Sample(replace(wanted[0], count=1.0), seconds)
+            yield Sample(replace(wanted[0], count=1.0), seconds / wanted[0].count)
 
 
 def _by_the_way(row: dict[str, Any]) -> float | None:
@@ -129,7 +132,7 @@ def _by_the_way(row: dict[str, Any]) -> float | None:
 
 def _split(row: dict[str, Any], made: Op, seconds: float) -> Iterator[Sample]:
     nhwc = row["params"].get("layout") == "nhwc"
-    kernels = lower(made, compiled=nhwc or row["op"] == "sdpa_masked")
+    kernels = lower(made, compiled=nhwc or row["op"] in ("sdpa_masked", "generated_norm"))
     listed = row.get("list", [])
     if row["op"] in PARTS:
         yield from _parts(row, kernels)
@@ -153,6 +156,12 @@ def _split(row: dict[str, Any], made: Op, seconds: float) -> Iterator[Sample]:
         sums = [k["seconds"] for k in listed if "elementwise" not in k["name"]]
         if sums:
             yield Sample(kernels[0], max(sums))
+        return
+    if row["op"] == "generated_norm":
+        normed = [k for k in listed if "group_norm" in k["name"]]
+        stream = [k["seconds"] for k in normed if "triton_poi" in k["name"]]
+        sums = [k["seconds"] for k in normed if "triton_poi" not in k["name"]]
+        yield from (Sample(kernel, max(found)) for kernel, found in ((kernels[0], sums), (kernels[-1], stream)) if found)
         return
     if row["op"] == "sdpa_masked":
         yield Sample(heavy[0], max(k["seconds"] for k in listed))  # the other kernels bring the mask into shape

@@ -61,8 +61,9 @@ def _route(b: Builder, name: str, x: Tensor, experts: int, top_k: int) -> tuple[
 
 def _experts(b: Builder, name: str, x: Tensor, share: Tensor, choice: Tensor, experts: int, ffn: int) -> Tensor:
     picked, hidden = choice.shape, x.shape[-1]  # [b, s, top_k]: one row for each token and expert
-    order = Tensor(f"{name}.order", picked, "int64")
-    by_expert = b.emit("topk", f"{name}.sort", choice, also=(order,))
+    order = Tensor(f"{name}.order", (choice.size,), "int64")
+    by_expert = b.emit("topk", f"{name}.sort", view(choice, choice.size), also=(order,))
+    order = view(order, *picked)
     token = b.emit("div", f"{name}.token_of_row", order)
     rows = b.emit("gather", f"{name}.gather", x, token, shape=(*picked, hidden))
     row_share = b.emit("gather", f"{name}.gather_weights", share, order)
