@@ -3,7 +3,7 @@
     python scripts/mutants.py                     every file of the engine; exit 1 under 90 % in any file
     python scripts/mutants.py fusion.py work.py   these files only
     python scripts/mutants.py --list              also print each survivor
-    python scripts/mutants.py --again             only those that survived the last run, or that it did not reach
+    python scripts/mutants.py --again             only those that survived the last run, or that it does not know: new and changed lines
 
 The changes are mutmut's (its operators, on its syntax tree); running them is done here, because mutmut leaves out whatever
 is decorated or stands outside a function: all of the op kinds, every property, the tables. Each mutant gets a forked child,
@@ -339,7 +339,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("files", nargs="*", help="files of the engine, such as fusion.py; all if none is named")
     parser.add_argument("--list", action="store_true", help="print each survivor")
-    parser.add_argument("--again", action="store_true", help="only those that survived the last run, or that it did not reach")
+    parser.add_argument("--again", action="store_true", help="only those that survived the last run, or that it does not know")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
     asked = parser.parse_args()
     names = sorted(p.name for p in (ROOT / ENGINE).glob("*.py") if p.name != "__init__.py")
@@ -360,7 +360,7 @@ def main() -> int:
     os.environ["IRONLAW_HYPOTHESIS"] = "mutants"
 
     last = [Mutant(**row) for row in json.loads(LAST.read_text())] if LAST.exists() else []
-    lived = {m.change for m in last if m.fate not in ("killed", "timeout")}  # and those that an interrupted run did not reach
+    dead = {m.change for m in last if m.fate} - {m.change for m in last if m.fate not in ("killed", "timeout")}
     with tempfile.TemporaryDirectory(prefix="ironlaw-mutants-") as folder:
         work = Path(folder).resolve()
         shutil.copytree(ROOT / "src", work / "src", ignore=shutil.ignore_patterns("__pycache__"))
@@ -370,11 +370,12 @@ def main() -> int:
             elif (ROOT / test).exists():
                 shutil.copy(ROOT / test, work / test)
         todo = [pair for f in files for pair in make(f, (work / ENGINE / f).read_text(encoding="utf-8"))]
+        kept = [m for m in last if m.file in names and m.file not in files]
         if asked.again:
-            todo = [pair for pair in todo if pair[0].change in lived]
+            known_dead = {mutant.change for mutant, _ in todo} & dead
+            kept += [m for m in last if m.file in files and m.change in known_dead]
+            todo = [pair for pair in todo if pair[0].change not in dead]
         mutants = [mutant for mutant, _ in todo]
-        again = {m.change for m in mutants}
-        kept = [m for m in last if m.file in names and (m.change not in again if asked.again else m.file not in files)]
 
         def save() -> None:
             LAST.parent.mkdir(exist_ok=True)
