@@ -228,7 +228,13 @@ def test_the_history_is_compared_and_written(sh, tmp_path, monkeypatch, few):
 
 
 @pytest.mark.parametrize(
-    ("content", "words"), [("[]", "is no history of accuracy"), ("{", "is no history"), ('{"machines": [1]}', "is no")]
+    ("content", "words"),
+    [
+        ("[]", "is no history of accuracy"),
+        ("{", "is no history"),
+        ('{"machines": [1]}', "is no"),
+        ('{"machines": {"t4": {"gemm": {"mean": "far"}}}}', "its figures are not where they should be"),
+    ],
 )
 def test_a_damaged_history_is_not_written_over(sh, tmp_path, content, words, few):
     place = tmp_path / "accuracy.json"

@@ -16,6 +16,7 @@ from ironlaw.cli import measure as command
 from ironlaw.cli.meter import Meter
 from ironlaw.measure.characterise import characterise
 from ironlaw.measure.noise import Noise
+from ironlaw.measure.parts_cuda import PARTS
 from ironlaw.registry.evidence import read
 
 SOURCE = Path(command.__file__).parents[2]
@@ -108,12 +109,35 @@ def test_ctrl_c_leaves_nothing_and_is_130(here, capsys, ironlaw_home, monkeypatc
         (("--seconds", "3"), "--full or a TARGET"),
         (("--device", "tpu"), "cpu, cuda, mps"),
         (("resnet50", "--short"), "leave it out"),
+        (("resnet50", "--part", "ops"), "--part is for measuring the machine; leave it out"),
         (("--part", "ops"), "give --full too"),
+        (("--full", "--seconds", "0"), "give a finite number above 0"),
+        (("--full", "--seconds", "10s"), "'10s' is not a number; write one such as"),
+        (("--batch", "4"), "--batch is for a model, and none is named; give one (ironlaw measure resnet50 --batch …)"),
+        (("--ops", "3"), "--ops is for a model"),
+        (("--input", "2x2"), "--input is for a model"),
     ],
 )
 def test_bad_input(capsys, argv, words):
-    code, _, err = ran(capsys, *argv)
-    assert code == 2 and words in err
+    code, out, err = ran(capsys, *argv)
+    assert (code, out) == (2, "") and words in err
+
+
+def test_a_place_that_can_not_be_written_to_is_said_before_anything_is_measured(here, capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(here.backend, "launches", lambda: pytest.fail("measured all the same"))
+    file = tmp_path / "thesis.txt"
+    file.write_text("mine")
+    for out, words in (
+        (tmp_path, f"{tmp_path} is a folder; give a file in it, such as --out {tmp_path / 'evidence.json'}"),
+        (file, f"{file} is there already and can't be read as evidence; it is left as it is, give another --out"),
+        (file / "a.json", f"cannot make the folder {file} (File exists); give another --out"),
+    ):
+        code, told, err = ran(capsys, "--short", "--out", str(out))
+        assert (code, told) == (2, "") and words in " ".join(err.split())
+    assert file.read_text() == "mine"
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert f"cannot write to the folder {tmp_path}; give another --out" in ran(capsys, "--short", "--out", str(tmp_path / "b.json"))[2]
+    assert "set IRONLAW_HOME to a folder that you can write to" in ran(capsys, "--short")[2]
 
 
 def test_the_examples_parse():
@@ -153,6 +177,17 @@ def test_what_the_sweep_could_not_measure_is_told(here, capsys, monkeypatch):
 def test_only_a_gpu_has_parts(here, capsys):
     code, _, err = ran(capsys, "--full", "--part", "ops")
     assert code == 2 and "only the sweep of a GPU comes in parts" in err
+
+
+def test_a_part_that_there_is_not(here, capsys, monkeypatch):
+    here.backend.device = "cuda"
+    monkeypatch.setattr(command, "settled", lambda *_: pytest.fail("waited all the same"))
+    code, _, err = ran(capsys, "--full", "--part", "ops, norm")
+    assert code == 2 and "no part 'norm' of the sweep; choose from ops, more, norms," in err
+
+
+def test_help_names_every_part():
+    assert all(f" {name}" in parser("measure").format_help() for name in PARTS)
 
 
 class Terminal:

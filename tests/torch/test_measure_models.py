@@ -259,6 +259,8 @@ def test_models_of_transformers_need_it(monkeypatch):
     monkeypatch.delitem(sys.modules, "ironlaw.measure.builders_hf", raising=False)
     with pytest.raises(MissingExtra, match="pip install transformers"):
         builders.build("bert_base", dtype="fp32", device="cpu", room=1e12)
+    spotter = builders.build("dscnn_kws", batch=2, dtype="fp32", device="cpu", room=1e12)  # a lab's experiment runs it without
+    assert spotter.module(*spotter.args).shape == (2, 12)
 
 
 # ---- models of one's own
@@ -316,6 +318,7 @@ def test_noise_is_not_stored_unless_asked_for(monkeypatch, told, file, ironlaw_h
         (("{file}",), "FILE.py:NAME"),
         (("{file}:Breaks", "--input", "2x2"), "the third head has fallen off"),
         (("resnet51",), "no workload 'resnet51'; did you mean resnet50"),
+        (("resnet51",), "a model of your own is given as PATH.py:NAME"),
         (("dscnn_kws", "--seq", "4"), "takes no 'seq'"),
         (("dscnn_kws", "--input", "2x2"), "--input is for a model of your own"),
         (("dscnn_kws", "--dtype", "int8"), "PyTorch can't run dscnn_kws in int8"),

@@ -43,13 +43,24 @@ def _figures(line: Any) -> dict[str, float]:
 
 def read(path: Path) -> Accuracy:
     """What was stored; nothing where there is no file yet."""
+    if path.is_dir():
+        raise BadValue(f"{path} is a folder; give a file in it, such as --history {path / Path(PLACE).name}")
     if not path.exists():
         return {}
     try:
         found = json.loads(path.read_text(encoding="utf-8"))["machines"]
-        return {str(m): {str(k): dict(v) for k, v in kinds.items()} for m, kinds in found.items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadValue(f"{path} is no history of accuracy ({type(error).__name__}: {error}); remove it, then run this again") from None
+        return {machine: {kind: _numbers(line) for kind, line in kinds.items()} for machine, kinds in found.items()}
+    except ValueError as error:
+        why = f"not JSON: {error}"
+    except (KeyError, TypeError, AttributeError):
+        why = "its figures are not where they should be"
+    raise BadValue(f"{path} is no history of accuracy ({why}); restore it if it was one, or give another FILE, then run this again")
+
+
+def _numbers(line: Mapping[str, float]) -> dict[str, float]:
+    if not all(isinstance(value, int | float) for value in line.values()):
+        raise TypeError(line)
+    return dict(line)
 
 
 def text(now: Accuracy) -> str:

@@ -6,14 +6,15 @@ Nothing but the standard library and PyTorch or NumPy is needed here, so that a 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ironlaw import home
 from ironlaw.cli import draw, measured
 from ironlaw.cli.meter import Meter
 from ironlaw.cli.options import Parser, add_json, checked, number
 from ironlaw.errors import BadValue
-from ironlaw.home import replace_text
 from ironlaw.measure.backend import DEVICES, QUICK, SHORT, Backend, choose
 from ironlaw.measure.characterise import Characterisation, characterise, with_rows
 from ironlaw.measure.figures import Figures
@@ -58,7 +59,7 @@ def _device(text: str) -> str:
 
 def run(args: argparse.Namespace) -> int:
     if args.target:
-        for name in ("short", "full"):
+        for name in ("short", "full", "part"):
             if getattr(args, name):
                 raise BadValue(f"--{name} is for measuring the machine; leave it out, or leave out {args.target}")
         return measured.run(args)
@@ -68,15 +69,31 @@ def run(args: argparse.Namespace) -> int:
         raise BadValue("--seconds is for --full or a TARGET; for less than the usual minute give --short")
     if args.part and not args.full:
         raise BadValue("--part chooses parts of the wide sweep; give --full too")
+    for name in measured.OPTIONS:
+        if getattr(args, name):
+            raise BadValue(f"--{name} is for a model, and none is named; give one (ironlaw measure resnet50 --{name} …), or leave it out")
     backend = choose(args.device)
+    parts = _parts(backend, args) if args.full else ()
+    place = measured.writable(args.out) if args.out else home.path("evidence", SLUG, "machine.json")
     with Meter() as meter:
         _wait(args, meter)
-        found = _measured(backend, args, meter)
+        found = _measured(backend, args, parts, meter)
         told = described(found, backend.grain)
         meter(1.0, "fitting curves")
-        kept = _stored(found, told, args)
+        kept = _stored(found, told, place, args)
     draw.emit(as_json(found, told, kept, args.out)) if args.json else report(found, told, kept, args.out)
     return 0
+
+
+def _parts(backend: Backend, args: argparse.Namespace) -> tuple[str, ...]:
+    """Those of the wide sweep that are asked for; what can't be had is said before anything is measured."""
+    from ironlaw.measure.sweep import chosen
+
+    if backend.library != "torch":
+        raise BadValue("the wide sweep of --full needs PyTorch (pip install torch); leave --full out to measure with NumPy")
+    if backend.device == "mps":
+        raise BadValue("there is no wide sweep for mps yet; leave --full out, or measure the processor with --device cpu")
+    return chosen(backend.device, args.part)
 
 
 def _wait(args: argparse.Namespace, meter: Meter) -> None:
@@ -91,16 +108,11 @@ def _wait(args: argparse.Namespace, meter: Meter) -> None:
         )
 
 
-def _measured(backend: Backend, args: argparse.Namespace, meter: Meter) -> Characterisation:
+def _measured(backend: Backend, args: argparse.Namespace, parts: Sequence[str], meter: Meter) -> Characterisation:
     if not args.full:
         return characterise(backend, SHORT if args.short else QUICK, meter)
-    if backend.library != "torch":
-        raise BadValue("the wide sweep of --full needs PyTorch (pip install torch); leave --full out to measure with NumPy")
-    if backend.device == "mps":
-        raise BadValue("there is no wide sweep for mps yet; leave --full out, or measure the processor with --device cpu")
-    from ironlaw.measure.sweep import chosen, method, sweep
+    from ironlaw.measure.sweep import method, sweep
 
-    parts = chosen(backend.device, args.part)
     found = characterise(backend, QUICK, within(meter, 0.0, WIDE))
     rows = sweep(backend.device, within(meter, WIDE, 1.0), None, args.seconds, parts)
     failed = sum("error" in row for row in rows)
@@ -109,11 +121,11 @@ def _measured(backend: Backend, args: argparse.Namespace, meter: Meter) -> Chara
     return with_rows(found, rows, f"Wide sweep: {method(backend.device)}")
 
 
-def _stored(found: Characterisation, told: Figures, args: argparse.Namespace) -> Kept | None:
+def _stored(found: Characterisation, told: Figures, place: Path, args: argparse.Namespace) -> Kept | None:
     if not args.out:
         return keep(found, told, args.noisy)
     refuse(found, args.noisy)
-    replace_text(Path(args.out), as_evidence(found))
+    home.replace_text(place, as_evidence(found))
     return None
 
 

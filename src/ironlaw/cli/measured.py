@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from ironlaw.cli.meter import Meter
 from ironlaw.cli.options import Parser, modes, number_format, size
 from ironlaw.engine.predict import predict
 from ironlaw.engine.types import Graph, Plan
-from ironlaw.errors import BadValue, IronlawError
+from ironlaw.errors import BadRegistry, BadValue, IronlawError, UnknownName
 from ironlaw.registry import this
 from ironlaw.registry.evidence import read
 from ironlaw.registry.loader import normal
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 EVIDENCE = ("evidence", this.SLUG, "models.json")
 SECONDS = 2.0  # of timing, for each mode
+OPS = 8  # operators that are shown
+OPTIONS = ("batch", "seq", "dtype", "mode", "input", "set", "ops")  # that mean nothing without a model
 
 
 @dataclass
@@ -59,7 +62,7 @@ def add(parser: Parser) -> None:
     group.add_argument(
         "--set", metavar="KEY=VALUE", type=setting, action="append", default=[], help="of the configuration, or argument of the maker"
     )
-    group.add_argument("--ops", metavar="N", type=size, default=8, help="the N operators with the widest gaps (default 8)")
+    group.add_argument("--ops", metavar="N", type=size, help=f"the N operators with the widest gaps (default {OPS})")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -76,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
         )
     found = beside(args.target, chosen, device, runs, graph, reason)
     store(found, places, args.noisy)
-    draw.emit(as_json(found)) if args.json else report(found, args.ops)
+    draw.emit(as_json(found)) if args.json else report(found, args.ops or OPS)
     return 0
 
 
@@ -85,7 +88,7 @@ def _runs_on(wanted: str | None) -> str:
 
     found = devices()
     if wanted is not None and wanted not in found:
-        raise BadValue(f"PyTorch can't run on {wanted} here; it can on {', '.join(found)}")
+        raise BadValue(f"PyTorch can't run on {wanted} here; give --device {' or '.join(found)}, or install a build of it that can")
     return wanted or found[0]
 
 
@@ -103,7 +106,10 @@ def choose(args: argparse.Namespace, device: str) -> Chosen:
     from ironlaw.measure.models import room
     from ironlaw.registry.workloads import about
 
-    about(args.target)  # a name that nobody knows is said before anything is built
+    try:
+        about(args.target)  # a name that nobody knows is said before anything is built
+    except UnknownName as error:
+        raise UnknownName(f"{error}; a model of your own is given as PATH.py:NAME") from None
     dtype = args.dtype or ("fp32" if device == "cpu" else "fp16")
     made = build(args.target, batch=args.batch, seq=args.seq, dtype=dtype, device=device, room=room(device))
     return Chosen(made.module, made.args, made.kwargs, {"workload": normal(args.target), "params": made.settings}, dtype)
@@ -147,7 +153,8 @@ def beside(name: str, chosen: Chosen, device: str, runs: list[Run], graph: Graph
         machine = this.hardware()
         if (machine.backend == "cpu") != (device == "cpu"):
             raise BadValue(
-                f"{machine.name} was measured on its {machine.backend}, and the model ran on {device}; give --device, or measure again"
+                f"{machine.name} was measured on its {machine.backend}, and the model ran on {device}; run it with --device"
+                f" {machine.backend}, or measure the machine with `ironlaw measure --device {device}`"
             )
         found.made = {run.mode: predict(graph, machine, Plan(run.mode)) for run in runs if not run.error}
     except IronlawError as error:
@@ -165,13 +172,29 @@ def beside(name: str, chosen: Chosen, device: str, runs: list[Run], graph: Graph
 
 def kept_at(out: str | None) -> list[Path]:
     """Where rows are added: in ironlaw's home, and to `out` as well. What can't take them is said before anything is measured."""
-    places = [home.path(*EVIDENCE), *([Path(out)] if out else [])]
-    for place in places:
+    own = home.path(*EVIDENCE)
+    if own.exists():
+        read(own)
+    return [own, *([writable(out)] if out else [])]
+
+
+def writable(out: str) -> Path:
+    """The place that `--out` names, its folder made. A file that is there already has to be evidence: no other is written over."""
+    place, other = Path(out), "give another --out"
+    if place.is_dir():
+        raise BadValue(f"{place} is a folder; give a file in it, such as --out {place / 'evidence.json'}")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadValue(f"cannot make the folder {place.parent} ({error.strerror}); {other}") from None
+    if not os.access(place.parent, os.W_OK | os.X_OK):
+        raise BadValue(f"cannot write to the folder {place.parent}; {other}")
+    try:
         if place.exists():
             read(place)
-        elif not place.parent.is_dir():
-            raise BadValue(f"there is no folder {place.parent} for {place.name}; make it, or give another --out")
-    return places
+    except BadRegistry:
+        raise BadValue(f"{place} is there already and can't be read as evidence; it is left as it is, {other}") from None
+    return place
 
 
 def store(found: Beside, places: list[Path], noisy: bool) -> None:

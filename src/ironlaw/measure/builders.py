@@ -39,7 +39,7 @@ def build(slug: str, *, batch: int | None = None, seq: int | None = None, dtype:
     graph = workload(slug, batch=batch, seq=seq, dtype=dtype)
     need = float(footprint(graph, room).total)
     if need > room:
-        raise BadValue(f"{slug} in {dtype} needs {show(need, 'B')}, and {show(room, 'B')} are free here; take a smaller one, or --batch")
+        raise BadValue(f"{slug} in {dtype} needs {show(need, 'B')}, and {show(room, 'B')} are free here; take a smaller model or --batch")
     data = about(slug)
     family, params = data["family"], data.get("params", {})
     settings = {key: graph.params_of[key] for key in SETTINGS if key in graph.params_of}

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ironlaw.errors import BadValue, MissingExtra
-from ironlaw.measure.clock import Clock, Timing, timed
+from ironlaw.measure.clock import Clock, DeviceClock, Timing, timed
 from ironlaw.measure.machine import memory
 from ironlaw.measure.models_profile import Profile, profiled
 from ironlaw.measure.noise import Noise, Watch
@@ -80,13 +80,7 @@ def clock_of(device: str) -> Clock:
     import torch
 
     wait = {"cuda": torch.cuda.synchronize, "mps": torch.mps.synchronize}.get(device)
-
-    class Waiting(Clock):
-        def sync(self) -> None:
-            if wait is not None:
-                wait()
-
-    return Waiting()
+    return DeviceClock(wait) if wait else Clock()
 
 
 def real(tree: Any, device: str, vocabulary: int = 0) -> Any:

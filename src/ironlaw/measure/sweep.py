@@ -56,7 +56,7 @@ def chosen(backend: str, text: str | None = None) -> tuple[str, ...]:
         return ()
     from ironlaw.measure.parts_cuda import PARTS
 
-    names = tuple(text.split(",")) if text else tuple(PARTS)
+    names = tuple(name.strip() for name in text.split(",")) if text else tuple(PARTS)
     unknown = [name for name in names if name not in PARTS]
     if unknown:
         raise BadValue(f"no part {unknown[0]!r} of the sweep; choose from {', '.join(PARTS)}")
