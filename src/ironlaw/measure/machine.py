@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +41,8 @@ def machine(backend: str = "cpu") -> dict[str, Any]:
 
 def software() -> dict[str, Any]:
     """Versions: Python, and of PyTorch, NumPy, Triton, transformers and a C++ compiler those that are there."""
+    from importlib.metadata import PackageNotFoundError, version  # slow to import, and needed once something was measured
+
     told: dict[str, Any] = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
