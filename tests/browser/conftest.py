@@ -16,9 +16,19 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from ironlaw.ledger import open_ledger
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# Chromium heeds only the last list of features, so Playwright's own is repeated. The first two are the list below the address
+# bar: two pages that no test looks at, which Chromium else runs for every window, for more than a second of a core each time.
+OFF = (
+    "WebUIOmniboxPopup,WebUIOmniboxAimPopup,AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,"
+    "HttpsFirstBalancedModeAutoEnable,LensOverlay,MediaRouter,PaintHolding,ThirdPartyStoragePartitioning,"
+    "AvoidCorsURLLoaderRestartOnRedirect,OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch"
+)
 # Nothing that Chromium does by itself may reach the network: what is left in the log is the page's own doing.
 ARGUMENTS = [
+    f"--disable-features={OFF}",
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
@@ -81,10 +91,23 @@ def running(home: Path, port: int = 0) -> Iterator[tuple[str, subprocess.Popen[s
 
 
 @pytest.fixture(scope="session")
-def labs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("labs-home")
+
+
+@pytest.fixture(scope="session")
+def labs_server(shared_home: Path) -> Iterator[str]:
     """The address of one server that tests share."""
-    with running(tmp_path_factory.mktemp("labs-home")) as (url, _):
+    with running(shared_home) as (url, _):
         yield url
+
+
+@pytest.fixture
+def beginner(labs_server: str, shared_home: Path) -> str:
+    """The address of the shared server, for a learner who has done nothing yet: each test begins a new epoch."""
+    with open_ledger(shared_home / "ledger.db") as kept:
+        kept.reset()
+    return labs_server
 
 
 @pytest.fixture

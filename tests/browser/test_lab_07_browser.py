@@ -106,136 +106,133 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(labs, page: Page, tm
     assert design["constraint_hit"] is True and design["breakeven_inferences"] == 134_125
 
 
-def test_by_keyboard_alone(labs, page: Page) -> None:
-    with labs() as (url, _):
-        page.goto(url + LAB)
-        expect(page.get_by_role("button", name="Commit my prediction")).to_be_visible()
+def test_by_keyboard_alone(beginner: str, page: Page) -> None:
+    page.goto(beginner + LAB)
+    expect(page.get_by_role("button", name="Commit my prediction")).to_be_visible()
 
-        def press(*keys: str) -> None:
-            for key in keys:
-                page.keyboard.press(key)
+    def press(*keys: str) -> None:
+        for key in keys:
+            page.keyboard.press(key)
 
-        def seal(first: str) -> None:
-            tab_to(page, "radio", first)
-            press("ArrowDown", "ArrowDown")
-            tab_to(page, "radio", "guessing")
-            press("ArrowRight")
-            tab_to(page, "button", "Commit my prediction")
-            press("Enter")
-
-        seal("90 %")
-        expect(page.get_by_text("right to within 0.333 percentage points")).to_be_visible()
-        tab_to(page, "button", "Measure it here")
-        press("Enter")
-        ops = trial(page, "act1", "tiny_ops")
-        expect(ops.get_by_role("button", name="Cancel")).to_be_focused()
-        press("Enter")
-        expect(ops.get_by_text("Cancelled; nothing was kept.")).to_be_visible()
-        expect(ops.get_by_role("button", name="Measure it here")).to_be_focused()
-        tab_to(page, "radio", "It draws more power")
+    def seal(first: str) -> None:
+        tab_to(page, "radio", first)
         press("ArrowDown", "ArrowDown")
-        tab_to(page, "button", "Answer")
-        press("Enter")
-        expect(page.get_by_text("earned back?")).to_be_visible()
-        seal("10³")
-        expect(banner(page, "Compilation pays")).to_be_visible()
-        explorer = panels(page)[1]
-        page.locator("#act2-lock").evaluate("e => e.scrollIntoView()")
-        tab_to(page, "button", "1 of 3")  # the chain: LayerNorm moves behind dropout, and goes
+        tab_to(page, "radio", "guessing")
         press("ArrowRight")
-        expect(explorer.get_by_role("button", name=re.compile("^LayerNorm, 2 of 3"))).to_be_focused()
-        press("Delete")
-        expect(explorer.get_by_text("reads 2, writes 2, unfused; 1.57 MB a tensor")).to_be_visible()
-        tab_to(page, "button", "Add GELU")
+        tab_to(page, "button", "Commit my prediction")
         press("Enter")
-        expect(explorer.get_by_role("button", name=re.compile("^GELU, 3 of 3"))).to_be_visible()
-        tab_to(page, "checkbox", "Fusion")
-        press("Space")
-        expect(explorer.get_by_text("reads 1, writes 1, fused; 1.57 MB a tensor")).to_be_visible()
-        tab_to(page, "number", "shortest deployment", most=160)
-        page.keyboard.type("23")
-        press("Enter")
-        expect(page.get_by_text("2,334 inferences, 23.3 hours")).to_be_visible()
-        tab_to(page, "select", "what is left")
-        press("ArrowDown", "ArrowDown")
-        tab_to(page, "select", "because")
-        press("ArrowDown")
-        expect(page.locator("#act2-blanks").get_by_role("button", name="Answer")).to_be_enabled()
-        tab_to(page, "button", "Answer")
-        press("Enter")
-        expect(page.locator("#act2-blanks").get_by_text("✓ Yes.")).to_be_visible()
-        tab_to(page, "radio", "Near nothing.")
-        press("Space")
-        tab_to(page, "button", "Answer")
-        press("Enter")
-        expect(page.locator(".il-hud")).to_contain_text(re.compile(r"saved \d\d:\d\d"))
+
+    seal("90 %")
+    expect(page.get_by_text("right to within 0.333 percentage points")).to_be_visible()
+    tab_to(page, "button", "Measure it here")
+    press("Enter")
+    ops = trial(page, "act1", "tiny_ops")
+    expect(ops.get_by_role("button", name="Cancel")).to_be_focused()
+    press("Enter")
+    expect(ops.get_by_text("Cancelled; nothing was kept.")).to_be_visible()
+    expect(ops.get_by_role("button", name="Measure it here")).to_be_focused()
+    tab_to(page, "radio", "It draws more power")
+    press("ArrowDown", "ArrowDown")
+    tab_to(page, "button", "Answer")
+    press("Enter")
+    expect(page.get_by_text("earned back?")).to_be_visible()
+    seal("10³")
+    expect(banner(page, "Compilation pays")).to_be_visible()
+    explorer = panels(page)[1]
+    page.locator("#act2-lock").evaluate("e => e.scrollIntoView()")
+    tab_to(page, "button", "1 of 3")  # the chain: LayerNorm moves behind dropout, and goes
+    press("ArrowRight")
+    expect(explorer.get_by_role("button", name=re.compile("^LayerNorm, 2 of 3"))).to_be_focused()
+    press("Delete")
+    expect(explorer.get_by_text("reads 2, writes 2, unfused; 1.57 MB a tensor")).to_be_visible()
+    tab_to(page, "button", "Add GELU")
+    press("Enter")
+    expect(explorer.get_by_role("button", name=re.compile("^GELU, 3 of 3"))).to_be_visible()
+    tab_to(page, "checkbox", "Fusion")
+    press("Space")
+    expect(explorer.get_by_text("reads 1, writes 1, fused; 1.57 MB a tensor")).to_be_visible()
+    tab_to(page, "number", "shortest deployment", most=160)
+    page.keyboard.type("23")
+    press("Enter")
+    expect(page.get_by_text("2,334 inferences, 23.3 hours")).to_be_visible()
+    tab_to(page, "select", "what is left")
+    press("ArrowDown", "ArrowDown")
+    tab_to(page, "select", "because")
+    press("ArrowDown")
+    expect(page.locator("#act2-blanks").get_by_role("button", name="Answer")).to_be_enabled()
+    tab_to(page, "button", "Answer")
+    press("Enter")
+    expect(page.locator("#act2-blanks").get_by_text("✓ Yes.")).to_be_visible()
+    tab_to(page, "radio", "Near nothing.")
+    press("Space")
+    tab_to(page, "button", "Answer")
+    press("Enter")
+    expect(page.locator(".il-hud")).to_contain_text(re.compile(r"saved \d\d:\d\d"))
 
 
-def test_every_control_changes_something(labs, page: Page) -> None:
-    with labs() as (url, _):
-        page.goto(url + LAB)
-        act_one(page)
-        second_lock(page)
-        tax, explorer, calculator = panels(page)
+def test_every_control_changes_something(beginner: str, page: Page) -> None:
+    page.goto(beginner + LAB)
+    act_one(page)
+    second_lock(page)
+    tax, explorer, calculator = panels(page)
 
-        def number(panel: Locator, name: str, value: str) -> None:
-            panel.get_by_role("spinbutton", name=name).fill(value)
-            page.keyboard.press("Enter")
+    def number(panel: Locator, name: str, value: str) -> None:
+        panel.get_by_role("spinbutton", name=name).fill(value)
+        page.keyboard.press("Enter")
 
-        def choose(panel: Locator, *names: str) -> None:
-            for name in names:
-                changes(page, panel, lambda name=name: dial(panel, name).click())
+    def choose(panel: Locator, *names: str) -> None:
+        for name in names:
+            changes(page, panel, lambda name=name: dial(panel, name).click())
 
-        changes(page, tax, lambda: tax.get_by_label("Model", exact=True).select_option(label="ResNet-50, real graph"))
-        expect(tax.get_by_role("spinbutton", name="Memory time")).to_have_count(0)  # a real graph has its own memory time
-        changes(page, tax, lambda: number(tax, "Kernels, the same work", "100"))
-        choose(tax, "compiled", "queued")
-        changes(page, tax, lambda: number(tax, "Launches that compiling removes", "20"))
-        changes(page, tax, lambda: number(tax, "GPU speed", "3"))
-        choose(tax, "graph replay")
-        changes(page, tax, lambda: tax.get_by_label("Model", exact=True).select_option(label="GPT-2 layer"))
-        expect(tax.get_by_role("spinbutton", name="Memory time")).to_be_visible()
-        changes(page, tax, lambda: number(tax, "Memory time", "4"))
+    changes(page, tax, lambda: tax.get_by_label("Model", exact=True).select_option(label="ResNet-50, real graph"))
+    expect(tax.get_by_role("spinbutton", name="Memory time")).to_have_count(0)  # a real graph has its own memory time
+    changes(page, tax, lambda: number(tax, "Kernels, the same work", "100"))
+    choose(tax, "compiled", "queued")
+    changes(page, tax, lambda: number(tax, "Launches that compiling removes", "20"))
+    changes(page, tax, lambda: number(tax, "GPU speed", "3"))
+    choose(tax, "graph replay")
+    changes(page, tax, lambda: tax.get_by_label("Model", exact=True).select_option(label="GPT-2 layer"))
+    expect(tax.get_by_role("spinbutton", name="Memory time")).to_be_visible()
+    changes(page, tax, lambda: number(tax, "Memory time", "4"))
 
-        changes(page, explorer, lambda: explorer.get_by_role("button", name="Add GELU").click())
-        changes(page, explorer, lambda: explorer.get_by_role("button", name=re.compile("^Take LayerNorm")).click())
-        # by drag: softmax from the palette to the first place
-        first = explorer.locator(".il-link").first
-        changes(page, explorer, lambda: explorer.get_by_role("button", name="Add softmax").drag_to(first))
-        expect(explorer.get_by_role("button", name=re.compile("^softmax, 1 of 4"))).to_be_visible()
-        changes(page, explorer, lambda: explorer.locator(".il-link").nth(0).drag_to(explorer.locator(".il-link").nth(2)))
-        expect(explorer.get_by_role("button", name=re.compile("^softmax, 3 of 4"))).to_be_visible()
-        for switch in ("Fusion", "Training"):
-            changes(page, explorer, lambda switch=switch: explorer.get_by_role("switch", name=switch).locator("xpath=..").click())
-        changes(page, explorer, lambda: number(explorer, "Rows", "8192"))
-        changes(page, explorer, lambda: number(explorer, "Columns", "4096"))
-        choose(explorer, "3.35 TB/s", "device's", "64")
-        changes(page, explorer, lambda: number(explorer, "sequence length", "1024"))
+    changes(page, explorer, lambda: explorer.get_by_role("button", name="Add GELU").click())
+    changes(page, explorer, lambda: explorer.get_by_role("button", name=re.compile("^Take LayerNorm")).click())
+    # by drag: softmax from the palette to the first place
+    first = explorer.locator(".il-link").first
+    changes(page, explorer, lambda: explorer.get_by_role("button", name="Add softmax").drag_to(first))
+    expect(explorer.get_by_role("button", name=re.compile("^softmax, 1 of 4"))).to_be_visible()
+    changes(page, explorer, lambda: explorer.locator(".il-link").nth(0).drag_to(explorer.locator(".il-link").nth(2)))
+    expect(explorer.get_by_role("button", name=re.compile("^softmax, 3 of 4"))).to_be_visible()
+    for switch in ("Fusion", "Training"):
+        changes(page, explorer, lambda switch=switch: explorer.get_by_role("switch", name=switch).locator("xpath=..").click())
+    changes(page, explorer, lambda: number(explorer, "Rows", "8192"))
+    changes(page, explorer, lambda: number(explorer, "Columns", "4096"))
+    choose(explorer, "3.35 TB/s", "device's", "64")
+    changes(page, explorer, lambda: number(explorer, "sequence length", "1024"))
 
-        changes(page, calculator, lambda: calculator.get_by_label("Model: sets").select_option(label="Keyword spotter, textbook"))
-        changes(page, calculator, lambda: calculator.get_by_role("button", name="120", exact=True).click())
-        changes(page, calculator, lambda: number(calculator, "Throughput gain", "25"))
-        changes(page, calculator, lambda: calculator.get_by_role("button", name="100 M", exact=True).click())
-        expect(calculator.locator(".il-banner")).to_contain_text("more than one device can serve")
-        choose(calculator, "one run", "other")
-        expect(calculator.get_by_role("spinbutton", name="Days")).to_be_visible()
-        changes(page, calculator, lambda: number(calculator, "Days", "200"))
-        choose(calculator, "stay eager")
-        changes(page, tax, page.locator(".il-toggle").get_by_text("Jetson Orin NX", exact=True).click)
-        expect(page.locator(".il-hud")).to_contain_text("Jetson Orin NX")
+    changes(page, calculator, lambda: calculator.get_by_label("Model: sets").select_option(label="Keyword spotter, textbook"))
+    changes(page, calculator, lambda: calculator.get_by_role("button", name="120", exact=True).click())
+    changes(page, calculator, lambda: number(calculator, "Throughput gain", "25"))
+    changes(page, calculator, lambda: calculator.get_by_role("button", name="100 M", exact=True).click())
+    expect(calculator.locator(".il-banner")).to_contain_text("more than one device can serve")
+    choose(calculator, "one run", "other")
+    expect(calculator.get_by_role("spinbutton", name="Days")).to_be_visible()
+    changes(page, calculator, lambda: number(calculator, "Days", "200"))
+    choose(calculator, "stay eager")
+    changes(page, tax, page.locator(".il-toggle").get_by_text("Jetson Orin NX", exact=True).click)
+    expect(page.locator(".il-hud")).to_contain_text("Jetson Orin NX")
 
 
-def test_no_serious_axe_violation_and_nothing_scrolls_sideways(labs, chromium: Browser) -> None:
-    with labs() as (url, _):
-        for scheme, width in (("light", 1280), ("dark", 390)):  # the second finds the lab as the first left it
-            context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 900}, reduced_motion="reduce")
-            page = patient(context.new_page())
-            page.goto(url + LAB)
-            if scheme == "light":
-                act_one(page)
-                second_lock(page)
-            expect(banner(page, "Compilation pays")).to_be_visible()
-            page.wait_for_timeout(500)
-            assert serious(page) == []
-            assert fits_across(page)
-            context.close()
+def test_no_serious_axe_violation_and_nothing_scrolls_sideways(beginner: str, chromium: Browser) -> None:
+    for scheme, width in (("light", 1280), ("dark", 390)):  # the second finds the lab as the first left it
+        context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 900}, reduced_motion="reduce")
+        page = patient(context.new_page())
+        page.goto(beginner + LAB)
+        if scheme == "light":
+            act_one(page)
+            second_lock(page)
+        expect(banner(page, "Compilation pays")).to_be_visible()
+        page.wait_for_timeout(500)
+        assert serious(page) == []
+        assert fits_across(page)
+        context.close()

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import running
 from lab_steps import answer, changes, commit, expect_measured, fits_across, ledger, measure, patient, serious, tab_to, watched
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -32,16 +31,13 @@ def page(page: Page) -> Iterator[Page]:
         yield found
 
 
-@pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server for a learner who has answered everything: tests that only turn dials share it."""
-    home = tmp_path_factory.mktemp("done")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("IRONLAW_HOME", str(home))
-        with open_ledger() as kept:
-            complete(kit.open(SLUG, kept))
-    with running(home) as (url, _):
-        yield url
+@pytest.fixture
+def done(beginner: str, shared_home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The shared server, for a learner who has answered everything: what turns dials needs no more."""
+    monkeypatch.setenv("IRONLAW_HOME", str(shared_home))
+    with open_ledger() as kept:
+        complete(kit.open(SLUG, kept))
+    return beginner
 
 
 def instrument(page: Page, act: str) -> Locator:
@@ -109,35 +105,34 @@ def test_the_whole_lab_by_mouse(labs, page: Page, tmp_path: Path) -> None:
     assert design["arithmetic_intensity"] > 170.7 and design["tokens_per_s"] is None
 
 
-def test_by_keyboard_alone(labs, page: Page) -> None:
-    with labs() as (url, _):
-        page.goto(url + LAB)
-        expect(page.get_by_role("button", name="Commit my prediction")).to_be_visible()
-        tab_to(page, "radio", "A bug")
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("ArrowDown")
-        tab_to(page, "radio", "guessing")
+def test_by_keyboard_alone(beginner: str, page: Page) -> None:
+    page.goto(beginner + LAB)
+    expect(page.get_by_role("button", name="Commit my prediction")).to_be_visible()
+    tab_to(page, "radio", "A bug")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    tab_to(page, "radio", "guessing")
+    page.keyboard.press("ArrowRight")
+    tab_to(page, "button", "Commit my prediction")
+    page.keyboard.press("Enter")
+    first = instrument(page, "act1")
+    number = first.get_by_role("spinbutton", name="N", exact=True)
+    tab_to(page, "rect", "H100: HBM3")
+    for _ in range(8):  # from one mark to the next
+        if "N = 512" in page.evaluate(HELD):
+            break
         page.keyboard.press("ArrowRight")
-        tab_to(page, "button", "Commit my prediction")
-        page.keyboard.press("Enter")
-        first = instrument(page, "act1")
-        number = first.get_by_role("spinbutton", name="N", exact=True)
-        tab_to(page, "rect", "H100: HBM3")
-        for _ in range(8):  # from one mark to the next
-            if "N = 512" in page.evaluate(HELD):
-                break
-            page.keyboard.press("ArrowRight")
-        assert "Shift with an arrow key moves it" in page.evaluate(HELD)
-        page.keyboard.press("Shift+ArrowRight")
-        expect(number).to_have_value("640")
-        expect(target(first, "roofs", "H100, FP16, N = 640")).to_be_focused()
-        page.keyboard.press("Shift+ArrowLeft")
-        expect(number).to_have_value("512")
-        tab_to(page, "radio", "Raise the clock")
-        page.keyboard.press("ArrowDown")
-        tab_to(page, "button", "Answer")
-        page.keyboard.press("Enter")
-        expect(page.get_by_role("button", name="Commit my prediction")).to_be_visible()
+    assert "Shift with an arrow key moves it" in page.evaluate(HELD)
+    page.keyboard.press("Shift+ArrowRight")
+    expect(number).to_have_value("640")
+    expect(target(first, "roofs", "H100, FP16, N = 640")).to_be_focused()
+    page.keyboard.press("Shift+ArrowLeft")
+    expect(number).to_have_value("512")
+    tab_to(page, "radio", "Raise the clock")
+    page.keyboard.press("ArrowDown")
+    tab_to(page, "button", "Answer")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Commit my prediction")).to_be_visible()
 
 
 def test_points_are_pinned_dragged_exported_and_linked_to(done: str, page: Page, chromium: Browser, tmp_path: Path) -> None:

@@ -97,22 +97,21 @@ def test_a_whole_sitting_by_mouse_with_undo_and_skip(labs, page: Page, tmp_path:
     assert [e["kind"] for e in events].count("undo") == 1
 
 
-def test_one_card_by_keyboard_alone(labs, page: Page) -> None:
-    with labs() as (url, _):
-        page.goto(url + REVIEW)
-        expect(desk(page)).to_contain_text("10 to go")
-        shown = on_the_table(page)
-        tab_to(page, "text", "Your answer")
-        page.keyboard.type(f"{float(shown.key):.12g}")
-        tab_to(page, "radio", "1 guessing")
-        page.keyboard.press("ArrowRight")
-        page.keyboard.press("ArrowRight")
-        tab_to(page, "button", "Show the key")
-        page.keyboard.press("Enter")
-        expect(desk(page)).to_contain_text("✓ Right")
-        page.keyboard.press("Enter")  # the focus is on "Next card"
-        expect(desk(page)).to_contain_text("9 to go")
-        assert shown.text not in desk(page).inner_text()
+def test_one_card_by_keyboard_alone(beginner: str, page: Page) -> None:
+    page.goto(beginner + REVIEW)
+    expect(desk(page)).to_contain_text("10 to go")
+    shown = on_the_table(page)
+    tab_to(page, "text", "Your answer")
+    page.keyboard.type(f"{float(shown.key):.12g}")
+    tab_to(page, "radio", "1 guessing")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    tab_to(page, "button", "Show the key")
+    page.keyboard.press("Enter")
+    expect(desk(page)).to_contain_text("✓ Right")
+    page.keyboard.press("Enter")  # the focus is on "Next card"
+    expect(desk(page)).to_contain_text("9 to go")
+    assert shown.text not in desk(page).inner_text()
 
 
 def test_the_map_by_keyboard(labs_server: str, page: Page) -> None:

@@ -1,0 +1,106 @@
+"""The widget's words by themselves, in an empty page: ticks, labels over lines, the concept map on a narrow screen. No server is needed."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from ironlaw.engine.predict import predict
+from ironlaw.engine.types import Plan
+from ironlaw.kit.lab import LABS
+from ironlaw.pictures.roofline import roofline
+from ironlaw.recall.concepts import concept_map
+from ironlaw.recall.layers import layers
+from ironlaw.registry.machines import hardware
+from ironlaw.registry.workloads import workload
+
+WIDGET = LABS.parent / "kit" / "widget"
+SCRIPTS = ("dom", "units", "scale", "labels", "tip", "axes", "marks", "drag", "targets", "table", "figure", "map")
+
+
+@pytest.fixture(scope="module")
+def blank(chromium: Browser) -> Iterator[Page]:
+    with chromium.new_context() as context:
+        page = context.new_page()
+        for name in SCRIPTS:
+            page.add_script_tag(content=(WIDGET / f"{name}.js").read_text(encoding="utf-8"))
+        yield page
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (256, "", "256"),
+        (1024, "", "1024"),
+        (16384, "", "16384"),
+        (1000, "", "1\u202fk"),
+        (1500, "", "1.5\u202fk"),
+        (1e6, "", "1\u202fM"),
+        (1e3, "B", "1\u202fkB"),
+    ],
+)
+def test_a_power_of_two_is_not_called_1_024_k(blank: Page, value: float, unit: str, text: str) -> None:
+    assert blank.evaluate("([v, u]) => tickText(v, u)", [value, unit]) == text
+
+
+def test_many_seconds_are_hours(blank: Page) -> None:
+    """18.6 h: ticks at whole hours, at their places in seconds; a minute stays in seconds."""
+    ticks = "(end) => ticksOf(makeScale({ scale: 'linear', unit: 's' }, [-30, end], [0, 300]), () => 13, 14).map((t) => [t.value, t.text])"
+    assert [7200, "2\u202fh"] in blank.evaluate(ticks, 67_000) and [20, "20\u202fs"] in blank.evaluate(ticks, 60)
+
+
+def test_words_over_two_near_lines_stand_left_and_right_of_them(blank: Page) -> None:
+    told = "(at) => [...lanes(at.map((x, i) => ({ mark: i, x, text: 'you said 33 %' })), { left: 0, right: 600 }).placed.values()]"
+    left, right = blank.evaluate(told, [300, 302])
+    assert left["lane"] == right["lane"] == 0
+    assert left["right"] < 300 and right["left"] > 302  # neither line runs through words
+    assert blank.evaluate("() => lanes([], { left: 0, right: 600 }).count") == 0  # no words, no room kept for them
+    assert {lane["lane"] for lane in blank.evaluate(told, [20, 22])} == {0, 1}  # no room at the edge: one over the other
+
+
+def boxes(page: Page, figure: dict, width: int) -> list[dict]:
+    """Where the words of a figure lie, drawn that wide."""
+    draw = """([figure, width]) => {
+      document.body.innerHTML = "<div id=here style='font: 13px sans-serif'></div>";
+      const ui = { id: "t", local: {}, widths: new Map([["f", width]]), drawn: new Map(), watch() {} };
+      patch(document.getElementById("here"), plotView(figure, "f", width, { ui, spec: { dials: [] }, redraw() {} }));
+      return [...document.querySelectorAll("text:not([transform])")].filter((t) => !t.matches(".il-tick, .il-axis")).map((t) => {
+        const { left, right, top, bottom } = t.getBoundingClientRect();
+        return { text: t.textContent, left, right, top: top + 3, bottom: bottom - 3 };
+      });
+    }"""
+    return page.evaluate(draw, [figure, width])
+
+
+@pytest.mark.parametrize("width", [350, 1240])
+def test_the_words_of_a_roofline_do_not_overlap(blank: Page, width: int) -> None:
+    """A GPU far under its roof, with small ops that stretch the axis: the report's roofline on a phone."""
+    figure = roofline(predict(workload("gpt2_layer", batch=1), hardware("h200_sxm"), Plan("eager"))).to_dict()
+    figure["y"]["domain"][0] = 1e5
+    found = boxes(blank, json.loads(json.dumps(figure)), width)
+    assert any("TFLOP/s" in box["text"] for box in found) and any("memory-bound" in box["text"] for box in found)
+    for i, a in enumerate(found):
+        for b in found[i + 1 :]:
+            apart = a["right"] <= b["left"] or b["right"] <= a["left"] or a["bottom"] <= b["top"] or b["bottom"] <= a["top"]
+            assert apart, (a["text"], b["text"])
+
+
+def test_the_concept_map_is_an_outline_where_a_layer_has_no_room(blank: Page) -> None:
+    """Stems go down and right, each in a column of its own: no two of them cross, and none runs through a node."""
+    found = concept_map()
+    spec = {"rows": layers(found), "edges": [{"from": edge.source, "to": edge.target} for edge in found.edges]}
+    told = """([spec, width]) => {
+      const { places, parents } = placeNodes(spec, width);
+      return [Object.fromEntries(places), parents && Object.fromEntries(parents)];
+    }"""
+    places, parents = blank.evaluate(told, [spec, 350])
+    assert set(places) == set(found.concepts) and len(parents) == len(places) - 1
+    for child, parent in parents.items():
+        a, b = places[parent], places[child]
+        stem = a["x"] - a["w"] / 2 + 10
+        assert b["y"] > a["y"] and stem < b["x"] - b["w"] / 2
+        between = [p for p in places.values() if a["y"] < p["y"] < b["y"]]
+        assert all(p["x"] - p["w"] / 2 > stem for p in between), (parent, child)
+    assert all(p["x"] - p["w"] / 2 >= 0 and p["x"] + p["w"] / 2 <= 350 for p in places.values())
+    assert blank.evaluate(told, [spec, 1216])[1] is None
