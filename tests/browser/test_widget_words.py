@@ -2,13 +2,17 @@
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from ironlaw.engine.predict import predict
 from ironlaw.engine.types import Plan
+from ironlaw.kit.claims import panel
 from ironlaw.kit.lab import LABS
+from ironlaw.kit.prose import html
+from ironlaw.kit.reveal import reveal
 from ironlaw.pictures.roofline import roofline
 from ironlaw.recall.concepts import concept_map
 from ironlaw.recall.layers import layers
@@ -104,3 +108,47 @@ def test_the_concept_map_is_an_outline_where_a_layer_has_no_room(blank: Page) ->
         assert all(p["x"] - p["w"] / 2 > stem for p in between), (parent, child)
     assert all(p["x"] - p["w"] / 2 >= 0 and p["x"] + p["w"] / 2 <= 350 for p in places.values())
     assert blank.evaluate(told, [spec, 1216])[1] is None
+
+
+def dressed(chromium: Browser, sheet: str, inside: str) -> Page:
+    """HTML of the kit on a phone, in its own style sheet."""
+    page = chromium.new_context(viewport={"width": 390, "height": 900}).new_page()
+    css = (WIDGET / f"{sheet}.css").read_text(encoding="utf-8")
+    page.set_content(f"<style>{css}</style><body style='margin: 0 20px'>{inside}")
+    return page
+
+
+def width(page: Page, where: str) -> float:
+    return float(page.locator(where).first.evaluate("e => e.getBoundingClientRect().width"))
+
+
+def test_on_a_phone_the_reveal_s_answers_have_the_whole_width(chromium: Browser) -> None:
+    page = dressed(
+        chromium, "theme", f"<div id=App>{reveal('Memory: it does too little for each byte', 'the same', 'right', 'Why.', True)}"
+    )
+    assert width(page, ".il-prediction td") > 0.85 * width(page, ".il-reveal")
+    page.context.close()
+
+
+def test_on_a_phone_a_claim_s_label_stands_beside_its_value(chromium: Browser) -> None:
+    page = dressed(chromium, "theme", f"<div id=App>{panel(['capacity_gap'])}")
+    label, value = (
+        page.locator(f"td[data-label=Model] .il-{part}").evaluate("e => e.getBoundingClientRect().left") for part in ("value", "source")
+    )
+    assert label == value > page.locator("td[data-label=Model]").evaluate("e => e.getBoundingClientRect().left") + 60
+    page.context.close()
+
+
+def test_columns_of_a_table_in_a_note_do_not_touch(chromium: Browser) -> None:
+    made = html(
+        "| | time | over a copy |\n|---|---:|---:|\n| modelled: one read, one write at the datasheet's bandwidth | 112 µs | 0.889 × |"
+    )
+    page = dressed(chromium, "piece", f"<div class=il-piece><div class=il-note>{made}")
+    words = """() => [...document.querySelectorAll("tbody td")].map((cell) => {
+      const range = document.createRange(); range.selectNodeContents(cell);
+      const { left, right } = range.getBoundingClientRect(); return [left, right];
+    })"""
+    cells = page.evaluate(words)
+    assert all(after[0] - before[1] >= 12 for before, after in pairwise(cells))
+    assert cells[-1][1] <= 390
+    page.context.close()

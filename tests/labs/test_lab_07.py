@@ -433,6 +433,7 @@ def test_erratum_32_flash_attention_is_no_constant(bench):
         view = bench.turn("act2", seq=seq)
         assert figure(view, "attention-bytes")["note"] == f"{cut} less at {seq:,}"
     assert "not measured at 16,384" in figure(view, "attention-times")["note"]
+    assert "at 16,384;" in figure(view, "attention-bytes")["text"] and "16.4\u202fk" not in figure(view, "attention-bytes")["text"]
     assert figure(bench.turn("act2", seq=2048, head=64), "attention-bytes")["note"] == "33 × less at 2,048"
     assert "differ by 2.69 to 6.9 ×" in bare(bench.turn("act2")["note"])
     assert re.search(r"10 to 20 times.{0,200}17 ×.{0,200}4\.83 ×.{0,200}Depends", bare(bench.parts["act2_claims"].text))
@@ -483,6 +484,9 @@ def test_erratum_13_each_model_has_its_own_rate_and_the_gain_counts(bench):
 def test_the_curve_begins_at_minus_the_cost_and_crosses_where_it_is_earned_back(bench):
     view = bench.turn("act2.roi", volume=10_000)
     curve = figure(view, "saving")
+    assert bare(view["formula"]).replace("\u202f", " ").endswith("= 134,125 calls")  # no hundredths of a call where there are none
+    soon = next(m for m in figure(bench.turn("act2.roi", volume=10_000_000), "saving")["marks"] if m["id"] == "cross")
+    assert soon["label"] == "after 19.3\u202fmin, call 134,125"  # and not "day 0.0134"
     line = next(m for m in curve["marks"] if m["id"] == "net")["points"]
     assert line[0] == [0.0, -30.0] and line[-1][0] == 30
     cross = next(m for m in curve["marks"] if m["id"] == "cross")

@@ -676,6 +676,10 @@ def test_erratum_14_the_orin_s_ridge(bench):
     assert re.search(r"Orin NX is 10 FLOP/byte.{0,200}Does not hold", bare(bench.parts["act1_claims"].text))
 
 
+def test_sizes_are_marked_at_powers_of_two(bench):
+    assert figure(bench.turn("act1"), "growth")["x"]["ticks"] == [128, 256, 512, 1024, 2048, 4096, 8192]
+
+
 def test_errata_17_and_24_the_share_at_512(bench):
     text = bare(bench.parts["act1_claims"].text)
     assert re.search(r"can reach 15\.7 % of peak.{0,200}57\.8 %.{0,200}Does not hold", text)

@@ -37,7 +37,7 @@ def lines(
         (name, exact(at, x.unit), read(value, y.unit), exact(value, y.unit)) for name, points in told.items() for at, value in points
     )
     ends = [
-        f"{name} goes from {read(p[0][1], y.unit)} at {read(p[0][0], x.unit)} to {read(p[-1][1], y.unit)} at {read(p[-1][0], x.unit)}"
+        f"{name} goes from {read(p[0][1], y.unit)} at {_place(p[0][0], x)} to {read(p[-1][1], y.unit)} at {_place(p[-1][0], x)}"
         for name, p in told.items()
         if p
     ]
@@ -57,6 +57,11 @@ def lines(
         legend,
         more or {},
     )
+
+
+def _place(at: float, x: Axis) -> str:
+    """A count in full, 1,024 and not 1.02 k; what has a unit, to read."""
+    return read(at, x.unit) if x.unit else exact(at)
 
 
 def _point(name: str, at: float, value: float, x: Axis, y: Axis) -> Mark:

@@ -44,7 +44,8 @@ def saving(net: Callable[[float], float], days: float, crossing: Crossing, lasti
         ),
     ]  # fmt: skip
     if math.isfinite(crossing.days):
-        told = f"day {significant(crossing.days)}, call {crossing.calls:,.0f}"
+        when = f"day {significant(crossing.days)}" if crossing.days >= 1 else f"after {_days(crossing.days)}"
+        told = f"{when}, call {crossing.calls:,.0f}"
         hover = [("day", exact(crossing.days)), ("calls", exact(crossing.calls))]
         at: dict[str, Any] = {"x": crossing.days, "y": 0.0, "shape": "diamond", "size": 7, "id": "cross"}
         marks.append(mark("point", "good" if pays else "fail", **at, name="break-even", label=told, hover=hover))

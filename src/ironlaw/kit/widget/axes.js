@@ -53,7 +53,7 @@ function revealPair(figure) {
 }
 
 function axesView(plan) {
-  const { figure, box, x, y, height, width, rows, above } = plan;
+  const { figure, box, x, y, height, width } = plan;
   const out = [];
   if (!x.band) {
     const inside = (tick) => Math.min(Math.max(x.at(tick.value), measure(tick.text) / 2), width - measure(tick.text) / 2);
@@ -70,16 +70,20 @@ function axesView(plan) {
       out.push(h("text", { key: `ty${tick.value}`, class: "il-tick", x: box.left - 6, y: at + 4.5, "text-anchor": "end" }, tick.text));
     }
     out.push(h("text", { key: "y-axis", class: "il-axis", x: 0, y: 13 }, axisName(figure.y, width)));
-  } else if (rows) {
-    const ends = new Map(figure.stacked ? [] : figure.marks.filter((mark) => mark.type === "bar").map((mark) => [mark.y, barWidth(mark)]));
-    const strong = new Set(figure.marks.filter((mark) => mark.emphasis).map((mark) => mark.y));
-    out.push(...figure.y.names.map((name) => h("text", {
-      key: `ny${name}`, class: `il-name ${strong.has(name) ? "il-strong" : ""}`, x: above ? box.left : box.left - 10,
-      y: above ? y.at(name) - y.step / 2 + 15 : y.at(name) + 4.5, "text-anchor": above ? "start" : "end",
-    }, above ? shortened(name, width - (ends.get(name) ?? 0) - 14) : name)));
   }
   out.push(h("text", { key: "x-axis", class: "il-axis", x: box.right, y: height - 6, "text-anchor": "end" }, axisName(figure.x, width)));
   return out;
+}
+
+// The names of the bars, over everything else: an upright rule may cross them.
+function rowNames({ figure, box, y, width, rows, above }) {
+  if (!rows) return [];
+  const ends = new Map(figure.stacked ? [] : figure.marks.filter((mark) => mark.type === "bar").map((mark) => [mark.y, barWidth(mark)]));
+  const strong = new Set(figure.marks.filter((mark) => mark.emphasis).map((mark) => mark.y));
+  return figure.y.names.map((name) => h("text", {
+    key: `ny${name}`, class: `il-name ${strong.has(name) ? "il-strong" : ""}`, x: above ? box.left : box.left - 10,
+    y: above ? y.at(name) - y.step / 2 + 15 : y.at(name) + 4.5, "text-anchor": above ? "start" : "end",
+  }, above ? shortened(name, width - (ends.get(name) ?? 0) - 14) : name));
 }
 
 // "peak rate, FLOP/s, log scale"; on a narrow screen only as much as fits

@@ -24,7 +24,7 @@ function plotView(figure, id, width, ctx) {
   const plan = layout(figure, width);
   Object.assign(plan, { clip: `${ui.id}-${id}-clip`, hatch: `${ui.id}-${id}-hatch`, taken: [], later: [], sides: [], dimmed: figure.marks.some((mark) => mark.emphasis) });
   const { box, height } = plan;
-  for (const { x } of plan.over.placed.values()) plan.taken.push({ left: x - 4, right: x + 4, top: 0, bottom: 1 });
+  for (const { left, right, lane } of plan.over.placed.values()) plan.taken.push({ left, right, top: box.top - 9 - LINE * lane - SIZE, bottom: box.top - 4 - LINE * lane });
   const drawn = figure.marks.map((mark, i) => ({ mark, key: `${mark.type}:${mark.id ?? mark.name ?? i}`, i })).map((item) => ({ ...item, ...MARKS[item.mark.type](item.mark, item.key, plan) }));
   const order = { area: 0, rule: 1, bar: 2, line: 3, point: 4, label: 5 };
   const shapes = [...drawn].sort((a, b) => order[a.mark.type] - order[b.mark.type]).flatMap((item) => item.shapes);
@@ -34,7 +34,7 @@ function plotView(figure, id, width, ctx) {
   return [
     h("svg", { key: "drawing", class: "il-drawing", role: "img", "aria-label": figure.text, ...size },
       h("defs", {}, h("clipPath", { id: plan.clip }, h("rect", { x: box.left, y: box.top - 2, width: Math.max(0, box.right - box.left), height: Math.max(0, box.bottom - box.top + 4) })), hatching(plan.hatch)),
-      h("g", { key: "axes" }, axesView(plan)), h("g", { key: "marks" }, shapes), h("g", { key: "words" }, words, bracket(plan))),
+      h("g", { key: "axes" }, axesView(plan)), h("g", { key: "marks" }, shapes), h("g", { key: "words" }, rowNames(plan), words, bracket(plan))),
     targets.length ? targetsView(targets, id, plan, size, ctx) : null,
   ];
 }

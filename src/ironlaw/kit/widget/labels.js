@@ -42,17 +42,40 @@ function placeAround(x, y, reach, text, bold, taken, bounds) {
   return best;
 }
 
-// Words over vertical lines: in lanes, so that none lies on another. Returns each one's lane, counted upwards.
+// All words in one lane, those of two crowded lines left and right of them; null where they have no room for that.
+function besides(sorted, bounds) {
+  const widths = sorted.map((item) => measure(item.text, item.bold));
+  const spans = sorted.map((item, i) => {
+    const left = Math.max(bounds.left, Math.min(item.x - widths[i] / 2, bounds.right - widths[i]));
+    return { left, right: left + widths[i] };
+  });
+  for (let i = 1; i < sorted.length; i += 1) {
+    if (spans[i].left > spans[i - 1].right + 10) continue;
+    spans[i - 1] = { left: sorted[i - 1].x - 4 - widths[i - 1], right: sorted[i - 1].x - 4 };
+    spans[i] = { left: sorted[i].x + 4, right: sorted[i].x + 4 + widths[i] };
+  }
+  const clear = spans.every((span, i) => span.left >= bounds.left && span.right <= bounds.right && (i === 0 || span.left >= spans[i - 1].right + 8));
+  return clear ? spans : null;
+}
+
+// Words over vertical lines: in lanes, so that none lies on another. Returns each one's lane, counted upwards, and the room it takes.
+// Two lines close together have their words left and right of them, so that neither runs through the other's.
 function lanes(items, bounds) {
   const rows = [];
   const placed = new Map();
-  for (const item of [...items].sort((a, b) => a.x - b.x)) {
+  const sorted = [...items].sort((a, b) => a.x - b.x);
+  const apart = besides(sorted, bounds);
+  if (apart) {
+    sorted.forEach((item, i) => placed.set(item.mark, { lane: 0, x: (apart[i].left + apart[i].right) / 2, ...apart[i] }));
+    return { placed, count: Math.min(1, sorted.length) };
+  }
+  for (const item of sorted) {
     const width = measure(item.text, item.bold);
     const left = Math.max(bounds.left, Math.min(item.x - width / 2, bounds.right - width));
     let lane = rows.findIndex((end) => left > end + 10);
     if (lane < 0) lane = rows.push(0) - 1;
     rows[lane] = left + width;
-    placed.set(item.mark, { lane, x: left + width / 2 });
+    placed.set(item.mark, { lane, x: left + width / 2, left, right: left + width });
   }
   return { placed, count: rows.length };
 }

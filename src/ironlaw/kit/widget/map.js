@@ -1,6 +1,8 @@
-// The concept map: nodes in layers, edges behind them. One stop for Tab; arrows walk along the edges, Enter opens a node.
+// The concept map: nodes in layers, edges behind them; where a layer has no room on one line, an outline of the same nodes, so that no
+// edge crosses another. One stop for Tab; arrows walk along the edges, Enter opens a node.
 
 const NODE = { width: 158, least: 104, height: 68, across: 12, down: 40 };
+const ROW = { width: 420, height: 40, down: 8, indent: 22, stem: 10, margin: 30 };
 
 function mapPiece(ctx) {
   const { spec, view, ui } = ctx;
@@ -26,28 +28,40 @@ function pathsView(ctx, path) {
     path && h("ol", { class: "il-path-steps" }, path.steps.map((step, i) => h("li", { key: i }, step.says))));
 }
 
-// Rows of a layer, as many nodes side by side as there is room for.
-function placeNodes(rows, width) {
-  const most = Math.max(2, Math.floor((width + NODE.across) / (NODE.least + NODE.across)));
+// A line a layer where all of them fit; else an outline.
+function placeNodes({ rows, edges }, width) {
+  if (rows.some((layer) => layer.length * (NODE.least + NODE.across) > width + NODE.across)) return outline(rows, edges, width);
+  const places = new Map();
+  rows.forEach((layer, i) => {
+    const room = width / layer.length;
+    const wide = Math.min(NODE.width, room - NODE.across);
+    layer.forEach((id, k) => places.set(id, { x: room * (k + 0.5), y: i * (NODE.height + NODE.down), w: wide, h: NODE.height }));
+  });
+  return { places, height: rows.length * (NODE.height + NODE.down) - NODE.down + 8, parents: null };
+}
+
+// Each node under the first that leads to it from a layer above, further in than that one. `parents`: node -> the node it stands under.
+function outline(rows, edges, width) {
+  const level = new Map(rows.flatMap((layer, i) => layer.map((id) => [id, i])));
+  const parents = new Map();
+  for (const { from, to } of edges) if (!parents.has(to) && level.get(from) < level.get(to)) parents.set(to, from);
   const places = new Map();
   let y = 0;
-  for (const layer of rows) {
-    const lines = Math.ceil(layer.length / most);
-    const each = Math.ceil(layer.length / lines);
-    for (let i = 0; i < layer.length; i += each) {
-      const line = layer.slice(i, i + each);
-      const room = width / line.length;
-      const wide = Math.min(NODE.width, room - NODE.across);
-      line.forEach((id, k) => places.set(id, { x: room * (k + 0.5), y, w: wide }));
-      y += NODE.height + NODE.down;
-    }
-  }
-  return { places, height: y - NODE.down + 8 };
+  const put = (id, depth) => {
+    const left = depth * ROW.indent;
+    const w = Math.min(ROW.width, width - left - ROW.margin);
+    places.set(id, { x: left + w / 2, y, w, h: ROW.height, row: true });
+    y += ROW.height + ROW.down;
+    for (const other of level.keys()) if (parents.get(other) === id) put(other, depth + 1);
+  };
+  for (const id of level.keys()) if (!parents.has(id)) put(id, 0);
+  return { places, height: y - ROW.down + 8, parents };
 }
 
 function drawMap(ctx, width, path) {
   const { spec, view, ui } = ctx;
-  const { places, height } = placeNodes(spec.rows, width);
+  const { places, height, parents } = placeNodes(spec, width);
+  const stem = (edge) => parents?.get(edge.to) === edge.from;
   const order = [...places.keys()];
   const held = places.has(ui.local.node) ? ui.local.node : order[0];
   const near = (edge) => (ui.local.looking && (edge.from === held || edge.to === held) ? "il-near" : "");
@@ -56,7 +70,9 @@ function drawMap(ctx, width, path) {
   const summary = `${order.length} concepts and ${spec.edges.length} edges${path ? `; marked: ${path.label}` : ""}.`;
   return [
     h("svg", { key: "edges", class: "il-edges", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Concept map: ${summary}` },
-      spec.edges.map((edge) => h("path", { key: `${edge.from}-${edge.to}`, class: `il-edge ${near(edge)} ${path ? "il-faint" : ""}`, d: edgePath(places.get(edge.from), places.get(edge.to)) })),
+      spec.edges.filter((edge) => !parents || stem(edge) || near(edge)).map((edge) => h("path", {
+        key: `${edge.from}-${edge.to}`, class: `il-edge ${near(edge)} ${path ? "il-faint" : ""}`, d: edgePath(places.get(edge.from), places.get(edge.to), stem(edge)),
+      })),
       path && path.steps.slice(1).map((step, i) => h("path", { key: `p${i}`, class: "il-edge il-on-path", d: edgePath(places.get(path.steps[i].at), places.get(step.at)) }))),
     h("div", { key: "nodes", class: "il-nodes", style: `height:${height}px`, role: "group", "aria-label": "Concepts", onkeydown: (event) => walkMap(event, ctx, places) },
       order.map((id) => nodeView(id, places.get(id), ctx, held, path, steps.get(id)))),
@@ -66,7 +82,7 @@ function drawMap(ctx, width, path) {
 function nodeView(id, place, ctx, held, path, steps) {
   const { view, ui, redraw } = ctx;
   const node = view.nodes[id];
-  const classes = ["il-node", node.mastery === null ? "il-to-come" : "", view.opened?.id === id ? "il-open-node" : "", path && !steps ? "il-faint" : "", steps ? "il-step-node" : ""];
+  const classes = ["il-node", place.row ? "il-row-node" : "", node.mastery === null ? "il-to-come" : "", view.opened?.id === id ? "il-open-node" : "", path && !steps ? "il-faint" : "", steps ? "il-step-node" : ""];
   const look = (on) => () => {
     ui.local.looking = on;
     if (on) ui.local.node = id;
@@ -74,14 +90,21 @@ function nodeView(id, place, ctx, held, path, steps) {
   };
   return h("button", {
     key: id, type: "button", class: classes.join(" "), "data-node": id, tabindex: id === held ? 0 : -1, "aria-expanded": String(view.opened?.id === id),
-    style: `left:${(place.x - place.w / 2).toFixed(1)}px;top:${place.y}px;width:${place.w.toFixed(1)}px;height:${NODE.height}px;--known:${((node.mastery ?? 0) * 45).toFixed(1)}%`,
+    style: `left:${(place.x - place.w / 2).toFixed(1)}px;top:${place.y}px;width:${place.w.toFixed(1)}px;height:${place.h}px;--known:${((node.mastery ?? 0) * 45).toFixed(1)}%`,
     "aria-label": `${node.label}, ${node.words === "to come" ? node.words : `mastery ${node.words}`}${steps ? `, step ${steps.join(" and ")} of the path` : ""}`,
     onclick: () => openNode(ctx, id), onfocus: look(true), onblur: look(false),
   }, steps && h("span", { class: "il-step-mark", "aria-hidden": "true" }, steps.join(", ")), h("span", { class: "il-node-name" }, node.label), h("span", { class: "il-node-known" }, node.words));
 }
 
-// From the foot of one node to the head of the other, or the other way round where the edge leads up.
-function edgePath(a, b) {
+// From the foot of one node to the head of the other, or the other way round where the edge leads up. In an outline: down a stem to a
+// node that stands under the other, and through the right margin to any else.
+function edgePath(a, b, stem) {
+  if (a.row && stem) return `M${(a.x - a.w / 2 + ROW.stem).toFixed(1)},${a.y + a.h}V${b.y + b.h / 2}H${(b.x - b.w / 2).toFixed(1)}`;
+  if (a.row) {
+    const [ax, bx] = [a.x + a.w / 2, b.x + b.w / 2];
+    const out = Math.max(ax, bx) + ROW.margin;
+    return `M${ax.toFixed(1)},${a.y + a.h / 2}C${out},${a.y + a.h / 2} ${out},${b.y + b.h / 2} ${bx.toFixed(1)},${b.y + b.h / 2}`;
+  }
   const down = b.y > a.y;
   const [y0, y1] = a.y === b.y ? [a.y + NODE.height, b.y + NODE.height] : down ? [a.y + NODE.height, b.y] : [a.y, b.y + NODE.height];
   const bend = a.y === b.y ? 30 : Math.max(18, Math.abs(y1 - y0) * 0.45) * (down ? 1 : -1);

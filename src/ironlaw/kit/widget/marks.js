@@ -79,7 +79,7 @@ const MARKS = {
     const shapes = [h("rect", { key, class: classOf(mark, plan, "area"), ...area })];
     if (mark.label && measure(mark.label, true) < area.width - 10) {
       const end = mark.anchor === "end";
-      const place = { x: end ? area.x + area.width - 8 : area.x + 8, y: area.y + 16, "text-anchor": end ? "end" : "start" };
+      const place = { x: end ? area.x + area.width - 8 : area.x + 8, y: underRoof(plan) ? box.bottom - 8 : area.y + 16, "text-anchor": end ? "end" : "start" };
       plan.taken.push(boxOf(place.x, place.y, mark.label, place["text-anchor"], true));
       shapes.push(h("text", { key: `${key}l`, class: `il-regime c-${mark.colour}`, ...place }, mark.label));
     }
@@ -91,10 +91,13 @@ const MARKS = {
     const upright = isNumber(mark.x);
     const at = upright ? x.at(mark.x) : y.at(mark.y);
     const lane = over.placed.get(mark);
-    const top = lane ? box.top - 2 - LINE * lane.lane : box.top;
+    const covered = lane && [...over.placed.values()].some((other) => other.lane < lane.lane && at > other.left - 3 && at < other.right + 3);
+    const words = lane ? box.top - 7 - LINE * lane.lane : 0;
+    const top = lane && !covered ? box.top - 2 - LINE * lane.lane : box.top;
+    sample(plan.taken, upright ? [at, box.top] : [box.left, at], upright ? [at, box.bottom] : [box.right, at]);
     const d = upright ? `M${at},${top}V${box.bottom}` : `M${box.left},${at}H${box.right}`;
     const shapes = [h("path", { key, class: classOf(mark, plan, "rule"), d, "stroke-dasharray": mark.dash === true ? "5 4" : mark.dash || null })];
-    if (lane) shapes.push(h("text", { key: `${key}l`, class: `il-over c-${mark.colour ?? "ink"} ${mark.role ? "il-strong" : ""}`, x: lane.x, y: top - 5, "text-anchor": "middle" }, ruleText(mark)));
+    if (lane) shapes.push(h("text", { key: `${key}l`, class: `il-over c-${mark.colour ?? "ink"} ${mark.role ? "il-strong" : ""}`, x: lane.x, y: words, "text-anchor": "middle" }, ruleText(mark)));
     else if (mark.label) plan.sides.push({ mark, key, y: at });
     return { shapes, target: upright ? { left: at - 12, right: at + 12, top: top - LINE, bottom: box.bottom, thin: true } : { left: box.left, right: box.right, top: at - 12, bottom: at + 12, thin: true } };
   },
@@ -106,13 +109,15 @@ const MARKS = {
     plan.taken.push({ left: px - r, right: px + r, top: py - r, bottom: py + r });
     if (mark.label) plan.later.push(() => {
       const bold = Boolean(mark.emphasis || mark.role);
-      const at = placeAround(px, py, r, mark.label, bold, plan.taken, { left: 0, right: plan.width, top: plan.box.top - 4, bottom: plan.box.bottom });
-      return h("text", { key: `${key}l`, class: `il-over c-${mark.role ? mark.colour : "ink"} ${bold ? "il-strong" : ""}`, x: at.x, y: at.y, "text-anchor": at.anchor }, mark.label);
+      const text = headed(mark.label, bold, plan);
+      const at = placeAround(px, py, r, text, bold, plan.taken, { left: plan.box.left, right: plan.width, top: plan.box.top - 4, bottom: plan.box.bottom });
+      return h("text", { key: `${key}l`, class: `il-over c-${mark.role ? mark.colour : "ink"} ${bold ? "il-strong" : ""}`, x: at.x, y: at.y, "text-anchor": at.anchor }, text);
     });
     return { shapes: [h("path", { key, class: `${classOf(mark, plan, "point")} ${mark.hollow ? "il-hollow" : ""}`, d: shapePath(shape, px, py, r) })], target: { left: px - r, right: px + r, top: py - r, bottom: py + r } };
   },
 
   label(mark, key, plan) {
+    if (plan.rows) return { shapes: [rowLabel(mark, key, plan)] };
     plan.later.push(() => {
       const at = placeAround(plan.x.at(mark.x), plan.y.at(mark.y), 2, mark.label, false, plan.taken, { left: 0, right: plan.width, top: plan.box.top, bottom: plan.box.bottom });
       return h("text", { key, class: `il-over c-${mark.colour ?? "ink"}`, x: at.x, y: at.y, "text-anchor": at.anchor }, mark.label);
@@ -120,6 +125,21 @@ const MARKS = {
     return { shapes: [] };
   },
 };
+
+// Whether a roof lies so near the top that its words need the room there.
+const underRoof = ({ figure, y, box }) => figure.marks.some((mark) => mark.along && mark.points.some(([, value]) => y.at(value) < box.top + 38));
+
+// Words behind a stacked bar, on its own level.
+function rowLabel(mark, key, { x, y, above, width }) {
+  const middle = y.at(mark.y) + (above ? y.step / 2 - 4 - (y.step - 24) / 2 : 0);
+  const at = Math.min(x.at(mark.x) + 7, width - measure(mark.label) - 2);
+  return h("text", { key, class: `il-over c-${mark.colour ?? "ink"}`, x: at, y: middle + 4.5 }, mark.label);
+}
+
+// On a narrow picture a long label is its head alone, "whole run" of "whole run, 21× under the roof"; its target tells the rest.
+function headed(label, bold, { box }) {
+  return measure(label, bold) > 0.6 * (box.right - box.left) && label.includes(", ") ? label.slice(0, label.indexOf(", ")) : label;
+}
 
 // A line as a row of small boxes, so that words keep off it.
 function sample(taken, [ax, ay], [bx, by]) {

@@ -42,14 +42,19 @@ function makeScale(axis, domain, [from, to]) {
 function ticksOf(scale, size, gap, place = (tick) => scale.at(tick.value)) {
   const { axis, domain, log } = scale;
   const long = (axis.unit ?? "").length > 2; // a long unit stands once in the axis' name
-  const named = (value) => ({ value, text: tickText(value, long ? "" : axis.unit ?? "") });
-  for (const values of axis.ticks?.length ? thinned(axis.ticks) : log ? logTicks(domain) : linearTicks(domain)) {
+  const [step, name] = axis.unit === "s" && !log ? longTime(domain) : [1, axis.unit ?? ""];
+  const named = (value) => ({ value: value * step, text: tickText(value, long ? "" : name) });
+  for (const values of axis.ticks?.length ? thinned(axis.ticks.map((value) => value / step)) : log ? logTicks(domain) : linearTicks(domain.map((end) => end / step))) {
     const ticks = values.map(named);
     const clear = ticks.every((tick, i) => i === 0 || Math.abs(place(tick) - place(ticks[i - 1])) >= (size(tick) + size(ticks[i - 1])) / 2 + gap);
     if (clear) return ticks;
   }
   return [];
 }
+
+// Seconds that are many: minutes, hours or days at round figures, instead of 70,000 s.
+const LONG_TIMES = [[86400, "d"], [3600, "h"], [60, "min"]];
+const longTime = ([low, high]) => LONG_TIMES.find(([size]) => Math.max(Math.abs(low), Math.abs(high)) >= 3 * size) ?? [1, "s"];
 
 // Python's own ticks: all, every second, every third …
 function* thinned(ticks) {

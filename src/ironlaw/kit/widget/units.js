@@ -34,8 +34,10 @@ function written(value, unit, digits = 3) {
 const SUPERSCRIPT = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 const power = (exponent) => `10${[...String(exponent)].map((digit) => SUPERSCRIPT[digit]).join("")}`;
 
-// A tick: the number with its prefix and unit; bare ratios far from one as powers of ten.
+// A tick: the number with its prefix and unit; bare ratios far from one as powers of ten, and a count that is no round thousand in full:
+// 1024, not 1.024 k.
 function tickText(value, unit) {
+  if (unit === "" && Number.isInteger(value) && Math.abs(value) < 1e6 && value !== Number(value.toPrecision(3))) return String(value);
   if (unit === "×") return value >= 1e4 || value < 1e-3 ? `${power(Math.round(Math.log10(value)))}` : `${significant(value)}×`;
   if (unit === "%") return `${significant(value)}${THIN}%`;
   const [number, name] = split(value, unit, 6);

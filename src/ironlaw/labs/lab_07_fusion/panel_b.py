@@ -125,7 +125,7 @@ def formula(found: Deal) -> str:
     filled = f"1/{significant(found.eager_rate, 4)} − 1/{significant(found.compiled_rate, 4)}"
     cost = kit.amount(found.compile_s, "s") if found.devices == 1 else f"{found.devices:,} × {kit.amount(found.compile_s, 's')}"
     return line("<i>N</i> =", fraction(term("overhead", "<i>t</i><sub>compile</sub>"), bottom)) + line(
-        "=", fraction(term("overhead", cost), filled), "=", kit.dress(f"{found.breakeven:,.2f} calls")
+        "=", fraction(term("overhead", cost), filled), "=", kit.dress(f"{found.breakeven:,.2f}".removesuffix(".00") + " calls")
     )
 
 

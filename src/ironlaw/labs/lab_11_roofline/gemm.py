@@ -20,8 +20,8 @@ FORMATS = ("fp32", "tf32", "bf16", "fp16", "fp8", "int8")
 SMALLEST, LARGEST, STEP, FIRST = 128, 8192, 128, 512
 SIZES = tuple(range(SMALLEST, LARGEST + 1, STEP))
 SMOOTH = tuple(round(SMALLEST * (LARGEST / SMALLEST) ** (i / 48)) for i in range(49))
-TICKS = (200.0, 500.0, 1000.0, 2000.0, 5000.0)
 TABLE = tuple(SMALLEST * 2**i for i in range(7))
+TICKS = tuple(map(float, TABLE))
 ASKED, ASKED_FORMAT = 256, "fp16"  # the message's product; questions.toml states the same
 EVIDENCE = "h200_sxm/micro"
 

@@ -35,6 +35,7 @@ from ironlaw.registry.textbooks import textbook
 from ironlaw.registry.workloads import kv_cache, workload
 from ironlaw.units import UNITS, show, significant
 
+FINE = 0.005  # a claim this exact is compared digit by digit
 MOST = 6  # digits of a figure that is claimed exactly
 VERDICTS = ("holds", "refuted", "depends")
 # how the claimed value is meant: near it, no less, no more, or from `value` up to `upto`
@@ -134,9 +135,9 @@ class Claim:
 
     @property
     def model(self) -> str:
-        """The engine's figure to read: three digits, or as many as the claim has where it agrees with it, or as it takes to differ."""
+        """The engine's figure to read: three digits, as many as an exact claim has that it agrees with, or as it takes to differ."""
         figure, digits = self.computed, 3
-        if self.relation == "about" and self.holds:
+        if self.relation == "about" and self.holds and self.tolerance < FINE:
             digits = min(MOST, max(digits, len(significant(self.value, MOST).replace(",", "").replace(".", "").strip("0"))))
         while digits < MOST and not self.holds and shown(figure, self.unit, digits) == shown(self.value, self.unit, digits):
             digits += 1
