@@ -173,6 +173,24 @@ def test_what_was_not_measured_is_like_what_was(like, name):
     assert replace(few, curves={"elementwise": Curve(3.0)}).curve(name, "op").floor == 3.0  # nor was what it is like
 
 
+# experts, sorts and a compiled group norm: a short row is sorted like a softmax, a long list passes through memory out of order
+MORE_FALLBACKS = {
+    "gemm": ["gemm_pair", "grouped_gemm"],
+    "fused_reduction": ["group_sums", "group_sums_nhwc", "group_sums_uneven"],
+    "fused": ["group_affine", "group_turned"],
+    "softmax": ["sort_short", "sort_block"],
+    "embedding": ["sort_pass", "scatter"],
+    "sum": ["histogram"],
+}
+
+
+@pytest.mark.parametrize(("like", "name"), [(like, name) for like, found in MORE_FALLBACKS.items() for name in found])
+def test_experts_sorts_and_group_norms_that_were_not_measured(like, name):
+    few = replace(TOY, curves={like: Curve(7.0), "elementwise": Curve(2.0)})
+    assert few.curve(name, "op").floor == 7.0
+    assert replace(few, curves={**few.curves, name: Curve(11.0)}).curve(name, "op").floor == 11.0
+
+
 def test_no_curve_at_all_says_what_to_ask_for():
     bare = replace(TOY, curves={"gemm": Curve(4.0)})
     with pytest.raises(UnsupportedPrecision, match=r"no measured curve for conv_fp32 \(conv2d\).*Plan\(calibrated=False\)"):

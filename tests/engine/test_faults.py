@@ -12,7 +12,7 @@ from ironlaw.engine.dispatch import Timeline
 from ironlaw.engine.predict import one_launch
 from ironlaw.engine.tree import decide
 from ironlaw.engine.types import Graph, Op, Work
-from ironlaw.engine.work import op
+from ironlaw.engine.work import KINDS, kind, op
 from ironlaw.errors import BadValue, IronlawError
 
 from .build import tensor
@@ -51,6 +51,22 @@ def test_the_whole_of_what_is_said():
     assert str(error.value) == (
         "op 'n' can't be a grouped_matmul: list index out of range; it was given (2, 3) and (2, 4) (inputs and outputs) and no attributes."
         " A grouped_matmul is: Rows […, k], sorted by expert, times [experts, n, k]: each row meets one expert's matrix."
+        " Mend its tensors or attributes"
+    )
+
+
+def test_a_kind_without_a_description_is_not_described():
+    @kind("elementwise")
+    def test_only_mute(x, y, a):
+        raise ValueError("it is never right")
+
+    try:
+        with pytest.raises(BadValue) as error:
+            op("test_only_mute", "n", [tensor("x", 2, 3)], [tensor("y", 2, 4)])
+    finally:
+        del KINDS["test_only_mute"]
+    assert str(error.value) == (
+        "op 'n' can't be a test_only_mute: it is never right; it was given (2, 3) and (2, 4) (inputs and outputs) and no attributes."
         " Mend its tensors or attributes"
     )
 

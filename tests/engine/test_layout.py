@@ -49,6 +49,11 @@ def test_a_sequence_is_no_image():
     assert layouts(conv("one", "x", "b"), flat, back, norm("after", "d", "e"))["after"] == ""
 
 
+def test_a_result_keeps_its_layout_past_other_convolutions():
+    """The second convolution lies between the first one's result and the norm that reads it."""
+    assert layouts(conv("one", "x", "b"), conv("two", "x", "c"), norm("after", "b", "d"))["after"] == "nhwc"
+
+
 def test_ops_are_the_same_but_for_the_layout():
     ops = conv("one", "x", "b"), norm("second", "b", "c")
     first, second = laid_out(ops)

@@ -247,6 +247,15 @@ def test_the_compiler_pads_an_odd_output():
     assert names(lower(one("bmm", (3, 4, 15), (3, 15, 8), out=(3, 4, 8)), compiled=True)) == ["bmm_odd"]
 
 
+def test_padding_counts_the_rows_of_a_sequence_and_its_inner_size():
+    # 601 sequences of one token: 601 products of 601 for each of three elements, as with a flat matrix
+    made = one("linear", (601, 1, 601), (601, 601), out=(601, 1, 601))
+    assert names(lower(made, compiled=True)) == ["gemm", "copy"]
+    # 2.5e8 multiply-adds over 1.25e6 elements are exactly 200 for each: not more than the chip computes meanwhile
+    assert names(lower(linear(1000, 500, 500), compiled=True)) == ["gemm_even"]
+    assert names(lower(linear(1001, 500, 500), compiled=True)) == ["gemm", "copy"]
+
+
 # ---- attention
 
 
@@ -479,6 +488,16 @@ def test_a_compiled_group_norm_by_the_layout_it_finds():
     assert ungiven == compiled("nhwc")  # 32 groups unless it says otherwise
 
 
+def test_a_compiled_group_norm_of_other_groups_than_32():
+    """128 channels of 4096 pixels: 64 groups of 8192 elements are summed in parts, 128 groups of 4096 are not."""
+
+    def parts(groups):
+        return names(lower(one("group_norm", (2, 128, 64, 64), groups=groups), compiled=True))
+
+    assert parts(64) == ["group_sums", "tiny", "group_affine"]
+    assert parts(128) == ["group_sums", "group_affine"]
+
+
 # ---- convolutions
 
 
@@ -632,6 +651,21 @@ def test_the_first_layer_compiled():
         Kernel("layout", 1728.0),
     )
     assert names(lower(conv(c=3, bias=True), compiled=True)) == names(lower(conv(c=3), compiled=True))
+
+
+def test_a_little_of_a_single_channel_is_read_as_it_stands():
+    def spectrogram(rows, c=1):
+        return one("conv2d", (1, c, rows, 100), (16, c, 3, 3), out=(1, 16, rows, 100))
+
+    # 20,000 pixels in, 16 channels of them out, a weight of 144
+    small = Kernel("conv_few_channels", 2.0 * (17 * 20_000 + 144), 2.0 * 20_000 * 16 * 9, depth=9)
+    assert lower(spectrogram(200), compiled=True) == (small,)
+    assert names(lower(spectrogram(201), compiled=True)) == ["conv_first_nhwc", "layout_weight", "layout"]
+    assert names(lower(spectrogram(100, c=2), compiled=True)) == ["conv_first_nhwc", "layout_weight", "layout"]
+    swept = lower(one("conv2d", (np.array([1, 2]), 1, 200, 100), (16, 1, 3, 3), out=(np.array([1, 2]), 16, 200, 100)), compiled=True)
+    assert {k.curve: k.count.tolist() for k in swept} == {
+        "conv_few_channels": [1.0, 0.0], "conv_first_nhwc": [0.0, 1.0], "layout_weight": [0.0, 1.0], "layout": [0.0, 1.0],
+    }  # fmt: skip
 
 
 # ---- fused ops

@@ -123,6 +123,10 @@ def test_a_convolution_by_its_inner_loop(x, w, attrs, curve, depth):
     assert replace(compiled, curve=curve) == kernel
 
 
+def test_two_channels_apart_are_depthwise():
+    assert [k.curve for k in lower(one("conv2d", (1, 2, 8, 8), (2, 1, 3, 3), out=(1, 2, 8, 8)))] == ["depthwise"]
+
+
 # ---- attention
 
 
@@ -190,6 +194,28 @@ def test_what_is_fused_to_a_product_is_a_loop_of_its_own():
     both = merge((product, relu), {"y"}, {t.name: t for t in (x, w, t, y)})
     kernels = lower(both, compiled=True)
     assert kernels == (Kernel("gemm", 4.0 * (512 + 2048 + 1024), 2.0 * 16 * 64 * 32, depth=32), Kernel("fused", 8192.0))
+
+
+def test_a_convolution_in_a_fused_op_has_its_channels_last():
+    x, w, t, y = (
+        tensor(name, *shape, dtype="fp32")
+        for name, shape in (("x", (1, 16, 8, 8)), ("w", (32, 16, 3, 3)), ("t", (1, 32, 8, 8)), ("y", (1, 32, 8, 8)))
+    )
+    parts = op("conv2d", "conv", [x, w], [t]), op("relu", "relu", [t], [y])
+    both = merge(parts, {"y"}, {t.name: t for t in (x, w, t, y)})
+    # x of 1,024 elements, w of 4,608, y of 2,048 with 144 multiply-adds each
+    main = Kernel("conv_nhwc", 4.0 * (1024 + 4608 + 2048), 2.0 * 2048 * 144, depth=144)
+    assert lower(both, compiled=True) == (main, Kernel("fused", 2 * 4.0 * 2048))
+
+
+def test_attention_in_a_fused_op_is_a_librarys_too():
+    heavy = attend(16, 8)
+    y = heavy.outputs[0]
+    relu = op("relu", "relu", [y], [replace(y, name="z")])
+    both = merge((heavy, relu), {"z"}, {t.name: t for t in (*heavy.inputs, y, *relu.outputs)})
+    main, loop = lower(both, compiled=True)
+    assert (main.curve, main.rows, main.flops) == ("attention", 6, 4.0 * 6 * 16 * 8 * 4)
+    assert loop == Kernel("fused", 2 * 4.0 * 6 * 16 * 4)
 
 
 # ---- rows -> samples -> curves -> a prediction

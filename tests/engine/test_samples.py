@@ -231,6 +231,18 @@ def test_weights_and_attributes():
     assert OPS["linear"](GEMM | {"bias": 1}).inputs[2].role == "weight"
 
 
+def test_weights_and_attributes_of_experts_and_gradients():
+    for case, index in (("depthwise_nhwc", 1), ("conv_backward", 2), ("grouped_mm", 1)):
+        assert OPS[case](BY_HAND[case][0]).inputs[index].role == "weight", case
+    assert OPS["sdpa"](SDPA).attrs == {"impl": "flash", "causal": False}
+    assert OPS["sdpa_masked"](SDPA).attrs == {"impl": "flash", "causal": True}
+    assert OPS["sdpa_math"](SDPA | {"causal": 1}).attrs == {"path": "math", "impl": "flash", "causal": True}
+    assert OPS["sum_columns"](GRID).attrs == {"over": "row", "axis": 0}
+    # 4 x 5 with a rim of one, in windows of 3 at every other place: 2 x 3
+    padded = OPS["max_pool2d_backward"](PLANES | {"k": 3, "stride": 2, "pad": 1})
+    assert [t.shape for t in padded.inputs] == [(2, 3, 2, 3)] * 2
+
+
 def test_a_grouped_convolution_is_a_sample_of_one_group():
     wide = CONV | {"c": 128, "out": 128, "stride": 1, "h": 4, "w": 4, "groups": 2}
     kernels = listed(("fprop", 6.0), count=2.0) + listed(("nchwToNhwc", 3.0), count=4.0) + listed(("nhwcToNchw", 1.0), count=2.0)
@@ -292,6 +304,13 @@ def test_a_compiled_norm_is_its_sums_and_its_stream():
     turned = samples([row("generated_norm", wide | {"layout": "nchw"}, list=kernels)])
     assert [s.kernel.curve for s in turned] == ["group_sums", "group_turned"]
     assert list(samples([row("generated_norm", wide)])) == []
+
+
+def test_a_compiled_norm_whose_stream_takes_longer_than_its_sums():
+    wide = {"n": 2, "c": 64, "h": 64, "w": 64, "groups": 32, "dtype": "fp16", "layout": "nhwc"}
+    kernels = listed(("triton_per_fused_native_group_norm_1", 2.0), ("triton_poi_fused_native_group_norm_silu_3", 6.0))
+    found = samples([row("generated_norm", wide, list=kernels)])
+    assert [(s.kernel.curve, s.seconds) for s in found] == [("group_sums_nhwc", 2.0), ("group_affine", 6.0)]
 
 
 def test_a_weights_gradient_may_be_split():

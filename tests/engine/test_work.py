@@ -305,6 +305,11 @@ def test_equal_sizes_make_equal_keys_whoever_holds_the_number():
     assert one.key == two.key
 
 
+def test_equal_attributes_make_equal_keys_whoever_holds_the_number():
+    one, two = (op("sum", "s", [X], [Y], axis=int("123456"), kernel=(int("234567"), 2)) for _ in range(2))
+    assert one.key == two.key
+
+
 def test_arrays_in_attributes_are_their_own_keys():
     one, two = np.array([1.0, 2.0]), np.array([1.0, 2.0])
 
