@@ -8,25 +8,27 @@
 BIN := .venv/bin
 SETUP := python3 scripts/setup.py
 APART := torch browser postgres slow
+# two workers begin with half of the tests each, whole files where it goes, and the first to be done takes from the other
+TWO := -n 2 --dist worksteal
 # quick enough, but together more than the minute that check may take
-LATER := $(wildcard tests/labs tests/ledger tests/server tests/kit tests/recall tests/report tests/cli/test_cli_review.py)
+LATER := $(wildcard tests/labs tests/ledger tests/server tests/kit tests/recall tests/report tests/cli tests/measure/test_measure_command.py)
 tests-in = $(shell find tests/$(1) -name 'test_*.py' 2>/dev/null)
 
 labs: python3 ## open the labs in the browser
 	@$(SETUP) venv
 	@$(BIN)/ironlaw labs $(ARGS)
 
-test: check ## all of check, then the labs, the ledger and the server, PyTorch, a browser and PostgreSQL
-	@$(BIN)/pytest -n 2 $(LATER) $(ARGS)
+test: check ## all of check, then the command line, the labs, the ledger and the server, PyTorch, a browser and PostgreSQL
+	@$(BIN)/pytest $(TWO) $(LATER) $(ARGS)
 ifneq (,$(call tests-in,slow))
-	@$(BIN)/pytest tests/slow $(ARGS)
+	@$(BIN)/pytest -n 2 --dist loadfile tests/slow $(ARGS)
 endif
 ifneq (,$(call tests-in,torch))
 	@$(SETUP) torch
-	@$(BIN)/pytest -n 2 --dist loadfile tests/torch $(ARGS)
+	@$(BIN)/pytest $(TWO) tests/torch $(ARGS)
 endif
 ifneq (,$(call tests-in,browser))
-	@chromium="$$($(SETUP) browser)" && IRONLAW_CHROMIUM="$$chromium" $(BIN)/pytest -n 2 --dist loadfile tests/browser $(ARGS)
+	@chromium="$$($(SETUP) browser)" && IRONLAW_CHROMIUM="$$chromium" $(BIN)/pytest $(TWO) tests/browser $(ARGS)
 endif
 	@if [ -n "$$IRONLAW_TEST_POSTGRES" ]; then $(BIN)/pytest tests/postgres $(ARGS); \
 	else programs="$$($(SETUP) postgres)" && $(BIN)/python scripts/private_postgres.py "$$programs" $(BIN)/pytest tests/postgres $(ARGS); fi
@@ -37,7 +39,7 @@ check: python3 ## format, lint, types, import contract and unit tests, in under 
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/pytest -n 2 $(APART:%=--ignore=tests/%) $(LATER:%=--ignore=%) $(ARGS)
+	@$(BIN)/pytest $(TWO) $(APART:%=--ignore=tests/%) $(LATER:%=--ignore=%) $(ARGS)
 
 bench: python3 ## speed and accuracy, as tables
 	@$(SETUP) venv bench

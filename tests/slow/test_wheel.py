@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 import threading
+import time
+import urllib.error
 import urllib.request
 import zipfile
 from collections.abc import Iterator
@@ -14,11 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
 ROOT = Path(__file__).parent.parent.parent
 LAB = "lab_01_magnitude"
 PATIENCE = 120  # seconds
+LOGS: dict[str, queue.Queue[str]] = {}  # what a server at an address has said and nobody has read yet
 
 
 def run(*command: object, cwd: Path) -> None:
@@ -61,6 +65,7 @@ def serving(program: Path, home: Path) -> Iterator[str]:
         said = lines.get(timeout=PATIENCE)
         found = re.search(r"http://127\.0\.0\.1:\d+", said)
         assert found, said
+        LOGS[found[0]] = lines
         yield found[0]
     finally:
         server.terminate()
@@ -74,9 +79,20 @@ def url(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
 
 
 def get(url: str) -> tuple[str, str]:
-    """What is there, and which kind it is."""
-    with urllib.request.urlopen(url, timeout=PATIENCE) as response:
-        return response.read().decode("utf-8", "replace"), response.headers["content-type"]
+    """What is there, and which kind it is. A refusal tells what the page and the server said."""
+    try:
+        with urllib.request.urlopen(url, timeout=PATIENCE) as response:
+            return response.read().decode("utf-8", "replace"), response.headers["content-type"]
+    except urllib.error.HTTPError as error:
+        page = error.read().decode("utf-8", "replace")
+        raise AssertionError(f"{error.code} at {url}\n{page}\nthe server said:\n{said_by(url)}") from error
+
+
+def said_by(url: str) -> str:
+    """What the server of that address has said since it named itself."""
+    lines = LOGS[re.match(r"http://[^/]+", url)[0]]
+    time.sleep(1)  # its words come through a pipe, and may come after its answer
+    return "".join(lines.get() for _ in range(lines.qsize()))
 
 
 def test_everything_is_in_it(wheel: Path):
@@ -114,9 +130,12 @@ def run_of_the_lab(url: str) -> list[str]:
     get(f"{url}/lab/{LAB}/")
     seen: list[str] = []
     address = f"{url.replace('http', 'ws')}/lab/{LAB}/ws?session_id=s_wheel"
-    with connect(address, origin=url, max_size=None, open_timeout=PATIENCE) as socket:
-        while not seen or json.loads(seen[-1])["op"] != "completed-run":
-            seen.append(str(socket.recv(timeout=PATIENCE)))
+    try:
+        with connect(address, origin=url, max_size=None, open_timeout=PATIENCE) as socket:
+            while not seen or json.loads(seen[-1])["op"] != "completed-run":
+                seen.append(str(socket.recv(timeout=PATIENCE)))
+    except (OSError, WebSocketException) as error:
+        raise AssertionError(f"{error!r} at {address}\nthe server said:\n{said_by(url)}") from error
     return seen
 
 
