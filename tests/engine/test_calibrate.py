@@ -101,7 +101,7 @@ TOY = Calibration(
     host="a host",
 )
 RELU = chain("relu").ops[0]  # 128 bytes, 32 FLOPs
-NORM = op("batch_norm", "b", [tensor("x", 2, 3, 1, 1), *(tensor(f"s{i}", 3) for i in range(4))], [tensor("y", 2, 3, 1, 1)])
+NORM = op("batch_norm", "b", [tensor("x", 2, 3, 1, 2), *(tensor(f"s{i}", 3) for i in range(4))], [tensor("y", 2, 3, 1, 2)])
 LINEAR = op("linear", "l", [tensor("x", 4, 16), tensor("w", 8, 16, role="weight")], [tensor("y", 4, 8)])
 
 
@@ -112,12 +112,12 @@ def test_the_cost_of_one_kernel():
 
 
 def test_the_cost_of_several_kernels():
-    # batch norm: 48 bytes in 4.8 s and 6 planes in 3 s, root of squares; then two tiny kernels
+    # batch norm: 72 bytes in 7.2 s and 6 planes in 3 s, root of squares; then two tiny kernels
     cost = TOY.cost(NORM, MACHINE, Plan())
-    rows = math.sqrt(4.8**2 + 3.0**2) - 4.8
-    assert (cost.data, cost.compute, cost.kernels, cost.joint) == pytest.approx((4.8, 0.0, 3.0, 4.8))
+    rows = math.sqrt(7.2**2 + 3.0**2) - 7.2
+    assert (cost.data, cost.compute, cost.kernels, cost.joint) == pytest.approx((7.2, 0.0, 3.0, 7.2))
     assert cost.floor == pytest.approx(1.0 + rows + 0.5)
-    assert cost.device == pytest.approx(1.0 + math.sqrt(4.8**2 + 9) + 0.5)
+    assert cost.device == pytest.approx(1.0 + math.sqrt(7.2**2 + 9) + 0.5)
 
 
 def test_compiled_ops_are_lowered_as_compiled():

@@ -107,6 +107,13 @@ def test_attention_is_taken_as_it_is(consumer):
     assert verdict.reason == "a tiled attention kernel is taken from a library as it is"
 
 
+@pytest.mark.parametrize("consumer", ["relu", "softmax", "copy"])
+def test_sorting_is_taken_as_it_is(consumer):
+    verdict = edge("topk", consumer)
+    assert outcome(verdict) == (False, "none")
+    assert verdict.reason == "sorting is taken from a library as it is"
+
+
 def test_views_have_nothing_to_fuse():
     for verdict in (edge("view", "relu"), edge("relu", "view"), edge("attention", "view"), edge("linear", "view")):
         assert outcome(verdict) == (False, "none")

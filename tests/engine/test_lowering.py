@@ -111,6 +111,14 @@ def test_batch_norm_is_three_and_pays_per_plane():
     assert lower(made) == (Kernel("batch_norm", 408.0, 384.0, 6.0), Kernel("tiny", 0.0, count=2.0))
 
 
+@pytest.mark.parametrize("plane", [(), (1,), (1, 1)])
+def test_a_batch_norm_of_single_numbers_has_no_planes(plane):
+    made = one("batch_norm", (6, 3, *plane), (3,), (3,), (3,), (3,))
+    assert lower(made) == (Kernel("broadcast", 2.0 * (18 + 12 + 18)), Kernel("tiny", 0.0, count=2.0))
+    assert lower(one("batch_norm", (6, 3, 1, 2), (3,), (3,), (3,), (3,)))[0].curve == "batch_norm"
+    assert lower(one("batch_norm", (6, 3, np.array([1, 1])), (3,), (3,), (3,), (3,)))[0].curve == "batch_norm"
+
+
 def test_group_norm_is_three_and_a_group_is_summed_by_one_block():
     made = one("group_norm", (2, 64, 4, 4))
     assert lower(made) == (Kernel("group_norm", 8192.0, depth=32.0), Kernel("broadcast", 8192.0), TINY)
@@ -466,6 +474,15 @@ def test_pooling_costs_by_its_outputs():
 def test_the_compiler_writes_norms_and_sums_itself():
     assert lower(one("layer_norm", (6, 8)), compiled=True) == (Kernel("fused_rows", 192.0, 7.0 * 48, 6.0),)
     assert lower(one("sum", (6, 8), out=(6, 1)), compiled=True) == (Kernel("fused_reduction", 2.0 * 54, 48.0, 6),)
+
+
+def test_a_compiled_sum_down_the_columns_is_a_stream():
+    """Two experts' results of 6 tokens are added: every thread reads both."""
+    down = one("sum", (6, 2, 8), out=(6, 1, 8), axis=-2)
+    assert lower(down, compiled=True) == (Kernel("fused", 2.0 * (96 + 48), 96.0),)
+    assert names(lower(fused(one("relu", (6, 2, 8)), down))) == ["fused"]
+    assert names(lower(fused(down, one("layer_norm", (6, 8))))) == ["fused_rows"]
+    assert names(lower(one("sum", (9000,), out=(1,), over="all", axis=0), compiled=True)) == ["fused_reduction", "tiny"]
 
 
 def test_a_compiled_group_norm_by_the_layout_it_finds():

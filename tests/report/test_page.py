@@ -168,7 +168,7 @@ def test_a_predicted_compile_time_says_that_it_is_one(analysed):
     told = replace(analysis, compiling=compiling(analysis.made))
     assert told.compiling["h200_sxm"].seconds == pytest.approx(PER_KERNEL * kernels)
     words = Reader(html(told)).words["breakeven"]
-    assert "pays after about" in words and "Compile time: predicted, 91.8 ms for each" in words and "≈" in words
+    assert "pays after about" in words and "Compile time: predicted, 89.8 ms for each" in words and "≈" in words
     assert compiling(analysis.made[:1]) == {}  # nothing is compiled
 
 

@@ -47,6 +47,27 @@ def test_a_mask_that_is_not_contiguous_takes_the_maths() -> None:
     assert only(lambda q, k: F.scaled_dot_product_attention(q, k, q), q, odd).attrs["path"] == "math"
 
 
+def test_heads_that_are_broadcast_take_no_fused_kernel():
+    """One key head for all query heads: PyTorch's fused kernels take it only where it is told that they are grouped."""
+    q, k = torch.empty(2, 8, 16, 32, device="meta"), torch.empty(2, 1, 16, 32, device="meta")
+    assert only(lambda q, k: F.scaled_dot_product_attention(q, k, k), q, k).attrs["path"] == "math"
+    assert "path" not in only(lambda q, k: F.scaled_dot_product_attention(q, k, k, enable_gqa=True), q, k).attrs
+    assert "path" not in only(lambda q: F.scaled_dot_product_attention(q, q, q), q[0]).attrs
+    assert "path" not in only(lambda q: F.scaled_dot_product_attention(q, q, q), q[0, 0]).attrs
+
+
+def test_a_mask_that_is_spelled_out_does_not_hide_one_that_is_not():
+    """ModernBERT has both: a compiler gets a mask in the layers that a plain call runs without."""
+    transformers = pytest.importorskip("transformers")
+    config = transformers.ModernBertConfig(
+        vocab_size=99, hidden_size=64, num_hidden_layers=3, num_attention_heads=2, intermediate_size=64, pad_token_id=0, local_attention=8
+    )
+    with torch.device("meta"):
+        model, ids = transformers.ModernBertModel(config).eval(), torch.ones(1, 32, dtype=torch.long)
+    found = [op.attrs["mask"] for op in il.capture(model, (ids,)).ops if op.kind == "attention"]
+    assert found == ["bidirectional", "", ""]  # the first of three sees everything, the others a window
+
+
 def test_the_output_lies_in_memory_as_the_queries_do() -> None:
     def merged(q: Any) -> Any:
         return F.scaled_dot_product_attention(q, q, q).transpose(1, 2).reshape(2, 8, 64)

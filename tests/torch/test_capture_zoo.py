@@ -24,7 +24,7 @@ def quiet() -> None:
 @pytest.fixture(scope="module")
 def found() -> list[Gap]:
     warnings.filterwarnings("ignore")
-    return accuracy.compared(accuracy.rows("zoo_eager", "zoo_compiled", "models_more"))
+    return accuracy.compared(accuracy.rows("zoo_eager", "zoo_compiled", "models_more", "zoo_held", "zoo_held_compiled"))
 
 
 def listed(gaps: list[Gap]) -> str:
@@ -40,8 +40,8 @@ def check(gaps: list[Gap], count: int, limit: float) -> None:
 
 
 def test_device_time_and_kernels_of_models_never_fitted_to(found: list[Gap]) -> None:
-    check([gap for gap in found if gap.mode == "eager"], 38, 0.10)
-    check([gap for gap in found if gap.mode == "compiled"], 14, 0.10)
+    check([gap for gap in found if gap.mode == "eager"], 53, 0.10)
+    check([gap for gap in found if gap.mode == "compiled"], 28, 0.10)
 
 
 def test_what_compiling_brings(found: list[Gap]) -> None:

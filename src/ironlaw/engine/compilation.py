@@ -12,7 +12,7 @@ from ironlaw.engine.types import check_positive
 
 NEVER = float("inf")
 DAY = 86400.0
-PER_KERNEL = 0.0918  # seconds: the median of 38 models compiled on an H200's host (evidence h200_sxm)
+PER_KERNEL = 0.0898  # seconds: the median of 54 models compiled on an H200's host (evidence h200_sxm)
 
 
 def compile_seconds(kernels: Number) -> Number:

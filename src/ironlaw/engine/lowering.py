@@ -4,8 +4,8 @@ Counted on real traces (evidence h200_sxm/machine). What matters most:
 - a convolution on NCHW tensors runs in NHWC: its input, its weight (unless 1×1) and its output are converted, a kernel
   each; a 1×1 convolution with stride 1 is a matrix product on NCHW as it stands when a plane is a multiple of 8 elements;
 - a matrix whose rows are not a multiple of 8 elements (16 bytes in FP16) goes to an older, slower kernel;
-- batch norm is three kernels (two of them tiny), attention two (one clears a counter), a very large matmul two;
-- torch.compile keeps convolutions in NHWC throughout, so only k×k weights are converted.
+- batch norm is three kernels (two of them tiny), attention two (one clears a counter), a very large matmul two; torch.compile
+  keeps convolutions in NHWC throughout, so only k×k weights are converted.
 
 A condition on a swept size can't choose one path for all points: each path's kernels get a `count` of 0 or 1 per point.
 """
@@ -75,19 +75,18 @@ def _differs(a: Number, b: Number) -> bool:
 
 
 def rowwise(op: Op) -> Sequence[Kernel]:
-    x = op.inputs[0]
-    row = op.attrs.get("row", x.shape[-1])
-    return (Kernel(op.kind, op.work.bytes, op.work.flops, x.size / row),)
+    row = op.attrs.get("row", op.inputs[0].shape[-1])
+    return (Kernel(op.kind, op.work.bytes, op.work.flops, op.inputs[0].size / row),)
 
 
 def reduction(op: Op) -> Sequence[Kernel]:
     """Along rows, or down columns; over the whole tensor, blocks sum their parts and a second kernel joins them."""
-    if "axis" in op.attrs and op.attrs.get("over", "row") == "row":
+    if _down(op):
         depth = op.inputs[0].size / op.outputs[0].size
         return (Kernel("sum_columns", op.work.bytes, depth=depth), Kernel("tiny", 0.0, count=where(depth >= MANY_ROWS, 1.0, 0.0)))
     if op.attrs.get("over", "row") == "row":
         return (Kernel(op.kind, op.work.bytes, op.work.flops, op.outputs[0].size),)
-    return (Kernel("sum_all", op.work.bytes, op.work.flops), _joining(op))
+    return Kernel("sum_all", op.work.bytes, op.work.flops), _joining(op)
 
 
 def _joining(op: Op) -> Kernel:
@@ -95,9 +94,11 @@ def _joining(op: Op) -> Kernel:
 
 
 def batch_norm(op: Op) -> Sequence[Kernel]:
-    """Copy of the statistics, inverse deviation, transform; the planes of the transform cost by themselves."""
-    n, c = op.inputs[0].shape[:2]
-    return (Kernel("batch_norm", op.work.bytes, op.work.flops, n * c, count=1.0), Kernel("tiny", 0.0, count=2.0))
+    """Copy of the statistics, inverse deviation, transform, whose planes cost by themselves; where a channel is one number it has none."""
+    n, c, *plane = op.inputs[0].shape
+    flat = all(not is_array(size) and size == 1 for size in plane)
+    main = Kernel("broadcast", op.work.bytes) if flat else Kernel("batch_norm", op.work.bytes, op.work.flops, n * c)
+    return main, Kernel("tiny", 0.0, count=2.0)
 
 
 def group_norm(op: Op) -> Sequence[Kernel]:
@@ -254,10 +255,9 @@ def _fused(op: Op) -> Sequence[Kernel]:
 
 def _written(op: Op, parts: Sequence[Op]) -> Sequence[Kernel]:
     """By its first reduction, or by a group norm among them."""
-    long = [p for p in parts if p.kind == "group_norm"]
-    if long:
+    if long := [p for p in parts if p.kind == "group_norm"]:
         return _groups(op, long[0])
-    rows = [p for p in parts if category(p.kind) in ("rowwise", "reduction")]
+    rows = [p for p in parts if category(p.kind) in ("rowwise", "reduction") and not _down(p)]
     if rows:
         first, x = rows[0], rows[0].inputs[0]
         many = first.outputs[0].size if category(first.kind) == "reduction" else x.size / first.attrs.get("row", x.shape[-1])
@@ -267,6 +267,11 @@ def _written(op: Op, parts: Sequence[Op]) -> Sequence[Kernel]:
     return (Kernel("fused", op.work.bytes, op.work.flops),)
 
 
+def _down(op: Op) -> bool:
+    """Is it summed down the columns? Then each thread does it by itself, and it is a stream."""
+    return "axis" in op.attrs and op.attrs.get("over", "row") == "row"
+
+
 def _groups(op: Op, norm: Op) -> Sequence[Kernel]:
     """Sums over each group, in parts and joined where it is long, then the stream. `layout` (`engine.layout`): with the channels
     innermost the sums jump from pixel to pixel, and where the parts are uneven each element is fetched by itself; so it is in a
@@ -274,9 +279,8 @@ def _groups(op: Op, norm: Op) -> Sequence[Kernel]:
     """
     x, layout = norm.inputs[0], op.attrs.get("layout", "")
     each = x.size / (x.shape[0] * norm.attrs.get("groups", 32.0))
-    inner, even = layout == "nhwc", is_array(each) or math.log2(each).is_integer()
-    apart = Kernel("group_sums_uneven", SECTOR * x.size)
-    sums = Kernel("group_sums_nhwc" if inner else "group_sums", x.bytes) if even or not inner else apart
+    inner, uneven = layout == "nhwc", layout == "nhwc" and not is_array(each) and not math.log2(each).is_integer()
+    sums = Kernel("group_sums_uneven", SECTOR * x.size) if uneven else Kernel("group_sums_nhwc" if inner else "group_sums", x.bytes)
     stream = Kernel("group_turned", SECTOR * x.size) if layout == "to_nhwc" else Kernel("group_affine", op.work.bytes)
     return sums, Kernel("tiny", 0.0, count=where(each >= LONG_GROUP, 2.0 if inner else 1.0, 0.0)), stream
 

@@ -68,6 +68,8 @@ def decide(producer: Op, consumer: Op, rules: Rules = TREE) -> Verdict:
         return verdict(False, "none", f"nothing is known of what {(producer if made == 'opaque' else consumer).kind} does inside")
     if made == "attention":
         return verdict(False, "none", "a tiled attention kernel is taken from a library as it is")
+    if producer.kind == "topk":
+        return verdict(False, "none", "sorting is taken from a library as it is")
     if made == "contraction" and used == "elementwise":
         if not same:
             return verdict(False, "none", f"{consumer.kind} changes the shape of what {producer.kind} made, so a tile can't finish it")

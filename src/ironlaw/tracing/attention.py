@@ -15,13 +15,14 @@ from ironlaw.tracing.recurrent import CELLS, as_one
 
 
 @torch.library.custom_op("ironlaw::attention", mutates_args=())
-def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, traced: bool) -> Tensor:
-    """`traced`: a compiler would be handed a mask here that a plain call does without."""
+def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, traced: bool, grouped: bool) -> Tensor:
+    """`traced`: a compiler would be handed a mask here that a plain call does without. `grouped`: several query heads may share a key
+    head."""
     raise NotImplementedError("only ever run on fake tensors")
 
 
 @attention.register_fake
-def _(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, traced: bool) -> Tensor:
+def _(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, traced: bool, grouped: bool) -> Tensor:
     # cuDNN's kernel lays its output out in memory as q lies there
     strides = q.stride()
     order = sorted(range(q.dim()), key=lambda axis: -strides[axis])
@@ -41,13 +42,13 @@ def _(gradient: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, causal: bo
 
 
 def _keep(ctx: Any, inputs: Any, output: Any) -> None:
-    q, k, v, _, causal, _ = inputs
+    q, k, v, _, causal, _, _ = inputs
     ctx.save_for_backward(q, k, v, output)
     ctx.causal = causal
 
 
 def _gradients(ctx: Any, gradient: Tensor) -> Any:
-    return (*attention_backward(gradient, *ctx.saved_tensors, ctx.causal), None, None, None)
+    return (*attention_backward(gradient, *ctx.saved_tensors, ctx.causal), None, None, None, None)
 
 
 attention.register_autograd(_gradients, setup_context=_keep)
@@ -132,7 +133,7 @@ class AsOnGpu(TorchFunctionMode):
         enable_gqa: bool = False,
     ) -> Any:
         traced = self.library.masks_when_traced and attn_mask is None and not is_causal and query.shape[-2] > 1
-        return attention(query, key, value, attn_mask, is_causal, traced)
+        return attention(query, key, value, attn_mask, is_causal, traced, enable_gqa)
 
     def rms_norm(self, input: Tensor, normalized_shape: list[int], weight: Tensor | None = None, eps: float | None = None) -> Any:
         return rms_norm(input, list(normalized_shape), weight)

@@ -30,8 +30,9 @@ def as_if_real() -> Iterator[Library]:
     skips: Any = getattr(masks, "_ignore_bidirectional_mask_sdpa", None)
 
     def asked(*args: Any, **kwargs: Any) -> bool:
-        library.masks_when_traced = bool(skips(*args, **kwargs))
-        return library.masks_when_traced
+        skipped = bool(skips(*args, **kwargs))
+        library.masks_when_traced |= skipped  # a model may have a second mask that is spelled out anyway
+        return skipped
 
     if skips is not None:
         masks._ignore_bidirectional_mask_sdpa = asked

@@ -143,8 +143,10 @@ def attention(call: Call) -> Row:
     a = call.arguments
     masked = a.get("mask") is not None
     attrs: dict[str, Any] = {"impl": "flash", "causal": bool(a["causal"]), "mask": "bidirectional" if a["traced"] else ""}
-    if any(a[name] is not None and a[name].shape[-1] > 1 and a[name].stride(-1) != 1 for name in ("q", "k", "v", "mask")):
-        attrs["path"] = "math"  # no fused kernel takes a last axis that is not contiguous
+    torn = any(a[name] is not None and a[name].shape[-1] > 1 and a[name].stride(-1) != 1 for name in ("q", "k", "v", "mask"))
+    spread = not a["grouped"] and a["q"].dim() > 2 and a["q"].shape[-3] != a["k"].shape[-3]
+    if torn or spread:
+        attrs["path"] = "math"  # no fused kernel takes a last axis that is not contiguous, nor heads that are broadcast
     return Row("attention", call.inputs if masked else call.inputs[:3], call.outputs[:1], attrs)
 
 
