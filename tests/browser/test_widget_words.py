@@ -152,3 +152,48 @@ def test_columns_of_a_table_in_a_note_do_not_touch(chromium: Browser) -> None:
     assert all(after[0] - before[1] >= 12 for before, after in pairwise(cells))
     assert cells[-1][1] <= 390
     page.context.close()
+
+
+def test_dials_come_before_the_pictures_for_the_keyboard_and_after_them_on_a_phone(blank: Page, chromium: Browser) -> None:
+    """They stand at the left on a wide screen: Tab reaches them first. On a phone the picture is what one sees first."""
+    for name in ("dials", "pins", "chain", "readouts", "export", "permalink", "instrument"):
+        blank.add_script_tag(content=(WIDGET / f"{name}.js").read_text(encoding="utf-8"))
+    order = """() => {
+      const ui = { id: "t", local: {}, widths: new Map(), drawn: new Map(), watch() {} };
+      const dial = { id: "fused", type: "switch", label: "Fusion", value: false };
+      const line = { state: {}, turn() {} };
+      const ctx = { spec: { title: "T", dials: [dial] }, state: { dials: {} }, view: { note: "<p>n</p>" }, ui, line, redraw() {} };
+      document.body.innerHTML = "<div class=il-piece></div>";
+      patch(document.querySelector(".il-piece"), instrument(ctx));
+      return [...document.querySelector(".il-desk").children].map((e) => e.className);
+    }"""
+    assert blank.evaluate(order)[1:3] == ["il-dials", "il-stage"]
+    page = dressed(chromium, "piece", blank.evaluate("() => document.body.innerHTML"))
+    top = {name: page.locator(f".il-{name}").bounding_box()["y"] for name in ("stage", "dials")}
+    assert top["stage"] < top["dials"]
+    page.context.close()
+
+
+def test_what_came_of_a_commit_takes_the_focus(blank: Page) -> None:
+    """The button is gone; focus must not fall back to the page."""
+    for name in ("lock", "reflect"):
+        blank.add_script_tag(content=(WIDGET / f"{name}.js").read_text(encoding="utf-8"))
+    pressed = """(kind) => {
+      document.body.innerHTML = "<div></div>";
+      const root = document.body.firstChild;
+      const ui = { id: "t", local: {} };
+      const spec = { question: "Q", options: [{ label: "a" }, { label: "b" }] };
+      const ctx = { spec, state: { choice: 1, confidence: 2 }, view: {}, ui, redraw() {} };
+      ctx.line = { send() {
+        const told = { choice: 1, confidence: 2, time: "", right: true, feedback: "f" };
+        ctx.view = kind === lock ? { committed: told } : { answered: told };
+        patch(root, kind(ctx));
+      } };
+      patch(root, kind(ctx));
+      root.querySelector(".il-primary").click();
+      return document.activeElement.innerText;
+    }"""
+    same = "const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);"
+    blank.add_script_tag(content=same)
+    assert "Committed" in blank.evaluate(f"() => ({pressed})(lock)")
+    assert "Yes" in blank.evaluate(f"() => ({pressed})(reflect)")

@@ -19,11 +19,11 @@ function instrument(ctx) {
   const { figures, cards, formula, banner, note, after } = shown.view;
   return h("section", { key: "open", class: `il-desk ${stale ? "il-stale" : ""} ${dials ? "" : "il-bare"}`, ...named },
     title,
+    dials,
     h("div", { key: "stage", class: "il-stage" },
       bannerView(banner),
       figures?.length ? h("div", { key: "figures", class: "il-figures" }, figures.flatMap((figure, i) => [figureView(figure, shown, i), toolsView(figure, shown)])) : null,
       noteView(note), cardsView(cards, shown), formulaView(formula), noteView(after, "after")),
-    dials,
     h("p", { key: "live", class: "il-hearing", role: "status", after: (node) => { ui.live = node; } }));
 }
 

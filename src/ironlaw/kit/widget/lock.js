@@ -13,6 +13,7 @@ function lock(ctx) {
   const ready = choice !== null && choice !== undefined && (spec.confidence === false || confidence);
   const commit = () => {
     if (!ready) return;
+    ui.local.sealing = true;
     line.send(trying ? { commit: (state.commit ?? 0) + 1, again: (state.again ?? 0) + 1 } : { commit: (state.commit ?? 0) + 1 });
   };
   const waiting = open && (state.commit ?? 0) > 0 && state.seq > (view.seq ?? 0);
@@ -52,12 +53,19 @@ function sealView(ctx, sealed, words) {
   const sure = sealed.confidence ? `, ${words.labels?.[sealed.confidence - 1] ?? CONFIDENCE[sealed.confidence - 1]} (${sealed.confidence} of 5)` : "";
   const nth = (sealed.attempt ?? 1) > 1 ? `, attempt ${sealed.attempt}` : "";
   return h("div", { key: "seal", class: "il-act il-seal" },
-    h("p", { role: "status" }, padlock(), h("b", {}, "Committed"), ` ${moment(sealed.time)}${sure}${nth}.`),
+    h("p", { role: "status", tabindex: -1, after: (node) => takes(ui, "sealing", node) }, padlock(), h("b", {}, "Committed"), ` ${moment(sealed.time)}${sure}${nth}.`),
     spec_again(ctx) && (ui.local.asking
       ? [h("span", { key: "why", class: "il-hint" }, "Your first prediction stays on record; this begins another attempt."),
           h("button", { key: "yes", type: "button", class: "il-button", onclick: begin }, "Begin another attempt"),
           h("button", { key: "no", type: "button", class: "il-button", onclick: () => close(ctx) }, "Leave it")]
       : h("button", { key: "again", type: "button", class: "il-button", onclick: ask }, words.again)));
+}
+
+// The button that was pressed is gone or has nothing more to do: who works by keyboard goes on from what came of it.
+function takes(ui, why, node) {
+  if (!ui.local[why] || !node.isConnected) return;
+  ui.local[why] = false;
+  node.focus();
 }
 
 const spec_again = ({ spec }) => spec.again !== false;

@@ -7,7 +7,11 @@ function reflect(ctx) {
   const choice = state.choice ?? (answered ? answered.choice : null);
   const ready = blanks ? blanks.every((_, i) => choice?.[i] !== undefined && choice?.[i] !== null) : choice !== null && choice !== undefined;
   const fresh = !answered || !same(answered.choice, choice);
-  const answer = () => ready && line.send({ choice, answer: (state.answer ?? 0) + 1 });
+  const answer = () => {
+    if (!ready) return;
+    ui.local.answering = true;
+    line.send({ choice, answer: (state.answer ?? 0) + 1 });
+  };
   const verdict = answered && !fresh;
   return h("section", { class: "il-question", "aria-labelledby": `${ui.id}-q` },
     rich("div", { class: "il-ask", id: `${ui.id}-q` }, spec.question),
@@ -16,7 +20,7 @@ function reflect(ctx) {
       h("button", { type: "button", class: "il-button il-primary", disabled: !ready || !fresh, onclick: answer }, spec.words?.answer ?? "Answer"),
       answered && !answered.right && !fresh && h("span", { class: "il-hint" }, "You can choose another and answer again.")),
     h("div", { key: "feedback", class: verdict ? `il-feedback ${answered.right ? "il-right" : "il-wrong"}` : "", role: "status" },
-      verdict && [h("p", { class: "il-verdict" }, answered.right ? "✓ Yes." : "↺ Not this one."), rich("div", {}, answered.feedback)]),
+      verdict && [h("p", { class: "il-verdict", tabindex: -1, after: (node) => takes(ui, "answering", node) }, answered.right ? "✓ Yes." : "↺ Not this one."), rich("div", {}, answered.feedback)]),
     view.error && h("p", { class: "il-error", role: "alert" }, view.error.message ?? String(view.error)));
 }
 

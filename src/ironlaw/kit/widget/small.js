@@ -16,7 +16,11 @@ function numberPiece(ctx) {
   const done = view.committed !== null && view.committed !== undefined;
   const text = ui.local.draft ?? (state.value === null || state.value === undefined ? "" : String(state.value));
   const good = (typed) => typed.trim() !== "" && Number(typed) >= (spec.min ?? -Infinity) && Number(typed) <= (spec.max ?? Infinity);
-  const commit = (typed) => good(typed) && !done && line.send({ value: Number(typed), commit: (state.commit ?? 0) + 1 });
+  const commit = (typed) => {
+    if (!good(typed) || done) return;
+    ui.local.committing = true;
+    line.send({ value: Number(typed), commit: (state.commit ?? 0) + 1 });
+  };
   const type = (event) => {
     ui.local.draft = event.target.value;
     ctx.redraw();
@@ -31,6 +35,7 @@ function numberPiece(ctx) {
       h("input", { type: "number", id: `${ui.id}-n`, step: "any", inputmode: "decimal", value: done ? String(view.committed.value ?? view.committed) : text, disabled: done, oninput: type, onkeydown: enter }),
       spec.unit && h("span", { class: "il-unit" }, spec.unit),
       done ? h("span", { class: "il-hint" }, padlock(), " Committed.") : h("button", { type: "button", class: "il-button il-primary", disabled: !good(text), onclick: () => commit(text) }, spec.words?.commit ?? "Commit")),
-    h("div", { class: view.feedback ? `il-feedback ${view.right === undefined ? "" : view.right ? "il-right" : "il-wrong"}` : "", role: "status" }, view.feedback && rich("div", {}, view.feedback)),
+    h("div", { class: view.feedback ? `il-feedback ${view.right === undefined ? "" : view.right ? "il-right" : "il-wrong"}` : "", role: "status" },
+      view.feedback && rich("div", { tabindex: -1, after: (node) => takes(ui, "committing", node) }, view.feedback)),
     view.error && h("p", { class: "il-error", role: "alert" }, view.error.message ?? String(view.error)));
 }
