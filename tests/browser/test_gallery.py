@@ -5,6 +5,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import axe_playwright_python
@@ -15,6 +16,7 @@ from ironlaw.ledger import Ledger, open_ledger
 from ironlaw.server.catalogue import COMING, LABS
 
 LAB = "lab_01_magnitude"
+WIDTHS = (360, 390, 768, 1280)  # one after the other in a context, each in a page loaded anew
 AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
 
 
@@ -155,20 +157,20 @@ def test_the_start_page_by_keyboard_alone(start: Page, home: Home):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 390, 768, 1280])
-def test_the_start_page_never_scrolls_sideways(chromium: Browser, labs_server: str, width: int, scheme: str):
-    page = chromium.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
-    page.goto(labs_server)
-    page.locator("#reset summary").click()
-    page.locator("#stop summary").click()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (sum(map(int, re.findall(r"\d+", paper)[:3])) < 200) == (scheme == "dark")
+def test_the_start_page_never_scrolls_sideways(chromium: Browser, labs_server: str, scheme: str):
     small = """[...document.querySelectorAll('button, input:not([type=hidden]), summary, .button, .resume')]
         .filter(e => e.offsetParent).map(e => [e.textContent, e.getBoundingClientRect()])
         .filter(([, box]) => box.width < 24 || box.height < 24).map(([name]) => name)"""
-    assert page.evaluate(small) == []
-    page.close()
+    with chromium.new_page(color_scheme=scheme) as page:
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 800})
+            page.goto(labs_server)
+            page.locator("#reset summary").click()
+            page.locator("#stop summary").click()
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+            assert (sum(map(int, re.findall(r"\d+", paper)[:3])) < 200) == (scheme == "dark")
+            assert page.evaluate(small) == [], width
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -411,16 +413,16 @@ def test_sources_are_listed(instrument: Page):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 390, 768, 1280])
-def test_nothing_scrolls_sideways(chromium: Browser, labs_server: str, width: int, scheme: str):
-    page = chromium.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
-    for query in ("", "?workload=llama3_8b&hardware=h100_sxm&phase=decode", "?workload=resnet50&hardware=cortex_m7&dtype=fp32"):
-        visit(page, labs_server, query)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        clipped = """[...document.querySelectorAll('.card dd, .card dt, .value, .formula p, .choice span, .row .name')]
-            .filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline').map(e => e.textContent)"""
-        assert page.evaluate(clipped) == []
-    page.close()
+def test_nothing_scrolls_sideways(chromium: Browser, labs_server: str, scheme: str):
+    clipped = """[...document.querySelectorAll('.card dd, .card dt, .value, .formula p, .choice span, .row .name')]
+        .filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline').map(e => e.textContent)"""
+    queries = ("", "?workload=llama3_8b&hardware=h100_sxm&phase=decode", "?workload=resnet50&hardware=cortex_m7&dtype=fp32")
+    with chromium.new_page(color_scheme=scheme) as page:
+        for width, query in product(WIDTHS, queries):
+            page.set_viewport_size({"width": width, "height": 800})
+            visit(page, labs_server, query)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert page.evaluate(clipped) == [], width
 
 
 def test_targets_are_large_enough(instrument: Page):
