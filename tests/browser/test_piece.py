@@ -455,19 +455,18 @@ def test_a_killed_server_brings_the_dials_back(page: Page, served: tuple[str, St
     expect(page.locator("#seen")).to_have_text("batch 96", timeout=30_000)
 
 
-@pytest.mark.parametrize("width", [1280, 390, 360])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_scrolls_sideways_in_light_or_dark(chromium: Browser, served: tuple[str, Start], width: int, scheme: str):
-    context = chromium.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)  # type: ignore[arg-type]
-    page = context.new_page()
-    opened(page, served[0])
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert dark == ("rgb(19, 23, 27)" if scheme == "dark" else "rgb(252, 252, 251)")
-    desk, stage = terms_piece(page).locator(".il-dials").bounding_box(), terms_piece(page).locator(".il-stage").bounding_box()
-    assert desk and stage
-    assert (stage["y"] < desk["y"]) == (width < 800)  # on a phone the picture comes first
-    context.close()
+def test_nothing_scrolls_sideways_in_light_or_dark(chromium: Browser, served: tuple[str, Start], scheme: str):
+    with chromium.new_page(color_scheme=scheme) as page:  # type: ignore[arg-type]
+        for width in (1280, 390, 360):
+            page.set_viewport_size({"width": width, "height": 800})
+            opened(page, served[0])
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+            assert paper == ("rgb(19, 23, 27)" if scheme == "dark" else "rgb(252, 252, 251)")
+            desk, stage = terms_piece(page).locator(".il-dials").bounding_box(), terms_piece(page).locator(".il-stage").bounding_box()
+            assert desk and stage
+            assert (stage["y"] < desk["y"]) == (width < 800)  # on a phone the picture comes first
 
 
 def test_the_chrome_of_the_notebook_is_gone(lab: Page):
