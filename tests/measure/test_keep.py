@@ -86,6 +86,7 @@ def test_an_interrupt_leaves_the_old_machine(found, monkeypatch, ironlaw_home):
 
 def test_ctrl_c_between_the_files_is_heard_after_the_last(found, monkeypatch, ironlaw_home):
     write = keeping.home.replace_text
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background is started deaf to it
 
     def interrupted(path, text):
         if path.name == "machine.json":
@@ -93,10 +94,13 @@ def test_ctrl_c_between_the_files_is_heard_after_the_last(found, monkeypatch, ir
         return write(path, text)
 
     monkeypatch.setattr(keeping.home, "replace_text", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        keep(found, described(found, None))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            keep(found, described(found, None))
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, heard)
     assert {"machine.json", "this_machine.toml"} <= {path.name for path in ironlaw_home.rglob("*.*")}
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert hardware("this").slug == "this_machine"
 
 
