@@ -120,7 +120,7 @@ class Recorder(TorchDispatchMode):
             raise RuntimeError(f"HigherOrderOperator {func.__name__}")
         q, k, v = args[:3]
         with self:
-            out = torch.ops.ironlaw.attention(q, k, v, None, False, False)
+            out = torch.ops.ironlaw.attention(q, k, v, None, False, False, True)
         sums = q.new_empty(q.shape[:-1], dtype=torch.float32)
         return out, sums, sums
 
