@@ -387,7 +387,7 @@ def test_an_error_goes_when_it_is_mended(page: Page, labs_server: str):
 def test_pictures_as_tables(instrument: Page):
     for name, rows in (("#terms-table", 6), ("#roof-table", 20)):
         instrument.locator(f"{name} summary").click()
-        assert instrument.locator(f"{name} tbody tr").first.is_visible()
+        expect(instrument.locator(f"{name} tbody tr").first).to_be_visible()
         assert instrument.locator(f"{name} tbody tr").count() >= rows
     time = instrument.locator("#cards .card dd").first.inner_text()
     expect(instrument.locator("#terms-table")).to_contain_text(time)
