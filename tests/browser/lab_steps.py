@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import axe_playwright_python
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
 PATIENCE = 60_000  # a loaded machine is slow, not wrong
@@ -105,6 +105,32 @@ def tab_to(page: Page, role: str, name: str, most: int = 80) -> None:
         if role in str(here[0]).lower() and name in here[1]:
             return
     raise AssertionError(f"{role} {name!r} is not reached by Tab")
+
+
+def commit_by_keyboard(page: Page, first: str) -> None:
+    """The third of the options, of which `first` is the first, a little surer than guessing, and Enter."""
+    expect(page.get_by_role("button", name="Commit my prediction")).to_be_visible()
+    tab_to(page, "radio", first)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    tab_to(page, "radio", "guessing")
+    page.keyboard.press("ArrowRight")
+    tab_to(page, "button", "Commit my prediction")
+    page.keyboard.press("Enter")
+
+
+def two_looks(chromium: Browser, url: str) -> Iterator[tuple[bool, Page]]:
+    """A lab in light and wide, then in dark and narrow, which finds it as the first left it; at the end of each, whether all can
+    be read. True for the first."""
+    for scheme, width in (("light", 1280), ("dark", 390)):
+        context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 900}, reduced_motion="reduce")
+        page = patient(context.new_page())
+        page.goto(url)
+        yield scheme == "light", page
+        page.wait_for_timeout(500)
+        assert serious(page) == []
+        assert fits_across(page)
+        context.close()
 
 
 def changes(page: Page, where: Locator, act: Callable[[], object]) -> None:

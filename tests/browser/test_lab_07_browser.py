@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lab_steps import answer, changes, commit, expect_measured, fits_across, ledger, measure, patient, serious, tab_to, trial, watched
+from lab_steps import answer, changes, commit, expect_measured, ledger, measure, tab_to, trial, two_looks, watched
 from playwright.sync_api import Browser, Locator, Page, expect
 
 LAB = "/lab/lab_07_fusion/"
@@ -224,15 +224,8 @@ def test_every_control_changes_something(beginner: str, page: Page) -> None:
 
 
 def test_no_serious_axe_violation_and_nothing_scrolls_sideways(beginner: str, chromium: Browser) -> None:
-    for scheme, width in (("light", 1280), ("dark", 390)):  # the second finds the lab as the first left it
-        context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 900}, reduced_motion="reduce")
-        page = patient(context.new_page())
-        page.goto(beginner + LAB)
-        if scheme == "light":
+    for fresh, page in two_looks(chromium, beginner + LAB):
+        if fresh:
             act_one(page)
             second_lock(page)
         expect(banner(page, "Compilation pays")).to_be_visible()
-        page.wait_for_timeout(500)
-        assert serious(page) == []
-        assert fits_across(page)
-        context.close()

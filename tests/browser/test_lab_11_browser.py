@@ -6,7 +6,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lab_steps import answer, changes, commit, expect_measured, fits_across, ledger, measure, patient, serious, tab_to, watched
+from lab_steps import (
+    answer,
+    changes,
+    commit,
+    commit_by_keyboard,
+    expect_measured,
+    fits_across,
+    ledger,
+    measure,
+    patient,
+    serious,
+    tab_to,
+    watched,
+)
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from ironlaw import kit
@@ -107,14 +120,7 @@ def test_the_whole_lab_by_mouse(labs, page: Page, tmp_path: Path) -> None:
 
 def test_by_keyboard_alone(beginner: str, page: Page) -> None:
     page.goto(beginner + LAB)
-    expect(page.get_by_role("button", name="Commit my prediction")).to_be_visible()
-    tab_to(page, "radio", "A bug")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowDown")
-    tab_to(page, "radio", "guessing")
-    page.keyboard.press("ArrowRight")
-    tab_to(page, "button", "Commit my prediction")
-    page.keyboard.press("Enter")
+    commit_by_keyboard(page, "A bug")
     first = instrument(page, "act1")
     number = first.get_by_role("spinbutton", name="N", exact=True)
     tab_to(page, "rect", "H100: HBM3")
