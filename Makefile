@@ -11,7 +11,7 @@ APART := torch browser postgres slow
 # two workers begin with half of the tests each, whole files where it goes, and the first to be done takes from the other
 TWO := -n 2 --dist worksteal
 # quick enough, but together more than the minute that check may take
-LATER := $(wildcard tests/labs tests/ledger tests/server tests/kit tests/recall tests/report tests/cli tests/measure/test_measure_command.py)
+LATER := $(wildcard tests/figures tests/labs tests/ledger tests/server tests/kit tests/recall tests/report tests/cli tests/measure/test_measure_command.py)
 tests-in = $(shell find tests/$(1) -name 'test_*.py' 2>/dev/null)
 
 labs: python3 ## open the labs in the browser

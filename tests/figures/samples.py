@@ -1,0 +1,22 @@
+"""Where samples and stored weights come from: the only place here that names a room's inside."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from ironlaw.engine.quantise import quantised as quantised
+from ironlaw.engine.samples import samples
+from ironlaw.registry.evidence import evidence
+from ironlaw.registry.machines import hardware
+
+
+def of_machine(slug: str) -> dict[str, list[float]]:
+    """By curve: how many samples, and sums in which each place counts otherwise."""
+    rows = [row for file in evidence(slug) if any(row["kind"] in ("op", "launch") for row in file.rows) for row in file.rows]
+    found: dict[str, list[float]] = defaultdict(lambda: [0.0] * 7)
+    for s in samples(rows, hardware(slug).backend):
+        k, sums = s.kernel, found[s.kernel.curve]
+        sums[0] += 1.0
+        for i, value in enumerate((k.data, k.flops, k.rows, k.depth, k.count, s.seconds)):
+            sums[i + 1] += (1.0 + sums[0] % 97) * float(value)
+    return dict(sorted(found.items()))
