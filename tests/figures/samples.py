@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from ironlaw.engine.quantise import quantised as quantised
+from ironlaw.engine.quantise import quantised
 from ironlaw.engine.samples import samples
 from ironlaw.registry.evidence import evidence
 from ironlaw.registry.machines import hardware
+
+__all__ = ["of_machine", "quantised"]
 
 
 def of_machine(slug: str) -> dict[str, list[float]]:
