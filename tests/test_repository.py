@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -130,3 +131,27 @@ def test_contract_notices(copy: Path, room: str, statement: str, broken: str):
     code, said = lint(copy)
     assert code != 0
     assert re.search(re.escape(broken) + r".* BROKEN", said), said
+
+
+@pytest.mark.parametrize("guard", ["", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    "])
+def test_contract_notices_a_circle(copy: Path, guard: str):
+    """Between two modules of a room, and where one of them needs the other for its annotations alone."""
+    (copy / "report" / "first.py").write_text("import ironlaw.report.second\n")
+    (copy / "report" / "second.py").write_text(f"{guard}import ironlaw.report.first\n")
+    code, output = lint(copy)
+    assert code != 0
+    assert re.search("No module imports itself.* BROKEN", output), output
+    assert re.search(r"[.](first -> [.]second|second -> [.]first)", output), output
+
+
+def test_no_package_imports_a_module_that_imports_it():
+    """The one circle that the contract can't see: it compares siblings, and a package is the parent of its modules."""
+    graph = grimp.build_graph("ironlaw", cache_dir=None)
+    packages = [name for name in graph.modules if graph.find_children(name)]
+    circles = [
+        f"{module} <-> {package}"
+        for package in packages
+        for module in graph.find_modules_that_directly_import(package)
+        if module.startswith(package + ".") and graph.chain_exists(importer=package, imported=module)
+    ]
+    assert circles == []
