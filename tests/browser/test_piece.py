@@ -7,10 +7,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
+
+from ironlaw.widget.assets import CSS
 
 APP = """
 import marimo
@@ -23,7 +24,7 @@ def _():
     import marimo as mo
 
     from ironlaw.errors import BadValue
-    from ironlaw.kit.piece import Piece
+    from ironlaw.widget.piece import Piece
     from ironlaw.pictures import curve, ladder, reveal, terms
     from ironlaw.engine.predict import one_launch, predict
     from ironlaw.engine.types import Plan
@@ -159,9 +160,8 @@ Start = Callable[[], subprocess.Popen[bytes]]
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Start]]:
     """The address of the tiny app, and a function that starts its server anew on the same port."""
-    import ironlaw.kit
 
-    theme = Path(ironlaw.kit.__file__).parent / "widget" / "theme.css"
+    theme = CSS / "theme.css"
     path = tmp_path_factory.mktemp("piece") / "tiny_app.py"
     path.write_text(APP.format(css=str(theme)))
     with socket.socket() as probe:

@@ -10,7 +10,6 @@ from playwright.sync_api import Browser, Page
 from ironlaw.engine.predict import predict
 from ironlaw.engine.types import Plan
 from ironlaw.kit.claims import panel
-from ironlaw.kit.lab import LABS
 from ironlaw.kit.prose import html
 from ironlaw.kit.reveal import reveal
 from ironlaw.pictures.roofline import roofline
@@ -18,8 +17,8 @@ from ironlaw.recall.concepts import concept_map
 from ironlaw.recall.layers import layers
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
+from ironlaw.widget.assets import CSS, script
 
-WIDGET = LABS.parent / "kit" / "widget"
 SCRIPTS = ("dom", "units", "scale", "labels", "tip", "axes", "marks", "drag", "targets", "table", "figure", "map")
 
 
@@ -28,7 +27,7 @@ def blank(chromium: Browser) -> Iterator[Page]:
     with chromium.new_context() as context:
         page = context.new_page()
         for name in SCRIPTS:
-            page.add_script_tag(content=(WIDGET / f"{name}.js").read_text(encoding="utf-8"))
+            page.add_script_tag(content=script((name,)))
         yield page
 
 
@@ -113,7 +112,7 @@ def test_the_concept_map_is_an_outline_where_a_layer_has_no_room(blank: Page) ->
 def dressed(chromium: Browser, sheet: str, inside: str) -> Page:
     """HTML of the kit on a phone, in its own style sheet."""
     page = chromium.new_context(viewport={"width": 390, "height": 900}).new_page()
-    css = (WIDGET / f"{sheet}.css").read_text(encoding="utf-8")
+    css = (CSS / f"{sheet}.css").read_text(encoding="utf-8")
     page.set_content(f"<style>{css}</style><body style='margin: 0 20px'>{inside}")
     return page
 
@@ -157,7 +156,7 @@ def test_columns_of_a_table_in_a_note_do_not_touch(chromium: Browser) -> None:
 def test_dials_come_before_the_pictures_for_the_keyboard_and_after_them_on_a_phone(blank: Page, chromium: Browser) -> None:
     """They stand at the left on a wide screen: Tab reaches them first. On a phone the picture is what one sees first."""
     for name in ("dials", "pins", "chain", "readouts", "export", "permalink", "instrument"):
-        blank.add_script_tag(content=(WIDGET / f"{name}.js").read_text(encoding="utf-8"))
+        blank.add_script_tag(content=script((name,)))
     order = """() => {
       const ui = { id: "t", local: {}, widths: new Map(), drawn: new Map(), watch() {} };
       const dial = { id: "fused", type: "switch", label: "Fusion", value: false };
@@ -177,7 +176,7 @@ def test_dials_come_before_the_pictures_for_the_keyboard_and_after_them_on_a_pho
 def test_what_came_of_a_commit_takes_the_focus(blank: Page) -> None:
     """The button is gone; focus must not fall back to the page."""
     for name in ("lock", "reflect"):
-        blank.add_script_tag(content=(WIDGET / f"{name}.js").read_text(encoding="utf-8"))
+        blank.add_script_tag(content=script((name,)))
     pressed = """(kind) => {
       document.body.innerHTML = "<div></div>";
       const root = document.body.firstChild;

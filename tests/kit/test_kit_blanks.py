@@ -4,7 +4,6 @@ import pytest
 from as_browser import send
 
 from ironlaw.errors import BadRegistry, BadValue
-from ironlaw.kit import dials
 from ironlaw.kit.blanks import blanks
 from ironlaw.kit.challenge import challenge, entered
 from ironlaw.kit.check import problems
@@ -13,6 +12,7 @@ from ironlaw.kit.instrument import Instrument, View
 from ironlaw.kit.questions import Option, Question, load
 from ironlaw.kit.reveal import points
 from ironlaw.registry.machines import hardware
+from ironlaw.widget import dials
 
 LAB = "_template"
 COUNT = 'round(hardware("h100_sxm").bandwidth / hardware("a100_80gb_sxm").bandwidth * 100) / 100'  # 3.35 / 2.039

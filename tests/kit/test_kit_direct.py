@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
-from ironlaw.kit import direct
-from ironlaw.kit.dials import span
 from ironlaw.kit.instrument import Instrument, View
-from ironlaw.kit.piece import Piece
+from ironlaw.widget import direct
+from ironlaw.widget.dials import span
+from ironlaw.widget.piece import Piece
 
 SPEC = {"id": "act1", "dials": [{"id": "batch", "value": 1}]}
 

@@ -4,8 +4,8 @@ import pytest
 from as_browser import send
 
 from ironlaw.errors import BadValue
-from ironlaw.kit import dials
 from ironlaw.kit.instrument import Instrument, View
+from ironlaw.widget import dials
 
 
 def test_a_dial_stands_at_a_value_it_can_have():

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from ironlaw.errors import BadValue
-from ironlaw.kit.piece import KINDS, SCRIPTS, Piece, first_state, plain, script, style, theme, wire
-from ironlaw.pictures.theme import COLOURS
+from ironlaw.widget.assets import SCRIPTS, script, style, theme
+from ironlaw.widget.colours import COLOURS
+from ironlaw.widget.piece import KINDS, Piece, first_state, plain, wire
 
 DIALS = [{"id": "batch", "type": "log", "label": "Batch", "min": 1, "max": 256, "value": 1}]
 

@@ -3,8 +3,8 @@
 import pytest
 
 from ironlaw import kit
-from ironlaw.kit.dials import settled, why_not
 from ironlaw.kit.instrument import Instrument
+from ironlaw.widget.dials import settled, why_not
 
 DIAL = kit.pins("pins", "Pinned points", ("n", "device"), "here", most=2)
 PIN = {"name": "mine", "values": {"n": 4, "device": "h100"}}

@@ -9,7 +9,6 @@ from ironlaw.engine.predict import one_launch, predict
 from ironlaw.engine.types import Plan
 from ironlaw.errors import BadValue, UnknownName
 from ironlaw.pictures.curve import Chosen, curve
-from ironlaw.pictures.figure import exact, read
 from ironlaw.pictures.ladder import Rung, ladder, ladders, value_of
 from ironlaw.pictures.reveal import Distance, rules
 from ironlaw.pictures.roofline import roofline, spots
@@ -17,6 +16,7 @@ from ironlaw.pictures.terms import TOTAL, row_name, terms
 from ironlaw.pictures.waterfall import Limit, Part, footprint, time, waterfall
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
+from ironlaw.widget.figure import exact, read
 
 BOUND = Plan(calibrated=False)
 RUNGS = (

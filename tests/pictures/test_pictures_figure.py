@@ -4,8 +4,9 @@ import pytest
 
 from ironlaw.engine.types import Figure as Sourced
 from ironlaw.errors import BadValue, UnknownName
-from ironlaw.pictures.figure import Axis, Figure, Table, cite, exact, mark, read, share
-from ironlaw.pictures.theme import COLOURS, context_colour, tone
+from ironlaw.pictures.theme import context_colour, tone
+from ironlaw.widget.colours import COLOURS
+from ironlaw.widget.figure import Axis, Figure, Table, cite, exact, mark, read, share
 
 TABLE = Table(("a", "b"), (("x", "1"),))
 

@@ -5,10 +5,10 @@ import math
 import pytest
 
 from ironlaw.errors import BadValue
-from ironlaw.pictures.figure import Axis
 from ironlaw.pictures.lines import lines, upright
 from ironlaw.pictures.saving import Crossing, saving
 from ironlaw.pictures.traffic import traffic
+from ironlaw.widget.figure import Axis
 
 
 def marks(figure, **wanted):

@@ -118,7 +118,7 @@ def test_a_websocket_of_our_own_page_runs_the_lab(site: TestClient):
 
 
 def test_a_dial_that_is_turned_is_answered_on_a_socket_of_its_own(site: TestClient):
-    from ironlaw.kit.piece import Piece
+    from ironlaw.widget.piece import Piece
 
     site.get(PLACE)  # a lab that is open makes instruments that may be asked
     piece = Piece("instrument", {"id": "act1", "dials": []}, lambda state: {"formula": f"{state['dials']}"})

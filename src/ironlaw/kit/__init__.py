@@ -7,15 +7,15 @@ lab.lock("act1")            # a cell of the lab shows what a method returns
 from ironlaw.kit.banner import banner
 from ironlaw.kit.cards import card, cite, share, tone
 from ironlaw.kit.claims import Here
-from ironlaw.kit.dials import chain, choice, select, span, switch
 from ironlaw.kit.formula import iron_law, ratio, term
 from ironlaw.kit.here import Measured
 from ironlaw.kit.instrument import View
 from ironlaw.kit.lab import Lab, open
 from ironlaw.kit.message import SEALED
-from ironlaw.kit.pins import pins
 from ironlaw.kit.prose import amount, capacity, dress, html, inline, times
 from ironlaw.kit.reveal import Distance, off, points
+from ironlaw.widget.dials import chain, choice, select, span, switch
+from ironlaw.widget.pins import pins
 
 __all__ = [
     "SEALED", "Distance", "Here", "Lab", "Measured", "View", "amount", "banner", "capacity", "card", "chain", "choice", "cite", "dress",

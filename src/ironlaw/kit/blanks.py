@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ironlaw.errors import BadValue
-from ironlaw.kit.piece import Piece
 from ironlaw.kit.prose import html, inline
 from ironlaw.kit.questions import Question
 from ironlaw.kit.reflect import answer
 from ironlaw.ledger import Ledger
+from ironlaw.widget.piece import Piece
 
 
 def blanks(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw.engine.types import Figure
-from ironlaw.pictures.figure import cite, exact
 from ironlaw.pictures.theme import tone
 from ironlaw.units import UNITS, show, significant
+from ironlaw.widget.figure import cite, exact
 
 __all__ = ["Card", "card", "cite", "share", "tone"]
 

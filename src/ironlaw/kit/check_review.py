@@ -17,10 +17,10 @@ from typing import Any
 from ironlaw.errors import IronlawError
 from ironlaw.kit import review
 from ironlaw.kit.check import prose
-from ironlaw.kit.piece import Piece
 from ironlaw.ledger import open_ledger
 from ironlaw.recall import checklist, grade, record
 from ironlaw.recall.templates import KINDS, templates
+from ironlaw.widget.piece import Piece
 
 
 def problems(folder: Path, run: bool = True) -> list[str]:

@@ -7,7 +7,6 @@ from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.kit.flashcard import plain
-from ironlaw.kit.piece import Piece
 from ironlaw.ledger import Ledger
 from ironlaw.recall import checklist as sheets
 from ironlaw.recall import concepts, record
@@ -15,6 +14,7 @@ from ironlaw.recall.checklist import Claim
 from ironlaw.recall.schedule import Standing
 from ironlaw.recall.session import State
 from ironlaw.recall.templates import template
+from ironlaw.widget.piece import Piece
 
 GAPS = {"unbacked": "ticked, but the cards do not back it yet", "modest": "the cards back it: you may tick it", "": ""}
 

@@ -11,11 +11,11 @@ from ironlaw.errors import BadValue
 from ironlaw.kit import words
 from ironlaw.kit.checklist import told
 from ironlaw.kit.lab import LABS
-from ironlaw.kit.piece import Piece
 from ironlaw.recall.concepts import GOOD, MIDDLING, Concept, concept_map
 from ironlaw.recall.layers import layers
 from ironlaw.recall.record import REVIEW
 from ironlaw.recall.session import State
+from ironlaw.widget.piece import Piece
 
 
 def conceptmap(state: Callable[[], State], ask: Callable[[Sequence[str]], None]) -> Piece:

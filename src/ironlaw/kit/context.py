@@ -13,9 +13,9 @@ from typing import Any
 
 from ironlaw.engine.types import Figure, Hardware
 from ironlaw.errors import BadRegistry, unknown
-from ironlaw.kit.piece import Piece
 from ironlaw.registry import this
 from ironlaw.registry.machines import hardware
+from ironlaw.widget.piece import Piece
 
 HERE = this.SLUG
 PREFERRED = ("fp16", "bf16", "fp32", "int8")

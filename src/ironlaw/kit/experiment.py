@@ -13,13 +13,13 @@ from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.kit.here import Measured, span
-from ironlaw.kit.piece import Piece
 from ironlaw.kit.process import CANCELLED, DESK, FAILED, Desk, Keep, Run
 from ironlaw.kit.prose import amount, html
 from ironlaw.measure import experiments
 from ironlaw.measure.trials import OPS as COUNT
 from ironlaw.measure.trials import words
 from ironlaw.units import show
+from ironlaw.widget.piece import Piece
 
 MACHINE = experiments.MACHINE  # the whole characterisation, beside the experiments
 COLUMNS = ("What", "Median", "10 to 90 %", "Samples")

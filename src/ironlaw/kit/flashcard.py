@@ -11,12 +11,12 @@ from string import ascii_lowercase as LETTERS
 from typing import Any
 
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.kit.piece import Piece
 from ironlaw.recall import beliefs, calibration, grade
 from ironlaw.recall.schedule import Due, next_due, wait
 from ironlaw.recall.session import Session
 from ironlaw.recall.templates import template, topics
 from ironlaw.recall.variants import Variant
+from ironlaw.widget.piece import Piece
 
 REASONS = {"confident error": "you were sure, and wrong", "due": "due", "belief held": "about a belief that you hold", "new": "new"}
 CHOSEN = "chosen from the map"

@@ -10,7 +10,7 @@ from typing import Any
 from ironlaw.errors import BadValue
 from ironlaw.ledger import Event
 from ironlaw.measure.machine import cores, cpu_name
-from ironlaw.pictures.figure import THIN, read
+from ironlaw.widget.figure import THIN, read
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ironlaw.kit.dials import Dial, settled
-from ironlaw.kit.piece import Piece
+from ironlaw.widget.dials import Dial, settled
+from ironlaw.widget.piece import Piece
 
 Values = Mapping[str, Any]
 CHANGING = ("options", "hidden", "suggest")  # what a turn of one dial may change of another

@@ -25,14 +25,14 @@ from ironlaw.kit import words as texts
 from ironlaw.kit.absent import AbsentLedger
 from ironlaw.kit.banner import notice
 from ironlaw.kit.context import Context
-from ironlaw.kit.dials import Dial
 from ironlaw.kit.hud import Item
 from ironlaw.kit.instrument import Instrument, Values, View
 from ironlaw.kit.measuring import Measuring
-from ironlaw.kit.piece import Piece
 from ironlaw.kit.questions import Question
 from ironlaw.kit.rail import Act
 from ironlaw.ledger import Event, open_ledger
+from ironlaw.widget.dials import Dial
+from ironlaw.widget.piece import Piece
 
 LABS = Path(__file__).parent.parent / "labs"
 LOCKED = "Commit a prediction to unlock."

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ironlaw.errors import AlreadyCommitted, BadValue
-from ironlaw.kit.piece import Piece
 from ironlaw.kit.prose import html, inline
 from ironlaw.kit.questions import Question
 from ironlaw.ledger import Event, Ledger
+from ironlaw.widget.piece import Piece
 
 
 def lock(question: Question, ask: str, premises: str, ledger: Ledger, lab: str, committed: Callable[[], None]) -> Piece:

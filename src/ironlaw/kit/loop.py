@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ironlaw.errors import BadValue
-from ironlaw.kit.piece import Piece
+from ironlaw.widget.piece import Piece
 
 Values = Mapping[str, str]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ironlaw.kit.piece import Piece
 from ironlaw.kit.prose import html, inline
 from ironlaw.kit.questions import Question
 from ironlaw.ledger import Event, Ledger
+from ironlaw.widget.piece import Piece
 
 
 def reflect(question: Question, ask: str, feedback: Mapping[str, str], ledger: Ledger, lab: str, answered: Callable[[], None]) -> Piece:

@@ -22,10 +22,10 @@ from ironlaw.kit.absent import AbsentLedger
 from ironlaw.kit.banner import notice
 from ironlaw.kit.instrument import Instrument, Values, View
 from ironlaw.kit.lab import folder
-from ironlaw.kit.piece import Piece
 from ironlaw.ledger import open_ledger
 from ironlaw.recall import session as sessions
 from ironlaw.recall.record import REVIEW
+from ironlaw.widget.piece import Piece
 
 Clock = Callable[[], datetime]
 Slots = Mapping[str, object]

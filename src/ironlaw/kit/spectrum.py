@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ironlaw.errors import BadValue
-from ironlaw.kit.piece import Piece
+from ironlaw.widget.piece import Piece
 
 OUTCOMES = (("right", "the right result"), ("wrong", "a wrong result, without an error"), ("refused", "an error when it is captured"))
 LONGEST_S = 180

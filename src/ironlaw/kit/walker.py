@@ -10,10 +10,10 @@ from typing import Any
 
 from ironlaw.engine.work import KINDS, category
 from ironlaw.errors import BadValue
-from ironlaw.kit.piece import Piece
 from ironlaw.recall import walk as walks
 from ironlaw.recall.pairs import OVER, pair, siblings
 from ironlaw.recall.words import shown
+from ironlaw.widget.piece import Piece
 
 SHAPES = ((64, 64), (1024, 1024), (8192, 8192))
 RELATIONS = (("chain", "the second reads the first's result"), ("siblings", "both read one input"))

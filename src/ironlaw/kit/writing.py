@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ironlaw.kit.piece import Piece
 from ironlaw.ledger import Ledger
 from ironlaw.recall import record
 from ironlaw.recall.checklist import sheet
 from ironlaw.recall.session import State
+from ironlaw.widget.piece import Piece
 
 LONGEST = 20_000  # characters of one text
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ironlaw.pictures.figure import Axis, Figure, Mark, Row, Table, exact, mark, read
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, exact, mark, read
 
 HERE, RECORDED = "here", "cloud"  # colours: the learner's machine, the one whose evidence is in the registry
 

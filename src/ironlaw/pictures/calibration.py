@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ironlaw.pictures.figure import THIN, Axis, Figure, Mark, Table, mark
 from ironlaw.units import significant
+from ironlaw.widget.figure import THIN, Axis, Figure, Mark, Table, mark
 
 WHOLE = (0.0, 100.0)
 NEAR = 0.1  # that far from the line counts as on it

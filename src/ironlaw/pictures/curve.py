@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ironlaw.engine.types import Hardware, Work
 from ironlaw.errors import BadValue
-from ironlaw.pictures.figure import Axis, Figure, Mark, Table, cite, exact, mark, read, share
 from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, cite, exact, mark, read, share
 
 # lines differ in dash and in the shape of their points; the accent is for the one that the dials stand at
 DASHES = ("", "7 4", "2 4", "10 3 2 3")

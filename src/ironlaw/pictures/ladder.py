@@ -12,8 +12,8 @@ from typing import Protocol
 from ironlaw.engine.types import Figure as Sourced
 from ironlaw.engine.types import Hardware
 from ironlaw.errors import unknown
-from ironlaw.pictures.figure import Axis, Figure, Mark, Table, cite, exact, mark, read
 from ironlaw.pictures.theme import context_colour
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, cite, exact, mark, read
 
 
 class Machine(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ironlaw.engine.types import Level
-from ironlaw.pictures.figure import Axis, Figure, Mark, Row, Table, exact, mark, read
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, exact, mark, read
 
 
 def levels(found: Sequence[Level], size: float, home: str = "", id: str = "levels") -> Figure:

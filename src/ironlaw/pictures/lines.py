@@ -7,7 +7,7 @@ from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.pictures.curve import DASHES
-from ironlaw.pictures.figure import Axis, Figure, Mark, Row, Table, exact, mark, read
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, exact, mark, read
 
 Points = Sequence[tuple[float, float]]
 COLOURS = ("memory", "ink", "ridge", "compute")

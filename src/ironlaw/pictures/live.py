@@ -6,7 +6,7 @@ from typing import Any
 
 from ironlaw.engine.memory import live_profile
 from ironlaw.engine.types import Graph, Hardware
-from ironlaw.pictures.figure import Axis, Figure, Mark, Row, Table, cite, exact, mark, read, share
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, cite, exact, mark, read, share
 
 STEPS, POINTS = 240, 40  # of the line, and of what can be pointed at
 NEAR = 4.0  # a limit that many times the peak is beyond the picture

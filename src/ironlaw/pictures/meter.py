@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ironlaw.pictures.figure import THIN, Axis, Figure, Mark, Table, exact, mark, read
 from ironlaw.pictures.theme import tone
 from ironlaw.units import significant
+from ironlaw.widget.figure import THIN, Axis, Figure, Mark, Table, exact, mark, read
 
 UNIT = "%"
 TONES = {"good": "good", "middling": "warn", "bad": "fail"}

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 from ironlaw.errors import BadValue
-from ironlaw.pictures.figure import THIN, Mark, exact, mark, read
 from ironlaw.units import significant
+from ironlaw.widget.figure import THIN, Mark, exact, mark, read
 
 CLOSE = 1.1  # within a tenth nobody was wrong
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

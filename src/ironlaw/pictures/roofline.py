@@ -9,9 +9,9 @@ from typing import Any
 
 from ironlaw.engine.predict import OpRow, Prediction
 from ironlaw.engine.types import Hardware
-from ironlaw.pictures.figure import Axis, Figure, Mark, Row, Table, cite, exact, mark, read
 from ironlaw.pictures.theme import SHAPES, TERM_NAMES
 from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, cite, exact, mark, read
 
 UNIT = "FLOP/B"
 TRIFLE = 1e-5  # of the peak: an op that much slower, and short, must not stretch the axis

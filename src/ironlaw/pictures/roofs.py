@@ -13,9 +13,9 @@ from typing import Any
 from ironlaw.engine.types import Figure as Sourced
 from ironlaw.engine.types import Hardware, Level
 from ironlaw.errors import BadValue
-from ironlaw.pictures.figure import THIN, Axis, Figure, Mark, Row, Table, cite, exact, mark, read, share
 from ironlaw.pictures.theme import context_colour
 from ironlaw.units import significant
+from ironlaw.widget.figure import THIN, Axis, Figure, Mark, Row, Table, cite, exact, mark, read, share
 
 UNIT = "FLOP/B"
 SIDES = {"memory": "memory-bound", "compute": "compute-bound"}

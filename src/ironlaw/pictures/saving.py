@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ironlaw.pictures.figure import Axis, Figure, Mark, Table, exact, mark, read
 from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, exact, mark, read
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ironlaw.errors import BadValue
-from ironlaw.pictures.figure import Axis, Figure, Mark, Row, Table, exact, mark, read, share
 from ironlaw.pictures.waterfall import Part
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, exact, mark, read, share
 
 
 def stack(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw.engine.predict import Prediction
-from ironlaw.pictures.figure import Axis, Figure, Row, Table, cite, exact, mark, read, share
-from ironlaw.pictures.theme import SYMBOLS, TERM_NAMES, TERMS
+from ironlaw.pictures.theme import SYMBOLS, TERM_NAMES
+from ironlaw.widget.colours import TERMS
+from ironlaw.widget.figure import Axis, Figure, Row, Table, cite, exact, mark, read, share
 
 TOTAL = "T total"
 

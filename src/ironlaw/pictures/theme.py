@@ -1,20 +1,16 @@
-"""The names of the colours, and when a readout is good, middling or bad. The colours themselves are in kit/widget/theme.css."""
+"""What the terms are called and how they are marked, and when a readout is good, middling or bad."""
 
 from __future__ import annotations
 
 from ironlaw.errors import unknown
-
-# A name says what is meant, never how it looks: a term of the Iron Law has one colour in every lab, chart, card and sentence.
-TERMS = ("memory", "compute", "overhead")
-CONTEXTS = ("cloud", "edge", "mobile", "tiny", "here")
-COLOURS = (*TERMS, "good", "warn", "fail", "accent", "muted", "ink", "ridge", *CONTEXTS)
+from ironlaw.widget.colours import CONTEXTS
 
 TERM_NAMES = {"memory": "memory", "compute": "compute", "overhead": "overhead"}
 SYMBOLS = {"memory": "D/BW", "compute": "O/R", "overhead": "L"}
 # a binding term also has a shape, for those who do not see the colour
 SHAPES = {"memory": "circle", "compute": "square", "overhead": "triangle"}
 
-# quantity -> (good from, middling from); protocol.md says "≥" of all but MFU
+# quantity -> (good from, middling from); a value at the limit counts as reaching it, for MFU it does not
 THRESHOLDS = {"utilization": (0.70, 0.40), "mfu": (0.50, 0.20), "fusion_speedup": (3.0, 1.5), "gap": (1e6, 1e4)}
 STRICT = ("mfu",)
 NEARLY_FULL = 0.8

@@ -12,8 +12,9 @@ from ironlaw.engine.iron_law import binding
 from ironlaw.engine.predict import Prediction
 from ironlaw.engine.timeline import Slot
 from ironlaw.engine.timeline import timeline as schedule
-from ironlaw.pictures.figure import Axis, Figure, Mark, Table, exact, mark, read, share
-from ironlaw.pictures.theme import TERM_NAMES, TERMS
+from ironlaw.pictures.theme import TERM_NAMES
+from ironlaw.widget.colours import TERMS
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, exact, mark, read, share
 
 BARS, ROWS, ENOUGH = 240, 12, 5  # bars that stay quick to draw; rows that fit a screen; parts that are worth a row each
 THIN_GAP = 1 / 400  # of the whole: shorter gaps are summed up in words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ironlaw.pictures.figure import Axis, Figure, Mark, Row, Table, exact, mark, read
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, exact, mark, read
 
 Line = tuple[str, float, float]  # name, bytes read, bytes written
 

@@ -10,9 +10,9 @@ from ironlaw.engine.memory import Memory
 from ironlaw.engine.predict import Prediction
 from ironlaw.engine.types import Hardware
 from ironlaw.errors import BadValue
-from ironlaw.pictures.figure import Axis, Figure, Mark, Row, Table, cite, exact, mark, read, share
 from ironlaw.pictures.theme import TERM_NAMES
 from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, cite, exact, mark, read, share
 
 
 @dataclass(frozen=True, slots=True)

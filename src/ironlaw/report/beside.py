@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ironlaw.pictures.figure import read
 from ironlaw.report.markup import Cell, paragraph, table
 from ironlaw.report.measured import Joined, Left
 from ironlaw.units import significant
+from ironlaw.widget.figure import read
 
 COLUMNS: list[dict[str, Any]] = [
     {"label": "operator"}, {"label": "kind"}, {"label": "in the trace"}, {"label": "predicted", "unit": "s"},

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw.engine.predict import OpRow, Prediction
-from ironlaw.pictures.figure import Figure
 from ironlaw.pictures.live import live
 from ironlaw.pictures.roofline import roofline
 from ironlaw.pictures.timeline import timeline
 from ironlaw.report.analysis import Analysis
+from ironlaw.widget.figure import Figure
 
 COLUMNS: list[dict[str, Any]] = [
     {"label": "#", "unit": ""}, {"label": "operator"}, {"label": "time", "unit": "s"}, {"label": "share", "unit": "%"}, {"label": "kind"},

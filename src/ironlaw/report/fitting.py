@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from ironlaw.engine.memory import largest_that_fits, live_profile
 from ironlaw.engine.types import Graph, Hardware
-from ironlaw.pictures.figure import read
 from ironlaw.report.markup import Cell, paragraph, table
+from ironlaw.widget.figure import read
 
 NEEDED = {"batch": 2, "tokens": 3}
 MOST = 1 << 50  # no machine is that large

@@ -7,9 +7,9 @@ from collections import Counter
 from typing import Any
 
 from ironlaw.engine.fusion import FusionPlan, fuse
-from ironlaw.pictures.figure import read
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import paragraph, text
+from ironlaw.widget.figure import read
 
 GROUPS: list[dict[str, Any]] = [
     {"label": "kernel"}, {"label": "times", "unit": ""}, {"label": "operators", "unit": ""}, {"label": "kinds"}, {"label": "branch"},

@@ -1,6 +1,6 @@
 """The report as one HTML file. It carries the widget's JavaScript and CSS, the figures and the tables, and asks for nothing.
 
-The drawing is that of the labs (kit/widget): the files are read as they lie there, so nothing of marimo is imported.
+The drawing is that of the labs; only the widget's files are taken, so nothing of marimo is imported.
 """
 
 from __future__ import annotations
@@ -12,32 +12,25 @@ from typing import Any
 
 from ironlaw.engine.predict import Prediction
 from ironlaw.errors import BadValue
-from ironlaw.pictures.figure import Figure
 from ironlaw.report import beside, details, fitting, fusing, paying, sources, summary, variants
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import data, paragraph, text
+from ironlaw.widget import assets
+from ironlaw.widget.figure import Figure
 
-# in this order: each uses only names from those before it
-SCRIPTS = ("dom", "units", "scale", "labels", "tip", "axes", "marks", "drag", "targets", "table", "figure")
-TOKENS_END = "/* tokens end */"
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
 
 
 @cache
 def script() -> str:
-    widget = files("ironlaw") / "kit" / "widget"
-    own = files("ironlaw") / "report"
-    parts = [(widget / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS]
-    parts += [(own / f"{name}.js").read_text(encoding="utf-8") for name in ("grid", "report")]
-    return '(() => {\n"use strict";\n' + "\n".join(parts) + "\n})();"
+    own = [(files("ironlaw.report") / f"{name}.js").read_text(encoding="utf-8") for name in ("grid", "report")]
+    return '(() => {\n"use strict";\n' + "\n".join([assets.script(assets.DRAWING), *own]) + "\n})();"
 
 
 @cache
 def style() -> str:
-    widget = files("ironlaw") / "kit" / "widget"
-    tokens = (widget / "theme.css").read_text(encoding="utf-8").partition(TOKENS_END)[0]
-    drawing = [(widget / f"{name}.css").read_text(encoding="utf-8") for name in ("piece", "figure")]
-    return "\n".join([tokens, *drawing, (files("ironlaw") / "report" / "report.css").read_text(encoding="utf-8")])
+    own = (files("ironlaw.report") / "report.css").read_text(encoding="utf-8")
+    return f"{assets.style(assets.DRAWING_STYLES)}\n{own}"
 
 
 def write(analysis: Analysis, place: str | Path) -> Path:

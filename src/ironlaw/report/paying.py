@@ -6,11 +6,11 @@ import math
 
 from ironlaw.engine.compilation import DAY
 from ironlaw.engine.compilation import saving as net_saving
-from ironlaw.pictures.figure import THIN, Figure, read
 from ironlaw.pictures.saving import Crossing, saving
 from ironlaw.report.analysis import Analysis, Payback, paybacks
 from ironlaw.report.markup import Cell, items, paragraph, table
 from ironlaw.units import significant
+from ironlaw.widget.figure import THIN, Figure, read
 
 AHEAD = 2.5  # the picture goes on so many times beyond the break-even
 

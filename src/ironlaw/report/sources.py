@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ironlaw.pictures.figure import cite, read
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import items, paragraph, text
+from ironlaw.widget.figure import cite, read
 
 ALSO = {"memory": "capacity, for what fits", "power": "rated power, for the energy estimate"}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ironlaw.engine.predict import Prediction
-from ironlaw.pictures.figure import Figure, read, share
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.theme import TERM_NAMES
 from ironlaw.pictures.waterfall import Part
@@ -11,6 +10,7 @@ from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import Cell, items, pairs, paragraph, table
 from ironlaw.report.variants import OWN, Variant, alike
 from ironlaw.units import significant
+from ironlaw.widget.figure import Figure, read, share
 
 NUMBERS = (2, *range(4, 13))
 CLASSES = {"memory": "c-memory", "compute": "c-compute", "overhead": "c-overhead"}

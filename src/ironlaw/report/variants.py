@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from ironlaw.engine.predict import Prediction, predict
 from ironlaw.engine.types import Graph
-from ironlaw.pictures.figure import read
 from ironlaw.report.markup import Cell, paragraph, table
 from ironlaw.units import significant
+from ironlaw.widget.figure import read
 
 OWN = "own"  # weights as the model has them
 

@@ -1,4 +1,4 @@
-"""/direct: the labs' own socket, on which a page asks for the view of a dial that is being turned (`ironlaw.kit.direct`)."""
+"""/direct: the labs' own socket, on which a page asks for the view of a dial that is being turned (`ironlaw.widget.direct`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LONGEST = 65536  # characters of a question
 
 async def direct(socket: WebSocket) -> None:
     """One answer after the other, each in the order of its question; what is no question is passed over."""
-    from ironlaw.kit.direct import answered
+    from ironlaw.widget.direct import answered
 
     await socket.accept()
     async for text in socket.iter_text():

@@ -118,7 +118,7 @@ class Labs:
 
 def offer_direct() -> None:
     """Instruments made from now on may be asked on /direct."""
-    from ironlaw.kit.direct import OFFERED
+    from ironlaw.widget.direct import OFFERED
 
     OFFERED.set()
 

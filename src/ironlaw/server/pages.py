@@ -11,9 +11,10 @@ from starlette.responses import HTMLResponse
 
 from ironlaw import __version__
 from ironlaw.server.files import digest
+from ironlaw.widget.assets import CSS
 
 STATIC = Path(__file__).parent / "static"
-THEME = Path(__file__).parent.parent / "kit" / "widget" / "theme.css"
+THEME = CSS / "theme.css"
 SLOT = re.compile(r"\{\{ (\w+) \}\}")
 
 

@@ -16,10 +16,10 @@ from ironlaw.labs.lab_01_magnitude.law import kernel_slots
 from ironlaw.labs.lab_01_magnitude.terms import EACH, ONE, Case, premise
 from ironlaw.pictures.beside import beside as with_measured
 from ironlaw.pictures.curve import Chosen, curve
-from ironlaw.pictures.figure import Axis, Figure, Table, exact, mark, read
 from ironlaw.pictures.terms import terms as term_bars
 from ironlaw.registry.workloads import about
 from ironlaw.units import show, significant
+from ironlaw.widget.figure import Axis, Figure, Table, exact, mark, read
 
 NAMES = {"memory": "Memory, D/BW", "compute": "Compute, O/R", "overhead": "Overhead, L"}
 CONVENTIONS = {"weights": "weights and I/O only", "fused": "fused graph", "ops": "every op's tensors"}

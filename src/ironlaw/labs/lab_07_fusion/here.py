@@ -15,13 +15,13 @@ from ironlaw.kit.here import cost, span
 from ironlaw.labs.lab_07_fusion import explorer, jobs
 from ironlaw.labs.lab_07_fusion.jobs import EAGER, SYNC, Job, premise
 from ironlaw.measure.trials import COMPILED, LENGTHS, WIDE, words
-from ironlaw.pictures.figure import Axis, Figure
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.waterfall import Part
 from ironlaw.registry.claims import row
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.textbooks import textbook
 from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure
 
 SPOTTER, MICRO = "graph:dscnn_kws", "h200_sxm/micro"
 ROWS = {"here": "eager, an op's cost as here", "recorded": "eager, as on the H200's host"}

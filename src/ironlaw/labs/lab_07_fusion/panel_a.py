@@ -12,13 +12,13 @@ from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_07_fusion import counters, explorer, here
 from ironlaw.labs.lab_07_fusion.act1 import rows_table
 from ironlaw.labs.lab_07_fusion.explorer import THREE, Case, Line
-from ironlaw.pictures.figure import Axis, Figure, exact, mark, read
 from ironlaw.pictures.lines import lines, upright
 from ironlaw.pictures.roofline import roofline
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.traffic import traffic
 from ironlaw.pictures.waterfall import Part
 from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure, exact, mark, read
 
 DEVICE = "device"
 FOLLOWS = ("bandwidth",)  # what goes where the context goes

@@ -11,11 +11,11 @@ from ironlaw.engine.compilation import devices_needed
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_07_fusion import deal, jobs
 from ironlaw.labs.lab_07_fusion.deal import Deal
-from ironlaw.pictures.figure import Axis, Figure, Table, exact, mark, read
 from ironlaw.pictures.reveal import rules
 from ironlaw.pictures.saving import Crossing, saving
 from ironlaw.registry.textbooks import textbook
 from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure, Table, exact, mark, read
 
 COMPILE, STAY = "compile", "eager"
 FOLLOWS = ("volume", "span")  # what goes where the context goes

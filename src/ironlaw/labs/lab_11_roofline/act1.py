@@ -7,7 +7,6 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.types import bytes_per_element
-from ironlaw.kit.dials import settled
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_11_roofline import gemm, here, intensity, picture1
 from ironlaw.labs.lab_11_roofline.gemm import Case, Run, case_of, runs
@@ -15,6 +14,7 @@ from ironlaw.labs.lab_11_roofline.intensity import per_byte
 from ironlaw.labs.lab_11_roofline.machines import lacking, machine, options, short
 from ironlaw.labs.lab_11_roofline.picture1 import INNER, Shown
 from ironlaw.units import significant
+from ironlaw.widget.dials import settled
 
 NONE = "none"
 BOUND = "a bound, not a measured MFU"

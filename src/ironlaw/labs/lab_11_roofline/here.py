@@ -12,9 +12,9 @@ from ironlaw.kit.here import span
 from ironlaw.labs.lab_11_roofline import gemm
 from ironlaw.labs.lab_11_roofline.gemm import Case
 from ironlaw.labs.lab_11_roofline.machines import MEASURED
-from ironlaw.pictures.figure import read
 from ironlaw.pictures.roofs import Dot
 from ironlaw.registry.machines import hardware
+from ironlaw.widget.figure import read
 
 SMALL = gemm.FIRST  # the N that the claims speak of
 

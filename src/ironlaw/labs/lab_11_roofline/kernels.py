@@ -10,10 +10,10 @@ from ironlaw.engine.work import op
 from ironlaw.labs.lab_11_roofline.intensity import per_byte
 from ironlaw.labs.lab_11_roofline.layer import described
 from ironlaw.labs.lab_11_roofline.machines import short
-from ironlaw.pictures.figure import Figure, Mark, mark
 from ironlaw.pictures.roofs import Dot, Roof, roofs
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import about
+from ironlaw.widget.figure import Figure, Mark, mark
 
 MODEL, DEVICE, FMT = "llama3_8b", "h100_sxm", "fp16"
 BATCH, SEQUENCE = 8, 512  # questions.toml states the same

@@ -10,9 +10,9 @@ from ironlaw.engine.types import Hardware
 from ironlaw.labs.lab_11_roofline import gemm
 from ironlaw.labs.lab_11_roofline.gemm import Case, Run
 from ironlaw.labs.lab_11_roofline.machines import MEASURED, short
-from ironlaw.pictures.figure import Axis, Figure, Mark, Row, Table, exact, mark, read, share
 from ironlaw.pictures.roofs import Dot, Roof, per_byte, roofs
 from ironlaw.registry.machines import hardware
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, exact, mark, read, share
 
 ACROSS = (0.1, 1e4)
 INNER = ("l2", "l3")  # caches; "all" adds what lies nearer to the units

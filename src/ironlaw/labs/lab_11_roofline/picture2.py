@@ -10,10 +10,10 @@ from ironlaw.engine.work import op
 from ironlaw.kit.prose import capacity
 from ironlaw.labs.lab_11_roofline.layer import Case, part, short
 from ironlaw.labs.lab_11_roofline.machines import short as machine_name
-from ironlaw.pictures.figure import THIN, Axis, Figure, Mark, Table, exact, mark, read, share
 from ironlaw.pictures.roofs import Dot, Roof, roofs
 from ironlaw.pictures.theme import SHAPES
 from ironlaw.units import show
+from ironlaw.widget.figure import THIN, Axis, Figure, Mark, Table, exact, mark, read, share
 
 ACROSS = (0.01, 1e4)
 BARS = 12  # ops with a bar of their own; the others share one

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.kit.piece import Piece
 from ironlaw.kit.review import Review
 from ironlaw.kit.spectrum import Run, Runner, spectrum
+from ironlaw.widget.piece import Piece
 
 HERE = Path(__file__).parent
 MODULE = "ironlaw.tracing.spectrum"

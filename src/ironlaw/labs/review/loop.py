@@ -13,11 +13,11 @@ from ironlaw.engine.types import TERMS, Plan
 from ironlaw.kit.cards import share
 from ironlaw.kit.formula import term
 from ironlaw.kit.loop import Step, Told, Values, loop
-from ironlaw.kit.piece import Piece
 from ironlaw.kit.review import Review
 from ironlaw.recall.words import shown
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
+from ironlaw.widget.piece import Piece
 
 JOBS = {"kws": ("dscnn_kws", 1), "resnet1": ("resnet50", 1), "resnet64": ("resnet50", 64), "gpt2": ("gpt2", 1), "bert": ("bert_base", 8)}
 DEVICES = ("a100_80gb_sxm", "h100_sxm", "t4", "orin_nx_16gb")

@@ -8,9 +8,9 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.kit.formula import line, term
 from ironlaw.kit.review import Review
-from ironlaw.pictures.figure import read
 from ironlaw.pictures.roofs import Dot, Roof, per_byte, roofs
 from ironlaw.registry.machines import hardware, machines
+from ironlaw.widget.figure import read
 
 UNSAID, FIRST = "unsaid", "a100_80gb_sxm"
 SIDES = (("memory-bound", "the memory roof"), ("compute-bound", "the compute roof"))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ironlaw.errors import BadValue
-from ironlaw.kit import pins
+from ironlaw.widget import pins
 
 Dial = dict[str, Any]
 

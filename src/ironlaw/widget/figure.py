@@ -17,8 +17,8 @@ from typing import Any
 
 from ironlaw.engine.types import Figure as Sourced
 from ironlaw.errors import BadValue, unknown
-from ironlaw.pictures.theme import COLOURS
 from ironlaw.units import UNITS, show, significant
+from ironlaw.widget.colours import COLOURS
 
 SCALES = ("log", "linear", "band")
 MARKS = ("bar", "line", "point", "area", "rule", "label")

@@ -7,7 +7,7 @@ whenever `state` changes, so a dial reaches its picture without a marimo cell be
     piece = Piece("instrument", {"id": "act1", "title": "…", "dials": […]}, lambda state: {"figures": […]})
     mo.ui.anywidget(piece)      # show it; cells that read its `.value` rerun when the learner acts
 
-The JavaScript in widget/ is plain text without imports, joined here: nothing to build, nothing to fetch.
+The JavaScript is in js/, joined by `assets`.
 """
 
 from __future__ import annotations
@@ -18,54 +18,23 @@ import logging
 import math
 import threading
 from collections.abc import Callable, Mapping
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import anywidget
 import traitlets
 
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.kit.direct import register
+from ironlaw.widget.assets import script, style
+from ironlaw.widget.direct import register
 
 KINDS = (
     "instrument", "lock", "reflect", "toggle", "number", "flashcard", "checklist", "writing", "map", "walk", "loop", "spectrum",
     "experiment",
 )  # fmt: skip
-# Joined in this order into one module: each file uses only names from those before it.
-SCRIPTS = (
-    "dom", "units", "scale", "labels", "tip", "axes", "marks", "dials", "chain", "pins", "drag", "targets", "table", "figure",
-    "readouts", "export", "permalink", "direct", "link", "instrument", "lock", "reflect", "small", "card", "sheet", "map", "walk", "asked",
-    "experiment", "piece",
-)  # fmt: skip
-STYLES = ("piece", "chain", "pins", "figure", "review", "experiment")
-TOKENS_END = "/* tokens end */"  # theme.css begins with the colours and sizes that widget and page share
 LOG = logging.getLogger(__name__)
 
 State = dict[str, Any]
 View = dict[str, Any]
-
-
-@cache
-def script() -> str:
-    """The widget's JavaScript, one ES module."""
-    return "\n".join(_read(f"{name}.js") for name in SCRIPTS)
-
-
-@cache
-def style() -> str:
-    """The widget's CSS; it carries the tokens itself, so that a piece also looks right outside a lab page."""
-    return "\n".join([_read("theme.css").partition(TOKENS_END)[0], *(_read(f"{name}.css") for name in STYLES)])
-
-
-@cache
-def theme() -> str:
-    """The CSS of a lab page."""
-    return _read("theme.css")
-
-
-def _read(name: str) -> str:
-    return (files("ironlaw.kit") / "widget" / name).read_text(encoding="utf-8")
 
 
 def plain(value: Any) -> Any:

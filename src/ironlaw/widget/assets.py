@@ -1,0 +1,42 @@
+"""The widget's JavaScript and CSS as text: plain files without imports, joined here, so there is nothing to build and nothing to fetch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+# Joined in this order into one module: each file uses only names from those before it. DRAWING alone draws a figure.
+DRAWING = ("dom", "units", "scale", "labels", "tip", "axes", "marks", "drag", "targets", "table", "figure")
+SCRIPTS = (
+    "dom", "units", "scale", "labels", "tip", "axes", "marks", "dials", "chain", "pins", "drag", "targets", "table", "figure",
+    "readouts", "export", "permalink", "direct", "link", "instrument", "lock", "reflect", "small", "card", "sheet", "map", "walk", "asked",
+    "experiment", "piece",
+)  # fmt: skip
+DRAWING_STYLES = ("piece", "figure")
+STYLES = ("piece", "chain", "pins", "figure", "review", "experiment")
+TOKENS_END = "/* tokens end */"  # theme.css begins with the colours and sizes that widget and page share
+CSS = Path(str(files("ironlaw.widget"))) / "css"
+
+
+@cache
+def script(names: Sequence[str] = SCRIPTS) -> str:
+    """These files, joined; all of them are one ES module."""
+    return "\n".join(_read(f"js/{name}.js") for name in names)
+
+
+@cache
+def style(names: Sequence[str] = STYLES) -> str:
+    """These files after the tokens, so that a piece also looks right outside a lab page."""
+    return "\n".join([theme().partition(TOKENS_END)[0], *(_read(f"css/{name}.css") for name in names)])
+
+
+@cache
+def theme() -> str:
+    """The CSS of a lab page."""
+    return _read("css/theme.css")
+
+
+def _read(name: str) -> str:
+    return (files("ironlaw.widget") / name).read_text(encoding="utf-8")
