@@ -16,7 +16,7 @@ from ironlaw.pictures.terms import TOTAL, row_name, terms
 from ironlaw.pictures.waterfall import Limit, Part, footprint, time, waterfall
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
-from ironlaw.widget.figure import exact, read
+from ironlaw.widget.quantities import exact, format_quantity
 
 BOUND = Plan(calibrated=False)
 RUNGS = (
@@ -48,7 +48,7 @@ def test_the_terms_of_lab_01(resnet):
     for term, seconds in (("memory", p.data_s), ("compute", p.compute_s), ("overhead", p.overhead_s)):
         bar = by_id(figure, term)
         assert (bar["x"], bar["y"], bar["colour"]) == (seconds, row_name(term), term)
-        assert bar["label"] == read(seconds, "s") in told(figure)
+        assert bar["label"] == format_quantity(seconds, "s") in told(figure)
         assert ["exactly", exact(seconds, "s")] in bar["hover"]
         assert bar["hover"][-1]  # a source
     assert by_id(figure, "memory")["tags"] == [{"text": "binds", "colour": "memory"}]

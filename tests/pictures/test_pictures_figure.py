@@ -6,7 +6,8 @@ from ironlaw.engine.types import Figure as Sourced
 from ironlaw.errors import BadValue, UnknownName
 from ironlaw.pictures.theme import context_colour, tone
 from ironlaw.widget.colours import COLOURS
-from ironlaw.widget.figure import Axis, Figure, Table, cite, exact, mark, read, share
+from ironlaw.widget.figure import Axis, Figure, Table, mark
+from ironlaw.widget.quantities import cite, exact, format_quantity, share
 
 TABLE = Table(("a", "b"), (("x", "1"),))
 
@@ -65,11 +66,11 @@ def test_a_zero_may_stand_on_a_log_axis():
 
 
 def test_figures_in_words():
-    assert read(3.35e12, "B/s") == "3.35\u202fTB/s"
-    assert read(524288, "B") == "512\u202fKiB"
-    assert read(2**21, "B") == "2\u202fMiB"
-    assert read(80e9, "B") == "80\u202fGB"
-    assert read(989000, "×") == "989,000\u202f×"
+    assert format_quantity(3.35e12, "B/s") == "3.35\u202fTB/s"
+    assert format_quantity(524288, "B") == "512\u202fKiB"
+    assert format_quantity(2**21, "B") == "2\u202fMiB"
+    assert format_quantity(80e9, "B") == "80\u202fGB"
+    assert format_quantity(989000, "×") == "989,000\u202f×"
     assert exact(3.35e12, "B/s") == "3,350,000,000,000\u202fB/s"
     assert exact(7) == "7"
     assert share(1, 3) == "33.3\u202f%"

@@ -7,7 +7,7 @@ from typing import Any
 from ironlaw.engine.types import Figure
 from ironlaw.pictures.theme import tone
 from ironlaw.units import UNITS, show, significant
-from ironlaw.widget.figure import cite, exact
+from ironlaw.widget.quantities import cite, exact
 
 __all__ = ["Card", "card", "cite", "share", "tone"]
 

@@ -10,7 +10,7 @@ from typing import Any
 from ironlaw.errors import BadValue
 from ironlaw.ledger import Event
 from ironlaw.measure.machine import cores, cpu_name
-from ironlaw.widget.figure import THIN, read
+from ironlaw.widget.quantities import THIN, format_quantity
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,6 @@ def cost(found: Measured, op: str = "add") -> Mapping[str, Any]:
 def span(row: Mapping[str, Any], name: str = "wall_s") -> str:
     """`0.72 to 0.81 µs`: from the tenth percentile to the ninetieth."""
     start = "" if name == "wall_s" else name.removesuffix("s")
-    low, high = (read(float(row[f"{start}{end}_s"]), "s") for end in ("low", "high"))
+    low, high = (format_quantity(float(row[f"{start}{end}_s"]), "s") for end in ("low", "high"))
     number, _, unit = low.partition(THIN)
     return f"{number} to {high}" if unit == high.partition(THIN)[2] else f"{low} to {high}"

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, exact, mark, read
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+from ironlaw.widget.quantities import exact, format_quantity
 
 HERE, RECORDED = "here", "cloud"  # colours: the learner's machine, the one whose evidence is in the registry
 
@@ -28,7 +29,7 @@ class Seen:
     def mark(self) -> Mark:
         spread: list[Row] = [("10 to 90 %", self.span)] if self.span else []
         hover: list[Row] = [("exactly", exact(self.value, self.unit)), *spread, self.source]
-        label = read(self.value, self.unit)
+        label = format_quantity(self.value, self.unit)
         return mark("bar", self.colour, x=self.value, y=self.name, id=f"seen-{self.name}", label=label, name=self.name, hover=hover)
 
 
@@ -37,8 +38,8 @@ def beside(figure: Figure, seen: Sequence[Seen]) -> Figure:
     if not seen:
         return figure
     blank = ("",) * (len(figure.table.columns) - 4)
-    rows = [(item.name, read(item.value, item.unit), exact(item.value, item.unit), *blank, item.source) for item in seen]
-    told = "; ".join(f"{item.name} {read(item.value, item.unit)}" for item in seen)
+    rows = [(item.name, format_quantity(item.value, item.unit), exact(item.value, item.unit), *blank, item.source) for item in seen]
+    told = "; ".join(f"{item.name} {format_quantity(item.value, item.unit)}" for item in seen)
     return replace(
         figure, y=Axis("band", names=(*figure.y.names, *(item.name for item in seen))),
         marks=(*figure.marks, *(item.mark for item in seen)), text=f"{figure.text} Measured: {told}.",

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ironlaw.units import significant
-from ironlaw.widget.figure import THIN, Axis, Figure, Mark, Table, mark
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.quantities import THIN
 
 WHOLE = (0.0, 100.0)
 NEAR = 0.1  # that far from the line counts as on it

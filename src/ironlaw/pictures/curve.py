@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from ironlaw.engine.types import Hardware, Work
 from ironlaw.errors import BadValue
 from ironlaw.units import significant
-from ironlaw.widget.figure import Axis, Figure, Mark, Table, cite, exact, mark, read, share
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.quantities import cite, exact, format_quantity, share
 
 # lines differ in dash and in the shape of their points; the accent is for the one that the dials stand at
 DASHES = ("", "7 4", "2 4", "10 3 2 3")
@@ -36,7 +37,7 @@ def curve(
     ridge = float(hardware.ridge(fmt))
     sources = [cite(hardware.figures.get(f"peak.{fmt}")), cite(hardware.figures.get("bandwidth"))]
     name = f"ridge of {hardware.name} in {fmt.upper()}"
-    label = f"ridge {read(ridge, UNIT)}"
+    label = f"ridge {format_quantity(ridge, UNIT)}"
     marks = [mark("rule", "ridge", y=ridge, dash=True, id="ridge", label=label, name=name, hover=[("ridge", exact(ridge, UNIT)), *sources])]
     for i, (name, points) in enumerate(series.items()):
         marks += _line(i, name, points, ridge, chosen if chosen and chosen.series == name else None, drag)
@@ -55,14 +56,15 @@ def _line(i: int, name: str, points: Sequence[tuple[float, Work]], ridge: float,
     for (batch, intensity), (_, work) in zip(values, points, strict=True):
         now = chosen is not None and chosen.batch == batch
         hover = [
-            ("batch", significant(batch, 6)), ("intensity", exact(intensity, UNIT)), ("arithmetic", read(float(work.flops), "FLOP")),
-            ("bytes", read(float(work.bytes), "B")), ("of the ridge", share(intensity, ridge)),
+            ("batch", significant(batch, 6)), ("intensity", exact(intensity, UNIT)),
+            ("arithmetic", format_quantity(float(work.flops), "FLOP")),
+            ("bytes", format_quantity(float(work.bytes), "B")), ("of the ridge", share(intensity, ridge)),
         ]  # fmt: skip
         marks.append(
             mark(
                 "point", colour, x=batch, y=intensity, shape=shape, size=8 if now else 4, emphasis=now,
                 id="now" if now else f"{name}-{batch:g}", name=f"{name}, batch {significant(batch, 6)}",
-                label=read(intensity, UNIT) if now else "", hover=hover,
+                label=format_quantity(intensity, UNIT) if now else "", hover=hover,
                 drag={"dial": drag, "axis": "x"} if now and drag else None,
             )
         )  # fmt: skip
@@ -72,11 +74,14 @@ def _line(i: int, name: str, points: Sequence[tuple[float, Work]], ridge: float,
 def _words(series: Series, ridge: float, hardware: Hardware, fmt: str) -> str:
     lines = []
     for name, points in series.items():
-        ends = [f"{read(float(work.intensity), UNIT)} at batch {significant(float(batch), 6)}" for batch, work in (points[0], points[-1])]
+        ends = [
+            f"{format_quantity(float(work.intensity), UNIT)} at batch {significant(float(batch), 6)}"
+            for batch, work in (points[0], points[-1])
+        ]
         lines.append(f"{name} goes from {ends[0]} to {ends[1]}")
     reached = [name for name, points in series.items() if max(float(work.intensity) for _, work in points) >= ridge]
     verdict = f"only {' and '.join(reached)} reaches" if reached else "none reaches"
-    return f"{'; '.join(lines)}; {verdict} the ridge of {hardware.name} in {fmt.upper()}, {read(ridge, UNIT)}."
+    return f"{'; '.join(lines)}; {verdict} the ridge of {hardware.name} in {fmt.upper()}, {format_quantity(ridge, UNIT)}."
 
 
 def _table(series: Series, ridge: float) -> Table:

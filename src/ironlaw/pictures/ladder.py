@@ -13,7 +13,8 @@ from ironlaw.engine.types import Figure as Sourced
 from ironlaw.engine.types import Hardware
 from ironlaw.errors import unknown
 from ironlaw.pictures.theme import context_colour
-from ironlaw.widget.figure import Axis, Figure, Mark, Table, cite, exact, mark, read
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.quantities import cite, exact, format_quantity
 
 
 class Machine(Protocol):
@@ -118,7 +119,7 @@ def _unit(machine: Machine, quantity: str, unit: str) -> str:
 
 
 def _shown(machine: Machine, quantity: str, value: float, unit: str) -> str:
-    text = read(value, _unit(machine, quantity, unit))
+    text = format_quantity(value, _unit(machine, quantity, unit))
     return f"{text} {_format(machine)}" if quantity == "compute" else text
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ironlaw.engine.types import Level
-from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, exact, mark, read
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+from ironlaw.widget.quantities import exact, format_quantity
 
 
 def levels(found: Sequence[Level], size: float, home: str = "", id: str = "levels") -> Figure:
@@ -16,17 +17,21 @@ def levels(found: Sequence[Level], size: float, home: str = "", id: str = "level
         "accent",
         x=size,
         dash=True,
-        label=f"tensor {read(size, 'B')}",
+        label=f"tensor {format_quantity(size, 'B')}",
         name="the tensor",
         id="tensor",
         hover=[("size", exact(size, "B"))],
     )
     told = ", ".join(f"{level.label} {_words(level)}" for level in found)
     end = f"It lives in {next(level.label for level in found if level.name == home)}." if home else "No level holds it."
-    rows = tuple((level.label, read(float(level.size), "B"), read(float(level.bandwidth), "B/s"), _source(level)) for level in found)
+    rows = tuple(
+        (level.label, format_quantity(float(level.size), "B"), format_quantity(float(level.bandwidth), "B/s"), _source(level))
+        for level in found
+    )
     return Figure(
         id, "Memory ladder", Axis("log", "holds, in all", "B"), Axis("band", names=tuple(level.label for level in found)), (*bars, tensor),
-        f"From the fastest: {told}. The tensor has {read(size, 'B')}. {end}", Table(("level", "holds", "bandwidth", "source"), rows),
+        f"From the fastest: {told}. The tensor has {format_quantity(size, 'B')}. {end}",
+        Table(("level", "holds", "bandwidth", "source"), rows),
         note="whole chip, fastest first",
         legend=({"colour": "ridge", "pattern": True, "label": "hatched: an estimate"},) if any(level.estimate for level in found) else (),
     )  # fmt: skip
@@ -44,7 +49,7 @@ def _bar(level: Level, home: bool) -> Mark:
 
 
 def _words(level: Level) -> str:
-    return f"{read(float(level.size), 'B')}, {read(float(level.bandwidth), 'B/s')}"
+    return f"{format_quantity(float(level.size), 'B')}, {format_quantity(float(level.bandwidth), 'B/s')}"
 
 
 def _source(level: Level) -> str:

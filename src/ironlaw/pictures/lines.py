@@ -7,7 +7,8 @@ from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.pictures.curve import DASHES
-from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, exact, mark, read
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+from ironlaw.widget.quantities import exact, format_quantity
 
 Points = Sequence[tuple[float, float]]
 COLOURS = ("memory", "ink", "ridge", "compute")
@@ -34,10 +35,13 @@ def lines(
         marks += [_here(name, at, value, x, y, OWN[i % 2]) for at, value in points]
     told = {**series, **{f"{name}, measured": points for name, points in measured.items()}, **here}
     table = tuple(
-        (name, exact(at, x.unit), read(value, y.unit), exact(value, y.unit)) for name, points in told.items() for at, value in points
+        (name, exact(at, x.unit), format_quantity(value, y.unit), exact(value, y.unit))
+        for name, points in told.items()
+        for at, value in points
     )
     ends = [
-        f"{name} goes from {read(p[0][1], y.unit)} at {_place(p[0][0], x)} to {read(p[-1][1], y.unit)} at {_place(p[-1][0], x)}"
+        f"{name} goes from {format_quantity(p[0][1], y.unit)} at {_place(p[0][0], x)}"
+        f" to {format_quantity(p[-1][1], y.unit)} at {_place(p[-1][0], x)}"
         for name, p in told.items()
         if p
     ]
@@ -61,7 +65,7 @@ def lines(
 
 def _place(at: float, x: Axis) -> str:
     """A count in full, 1,024 and not 1.02 k; what has a unit, to read."""
-    return read(at, x.unit) if x.unit else exact(at)
+    return format_quantity(at, x.unit) if x.unit else exact(at)
 
 
 def _point(name: str, at: float, value: float, x: Axis, y: Axis) -> Mark:
@@ -75,7 +79,7 @@ def _point(name: str, at: float, value: float, x: Axis, y: Axis) -> Mark:
         emphasis=False,
         id=f"now-{name}",
         name=f"{name}, as set",
-        label=read(value, y.unit),
+        label=format_quantity(value, y.unit),
         hover=hover,
     )
 

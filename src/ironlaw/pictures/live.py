@@ -6,7 +6,8 @@ from typing import Any
 
 from ironlaw.engine.memory import live_profile
 from ironlaw.engine.types import Graph, Hardware
-from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, cite, exact, mark, read, share
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+from ironlaw.widget.quantities import cite, exact, format_quantity, share
 
 STEPS, POINTS = 240, 40  # of the line, and of what can be pointed at
 NEAR = 4.0  # a limit that many times the peak is beyond the picture
@@ -30,11 +31,13 @@ def live(graph: Graph, hardware: Hardware, id: str = "live") -> Figure:
     if near:
         about: list[Row] = [("capacity", exact(capacity, "B")), ("weights", exact(fixed, "B")), cite(hardware.figures.get("memory"))]
         colour = "fail" if alive[peak] > room else "ink"
-        marks.append(mark("rule", colour, y=room, label=f"room beside the weights {read(room, 'B')}", name="room", id="room", hover=about))
+        marks.append(
+            mark("rule", colour, y=room, label=f"room beside the weights {format_quantity(room, 'B')}", name="room", id="room", hover=about)
+        )
     x = Axis("linear", "operator", domain=(min(line[0][0], 1.0), max(line[-1][0], 2.0)))
     y = Axis("linear", "activations held", "B", (0.0, 1.2 * max(alive[peak], room if near else 0.0)))
-    together = f"{read(fixed + alive[peak], 'B')}, {share(fixed + alive[peak], capacity)} of {hardware.name}"
-    note = f"at most {read(alive[peak], 'B')}; with {read(fixed, 'B')} of {_held(graph)} {together}"
+    together = f"{format_quantity(fixed + alive[peak], 'B')}, {share(fixed + alive[peak], capacity)} of {hardware.name}"
+    note = f"at most {format_quantity(alive[peak], 'B')}; with {format_quantity(fixed, 'B')} of {_held(graph)} {together}"
     words = _words(graph, fixed, alive[peak], peak, capacity, hardware.name)
     return Figure(
         id, "Activations, operator by operator", x, y, tuple(marks), words, _table(graph, alive, fixed), note, (), {"height": 320}
@@ -60,22 +63,26 @@ def _point(graph: Graph, i: int, alive: float, fixed: float, peak: bool) -> Mark
         ("operator", f"{i + 1:,}"),
         ("kind", op.kind),
         ("activations", exact(alive, "B")),
-        ("in all", read(fixed + alive, "B")),
+        ("in all", format_quantity(fixed + alive, "B")),
     ]
     dress: dict[str, Any] = {"colour": "memory", "size": 3, "id": f"op-{i}"}
     if peak:
-        dress = {"colour": "accent", "shape": "diamond", "size": 6, "label": f"peak {read(alive, 'B')}", "id": "peak"}
+        dress = {"colour": "accent", "shape": "diamond", "size": 6, "label": f"peak {format_quantity(alive, 'B')}", "id": "peak"}
     return mark("point", x=float(i + 1), y=alive, name=op.name, hover=hover, **dress)
 
 
 def _words(graph: Graph, fixed: float, alive: float, peak: int, capacity: float, machine: str) -> str:
     verdict = "fits" if fixed + alive <= capacity else "does not fit"
     return (
-        f"{_held(graph).capitalize()} {read(fixed, 'B')}; activations at most {read(alive, 'B')}, at {graph.ops[peak].name}, operator"
-        f" {peak + 1:,} of {len(graph.ops):,}; together {read(fixed + alive, 'B')}: it {verdict} into {machine}'s {read(capacity, 'B')}."
+        f"{_held(graph).capitalize()} {format_quantity(fixed, 'B')}; activations at most {format_quantity(alive, 'B')},"
+        f" at {graph.ops[peak].name}, operator {peak + 1:,} of {len(graph.ops):,}; together {format_quantity(fixed + alive, 'B')}: it {verdict} into"
+        f" {machine}'s {format_quantity(capacity, 'B')}."
     )
 
 
 def _table(graph: Graph, alive: list[float], fixed: float) -> Table:
-    rows = [(f"{i + 1:,}", graph.ops[i].name, read(alive[i], "B"), read(fixed + alive[i], "B")) for i in _highest(alive, POINTS)]
+    rows = [
+        (f"{i + 1:,}", graph.ops[i].name, format_quantity(alive[i], "B"), format_quantity(fixed + alive[i], "B"))
+        for i in _highest(alive, POINTS)
+    ]
     return Table(("operator", "name", "activations", "in all"), tuple(rows))

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from ironlaw.pictures.theme import tone
 from ironlaw.units import significant
-from ironlaw.widget.figure import THIN, Axis, Figure, Mark, Table, exact, mark, read
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.quantities import THIN, exact, format_quantity
 
 UNIT = "%"
 TONES = {"good": "good", "middling": "warn", "bad": "fail"}
@@ -21,9 +22,10 @@ def meter(
     label = f"{significant(line)}{THIN}%"
     marks.append(mark("rule", "ridge", x=line, dash=True, id="line", label=label, name="the line to reach", hover=[("line", label)]))
     table = tuple(
-        (name, read(value, UNIT), exact(value, UNIT), _grade(value, quantity), _side(value, line)) for name, value in rows.items()
+        (name, format_quantity(value, UNIT), exact(value, UNIT), _grade(value, quantity), _side(value, line))
+        for name, value in rows.items()
     )
-    words = "; ".join(f"{name} {read(value, UNIT)}, {_side(value, line)}" for name, value in rows.items())
+    words = "; ".join(f"{name} {format_quantity(value, UNIT)}, {_side(value, line)}" for name, value in rows.items())
     return Figure(
         id, title, Axis("linear", "share of wall time", UNIT, (0.0, 100.0)), Axis("band", names=tuple(rows)), (*marks, *extra), f"{words}.",
         Table(("run", "share", "exactly", "grade", f"line of {label}"), table), note, (), {"row": 34},
@@ -41,18 +43,19 @@ def _side(value: float, line: float) -> str:
 def _bar(name: str, value: float, quantity: str, chosen: bool) -> Mark:
     colour = TONES[tone(quantity, value / 100)]
     hover = [("exactly", exact(value, UNIT)), ("grade", _grade(value, quantity))]
-    return mark("bar", colour, x=value, y=name, id=name, name=name, label=read(value, UNIT), emphasis=chosen, hover=hover)
+    return mark("bar", colour, x=value, y=name, id=name, name=name, label=format_quantity(value, UNIT), emphasis=chosen, hover=hover)
 
 
 def marks(said: float, true: float, distance: str) -> tuple[Mark, Mark]:
     """Your prediction and the truth as rules, both in percent; `distance` in words."""
     return (
         mark(
-            "rule", "accent", x=said, role="prediction", distance=distance, id="prediction", label=f"you said {read(said, UNIT)}",
+            "rule", "accent", x=said, role="prediction", distance=distance, id="prediction",
+            label=f"you said {format_quantity(said, UNIT)}",
             name="your prediction", hover=[("your prediction", exact(said, UNIT)), ("off", distance)],
         ),
         mark(
-            "rule", "ink", x=true, role="truth", id="truth", label=f"it is {read(true, UNIT)}", name="computed",
+            "rule", "ink", x=true, role="truth", id="truth", label=f"it is {format_quantity(true, UNIT)}", name="computed",
             hover=[("computed", exact(true, UNIT)), ("your prediction", distance)],
         ),
     )  # fmt: skip

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from ironlaw.errors import BadValue
 from ironlaw.units import significant
-from ironlaw.widget.figure import THIN, Mark, exact, mark, read
+from ironlaw.widget.figure import Mark, mark
+from ironlaw.widget.quantities import THIN, exact, format_quantity
 
 CLOSE = 1.1  # within a tenth nobody was wrong
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -62,7 +63,7 @@ def rules(
             hover=[("your prediction", exact(predicted, unit)), ("off", off)],
         ),
         mark(
-            "rule", "ink", x=base * true, role="truth", label=f"{is_so} {read(true, unit)}", id="truth", name="computed",
+            "rule", "ink", x=base * true, role="truth", label=f"{is_so} {format_quantity(true, unit)}", id="truth", name="computed",
             hover=[("computed", exact(true, unit)), ("your prediction", off)],
         ),
     )  # fmt: skip
@@ -73,4 +74,4 @@ def _round(value: float, unit: str) -> str:
     exponent = math.log10(value)
     if unit in ("", "×") and exponent.is_integer() and exponent >= 2:
         return f"10{str(int(exponent)).translate(RAISED)}{THIN}{unit}".strip(THIN)
-    return read(value, unit)
+    return format_quantity(value, unit)

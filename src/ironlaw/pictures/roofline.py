@@ -11,7 +11,8 @@ from ironlaw.engine.predict import OpRow, Prediction
 from ironlaw.engine.types import Hardware
 from ironlaw.pictures.theme import SHAPES, TERM_NAMES
 from ironlaw.units import significant
-from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, cite, exact, mark, read
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+from ironlaw.widget.quantities import cite, exact, format_quantity
 
 UNIT = "FLOP/B"
 TRIFLE = 1e-5  # of the peak: an op that much slower, and short, must not stretch the axis
@@ -33,11 +34,11 @@ class Spot:
         """In words, for the hover box and the table."""
         row = self.row
         return {
-            "does": read(float(row.work.flops), "FLOP"),
-            "moves": read(float(row.work.bytes), "B"),
-            "intensity": read(self.intensity, UNIT),
-            "rate": read(self.rate, "FLOP/s"),
-            "takes": read(float(row.seconds), "s"),
+            "does": format_quantity(float(row.work.flops), "FLOP"),
+            "moves": format_quantity(float(row.work.bytes), "B"),
+            "intensity": format_quantity(self.intensity, UNIT),
+            "rate": format_quantity(self.rate, "FLOP/s"),
+            "takes": format_quantity(float(row.seconds), "s"),
             "binds": TERM_NAMES[str(row.term)],
         }
 
@@ -88,7 +89,7 @@ def roofs(hardware: Hardware, fmt: str, left: float, right: float) -> tuple[Mark
     """Both roofs and the ridge between intensities `left` and `right`."""
     peak, bandwidth, ridge = float(hardware.peak(fmt)), float(hardware.bandwidth), float(hardware.ridge(fmt))
     slope, flat = [(left, left * bandwidth), (ridge, peak)], [(ridge, peak), (right, peak)]
-    rate = f"{read(peak, 'FLOP/s')} {fmt.upper()}"
+    rate = f"{format_quantity(peak, 'FLOP/s')} {fmt.upper()}"
     about: dict[str, list[Row]] = {
         "memory": [("bandwidth", exact(bandwidth, "B/s")), cite(hardware.figures.get("bandwidth"))],
         "compute": [("peak", exact(peak, "FLOP/s")), cite(hardware.figures.get(f"peak.{fmt}"))],
@@ -97,8 +98,26 @@ def roofs(hardware: Hardware, fmt: str, left: float, right: float) -> tuple[Mark
     return (
         mark("area", "memory", x1=ridge, label="memory-bound", anchor="end", id="memory-side"),
         mark("area", "compute", x0=ridge, label="compute-bound", id="compute-side"),
-        mark("rule", "ridge", x=ridge, dash=True, label=f"ridge {read(ridge, UNIT)}", name="ridge", id="ridge", hover=about["ridge"]),
-        mark("line", "ink", points=slope, label=read(bandwidth, "B/s"), name="memory roof", along=True, id="slope", hover=about["memory"]),
+        mark(
+            "rule",
+            "ridge",
+            x=ridge,
+            dash=True,
+            label=f"ridge {format_quantity(ridge, UNIT)}",
+            name="ridge",
+            id="ridge",
+            hover=about["ridge"],
+        ),
+        mark(
+            "line",
+            "ink",
+            points=slope,
+            label=format_quantity(bandwidth, "B/s"),
+            name="memory roof",
+            along=True,
+            id="slope",
+            hover=about["memory"],
+        ),
         mark("line", "ink", points=flat, label=rate, name="compute roof", along=True, id="flat", hover=about["compute"]),
     )
 
@@ -106,7 +125,7 @@ def roofs(hardware: Hardware, fmt: str, left: float, right: float) -> tuple[Mark
 def _point(spot: Spot, longest: float) -> Mark:
     term = str(spot.row.term)
     size = round(3.5 + 9 * (spot.seconds / longest) ** 0.5, 1)
-    hover = [*spot.figures.items(), *([("together", read(spot.seconds, "s"))] if spot.count > 1 else [])]
+    hover = [*spot.figures.items(), *([("together", format_quantity(spot.seconds, "s"))] if spot.count > 1 else [])]
     place: dict[str, Any] = {"x": spot.intensity, "y": spot.rate, "shape": SHAPES[term], "size": size}
     return mark("point", term, **place, id=spot.row.name, name=spot.name, hover=hover)
 
@@ -117,7 +136,8 @@ def _run(prediction: Prediction, run: tuple[float, float]) -> Mark:
     gap = roof / run[1]
     label = f"whole run, {significant(gap, 2)}× under the roof" if gap > 1.15 else "whole run"
     hover: list[Row] = [
-        ("intensity", read(run[0], UNIT)), ("rate", read(run[1], "FLOP/s")), ("roof there", read(roof, "FLOP/s")),
+        ("intensity", format_quantity(run[0], UNIT)), ("rate", format_quantity(run[1], "FLOP/s")),
+        ("roof there", format_quantity(roof, "FLOP/s")),
         ("time", exact(float(prediction.seconds), "s")), *prediction.sources,
     ]  # fmt: skip
     place: dict[str, Any] = {"x": run[0], "y": run[1], "shape": "diamond", "size": 7, "hollow": True}
@@ -129,16 +149,18 @@ def _words(prediction: Prediction, run: tuple[float, float]) -> str:
     peak, bandwidth, ridge = (float(hardware.peak(fmt)), float(hardware.bandwidth), float(hardware.ridge(fmt)))
     side = "left of" if run[0] < ridge else "right of"
     return (
-        f"{prediction.graph.name} on {hardware.name}: {read(run[0], UNIT)} at {read(run[1], 'FLOP/s')}, {side} the ridge at"
-        f" {read(ridge, UNIT)}; the roofs are {read(bandwidth, 'B/s')} and {read(peak, 'FLOP/s')}."
+        f"{prediction.graph.name} on {hardware.name}: {format_quantity(run[0], UNIT)} at {format_quantity(run[1], 'FLOP/s')},"
+        f" {side} the ridge at {format_quantity(ridge, UNIT)};"
+        f" the roofs are {format_quantity(bandwidth, 'B/s')} and {format_quantity(peak, 'FLOP/s')}."
     )
 
 
 def _table(prediction: Prediction, ops: Sequence[Spot], run: tuple[float, float]) -> Table:
     work = prediction.graph.work
     whole = (
-        "whole run", read(float(work.flops), "FLOP"), read(float(work.bytes), "B"), read(run[0], UNIT), read(run[1], "FLOP/s"),
-        read(float(prediction.seconds), "s"), TERM_NAMES[str(prediction.bound)],
+        "whole run", format_quantity(float(work.flops), "FLOP"), format_quantity(float(work.bytes), "B"), format_quantity(run[0], UNIT),
+        format_quantity(run[1], "FLOP/s"),
+        format_quantity(float(prediction.seconds), "s"), TERM_NAMES[str(prediction.bound)],
     )  # fmt: skip
     rows = tuple((spot.name, *spot.figures.values()) for spot in ops)
     return Table(("operator", "arithmetic", "bytes", "intensity", "rate", "time each", "binds"), (whole, *rows))

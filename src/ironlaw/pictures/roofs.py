@@ -15,7 +15,8 @@ from ironlaw.engine.types import Hardware, Level
 from ironlaw.errors import BadValue
 from ironlaw.pictures.theme import context_colour
 from ironlaw.units import significant
-from ironlaw.widget.figure import THIN, Axis, Figure, Mark, Row, Table, cite, exact, mark, read, share
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+from ironlaw.widget.quantities import THIN, cite, exact, format_quantity, share
 
 UNIT = "FLOP/B"
 SIDES = {"memory": "memory-bound", "compute": "compute-bound"}
@@ -107,16 +108,18 @@ class Dot:
 
     @property
     def figures(self) -> dict[str, str]:
-        told = {"FLOPs": read(self.flops, "FLOP"), "bytes": read(self.bytes, "B"), "AI": per_byte(self.intensity)}
+        told = {"FLOPs": format_quantity(self.flops, "FLOP"), "bytes": format_quantity(self.bytes, "B"), "AI": per_byte(self.intensity)}
         if not self.apart:
             told |= {
-                "attainable": read(self.attainable, "FLOP/s"), "of the peak": share(self.attainable, self.roof.peak),
+                "attainable": format_quantity(self.attainable, "FLOP/s"), "of the peak": share(self.attainable, self.roof.peak),
                 "bound": self.roof.side(self.intensity),
             }  # fmt: skip
         if self.rate is not None:
-            told |= {"reached": read(self.rate, "FLOP/s")} | ({} if self.apart else {"of the roof": share(self.rate, self.attainable)})
+            told |= {"reached": format_quantity(self.rate, "FLOP/s")} | (
+                {} if self.apart else {"of the roof": share(self.rate, self.attainable)}
+            )
         if self.seconds is not None:
-            told["takes"] = read(self.seconds, "s")
+            told["takes"] = format_quantity(self.seconds, "s")
         return told
 
 
@@ -163,16 +166,18 @@ def _lines(drawn: Sequence[Roof], left: float, right: float) -> list[Mark]:
             marks.append(
                 mark(
                     "line", style[0], points=[(left, left * roof.bandwidth), (top / roof.bandwidth, top)], along=True, dash=style[2],
-                    label=f"{of}{read(roof.bandwidth, 'B/s')}{_place(roof)}", name=f"{roof.label}: {roof.memory.label}",
+                    label=f"{of}{format_quantity(roof.bandwidth, 'B/s')}{_place(roof)}", name=f"{roof.label}: {roof.memory.label}",
                     id=f"slope-{slope}",
-                    hover=[("bandwidth", exact(roof.bandwidth, "B/s")), ("holds", read(float(roof.memory.size), "B")), bandwidth],
+                    hover=[
+                        ("bandwidth", exact(roof.bandwidth, "B/s")), ("holds", format_quantity(float(roof.memory.size), "B")), bandwidth
+                    ],
                 )
             )  # fmt: skip
         if flat not in seen:
             marks.append(
                 mark(
                     "line", style[1], points=[(start, roof.peak), (right, roof.peak)], along=True, dash=style[2], id=f"flat-{flat}",
-                    label=f"{of}{read(roof.peak, 'FLOP/s')} {formats}", name=f"{roof.label}: peak in {formats}",
+                    label=f"{of}{format_quantity(roof.peak, 'FLOP/s')} {formats}", name=f"{roof.label}: peak in {formats}",
                     hover=[("peak, dense", exact(roof.peak, "FLOP/s")), peak],
                 )
             )  # fmt: skip
@@ -197,7 +202,10 @@ def _style(drawn: Sequence[Roof], i: int) -> tuple[str, str, str | None]:
 def _ridge(roof: Roof, main: bool, several: bool, formats: str) -> Mark:
     parts = [part for part in (roof.label if several else "", formats, _place(roof).strip()) if part]
     label = f"{' '.join(parts) or 'ridge'} {per_byte(roof.ridge)}"
-    hover: list[Row] = [("ridge", exact(roof.ridge, UNIT)), f"{read(roof.peak, 'FLOP/s')} over {read(roof.bandwidth, 'B/s')}"]
+    hover: list[Row] = [
+        ("ridge", exact(roof.ridge, UNIT)),
+        f"{format_quantity(roof.peak, 'FLOP/s')} over {format_quantity(roof.bandwidth, 'B/s')}",
+    ]
     name = f"ridge: {roof.name}"
     return mark("rule", "ridge", x=roof.ridge, dash=None if main else True, label=label, name=name, id=f"ridge-{roof.name}", hover=hover)
 
@@ -218,19 +226,21 @@ def _side(dot: Dot) -> str:
 
 def _words(drawn: Sequence[Roof], dots: Sequence[Dot]) -> str:
     machines = "; ".join(
-        f"{roof.name}: {read(roof.bandwidth, 'B/s')} and {read(roof.peak, 'FLOP/s')}, ridge {per_byte(roof.ridge)}" for roof in drawn
+        f"{roof.name}: {format_quantity(roof.bandwidth, 'B/s')} and {format_quantity(roof.peak, 'FLOP/s')}, ridge {per_byte(roof.ridge)}"
+        for roof in drawn
     )
     named = [dot for dot in dots if dot.label] or list(dots[:1])
-    points = "; ".join(f"{dot.name}: {per_byte(dot.intensity)} at {read(dot.height, 'FLOP/s')}, {_side(dot)}" for dot in named)
+    points = "; ".join(f"{dot.name}: {per_byte(dot.intensity)} at {format_quantity(dot.height, 'FLOP/s')}, {_side(dot)}" for dot in named)
     return f"{machines}. {points}." if points else f"{machines}."
 
 
 def _table(drawn: Sequence[Roof], dots: Sequence[Dot]) -> Table:
     columns = ("what", "FLOPs", "bytes", "AI", "rate", "of the peak", "bound")
     rows = [
-        (dot.name, read(dot.flops, "FLOP"), read(dot.bytes, "B"), per_byte(dot.intensity), read(dot.height, "FLOP/s"),
+        (dot.name, format_quantity(dot.flops, "FLOP"), format_quantity(dot.bytes, "B"), per_byte(dot.intensity),
+         format_quantity(dot.height, "FLOP/s"),
          "" if dot.apart else share(dot.height, dot.roof.peak), _side(dot))
         for dot in dots
     ]  # fmt: skip
-    ridges = [(f"ridge, {roof.name}", "", "", per_byte(roof.ridge), read(roof.peak, "FLOP/s"), "", "") for roof in drawn]
+    ridges = [(f"ridge, {roof.name}", "", "", per_byte(roof.ridge), format_quantity(roof.peak, "FLOP/s"), "", "") for roof in drawn]
     return Table(columns, (*rows, *ridges))

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ironlaw.units import significant
-from ironlaw.widget.figure import Axis, Figure, Mark, Table, exact, mark, read
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.quantities import exact, format_quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ def saving(net: Callable[[float], float], days: float, crossing: Crossing, lasti
         ),
         mark(
             "point", "fail", x=0.0, y=start, shape="square", size=5, id="start", name="cost of compiling", 
-            label=f"−{read(-start, 's')}" if cross > end / 20 else "",
+            label=f"−{format_quantity(-start, 's')}" if cross > end / 20 else "",
             hover=[("cost", exact(-start, "s"))],
         ),
     ]  # fmt: skip
@@ -49,7 +50,7 @@ def saving(net: Callable[[float], float], days: float, crossing: Crossing, lasti
         hover = [("day", exact(crossing.days)), ("calls", exact(crossing.calls))]
         at: dict[str, Any] = {"x": crossing.days, "y": 0.0, "shape": "diamond", "size": 7, "id": "cross"}
         marks.append(mark("point", "good" if pays else "fail", **at, name="break-even", label=told, hover=hover))
-    verdict = f"{'saves' if final > 0 else 'loses'} {read(abs(final), 's')} by the end of {lasting or _days(days)}"
+    verdict = f"{'saves' if final > 0 else 'loses'} {format_quantity(abs(final), 's')} by the end of {lasting or _days(days)}"
     broken = (
         f"breaks even after {_days(crossing.days)}, at call {crossing.calls:,.0f}" if math.isfinite(crossing.days) else "never breaks even"
     )
@@ -58,11 +59,11 @@ def saving(net: Callable[[float], float], days: float, crossing: Crossing, lasti
         rows.insert(1, ("break-even", exact(crossing.days), "0"))
     return Figure(
         id, "Time saved, day by day", Axis("linear", "days", domain=(0.0, end)), Axis("linear", "net time saved", "s"), tuple(marks),
-        f"Begins at minus {read(-start, 's')}, {broken}, and {verdict}.", Table(("moment", "day", "net seconds"), tuple(rows)),
+        f"Begins at minus {format_quantity(-start, 's')}, {broken}, and {verdict}.", Table(("moment", "day", "net seconds"), tuple(rows)),
         f"✓ net positive: {verdict}" if final > 0 else f"✗ net negative: {verdict}",
         ({"colour": "good", "label": "saved"}, {"colour": "fail", "label": "cost"}), {"height": 300},
     )  # fmt: skip
 
 
 def _days(days: float) -> str:
-    return read(days * 86400.0, "s") if days < 2 else f"{significant(days)}\u202fd"
+    return format_quantity(days * 86400.0, "s") if days < 2 else f"{significant(days)}\u202fd"

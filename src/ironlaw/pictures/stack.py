@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from ironlaw.errors import BadValue
 from ironlaw.pictures.waterfall import Part
-from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, exact, mark, read, share
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+from ironlaw.widget.quantities import exact, format_quantity, share
 
 
 def stack(
@@ -20,12 +21,12 @@ def stack(
     totals = {name: sum(part.value for part in parts) for name, parts in shown.items()}
     kinds = {part.name: part for parts in shown.values() for part in parts}
     table = tuple(
-        (name, part.name, read(part.value, unit), exact(part.value, unit), share(part.value, totals[name]))
+        (name, part.name, format_quantity(part.value, unit), exact(part.value, unit), share(part.value, totals[name]))
         for name, parts in shown.items()
         for part in parts
     )
     words = "; ".join(
-        f"{name} {read(totals[name], unit)}: " + ", ".join(f"{part.name} {read(part.value, unit)}" for part in parts)
+        f"{name} {format_quantity(totals[name], unit)}: " + ", ".join(f"{part.name} {format_quantity(part.value, unit)}" for part in parts)
         for name, parts in shown.items()
     )
     across = Axis("linear", label or title.lower(), unit, (0.0, 1.2 * max(totals.values())))  # room for the longest bar's total
@@ -49,4 +50,4 @@ def _bars(row: str, parts: Sequence[Part], unit: str, chosen: bool) -> list[Mark
             )
         )  # fmt: skip
         at += part.value
-    return [*marks, mark("label", "ink", x=total, y=row, id=f"{row}-total", label=read(total, unit))]
+    return [*marks, mark("label", "ink", x=total, y=row, id=f"{row}-total", label=format_quantity(total, unit))]

@@ -7,7 +7,8 @@ from typing import Any
 from ironlaw.engine.predict import Prediction
 from ironlaw.pictures.theme import SYMBOLS, TERM_NAMES
 from ironlaw.widget.colours import TERMS
-from ironlaw.widget.figure import Axis, Figure, Row, Table, cite, exact, mark, read, share
+from ironlaw.widget.figure import Axis, Figure, Row, Table, mark
+from ironlaw.widget.quantities import cite, exact, format_quantity, share
 
 TOTAL = "T total"
 
@@ -28,7 +29,7 @@ def terms(prediction: Prediction, predicted: str | None = None, id: str = "terms
         name = row_name(term)
         hover: list[Row] = [("exactly", exact(value, "s")), ("of the sum", share(value, whole)), sources[term]]
         more: dict[str, Any] = {"id": term, "name": name, "emphasis": term == bound, "tags": _tags(term, bound, predicted)}
-        marks.append(mark("bar", term, x=value, y=name, label=read(value, "s"), hover=hover, **more))
+        marks.append(mark("bar", term, x=value, y=name, label=format_quantity(value, "s"), hover=hover, **more))
     span = [("overlapped", exact(low, "s")), ("in sequence", exact(high, "s")), ("predicted", exact(total, "s"))]
     marks.append(mark("bar", "muted", x0=low, x1=high, y=TOTAL, id="band", label=_band(low, high), name=TOTAL, emphasis=True, hover=span))
     marks.append(mark("point", "accent", x=total, y=TOTAL, id="total", shape="diamond", size=5, emphasis=True))
@@ -36,7 +37,8 @@ def terms(prediction: Prediction, predicted: str | None = None, id: str = "terms
     names = (*(row_name(term) for term in TERMS), TOTAL)
     return Figure(
         id, title, Axis("log", "time", "s"), Axis("band", names=names), tuple(marks), _words(seconds, bound, low, high, predicted),
-        _table(seconds, bound, low, high, total, predicted), note=f"{read(seconds[bound], 's')} of {read(total, 's')}",
+        _table(seconds, bound, low, high, total, predicted),
+        note=f"{format_quantity(seconds[bound], 's')} of {format_quantity(total, 's')}",
     )  # fmt: skip
 
 
@@ -48,11 +50,15 @@ def _tags(term: str, bound: str, predicted: str | None) -> list[dict[str, str]] 
 
 
 def _band(low: float, high: float) -> str:
-    return read(low, "s") if read(low, "s") == read(high, "s") else f"{read(low, 's')} to {read(high, 's')}"
+    return (
+        format_quantity(low, "s")
+        if format_quantity(low, "s") == format_quantity(high, "s")
+        else f"{format_quantity(low, 's')} to {format_quantity(high, 's')}"
+    )
 
 
 def _words(seconds: dict[str, float], bound: str, low: float, high: float, predicted: str | None) -> str:
-    each = ", ".join(f"{TERM_NAMES[term]} {read(value, 's')}" for term, value in seconds.items())
+    each = ", ".join(f"{TERM_NAMES[term]} {format_quantity(value, 's')}" for term, value in seconds.items())
     said = f" You said {TERM_NAMES.get(predicted, 'about equal')}." if predicted else ""
     return f"{each}; {TERM_NAMES[bound]} binds. In all {_band(low, high)}, overlapped to in sequence.{said}"
 
@@ -62,9 +68,9 @@ def _table(seconds: dict[str, float], bound: str, low: float, high: float, total
     rows = []
     for term, value in seconds.items():
         notes = [word for word, here in (("binds", term == bound), ("you said", term == predicted)) if here]
-        rows.append((row_name(term), read(value, "s"), exact(value, "s"), share(value, whole), ", ".join(notes)))
+        rows.append((row_name(term), format_quantity(value, "s"), exact(value, "s"), share(value, whole), ", ".join(notes)))
     for name, value in (("overlapped", low), ("in sequence", high), ("predicted", total)):
-        rows.append((f"T, {name}", read(value, "s"), exact(value, "s"), "", ""))
+        rows.append((f"T, {name}", format_quantity(value, "s"), exact(value, "s"), "", ""))
     return Table(("term", "time", "exactly", "of the sum", "note"), tuple(rows))
 
 

@@ -14,7 +14,8 @@ from ironlaw.engine.timeline import Slot
 from ironlaw.engine.timeline import timeline as schedule
 from ironlaw.pictures.theme import TERM_NAMES
 from ironlaw.widget.colours import TERMS
-from ironlaw.widget.figure import Axis, Figure, Mark, Table, exact, mark, read, share
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.quantities import exact, format_quantity, share
 
 BARS, ROWS, ENOUGH = 240, 12, 5  # bars that stay quick to draw; rows that fit a screen; parts that are worth a row each
 THIN_GAP = 1 / 400  # of the whole: shorter gaps are summed up in words
@@ -172,7 +173,7 @@ def timeline(prediction: Prediction, id: str = "timeline") -> Figure:
     used = Counter(bar.term for bar in bars)
     legend: list[dict[str, Any]] = [{"colour": term, "label": f"{TERM_NAMES[term]} binds"} for term in TERMS if used[term]]
     legend += [{"colour": "muted", "pattern": True, "label": "device idle"}] if wide else []
-    note = f"{read(whole, 's')}, the device busy {share(busy, whole)}"
+    note = f"{format_quantity(whole, 's')}, the device busy {share(busy, whole)}"
     note += "" if len(bars) == len(slots) else f"; {len(slots):,} operators as {len(bars):,} stretches"
     return Figure(
         id, "Device timeline", Axis("linear", "time", "s", (0.0, whole)), Axis("band", names=names), tuple(marks),
@@ -181,33 +182,31 @@ def timeline(prediction: Prediction, id: str = "timeline") -> Figure:
 
 
 def _bar(bar: Stretch, row: str, whole: float, i: int) -> Mark:
-    hover = [("starts", read(bar.start, "s")), ("busy", exact(bar.busy, "s")), ("of the run", share(bar.busy, whole))]
+    hover = [("starts", format_quantity(bar.start, "s")), ("busy", exact(bar.busy, "s")), ("of the run", share(bar.busy, whole))]
     hover.append(("binds", TERM_NAMES[bar.term]))
     if len(bar.slots) > 1:
-        hover += [("operators", f"{len(bar.slots):,}"), ("idle inside", read(bar.inner_idle, "s"))]
+        hover += [("operators", f"{len(bar.slots):,}"), ("idle inside", format_quantity(bar.inner_idle, "s"))]
     else:
         hover.append(("kind", bar.slots[0].row.kind))
     return mark("bar", bar.term, x0=bar.start, x1=bar.end, y=row, id=f"bar-{i}", name=bar.name, hover=hover)
 
 
 def _gap(slot: Slot, i: int) -> Mark:
-    hover = [("idle", exact(slot.idle, "s")), ("before", slot.row.name), ("from", read(slot.start - slot.idle, "s"))]
+    hover = [("idle", exact(slot.idle, "s")), ("before", slot.row.name), ("from", format_quantity(slot.start - slot.idle, "s"))]
     return mark("bar", "muted", x0=slot.start - slot.idle, x1=slot.start, y=IDLE, id=f"gap-{i}", name="idle", pattern=True, hover=hover)
 
 
 def _words(prediction: Prediction, slots: Sequence[Slot], gaps: Sequence[Slot], wide: Sequence[Slot]) -> str:
     whole, busy = float(prediction.seconds), float(prediction.busy_s)
-    text = f"{len(slots):,} operators in {read(whole, 's')} on {prediction.hardware.name}: busy {read(busy, 's')}, {share(busy, whole)}"
+    text = f"{len(slots):,} operators in {format_quantity(whole, 's')} on {prediction.hardware.name}:"
+    text += f" busy {format_quantity(busy, 's')}, {share(busy, whole)}"
     if not gaps:
         return f"{text}; never idle."
     longest = max(gaps, key=lambda slot: slot.idle)
-    text += f"; idle {len(gaps):,} times, longest {read(longest.idle, 's')} before {longest.row.name}"
+    text += f"; idle {len(gaps):,} times, longest {format_quantity(longest.idle, 's')} before {longest.row.name}"
     thin = len(gaps) - len(wide)
-    return (
-        f"{text}; {thin:,} gaps are too short to draw, together {read(sum(g.idle for g in gaps) - sum(g.idle for g in wide), 's')}."
-        if thin
-        else f"{text}."
-    )
+    undrawn = sum(slot.idle for slot in gaps) - sum(slot.idle for slot in wide)
+    return f"{text}; {thin:,} gaps are too short to draw, together {format_quantity(undrawn, 's')}." if thin else f"{text}."
 
 
 def _table(slots: Sequence[Slot], row_of: dict[str, str], whole: float) -> Table:
@@ -221,11 +220,11 @@ def _table(slots: Sequence[Slot], row_of: dict[str, str], whole: float) -> Table
             (
                 name,
                 f"{len(inside):,}",
-                read(inside[0].start, "s"),
-                read(inside[-1].end, "s"),
-                read(busy, "s"),
+                format_quantity(inside[0].start, "s"),
+                format_quantity(inside[-1].end, "s"),
+                format_quantity(busy, "s"),
                 share(busy, whole),
-                read(idle, "s"),
+                format_quantity(idle, "s"),
             )
         )
     return Table(("part", "operators", "from", "to", "busy", "of the run", "idle before its operators"), tuple(rows))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, exact, mark, read
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+from ironlaw.widget.quantities import exact, format_quantity
 
 Line = tuple[str, float, float]  # name, bytes read, bytes written
 
@@ -15,8 +16,10 @@ def traffic(lines: Sequence[Line], title: str, *, note: str = "", also: Sequence
     rows = [*lines, total, *also]
     quiet = {line[0] for line in also}
     marks = [m for line in rows for m in _bars(line, line[0] == total[0], line[0] in quiet)]
-    words = "; ".join(f"{name} reads {read(r, 'B')}, writes {read(w, 'B')}" for name, r, w in rows)
-    table = tuple((name, read(r, "B"), read(w, "B"), read(r + w, "B"), exact(r + w, "B")) for name, r, w in rows)
+    words = "; ".join(f"{name} reads {format_quantity(r, 'B')}, writes {format_quantity(w, 'B')}" for name, r, w in rows)
+    table = tuple(
+        (name, format_quantity(r, "B"), format_quantity(w, "B"), format_quantity(r + w, "B"), exact(r + w, "B")) for name, r, w in rows
+    )
     return Figure(
         id, title, Axis("linear", "bytes across memory", "B"), Axis("band", names=tuple(line[0] for line in rows)), tuple(marks),
         f"{words}.", Table(("kernel", "reads", "writes", "together", "exactly"), table), note,
@@ -29,7 +32,8 @@ def _bars(line: Line, whole: bool, quiet: bool) -> list[Mark]:
     made = []
     for i, (what, value) in enumerate((("read", line[1]), ("written", line[2]))):
         hover: list[Row] = [("kernel", name), (what, exact(value, "B"))]
-        both = f"{read(line[1], 'B')} + {read(line[2], 'B')}"  # said once a row: on a phone the words of both bars share a place
+        # written once a row: on a phone the words of both bars share a place
+        both = f"{format_quantity(line[1], 'B')} + {format_quantity(line[2], 'B')}"
         made.append(
             mark(
                 "bar", "muted" if quiet else "memory", x=value, y=name, slot=[i, 2], id=f"{name}-{what}", name=f"{name}: {what}",

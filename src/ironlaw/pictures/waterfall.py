@@ -12,7 +12,8 @@ from ironlaw.engine.types import Hardware
 from ironlaw.errors import BadValue
 from ironlaw.pictures.theme import TERM_NAMES
 from ironlaw.units import significant
-from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, cite, exact, mark, read, share
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+from ironlaw.widget.quantities import cite, exact, format_quantity, share
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +44,15 @@ def waterfall(
     total = sum(part.value for part in shown)
     over = limit is not None and total > limit.value
     marks = _bars(shown, total, unit, row or title, over)
-    rows = [(part.name, read(part.value, unit), exact(part.value, unit), share(part.value, total)) for part in shown]
-    rows.append(("together", read(total, unit), exact(total, unit), share(total, total)))
+    rows = [(part.name, format_quantity(part.value, unit), exact(part.value, unit), share(part.value, total)) for part in shown]
+    rows.append(("together", format_quantity(total, unit), exact(total, unit), share(total, total)))
     if limit is not None:
-        words = f"{limit.name} {read(limit.value, unit)}"
+        words = f"{limit.name} {format_quantity(limit.value, unit)}"
         hover: list[Row] = [("exactly", exact(limit.value, unit)), limit.source]
         marks.append(mark("rule", "fail" if over else "ink", x=limit.value, label=words, name=limit.name, id="limit", hover=hover))
-        rows.append((limit.name, read(limit.value, unit), exact(limit.value, unit), share(limit.value, total)))
+        rows.append((limit.name, format_quantity(limit.value, unit), exact(limit.value, unit), share(limit.value, total)))
     legend = tuple(
-        {"colour": "fail" if over else part.colour, "pattern": pattern, "label": f"{part.name} {read(part.value, unit)}"}
+        {"colour": "fail" if over else part.colour, "pattern": pattern, "label": f"{part.name} {format_quantity(part.value, unit)}"}
         for part, pattern in zip(shown, _patterns(shown, over), strict=True)
     )
     return Figure(
@@ -80,15 +81,15 @@ def _patterns(parts: Sequence[Part], over: bool) -> list[bool]:
 
 def _verdict(total: float, unit: str, limit: Limit | None) -> str:
     if limit is None:
-        return read(total, unit)
+        return format_quantity(total, unit)
     if total > limit.value:
-        return f"{read(total, unit)}, {significant(total / limit.value)}× the {limit.name}"
-    return f"{read(total, unit)}, {share(total, limit.value)} of the {limit.name}"
+        return f"{format_quantity(total, unit)}, {significant(total / limit.value)}× the {limit.name}"
+    return f"{format_quantity(total, unit)}, {share(total, limit.value)} of the {limit.name}"
 
 
 def _words(parts: Sequence[Part], total: float, unit: str, limit: Limit | None) -> str:
-    each = ", ".join(f"{part.name} {read(part.value, unit)}" for part in parts)
-    against = f" of {read(limit.value, unit)}" if limit is not None else ""
+    each = ", ".join(f"{part.name} {format_quantity(part.value, unit)}" for part in parts)
+    against = f" of {format_quantity(limit.value, unit)}" if limit is not None else ""
     return f"{each}; together {_verdict(total, unit, limit)}{against}."
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ironlaw.report.markup import Cell, paragraph, table
 from ironlaw.report.measured import Joined, Left
 from ironlaw.units import significant
-from ironlaw.widget.figure import read
+from ironlaw.widget.quantities import format_quantity
 
 COLUMNS: list[dict[str, Any]] = [
     {"label": "operator"}, {"label": "kind"}, {"label": "in the trace"}, {"label": "predicted", "unit": "s"},
@@ -26,7 +26,8 @@ def words(joined: Joined) -> str:
         f"{trace.name}{where}: {what}, {runs}, beside the prediction for {p.hardware.name}, {p.plan.mode}."
         f" {len(joined.pairs):,} operators have a partner."
         f" Without one: {_count(joined.missing)} predicted, {_count(joined.extra)} measured."
-        f" Predicted {read(joined.predicted, 's')} of device time, measured {read(joined.measured, 's')}{_ratio(joined)}."
+        f" Predicted {format_quantity(joined.predicted, 's')} of device time,"
+        f" measured {format_quantity(joined.measured, 's')}{_ratio(joined)}."
     )
 
 
@@ -58,5 +59,5 @@ def plain(kernel: str) -> str:
 def _leftovers(title: str, left: tuple[Left, ...]) -> str:
     if not left:
         return f"<h3>{title}</h3>" + paragraph("None.", "il-quiet")
-    rows: list[list[Cell]] = [[item.name, f"{item.count:,.4g}", read(item.seconds, "s")] for item in left]
+    rows: list[list[Cell]] = [[item.name, f"{item.count:,.4g}", format_quantity(item.seconds, "s")] for item in left]
     return f"<h3>{title}</h3>" + table(("operator or kernel", "a run", "together"), rows, title, (1, 2))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ironlaw.engine.memory import largest_that_fits, live_profile
 from ironlaw.engine.types import Graph, Hardware
 from ironlaw.report.markup import Cell, paragraph, table
-from ironlaw.widget.figure import read
+from ironlaw.widget.quantities import format_quantity
 
 NEEDED = {"batch": 2, "tokens": 3}
 MOST = 1 << 50  # no machine is that large
@@ -99,6 +99,6 @@ def fitting(found: tuple[Room, ...]) -> str:
     rows: list[list[Cell]] = []
     for slug, machine in machines.items():
         mine = "; ".join(words(room) for room in found if room.machine.slug == slug)
-        rows.append([machine.name, read(float(machine.memory), "B"), mine])
+        rows.append([machine.name, format_quantity(float(machine.memory), "B"), mine])
     out = "<h3>What would fit</h3>" + table(("machine", "memory", "holds, eager"), rows, "The largest batch and the longest sequence", (1,))
     return out + paragraph("Weights, caches and the activations alive at once; libraries' own workspace comes on top.", "il-quiet")

@@ -9,7 +9,7 @@ from typing import Any
 from ironlaw.engine.fusion import FusionPlan, fuse
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import paragraph, text
-from ironlaw.widget.figure import read
+from ironlaw.widget.quantities import format_quantity
 
 GROUPS: list[dict[str, Any]] = [
     {"label": "kernel"}, {"label": "times", "unit": ""}, {"label": "operators", "unit": ""}, {"label": "kinds"}, {"label": "branch"},
@@ -41,10 +41,10 @@ def _words(plan: FusionPlan) -> str:
         return "Nothing is joined: no two neighbours may share a kernel."
     inside = sum(len(group.ops) for group in joined)
     common, count = Counter(" + ".join(op.kind for op in group.ops) for group in joined).most_common(1)[0]
-    saved = read(float(plan.bytes_saved), "B")
+    saved = format_quantity(float(plan.bytes_saved), "B")
     return (
         f"{inside:,} of {len(plan.source.ops):,} operators become {len(joined):,} kernels; {len(plan.groups) - len(joined):,} stand alone."
-        f" {saved} of {read(float(plan.source.bytes), 'B')} of traffic is saved. Most often: {common} (×{count})."
+        f" {saved} of {format_quantity(float(plan.source.bytes), 'B')} of traffic is saved. Most often: {common} (×{count})."
     )
 
 

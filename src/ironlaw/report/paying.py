@@ -10,7 +10,8 @@ from ironlaw.pictures.saving import Crossing, saving
 from ironlaw.report.analysis import Analysis, Payback, paybacks
 from ironlaw.report.markup import Cell, items, paragraph, table
 from ironlaw.units import significant
-from ironlaw.widget.figure import THIN, Figure, read
+from ironlaw.widget.figure import Figure
+from ironlaw.widget.quantities import THIN, format_quantity
 
 AHEAD = 2.5  # the picture goes on so many times beyond the break-even
 
@@ -19,10 +20,10 @@ def verdict(pay: Payback, per_day: float | None) -> str:
     """`compiling pays after 1,234 calls; at your volume of 10,000 a day on day 1`."""
     way = "compiling" if pay.mode == "compiled" else "compiling and replaying as a graph"
     if pay.saved <= 0:
-        return f"{way} never pays: a call takes {read(pay.compiled, 's')}, and {read(pay.eager, 's')} eager"
+        return f"{way} never pays: a call takes {format_quantity(pay.compiled, 's')}, and {format_quantity(pay.eager, 's')} eager"
     if pay.calls is None:
         each = significant(1 / pay.saved)
-        return f"{way} saves {read(pay.saved, 's')} a call: each second that compiling takes is earned back after {each} calls"
+        return f"{way} saves {format_quantity(pay.saved, 's')} a call: each second that compiling takes is earned back after {each} calls"
     about = "about " if pay.compiling and pay.compiling.predicted else ""
     said = f"{way} pays after {about}{math.ceil(pay.calls):,} calls"
     if pay.days is not None and per_day:
@@ -50,9 +51,9 @@ def _row(pay: Payback) -> list[Cell]:
     if pay.saved <= 0:
         calls = ("never", "c-fail")
     day = "–" if pay.days is None else "never" if math.isinf(pay.days) else f"{max(1, math.ceil(pay.days)):,}"
-    cost = f"{'≈' + THIN if pay.compiling.predicted else ''}{read(pay.compiling.seconds, 's')}" if pay.compiling else "–"
-    saved = f"{'−' if pay.saved < 0 else ''}{read(abs(pay.saved), 's')}"
-    return [pay.machine.name, pay.mode, read(pay.eager, "s"), read(pay.compiled, "s"), saved, cost, calls, day]
+    cost = f"{'≈' + THIN if pay.compiling.predicted else ''}{format_quantity(pay.compiling.seconds, 's')}" if pay.compiling else "–"
+    saved = f"{'−' if pay.saved < 0 else ''}{format_quantity(abs(pay.saved), 's')}"
+    return [pay.machine.name, pay.mode, format_quantity(pay.eager, "s"), format_quantity(pay.compiled, "s"), saved, cost, calls, day]
 
 
 def _picture(found: list[Payback], per_day: float | None) -> Figure | None:
@@ -63,5 +64,5 @@ def _picture(found: list[Payback], per_day: float | None) -> Figure | None:
     rates = (pay.compiling.seconds, 1 / pay.eager, 1 / pay.compiled, per_day)
     ahead = AHEAD * pay.days
     days = float(math.ceil(ahead)) if ahead > 1 else ahead  # within the first day the picture is of its first hours
-    lasting = f"{days:,.0f} days" if ahead > 1 else read(days * DAY, "s")
+    lasting = f"{days:,.0f} days" if ahead > 1 else format_quantity(days * DAY, "s")
     return saving(lambda day: float(net_saving(day, *rates)), days, Crossing(pay.days, pay.calls), lasting, id="saving")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import items, paragraph, text
-from ironlaw.widget.figure import cite, read
+from ironlaw.widget.quantities import cite, format_quantity
 
 ALSO = {"memory": "capacity, for what fits", "power": "rated power, for the energy estimate"}
 
@@ -17,7 +17,7 @@ def sources(analysis: Analysis) -> str:
         for name, what in ALSO.items():
             figure = machine.figures.get(name)
             if figure is not None:
-                lines.append(f"{what}, {read(figure.value, figure.unit)}: {cite(figure)}")
+                lines.append(f"{what}, {format_quantity(figure.value, figure.unit)}: {cite(figure)}")
         out += f"<h3>{text(machine.name)} <span class='il-quiet'>{text(made[0].label)}</span></h3>" + items(lines)
     out += paragraph(
         "FLOPs and bytes are counted from the shapes of the operators: each reads its inputs and writes its outputs once;"

@@ -10,7 +10,8 @@ from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import Cell, items, pairs, paragraph, table
 from ironlaw.report.variants import OWN, Variant, alike
 from ironlaw.units import significant
-from ironlaw.widget.figure import Figure, read, share
+from ironlaw.widget.figure import Figure
+from ironlaw.widget.quantities import format_quantity, share
 
 NUMBERS = (2, *range(4, 13))
 CLASSES = {"memory": "c-memory", "compute": "c-compute", "overhead": "c-overhead"}
@@ -21,11 +22,12 @@ def lede(analysis: Analysis) -> str:
     first = analysis.made[0]
     best = analysis.fastest(first.hardware.slug)
     said = (
-        f"On {first.hardware.name}, {first.plan.mode} takes {read(float(first.seconds), 's')}, bound by {TERM_NAMES[str(first.bound)]};"
+        f"On {first.hardware.name}, {first.plan.mode} takes {format_quantity(float(first.seconds), 's')},"
+        f" bound by {TERM_NAMES[str(first.bound)]};"
         f" the device is busy {share(float(first.busy_s), float(first.seconds))} of that time."
     )
     if best is not first:
-        said += f" {mode_name(best).capitalize()} takes {read(float(best.seconds), 's')}, {times(first, best)}."
+        said += f" {mode_name(best).capitalize()} takes {format_quantity(float(best.seconds), 's')}, {times(first, best)}."
     return said
 
 
@@ -42,12 +44,12 @@ def captured(analysis: Analysis) -> str:
     work = g.work
     facts = [
         ("operators", f"{len(g.ops):,}"),
-        ("parameters", read(float(g.params))),
-        ("matmul FLOPs", read(float(g.flops), "FLOP")),
-        ("all arithmetic", read(float(work.flops), "FLOP")),
-        ("bytes moved, eager", read(float(work.bytes), "B")),
+        ("parameters", format_quantity(float(g.params))),
+        ("matmul FLOPs", format_quantity(float(g.flops), "FLOP")),
+        ("all arithmetic", format_quantity(float(work.flops), "FLOP")),
+        ("bytes moved, eager", format_quantity(float(work.bytes), "B")),
         ("intensity", f"{significant(float(work.intensity))}\u202fFLOP/B"),
-        ("weights", read(float(g.weight_bytes), "B")),
+        ("weights", format_quantity(float(g.weight_bytes), "B")),
         ("number format", g.dtype if "weights" not in g.params_of else f"{g.dtype}, weights in {g.params_of['weights']}"),
         ("pass", "training step" if g.params_of.get("training") else "forward"),
     ]
@@ -82,12 +84,12 @@ def _row(p: Prediction) -> list[Cell]:
     m = p.memory
     terms: list[Cell] = []
     for name, value in (("memory", p.data_s), ("compute", p.compute_s), ("overhead", p.overhead_s)):
-        shown = read(float(value), "s")
+        shown = format_quantity(float(value), "s")
         terms.append((shown, CLASSES[name]) if name == bound else shown)
-    held = f"{read(float(m.total), 'B')} of {read(float(m.capacity), 'B')}"
+    held = f"{format_quantity(float(m.total), 'B')} of {format_quantity(float(m.capacity), 'B')}"
     memory: Cell = held if p.fits else (f"{held}: does not fit", "c-fail")
     return [
-        p.hardware.name, p.plan.mode, (read(float(p.seconds), "s"), "strong"), (TERM_NAMES[bound], CLASSES[bound]),
+        p.hardware.name, p.plan.mode, (format_quantity(float(p.seconds), "s"), "strong"), (TERM_NAMES[bound], CLASSES[bound]),
         _span(p.interval) if p.interval else "–", _span(p.band), *terms,
         share(float(p.busy_s), float(p.seconds)), f"{float(p.kernels):,.0f}", memory, _energy(p),
         p.label,
@@ -95,11 +97,11 @@ def _row(p: Prediction) -> list[Cell]:
 
 
 def _energy(p: Prediction) -> str:
-    return f"≈\u202f{read(float(p.energy_j), 'J')}"
+    return f"≈\u202f{format_quantity(float(p.energy_j), 'J')}"
 
 
 def _span(ends: tuple[object, object]) -> str:
-    low, high = (read(float(end), "s") for end in ends)  # type: ignore[arg-type]
+    low, high = (format_quantity(float(end), "s") for end in ends)  # type: ignore[arg-type]
     return low if low == high else f"{low} – {high}"
 
 
@@ -141,7 +143,7 @@ def devices(analysis: Analysis) -> tuple[str, Figure]:
     best = Variant(None, OWN, analysis.graph, shown).fastest()
     first = best[0]
     rows: list[list[Cell]] = [
-        [p.hardware.name, p.plan.mode, read(float(p.seconds), "s"), f"{significant(float(first.seconds) / float(p.seconds))}×",
+        [p.hardware.name, p.plan.mode, format_quantity(float(p.seconds), "s"), f"{significant(float(first.seconds) / float(p.seconds))}×",
          TERM_NAMES[str(p.bound)], share(float(p.memory.total), float(p.memory.capacity)), _energy(p), p.label]
         for p in best
     ]  # fmt: skip

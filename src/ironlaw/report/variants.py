@@ -8,7 +8,7 @@ from ironlaw.engine.predict import Prediction, predict
 from ironlaw.engine.types import Graph
 from ironlaw.report.markup import Cell, paragraph, table
 from ironlaw.units import significant
-from ironlaw.widget.figure import read
+from ironlaw.widget.quantities import format_quantity
 
 OWN = "own"  # weights as the model has them
 
@@ -46,7 +46,9 @@ def matrix(made: tuple[Prediction, ...]) -> tuple[list[str], list[list[tuple[str
         cells = [(slug, "")]
         for mode in modes:
             p = next((p for p in made if p.hardware.slug == slug and p.plan.mode == mode), None)
-            cells.append((read(float(p.seconds), "s"), f"{significant(float(first.seconds) / float(p.seconds))}×") if p else ("–", ""))
+            cells.append(
+                (format_quantity(float(p.seconds), "s"), f"{significant(float(first.seconds) / float(p.seconds))}×") if p else ("–", "")
+            )
         rows.append(cells)
     return modes, rows
 
@@ -78,7 +80,7 @@ def cell(variant: Variant, p: Prediction) -> str:
     if not p.fits:
         return "does not fit"
     rate = significant((variant.batch or 1) / float(p.seconds))
-    return f"{read(float(p.seconds), 's')} {p.plan.mode}, {rate}/s"
+    return f"{format_quantity(float(p.seconds), 's')} {p.plan.mode}, {rate}/s"
 
 
 def lines(variants: tuple[Variant, ...]) -> tuple[list[str], list[list[Cell]]]:
@@ -87,7 +89,7 @@ def lines(variants: tuple[Variant, ...]) -> tuple[list[str], list[list[Cell]]]:
     rows: list[list[Cell]] = []
     for name, variant in zip(names(variants), variants, strict=True):
         best = {p.hardware.slug: p for p in variant.fastest()}
-        memory = read(float(max(p.memory.total for p in best.values())), "B")
+        memory = format_quantity(float(max(p.memory.total for p in best.values())), "B")
         row: list[Cell] = [name, memory]
         for slug in machines:
             said = cell(variant, best[slug])

@@ -19,7 +19,8 @@ from ironlaw.pictures.curve import Chosen, curve
 from ironlaw.pictures.terms import terms as term_bars
 from ironlaw.registry.workloads import about
 from ironlaw.units import show, significant
-from ironlaw.widget.figure import Axis, Figure, Table, exact, mark, read
+from ironlaw.widget.figure import Axis, Figure, Table, mark
+from ironlaw.widget.quantities import exact, format_quantity
 
 NAMES = {"memory": "Memory, D/BW", "compute": "Compute, O/R", "overhead": "Overhead, L"}
 CONVENTIONS = {"weights": "weights and I/O only", "fused": "fused graph", "ops": "every op's tensors"}
@@ -87,7 +88,7 @@ def needs(case: Case, width: str) -> Figure:
     parts = {"weights": found.weights, "live activations": found.activations, "both": found.total}
     bars = [
         mark(
-            "bar", "ink" if fits else "fail", x=size, y=name, id=name, label=read(size, "B"), name=name, emphasis=name == "both",
+            "bar", "ink" if fits else "fail", x=size, y=name, id=name, label=format_quantity(size, "B"), name=name, emphasis=name == "both",
             tags=None if fits or name != "both" else [{"text": "too much", "colour": "fail"}], hover=[("exactly", exact(size, "B"))],
         )
         for name, size in parts.items()
@@ -96,8 +97,11 @@ def needs(case: Case, width: str) -> Figure:
     limit = mark(
         "rule", "ridge", x=found.capacity, label=f"capacity {there}", name="capacity", hover=[("exactly", exact(found.capacity, "B"))]
     )
-    told = f"needed {read(found.total, 'B')}, available {there}"
-    rows = (*((name, read(size, "B"), exact(size, "B")) for name, size in parts.items()), ("capacity", there, exact(found.capacity, "B")))
+    told = f"needed {format_quantity(found.total, 'B')}, available {there}"
+    rows = (
+        *((name, format_quantity(size, "B"), exact(size, "B")) for name, size in parts.items()),
+        ("capacity", there, exact(found.capacity, "B")),
+    )
     return Figure(
         "fit", "It fits" if fits else "It does not fit", Axis("log", "bytes", "B"), Axis("band", names=tuple(parts)), (*bars, limit),
         f"Memory at once: {told}.", Table(("what", "size", "exactly"), rows), note=told, more={"width": width} if width else {},

@@ -18,7 +18,8 @@ from ironlaw.pictures.stack import stack
 from ironlaw.pictures.traffic import traffic
 from ironlaw.pictures.waterfall import Part
 from ironlaw.units import significant
-from ironlaw.widget.figure import Axis, Figure, exact, mark, read
+from ironlaw.widget.figure import Axis, Figure, mark
+from ironlaw.widget.quantities import exact, format_quantity
 
 DEVICE = "device"
 FOLLOWS = ("bandwidth",)  # what goes where the context goes
@@ -94,7 +95,7 @@ def _lines(case: Case, fused: bool) -> list[Line]:
 def ledger_figure(case: Case, fused: bool) -> Figure:
     shown, other = _lines(case, fused), _lines(case, not fused)
     also = (UNFUSED if fused else FUSED, sum(item.read for item in other), sum(item.written for item in other))
-    note = f"{counted(shown)}, {FUSED if fused else UNFUSED}; {read(case.tensor_bytes, 'B')} a tensor"
+    note = f"{counted(shown)}, {FUSED if fused else UNFUSED}; {format_quantity(case.tensor_bytes, 'B')} a tensor"
     return traffic([(item.name, item.read, item.written) for item in shown], "The byte ledger", note=note, also=[also], id="ledger")
 
 
@@ -146,13 +147,14 @@ def sizes(lab: kit.Lab, case: Case) -> list[Figure]:
     marks = [upright(case.tensor_bytes, "as set", "the tensor as set", "B", "accent", "now")]
     limit = case.crossover_bytes
     if limit:
-        label = f"leaves the L2 at {read(limit, 'B')}"
+        label = f"leaves the L2 at {format_quantity(limit, 'B')}"
         marks.append(upright(limit, label, "a tensor whose intermediates fill the L2", "B", id="crossover"))
     measured = {"GPU time": explorer.fusion_measured()} if same else {}
     return [
         lines(
             points, Axis("log", "bytes of one tensor", "B"), Axis("linear", "unfused over fused", "×"), "What fusing saves, by size",
-            measured=measured, extra=marks, note=f"L2 of {read(float(case.cache.size), 'B')}" if case.cache else "", id="sizes", here=own,
+            measured=measured, extra=marks, note=f"L2 of {format_quantity(float(case.cache.size), 'B')}" if case.cache else "", id="sizes",
+            here=own,
         )
     ]  # fmt: skip
 
@@ -190,7 +192,7 @@ def cards(case: Case, fused: bool) -> list[dict[str, Any]]:
             "Traffic saved",
             case.traffic_cut,
             "×",
-            note=f"{read(float(case.graph.bytes), 'B')} to {read(float(case.plan.graph.bytes), 'B')}",
+            note=f"{format_quantity(float(case.graph.bytes), 'B')} to {format_quantity(float(case.plan.graph.bytes), 'B')}",
         ),
         kit.card("Speedup", case.speedup, "×", tone=kit.tone("fusion_speedup", round(case.speedup, 9)), note="launches and memory"),
         {"label": "Launches", "value": str(kernels if fused else alone), "note": f"{alone} unfused, {kernels} fused"},
@@ -202,9 +204,9 @@ def side(intensity: float, ridge: float, far: float) -> str:
     if not intensity:
         return "no arithmetic"
     return (
-        f"{significant(far)} × under the ridge of {read(ridge, 'FLOP/B')}"
+        f"{significant(far)} × under the ridge of {format_quantity(ridge, 'FLOP/B')}"
         if intensity < ridge
-        else f"over the ridge of {read(ridge, 'FLOP/B')}"
+        else f"over the ridge of {format_quantity(ridge, 'FLOP/B')}"
     )
 
 

@@ -15,7 +15,8 @@ from ironlaw.pictures.reveal import rules
 from ironlaw.pictures.saving import Crossing, saving
 from ironlaw.registry.textbooks import textbook
 from ironlaw.units import significant
-from ironlaw.widget.figure import Axis, Figure, Table, exact, mark, read
+from ironlaw.widget.figure import Axis, Figure, Table, mark
+from ironlaw.widget.quantities import exact, format_quantity
 
 COMPILE, STAY = "compile", "eager"
 FOLLOWS = ("volume", "span")  # what goes where the context goes
@@ -98,11 +99,11 @@ def counts(lab: kit.Lab, found: Deal) -> Figure:
 
 def lasting(found: Deal, less: float = 0.0) -> str:
     """How long the deployment runs: `30 d`, `one run`."""
-    return "one run" if found.once else read((found.days - less) * deal.DAY, "s")
+    return "one run" if found.once else format_quantity((found.days - less) * deal.DAY, "s")
 
 
 def calls(value: float) -> str:
-    return read(value, "calls", 6)
+    return format_quantity(value, "calls", 6)
 
 
 def cards(found: Deal) -> list[dict[str, Any]]:
@@ -110,10 +111,10 @@ def cards(found: Deal) -> list[dict[str, Any]]:
     left = f"{lasting(found, found.breakeven_days)} of gain left" if found.pays else "the cost is not earned back"
     return [
         {"label": "Break-even, calls", "value": f"{found.breakeven_calls:,}", "unit": "", "exact": exact(found.breakeven, "calls"),
-         "note": f"each saves {read(found.saved_s, 's')}"},
+         "note": f"each saves {format_quantity(found.saved_s, 's')}"},
         {**kit.card("Break-even after", found.breakeven_days * deal.DAY, "s", tone=good, note=f"of {lasting(found)}"),
          "word": "within it" if found.pays else "after it ends"},
-        {"label": "Served, calls", "value": read(found.served), "unit": "", "exact": exact(found.served, "calls"),
+        {"label": "Served, calls", "value": format_quantity(found.served), "unit": "", "exact": exact(found.served, "calls"),
          "note": f"{significant(found.per_day, 6)} a day"},
         {**kit.card("Net time saved", found.net(found.days), "s", tone=good, note=left), "word": "positive" if found.pays else "negative"},
         {"label": "Devices", "value": f"{found.devices:,}", "note": f"{significant(found.eager_rate)} calls a second each"},

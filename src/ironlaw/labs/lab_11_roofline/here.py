@@ -14,7 +14,7 @@ from ironlaw.labs.lab_11_roofline.gemm import Case
 from ironlaw.labs.lab_11_roofline.machines import MEASURED
 from ironlaw.pictures.roofs import Dot
 from ironlaw.registry.machines import hardware
-from ironlaw.widget.figure import read
+from ironlaw.widget.quantities import format_quantity
 
 SMALL = gemm.FIRST  # the N that the claims speak of
 
@@ -56,7 +56,8 @@ def dots(lab: kit.Lab, case: Case) -> list[Dot]:
     return [
         Dot(
             f"here-{p.case.fmt}-{p.case.n}", f"this machine measured, {p.case.fmt.upper()}, N = {p.case.n:,}", float(p.case.work.flops),
-            float(p.case.work.bytes), p.case.roof, p.rate, f"here: {read(p.rate, 'FLOP/s')}" if p is best else "", "here", "square", 6,
+            float(p.case.work.bytes), p.case.roof, p.rate, f"here: {format_quantity(p.rate, 'FLOP/s')}" if p is best else "", "here",
+            "square", 6,
             source=found.source, seconds=p.seconds, apart=not own_machine(lab, p.case.fmt),
         )
         for p in made

@@ -12,7 +12,8 @@ from ironlaw.labs.lab_11_roofline.gemm import Case, Run
 from ironlaw.labs.lab_11_roofline.machines import MEASURED, short
 from ironlaw.pictures.roofs import Dot, Roof, per_byte, roofs
 from ironlaw.registry.machines import hardware
-from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, exact, mark, read, share
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+from ironlaw.widget.quantities import exact, format_quantity, share
 
 ACROSS = (0.1, 1e4)
 INNER = ("l2", "l3")  # caches; "all" adds what lies nearer to the units
@@ -74,7 +75,7 @@ def _dot(case: Case, id: str, name: str, **options: Any) -> Dot:
 
 
 def _now(case: Case) -> Dot:
-    label = f"{case.size}: {read(float(case.at.attainable), 'FLOP/s')}"
+    label = f"{case.size}: {format_quantity(float(case.at.attainable), 'FLOP/s')}"
     drag = {"dial": "n", "axis": "x", "stops": case.stops}
     return _dot(case, "now", f"{case.roof.name}, {case.size}", label=label, size=9, drop=True, more=(("drag", drag), ("emphasis", True)))
 
@@ -172,17 +173,20 @@ def gap(run: Run) -> Figure:
     marks = []
     for name, (key, seconds) in zip(names, parts.items(), strict=True):
         hover: list[Row] = [("exactly", exact(seconds, "s")), ("of the whole", share(seconds, run.seconds)), gemm.source()]
-        told = f"{read(seconds, 's')}, {share(seconds, run.seconds)}"
+        told = f"{format_quantity(seconds, 's')}, {share(seconds, run.seconds)}"
         marks.append(mark("bar", PARTS[key][1], x=max(seconds, 0.0), y=name, id=key, label=told, name=name, hover=hover))
     whole = f"measured {run.how}"
-    marks.append(mark("bar", "accent", x=run.seconds, y=whole, id="whole", label=read(run.seconds, "s"), name=whole, emphasis=True))
+    marks.append(
+        mark("bar", "accent", x=run.seconds, y=whole, id="whole", label=format_quantity(run.seconds, "s"), name=whole, emphasis=True)
+    )
     title = f"From the roof to the point: N = {run.case.n:,}, {run.case.fmt.upper()}"
-    words = ", ".join(f"{name} {read(value, 's')}" for name, value in zip(names, parts.values(), strict=True))
+    words = ", ".join(f"{name} {format_quantity(value, 's')}" for name, value in zip(names, parts.values(), strict=True))
     listed = [*zip(names, parts.values(), strict=True), (whole, run.seconds)]
-    rows = tuple((name, read(v, "s"), exact(v, "s"), share(v, run.seconds)) for name, v in listed)
+    rows = tuple((name, format_quantity(v, "s"), exact(v, "s"), share(v, run.seconds)) for name, v in listed)
     return Figure(
         "gap", title, Axis("linear", "time", "s"), Axis("band", names=(*names, whole)), tuple(marks),
-        f"{whole} {read(run.seconds, 's')}: {words}.", Table(("term", "time", "exactly", "of the whole"), rows),
-        note=f"NVIDIA H200, {run.how}; {read(run.rate, 'FLOP/s')} under a roof of {read(float(run.case.at.attainable), 'FLOP/s')}",
+        f"{whole} {format_quantity(run.seconds, 's')}: {words}.", Table(("term", "time", "exactly", "of the whole"), rows),
+        note=f"NVIDIA H200, {run.how}; {format_quantity(run.rate, 'FLOP/s')} under a roof of"
+        f" {format_quantity(float(run.case.at.attainable), 'FLOP/s')}",
         more={"width": "half"},
     )  # fmt: skip

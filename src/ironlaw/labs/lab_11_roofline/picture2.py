@@ -13,7 +13,8 @@ from ironlaw.labs.lab_11_roofline.machines import short as machine_name
 from ironlaw.pictures.roofs import Dot, Roof, roofs
 from ironlaw.pictures.theme import SHAPES
 from ironlaw.units import show
-from ironlaw.widget.figure import THIN, Axis, Figure, Mark, Table, exact, mark, read, share
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.quantities import THIN, exact, format_quantity, share
 
 ACROSS = (0.01, 1e4)
 BARS = 12  # ops with a bar of their own; the others share one
@@ -78,19 +79,21 @@ def times(case: Case) -> Figure:
         term, seconds = str(row.regime), float(row.seconds)
         tags = [{"text": "takes longest", "colour": term}] if row is longest else None
         hover = [("exactly", exact(seconds, "s")), ("of the layer", share(seconds, whole)), ("bound by", term)]
-        told = f"{read(seconds, 's')}, {share(seconds, whole)}"
+        told = f"{format_quantity(seconds, 's')}, {share(seconds, whole)}"
         marks.append(mark("bar", term, x=seconds, y=name, id=name, label=told, name=name, tags=tags, emphasis=row is longest, hover=hover))
-        table.append((name, read(seconds, "s"), share(seconds, whole), term))
+        table.append((name, format_quantity(seconds, "s"), share(seconds, whole), term))
     if len(rows) > BARS:
         rest = float(sum(row.seconds for row in rows[BARS:]))
         name = f"{len(rows) - BARS} others"
         names.append(name)
-        marks.append(mark("bar", "muted", x=rest, y=name, id="others", label=f"{read(rest, 's')}, {share(rest, whole)}", name=name))
-        table.append((name, read(rest, "s"), share(rest, whole), ""))
-    words = f"{short(longest.name)} takes longest, {read(float(longest.seconds), 's')} of {read(whole, 's')} a layer."
+        marks.append(
+            mark("bar", "muted", x=rest, y=name, id="others", label=f"{format_quantity(rest, 's')}, {share(rest, whole)}", name=name)
+        )
+        table.append((name, format_quantity(rest, "s"), share(rest, whole), ""))
+    words = f"{short(longest.name)} takes longest, {format_quantity(float(longest.seconds), 's')} of {format_quantity(whole, 's')} a layer."
     return Figure(
         "times", "Time per op", Axis("linear", "time", "s"), Axis("band", names=tuple(names)), tuple(marks), words,
-        Table(("op", "time", "of the layer", "bound by"), tuple(table)), note=f"{read(whole, 's')} a layer",
+        Table(("op", "time", "of the layer", "bound by"), tuple(table)), note=f"{format_quantity(whole, 's')} a layer",
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from ironlaw.kit.formula import line, term
 from ironlaw.kit.review import Review
 from ironlaw.pictures.roofs import Dot, Roof, per_byte, roofs
 from ironlaw.registry.machines import hardware, machines
-from ironlaw.widget.figure import read
+from ironlaw.widget.quantities import format_quantity
 
 UNSAID, FIRST = "unsaid", "a100_80gb_sxm"
 SIDES = (("memory-bound", "the memory roof"), ("compute-bound", "the compute roof"))
@@ -43,7 +43,7 @@ def view(lab: Review, values: Any) -> kit.View:
     machine = hardware(values["device"])
     roof, intensity = Roof(machine, values["format"], machine.name), float(values["intensity"])
     attainable, side = roof.attainable(intensity), roof.side(intensity)
-    dot = Dot("kernel", "a kernel", intensity, 1.0, roof, label=read(attainable, "FLOP/s"), drop=True,
+    dot = Dot("kernel", "a kernel", intensity, 1.0, roof, label=format_quantity(attainable, "FLOP/s"), drop=True,
               more=(("drag", {"dial": "intensity", "axis": "x"}),))  # fmt: skip
     right = side == values["guess"]
     told = f"{per_byte(intensity)} against a ridge of {per_byte(roof.ridge)}: {side}."
