@@ -75,8 +75,8 @@ def _words(graph: Graph, fixed: float, alive: float, peak: int, capacity: float,
     verdict = "fits" if fixed + alive <= capacity else "does not fit"
     return (
         f"{_held(graph).capitalize()} {format_quantity(fixed, 'B')}; activations at most {format_quantity(alive, 'B')},"
-        f" at {graph.ops[peak].name}, operator {peak + 1:,} of {len(graph.ops):,}; together {format_quantity(fixed + alive, 'B')}: it {verdict} into"
-        f" {machine}'s {format_quantity(capacity, 'B')}."
+        f" at {graph.ops[peak].name}, operator {peak + 1:,} of {len(graph.ops):,}; together {format_quantity(fixed + alive, 'B')}:"
+        f" it {verdict} into {machine}'s {format_quantity(capacity, 'B')}."
     )
 
 
