@@ -19,10 +19,10 @@ import transformers as tf
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ironlaw.measure import store
-from ironlaw.measure.inputs_cuda import FORMATS
-from ironlaw.measure.kernel_times import device, profile, sync
-from ironlaw.measure.machine import machine, software
+from ironlaw.measure import evidence_file as store
+from ironlaw.measure.devices.kernel_times import device, profile, sync
+from ironlaw.measure.host import machine, software
+from ironlaw.measure.suites.cuda.inputs import FORMATS
 
 DEVICE = device()
 DTYPES = {name: getattr(torch, kind) for name, kind in FORMATS.items()}

@@ -14,7 +14,7 @@ import torch
 import transformers as tf
 from models import DTYPES, clock, write
 
-from ironlaw.measure.kernel_times import profile, sync
+from ironlaw.measure.devices.kernel_times import profile, sync
 
 METHOD = (
     "Random weights and inputs. kernels, busy_s and list: GPU activity durations from torch.profiler, medians over 5 calls after 2 "

@@ -9,9 +9,9 @@ from as_browser import send
 from ironlaw.kit import claims, experiment, here
 from ironlaw.kit.here import Measured
 from ironlaw.kit.process import Desk
-from ironlaw.measure import experiments
-from ironlaw.measure.library import there
-from ironlaw.measure.machine import machine
+from ironlaw.measure.devices.library import there
+from ironlaw.measure.experiments import run as experiments
+from ironlaw.measure.host import machine
 
 OPS = {"kind": "launch", "op": "add", "wall_s": 2e-6, "low_s": 1.9e-6, "high_s": 2.4e-6, "sync_s": 3e-6, "sync_low_s": 3e-6,
        "sync_high_s": 4e-6, "samples": 40}  # fmt: skip

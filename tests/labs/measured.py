@@ -1,7 +1,7 @@
 """Runs of the experiments with figures that a hand can check, as the ledger of this machine would hold them."""
 
-from ironlaw.measure import trials
-from ironlaw.measure.machine import machine
+from ironlaw.measure.experiments import trials
+from ironlaw.measure.host import machine
 
 
 def timing(seconds):

@@ -7,8 +7,8 @@ from headless import Page, bare
 from measured import ROWS, keep
 
 from ironlaw.ledger import open_ledger
-from ironlaw.measure import trials
-from ironlaw.measure.machine import machine
+from ironlaw.measure.experiments import trials
+from ironlaw.measure.host import machine
 from ironlaw.registry.loader import folder
 
 LABS = {

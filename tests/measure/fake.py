@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from ironlaw.measure.backend import Backend, Case, Lacking
 from ironlaw.measure.clock import Clock
+from ironlaw.measure.devices.device import Backend, Case, Lacking
 from ironlaw.measure.noise import Reading, Watch
 
 CALL = 2e-6

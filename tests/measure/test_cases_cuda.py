@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ironlaw.engine.rows import OPS
-from ironlaw.measure.parts_cuda import PARTS
+from ironlaw.measure.suites.cuda.parts import PARTS
 from ironlaw.registry.evidence import evidence
 
 # Measured, and not fitted to by name: the engine reads these rows elsewhere (engine/samples.py) or not at all.

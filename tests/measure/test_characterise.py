@@ -3,11 +3,11 @@
 import pytest
 from fake import CALL, LEVELS, RATES, FakeBackend, Quiet
 
-from ironlaw.measure import sections
-from ironlaw.measure.backend import QUICK, SHORT, Sizes
-from ironlaw.measure.characterise import characterise, with_rows, worst
 from ironlaw.measure.clock import Timing
-from ironlaw.measure.figures import figures
+from ironlaw.measure.devices.device import QUICK, SHORT, Sizes
+from ironlaw.measure.machine import sections
+from ironlaw.measure.machine.characterise import characterise, with_rows, worst
+from ironlaw.measure.machine.datasheet import figures
 from ironlaw.measure.noise import Noise
 from ironlaw.measure.progress import Cancelled, quiet
 

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from ironlaw.measure import compile_cost
-from ironlaw.measure.compile_cost import cost, rows
+from ironlaw.measure.devices import compile_cost
+from ironlaw.measure.devices.compile_cost import cost, rows
 
 TOLD = {"startup_s": 8.0, "compile_s": 1.5, "eager": 4e-3, "compiled": 1e-3}
 

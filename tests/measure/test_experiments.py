@@ -9,9 +9,13 @@ from types import SimpleNamespace
 import pytest
 
 from ironlaw.errors import MissingExtra, UnknownName
-from ironlaw.measure import backend, characterise, experiments, keep, library, trials
 from ironlaw.measure.clock import Clock
-from ironlaw.measure.experiments import EXPERIMENTS, main, run, why_not
+from ironlaw.measure.devices import device as backend
+from ironlaw.measure.devices import library
+from ironlaw.measure.experiments import run as experiments
+from ironlaw.measure.experiments import trials
+from ironlaw.measure.experiments.run import EXPERIMENTS, main, run, why_not
+from ironlaw.measure.machine import characterise, keep
 from ironlaw.measure.noise import Noisy, Reading, Watch
 from ironlaw.measure.progress import Cancelled
 

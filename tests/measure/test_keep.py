@@ -11,11 +11,11 @@ from fake import FakeBackend, Quiet
 
 from ironlaw import hardware
 from ironlaw.errors import BadValue, UnknownName
-from ironlaw.measure import keep as keeping
-from ironlaw.measure.backend import Sizes
-from ironlaw.measure.characterise import characterise
-from ironlaw.measure.figures import figures, toml
-from ironlaw.measure.keep import as_evidence, as_toml, checked, described, keep, reported, source
+from ironlaw.measure.devices.device import Sizes
+from ironlaw.measure.machine import keep as keeping
+from ironlaw.measure.machine.characterise import characterise
+from ironlaw.measure.machine.datasheet import figures, toml
+from ironlaw.measure.machine.keep import as_evidence, as_toml, checked, described, keep, reported, source
 from ironlaw.measure.noise import Noise, Noisy
 from ironlaw.registry.evidence import evidence, read
 

@@ -14,9 +14,9 @@ from ironlaw import hardware
 from ironlaw.cli import main, parser
 from ironlaw.cli import measure as command
 from ironlaw.cli.meter import Meter
-from ironlaw.measure.characterise import characterise
+from ironlaw.measure.machine.characterise import characterise
 from ironlaw.measure.noise import Noise
-from ironlaw.measure.parts_cuda import PARTS
+from ironlaw.measure.suites.cuda.parts import PARTS
 from ironlaw.registry.evidence import read
 
 SOURCE = Path(command.__file__).parents[2]
@@ -159,7 +159,9 @@ def test_full_knows_no_mps(here, capsys):
 
 def test_full_adds_the_wide_sweep(here, capsys, monkeypatch):
     row = {"kind": "op", "op": "relu", "params": {"numel": 4096, "dtype": "fp32"}, "wall_s": 3e-6}
-    monkeypatch.setattr("ironlaw.measure.sweep.sweep", lambda device, progress, stop, seconds, parts: [row | {"asked": [device, seconds]}])
+    monkeypatch.setattr(
+        "ironlaw.measure.suites.sweep.sweep", lambda device, progress, stop, seconds, parts: [row | {"asked": [device, seconds]}]
+    )
     code, out, _ = ran(capsys, "--full", "--seconds", "7", "--json")
     assert code == 0
     assert read(Path(json.loads(out)["stored"][0])).rows[-1]["asked"] == ["cpu", 7.0]
@@ -168,7 +170,9 @@ def test_full_adds_the_wide_sweep(here, capsys, monkeypatch):
 def test_what_the_sweep_could_not_measure_is_told(here, capsys, monkeypatch):
     row = {"kind": "op", "op": "relu", "params": {"numel": 4096, "dtype": "fp32"}, "wall_s": 3e-6}
     broken = {"kind": "op", "op": "gelu", "params": {"numel": 4096, "dtype": "fp32"}, "error": "out of memory"}
-    monkeypatch.setattr("ironlaw.measure.sweep.sweep", lambda *asked: [row, broken, {"kind": "error", "op": "launches", "error": "no"}])
+    monkeypatch.setattr(
+        "ironlaw.measure.suites.sweep.sweep", lambda *asked: [row, broken, {"kind": "error", "op": "launches", "error": "no"}]
+    )
     code, out, _ = ran(capsys, "--full", "--json")
     assert code == 0
     assert "2 of 3 cases of the wide sweep could not be measured; their rows say why" in json.loads(out)["notes"]
@@ -232,7 +236,7 @@ import importlib.util
 real = importlib.util.find_spec
 importlib.util.find_spec = lambda name, package=None: None if name.partition(".")[0] in {hidden!r} else real(name, package)
 from ironlaw.cli import main, measure
-from ironlaw.measure.backend import Sizes
+from ironlaw.measure.devices.device import Sizes
 measure.SHORT = Sizes("tiny", each=0.002, longest=0.01, streams=1, ops=False, patience=0.0)  # a real run, of seconds
 sys.exit(main({argv!r}))
 """

@@ -4,9 +4,9 @@ import pytest
 from fake import FakeClock
 
 from ironlaw.errors import BadValue
-from ironlaw.measure import sweep
-from ironlaw.measure.backend import Case
+from ironlaw.measure.devices.device import Case
 from ironlaw.measure.noise import Reading, Watch
+from ironlaw.measure.suites import sweep
 
 
 def case(op, clock, seconds):

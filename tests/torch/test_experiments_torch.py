@@ -3,9 +3,10 @@
 import pytest
 import torch
 
-from ironlaw.measure import library, trials
-from ironlaw.measure.experiments import EXPERIMENTS, run
-from ironlaw.measure.trial_torch import Torch
+from ironlaw.measure.devices import library
+from ironlaw.measure.devices.torch_chains import Torch
+from ironlaw.measure.experiments import trials
+from ironlaw.measure.experiments.run import EXPERIMENTS, run
 
 
 @pytest.fixture

@@ -7,9 +7,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from ironlaw.measure import kernel_times, launches_cuda  # noqa: E402
+from ironlaw.measure.devices import kernel_times  # noqa: E402
+from ironlaw.measure.devices.cuda import WithCuda  # noqa: E402
 from ironlaw.measure.progress import Cancelled  # noqa: E402
-from ironlaw.measure.with_cuda import WithCuda  # noqa: E402
+from ironlaw.measure.suites.cuda import launches as launches_cuda  # noqa: E402
 
 
 class Gpu:

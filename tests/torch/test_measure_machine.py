@@ -13,10 +13,10 @@ import pytest
 import ironlaw
 from ironlaw import hardware
 from ironlaw.cli import main
-from ironlaw.measure.backend import Lacking, choose
-from ironlaw.measure.quick import POOL
-from ironlaw.measure.sections import brief
-from ironlaw.measure.with_torch import WithTorch
+from ironlaw.measure.devices.device import Lacking, choose
+from ironlaw.measure.devices.torch_device import WithTorch
+from ironlaw.measure.devices.torch_ops import POOL
+from ironlaw.measure.machine.sections import brief
 from ironlaw.registry.evidence import read
 from ironlaw.registry.machines import load
 
@@ -127,9 +127,9 @@ class Block:
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Block())
 from ironlaw.cli import draw, measure
-from ironlaw.measure.backend import Sizes, choose
-from ironlaw.measure.characterise import characterise
-from ironlaw.measure.keep import described, keep
+from ironlaw.measure.devices.device import Sizes, choose
+from ironlaw.measure.machine.characterise import characterise
+from ironlaw.measure.machine.keep import described, keep
 draw.rich = lambda: False
 backend = choose("cpu")
 found = characterise(backend, Sizes("tiny", each=0.001, longest=0.004, streams=1, ops=False, patience=0.0))

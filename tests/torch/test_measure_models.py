@@ -14,8 +14,10 @@ from torch import nn  # noqa: E402
 from ironlaw.cli import beside, main  # noqa: E402
 from ironlaw.engine.predict import Cost, OpRow  # noqa: E402
 from ironlaw.errors import BadValue, MissingExtra  # noqa: E402
-from ironlaw.measure import builders, models, models_profile  # noqa: E402
-from ironlaw.measure.machine import compiler  # noqa: E402
+from ironlaw.measure.host import compiler  # noqa: E402
+from ironlaw.measure.models import builders  # noqa: E402
+from ironlaw.measure.models import profile as models_profile  # noqa: E402
+from ironlaw.measure.models import run as models  # noqa: E402
 from ironlaw.measure.noise import Noise  # noqa: E402
 from ironlaw.measure.progress import Cancelled  # noqa: E402
 from ironlaw.registry.evidence import evidence, measured  # noqa: E402
@@ -256,7 +258,7 @@ def test_models_of_transformers_need_it(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "transformers", None)
-    monkeypatch.delitem(sys.modules, "ironlaw.measure.builders_hf", raising=False)
+    monkeypatch.delitem(sys.modules, "ironlaw.measure.models.builders_transformers", raising=False)
     with pytest.raises(MissingExtra, match="pip install transformers"):
         builders.build("bert_base", dtype="fp32", device="cpu", room=1e12)
     spotter = builders.build("dscnn_kws", batch=2, dtype="fp32", device="cpu", room=1e12)  # a lab's experiment runs it without

@@ -12,12 +12,13 @@ torch = pytest.importorskip("torch")
 
 from ironlaw.engine.rows import OPS  # noqa: E402
 from ironlaw.errors import BadValue  # noqa: E402
-from ironlaw.measure import cases_cuda, sweep_cuda  # noqa: E402
-from ironlaw.measure.inputs_cuda import Inputs, Pool  # noqa: E402
-from ironlaw.measure.parts_cuda import PARTS, Part  # noqa: E402
 from ironlaw.measure.progress import Cancelled  # noqa: E402
-from ironlaw.measure.sweep import chosen  # noqa: E402
-from ironlaw.measure.sweep_cuda import cases, main, sweep  # noqa: E402
+from ironlaw.measure.suites.cuda import cases as cases_cuda  # noqa: E402
+from ironlaw.measure.suites.cuda import sweep as sweep_cuda  # noqa: E402
+from ironlaw.measure.suites.cuda.inputs import Inputs, Pool  # noqa: E402
+from ironlaw.measure.suites.cuda.parts import PARTS, Part  # noqa: E402
+from ironlaw.measure.suites.cuda.sweep import cases, main, sweep  # noqa: E402
+from ironlaw.measure.suites.sweep import chosen  # noqa: E402
 from ironlaw.registry.evidence import read  # noqa: E402
 
 SMALL: list[tuple[str, dict[str, Any]]] = [
@@ -98,7 +99,7 @@ def test_tokens_go_back_to_their_places() -> None:
 
 def test_functions_to_compile_return_what_they_say() -> None:
     """Bytes read and written are those of the tensors that go in and come out; vectors aside."""
-    from ironlaw.measure.calls_cuda_written import WRITTEN
+    from ironlaw.measure.suites.cuda.calls_generated import WRITTEN
 
     inputs, seen = Inputs("meta"), set()
     for op, p in PARTS["generated"].wanted():

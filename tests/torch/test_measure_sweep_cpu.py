@@ -8,8 +8,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from ironlaw.engine.rows import OPS  # noqa: E402
-from ironlaw.measure import cases_cpu  # noqa: E402
-from ironlaw.measure.cases_cpu_products import POOL, Weights  # noqa: E402
+from ironlaw.measure.suites.cpu import cases as cases_cpu  # noqa: E402
+from ironlaw.measure.suites.cpu.products import POOL, Weights  # noqa: E402
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
 from ironlaw.engine.types import Graph  # noqa: E402
 from ironlaw.engine.work import category  # noqa: E402
-from ironlaw.measure import builders  # noqa: E402
+from ironlaw.measure.models import builders  # noqa: E402
 from ironlaw.registry.families import FAMILIES  # noqa: E402
 from ironlaw.registry.workloads import about, workload, workloads  # noqa: E402
 

@@ -13,7 +13,7 @@ from ironlaw.report.measured import Joined
 from ironlaw.units import show, significant
 
 if TYPE_CHECKING:
-    from ironlaw.measure.models import Run
+    from ironlaw.measure.models.run import Run
 
 DATA, COMPUTE, FLOOR, BETWEEN, ALONE = "data", "compute", "overhead of kernels", "overhead between them", "without a partner"
 MEANING = (

@@ -15,14 +15,14 @@ from ironlaw.cli import draw, measured
 from ironlaw.cli.meter import Meter
 from ironlaw.cli.options import Parser, add_json, checked, number
 from ironlaw.errors import BadValue
-from ironlaw.measure.backend import DEVICES, QUICK, SHORT, Backend, choose
-from ironlaw.measure.characterise import Characterisation, characterise, with_rows
-from ironlaw.measure.figures import Figures
-from ironlaw.measure.keep import Kept, as_evidence, described, keep, refuse
-from ironlaw.measure.machine import SLUG
+from ironlaw.measure.devices.device import DEVICES, QUICK, SHORT, Backend, choose
+from ironlaw.measure.host import SLUG
+from ironlaw.measure.machine.characterise import Characterisation, characterise, with_rows
+from ironlaw.measure.machine.datasheet import Figures
+from ironlaw.measure.machine.keep import Kept, as_evidence, described, keep, refuse
 from ironlaw.measure.noise import Noisy, settled
-from ironlaw.measure.parts_cuda import PARTS
 from ironlaw.measure.progress import within
+from ironlaw.measure.suites.cuda.parts import PARTS
 from ironlaw.units import show
 
 EXAMPLE = """
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _parts(backend: Backend, args: argparse.Namespace) -> tuple[str, ...]:
     """Those of the wide sweep that are asked for; what can't be had is said before anything is measured."""
-    from ironlaw.measure.sweep import chosen
+    from ironlaw.measure.suites.sweep import chosen
 
     if backend.library != "torch":
         raise BadValue("the wide sweep of --full needs PyTorch (pip install torch); leave --full out to measure with NumPy")
@@ -111,7 +111,7 @@ def _wait(args: argparse.Namespace, meter: Meter) -> None:
 def _measured(backend: Backend, args: argparse.Namespace, parts: Sequence[str], meter: Meter) -> Characterisation:
     if not args.full:
         return characterise(backend, SHORT if args.short else QUICK, meter)
-    from ironlaw.measure.sweep import method, sweep
+    from ironlaw.measure.suites.sweep import method, sweep
 
     found = characterise(backend, QUICK, within(meter, 0.0, WIDE))
     rows = sweep(backend.device, within(meter, WIDE, 1.0), None, args.seconds, parts)

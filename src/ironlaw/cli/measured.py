@@ -23,7 +23,7 @@ from ironlaw.report.kineto import parse
 from ironlaw.report.measured import join
 
 if TYPE_CHECKING:
-    from ironlaw.measure.models import Run
+    from ironlaw.measure.models.run import Run
 
 EVIDENCE = ("evidence", this.SLUG, "models.json")
 SECONDS = 2.0  # of timing, for each mode
@@ -68,7 +68,7 @@ def add(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     """`args` as `add` and `ironlaw measure` itself read them."""
     device, places = _runs_on(args.device), kept_at(args.out)
-    from ironlaw.measure.models import measure
+    from ironlaw.measure.models.run import measure
 
     wanted = args.mode or (("eager", "compiled", "graphs") if device == "cuda" else ("eager", "compiled"))
     chosen = choose(args, device)
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _runs_on(wanted: str | None) -> str:
-    from ironlaw.measure.models import devices
+    from ironlaw.measure.models.run import devices
 
     found = devices()
     if wanted is not None and wanted not in found:
@@ -102,8 +102,8 @@ def choose(args: argparse.Namespace, device: str) -> Chosen:
     for name in ("input", "set"):
         if getattr(args, name):
             raise BadValue(f"--{name} is for a model of your own; {args.target} is the registry's and takes --batch, --seq and --dtype")
-    from ironlaw.measure.builders import build
-    from ironlaw.measure.models import room
+    from ironlaw.measure.models.builders import build
+    from ironlaw.measure.models.run import room
     from ironlaw.registry.workloads import about
 
     try:
@@ -116,7 +116,7 @@ def choose(args: argparse.Namespace, device: str) -> Chosen:
 
 
 def _from_code(args: argparse.Namespace, device: str) -> Chosen:
-    from ironlaw.measure.models import described, real
+    from ironlaw.measure.models.run import described, real
     from ironlaw.tracing.load import load
 
     target = load(args.target, args.input, args.batch, args.dtype, args.seq, dict(args.set), device)
@@ -199,9 +199,9 @@ def writable(out: str) -> Path:
 
 def store(found: Beside, places: list[Path], noisy: bool) -> None:
     """Rows of modes that ran, on a quiet machine."""
-    from ironlaw.measure.machine import machine, software
-    from ironlaw.measure.models import METHOD
-    from ironlaw.measure.store import append
+    from ironlaw.measure.evidence_file import append
+    from ironlaw.measure.host import machine, software
+    from ironlaw.measure.models.run import METHOD
 
     rows = []
     for run in found.runs:

@@ -15,9 +15,9 @@ from ironlaw.errors import BadValue
 from ironlaw.kit.here import Measured, span
 from ironlaw.kit.process import CANCELLED, DESK, FAILED, Desk, Keep, Run
 from ironlaw.kit.prose import amount, html
-from ironlaw.measure import experiments
-from ironlaw.measure.trials import OPS as COUNT
-from ironlaw.measure.trials import words
+from ironlaw.measure.experiments import run as experiments
+from ironlaw.measure.experiments.trials import OPS as COUNT
+from ironlaw.measure.experiments.trials import words
 from ironlaw.units import show
 from ironlaw.widget.piece import Piece
 

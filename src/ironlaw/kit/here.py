@@ -9,7 +9,7 @@ from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.ledger import Event
-from ironlaw.measure.machine import cores, cpu_name
+from ironlaw.measure.host import cores, cpu_name
 from ironlaw.widget.quantities import THIN, format_quantity
 
 

@@ -14,7 +14,7 @@ from ironlaw.engine.types import bytes_per_element
 from ironlaw.kit.here import cost, span
 from ironlaw.labs.lab_07_fusion import explorer, jobs
 from ironlaw.labs.lab_07_fusion.jobs import EAGER, SYNC, Job, premise
-from ironlaw.measure.trials import COMPILED, LENGTHS, WIDE, words
+from ironlaw.measure.experiments.trials import COMPILED, LENGTHS, WIDE, words
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.waterfall import Part
 from ironlaw.registry.claims import row

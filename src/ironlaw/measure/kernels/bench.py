@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import IronlawError
-from ironlaw.measure import store
-from ironlaw.measure.kernel_times import profile
+from ironlaw.measure import evidence_file as store
+from ironlaw.measure.devices.kernel_times import profile
+from ironlaw.measure.host import machine, software
 from ironlaw.measure.kernels import need
-from ironlaw.measure.machine import machine, software
 
 Row = dict[str, Any]
 Way = tuple[str, dict[str, Any], str, Callable[[], Callable[[], Any]]]

@@ -1,0 +1,1 @@
+"""What a lab can measure on the machine of whoever reads it."""

@@ -1,0 +1,11 @@
+"""python -m ironlaw.measure.experiments"""
+
+import os
+import sys
+
+from ironlaw.measure.experiments.run import main
+
+try:
+    sys.exit(main())
+except BrokenPipeError:  # whoever asked is gone
+    os._exit(1)

@@ -1,0 +1,183 @@
+"""Rows of evidence -> a machine in the grammar of registry/hardware, every figure with its source, and its reason where it is derived."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, log2
+from statistics import median
+from typing import Any
+
+from ironlaw.engine.fit import PLAIN
+from ironlaw.errors import BadValue
+from ironlaw.measure.machine.cache_levels import Found, levels
+from ironlaw.units import show
+
+Row = Mapping[str, Any]
+TRAFFIC = {"copy": 8.0, "add": 12.0}  # bytes an element of FP32
+EMULATED = 0.5  # a format under this share of FP32's rate has no unit of its own here
+WATTS_A_CORE = 5.0
+ASSUMED = {
+    "cuda": (300.0, "300 W is assumed, as accelerators of a server have it."),
+    "mps": (30.0, "30 W is assumed, as a laptop's GPU has it."),
+}
+SCALED = ", tensors that the library keeps on one thread scaled to all"
+LABELS = {"l1": "L1 data cache", "l2": "L2 cache", "l3": "L3 cache", "l4": "L4 cache"}
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What the rows say about the machine; SI units."""
+
+    peaks: dict[str, tuple[float, int]]  # format -> best rate, and the side of the product that reached it
+    emulated: dict[str, float]  # formats that are converted in software: slower than FP32
+    bandwidth: float
+    working_set: float  # bytes, where the bandwidth was reached
+    levels: tuple[Found, ...]
+    launch: float
+    floor: float  # the shortest kernel, or the cheapest call where the call is the work
+    curve: tuple[tuple[float, float], ...]  # (working set, bandwidth) with the launch taken off
+
+
+def seconds(row: Row) -> float:
+    """The device's own time where it is known; else a replayed graph's share; else the call."""
+    return float(row.get("busy_s") or row.get("graph_s") or row["wall_s"])
+
+
+def figures(rows: Sequence[Row], machine: Mapping[str, Any], caches: Mapping[str, float], grain: int | None = None) -> Figures:
+    """`caches`: bytes of each level over all processors, as the system reports them; `grain`: elements that keep one thread busy."""
+    rates: dict[str, tuple[float, int]] = {}
+    for row in rows:
+        if row["kind"] == "op" and row["op"] == "matmul":
+            n, fmt = row["params"]["n"], row["params"]["dtype"]
+            rates[fmt] = max(rates.get(fmt, (0.0, 0)), (2.0 * n**3 / seconds(row), n))
+    plain = [row["wall_s"] for row in rows if row["kind"] == "launch" and row["op"] in PLAIN]
+    curve = bandwidths(rows, int(machine.get("threads", 1)), grain, machine.get("backend") == "cpu")
+    if not rates or not plain or not curve:
+        raise BadValue("too little was measured to describe the machine (products, streams and launches are needed); run `ironlaw measure`")
+    peaks, emulated = parted(rates)
+    last = max(caches.values(), default=0.0)
+    large = [(rate, size) for size, rate in curve if size >= FAR * last] or [(rate, size) for size, rate in curve[-2:]]
+    best, at = max(large)
+    ops = [row for row in rows if row["kind"] == "launch" and (row.get("kernels") or "kernels" not in row)]
+    floor = min(float(row.get("busy_s") or row["wall_s"]) for row in ops if row["op"] not in ("view", "empty", "sync_idle"))
+    found = [level for level in levels(curve, caches) if level.size < at]
+    return Figures(peaks, emulated, best, at, _ordered(found, best), median(plain), floor, tuple(curve))
+
+
+def parted(rates: Mapping[str, tuple[float, int]]) -> tuple[dict[str, tuple[float, int]], dict[str, float]]:
+    """Formats that the machine has units for, and those it converts in software."""
+    least = EMULATED * rates["fp32"][0] if "fp32" in rates else 0.0
+    real = {fmt: found for fmt, found in rates.items() if found[0] >= least or fmt == "fp64"}
+    return real, {fmt: rate for fmt, (rate, _) in rates.items() if fmt not in real}
+
+
+def bandwidths(rows: Sequence[Row], threads: int, grain: int | None, host: bool) -> list[tuple[float, float]]:
+    """(working set, bytes/s), the better of copy and add, the cost of the call itself taken off.
+
+    On a processor, tensors of which fewer threads than there are take a share are scaled to all of them.
+    """
+    found: dict[float, float] = {}
+    streams = sorted((row for row in rows if "working_set" in row), key=lambda row: float(row["working_set"]))
+    floors: dict[str, float] = {}
+    for row in streams:
+        spent, size = seconds(row), float(row["working_set"])
+        floor = floors.setdefault(str(row.get("op") or row["name"]), spent if size <= NOTHING else 0.0)
+        if spent < NEARLY * floor:
+            continue  # nearly all of it is the call
+        rate = size / (spent - floor)
+        if host and row["kind"] == "op":
+            used = min(threads, ceil(row["params"]["numel"] / grain)) if grain else 1
+            rate *= threads / used if used < threads and size < SPREAD else 1.0
+        key = 2.0 ** (round(2 * log2(size)) / 2)  # copy and add of one step lie some bytes apart
+        if rate > found.get(key, 0.0):
+            found[key] = rate
+    return sorted(found.items())
+
+
+FAR = 4.0  # times the last cache: a working set of which little is still there when it comes round again
+NOTHING = 1024.0  # bytes of a working set that is over before the call is
+NEARLY = 1.1
+SPREAD = 2.0**20  # bytes beyond which one thread's rate is not multiplied: what processors share would be counted twice
+
+
+def _ordered(found: Sequence[Found], main: float) -> tuple[Found, ...]:
+    """Levels no slower than what lies behind them."""
+    made: list[Found] = []
+    for level in reversed(found):
+        main = max(main, level.bandwidth)
+        made.append(Found(level.name, level.size, main, level.reported, level.seen))
+    return tuple(reversed(made))
+
+
+def toml(found: Figures, machine: Mapping[str, Any], source: str, date: str, power: float | None = None) -> str:
+    """The machine's file. `power`: the device's limit in watts, where it tells one."""
+    gpu = machine.get("backend") in ("cuda", "mps")
+    backend = "rocm" if machine.get("hip") else {"cuda": "cuda", "mps": "coreml"}.get(str(machine.get("backend")), "cpu")
+    name = str(machine.get("gpu") or machine["cpu"]) + ("" if gpu else f", {machine['cores']} processors")
+    memory = show(float(machine.get("memory_bytes") or 8e9), "B", 6)
+    streamed = f"Measured: the best of copies and sums at {show(found.working_set, 'B')}, read and written together."
+    called = "Measured: the median over element-wise ops on tiny tensors, called from Python."
+    lines = [
+        "# This machine, written by `ironlaw measure`; measuring again replaces it. The grammar is that of registry/hardware.",
+        f"name = {_quoted('This machine: ' + name)}", "aliases = []", f'kind = "{"gpu" if gpu else "cpu"}"', f'backend = "{backend}"',
+        f'context = "{"cloud" if machine.get("virtual") else "desktop"}"',
+        f"note = {_quoted(_note(found, machine))}",
+        *_table("[memory]", memory, source, date, "As the device reports it." if machine.get("memory_bytes") else "Not told; assumed."),
+        *_table("[bandwidth]", show(found.bandwidth, "B/s", 4), source, date, streamed),
+        *_power(machine, power, source, date),
+        *_table("[launch]", show(found.launch, "s", 4), source, date, called),
+    ]  # fmt: skip
+    for fmt, (rate, n) in found.peaks.items():
+        lines += _table(
+            f"[peak.{fmt}]", show(rate, "FLOP/s", 4), source, date, f"Measured: the best product, of side {n}; no maker's figure."
+        )
+    for level in found.levels:
+        lines += _level(level, source, date, "" if gpu else SCALED)
+    lines += _level(Found("main", float(machine.get("memory_bytes") or 8e9), found.bandwidth, True, True), source, date)
+    units = {"sms": machine.get("sms"), "cores": None if gpu else machine.get("cores"), "threads": None if gpu else machine.get("threads")}
+    return "\n".join([*lines, "", "[units]", *(f"{key} = {value}" for key, value in units.items() if value), ""])
+
+
+def _note(found: Figures, machine: Mapping[str, Any]) -> str:
+    told = f"Measured with {machine.get('library', 'PyTorch')} on {machine.get('backend', 'cpu')}, {machine.get('threads', 1)} threads."
+    slow = ", ".join(f"{fmt} {show(rate, 'FLOP/s')}" for fmt, rate in found.emulated.items())
+    return told + (f" Converted in software, slower than FP32: {slow}." if slow else "")
+
+
+def _level(level: Found, source: str, date: str, more: str = "") -> list[str]:
+    if level.name == "main":
+        label, why = "main memory", "Size as the device reports it; bandwidth measured."
+    else:
+        label = LABELS.get(level.name, level.name)
+        sized = "Size as the system reports it, over all processors" if level.reported else "Size where the bandwidth curve falls"
+        step = "the curve steps there" if level.seen else "the curve shows no step there"
+        why = f"{sized}; {step}. Bandwidth measured within it, the cost of the call taken off{more}."
+    return [
+        "", "[[level]]", f'name = "{level.name}"', f"label = {_quoted(label)}", f'size = "{show(level.size, "B", 6)}"',
+        f'bandwidth = "{show(level.bandwidth, "B/s", 4)}"', *_sourced(source, date, why),
+    ]  # fmt: skip
+
+
+def _power(machine: Mapping[str, Any], power: float | None, source: str, date: str) -> list[str]:
+    if power:
+        return _table("[power]", f"{power:g} W", "nvidia-smi, power limit", date, "The limit that is set; not a draw.")
+    if machine.get("backend") in ASSUMED:
+        watts, why = ASSUMED[machine["backend"]]
+        return _table("[power]", f"{watts:g} W", source, date, f"No limit can be read: {why}")
+    cores = int(machine.get("cores", 1))
+    why = f"No limit can be read: {WATTS_A_CORE:g} W for each of {cores} processors, as server processors of 80 to 128 cores have it."
+    return _table("[power]", f"{WATTS_A_CORE * cores:g} W", source, date, why)
+
+
+def _table(head: str, value: str, source: str, date: str, why: str) -> list[str]:
+    return ["", head, f'value = "{value.replace(",", "")}"', *_sourced(source, date, why)]
+
+
+def _sourced(source: str, date: str, why: str) -> list[str]:
+    return ["estimate = true", f"why = {_quoted(why)}", f"source = {_quoted(source)}", f'date = "{date}"']
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)  # a TOML basic string has JSON's escapes

@@ -1,0 +1,110 @@
+"""Store a characterisation as this machine: evidence, curves, figures. Whole files, and all three or none."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ironlaw import home
+from ironlaw.measure.evidence_file import text, today
+from ironlaw.measure.host import SLUG, caches, power_limit
+from ironlaw.measure.machine.characterise import Characterisation
+from ironlaw.measure.machine.datasheet import Figures, figures, toml
+from ironlaw.measure.noise import Noisy
+
+if TYPE_CHECKING:
+    from ironlaw.engine.types import Hardware
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Where it lies now, and whether curves could be fitted."""
+
+    evidence: Path
+    figures: Path
+    curves: tuple[str, ...]  # names of the fitted curves; empty where the rows did not suffice
+
+
+def reported(machine: dict[str, Any]) -> dict[str, float]:
+    """Caches of the measured device as the system reports them, over all processors."""
+    if machine.get("backend") == "cpu":
+        return {level: float(size * count) for level, (size, count) in caches().items()}
+    return {"l2": float(machine["l2_bytes"])} if machine.get("l2_bytes") else {}
+
+
+def described(found: Characterisation, grain: int | None) -> Figures:
+    return figures(found.rows, found.machine, reported(found.machine), grain)
+
+
+def source(found: Characterisation) -> str:
+    torch = found.software.get("torch")
+    library = (
+        f"PyTorch {torch}" if torch and found.machine.get("library") == "torch" else f"NumPy {found.software.get('numpy', '')}".strip()
+    )
+    return f"ironlaw measure, {SLUG}/machine.json ({found.machine['backend']}, {library}{', noisy' if found.noise.noisy else ''})"
+
+
+def as_toml(found: Characterisation, told: Figures, date: str = "") -> str:
+    """The machine's file, read once as any other machine's would be: what is stored is valid."""
+    power = power_limit() if found.machine.get("backend") == "cuda" else None
+    written = toml(told, found.machine, source(found), date or today(), power)
+    checked(written)
+    return written
+
+
+def checked(written: str) -> Hardware:
+    from ironlaw.registry.machines import load
+
+    with tempfile.TemporaryDirectory() as folder:
+        return load(home.replace_text(Path(folder) / f"{SLUG}.toml", written))
+
+
+def as_evidence(found: Characterisation, date: str = "") -> str:
+    noise = found.noise.as_json() | {"repeated": found.repeated}
+    machine = found.machine | {"notes": found.notes}
+    return text(machine=machine, software=found.software, method=found.method, rows=found.rows, date=date, noise=noise)
+
+
+def refuse(found: Characterisation, force: bool) -> None:
+    """A noisy machine's figures are kept only when that is asked for."""
+    if found.noise.noisy and not force:
+        raise Noisy(
+            f"nothing was stored: {'; '.join(found.noise.reasons)}, and measuring twice did not help. Close what else is running and"
+            " measure again, or keep the figures as they are with --force (the evidence then says that they are noisy)"
+        )
+
+
+def keep(found: Characterisation, told: Figures, force: bool = False) -> Kept:
+    """Store it as this machine."""
+    from ironlaw.registry.this import fit, store_curves
+
+    refuse(found, force)
+    written, evidence = as_toml(found, told), as_evidence(found)
+    fitted = fit(found.rows, found.machine, (source(found),))
+    with uninterrupted():
+        place = home.replace_text(home.path("evidence", SLUG, "machine.json"), evidence)
+        store_curves(fitted)
+        final = home.replace_text(home.path("hardware", f"{SLUG}.toml"), written)
+    return Kept(place, final, tuple(sorted(fitted.curves)) if fitted else ())
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Three files of one measurement belong together: a Ctrl-C in these milliseconds is heard after the last."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if heard:
+        raise KeyboardInterrupt

@@ -1,0 +1,1 @@
+"""Whole models: built with random weights, run, timed and profiled."""

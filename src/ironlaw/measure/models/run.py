@@ -1,0 +1,271 @@
+"""Run a model here and time it: eager, compiled, and on CUDA as a replayed graph. One evidence row for each mode.
+
+    runs = measure(module, args, kwargs, device="cpu", modes=("eager", "compiled"), seconds=2.0)
+    runs[0].row      wall_s, low_s, high_s, busy_s, kernels, activation_bytes …, as FORMAT.md has it
+    runs[0].events   the profiler's events of an eager run, for laying beside a prediction
+
+Times without the profiler come first; the profiler then says where they go.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+from ironlaw.errors import BadValue, MissingExtra
+from ironlaw.measure.clock import Clock, DeviceClock, Timing, timed
+from ironlaw.measure.host import memory
+from ironlaw.measure.models.profile import Profile, profiled
+from ironlaw.measure.noise import Noise, Watch
+from ironlaw.measure.progress import Cancelled, Progress, Stop, quiet, within
+
+MODES = ("eager", "compiled", "graphs")
+SLOW = 0.5  # seconds a call, from which fewer samples must do
+PIPED = 10  # calls queued back to back
+TRIES = 3  # how often a mode is timed when the machine is noisy
+METHOD = (
+    "Inference without gradients in eval mode, random inputs. wall_s: host clock around one call and a synchronisation, median; low_s and"
+    f" high_s: 10 % and 90 % of the samples. piped_s: {PIPED} calls queued back to back and one synchronisation, per call, median. busy_s,"
+    " kernels and list: torch.profiler in separate runs; on a GPU its kernels, on a CPU the outermost operators, scaled by how much the"
+    " profiler slowed the run. compile_s: first call after torch.compile, its caches off. activation_bytes: most memory held at once"
+    " beside weights and inputs."
+)
+
+
+@dataclass
+class Run:
+    """One mode: its row, or why it could not be run; the profile; and how noisy the machine was."""
+
+    mode: str
+    row: dict[str, Any]
+    profile: Profile | None = None
+    noise: Noise | None = None
+    error: str = ""
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return self.profile.events if self.profile else []
+
+
+@dataclass
+class Bench:
+    """The call under test, and the clock of its device."""
+
+    call: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    device: str
+    clock: Clock
+    stop: Stop | None = None
+    held: list[Any] = field(default_factory=list)
+
+    def once(self) -> Any:
+        return self.call(*self.args, **self.kwargs)
+
+
+def devices() -> tuple[str, ...]:
+    """Where models can run here, the fastest first."""
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtra("to run a model, PyTorch is needed; install it with: pip install torch") from None
+    mps = getattr(torch.backends, "mps", None)
+    return (*(["cuda"] if torch.cuda.is_available() else []), *(["mps"] if mps and mps.is_available() else []), "cpu")
+
+
+def clock_of(device: str) -> Clock:
+    import torch
+
+    wait = {"cuda": torch.cuda.synchronize, "mps": torch.mps.synchronize}.get(device)
+    return DeviceClock(wait) if wait else Clock()
+
+
+def real(tree: Any, device: str, vocabulary: int = 0) -> Any:
+    """Inputs with values, on the device: those given as shapes get random ones, token ids within the vocabulary."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    def one(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        if leaf.device.type != "meta":
+            return leaf.to(device)
+        if leaf.is_floating_point():
+            return torch.randn(leaf.shape, device=device).to(leaf.dtype)
+        if leaf.dtype == torch.bool or not vocabulary:
+            return torch.zeros(leaf.shape, dtype=leaf.dtype, device=device)
+        return torch.randint(vocabulary, leaf.shape, dtype=leaf.dtype, device=device)
+
+    return pytree.tree_map(one, tree)
+
+
+def described(tree: Any) -> list[str]:
+    """Inputs as `--input` takes them: `8x3x224x224:fp32`."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    short = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16", torch.float64: "fp64"}
+    return [
+        f"{'x'.join(map(str, leaf.shape))}:{short.get(leaf.dtype, str(leaf.dtype).removeprefix('torch.'))}"
+        for leaf in pytree.tree_leaves(tree)
+        if isinstance(leaf, torch.Tensor)
+    ]
+
+
+def room(device: str) -> float:
+    """Bytes that are free on the device."""
+    import torch
+
+    if device == "cuda":
+        return float(torch.cuda.mem_get_info()[0])
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            told = dict(line.split(":", 1) for line in file)
+        return 1024.0 * int(told["MemAvailable"].split()[0])
+    except (OSError, KeyError, ValueError):
+        return float(memory() or 1 << 62)
+
+
+def measure(
+    call: Any,
+    args: Sequence[Any] = (),
+    kwargs: dict[str, Any] | None = None,
+    *,
+    device: str,
+    modes: Sequence[str] = ("eager", "compiled"),
+    seconds: float = 2.0,
+    progress: Progress = quiet,
+    stop: Stop | None = None,
+) -> list[Run]:
+    """Each mode in turn; one that can't be run says why, unless it is the first: then nothing can."""
+    import torch
+
+    if "graphs" in modes and device != "cuda":
+        raise BadValue(f"graphs are CUDA's, and this runs on {device}; give --mode eager,compiled")
+    runs: list[Run] = []
+    compiled: list[Any] = []  # by an earlier mode: graphs replay what compiled runs
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"torch\.")  # of the profiler and the compiler, about themselves
+        for i, mode in enumerate(modes):
+            part = within(progress, i / len(modes), (i + 1) / len(modes))
+            bench = Bench(call, tuple(args), dict(kwargs or {}), device, clock_of(device), stop)
+            try:
+                runs.append(_mode(bench, mode, seconds, part, compiled))
+            except (Cancelled, KeyboardInterrupt):
+                raise
+            except Exception as error:
+                if mode == "eager":
+                    raise BadValue(f"the model does not run: {reason(error)}; mend it or its --input first") from error
+                runs.append(Run(mode, {"kind": "model", "mode": mode}, error=reason(error)))
+    progress(1.0, "done")
+    return runs
+
+
+def reason(error: Exception) -> str:
+    """The first line that says something."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
+
+
+def _mode(bench: Bench, mode: str, seconds: float, progress: Progress, compiled: list[Any]) -> Run:
+    row: dict[str, Any] = {"kind": "model", "mode": mode, "device": bench.device}
+    with ExitStack() as stack:
+        if mode != "eager" and compiled:
+            bench.call = compiled[0]
+        elif mode != "eager":
+            progress(0.0, "compiling")
+            row["compile_s"] = _compile(bench, stack)
+            compiled.append(bench.call)
+        if mode == "graphs":
+            _graph(bench)
+        bench.once()
+        bench.clock.sync()
+        wall, noise = _quiet(bench, seconds, lambda share: progress(0.2 + 0.5 * share, f"{mode}: timing"))
+        row |= wall.row()
+        if bench.device != "cpu":
+            row["piped_s"] = _figure(timed(bench.once, bench.clock, seconds=seconds / 4, batch=PIPED, least=3, stop=bench.stop).median)
+        row["noise"] = noise.as_json()
+        if bench.device == "mps":  # the profiler sees the host there, and not the device
+            return Run(mode, row, None, noise)
+        progress(0.75, f"{mode}: profiling")
+        if bench.stop is not None and bench.stop():
+            raise Cancelled("the measurement was stopped; nothing was stored")
+        profile = profiled(bench.once, bench.clock, bench.device, wall.median)
+    row |= {"kernels": profile.kernels, "busy_s": _figure(profile.busy_s), "list": profile.listed()}
+    if profile.activation_bytes is not None and mode != "graphs":
+        row["activation_bytes"] = profile.activation_bytes
+    if bench.device == "cpu":
+        row["profiler_slows"] = _figure(profile.slower)
+    return Run(mode, row, profile, noise)
+
+
+def _quiet(bench: Bench, seconds: float, tell: Callable[[float], None]) -> tuple[Timing, Noise]:
+    """The quietest of up to TRIES timings, each in three visits that the drift is taken from."""
+    found: list[tuple[Timing, Noise]] = []
+    for attempt in range(TRIES):
+        watch = Watch()
+        visits = []
+        for part in range(3):
+            tell((attempt + part / 3) / TRIES)
+            visits.append(_timed(bench, seconds / 3))
+            watch.reference(visits[-1].best)
+        found.append((_together(visits), watch.verdict()))
+        if not found[-1][1].noisy:
+            break
+    return min(found, key=lambda pair: (pair[1].noisy, pair[0].median))
+
+
+def _timed(bench: Bench, seconds: float) -> Timing:
+    began = bench.clock.now()
+    bench.once()
+    bench.clock.sync()
+    slow = bench.clock.now() - began > SLOW
+    return timed(bench.once, bench.clock, seconds=seconds, least=2 if slow else 7, warmup=0 if slow else 2, batch=1, stop=bench.stop)
+
+
+def _together(visits: list[Timing]) -> Timing:
+    """Three timings as one: the middle one's median, the outermost quantiles."""
+    middle = sorted(visits, key=lambda t: t.median)[1]
+    return Timing(middle.median, min(t.low for t in visits), max(t.high for t in visits), min(t.best for t in visits),
+                  sum(t.count for t in visits))  # fmt: skip
+
+
+def _compile(bench: Bench, stack: ExitStack) -> float:
+    """Compile in place of what is there; seconds of the first call. A kernel kept from an earlier run would make it look cheap."""
+    import torch
+    import torch._inductor.config as inductor
+    from torch._inductor import utils
+
+    fresh = getattr(utils, "fresh_cache", None) or utils.fresh_inductor_cache
+    stack.enter_context(fresh())
+    if hasattr(inductor, "force_disable_caches"):
+        stack.enter_context(inductor.patch(force_disable_caches=True))
+    if bench.device == "cpu":
+        stack.enter_context(inductor.patch({"cpp.enable_kernel_profile": True}))  # names its kernels to the profiler
+    torch._dynamo.reset()
+    bench.call = torch.compile(bench.call)
+    bench.clock.sync()
+    began = bench.clock.now()
+    bench.once()
+    bench.clock.sync()
+    return _figure(bench.clock.now() - began)
+
+
+def _graph(bench: Bench) -> None:
+    """Record the compiled call once; from here on a call is its replay."""
+    import torch
+
+    bench.once()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        bench.held.append(bench.once())
+    bench.held.append(graph)
+    bench.call, bench.args, bench.kwargs = graph.replay, (), {}
+
+
+def _figure(value: float) -> float:
+    return float(f"{value:.6g}")

@@ -1,0 +1,1 @@
+"""The wide sweep of a processor."""

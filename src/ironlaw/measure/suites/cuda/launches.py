@@ -1,0 +1,182 @@
+"""What a call costs the host when a GPU does the work: tiny ops queued back to back, and the same replayed as a CUDA graph.
+
+A profiler that ran once makes every later launch dearer, so this is measured in a process of its own:
+
+    rows = launches(stop)        or        python -m ironlaw.measure.suites.cuda.launches > rows.json
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from ironlaw.measure.devices.device import Call
+from ironlaw.measure.devices.kernel_times import device, profile, reason, sync, waiter
+from ironlaw.measure.progress import Cancelled, Stop
+
+Row = dict[str, Any]
+CALLS, REPEATS = 200, 7  # calls in one sample, samples
+TRIED = 2  # calls in one sample where there is no GPU, and the figures say nothing
+LONGEST = 120.0  # seconds that the process may take
+
+
+def launches(stop: Stop | None = None) -> list[Row]:
+    """Launch rows from a fresh process; a row of kind `error` where it can't be had."""
+    source = str(Path(__file__).parents[4])
+    known = os.environ | {"PYTHONPATH": os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])}
+    command = [sys.executable, "-m", "ironlaw.measure.suites.cuda.launches"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=known) as child:
+        began = time.monotonic()
+        try:
+            while True:
+                try:
+                    out, err = child.communicate(timeout=0.2)
+                    break
+                except subprocess.TimeoutExpired:
+                    if stop is not None and stop():
+                        raise Cancelled("the measurement was stopped; nothing was stored") from None
+                    if time.monotonic() - began > LONGEST:
+                        return [failed("launches", f"not done after {LONGEST:.0f} s")]
+        finally:
+            child.kill()
+    if child.returncode:
+        return [failed("launches", (err.strip().splitlines() or ["no message"])[-1][:200])]
+    rows: list[Row] = json.loads(out.strip().splitlines()[-1])
+    return rows
+
+
+def failed(op: str, why: str) -> Row:
+    return {"kind": "error", "op": op, "error": why}
+
+
+def measured(calls: dict[str, Call], times: int = CALLS) -> list[Row]:
+    """Every call: by the host's clock, as a graph, then by the profiler, and by the clock once more."""
+    rows = [clocked(op, call, times) for op, call in calls.items()]
+    rows += waits(calls["add_"], times)
+    profiles = profile([partial(itself, call) for call in calls.values()])
+    for row, call, seen in zip(rows, calls.values(), profiles, strict=False):
+        if row["kind"] == "launch" and "error" not in seen:
+            row |= {"kernels": seen["kernels"], "busy_s": seen["busy_s"], "wall_after_profiler_s": queued(call, times)}
+            if not seen["kernels"]:
+                row.pop("graph_s", None)
+    return rows
+
+
+def itself(call: Call) -> Call:
+    """Nothing to prepare."""
+    return call
+
+
+def clocked(op: str, call: Call, times: int) -> Row:
+    try:
+        for _ in range(times // 10):
+            call()
+        row = {"kind": "launch", "op": op, "wall_s": queued(call, times)}
+        return row | ({"graph_s": replayed(call, times)} if device() == "cuda" else {})
+    except Exception as error:
+        return failed(op, reason(error))
+
+
+def queued(call: Call, times: int) -> float:
+    """Host time of one call when many are queued back to back."""
+    found = []
+    for _ in range(REPEATS):
+        sync()
+        start = time.perf_counter()
+        for _ in range(times):
+            call()
+        found.append((time.perf_counter() - start) / times)
+    sync()
+    return round(median(found), 10)
+
+
+def replayed(call: Call, times: int) -> float:
+    """GPU time of one call inside a replayed CUDA graph of many."""
+    import torch
+
+    graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        call()
+    torch.cuda.current_stream().wait_stream(side)
+    with torch.cuda.graph(graph):
+        for _ in range(times):
+            call()
+    found = []
+    for _ in range(REPEATS):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        graph.replay()
+        end.record()
+        sync()
+        found.append(begin.elapsed_time(end) * 1e-3 / times)
+    return round(median(found), 10)
+
+
+def waits(call: Call, times: int) -> list[Row]:
+    """A tiny op and its result waited for; waiting for nothing."""
+    trips, idle, wait = [], [], waiter()
+    for _ in range(times):
+        wait()
+        start = time.perf_counter()
+        call()
+        wait()
+        trips.append(time.perf_counter() - start)
+        start = time.perf_counter()
+        wait()
+        idle.append(time.perf_counter() - start)
+    named = (("sync_roundtrip", trips), ("sync_idle", idle))
+    return [{"kind": "launch", "op": op, "wall_s": round(median(times), 10)} for op, times in named]
+
+
+def tiny(where: str) -> dict[str, Call]:
+    """Ops on tensors too small to keep a GPU busy, as functions and as modules."""
+    import torch
+    import torch.nn.functional as F
+
+    nn = torch.nn
+    make: dict[str, Any] = {"device": where, "dtype": torch.float16}
+    x, y, total, row, var = *(torch.randn(64, 64, **make) for _ in range(3)), torch.randn(64, **make), torch.ones(64, **make)
+    image, kernel, depth = torch.randn(1, 64, 8, 8, **make), torch.randn(64, 64, 3, 3, **make), torch.randn(64, 1, 3, 3, **make)
+    batch, heads = torch.randn(4, 32, 32, **make), torch.randn(1, 4, 32, 64, **make)
+    picks, mask = torch.randint(64, (64,), device=where), x > 0
+    linear, conv = nn.Linear(64, 64, **make), nn.Conv2d(64, 64, 3, padding=1, bias=False, **make)
+    relu, norm, planes = nn.ReLU(), nn.LayerNorm(64, **make), nn.BatchNorm2d(64, **make).eval()
+    return {
+        "linear": lambda: F.linear(x, y, row), "linear_no_bias": lambda: F.linear(x, y), "matmul": lambda: x @ y,
+        "bmm": lambda: torch.bmm(batch, batch), "conv2d": lambda: F.conv2d(image, kernel, None, 1, 1),
+        "conv2d_depthwise": lambda: F.conv2d(image, depth, None, 1, 1, 1, 64),
+        "batch_norm": lambda: F.batch_norm(image, row, var, row, row, False), "layer_norm": lambda: F.layer_norm(x, (64,), row, row),
+        "rms_norm": lambda: F.rms_norm(x, (64,), row), "group_norm": lambda: F.group_norm(image, 32, row, row),
+        "softmax": lambda: F.softmax(x, -1), "sdpa": lambda: F.scaled_dot_product_attention(heads, heads, heads),
+        "relu": lambda: F.relu(x), "gelu": lambda: F.gelu(x), "silu": lambda: F.silu(x), "add": lambda: x + y,
+        "add_": lambda: total.add_(y), "mul": lambda: x * y, "mul_scalar": lambda: x * 1.5, "pow2": lambda: x.pow(2),
+        "mean": lambda: x.mean(-1), "sum": lambda: x.sum(-1), "cast": x.float, "copy": x.clone,
+        "transpose_contiguous": lambda: x.t().contiguous(), "cat": lambda: torch.cat((x, y), -1),
+        "embedding": lambda: F.embedding(picks, x), "pad": lambda: F.pad(image, (1, 1, 1, 1)),
+        "max_pool2d": lambda: F.max_pool2d(image, 3, 2, 1), "adaptive_avg_pool2d": lambda: F.adaptive_avg_pool2d(image, 1),
+        "masked_fill": lambda: x.masked_fill(mask, 0.0), "where": lambda: torch.where(mask, x, y),
+        "dropout_train": lambda: F.dropout(x, 0.1, True), "argmax": lambda: x.argmax(-1),
+        "arange": lambda: torch.arange(64, device=where), "empty": lambda: torch.empty(64, **make),
+        "view_transpose": lambda: x.view(8, 8, 64).transpose(0, 1), "nn_linear": lambda: linear(x), "nn_conv2d": lambda: conv(image),
+        "nn_relu": lambda: relu(x), "nn_layer_norm": lambda: norm(x), "nn_batch_norm": lambda: planes(image),
+    }  # fmt: skip
+
+
+def main() -> None:
+    import torch
+
+    torch.manual_seed(0)
+    with torch.no_grad():
+        print(json.dumps(measured(tiny(device()), CALLS if device() == "cuda" else TRIED)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,200 @@
+"""`ironlaw measure --full` on a GPU: device time of every kind of op over many shapes, and what launching tiny ones costs.
+
+    rows = sweep(progress, stop, seconds=600)                        what fits into ten minutes, the most important first
+    python -m ironlaw.measure.suites.cuda --out FILE [--part ops,norms] [--seconds N] [--limit N]
+
+Cases of one part share sessions of the profiler. Where there is no GPU the sweep can be tried, and finds no kernels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from ironlaw.errors import BadValue
+from ironlaw.measure import evidence_file as store
+from ironlaw.measure.devices.device import Call, Case
+from ironlaw.measure.devices.kernel_events import ITERATIONS, WARMUP
+from ironlaw.measure.devices.kernel_times import device, profile, reason
+from ironlaw.measure.host import SLUG, machine, software
+from ironlaw.measure.progress import Cancelled, Progress, Stop, quiet, within
+from ironlaw.measure.suites.cuda.inputs import Inputs, elements_of
+from ironlaw.measure.suites.cuda.launches import launches
+from ironlaw.measure.suites.cuda.parts import FIRST, PARTS, Part
+from ironlaw.measure.suites.sweep import chosen
+
+Row = dict[str, Any]
+EVERY = 5.0  # seconds between two writings of what there is
+FULL = 0.4  # share of the GPU's memory; what PyTorch keeps beyond is given back between sessions
+
+
+def method() -> str:
+    """How it was timed, in words that fit this GPU."""
+    pool = f"{2 * elements_of(device()) / 2**30:.2g} GiB"
+    return (
+        f"GPU kernel, memset and memcpy durations from torch.profiler (CUDA activity only), {WARMUP} warm-up and {ITERATIONS} measured "
+        "calls per row on one stream, a marker kernel before every call; busy_s is the median over calls of the sum of durations. "
+        f"Weights of linear and conv come from a pool of {pool} or more walked end to end, so they are cold in L2; activations stay "
+        "where they are. Random normal data. Weights of recurrent layers stay where they are; those in INT8 and INT4 are walked over "
+        "256 MB or more. Launch rows: wall_s is the host clock over 200 calls queued back to back, graph_s the GPU time of a CUDA graph "
+        "of 200 calls, both per call, medians, taken before the profiler was first started; wall_after_profiler_s is wall_s again at the "
+        "end, when the profiler's hooks may remain. Generated rows: torch.compile, static shapes; read_bytes and written_bytes are what "
+        "must move."
+    )
+
+
+def sweep(
+    progress: Progress = quiet,
+    stop: Stop | None = None,
+    seconds: float | None = None,
+    *,
+    parts: Sequence[str] = tuple(PARTS),
+    limit: int | None = None,
+    after: Callable[[str, list[Row]], None] = lambda part, rows: None,
+) -> list[Row]:
+    """Rows of evidence, part by part in their order. Without `seconds` each part has its own limit.
+
+    `limit`: at most so many cases of an op in a part. `after` is given a part's rows whenever there are more of them.
+    """
+    import torch
+
+    torch.manual_seed(0)
+    found: dict[str, list[Row]] = {name: [] for name in PARTS if name in parts}
+    end = None if seconds is None else time.monotonic() + seconds
+    whole, done = sum(PARTS[name].seconds for name in found), 0.0
+    inputs = Inputs(device())
+    with _settings(), torch.no_grad():
+        for name, rows in found.items():
+            part, begun = PARTS[name], done / whole
+            done += part.seconds
+            if name == FIRST:
+                progress(begun, "launches")
+                rows.extend(launches(stop))
+            until = end if end is not None else time.monotonic() + part.seconds
+            for fresh in run(part, inputs, within(progress, begun, done / whole), stop, until, limit):
+                rows.extend(fresh)
+                after(name, rows)
+    progress(1.0, "done")
+    return list(chain.from_iterable(found.values()))
+
+
+def cases(part: Part, inputs: Inputs, limit: int | None = None) -> Iterator[Case]:
+    """A part's cases; at most `limit` of each op, or of each function that is compiled."""
+    from ironlaw.measure.suites.cuda import calls_generated as calls_cuda_written  # noqa: F401  their calls
+    from ironlaw.measure.suites.cuda import calls_more as calls_cuda_more  # noqa: F401  their calls
+    from ironlaw.measure.suites.cuda.calls import CALLS
+
+    counts: dict[tuple[str, Any], int] = {}
+    for op, params in part.wanted():
+        key = op, params.get("function")
+        counts[key] = counts.get(key, 0) + 1
+        if limit is None or counts[key] <= limit:
+            yield Case(op, params, partial(CALLS[op], inputs, params))
+
+
+def run(part: Part, inputs: Inputs, progress: Progress, stop: Stop | None, until: float, limit: int | None = None) -> Iterator[list[Row]]:
+    """A part's rows, session by session, while time lasts."""
+    todo = list(cases(part, inputs, limit))
+    for start in range(0, len(todo), part.chunk):
+        if time.monotonic() > until:
+            break
+        group = todo[start : start + part.chunk]
+
+        def each(index: int, start: int = start) -> None:
+            if stop is not None and stop():
+                raise Cancelled("the measurement was stopped; nothing was stored")
+            progress((start + index) / len(todo), f"{todo[start + index].op} {start + index + 1} of {len(todo)}")
+
+        yield session(group, inputs, part.warmup, each)
+        _give_back()
+    progress(1.0, "done")
+
+
+def session(group: Sequence[Case], inputs: Inputs, warmup: int, each: Callable[[int], None]) -> list[Row]:
+    def fresh(case: Case) -> Call:
+        inputs.reset()
+        return case.prepare()
+
+    try:
+        seen = profile([partial(fresh, case) for case in group], warmup=warmup, each=each)
+    except Cancelled:
+        raise
+    except Exception as error:  # the profiler's own, or a GPU that is lost
+        seen = [{"error": reason(error)} for _ in group]
+    return [{"kind": "op", "op": case.op, "params": case.params, **told} for case, told in zip(group, seen, strict=True)]
+
+
+@contextmanager
+def _settings() -> Iterator[None]:
+    """Cases switch TF32 on and off; afterwards it is as it was."""
+    import torch
+
+    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = matmul.allow_tf32, cudnn.allow_tf32
+    try:
+        yield
+    finally:
+        matmul.allow_tf32, cudnn.allow_tf32 = before
+
+
+def _give_back() -> None:
+    import torch
+
+    if device() == "cuda" and torch.cuda.memory_reserved() > FULL * torch.cuda.get_device_properties(0).total_memory:
+        torch.cuda.empty_cache()
+
+
+# ---- as a program of its own
+
+
+@dataclass
+class Written:
+    """Evidence files, written anew every few seconds: one for all rows, or in a folder one for each part."""
+
+    place: Path
+    machine: dict[str, Any]
+    begun: float = field(default_factory=time.monotonic)
+    last: float = 0.0
+    kept: dict[str, list[Row]] = field(default_factory=dict)
+
+    def after(self, part: str, rows: list[Row]) -> None:
+        self.kept[part] = rows
+        if time.monotonic() - self.last > EVERY:
+            self.write()
+
+    def write(self) -> None:
+        files = {self.place / f"{part}.json": rows for part, rows in self.kept.items()}
+        if self.place.suffix == ".json":
+            files = {self.place: list(chain.from_iterable(self.kept.values()))}
+        for path, rows in files.items():
+            store.write(path, machine=self.machine, software=software(), method=method(), rows=rows)
+        self.last = time.monotonic()
+        told = (f"{part} {len(rows)} rows, {sum('error' in row for row in rows)} errors" for part, rows in self.kept.items())
+        print(f"{self.last - self.begun:6.1f} s  {'; '.join(told)}", flush=True)
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m ironlaw.measure.suites.cuda", description=str(__doc__).splitlines()[0])
+    parser.add_argument("--out", required=True, type=Path, help="FILE.json for all rows, or a folder for PART.json")
+    parser.add_argument("--part", help=f"which, of {', '.join(PARTS)}; all by default")
+    parser.add_argument("--seconds", type=float, help="for all parts together; each has its own limit by default")
+    parser.add_argument("--limit", type=int, help="at most so many cases of an op, to try it")
+    parser.add_argument("--hardware", default=SLUG, help="the machine's name in the registry, for evidence that goes there")
+    args = parser.parse_args(given)
+    try:
+        parts = chosen("cuda", args.part)
+    except BadValue as error:
+        parser.error(str(error))
+    written = Written(args.out, machine(device()) | {"hardware": args.hardware})
+    rows = sweep(seconds=args.seconds, parts=parts, limit=args.limit, after=written.after)
+    written.write()
+    for row in rows:
+        if "error" in row:
+            print(row["op"], row.get("params", ""), row["error"], flush=True)

@@ -1,0 +1,107 @@
+"""What the machine is, told without naming it."""
+
+import json
+import os
+import platform
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ironlaw.measure import host as describe
+
+
+def test_no_host_user_or_path_is_told():
+    told = json.dumps([describe.machine(), describe.software(), describe.clock_notes()])
+    for private in (socket.gethostname(), str(Path.home())):
+        assert len(private) < 3 or private not in told
+
+
+def test_the_machine():
+    told = describe.machine()
+    assert told["hardware"] == "this_machine"
+    assert 1 <= told["cores"] <= os.cpu_count()
+    assert told["architecture"] == platform.machine()
+    assert told["memory_bytes"] > 2**28
+    assert None not in told.values()
+
+
+def test_software():
+    assert describe.software()["python"] == platform.python_version()
+
+
+def test_neither_torch_nor_numpy_nor_rich_is_imported():
+    code = (
+        "import sys; import ironlaw.measure, ironlaw.measure.clock, ironlaw.measure.noise, ironlaw.measure.evidence_file;"
+        "from ironlaw.measure.host import machine, software; machine(), software();"
+        "print([m for m in ('torch', 'numpy', 'rich') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def cpu(root, number, caches):
+    for i, (kind, level, size, shared) in enumerate(caches):
+        folder = root / f"cpu{number}" / "cache" / f"index{i}"
+        folder.mkdir(parents=True)
+        for name, text in (("type", kind), ("level", level), ("size", size), ("shared_cpu_list", shared)):
+            (folder / name).write_text(text + "\n")
+
+
+def test_caches_from_sysfs(tmp_path, monkeypatch):
+    for n in (0, 1):
+        cpu(
+            tmp_path, n, [("Data", "1", "48K", str(n)), ("Instruction", "1", "32K", str(n)), ("Unified", "2", "2M", str(n)),
+                          ("Unified", "3", "36864K", "0-1")],
+        )  # fmt: skip
+    monkeypatch.setattr(describe, "CPU", tmp_path)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    assert describe.caches.__wrapped__() == {"l1": (49152, 2), "l2": (2 * 2**20, 2), "l3": (36 * 2**20, 1)}
+
+
+def test_no_caches_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(describe, "CPU", tmp_path)
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert describe.caches.__wrapped__() == {}
+
+
+def test_the_processors_clock(tmp_path, monkeypatch):
+    monkeypatch.setattr(describe, "CPU", tmp_path)
+    assert describe.clock_notes() == ["the system does not tell the processor's clock"]
+    folder = tmp_path / "cpu0/cpufreq"
+    folder.mkdir(parents=True)
+    for name, text in (("scaling_cur_freq", "2400000"), ("cpuinfo_max_freq", "3500000"), ("scaling_governor", "powersave")):
+        (folder / name).write_text(text)
+    assert describe.clock_notes() == ["clock 2.40 GHz of at most 3.50, governor powersave"]
+
+
+@pytest.mark.parametrize(
+    ("reasons", "words"),
+    [
+        ("0x0000000000000000", "throttled: no"),
+        ("0x0000000000000024", "throttled: power cap, heat (software)"),
+        ("0x8000000000000000", "for reasons 0x8"),
+        ("[N/A]", "not told"),
+    ],
+)
+def test_a_gpus_clocks_and_throttling(monkeypatch, reasons, words):
+    monkeypatch.setattr(describe, "asked", lambda *_: f"1980 MHz, 1980 MHz, 3201 MHz, 41, 120.00 W, 700.00 W, {reasons}, 0 %")
+    worked = []
+    notes = describe.clock_notes("cuda", lambda: worked.append(1))
+    assert worked
+    assert "GPU clock 1980 MHz of at most 1980 MHz" in notes[1]
+    assert words in notes[2]
+
+
+def test_power(monkeypatch):
+    monkeypatch.setattr(describe, "asked", lambda *_: "700.00\n350.00")
+    assert describe.power_limit() == 700
+    monkeypatch.setattr(describe, "asked", lambda *_: "[N/A]")
+    assert describe.power_limit() is None
+
+
+def test_a_program_that_is_missing_or_fails_tells_nothing():
+    assert describe.asked("no-such-program-here") == ""
+    assert describe.asked(sys.executable, "-c", "raise SystemExit(3)") == ""
+    assert describe.asked(sys.executable, "-c", "print(' 7 ')") == "7"
