@@ -64,7 +64,7 @@ def spoil(folder, file, old, new):
         ("questions.toml", ', misconception = "launch_always_binds"', "", "names no misconception"),
         ("questions.toml", '"The launches."', '"The launches, 10 us each."', "'10' is typed in option"),
         ("questions.toml", "h100_sxm\").bandwidth >", "h900\").bandwidth >", "no hardware 'h900'"),
-        ("lab.py", 'lab.claims("act1", ["a100_bandwidth"])', 'lab.claims("act1", ["no_such"])', "no claim 'no_such'"),
+        ("lab.py", 'lab.claims("act1", act1.instrument.CLAIMS)', 'lab.claims("act1", ["no_such"])', "no claim 'no_such'"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said(copy, file, old, new, said):
@@ -87,6 +87,7 @@ def test_new_copies_a_working_lab(labs, capsys):
     assert "ironlaw lab check lab_02_wall" in capsys.readouterr().out
     assert 'kit.open("lab_02_wall")' in (labs / "lab_02_wall" / "lab.py").read_text()
     assert "ironlaw.labs.lab_02_wall" in (labs / "lab_02_wall" / "lab.py").read_text()
+    assert not any("_template" in path.read_text() for path in (labs / "lab_02_wall").rglob("*.py"))
     assert main(["lab", "new", "lab_02_wall"]) == 2
     assert "already" in capsys.readouterr().err
 
@@ -99,4 +100,4 @@ def test_new_refuses_other_names(labs, name, capsys):
 def test_check_tells_and_fails(labs, capsys):
     spoil(labs / "_template", "words.md", "Two devices, one question.", "It has 80 GB.")
     assert main(["lab", "check", "_template"]) == 1
-    assert "_template: 1 to mend" in capsys.readouterr().out
+    assert "_template: 1 to fix" in capsys.readouterr().out

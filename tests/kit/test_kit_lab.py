@@ -6,7 +6,7 @@ from as_browser import send
 from ironlaw import kit
 from ironlaw.errors import UnknownName
 from ironlaw.kit.lab import Lab
-from ironlaw.labs._template import model
+from ironlaw.labs._template.act1 import instrument
 from ironlaw.ledger import open_ledger
 
 
@@ -15,7 +15,7 @@ def shown(lab):
     lab.states("act1", "act1_reflection", "context", "readouts")
     lab.context()
     lab.lock("act1")
-    lab.instrument("act1", model.dials(lab), lambda values: model.view(lab, values))
+    lab.instrument("act1", instrument.dials(lab), lambda values: instrument.view(lab, values))
     return lab
 
 
@@ -49,7 +49,7 @@ def test_committing_opens_the_instrument_at_once(shown):
 def test_a_reload_finds_it_open(shown, ledger):
     commit(shown)
     again = kit.open("_template", ledger)
-    again.instrument("act1", model.dials(again), lambda values: model.view(again, values))
+    again.instrument("act1", instrument.dials(again), lambda values: instrument.view(again, values))
     assert again.committed("act1") and again.instruments["act1"].piece.view["figures"]
 
 

@@ -3,10 +3,10 @@
 import pytest
 from headless import Page
 
-from ironlaw.labs.lab_01_magnitude import terms
+from ironlaw.labs.lab_01_magnitude import models
 from ironlaw.ledger import open_ledger
 
-terms._warm.acquire(blocking=False)  # nothing in the background: a test builds what it asks for
+models._warm.acquire(blocking=False)  # nothing in the background: a test builds what it asks for
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from headless import bare
 from ironlaw.kit import review
 from ironlaw.kit.check import problems
 from ironlaw.kit.lab import LABS
-from ironlaw.labs.review import capture, ladder, loop, parts, roof
+from ironlaw.labs.review import capture, ladder, loop, roof, sections
 from ironlaw.labs.review.lab import app
 from ironlaw.ledger import open_ledger
 from ironlaw.recall.templates import templates
@@ -76,7 +76,7 @@ def test_lab_py_is_thin_and_free_of_physics():
 
 def test_every_section_of_the_rail_is_on_the_page(page):
     html = " ".join(part.text for part in page.parts.values() if part is not None)
-    for name in parts.RAIL:
+    for name in sections.RAIL:
         assert f'href="#{name}"' in html and f'id="{name}"' in html
 
 

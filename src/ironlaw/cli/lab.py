@@ -43,8 +43,8 @@ def new(name: str | None) -> int:
     if place.exists():
         raise BadValue(f"there is a lab {name} already; choose another name, or look at {place}")
     shutil.copytree(labs() / "_template", place, ignore=shutil.ignore_patterns("__pycache__"))
-    lab = place / "lab.py"
-    lab.write_text(lab.read_text(encoding="utf-8").replace("_template", name), encoding="utf-8")
+    for path in place.rglob("*.py"):
+        path.write_text(path.read_text(encoding="utf-8").replace("_template", name), encoding="utf-8")
     print(f"{place}\nNext: write words.md and questions.toml there, then `ironlaw lab check {name}` and `ironlaw labs {name}`.")
     print("docs/write-a-lab.md goes through it step by step.")
     return 0
@@ -56,7 +56,7 @@ def check(name: str | None) -> int:
     names = [name] if name else sorted(path.parent.name for path in labs().glob("*/lab.py"))
     found = {each: problems(each) for each in names}
     for each, wrong in found.items():
-        print(f"{each}: {'fine' if not wrong else f'{len(wrong)} to mend'}")
+        print(f"{each}: {'fine' if not wrong else f'{len(wrong)} to fix'}")
         for line in wrong:
             print(f"  {line}")
     return 1 if any(found.values()) else 0

@@ -17,12 +17,12 @@ def opened():
 
 @app.cell
 def states(lab):
-    from ironlaw.labs._template import model
+    from ironlaw.labs._template import act1, design
 
     # a cell that names one of these runs again when it changes
     predicted, answered = lab.states("act1", "act1_reflection")
     context, readouts = lab.states("context", "readouts")
-    return answered, context, model, predicted, readouts
+    return act1, answered, context, design, predicted, readouts
 
 
 @app.cell
@@ -51,18 +51,18 @@ def act1_lock(lab):
 
 
 @app.cell
-def act1_instrument(lab, model):
-    lab.instrument("act1", model.dials(lab), lambda values: model.view(lab, values))
+def act1_instrument(act1, lab):
+    lab.instrument("act1", act1.instrument.dials(lab), lambda values: act1.instrument.view(lab, values))
 
 
 @app.cell
-def act1_reveal(lab, model, predicted):
-    lab.reveal("act1", model.truth(lab), model.distance(lab), model.slots(lab)) if predicted() else None
+def act1_reveal(act1, lab, predicted):
+    lab.reveal("act1", act1.slots.truth(lab), act1.slots.distance(lab), act1.slots.reveal(lab)) if predicted() else None
 
 
 @app.cell
-def act1_claims(lab, predicted):
-    lab.claims("act1", ["a100_bandwidth"]) if predicted() else None
+def act1_claims(act1, lab, predicted):
+    lab.claims("act1", act1.instrument.CLAIMS) if predicted() else None
 
 
 @app.cell
@@ -71,8 +71,8 @@ def act1_reflection(lab, predicted):
 
 
 @app.cell
-def act1_peek(lab, model, predicted):
-    lab.peek("act1", model.slots(lab)) if predicted() else None
+def act1_peek(act1, lab, predicted):
+    lab.peek("act1", act1.slots.peek(lab)) if predicted() else None
 
 
 @app.cell
@@ -81,8 +81,8 @@ def takeaways(answered, lab):
 
 
 @app.cell
-def save(answered, context, lab, model, predicted, readouts):
-    receipt = lab.save(model.design(lab), predicted(), answered(), context(), readouts())
+def save(answered, context, design, lab, predicted, readouts):
+    receipt = lab.save(design.design(lab), predicted(), answered(), context(), readouts())
     return (receipt,)
 
 

@@ -17,11 +17,11 @@ def opened():
 
 @app.cell
 def states(lab):
-    from ironlaw.labs.lab_01_magnitude import act1, act2, design, here, law
+    from ironlaw.labs.lab_01_magnitude import act1, act2, design
 
     predicted1, answered1, predicted2, answered2 = lab.states("act1", "act1_reflection", "act2", "act2_reflection")
     context, readouts, measured = lab.states("context", "readouts", "measured")
-    return act1, act2, answered1, answered2, context, design, here, law, measured, predicted1, predicted2, readouts
+    return act1, act2, answered1, answered2, context, design, measured, predicted1, predicted2, readouts
 
 
 @app.cell
@@ -41,7 +41,7 @@ def context_toggle(lab):
 
 @app.cell
 def act1_message(act1, lab, predicted1):
-    lab.message("act1", act1.message_slots(lab, predicted1() > 0))
+    lab.message("act1", act1.slots.message(lab, predicted1() > 0))
 
 
 @app.cell
@@ -51,27 +51,27 @@ def act1_lock(lab):
 
 @app.cell
 def act1_instrument(act1, lab):
-    lab.instrument("act1", act1.dials(lab), lambda values: act1.view(lab, values))
+    lab.instrument("act1", act1.instrument.dials(lab), lambda values: act1.instrument.view(lab, values))
 
 
 @app.cell
 def act1_reveal(act1, lab, predicted1):
-    lab.reveal("act1", act1.truth(lab), act1.distance(lab), act1.reveal_slots(lab)) if predicted1() else None
+    lab.reveal("act1", act1.slots.truth(lab), act1.slots.distance(lab), act1.slots.reveal(lab)) if predicted1() else None
 
 
 @app.cell
 def act1_claims(act1, lab, predicted1):
-    lab.claims("act1", act1.CLAIMS) if predicted1() else None
+    lab.claims("act1", act1.instrument.CLAIMS) if predicted1() else None
 
 
 @app.cell
 def act1_reflection(act1, lab, predicted1):
-    lab.reflect("act1", act1.reflection_slots(lab)) if predicted1() else None
+    lab.reflect("act1", act1.slots.reflection(lab)) if predicted1() else None
 
 
 @app.cell
 def act1_peek(act1, lab, predicted1):
-    lab.peek("act1", act1.peek_slots(lab)) if predicted1() else None
+    lab.peek("act1", act1.slots.peek(lab)) if predicted1() else None
 
 
 @app.cell
@@ -86,37 +86,39 @@ def act2_lock(answered1, lab):
 
 @app.cell
 def act2_instrument(act2, answered1, lab):
-    lab.instrument("act2", act2.dials(lab), lambda values: act2.view(lab, values), follows=("device",)) if answered1() else None
+    lab.instrument(
+        "act2", act2.instrument.dials(lab), lambda values: act2.instrument.view(lab, values), follows=("device",)
+    ) if answered1() else None
 
 
 @app.cell
-def act2_reveal(lab, law, predicted2):
-    lab.reveal("act2", law.truth(lab), law.distance(lab), law.reveal_slots(lab)) if predicted2() else None
+def act2_reveal(act2, lab, predicted2):
+    lab.reveal("act2", act2.slots.truth(lab), act2.slots.distance(lab), act2.slots.reveal(lab)) if predicted2() else None
 
 
 @app.cell
-def act2_claims(act2, here, lab, measured, predicted2):
-    lab.claims("act2", act2.CLAIMS, here.claims(lab, measured())) if predicted2() else None
+def act2_claims(act2, lab, measured, predicted2):
+    lab.claims("act2", act2.instrument.CLAIMS, act2.local_runs.claims(lab, measured())) if predicted2() else None
 
 
 @app.cell
-def act2_measure(here, lab, predicted2):
-    lab.measuring("act2", here.told(lab)) if predicted2() else None
+def act2_measure(act2, lab, predicted2):
+    lab.measuring("act2", act2.local_runs.captions(lab)) if predicted2() else None
 
 
 @app.cell
-def act2_reflection(lab, law, predicted2):
-    lab.reflect("act2", law.reflection_slots(lab)) if predicted2() else None
+def act2_reflection(act2, lab, predicted2):
+    lab.reflect("act2", act2.slots.reflection(lab)) if predicted2() else None
 
 
 @app.cell
-def act2_peek(lab, law, predicted2):
-    lab.peek("act2", law.law_slots(lab)) if predicted2() else None
+def act2_peek(act2, lab, predicted2):
+    lab.peek("act2", act2.slots.peek(lab)) if predicted2() else None
 
 
 @app.cell
-def takeaways(act1, answered2, lab, law):
-    lab.takeaways(law.takeaway_slots(lab, act1.gaps(lab))) if answered2() else None
+def takeaways(act1, act2, answered2, lab):
+    lab.takeaways(act2.slots.takeaways(lab, act1.slots.gaps(lab))) if answered2() else None
 
 
 @app.cell

@@ -17,15 +17,12 @@ def opened():
 
 @app.cell
 def states(lab):
-    from ironlaw.labs.lab_07_fusion import act1, design, dividend, here, panel_a, panel_b, tax
+    from ironlaw.labs.lab_07_fusion import act1, act2, design
 
     predicted1, answered1, predicted2, answered2 = lab.states("act1", "act1_reflection", "act2", "act2_reflection")
     filled, tried = lab.states("act2_why", "act2_challenge")
     context, readouts, measured = lab.states("context", "readouts", "measured")
-    return (
-        act1, answered1, answered2, context, design, dividend, filled, here, measured, panel_a, panel_b, predicted1, predicted2, readouts,
-        tax, tried,
-    )  # fmt: skip
+    return act1, act2, answered1, answered2, context, design, filled, measured, predicted1, predicted2, readouts, tried
 
 
 @app.cell
@@ -44,43 +41,43 @@ def context_toggle(lab):
 
 
 @app.cell
-def act1_message(lab, tax):
-    lab.message("act1", tax.message_slots(lab))
+def act1_message(act1, lab):
+    lab.message("act1", act1.slots.message(lab))
 
 
 @app.cell
-def act1_lock(lab, tax):
-    lab.lock("act1", tax.lock_slots(lab))
+def act1_lock(act1, lab):
+    lab.lock("act1", act1.slots.lock(lab))
 
 
 @app.cell
 def act1_instrument(act1, lab):
-    lab.instrument("act1", act1.dials(lab), lambda values: act1.view(lab, values))
+    lab.instrument("act1", act1.instrument.dials(lab), lambda values: act1.instrument.view(lab, values))
 
 
 @app.cell
-def act1_reveal(lab, predicted1, tax):
-    lab.reveal("act1", tax.truth(lab), tax.distance(lab), tax.reveal_slots(lab)) if predicted1() else None
+def act1_reveal(act1, lab, predicted1):
+    lab.reveal("act1", act1.slots.truth(lab), act1.slots.distance(lab), act1.slots.reveal(lab)) if predicted1() else None
 
 
 @app.cell
-def act1_claims(act1, here, lab, measured, predicted1):
-    lab.claims("act1", act1.CLAIMS, here.claims(lab, "act1", measured())) if predicted1() else None
+def act1_claims(act1, lab, measured, predicted1):
+    lab.claims("act1", act1.instrument.CLAIMS, act1.local_runs.claims(lab, measured())) if predicted1() else None
 
 
 @app.cell
-def act1_measure(here, lab, predicted1):
-    lab.measuring("act1", here.told(lab, "act1")) if predicted1() else None
+def act1_measure(act1, lab, predicted1):
+    lab.measuring("act1", act1.local_runs.captions(lab)) if predicted1() else None
 
 
 @app.cell
-def act1_reflection(lab, predicted1, tax):
-    lab.reflect("act1", tax.reflection_slots(lab)) if predicted1() else None
+def act1_reflection(act1, lab, predicted1):
+    lab.reflect("act1", act1.slots.reflection(lab)) if predicted1() else None
 
 
 @app.cell
-def act1_peek(lab, predicted1, tax):
-    lab.peek("act1", tax.peek_slots(lab)) if predicted1() else None
+def act1_peek(act1, lab, predicted1):
+    lab.peek("act1", act1.slots.peek(lab)) if predicted1() else None
 
 
 @app.cell
@@ -89,60 +86,64 @@ def act2_message(answered1, lab):
 
 
 @app.cell
-def act2_lock(answered1, dividend, lab):
-    lab.lock("act2", dividend.rates()) if answered1() else None
+def act2_lock(act2, answered1, lab):
+    lab.lock("act2", act2.slots.rates()) if answered1() else None
 
 
 @app.cell
-def act2_instrument(answered1, lab, panel_a):
-    lab.instrument("act2", panel_a.dials(lab), lambda values: panel_a.view(lab, values), panel_a.FOLLOWS) if answered1() else None
+def act2_instrument(act2, answered1, lab):
+    lab.instrument(
+        "act2", act2.fusion_panel.dials(lab), lambda values: act2.fusion_panel.view(lab, values), act2.fusion_panel.FOLLOWS
+    ) if answered1() else None
 
 
 @app.cell
-def act2_roi(answered1, lab, panel_b):
-    lab.instrument("act2", panel_b.dials(lab), lambda values: panel_b.view(lab, values), panel_b.FOLLOWS, "roi") if answered1() else None
+def act2_roi(act2, answered1, lab):
+    lab.instrument(
+        "act2", act2.payback_panel.dials(lab), lambda values: act2.payback_panel.view(lab, values), act2.payback_panel.FOLLOWS, "roi"
+    ) if answered1() else None
 
 
 @app.cell
-def act2_reveal(dividend, lab, predicted2):
-    lab.reveal("act2", dividend.truth(lab), dividend.distance(lab), dividend.reveal_slots(lab)) if predicted2() else None
+def act2_reveal(act2, lab, predicted2):
+    lab.reveal("act2", act2.slots.truth(lab), act2.slots.distance(lab), act2.slots.reveal(lab)) if predicted2() else None
 
 
 @app.cell
-def act2_challenge(dividend, lab, predicted2):
+def act2_challenge(act2, lab, predicted2):
     lab.challenge(
-        "act2", "act2_challenge", dividend.challenge_slots(lab), lambda *said: dividend.challenge_told(lab, *said)
+        "act2", "act2_challenge", act2.slots.challenge(lab), lambda *said: act2.slots.challenge_feedback(lab, *said)
     ) if predicted2() else None
 
 
 @app.cell
-def act2_claims(dividend, here, lab, measured, predicted2):
-    lab.claims("act2", dividend.CLAIMS, here.claims(lab, "act2", measured())) if predicted2() else None
+def act2_claims(act2, lab, measured, predicted2):
+    lab.claims("act2", act2.slots.CLAIMS, act2.local_runs.claims(lab, measured())) if predicted2() else None
 
 
 @app.cell
-def act2_measure(here, lab, predicted2):
-    lab.measuring("act2", here.told(lab, "act2")) if predicted2() else None
+def act2_measure(act2, lab, predicted2):
+    lab.measuring("act2", act2.local_runs.captions(lab)) if predicted2() else None
 
 
 @app.cell
-def act2_blanks(dividend, lab, predicted2):
-    lab.blanks("act2", ("act2_gain", "act2_why"), dividend.blank_slots(lab)) if predicted2() else None
+def act2_blanks(act2, lab, predicted2):
+    lab.blanks("act2", ("act2_gain", "act2_why"), act2.slots.blanks(lab)) if predicted2() else None
 
 
 @app.cell
-def act2_reflection(dividend, lab, predicted2):
-    lab.reflect("act2", dividend.reflection_slots(lab)) if predicted2() else None
+def act2_reflection(act2, lab, predicted2):
+    lab.reflect("act2", act2.slots.reflection(lab)) if predicted2() else None
 
 
 @app.cell
-def act2_peek(dividend, lab, predicted2):
-    lab.peek("act2", dividend.peek_slots(lab)) if predicted2() else None
+def act2_peek(act2, lab, predicted2):
+    lab.peek("act2", act2.slots.peek(lab)) if predicted2() else None
 
 
 @app.cell
-def takeaways(answered2, dividend, filled, lab):
-    lab.takeaways(dividend.takeaway_slots(lab)) if answered2() and filled() else None
+def takeaways(act2, answered2, filled, lab):
+    lab.takeaways(act2.slots.takeaways(lab)) if answered2() and filled() else None
 
 
 @app.cell

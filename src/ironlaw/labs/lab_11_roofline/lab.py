@@ -17,11 +17,11 @@ def opened():
 
 @app.cell
 def states(lab):
-    from ironlaw.labs.lab_11_roofline import act1, act2, design, here, words1, words2
+    from ironlaw.labs.lab_11_roofline import act1, act2, design
 
     predicted1, answered1, predicted2, answered2 = lab.states("act1", "act1_reflection", "act2", "act2_reflection")
     context, readouts, measured = lab.states("context", "readouts", "measured")
-    return act1, act2, answered1, answered2, context, design, here, measured, predicted1, predicted2, readouts, words1, words2
+    return act1, act2, answered1, answered2, context, design, measured, predicted1, predicted2, readouts
 
 
 @app.cell
@@ -40,86 +40,88 @@ def context_toggle(lab):
 
 
 @app.cell
-def act1_message(context, lab, words1):
+def act1_message(act1, context, lab):
     context()
-    lab.message("act1", words1.message_slots(lab))
+    lab.message("act1", act1.slots.message(lab))
 
 
 @app.cell
-def act1_lock(lab, words1):
-    lab.lock("act1", words1.lock_slots(lab))
+def act1_lock(act1, lab):
+    lab.lock("act1", act1.slots.lock(lab))
 
 
 @app.cell
 def act1_instrument(act1, lab):
-    lab.instrument("act1", act1.dials(lab), lambda values: act1.view(lab, values), follows=("device",))
+    lab.instrument("act1", act1.instrument.dials(lab), lambda values: act1.instrument.view(lab, values), follows=("device",))
 
 
 @app.cell
-def act1_reveal(context, lab, predicted1, words1):
+def act1_reveal(act1, context, lab, predicted1):
     context()
-    lab.reveal("act1", words1.truth(lab), words1.distance(lab), words1.reveal_slots(lab)) if predicted1() else None
+    lab.reveal("act1", act1.slots.truth(lab), act1.slots.distance(lab), act1.slots.reveal(lab)) if predicted1() else None
 
 
 @app.cell
-def act1_claims(act1, here, lab, measured, predicted1):
-    lab.claims("act1", act1.CLAIMS, here.claims(lab, measured())) if predicted1() else None
+def act1_claims(act1, lab, measured, predicted1):
+    lab.claims("act1", act1.instrument.CLAIMS, act1.local_runs.claims(lab, measured())) if predicted1() else None
 
 
 @app.cell
-def act1_measure(here, lab, predicted1):
-    lab.measuring("act1", here.told(lab)) if predicted1() else None
+def act1_measure(act1, lab, predicted1):
+    lab.measuring("act1", act1.local_runs.captions(lab)) if predicted1() else None
 
 
 @app.cell
-def act1_reflection(lab, predicted1, words1):
-    lab.reflect("act1", words1.reflection_slots(lab)) if predicted1() else None
+def act1_reflection(act1, lab, predicted1):
+    lab.reflect("act1", act1.slots.reflection(lab)) if predicted1() else None
 
 
 @app.cell
-def act1_peek(context, lab, predicted1, words1):
+def act1_peek(act1, context, lab, predicted1):
     context()
-    lab.peek("act1", words1.peek_slots(lab)) if predicted1() else None
+    lab.peek("act1", act1.slots.peek(lab)) if predicted1() else None
 
 
 @app.cell
-def act2_message(answered1, lab, words2):
-    lab.message("act2", words2.message_slots(lab)) if answered1() else lab.closed("act2")
+def act2_message(act2, answered1, lab):
+    lab.message("act2", act2.slots.message(lab)) if answered1() else lab.closed("act2")
 
 
 @app.cell
-def act2_lock(answered1, lab, words2):
-    lab.lock("act2", words2.lock_slots(lab)) if answered1() else None
+def act2_lock(act2, answered1, lab):
+    lab.lock("act2", act2.slots.lock(lab)) if answered1() else None
 
 
 @app.cell
 def act2_instrument(act2, answered1, lab):
-    lab.instrument("act2", act2.dials(lab), lambda values: act2.view(lab, values), follows=("device",)) if answered1() else None
+    lab.instrument(
+        "act2", act2.instrument.dials(lab), lambda values: act2.instrument.view(lab, values), follows=("device",)
+    ) if answered1() else None
 
 
 @app.cell
-def act2_reveal(lab, predicted2, words2):
-    lab.reveal("act2", words2.truth(lab), words2.distance(lab), words2.reveal_slots(lab)) if predicted2() else None
+def act2_reveal(act2, lab, predicted2):
+    lab.reveal("act2", act2.slots.truth(lab), act2.slots.distance(lab), act2.slots.reveal(lab)) if predicted2() else None
 
 
 @app.cell
 def act2_claims(act2, lab, predicted2):
-    lab.claims("act2", act2.CLAIMS) if predicted2() else None
+    lab.claims("act2", act2.instrument.CLAIMS) if predicted2() else None
 
 
 @app.cell
-def act2_reflection(lab, predicted2, words2):
-    lab.reflect("act2", words2.reflection_slots(lab)) if predicted2() else None
+def act2_reflection(act2, lab, predicted2):
+    lab.reflect("act2", act2.slots.reflection(lab)) if predicted2() else None
 
 
 @app.cell
-def act2_peek(lab, predicted2, words2):
-    lab.peek("act2", words2.peek_slots(lab)) if predicted2() else None
+def act2_peek(act2, lab, predicted2):
+    lab.peek("act2", act2.slots.peek(lab)) if predicted2() else None
 
 
 @app.cell
-def takeaways(answered2, lab, words2):
-    lab.takeaways(words2.takeaway_slots(lab)) if answered2() else None
+def takeaways(act2, answered2, lab):
+    lab.takeaways(act2.slots.takeaways(lab)) if answered2() else None
 
 
 @app.cell

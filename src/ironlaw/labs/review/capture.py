@@ -22,7 +22,7 @@ WAYS = {"eager": "Eager", "trace": "torch.jit.trace", "script": "torch.jit.scrip
 @cache
 def recorded() -> dict[str, Any]:
     """A run of the same script, kept with its versions and its day."""
-    found: dict[str, Any] = json.loads((HERE / "recorded.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads((HERE / "capture_run.json").read_text(encoding="utf-8"))
     return found
 
 

@@ -17,10 +17,10 @@ def opened():
 
 @app.cell
 def states(lab):
-    from ironlaw.labs.review import capture, ladder, loop, parts, roof, you
+    from ironlaw.labs.review import capture, ladder, learner, loop, roof, sections
 
     count = lab.count()
-    return capture, count, ladder, loop, parts, roof, you
+    return capture, count, ladder, learner, loop, roof, sections
 
 
 @app.cell
@@ -29,8 +29,8 @@ def header(lab):
 
 
 @app.cell
-def rail(lab, parts):
-    lab.rail(parts.RAIL)
+def rail(lab, sections):
+    lab.rail(sections.RAIL)
 
 
 @app.cell
@@ -49,8 +49,8 @@ def you_about(lab):
 
 
 @app.cell
-def calibration(lab, you):
-    lab.instrument("you", you.dials(lab), lambda values: you.view(lab, values), follows=True)
+def calibration(lab, learner):
+    lab.instrument("you", learner.dials(lab), lambda values: learner.view(lab, values), follows=True)
 
 
 @app.cell
@@ -59,8 +59,8 @@ def beliefs_about(lab):
 
 
 @app.cell
-def beliefs(count, lab, you):
-    you.held(lab, count())
+def beliefs(count, lab, learner):
+    learner.held(lab, count())
 
 
 @app.cell

@@ -1,0 +1,118 @@
+"""Act I: how far two devices are apart on four axes. Compositions of registry figures; nothing is typed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit.context import Context, pick
+from ironlaw.labs.lab_01_magnitude.devices import CLOUD, TINY
+from ironlaw.labs.tables import scrolling_table
+from ironlaw.pictures.ladder import QUANTITIES, ladder, value_of
+from ironlaw.pictures.reveal import rules
+from ironlaw.units import show
+
+HEADLINE, COMMON = "headline", "int8"
+CLAIMS = ("compute_gap", "capacity_gap", "nine_orders", "h100_peak_1979", "phone_68_gb_s")
+
+
+def shown(context: Context, formats: str) -> Context | None:
+    """A device in the format that the rates are shown in; None where it lacks it."""
+    if formats == HEADLINE:
+        return context
+    return replace(context, format=COMMON, sparse=False) if COMMON in context.hardware.peaks else None
+
+
+def gap(a: Context, b: Context, axis: str, formats: str = HEADLINE) -> float | None:
+    """A over B on an axis; None where one of them has no figure."""
+    top, bottom = reading(a, axis, formats), reading(b, axis, formats)
+    return top / bottom if top and bottom else None
+
+
+def reading(context: Context, axis: str, formats: str = HEADLINE) -> float | None:
+    found = shown(context, formats if axis == "compute" else HEADLINE)
+    return value_of(found, axis)[0] if found else None
+
+
+def dials(lab: kit.Lab) -> Any:
+    devices = [(c.slug, f"{c.regime_label}: {c.label}") for c in lab.contexts]
+    formats = [(HEADLINE, "each device's headline"), (COMMON, "INT8 for all")]
+    fixed = [
+        kit.select("a", "Device A", devices, CLOUD),
+        kit.select("b", "Device B", devices, TINY),
+        kit.choice("formats", "Number format of the rates", formats, HEADLINE),
+    ]
+    return lambda values: fixed
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    a, b, formats = pick(lab.contexts, values["a"]), pick(lab.contexts, values["b"]), values["formats"]
+    gaps = {axis: gap(a, b, axis, formats) for axis in QUANTITIES}
+    there = [context for context in (shown(c, formats) for c in lab.contexts) if context]
+    marks = marks_of(lab) if formats == HEADLINE else ()
+    return kit.View(
+        figures=[
+            ladder(there, "compute", lab.chosen.slug, marks),
+            *(ladder(lab.contexts, axis, lab.chosen.slug, width="third") for axis in QUANTITIES if axis != "compute"),
+        ],
+        cards=[_card(axis, ratio) for axis, ratio in gaps.items()],
+        formula=_formula(a, b, formats),
+        note=_table(a, b, formats, gaps) + _notes(lab, formats),
+    )
+
+
+def marks_of(lab: kit.Lab) -> Sequence[Any]:
+    """Where you said the H100 would be, counted from the Cortex-M7, and where it is."""
+    option = lab.choice("act1")
+    if option is None:
+        return ()
+    tiny = pick(lab.contexts, TINY)
+    return rules(float(option.value), float(lab.question("act1").answer), "×", base=tiny.peak)
+
+
+def _card(axis: str, ratio: float | None) -> dict[str, Any]:
+    label = f"{QUANTITIES[axis][0]}, A over B"
+    if ratio is None:
+        return {"label": label, "value": "–", "note": "no common number format"}
+    tone = kit.tone("gap", max(ratio, 1 / ratio))
+    return {**kit.card(label, ratio, "×", tone=tone, digits=6), "word": f"{orders(ratio)} orders"}  # a gap is neither good nor bad
+
+
+def _formula(a: Context, b: Context, formats: str) -> str:
+    top, bottom = reading(a, "compute", formats), reading(b, "compute", formats)
+    if not top or not bottom:
+        return ""
+    result = f"{kit.times(top / bottom, 6)}, {orders(top / bottom)} orders of magnitude"
+    return kit.ratio("R<sub>A</sub> / R<sub>B</sub>", kit.amount(top, "FLOP/s"), kit.amount(bottom, "FLOP/s"), result)
+
+
+def _table(a: Context, b: Context, formats: str, gaps: Mapping[str, float | None]) -> str:
+    def cell(context: Context, axis: str) -> str:
+        value = reading(context, axis, formats)
+        if value is None:
+            return "–"
+        return kit.dress(kit.capacity(value) if axis == "capacity" else show(value, QUANTITIES[axis][1]))
+
+    rows = [
+        (QUANTITIES[axis][0], cell(a, axis), cell(b, axis), kit.times(ratio, 6) if ratio else "–", orders(ratio) if ratio else "–")
+        for axis, ratio in gaps.items()
+    ]
+    return scrolling_table("Gap table", ("Axis", f"A: {a.label}", f"B: {b.label}", "A over B", "Orders"), rows)
+
+
+def _notes(lab: kit.Lab, formats: str) -> str:
+    told = [lab.fill("act1.context_row", context=lab.chosen.label)]
+    if formats == HEADLINE:
+        told.insert(0, lab.fill("act1.formats", formats="; ".join(f"{c.label} {c.format_label}" for c in lab.contexts)))
+    else:
+        lacking = [c.label for c in lab.contexts if COMMON not in c.hardware.peaks]
+        told = [lab.fill("act1.common"), *([lab.fill("act1.lacking", names=", ".join(lacking))] if lacking else []), *told]
+        told.append(lab.fill("act1.mark_hidden"))
+    return kit.html("\n\n".join(told))
+
+
+def orders(ratio: float) -> str:
+    return f"{math.log10(ratio):.1f}"

@@ -1,0 +1,61 @@
+"""Act I's words: the truth, the distance, and the slots of every section, H100 over Cortex-M7."""
+
+from __future__ import annotations
+
+import math
+
+from ironlaw import kit
+from ironlaw.kit.context import pick
+from ironlaw.labs.lab_01_magnitude.act1.instrument import COMMON, gap, orders
+from ironlaw.labs.lab_01_magnitude.devices import CLOUD, TINY
+from ironlaw.labs.lab_01_magnitude.models import weights
+from ironlaw.pictures.ladder import QUANTITIES
+
+
+def truth(lab: kit.Lab) -> str:
+    return kit.times(float(lab.question("act1").answer), 6)
+
+
+def distance(lab: kit.Lab) -> str:
+    option = lab.choice("act1")
+    return kit.off(kit.Distance(float(option.value), float(lab.question("act1").answer))) if option else ""
+
+
+def message(lab: kit.Lab, committed: bool) -> dict[str, object]:
+    """No device figure is on the page before the first prediction: the message keeps its own sealed until then."""
+    memory = pick(lab.contexts, TINY).hardware.memory
+    return {"mcu_memory": kit.dress(kit.capacity(memory)) if committed else kit.SEALED}
+
+
+def gaps(lab: kit.Lab) -> dict[str, object]:
+    """`compute_gap`, `compute_orders` and so on, H100 over Cortex-M7."""
+    cloud, tiny = pick(lab.contexts, CLOUD), pick(lab.contexts, TINY)
+    told: dict[str, object] = {}
+    for axis in QUANTITIES:
+        ratio = gap(cloud, tiny, axis) or math.nan
+        told |= {f"{axis}_gap": kit.times(ratio, 6), f"{axis}_orders": orders(ratio)}
+    return told
+
+
+def peaks(lab: kit.Lab) -> dict[str, object]:
+    cloud, tiny = pick(lab.contexts, CLOUD), pick(lab.contexts, TINY)
+    return {"h100_peak": kit.amount(cloud.peak, "FLOP/s"), "m7_peak": kit.amount(tiny.peak, "FLOP/s")}
+
+
+def reveal(lab: kit.Lab) -> dict[str, object]:
+    return {**{k: v for k, v in gaps(lab).items() if k != "compute_gap"}, **peaks(lab)}
+
+
+def reflection(lab: kit.Lab) -> dict[str, object]:
+    tiny = pick(lab.contexts, TINY)
+    return {
+        "compute_gap": gaps(lab)["compute_gap"],
+        "m7_peak": peaks(lab)["m7_peak"],
+        "m7_bandwidth": kit.amount(tiny.hardware.bandwidth, "B/s"),
+        "m7_memory": kit.dress(kit.capacity(tiny.hardware.memory)),
+        "weights": kit.amount(weights("resnet50", COMMON), "B"),
+    }
+
+
+def peek(lab: kit.Lab) -> dict[str, object]:
+    return {**peaks(lab), "compute_gap": gaps(lab)["compute_gap"], "compute_orders": gaps(lab)["compute_orders"]}

@@ -1,0 +1,100 @@
+"""Act II's settings -> the three terms, the memory needed, the intensity: compositions of engine calls, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+from ironlaw.engine import memory
+from ironlaw.engine.predict import Prediction, predict
+from ironlaw.engine.types import Hardware, Plan, Work
+from ironlaw.labs.lab_01_magnitude.models import BATCHES, FORMATS, WORKLOADS, Facts, facts
+from ironlaw.registry.claims import row
+from ironlaw.registry.evidence import evidence
+from ironlaw.registry.machines import hardware
+from ironlaw.registry.workloads import about
+
+ONE, EACH = "one", "each"  # launch modes
+# The Iron Law at the datasheet's figures, every launch counted: how a queue hides launches is Lab 07's subject.
+PLAN = Plan(calibrated=False, dispatch="synchronous")
+
+
+@dataclass(frozen=True)
+class Case:
+    """Where the dials of Act II stand."""
+
+    hardware: Hardware
+    workload: str = "resnet50"
+    batch: int = 1
+    dtype: str = "fp16"
+    convention: str = "weights"
+    launch: str = ONE
+
+    @property
+    def facts(self) -> Facts:
+        return facts(self.workload, self.batch, self.dtype)
+
+    @property
+    def work(self) -> Work:
+        return self.facts.whole[self.convention].work
+
+    @cached_property
+    def prediction(self) -> Prediction:
+        """The engine's answer. Kernel by kernel it is the same work behind as many launches as the graph has."""
+        graph = self.facts.whole[self.convention]
+        if self.launch == EACH:
+            ops = tuple(replace(op, work=replace(op.work, launches=self.facts.kernels[self.convention])) for op in graph.ops)
+            graph = replace(graph, ops=ops)
+        return predict(graph, self.hardware, PLAN)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """The three terms."""
+        found = self.prediction
+        return {"memory": float(found.data_s), "compute": float(found.compute_s), "overhead": float(found.overhead_s)}
+
+    @property
+    def launches(self) -> int:
+        """How often the launch cost is paid; once on a machine without a driver."""
+        return round(float(self.prediction.overhead_s / self.hardware.launch))
+
+    @property
+    def footprint(self) -> memory.Memory:
+        return replace(self.facts.needs, capacity=self.hardware.memory)
+
+    @property
+    def bottleneck(self) -> str:
+        """The binding term, or OOM: a model that can't be loaded has none."""
+        return str(self.prediction.bound) if self.footprint.fits else "OOM"
+
+    @cached_property
+    def largest_batch(self) -> int:
+        """The most images that fit; 0 where not even one does."""
+        return memory.largest_that_fits(lambda n: replace(self, batch=n).footprint.total, self.hardware.memory, BATCHES[-1])
+
+
+@lru_cache(maxsize=8)
+def premise(slug: str) -> Case:
+    """The prediction's own settings: what a case starts from, on one machine."""
+    return Case(hardware(slug))
+
+
+def fitting(machine: Hardware) -> tuple[list[tuple[str, str, float]], list[tuple[str, str, float]]]:
+    """This lab's models at batch 1, each in the smallest format that the machine has: (fit, do not), (name, format, bytes) each."""
+    inside: list[tuple[str, str, float]] = []
+    outside: list[tuple[str, str, float]] = []
+    for name in WORKLOADS:
+        dtype = [fmt for fmt in FORMATS if fmt in machine.peaks][-1]
+        needs = Case(machine, name, 1, dtype).footprint
+        (inside if needs.fits else outside).append((about(name)["name"], dtype.upper(), float(needs.total)))
+    return inside, outside
+
+
+@lru_cache(maxsize=1)
+def measured() -> tuple[Mapping[str, Any], str]:
+    """ResNet-50 at batch 1 in eager mode on the H200, and where that is written."""
+    file = "h200_sxm/models"
+    found = row(file, workload="resnet50", batch=1, mode="eager")
+    return found, next(e.source for e in evidence("h200_sxm") if e.name == file)

@@ -1,0 +1,156 @@
+"""Act II: what the instrument shows for a case, and what the words need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit.context import pick
+from ironlaw.labs.lab_01_magnitude import models
+from ironlaw.labs.lab_01_magnitude.act2 import figures, local_runs, slots
+from ironlaw.labs.lab_01_magnitude.act2.case import EACH, ONE, Case, fitting, premise
+from ironlaw.labs.lab_01_magnitude.act2.figures import CONVENTIONS
+from ironlaw.labs.lab_01_magnitude.devices import CLOUD
+from ironlaw.pictures.beside import beside as with_measured
+from ironlaw.pictures.terms import terms as term_bars
+from ironlaw.registry.workloads import about
+from ironlaw.units import show, significant
+
+NAMES = {"memory": "Memory, D/BW", "compute": "Compute, O/R", "overhead": "Overhead, L"}
+FITS = {"good": "fits", "middling": "tight", "bad": "does not fit"}
+LAUNCH = {ONE: "one launch", EACH: "kernel by kernel"}
+CLAIMS = ("resnet_memory_outweighs", "overhead_negligible", "resnet_4_gflop", "batching_makes_compute_bound", "mobilenet_100_to_200_kb")
+
+
+def dials(lab: kit.Lab) -> Any:
+    models.warm()
+    devices = [(c.slug, f"{c.regime_label}: {c.label}") for c in lab.contexts]
+
+    def made(values: Mapping[str, Any]) -> list[Any]:
+        chosen = values.get("device") or lab.chosen.slug
+        context = pick(lab.contexts, chosen)
+        has = ", ".join(fmt.upper() for fmt in models.FORMATS if fmt in context.hardware.peaks)
+        lacking = {
+            f: f"the {context.label} has no {f.upper()} unit; it has {has}" for f in models.FORMATS if f not in context.hardware.peaks
+        }
+        return [
+            kit.select("device", "Device", devices, chosen),
+            kit.select("workload", "Model", [(name, about(name)["name"]) for name in models.WORKLOADS]),
+            kit.span("batch", "Batch", 1, models.BATCHES[-1], 1, log=True),
+            kit.choice("dtype", "Number format", [(f, f.upper()) for f in models.FORMATS], "fp16", lacking),
+            kit.choice("convention", "Bytes that cross memory", list(CONVENTIONS.items()), "weights"),
+            kit.choice("launch", "Launch mode", list(LAUNCH.items()), ONE),
+        ]
+
+    return made
+
+
+def case_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
+    machine = pick(lab.contexts, values["device"]).hardware
+    return Case(machine, values["workload"], round(values["batch"]), values["dtype"], values["convention"], values["launch"])
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    case = case_of(lab, values)
+    at_premise = case == premise(CLOUD)
+    option = lab.choice("act2")
+    claim = str(option.value) if option else None
+    # the reveal stays in sight whatever the dials do
+    own_case = [] if at_premise else [figures.own_case(claim, premise_label(lab))]
+    bars = with_measured(term_bars(case.prediction, claim if at_premise else None), local_runs.seen(lab, case))
+    drawn = [bars, figures.needs(case, "half" if own_case else ""), *own_case, figures.curves(case)]
+    return kit.View(drawn, cards(case), formula(case), banner(lab, case), notes(lab, case, at_premise), readouts(case))
+
+
+def readouts(case: Case) -> dict[str, Any]:
+    fits = bool(case.footprint.fits)
+    return {"bottleneck": case.bottleneck, "constraint_hit": not fits, "oom_triggered": not fits}
+
+
+def cards(case: Case) -> list[dict[str, Any]]:
+    found, figures = case.prediction, case.hardware.figures
+    sources = {"memory": figures.get("bandwidth"), "compute": figures.get(f"peak.{case.dtype}"), "overhead": figures.get("launch")}
+    made = [
+        {**kit.card(NAMES[name], value, "s", note="binds" if name == found.bound else "", source=sources[name] or ""), "term": name}
+        for name, value in case.seconds.items()
+    ]
+    low, high = found.band
+    made.append(kit.card("Total, overlapped", low, "s", note=f"to {show(high, 's')} in sequence"))
+    return [*made, _held(case)]
+
+
+def _held(case: Case) -> dict[str, Any]:
+    need = case.footprint
+    ratio = float(need.total / need.capacity)
+    tone = kit.tone("memory", ratio)
+    of = f"{significant(ratio)} × the" if ratio > 1 else f"{kit.share(need.total, need.capacity)} of"
+    return {**kit.card("Memory needed", need.total, "B", tone=tone, note=f"{of} {kit.capacity(need.capacity)}"), "word": FITS[tone]}
+
+
+def formula(case: Case) -> str:
+    machine, work = case.hardware, case.work
+    seconds = (case.seconds["memory"], case.seconds["compute"], case.seconds["overhead"])
+    return kit.iron_law(work.bytes, machine.bandwidth, work.flops, machine.peak(case.dtype), case.launches, machine.launch, seconds)
+
+
+def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:
+    need = case.footprint
+    slots = {"required": kit.amount(need.total, "B"), "available": kit.dress(kit.capacity(need.capacity))}
+    if need.fits:
+        room = kit.amount(need.headroom, "B")
+        if kit.tone("memory", need.total / need.capacity) == "middling":
+            return kit.banner(
+                "warn",
+                "It fits, barely",
+                kit.inline(lab.fill("act2.tight", **slots, room=room, share=kit.share(need.total, need.capacity))),
+            )
+        told = lab.fill(
+            "act2.fits", **slots, room=room, weights=kit.amount(need.weights, "B"), activations=kit.amount(need.activations, "B")
+        )
+        return kit.banner("good", "It fits", kit.inline(told))
+    per = ", ".join(f"{kit.times(models.weights(case.workload, f) / need.capacity)} in {f.upper()}" for f in models.FORMATS)
+    told = lab.fill("act2.oom", **slots, factor=kit.times(need.total / need.capacity), per_format=per) + "\n\n" + _way_out(lab, case)
+    return kit.banner("fail", "Out of memory: it can't be loaded", kit.html(told))
+
+
+def _way_out(lab: kit.Lab, case: Case) -> str:
+    if case.largest_batch:
+        return lab.fill("act2.oom_batch", batch=case.largest_batch)
+    smaller = [f for f in models.FORMATS if f in case.hardware.peaks and replace(case, batch=1, dtype=f).footprint.fits]
+    if smaller:
+        return lab.fill("act2.oom_format", formats=", ".join(f.upper() for f in smaller))
+    inside, outside = fitting(case.hardware)
+    told = [", ".join(f"{name} in {fmt} ({kit.amount(size, 'B')})" for name, fmt, size in found) or "none" for found in (inside, outside)]
+    return lab.fill("act2.oom_none", fitting=told[0], failing=told[1])
+
+
+def notes(lab: kit.Lab, case: Case, at_premise: bool) -> str:
+    told = [lab.fill(f"act2.convention_{case.convention}")]
+    if case.launch == EACH:
+        told.append(lab.fill("act2.bare") if case.launches == 1 else lab.fill("act2.kernels", **slots.kernels(case)))
+    if case.batch > 1:
+        told.append(_levelling(lab, case))
+    told.append(lab.fill("act2.mark_here") if at_premise else lab.fill("act2.mark_elsewhere", case=premise_label(lab)))
+    return kit.html("\n\n".join(told))
+
+
+def premise_label(lab: kit.Lab) -> str:
+    """The prediction's own settings in words."""
+    case = premise(CLOUD)
+    device = pick(lab.contexts, CLOUD).label
+    model = f"{about(case.workload)['name']} on the {device}, batch {case.batch}, {case.dtype.upper()}"
+    return f"{model}, {CONVENTIONS[case.convention]}, {LAUNCH[case.launch]}"
+
+
+def _levelling(lab: kit.Lab, case: Case) -> str:
+    last = models.BATCHES[-1]
+    ends = {c: models.facts(case.workload, last, case.dtype).whole[c].work.intensity for c in ("ops", "fused")}
+    ridge = case.hardware.ridge(case.dtype)
+    over = [CONVENTIONS[c] for c, reached in ends.items() if reached >= ridge]
+    told = lab.fill(
+        "act2.levelling", batch=str(last), unfused=kit.amount(ends["ops"], "FLOP/B"),
+        fused=kit.amount(ends["fused"], "FLOP/B"), format=case.dtype.upper(), ridge=kit.amount(ridge, "FLOP/B"),
+    )  # fmt: skip
+    return told + " " + (lab.fill("act2.crosses", which=" and ".join(over)) if over else lab.fill("act2.below"))

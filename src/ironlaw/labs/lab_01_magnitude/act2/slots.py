@@ -1,0 +1,91 @@
+"""Act II's words: the truth, the distance, and the slots of every section, for the prediction's own case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ironlaw import kit
+from ironlaw.kit.context import pick
+from ironlaw.labs.lab_01_magnitude.act2 import case as cases
+from ironlaw.labs.lab_01_magnitude.act2.case import Case, premise
+from ironlaw.labs.lab_01_magnitude.devices import CLOUD, TINY
+from ironlaw.registry.workloads import about
+from ironlaw.units import significant
+
+
+def kernels(case: Case) -> dict[str, object]:
+    found, source = cases.measured()
+    wall, busy, kernels = found["wall_s"], found["busy_s"], found["kernels"]
+    return {
+        "launches": significant(case.launches, 4),
+        "overhead": kit.amount(case.seconds["overhead"], "s"),
+        "kernels": significant(kernels, 4),
+        "wall": kit.dress(f"{significant(1e3 * wall, 2)} ms"),
+        "busy": kit.dress(f"{significant(1e3 * busy, 2)} ms"),
+        "idle": kit.dress(kit.share(wall - busy, wall)),
+        "each": kit.amount(wall / kernels, "s", 2),
+        "source": source,
+    }
+
+
+def truth(lab: kit.Lab) -> str:
+    return kit.inline(lab.question("act2").right.label)
+
+
+def distance(lab: kit.Lab) -> str:
+    """The term that was named against the largest one, as a factor; for "about equal", the largest over the smallest."""
+    option, values = lab.choice("act2"), premise(CLOUD).seconds
+    largest = max(values.values())
+    if option is None:
+        return ""
+    if lab.correct("act2"):
+        return f"right: it leads the next {kit.times(_lead(lab))}"
+    if option.value in values:
+        mine = values[str(option.value)]
+        return f"off {kit.times(largest / mine)}: your term takes {kit.amount(mine, 's')}, the largest {kit.amount(largest, 's')}"
+    return f"off: the largest is {kit.times(largest / min(values.values()))} the smallest"
+
+
+def _lead(lab: kit.Lab) -> float:
+    first, second = sorted(premise(CLOUD).seconds.values(), reverse=True)[:2]
+    return float(first / second)
+
+
+def reveal(lab: kit.Lab) -> dict[str, object]:
+    told, seconds = peek(lab), premise(CLOUD).seconds
+    work, machine = premise(CLOUD).work, premise(CLOUD).hardware
+    return {
+        **{key: told[key] for key in ("data", "compute", "launch", "bytes", "operations", "rate")},
+        "lead": kit.times(_lead(lab)), "memory_over_compute": kit.times(seconds["memory"] / seconds["compute"]),
+        "intensity": kit.amount(work.intensity, "FLOP/B"), "ridge": kit.amount(machine.ridge(premise(CLOUD).dtype), "FLOP/B"),
+    }  # fmt: skip
+
+
+def peek(lab: kit.Lab) -> dict[str, object]:
+    """The prediction's own case, symbol by symbol."""
+    case = premise(CLOUD)
+    work, machine, seconds = case.work, case.hardware, case.seconds
+    low, high = case.prediction.band
+    return {
+        "workload": about(case.workload)["name"], "device": pick(lab.contexts, CLOUD).label, "bytes": kit.amount(work.bytes, "B"),
+        "operations": kit.amount(work.flops, "FLOP"), "matmul": kit.amount(work.matmul_flops, "FLOP"),
+        "bandwidth": kit.amount(machine.bandwidth, "B/s"), "rate": kit.amount(machine.peak(case.dtype), "FLOP/s"),
+        "efficiency": f"{cases.PLAN.efficiency:.1f}", "launch": kit.amount(machine.launch, "s"), "data": kit.amount(seconds["memory"], "s"),
+        "compute": kit.amount(seconds["compute"], "s"), "low": kit.amount(low, "s"), "high": kit.amount(high, "s"),
+    }  # fmt: skip
+
+
+def reflection(lab: kit.Lab) -> dict[str, object]:
+    machine = pick(lab.contexts, TINY).hardware
+    case = Case(machine, dtype="int8")
+    need = case.footprint
+    return {
+        "m7_seconds": kit.amount(case.prediction.seconds, "s", 2), "int8_required": kit.amount(need.total, "B"),
+        "int8_factor": kit.times(need.total / need.capacity), "m7_memory": kit.dress(kit.capacity(machine.memory)),
+        "m7_power": kit.amount(machine.power, "W"),
+    }  # fmt: skip
+
+
+def takeaways(lab: kit.Lab, gaps: Mapping[str, object]) -> dict[str, object]:
+    told = peek(lab)
+    return {"compute_gap": gaps["compute_gap"], "capacity_gap": gaps["capacity_gap"], "data": told["data"], "compute": told["compute"]}

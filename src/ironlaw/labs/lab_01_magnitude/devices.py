@@ -1,0 +1,3 @@
+"""The two devices that the questions compare, in every context."""
+
+CLOUD, TINY = "h100_sxm", "cortex_m7"

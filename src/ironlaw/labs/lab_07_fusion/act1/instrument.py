@@ -1,0 +1,209 @@
+"""Act I: the dispatch-tax waterfall. Dials to jobs, jobs to pictures; the seconds come from the engine's dispatch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit.formula import fraction, line, term
+from ironlaw.labs.lab_07_fusion import jobs
+from ironlaw.labs.lab_07_fusion.act1 import local_runs
+from ironlaw.labs.lab_07_fusion.jobs import COMPILED, EAGER, GRAPH, QUEUED, SYNC, Job, Run, is_graph
+from ironlaw.labs.tables import scrolling_table
+from ironlaw.pictures.meter import marks, meter
+from ironlaw.pictures.stack import stack
+from ironlaw.pictures.waterfall import Part
+from ironlaw.registry.textbooks import textbook
+from ironlaw.units import significant
+
+MODES = {EAGER: "eager", COMPILED: "compiled", GRAPH: "graph replay"}
+DISPATCH = {SYNC: "synchronous", QUEUED: "queued"}
+ROUND = (1, 2, 5)
+CLAIMS = (
+    "kws_eager_utilization", "kws_utilization_on_a_gpu", "kws_compiled_67", "gpt2_layer_90", "faster_gpu_same_share",
+    "edge_utilization_33", "launch_5_to_20_us", "compiling_removes_launches", "framework_choice",
+)  # fmt: skip
+
+
+def key(model: str) -> str:
+    return model.replace("graph:", "g_")
+
+
+def dials(lab: kit.Lab) -> Any:
+    models = kit.select("model", "Model", [(model, jobs.name_of(model)) for model in jobs.MODELS])
+    for option in models["options"]:
+        option["group"] = "Real graphs of the registry" if is_graph(option["value"]) else "Textbook: equal kernels"
+
+    def made(values: Mapping[str, Any]) -> list[Any]:
+        model, mode = values.get("model") or jobs.MODELS[0], values.get("mode") or EAGER
+        fuses = mode == COMPILED or (mode == GRAPH and is_graph(model))
+        return [
+            models,
+            *(_kernels(m, m != model) for m in jobs.MODELS),
+            kit.choice("mode", "Execution", list(MODES.items()), EAGER),
+            *(_removed(m, m != model or not fuses) for m in jobs.MODELS),
+            kit.choice("dispatch", "Launches", list(DISPATCH.items()), SYNC),
+            kit.span("speed", "GPU speed", 0.5, 4, 1, step=0.25, unit="×"),
+            kit.span("memory", "Memory time beside the kernels", 0, 20, 0, step=0.5, unit="ms", hidden=is_graph(model)),
+        ]
+
+    return made
+
+
+def _kernels(model: str, hidden: bool) -> Any:
+    count = jobs.kernels_of(model)
+    steps = sorted({count, *(digit * 10**power for power in (1, 2, 3) for digit in ROUND), 10_000})
+    return kit.span(
+        f"kernels_{key(model)}", "Kernels, the same work in so many pieces", 10, 10_000, count, log=True, hidden=hidden, steps=steps
+    )
+
+
+def _removed(model: str, hidden: bool) -> Any:
+    start = round(100 * jobs.removed_of(model))
+    return kit.span(f"removed_{key(model)}", "Launches that compiling removes", 0, 80, start, unit="%", hidden=hidden)
+
+
+def job_of(lab: kit.Lab, values: Mapping[str, Any], model: str) -> Job:
+    count, removed = round(values[f"kernels_{key(model)}"]), values[f"removed_{key(model)}"] / 100
+    return Job(model, lab.chosen, count, removed, values["speed"], 0.0 if is_graph(model) else values["memory"] / 1e3)
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    job, mode, dispatch = job_of(lab, values, values["model"]), values["mode"], values["dispatch"]
+    chosen = row_name(mode, dispatch)
+    runs = {(m, d): job.run(m, d) for m in dict.fromkeys((EAGER, mode)) for d in DISPATCH}
+    rows = {row_name(m, d): parts(run) for (m, d), run in runs.items()}
+    shares = {row_name(m, d): job.utilization(m, d) for m, d in runs}
+    measured = local_runs.textbook_jobs(lab, job)
+    rows |= {name: parts(own.run(EAGER, SYNC)) for name, own in measured.items()} | local_runs.walls(lab, job)
+    shares |= {name: own.utilization(EAGER, SYNC) for name, own in measured.items()}
+    title = "Share of wall time in which the device has work" if is_graph(job.model) else "Share of wall time that is maths"
+    return kit.View(
+        figures=[
+            stack(rows, "s", "Where the wall time goes", chosen=chosen, label="wall time of one pass", note=described(lab, job),
+                  id="waterfall"),
+            meter(shares, title, chosen=chosen, extra=marks_of(lab), note=MODES[mode]),
+        ],
+        cards=cards(job, mode, dispatch),
+        formula=formula(job, mode, dispatch),
+        note=notes(lab, job, mode),
+        after=table(lab, values),
+        readouts=readouts(lab, values),
+    )  # fmt: skip
+
+
+def row_name(mode: str, dispatch: str) -> str:
+    return MODES[mode] if mode == GRAPH else f"{MODES[mode]}, {DISPATCH[dispatch]}"
+
+
+def parts(run: Run) -> list[Part]:
+    return [
+        Part("compute", run.compute, "compute"),
+        Part("memory", run.memory if run.memory > 1e-15 else 0.0, "memory"),
+        Part("kernel floor", run.floor, "overhead", pattern=True),
+        Part("dispatch", run.dispatch if run.dispatch > 1e-15 else 0.0, "overhead"),
+    ]
+
+
+def marks_of(lab: kit.Lab) -> tuple[Any, ...]:
+    """Where you said it would be, and where it is at the prediction's premises."""
+    option = lab.choice("act1")
+    if option is None:
+        return ()
+    said, true = float(option.value), float(lab.question("act1").answer)
+    apart = "on the mark" if abs(said - true) < 1 else f"{significant(abs(said - true))} points too {'high' if said > true else 'low'}"
+    return marks(said, true, apart)
+
+
+def described(lab: kit.Lab, job: Job) -> str:
+    return f"{jobs.name_of(job.model)}, {lab.chosen.label}"
+
+
+def readouts(lab: kit.Lab, values: Mapping[str, Any]) -> dict[str, Any]:
+    spotter = job_of(lab, values, "kws")
+    return {
+        "execution_mode": values["mode"],
+        "dispatch": values["dispatch"],
+        "kws_utilization_eager_pct": round(spotter.utilization(EAGER, values["dispatch"]), 2),
+        "kws_utilization_compiled_pct": round(spotter.utilization(COMPILED, values["dispatch"]), 2),
+    }
+
+
+def cards(job: Job, mode: str, dispatch: str) -> list[dict[str, Any]]:
+    run, other = job.run(mode, dispatch), job.run(mode, QUEUED if dispatch == SYNC else SYNC)
+    share = job.utilization(mode, dispatch)
+    beside = "" if mode == GRAPH else f"{significant(run.wall / other.wall)} × the other dispatch"
+    counted = f"for {run.launches:,} kernels" if mode == GRAPH else f"{job.kernels:,} eager"
+    dispatched = kit.card("Dispatch", run.dispatch, "s", note="launches that nothing covers", source=jobs.launch_source(job.context))
+    return [
+        kit.card("Utilisation", share, "%", tone=kit.tone("utilization", share / 100)),
+        kit.card("Wall time", run.wall, "s", note=beside),
+        {**dispatched, "term": "overhead"},
+        {**kit.card("Compute", run.compute, "s", note=f"GPU speed {significant(job.speed)} ×"), "term": "compute"},
+        {"label": "Launches", "value": f"{1 if mode == GRAPH else run.launches:,}", "note": counted},
+    ]
+
+
+def formula(job: Job, mode: str, dispatch: str) -> str:
+    """U with the current figures in it."""
+    run, launch = job.run(mode, dispatch), kit.amount(job.launch, "s")
+    top = term("compute", kit.amount(run.busy if is_graph(job.model) else run.compute, "s"))
+    result = f"{kit.amount(job.utilization(mode, dispatch), '%')}"
+    each = kit.amount(run.busy / run.launches, "s")
+    if mode == GRAPH:
+        wall, filled = (
+            "<i>t</i><sub>l</sub> + <i>N</i>·<i>t</i><sub>k</sub>",
+            f"{kit.amount(run.dispatch, 's')} + {run.launches:,} × {each}",
+        )
+    elif is_graph(job.model):
+        wall, filled = "wall", kit.amount(run.wall, "s")
+    elif dispatch == SYNC:
+        wall = "<i>N</i>·(<i>t</i><sub>c</sub> + <i>t</i><sub>l</sub>) + <i>t</i><sub>mem</sub>"
+        filled = f"{run.launches:,} × ({kit.amount(run.compute / run.launches, 's')} + {launch}) + {kit.amount(run.memory, 's')}"
+    else:
+        wall = "max(<i>N</i>·<i>t</i><sub>l</sub> + <i>t</i><sub>k</sub>, <i>t</i><sub>l</sub> + <i>N</i>·<i>t</i><sub>k</sub>)"
+        filled = f"max({run.launches:,} × {launch} + {each}, {launch} + {run.launches:,} × {each})"
+    symbol = "busy" if is_graph(job.model) else "<i>N</i>·<i>t</i><sub>c</sub>"
+    return line("<i>U</i> =", fraction(symbol, wall)) + line("=", fraction(top, filled), "=", result)
+
+
+def table(lab: kit.Lab, values: Mapping[str, Any]) -> str:
+    """The three textbook models side by side, as their own dials stand; one function for all."""
+    dispatch = values["dispatch"]
+
+    def row(model: str) -> tuple[str, ...]:
+        job = job_of(lab, values, model)
+        each = textbook(model).compute_s / job.speed / job.kernels
+        return (jobs.name_of(model), f"{job.kernels:,}", kit.amount(each, "s"), kit.amount(job.launch, "s"),
+                kit.amount(job.utilization(EAGER, dispatch), "%"), kit.amount(job.utilization(COMPILED, dispatch), "%"))  # fmt: skip
+
+    names = ("Model", "Kernels", "Compute per kernel", "Dispatch per kernel", "Eager", "Compiled")
+    return scrolling_table(f"The three textbook models, {DISPATCH[dispatch]} launches", names, [row(model) for model in jobs.TEXTBOOKS])
+
+
+def notes(lab: kit.Lab, job: Job, mode: str) -> str:
+    told = [lab.fill("act1.launch", device=lab.chosen.label, launch=kit.amount(job.launch, "s"), source=jobs.launch_source(lab.chosen))]
+    if is_graph(job.model):
+        told += [_device_time(lab, job, mode), lab.fill("act1.measured", **measured_slots(job.model))]
+    else:
+        told.append(lab.fill("act1.kept"))
+    if mode == GRAPH:
+        told.append(lab.fill("act1.replay"))
+    told.append(lab.fill("act1.mark"))
+    return kit.html("\n\n".join(told))
+
+
+def _device_time(lab: kit.Lab, job: Job, mode: str) -> str:
+    found = jobs.prediction(job.model, jobs.Machine(lab.chosen), mode)
+    return lab.fill("act1.device_calibrated" if found.calibrated else "act1.device_bound", device=lab.chosen.label)
+
+
+def measured_slots(model: str) -> dict[str, object]:
+    eager, compiled, replayed = (jobs.measured(model, mode) for mode in (EAGER, COMPILED, GRAPH))
+    return {
+        "kernels": significant(eager["kernels"], 4), "busy": kit.amount(eager["busy_s"], "s"), "wall": kit.amount(eager["wall_s"], "s"),
+        "piped": kit.amount(eager["piped_s"], "s"), "share": kit.share(eager["busy_s"], eager["piped_s"]),
+        "compiled_kernels": significant(compiled["kernels"], 4), "compiled_wall": kit.amount(compiled["wall_s"], "s"),
+        "compiled_busy": kit.amount(compiled["busy_s"], "s"), "replayed": kit.amount(replayed["wall_s"], "s"), "source": jobs.source(),
+    }  # fmt: skip

@@ -1,0 +1,96 @@
+"""Act I beside the learner's own machine: what an op costs there, and how long the spotter takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit.here import cost, span
+from ironlaw.labs.lab_07_fusion import jobs
+from ironlaw.labs.lab_07_fusion.jobs import EAGER, SYNC, Job, premise
+from ironlaw.pictures.waterfall import Part
+from ironlaw.registry.claims import row
+from ironlaw.registry.machines import hardware
+from ironlaw.registry.textbooks import textbook
+
+SPOTTER, MICRO = "graph:dscnn_kws", "h200_sxm/micro"
+ROWS = {"here": "eager, an op's cost as here", "recorded": "eager, as on the H200's host"}
+RAN = {"here": "measured here", "recorded": "measured on an H200"}
+
+
+def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
+    """Experiment -> what the lab says about a run of it."""
+    return {
+        "tiny_ops": lambda run: lab.fill("act1.here_ops", **ops_slots(lab, run)),
+        "ds_cnn": lambda run: lab.fill("act1.here_spotter", **spotter_slots(lab, run)),
+    }
+
+
+def recorded_launch() -> float:
+    """What the recorded H200's host takes to launch one add, in seconds."""
+    return float(row(MICRO, kind="launch", op="add")["wall_s"])
+
+
+def launches(lab: kit.Lab) -> dict[str, float]:
+    """What an op costs: here, and on the recorded machine's host; empty where nothing was measured here."""
+    found = lab.here("tiny_ops")
+    return {"here": float(cost(found)["wall_s"]), "recorded": recorded_launch()} if found else {}
+
+
+def textbook_jobs(lab: kit.Lab, job: Job) -> dict[str, Job]:
+    """A textbook pass as it would be with those launches; the kernels keep their microseconds."""
+    if jobs.is_graph(job.model):
+        return {}
+    machine = lab.chosen.hardware
+    return {
+        ROWS[name]: replace(job, context=replace(lab.chosen, hardware=replace(machine, launch=launch, calibration=None)))
+        for name, launch in launches(lab).items()
+    }
+
+
+def walls(lab: kit.Lab, job: Job) -> dict[str, list[Part]]:
+    """The spotter's measured wall time, here and on the H200: nothing was counted that would take it apart."""
+    found = lab.here("ds_cnn") if job.model == SPOTTER else None
+    mine = found.row(batch=1, mode=EAGER) if found else None
+    if found is None or mine is None:
+        return {}
+    theirs = jobs.measured(SPOTTER, EAGER)
+    return {
+        RAN["here"]: [Part(RAN["here"], float(mine["wall_s"]), "here", source=f"{found.source}; {span(mine)}")],
+        RAN["recorded"]: [Part(RAN["recorded"], float(theirs["wall_s"]), "cloud", source=jobs.source())],
+    }
+
+
+def ops_slots(lab: kit.Lab, found: kit.Measured) -> dict[str, object]:
+    each, spotter, cloud = cost(found), textbook("kws"), hardware(jobs.CLOUD)
+    shares = {
+        name: premise(replace(cloud, launch=launch), spotter, dispatch=SYNC)
+        for name, launch in (("here", float(each["wall_s"])), ("recorded", recorded_launch()))
+    }
+    on_cpu = found.machine.get("backend") == "cpu"
+    queue = lab.fill("act1.here_no_queue") if on_cpu else lab.fill("act1.here_queue", waited=kit.amount(each["sync_s"], "s"))
+    return {
+        "each": kit.amount(each["wall_s"], "s"), "span": span(each), "queue": queue, "kernels": f"{spotter.kernels:,}",
+        "kernel": kit.amount(spotter.kernel_s, "s"), "share": kit.amount(shares["here"], "%"),
+        "asked": kit.amount(premise(cloud, spotter), "%"), "recorded": kit.amount(recorded_launch(), "s"),
+        "recorded_share": kit.amount(shares["recorded"], "%"),
+    }  # fmt: skip
+
+
+def spotter_slots(lab: kit.Lab, found: kit.Measured) -> dict[str, object]:
+    mine, theirs = found.row(batch=1, mode=EAGER), jobs.measured(SPOTTER, EAGER)
+    assert mine is not None
+    quicker = mine["wall_s"] < theirs["wall_s"]
+    return {
+        "wall": kit.amount(mine["wall_s"], "s"), "span": span(mine), "recorded": kit.amount(theirs["wall_s"], "s"),
+        "busy": kit.amount(theirs["busy_s"], "s"), "kernels": f"{int(theirs['kernels'])}", "source": jobs.source(),
+        "verdict": lab.words["act1.here_quicker" if quicker else "act1.here_slower"],
+    }  # fmt: skip
+
+
+def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.Here]:
+    """Further arguments are states: naming them is what runs the cell again."""
+    run = lab.here("tiny_ops")
+    return {"launch_5_to_20_us": kit.Here(float(cost(run)["wall_s"]), "s", f"one add; {run.source}")} if run else {}

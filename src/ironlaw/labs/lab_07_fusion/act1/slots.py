@@ -1,0 +1,68 @@
+"""Act I's words: truth, distance and slots, for the prediction's own case."""
+
+from __future__ import annotations
+
+from ironlaw import kit
+from ironlaw.labs.lab_07_fusion.jobs import CLOUD, QUEUED, premise
+from ironlaw.registry.machines import hardware
+from ironlaw.registry.textbooks import textbook
+
+
+def percent(value: float) -> str:
+    return kit.amount(value, "%")
+
+
+def message(lab: kit.Lab) -> dict[str, object]:
+    """The lead's own figures: they are the question, not the answer."""
+    model = textbook("kws")
+    launch = hardware(CLOUD).launch
+    return {
+        "slower": f"{(model.kernel_s + launch) / model.kernel_s:.0f}", "kernels": f"{model.kernels:,}",
+        "each": kit.amount(model.kernel_s, "s"), "launch": kit.amount(launch, "s"),
+    }  # fmt: skip
+
+
+def lock(lab: kit.Lab) -> dict[str, object]:
+    told = message(lab)
+    return {name: told[name] for name in ("kernels", "each", "launch")}
+
+
+def truth(lab: kit.Lab) -> str:
+    return kit.amount(float(lab.question("act1").answer), "%")
+
+
+def distance(lab: kit.Lab) -> str:
+    option = lab.choice("act1")
+    return kit.points(float(option.value), float(lab.question("act1").answer)) if option else ""
+
+
+def reveal(lab: kit.Lab) -> dict[str, object]:
+    machine, spotter, layer = hardware(CLOUD), textbook("kws"), textbook("gpt2_layer")
+    return {
+        "compute": kit.amount(spotter.compute_s, "s"), "tax": kit.amount(spotter.kernels * machine.launch, "s"),
+        "wall": kit.amount(spotter.compute_s + spotter.kernels * machine.launch, "s"),
+        "queued": percent(premise(machine, spotter, dispatch=QUEUED)), "layer": percent(premise(machine, layer)),
+        "layer_kernels": str(layer.kernels), "layer_each": kit.amount(layer.kernel_s, "s"), "launch": kit.amount(machine.launch, "s"),
+        "faster": percent(premise(machine, spotter, speed=2.0)), "edge": percent(premise(hardware("orin_nx_16gb"), spotter)),
+        "edge_launch": kit.amount(hardware("orin_nx_16gb").launch, "s"), "spotter": percent(premise(machine, spotter)),
+    }  # fmt: skip
+
+
+def reflection(lab: kit.Lab) -> dict[str, object]:
+    machine, spotter = hardware(CLOUD), textbook("kws")
+    return {
+        "before": percent(premise(machine, spotter)), "after": percent(premise(machine, spotter, speed=2.0)),
+        "compute": kit.amount(spotter.compute_s, "s"), "half": kit.amount(spotter.compute_s / 2, "s"),
+        "tax": kit.amount(spotter.kernels * machine.launch, "s"),
+    }  # fmt: skip
+
+
+def peek(lab: kit.Lab) -> dict[str, object]:
+    machine, spotter = hardware(CLOUD), textbook("kws")
+    return {
+        "kernels": f"{spotter.kernels:,}", "each": kit.amount(spotter.kernel_s, "s"), "launch": kit.amount(machine.launch, "s"),
+        "compute": kit.amount(spotter.compute_s, "s"), "wall": kit.amount(spotter.compute_s + spotter.kernels * machine.launch, "s"),
+        "sync": percent(premise(machine, spotter)), "queued": percent(premise(machine, spotter, dispatch=QUEUED)),
+        "removed": kit.share(spotter.removed, 1.0), "compiled": percent(premise(machine, spotter, removed=spotter.removed)),
+        "quarters": percent(premise(machine, spotter, removed=0.75)), "quarter_share": kit.share(0.75, 1.0),
+    }  # fmt: skip

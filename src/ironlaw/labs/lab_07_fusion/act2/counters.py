@@ -1,0 +1,47 @@
+"""What the hardware counters saw of the three-op chain, eager and compiled: the measurement that the byte count meets."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ironlaw import kit
+from ironlaw.labs.lab_07_fusion.act2 import fusion
+from ironlaw.registry.claims import claim, row
+from ironlaw.registry.machines import hardware
+from ironlaw.units import significant
+
+
+@lru_cache(maxsize=1)
+def slots() -> dict[str, object]:
+    """What the hardware counters say about the three ops, and how the GPU time went."""
+    found, tensor = fusion.counters(), 2.0 * 16384 * 8192
+    eager = [found[name] for name in fusion.THREE]
+    moved = sum(item["read"] + item["written"] for item in eager)
+    fused = found["fused"]
+    times = {mode: row("h200_sxm/micro", name="layernorm_dropout_relu", shape=[16384, 8192], mode=mode) for mode in ("eager", "compiled")}
+    return {
+        "eager_bytes": kit.amount(moved, "B"), "compiled_bytes": kit.amount(fused["read"] + fused["written"], "B"),
+        "counted_cut": kit.times(moved / (fused["read"] + fused["written"])), 
+        "norm_reads": kit.times(found["layer_norm"]["read"] / tensor, 2),
+        "fused_writes": kit.times(fused["written"] / tensor, 2), "eager_busy": kit.amount(times["eager"]["busy_s"], "s"),
+        "compiled_busy": kit.amount(times["compiled"]["busy_s"], "s"), "kernels": significant(times["compiled"]["kernels"]),
+        "measured_gain": kit.times(times["eager"]["wall_s"] / times["compiled"]["wall_s"]), "tensor": kit.amount(tensor, "B"),
+        **_side_by_side(tensor),
+    }  # fmt: skip
+
+
+def _side_by_side(tensor: float) -> dict[str, object]:
+    """The same three ops as claimed, as modelled, by PyTorch, by its compiler and by a kernel of our own, over a plain copy."""
+    ways = {"plain": "eager", "compiler": "compiled", "own": "triton", "copy": "copy"}
+    busy = {name: _kernel(mode) for name, mode in ways.items()}
+    busy["claimed"] = busy["plain"] / claim("three_op_fusion_5x").value
+    busy["model"] = 2 * tensor / float(hardware("h200_sxm").bandwidth)
+    moved = row("h200_sxm/traffic", op="one_pass", shape=[16384, 8192])
+    told: dict[str, object] = {"own_bytes": kit.amount(moved["read_bytes"] + moved["written_bytes"], "B")}
+    for name, seconds in busy.items():
+        told |= {f"{name}_time": kit.amount(seconds, "s"), f"{name}_over": kit.times(seconds / busy["copy"], 3)}
+    return told
+
+
+def _kernel(mode: str) -> float:
+    return float(row("h200_sxm/kernels", name="layernorm_dropout_relu", shape=[16384, 8192], mode=mode)["busy_s"])

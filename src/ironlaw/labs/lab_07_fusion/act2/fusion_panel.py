@@ -1,0 +1,167 @@
+"""Act II, panel A: the fusion explorer, and FlashAttention beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.chains import PALETTE
+from ironlaw.kit.formula import fraction, line, term
+from ironlaw.labs.lab_07_fusion.act2 import counters, fusion, local_runs
+from ironlaw.labs.lab_07_fusion.act2 import fusion_figures as figures
+from ironlaw.labs.lab_07_fusion.act2.fusion import THREE, Case
+from ironlaw.labs.lab_07_fusion.act2.fusion_figures import FUSED, UNFUSED, ledger_lines
+from ironlaw.labs.tables import scrolling_table
+from ironlaw.units import significant
+from ironlaw.widget.quantities import format_quantity
+
+DEVICE = "device"
+FOLLOWS = ("bandwidth",)  # what goes where the context goes
+BANDWIDTHS = (1.0e12, 2.0e12, 3.35e12, 4.8e12)
+HEADS = (64, 128)
+
+
+def dials(lab: kit.Lab) -> Any:
+    choices = [(DEVICE, "device's"), *((value, f"{value / 1e12:g} TB/s") for value in BANDWIDTHS)]
+    palette = [(kind, fusion.LABELS[kind]) for kind in PALETTE]
+
+    def made(values: Mapping[str, Any]) -> list[Any]:
+        cloud = lab.chosen.regime == "cloud"
+        return [
+            kit.chain("chain", "The chain", palette, THREE),
+            kit.switch("fusion", "Fusion", False),
+            kit.span("rows", "Rows of the tensor", 64, 16384, 1024, log=True),
+            kit.span("cols", "Columns", 64, 8192, 768, log=True),
+            kit.switch("training", "Training: dropout keeps a mask", False),
+            kit.choice("bandwidth", "Memory bandwidth", choices, BANDWIDTHS[1] if cloud else DEVICE),
+            kit.span("seq", "Attention: sequence length", 256, 16384, 2048, log=True, steps=list(fusion.SEQUENCES)),
+            kit.choice("head", "Attention: head size", [(head, str(head)) for head in HEADS], 128),
+        ]
+
+    return made
+
+
+def case_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
+    bandwidth = None if values["bandwidth"] == DEVICE else float(values["bandwidth"])
+    return fusion.case(lab.chosen, values["chain"], (round(values["rows"]), round(values["cols"])), bandwidth, values["training"])
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    case, fused = case_of(lab, values), bool(values["fusion"])
+    seq, head = nearest(values["seq"]), int(values["head"])
+    drawn = [
+        figures.byte_ledger(case, fused),
+        figures.times(case, fused),
+        figures.roof(case, fused),
+        *figures.sizes(lab, case),
+        *local_runs.lengths(lab),
+        figures.attention_bytes(seq, head),
+        figures.attention_times(seq),
+    ]
+    return kit.View(
+        drawn,
+        cards(case, fused),
+        formula(case, fused),
+        note=notes(lab, case, seq, head),
+        after=ledger_table(case) + verdicts(case),
+        readouts=readouts(case, fused),
+    )
+
+
+def nearest(seq: float) -> int:
+    """Sequences are those that the slider stops at; one that was typed goes to the nearest."""
+    return min(fusion.SEQUENCES, key=lambda known: abs(known / seq - 1) if seq else known)
+
+
+def readouts(case: Case, fused: bool) -> dict[str, Any]:
+    return {
+        "fusion_enabled": fused,
+        "arithmetic_intensity_unfused": round(float(case.graph.work.intensity), 4),
+        "arithmetic_intensity_fused": round(float(case.plan.graph.work.intensity), 4),
+    }
+
+
+def cards(case: Case, fused: bool) -> list[dict[str, Any]]:
+    now = case.plan.graph if fused else case.graph
+    kernels, alone = round(float(case.plan.graph.kernels)), round(float(case.graph.kernels))
+    intensity = float(now.work.intensity)
+    far = case.ridge / intensity if intensity else 0.0
+    return [
+        {**kit.card("Traffic", float(now.bytes), "B", note=FUSED if fused else UNFUSED, digits=3), "term": "memory"},
+        kit.card(
+            "Traffic saved",
+            case.traffic_cut,
+            "×",
+            note=f"{format_quantity(float(case.graph.bytes), 'B')} to {format_quantity(float(case.plan.graph.bytes), 'B')}",
+        ),
+        kit.card("Speedup", case.speedup, "×", tone=kit.tone("fusion_speedup", round(case.speedup, 9)), note="launches and memory"),
+        {"label": "Launches", "value": str(kernels if fused else alone), "note": f"{alone} unfused, {kernels} fused"},
+        kit.card("Intensity, FLOP/B", intensity, "", note=side(intensity, case.ridge, far)),
+    ]
+
+
+def side(intensity: float, ridge: float, far: float) -> str:
+    if not intensity:
+        return "no arithmetic"
+    return (
+        f"{significant(far)} × under the ridge of {format_quantity(ridge, 'FLOP/B')}"
+        if intensity < ridge
+        else f"over the ridge of {format_quantity(ridge, 'FLOP/B')}"
+    )
+
+
+def formula(case: Case, fused: bool) -> str:
+    found = case.fused if fused else case.unfused
+    busy = float(found.busy_s)
+    launches = f"{round(float(found.kernels))} × {kit.amount(case.machine.launch, 's')}"
+    moved = fraction(kit.amount(float(found.graph.bytes), "B"), kit.amount(float(case.machine.bandwidth), "B/s"))
+    memory_bound = all(row.regime == "memory" for row in found.ops)
+    over = term("memory", fraction("<i>D</i>", "<i>BW</i>"))
+    symbols = line("<i>T</i> =", term("overhead", "<i>N</i>·<i>t</i><sub>dispatch</sub>"), "+", over)
+    return symbols + line(
+        "=", term("overhead", launches), "+", term("memory", moved) if memory_bound else term("compute", kit.amount(busy, "s")), "=",
+        kit.amount(float(found.seconds), "s"),
+    )  # fmt: skip
+
+
+def ledger_table(case: Case) -> str:
+    rows = [
+        (item.name, when, str(item.tensors[0]), kit.amount(item.read, "B"), str(item.tensors[1]), kit.amount(item.written, "B"))
+        for when, fused in (("before", False), ("after", True))
+        for item in ledger_lines(case, fused)
+    ]
+    return scrolling_table("Byte ledger, before and after", ("Kernel", "", "Reads", "Bytes read", "Writes", "Bytes written"), rows)
+
+
+def verdicts(case: Case) -> str:
+    names = fusion.names(case.graph)
+    rows = [
+        (f"{names[v.producer]} → {names[v.consumer]}", "fuses" if v.fused else "stays apart", v.pattern, v.reason)
+        for v in case.plan.verdicts
+    ]
+    return scrolling_table("Which ops fuse, and why", ("Edge", "Verdict", "Pattern", "Why"), rows) if rows else ""
+
+
+def notes(lab: kit.Lab, case: Case, seq: int, head: int) -> str:
+    told = [lab.fill("act2.terms")]
+    limit, cache = case.crossover_bytes, case.cache
+    if cache and limit:
+        words = "act2.inside" if case.tensor_bytes <= limit else "act2.outside"
+        slots = {"cache": kit.amount(float(cache.size), "B"), "limit": kit.amount(limit, "B"), "dram": kit.times(case.dram_cut)}
+        told.append(lab.fill(words, **slots))
+    elif not cache:
+        told.append(lab.fill("act2.no_cache", device=lab.chosen.label))
+    told.append(lab.fill("act2.counters", **counters.slots()))
+    told.append(lab.fill("act2.flash", **flash_slots(seq, head)))
+    return kit.html("\n\n".join(told))
+
+
+def flash_slots(seq: int, head: int) -> dict[str, object]:
+    naive, tiled = fusion.flash(seq, head)
+    ratios = [pair[0] / pair[1] for s in fusion.SEQUENCES if (pair := fusion.flash_times(s))]
+    return {
+        "seq": f"{seq:,}", "head": str(head), "naive": kit.amount(naive, "B"),
+        "tiled": kit.amount(tiled, "B"), "cut": kit.times(naive / tiled),
+        "low": significant(min(ratios)), "high": kit.times(max(ratios)), "measured_head": str(fusion.MEASURED_HEAD),
+    }  # fmt: skip

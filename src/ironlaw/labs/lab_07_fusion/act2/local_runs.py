@@ -1,0 +1,123 @@
+"""Act II beside the learner's own machine: what one pass instead of many gains there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.chains import chain
+from ironlaw.engine.fusion import fuse
+from ironlaw.engine.types import bytes_per_element
+from ironlaw.labs.lab_07_fusion.act2 import fusion
+from ironlaw.labs.lab_07_fusion.jobs import EAGER
+from ironlaw.measure.experiments.trials import COMPILED, LENGTHS, WIDE, words
+from ironlaw.pictures.lines import lines
+from ironlaw.registry.claims import row
+from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure
+
+MICRO = "h200_sxm/micro"
+CHAINS = {4: "sigmoid_relu_muladd", 24: "chain24"}  # ops -> what the evidence calls such a chain
+RECORDED = (8192, 4096)  # its shape there: in FP16 as many bytes as WIDE in FP32
+RELU = ("relu",)  # any pointwise op: it reads one tensor and writes one
+Points = list[tuple[float, float]]
+
+
+def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
+    """Experiment -> what the lab says about a run of it."""
+    return {
+        "three_op_chain": lambda run: lab.fill("act2.here_three", **three_slots(run)),
+        "pointwise_chain": lambda run: lab.fill("act2.here_chain", **chain_slots(run)),
+    }
+
+
+def gains(found: kit.Measured, key: Callable[[dict[str, Any]], float]) -> dict[str, Points]:
+    """Way of fusing -> (place on the axis, op by op over in one pass), from a measurement's rows."""
+    eager = {key(dict(row["params"])): float(row["wall_s"]) for row in found.all(mode=EAGER)}
+    made: dict[str, Points] = {}
+    for way in found.ways():
+        rows = [(key(dict(row["params"])), float(row["wall_s"])) for row in found.all(mode=way)]
+        made[f"{words(way)}, {found.source}"] = [(place, eager[place] / wall) for place, wall in rows if place in eager]
+    return made
+
+
+def tensor(params: dict[str, Any]) -> float:
+    """Bytes of the tensor."""
+    a, b = params["shape"]
+    return float(a * b * bytes_per_element(params["dtype"]))
+
+
+def by_size(lab: kit.Lab) -> dict[str, Points]:
+    found = lab.here("three_op_chain")
+    return gains(found, tensor) if found else {}
+
+
+def lengths(lab: kit.Lab) -> list[Figure]:
+    """What one pass gains, by the number of ops: the model on the chosen device, the recorded chains, and here."""
+    found = lab.here("pointwise_chain")
+    if found is None:
+        return []
+    here = gains(found, lambda params: float(params["ops"]))
+    series = {f"time, {lab.chosen.label} by the model": model(lab), "traffic": [(float(n), cut(RELU * n)) for n in LENGTHS]}
+    return [
+        lines(
+            series, Axis("log", "ops in the chain", ticks=tuple(map(float, LENGTHS))), Axis("log", "op by op over in one pass", "×"),
+            "What one pass saves, by length", measured={"H200, GPU time": list(recorded_chains())}, here=here,
+            note=f"{WIDE[0]:,} × {WIDE[1]:,} numbers", id="lengths",
+        )
+    ]  # fmt: skip
+
+
+def cut(kinds: tuple[str, ...]) -> float:
+    """How often less traffic one pass makes, by the byte count."""
+    graph = chain(kinds, WIDE)
+    return float(graph.bytes / fuse(graph).graph.bytes)
+
+
+def model(lab: kit.Lab) -> Points:
+    return [(float(n), fusion.case(lab.chosen, RELU * n, WIDE, None, False).speedup) for n in LENGTHS]
+
+
+@lru_cache(maxsize=1)
+def recorded_chains() -> tuple[tuple[float, float], ...]:
+    def busy(name: str, mode: str) -> float:
+        return float(row(MICRO, name=name, shape=list(RECORDED), mode=mode)["busy_s"])
+
+    return tuple((float(n), busy(name, EAGER) / busy(name, "compiled")) for n, name in CHAINS.items())
+
+
+def gain(found: kit.Measured, **wanted: Any) -> tuple[str, float, float]:
+    """(how it was fused, seconds op by op, seconds in one pass); compiled where it was."""
+    way = next(way for way in reversed(found.ways()) if found.row(mode=way, **wanted))
+    eager, fused = found.row(mode=EAGER, **wanted), found.row(mode=way, **wanted)
+    assert eager is not None and fused is not None
+    return words(way), float(eager["wall_s"]), float(fused["wall_s"])
+
+
+def three_slots(found: kit.Measured) -> dict[str, object]:
+    way, eager, fused = gain(found, shape=list(COMPILED))
+    walls_ = [float(row(MICRO, name="layernorm_dropout_relu", shape=list(COMPILED), mode=m)["wall_s"]) for m in (EAGER, "compiled")]
+    return {
+        "shape": f"{COMPILED[0]:,} × {COMPILED[1]:,}", "way": way, "eager": kit.amount(eager, "s"), "fused": kit.amount(fused, "s"),
+        "gain": kit.times(eager / fused), "most": kit.times(cut(fusion.THREE)), "recorded": kit.dress(significant(walls_[0] / walls_[1])),
+    }  # fmt: skip
+
+
+def chain_slots(found: kit.Measured) -> dict[str, object]:
+    most = LENGTHS[-1]
+    way, eager, fused = gain(found, ops=most)
+    return {
+        "ops": str(most), "way": way, "eager": kit.amount(eager, "s"), "fused": kit.amount(fused, "s"), "gain": kit.times(eager / fused),
+        "most": kit.times(cut(RELU * most)), "recorded": kit.times(dict(recorded_chains())[most]),
+    }  # fmt: skip
+
+
+def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.Here]:
+    """Further arguments are states: naming them is what runs the cell again."""
+    run = lab.here("three_op_chain")
+    if run is None:
+        return {}
+    way, eager, fused = gain(run, shape=list(COMPILED))
+    return {"three_op_fusion_5x": kit.Here(eager / fused, "×", f"{way}, {COMPILED[0]:,} × {COMPILED[1]:,}; {run.source}")}

@@ -1,0 +1,125 @@
+"""Act II's words: truth, distance and slots, for the prediction's own case and for the challenge."""
+
+from __future__ import annotations
+
+import math
+
+from ironlaw import kit
+from ironlaw.kit.context import Context
+from ironlaw.labs.lab_07_fusion import jobs
+from ironlaw.labs.lab_07_fusion.act2 import counters, fusion, payback
+from ironlaw.labs.lab_07_fusion.act2.payback import Investment
+from ironlaw.labs.lab_07_fusion.jobs import CLOUD
+from ironlaw.registry.machines import hardware
+from ironlaw.registry.textbooks import textbook
+from ironlaw.units import significant
+
+CLAIMS = (
+    "three_op_fusion_5x", "three_op_traffic_3x", "three_op_compiled_one_pass", "three_op_own_kernel", "three_op_intensity_gain",
+    "fused_chain_reaches_the_ridge", "relu_under_1_percent",
+    "a100_bandwidth", "flash_traffic_10_to_20x", "flash_wall_2_to_4x", "resnet_compile_48_percent", "resnet_breakeven",
+    "compile_takes_30_s", "compile_over_30_percent", "compile_transformers", "web_server_trivially_positive", "kws_challenge_days",
+    "pcie_to_hbm_60x", "misplaced_transfer",
+)  # fmt: skip
+
+
+def asked(per_day: float = 1.0) -> Investment:
+    """ResNet-50 with the course's own rates."""
+    model = textbook("resnet50")
+    assert model.compile_s and model.gain and model.eager_rate
+    return Investment("resnet50", model.compile_s, model.gain, per_day, 1.0, model.eager_rate)
+
+
+def rates() -> dict[str, object]:
+    model = textbook("resnet50")
+    assert model.compile_s and model.eager_rate and model.compiled_rate
+    return {"compile": kit.amount(model.compile_s, "s"), "eager": f"{model.eager_rate:,.0f}", "compiled": f"{model.compiled_rate:,.0f}"}
+
+
+def truth(lab: kit.Lab) -> str:
+    found = float(lab.question("act2").answer)
+    return kit.dress(f"{math.ceil(found):,} images", f"{found:,.2f}")
+
+
+def distance(lab: kit.Lab) -> str:
+    option = lab.choice("act2")
+    return kit.off(kit.Distance(float(option.value), float(lab.question("act2").answer))) if option else ""
+
+
+def reveal(lab: kit.Lab) -> dict[str, object]:
+    found, web = asked(), asked(float(lab.sheet.given["web_volume"].replace(",", "")))
+    cloud = asked(float(lab.sheet.contexts[0]["per_day"]))
+    return {
+        **{name: rate for name, rate in rates().items() if name != "compiled"}, "each": kit.amount(1 / found.eager_rate, "s"),
+        "saved": kit.amount(found.saved_s, "s", 4),
+        "web_days": significant(web.breakeven_days), "web_seconds": kit.amount(web.per_day / web.eager_rate, "s", 2),
+        "calls": f"{found.breakeven_calls:,}", "exactly": kit.dress(f"{found.breakeven:,.2f}"),
+        "first": kit.amount(cloud.breakeven_days * payback.DAY, "s"),
+    }  # fmt: skip
+
+
+def three_ops() -> fusion.Case:
+    context = Context(CLOUD, CLOUD, "cloud", hardware(CLOUD), "fp16")
+    return fusion.case(context, fusion.THREE, (1024, 768), None, False)
+
+
+def blanks(lab: kit.Lab) -> dict[str, object]:
+    case = three_ops()
+    return {
+        "before": kit.amount(float(case.graph.bytes), "B"), "after": kit.amount(float(case.plan.graph.bytes), "B"),
+        "cut": kit.times(case.traffic_cut), "bound": kit.times(case.speedup),
+        "intensity": kit.amount(float(case.plan.graph.work.intensity), "FLOP/B"),
+        "ridge": kit.amount(case.ridge, "FLOP/B"), "measured": counters.slots()["measured_gain"],
+    }  # fmt: skip
+
+
+def reflection(lab: kit.Lab) -> dict[str, object]:
+    kernel, launch = textbook("large_kernel").kernel_s, hardware(CLOUD).launch
+    return {
+        "kernel": kit.amount(kernel, "s"), "launch": kit.amount(launch, "s"), "share": kit.amount(100 * launch / (kernel + launch), "%", 1),
+        "resnet_kernels": str(textbook("resnet50").kernels), "resnet_gain": kit.amount(100 * (textbook("resnet50").gain or 0), "%", 2),
+    }  # fmt: skip
+
+
+def peek(lab: kit.Lab) -> dict[str, object]:
+    case, found = three_ops(), asked()
+    return {
+        **rates(), "calls": kit.dress(f"{found.breakeven:,.2f}"), "saved": kit.amount(found.saved_s, "s", 4),
+        "launches": str(len(case.graph.ops)),
+        "launch": kit.amount(hardware(CLOUD).launch, "s"), "unfused": kit.amount(float(case.unfused.seconds), "s"),
+        "fused": kit.amount(float(case.fused.seconds), "s"), "before": kit.amount(float(case.graph.bytes), "B"),
+        "after": kit.amount(float(case.plan.graph.bytes), "B"), "cut": kit.times(case.traffic_cut),
+        "low": kit.amount(float(case.graph.work.intensity), "FLOP/B"), "high": kit.amount(float(case.plan.graph.work.intensity), "FLOP/B"),
+        "ridge": kit.amount(case.ridge, "FLOP/B"),
+    }  # fmt: skip
+
+
+def challenge(lab: kit.Lab) -> dict[str, object]:
+    model = textbook("kws")
+    assert model.compile_s and model.gain
+    return {
+        "per_hour": f"{model.per_hour:,}", "compile": kit.amount(model.compile_s, "s"), "gain": kit.amount(100 * model.gain, "%"),
+        "each": kit.amount(jobs.pass_s(model, hardware(CLOUD).launch), "s"), "launch": kit.amount(hardware(CLOUD).launch, "s"),
+    }  # fmt: skip
+
+
+def challenge_feedback(lab: kit.Lab, value: float, right: bool) -> str:
+    edge = hardware("orin_nx_16gb").launch
+    premises = {"": (hardware(CLOUD).launch, jobs.SYNC), "edge_": (edge, jobs.SYNC), "queued_": (hardware(CLOUD).launch, jobs.QUEUED)}
+    slots: dict[str, object] = {"edge_launch": kit.amount(edge, "s"), "value": significant(value, 4)}
+    for name, premise in premises.items():
+        calls, hours = payback.challenge(*premise)
+        slots |= {f"{name}calls": f"{calls:,}", f"{name}hours": f"{hours:.1f}"}
+    verdict = lab.fill(
+        "act2_challenge.right" if right else "act2_challenge.wrong", tolerance=kit.share(lab.question("act2_challenge").tolerance, 1)
+    )
+    return verdict + "\n\n" + lab.fill("act2_challenge.feedback", **slots)
+
+
+def takeaways(lab: kit.Lab) -> dict[str, object]:
+    spotter, layer = textbook("kws"), textbook("gpt2_layer")
+    machine = hardware(CLOUD)
+    return {
+        "spotter": kit.amount(jobs.premise(machine, spotter), "%"), "layer": kit.amount(jobs.premise(machine, layer), "%"),
+        "cut": kit.times(three_ops().traffic_cut), "measured": counters.slots()["measured_gain"], "calls": f"{asked().breakeven_calls:,}",
+    }  # fmt: skip

@@ -1,0 +1,228 @@
+"""Act I: one matrix product under the roof. Dials, readouts, formula and notes; nothing is typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.types import bytes_per_element
+from ironlaw.kit.formula import fraction, line, term
+from ironlaw.labs.lab_11_roofline import intensity
+from ironlaw.labs.lab_11_roofline.act1 import figures, gemm, local_runs
+from ironlaw.labs.lab_11_roofline.act1.figures import INNER, Shown
+from ironlaw.labs.lab_11_roofline.act1.gemm import Case, Run, case_of, runs
+from ironlaw.labs.lab_11_roofline.intensity import per_byte
+from ironlaw.labs.lab_11_roofline.machines import lacking, machine, options, short
+from ironlaw.labs.tables import scrolling_table
+from ironlaw.units import significant
+from ironlaw.widget.dials import settled
+
+NONE = "none"
+BOUND = "a bound, not a measured MFU"
+CLAIMS = (
+    "h100_ridge_591", "orin_ridge_10", "precision_leaves_intensity", "n512_share_15_7", "mfu_of_312", "n512_roof_explains_312",
+    "h200_n512_roof", "h200_n512_python", "gemm_16384_at_peak",
+)  # fmt: skip
+PINNED = ("device", "dtype", "shape", "n", "m", "k")
+MEASURED = ((NONE, "none"), ("python", "from Python"), ("graph", "graph replay"), ("both", "both"))
+
+
+def dials(lab: kit.Lab) -> Any:
+    devices = options(lab)
+
+    def made(values: Mapping[str, Any]) -> list[Any]:
+        slug = values.get("device") or lab.chosen.slug
+        found = machine(lab, slug)
+        square = values.get("shape", "square") == "square"
+        apart = {"hidden": square}
+        suggest = f"{short(slug)} {str(values.get('dtype', '')).upper()} {round(values.get('n') or gemm.FIRST)}"
+        unmeasured = {} if runs(values.get("dtype") or "fp16") else {key: "not measured in this format" for key, _ in MEASURED[1:]}
+        low, high = gemm.SMALLEST, gemm.LARGEST
+        return [
+            kit.span("n", "N", low, high, gemm.FIRST, step=gemm.STEP),
+            kit.choice("shape", "Shape", [("square", "square"), ("apart", "M, N, K apart")], "square"),
+            {**kit.span("m", "M", 1, high, gemm.FIRST, log=True), **apart},
+            {**kit.span("k", "K", low, high, gemm.FIRST, step=gemm.STEP), **apart},
+            kit.choice("dtype", "Number format", [(f, f.upper()) for f in gemm.FORMATS], "fp16", lacking(found, gemm.FORMATS)),
+            kit.select("device", "Device", devices, slug),
+            kit.select("beside", "Compare with", [(NONE, "no other device"), *devices], NONE, {slug: "is the device itself"}),
+            kit.choice("levels", "Memory levels", [("main", "main"), ("cache", "with caches"), ("all", "all")], "main", _levels(found)),
+            kit.switch("formats", "Roofs of every format"),
+            kit.choice("measured", "Measured on an H200", MEASURED, NONE, unmeasured),
+            {**kit.switch("here", "Measured on this machine", True), "hidden": lab.here("gemm_sweep") is None},
+            kit.pins("pins", "Pinned points", PINNED, suggest),
+        ]
+
+    return made
+
+
+def _levels(found: Any) -> dict[str, str]:
+    names = {level.name for level in found.levels} - {"main"}
+    why = f"the registry has no such level of the {short(found.slug)}"
+    return {key: why for key, there in (("cache", names & set(INNER)), ("all", names)) if not there}
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    case = case_of(machine(lab, values["device"]), values)
+    measured = _runs(values)
+    beside = None if values["beside"] == NONE else machine(lab, values["beside"])
+    own = local_runs.dots(lab, case) if values["here"] else ()
+    shown = Shown(beside, values["levels"], values["formats"], measured, _pins(lab, values), own)
+    said = lab.choice("act1")
+    asked = figures.own_case(asked_case(lab), said.id if said else None, _claimed(lab))
+    second = figures.gap(_nearest(case, values)) if measured else figures.growth(case, beside)
+    drawn = [figures.picture(case, shown), second, asked]
+    after = sizes(case) + formats(case)
+    return kit.View(drawn, cards(case), formula(case), None, notes(lab, case, values), readouts(case), after)
+
+
+def asked_case(lab: kit.Lab) -> Case:
+    """The message's product on the device that was asked about: the context, if it is one of the question's two."""
+    known = [str(entry["device"]) for entry in lab.sheet.contexts]
+    return gemm.asked(machine(lab, lab.chosen.slug if lab.chosen.slug in known else known[0]))
+
+
+def _claimed(lab: kit.Lab) -> str:
+    option = lab.choice("act1")
+    return lab.words[f"act1.place.{option.id}"] if option else ""
+
+
+def _runs(values: Mapping[str, Any]) -> tuple[Run, ...]:
+    wanted = {NONE: (), "python": (False,), "graph": (True,), "both": (False, True)}[values["measured"]]
+    return tuple(run for run in runs(values["dtype"]) if run.replayed in wanted)
+
+
+def _nearest(case: Case, values: Mapping[str, Any]) -> Run:
+    return gemm.run(case.fmt, case.n, values["measured"] == "graph")
+
+
+def _pins(lab: kit.Lab, values: Mapping[str, Any]) -> list[tuple[str, Case]]:
+    """Each pin is a setting of some dials; one that can't stand where it was is put where it can, as the dials are."""
+    found = []
+    for pin in values["pins"]:
+        stand, _ = settled(dials(lab)(pin["values"]), pin["values"])
+        found.append((pin["name"], case_of(machine(lab, stand["device"]), stand)))
+    return found
+
+
+def readouts(case: Case) -> dict[str, Any]:
+    at = case.at
+    return {
+        "operation": f"GEMM {case.m}×{case.n}×{case.k} {case.fmt}",
+        "arithmetic_intensity": round(float(at.intensity), 4),
+        "bound_type": str(at.regime),
+        "peak_share_percent": round(100 * float(at.mfu), 2),
+    }
+
+
+def cards(case: Case) -> list[dict[str, Any]]:
+    at, sources = case.at, case.hardware.figures
+    share = float(at.mfu)
+    side = f"AI is {significant(float(at.intensity / at.ridge))} × the ridge of {significant(float(at.ridge))}"
+    return [
+        intensity.card("Arithmetic intensity", at.intensity),
+        kit.card("Attainable", float(at.attainable), "FLOP/s", source=sources.get("bandwidth") or ""),
+        kit.card("Share of peak", 100 * share, "%", tone=kit.tone("mfu", share), note=BOUND, source=sources.get(f"peak.{case.fmt}") or ""),
+        {"label": "Bound by", "value": str(at.regime), "unit": "", "note": side, "term": str(at.regime)},
+    ]  # fmt: skip
+
+
+def formula(case: Case) -> str:
+    at, size = case.at, significant(bytes_per_element(case.fmt))
+    symbols = ("2<i>N</i>", "3<i>B</i>") if case.square else ("2<i>MNK</i>", "(<i>MK</i> + <i>KN</i> + <i>MN</i>) <i>B</i>")
+    flops, moved = kit.amount(float(case.work.flops), "FLOP"), kit.amount(float(case.work.bytes), "B")
+    filled = (f"2 × {case.n:,}", f"3 × {size}") if case.square else (flops, moved)
+    peak, bandwidth = kit.amount(float(at.peak), "FLOP/s"), kit.amount(float(case.hardware.bandwidth), "B/s")
+    slope = kit.amount(float(case.hardware.bandwidth * at.intensity), "FLOP/s")
+    shown = per_byte(at.intensity)
+    return (
+        line("<i>AI</i> =", fraction(*symbols), "=", fraction(*filled), "=", shown)
+        + line("attainable = min(", term("compute", "<i>R</i>"), ",", term("memory", "<i>BW</i> × <i>AI</i>"), ")")
+        + line("= min(", term("compute", peak), ",", term("memory", f"{bandwidth} × {shown}"), ")")
+        + line("= min(", term("compute", peak), ",", term("memory", slope), ") =", kit.amount(float(at.attainable), "FLOP/s"))
+    )
+
+
+# --- notes under the picture
+
+
+def notes(lab: kit.Lab, case: Case, values: Mapping[str, Any]) -> str:
+    told = [_precision(lab, case)]
+    if values["levels"] != "main":
+        told.append(_cached(lab, case))
+    if values["measured"] != NONE:
+        told += [_gap_words(lab, _nearest(case, values)), _power_words(lab, case.fmt)]
+    return kit.html("\n\n".join(told))
+
+
+def _precision(lab: kit.Lab, case: Case) -> str:
+    crossing = case.crossing
+    return lab.fill("act1.crossing", device=case.roof.name, ridge=per_byte(float(case.at.ridge)), crossing=f"{int(-(-crossing // 1)):,}")
+
+
+def _cached(lab: kit.Lab, case: Case) -> str:
+    caches = [level for level in case.hardware.levels if level.name in INNER]
+    if not caches:
+        return lab.fill("act1.levels")
+    level = caches[-1]
+    fits = float(case.work.bytes) <= float(level.size)
+    told = {"bytes": kit.amount(float(case.work.bytes), "B"), "level": level.label, "size": kit.dress(kit.capacity(float(level.size)))}
+    return lab.fill("act1.levels") + " " + lab.fill("act1.in_cache" if fits else "act1.out_of_cache", **told)
+
+
+def _gap_words(lab: kit.Lab, run: Run) -> str:
+    gap, tiling = run.gap, run.gap.tiling
+    waves = f"{tiling.waves:,} wave{'s' if tiling.waves > 1 else ''}"
+    told = {
+        "n": f"{run.case.n:,}", "how": run.how, "rate": kit.amount(run.rate, "FLOP/s"),
+        "roof": kit.amount(float(run.case.at.attainable), "FLOP/s"),
+        "tile": f"{tiling.tile[0]} × {tiling.tile[1]}", "tiles": f"{tiling.tiles:,}", "waves": waves,
+        "filled": kit.dress(kit.share(tiling.filled, 1.0)), "issue": kit.amount(gap.rate, "s"),
+        "floor": kit.amount(gap.floor, "s"), "source": gemm.source(),
+    }  # fmt: skip
+    words = [lab.fill("act1.gap", **told)]
+    words.append(lab.fill("act1.gap_launch", launch=kit.amount(gap.launch, "s")) if gap.launch else "")
+    words.append(lab.fill("act1.gap_no_replay") if gap.launch is None else "")
+    return " ".join(word for word in words if word)
+
+
+def _power_words(lab: kit.Lab, fmt: str) -> str:
+    """The runs that were slower than a smaller one; nothing where none was."""
+    found = [run for run in runs(fmt) if run.gap.power]
+    if not found:
+        return ""
+    run = found[-1]
+    best = max((r for r in runs(fmt) if r.case.n < run.case.n), key=lambda r: r.rate)
+    told = {
+        "n": f"{run.case.n:,}",
+        "rate": kit.amount(run.rate, "FLOP/s"),
+        "best_n": f"{best.case.n:,}",
+        "best": kit.amount(best.rate, "FLOP/s"),
+    }
+    return lab.fill("act1.gap_power", **told, power=kit.amount(run.gap.power, "s"))
+
+
+def sizes(case: Case) -> str:
+    """N against intensity and regime, for the chosen device and format."""
+    cases = [Case(case.hardware, n, n, n, case.fmt) for n in gemm.TABLE]
+    rows = [
+        (f"{c.n:,}", significant(float(c.at.intensity)), kit.amount(float(c.at.attainable), "FLOP/s"),
+         kit.share(c.at.attainable, c.at.peak), c.bound)
+        for c in cases
+    ]  # fmt: skip
+    return scrolling_table(f"Square products, {case.roof.name}", ("N", "AI, FLOP/B", "attainable", "of the peak", "regime"), rows)
+
+
+def formats(case: Case) -> str:
+    """The same product in every format: what precision moves, and what it leaves."""
+    rows = []
+    for other in (case.as_(fmt) for fmt in case.formats):
+        at = other.at
+        rows.append(
+            (other.fmt.upper(), significant(bytes_per_element(other.fmt)), significant(float(at.intensity)), significant(float(at.ridge)),
+             significant(float(at.intensity / at.ridge)), other.bound)
+        )  # fmt: skip
+    return scrolling_table(
+        f"{case.size} in every format, {case.roof.label}", ("format", "bytes", "AI", "ridge", "AI over ridge", "regime"), rows
+    )

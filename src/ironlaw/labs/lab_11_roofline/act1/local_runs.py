@@ -1,0 +1,106 @@
+"""Act I beside the learner's own machine: matrix products that were measured there, as points under its own roof where that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit.context import HERE, pick
+from ironlaw.kit.here import span
+from ironlaw.labs.lab_11_roofline.act1 import gemm
+from ironlaw.labs.lab_11_roofline.act1.gemm import Case
+from ironlaw.labs.lab_11_roofline.machines import MEASURED
+from ironlaw.pictures.roofs import Dot
+from ironlaw.registry.machines import hardware
+from ironlaw.widget.quantities import format_quantity
+
+SMALL = gemm.FIRST  # the N that the claims speak of
+
+
+@dataclass(frozen=True)
+class Product:
+    """One measured product. `case` has this machine's roof, or that of the machine it is drawn beside."""
+
+    case: Case
+    seconds: float
+    span: str
+
+    @property
+    def rate(self) -> float:
+        return float(self.case.work.flops) / self.seconds
+
+
+def own_machine(lab: kit.Lab, fmt: str) -> bool:
+    """Whether this machine is one of the contexts and has a rate for the format."""
+    return any(context.slug == HERE and fmt in context.hardware.peaks for context in lab.contexts)
+
+
+def products(lab: kit.Lab, found: kit.Measured, stand_in: Any = None) -> list[Product]:
+    made = []
+    for row in found.all(kind="op", op="matmul"):
+        n, fmt = int(row["params"]["n"]), str(row["params"]["dtype"])
+        machine = pick(lab.contexts, HERE).hardware if own_machine(lab, fmt) else stand_in or hardware(MEASURED)
+        made.append(Product(Case(machine, n, n, n, fmt), float(row["wall_s"]), span(row)))
+    return made
+
+
+def dots(lab: kit.Lab, case: Case) -> list[Dot]:
+    """The points of the picture; the fastest is named."""
+    found = lab.here("gemm_sweep")
+    if found is None:
+        return []
+    made = products(lab, found, case.hardware)
+    best = max(made, key=lambda product: product.rate)
+    return [
+        Dot(
+            f"here-{p.case.fmt}-{p.case.n}", f"this machine measured, {p.case.fmt.upper()}, N = {p.case.n:,}", float(p.case.work.flops),
+            float(p.case.work.bytes), p.case.roof, p.rate, f"here: {format_quantity(p.rate, 'FLOP/s')}" if p is best else "", "here",
+            "square", 6,
+            source=found.source, seconds=p.seconds, apart=not own_machine(lab, p.case.fmt),
+        )
+        for p in made
+    ]  # fmt: skip
+
+
+def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
+    """Experiment -> what the lab says about a run of it."""
+    return {"gemm_sweep": lambda run: lab.fill("act1.here", **slots(lab, run)) + " " + roof(lab, run)}
+
+
+def slots(lab: kit.Lab, found: kit.Measured) -> dict[str, object]:
+    made = products(lab, found)
+    best, least = max(made, key=lambda p: p.rate), min(made, key=lambda p: p.case.n)
+    runs = [run for run in gemm.runs(best.case.fmt) if not run.replayed]
+    fastest, first = max(runs, key=lambda run: run.rate), min(runs, key=lambda run: run.case.n)
+    return {
+        "best": kit.amount(best.rate, "FLOP/s"), "best_n": f"{best.case.n:,}", "format": best.case.fmt.upper(),
+        "least_n": f"{least.case.n:,}", "least": kit.amount(least.rate, "FLOP/s"), "times": kit.times(best.rate / least.rate),
+        "recorded": kit.amount(fastest.rate, "FLOP/s"), "recorded_n": f"{fastest.case.n:,}", "first_n": f"{first.case.n:,}",
+        "first": kit.amount(first.rate, "FLOP/s"), "recorded_times": kit.times(fastest.rate / first.rate),
+    }  # fmt: skip
+
+
+def roof(lab: kit.Lab, found: kit.Measured) -> str:
+    """How the fastest product stands to this machine's own roof; or that it is not known yet."""
+    best = max(products(lab, found), key=lambda p: p.rate)
+    if not own_machine(lab, best.case.fmt):
+        return lab.fill("act1.here_no_roof")
+    at = best.case.at
+    return lab.fill("act1.here_roof", roof=kit.amount(float(at.attainable), "FLOP/s"), share=kit.share(best.rate, float(at.attainable)))
+
+
+def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.Here]:
+    """Further arguments are states: naming them is what runs the cell again."""
+    found = lab.here("gemm_sweep")
+    if found is None:
+        return {}
+    made = products(lab, found)
+    best = max(made, key=lambda p: p.rate)
+    small = next((p for p in made if p.case.n == SMALL and p.case.fmt == best.case.fmt), None)
+    told = {} if small is None else {
+        "h200_n512_python": kit.Here(small.rate, "FLOP/s", f"{small.case.size}, {small.case.fmt.upper()}; {found.source}"),
+        "n512_share_15_7": kit.Here(100 * small.rate / best.rate, "%", f"of the best rate here, {best.case.size}; {found.source}"),
+    }  # fmt: skip
+    return told | {"gemm_16384_at_peak": kit.Here(best.rate, "FLOP/s", f"the best here, {best.case.size}; {found.source}")}

@@ -1,0 +1,133 @@
+"""Act II's pictures: every op of a layer under the roof, the time each takes, and the memory budget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw.engine.predict import OpRow
+from ironlaw.engine.types import Tensor
+from ironlaw.engine.work import op
+from ironlaw.kit.prose import capacity
+from ironlaw.labs.lab_11_roofline.act2.layer import Case, part, short
+from ironlaw.labs.lab_11_roofline.machines import short as machine_name
+from ironlaw.pictures.roofs import Dot, Roof, roofs
+from ironlaw.pictures.theme import SHAPES
+from ironlaw.units import show
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.quantities import THIN, exact, format_quantity, share
+
+ACROSS = (0.01, 1e4)
+BARS = 12  # ops with a bar of their own; the others share one
+LABELS = {"projection": "projection", "norm": "norm", "softmax": "softmax", "attention": "attention"}
+BATCHES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+PARTS = (("weights", "ink"), ("KV cache", "accent"), ("live activations", "ridge"))
+
+
+def picture(case: Case) -> Figure:
+    roof = Roof(case.hardware, case.fmt, machine_name(case.hardware.slug))
+    groups: dict[Any, list[OpRow]] = {}
+    for row in case.rows:
+        if row.work.flops > 0:
+            groups.setdefault(row.op.key, []).append(row)
+    longest = max(float(len(rows) * rows[0].seconds) for rows in groups.values())
+    labelled: set[str] = set()
+    dots = [_dot(case, rows, roof, longest, labelled) for rows in sorted(groups.values(), key=lambda rows: -len(rows) * rows[0].seconds)]
+    silent = sum(1 for row in case.rows if row.work.flops == 0)
+    note = f"{roof.name}, {case.phase}; size is time" + (f"; {silent} ops only move bytes and have bars only" if silent else "")
+    legend = [{"colour": term, "shape": SHAPES[term], "label": f"{term}-bound"} for term in ("memory", "compute")]
+    return roofs([roof], dots, ACROSS, "layer", "One layer under the roof", note=note, legend=legend)
+
+
+def _dot(case: Case, rows: list[OpRow], roof: Roof, longest: float, labelled: set[str]) -> Dot:
+    row, seconds = rows[0], float(len(rows) * rows[0].seconds)
+    term, kind = str(row.regime), part(row)
+    name = short(row.name) + (f" and {len(rows) - 1} alike" if len(rows) > 1 else "")
+    label = LABELS.get(kind, "") if kind not in labelled else ""
+    labelled.add(kind)
+    more: tuple[tuple[str, Any], ...] = ()
+    if kind == "projection" and row.kind == "linear":
+        more = (("drag", {"dial": "batch", "axis": "x", "stops": _stops(case, row)}),)
+    work = row.work
+    rate = float(work.flops / row.seconds) if case.measured else None  # a bound stands on its roof
+    return Dot(
+        f"op-{short(rows[0].name)}", name, float(work.flops), float(work.bytes), roof, rate,
+        label, term, SHAPES[term], round(3.5 + 8 * (seconds / longest) ** 0.5, 1), seconds=seconds, more=more,
+    )  # fmt: skip
+
+
+def _stops(case: Case, row: OpRow) -> list[tuple[float, int]]:
+    """(intensity, batch): the projection over as many rows as a batch brings."""
+    x, w, *_ = row.op.inputs
+    found = []
+    for batch in BATCHES:
+        rows = (batch, *x.shape[1:-1])
+        wide, out = (Tensor(name, (*rows, size), x.dtype) for name, size in (("x", x.shape[-1]), ("y", w.shape[0])))
+        made = op("linear", "p", (wide, w), (out,), dtype=x.dtype)
+        found.append((float(made.work.intensity), batch))
+    return found
+
+
+def times(case: Case) -> Figure:
+    """Time per op; the longest is the bottleneck, wherever it stands under the roof."""
+    rows = sorted(case.rows, key=lambda row: -row.seconds)
+    shown = sorted(rows[:BARS], key=case.rows.index)
+    whole, longest = case.layer_seconds, rows[0]
+    marks, table = list[Mark](), list[tuple[str, ...]]()
+    names: list[str] = []
+    for row in shown:
+        name = _unique(short(row.name), names)
+        term, seconds = str(row.regime), float(row.seconds)
+        tags = [{"text": "takes longest", "colour": term}] if row is longest else None
+        hover = [("exactly", exact(seconds, "s")), ("of the layer", share(seconds, whole)), ("bound by", term)]
+        told = f"{format_quantity(seconds, 's')}, {share(seconds, whole)}"
+        marks.append(mark("bar", term, x=seconds, y=name, id=name, label=told, name=name, tags=tags, emphasis=row is longest, hover=hover))
+        table.append((name, format_quantity(seconds, "s"), share(seconds, whole), term))
+    if len(rows) > BARS:
+        rest = float(sum(row.seconds for row in rows[BARS:]))
+        name = f"{len(rows) - BARS} others"
+        names.append(name)
+        marks.append(
+            mark("bar", "muted", x=rest, y=name, id="others", label=f"{format_quantity(rest, 's')}, {share(rest, whole)}", name=name)
+        )
+        table.append((name, format_quantity(rest, "s"), share(rest, whole), ""))
+    words = f"{short(longest.name)} takes longest, {format_quantity(float(longest.seconds), 's')} of {format_quantity(whole, 's')} a layer."
+    return Figure(
+        "times", "Time per op", Axis("linear", "time", "s"), Axis("band", names=tuple(names)), tuple(marks), words,
+        Table(("op", "time", "of the layer", "bound by"), tuple(table)), note=f"{format_quantity(whole, 's')} a layer",
+    )  # fmt: skip
+
+
+def _unique(name: str, names: list[str]) -> str:
+    while name in names:
+        name += "′"
+    names.append(name)
+    return name
+
+
+def _size(value: float) -> str:
+    """In the units of the banner beside it: never MiB."""
+    return show(value, "B").replace(" ", THIN)
+
+
+def budget(case: Case) -> Figure:
+    """Weights, KV cache and live activations end to end, against what there is."""
+    need = case.footprint
+    sizes = (float(need.weights), float(need.kv_cache), float(need.activations))
+    fits, at, marks, row = bool(need.fits), 0.0, list[Mark](), "needed"
+    for (name, colour), size in zip(PARTS, sizes, strict=True):
+        hover = [("size", _size(size)), ("exactly", exact(size, "B")), ("of the memory", share(size, float(need.capacity)))]
+        marks.append(mark("bar", colour if fits else "fail", x0=at, x1=at + size, y=row, id=name, name=name, hover=hover))
+        at += size
+    there = capacity(float(need.capacity))
+    marks.append(mark("rule", "ridge", x=float(need.capacity), label=f"{there} there", name="memory", id="capacity"))
+    marks.append(mark("label", "fail" if not fits else "ink", x=at, y=row, label=_size(at), id="total"))
+    told = [*zip((name for name, _ in PARTS), sizes, strict=True), ("needed", at), ("memory", float(need.capacity))]
+    table = tuple((name, _size(size), exact(size, "B")) for name, size in told)
+    words = ", ".join(f"{name} {_size(size)}" for name, size in told)
+    legend = tuple({"colour": colour if fits else "fail", "label": f"{name} {_size(size)}"}
+                   for (name, colour), size in zip(PARTS, sizes, strict=True))  # fmt: skip
+    return Figure(
+        "budget", "It fits" if fits else "It does not fit", Axis("linear", "bytes", "B", (0.0, max(at, float(need.capacity)) * 1.12)),
+        Axis("band", names=(row,)), tuple(marks), f"Memory: {words}.", Table(("what", "size", "exactly"), table),
+        note=f"{_size(at)} of {there}", legend=legend, more={"stacked": True, "row": 44},
+    )  # fmt: skip

@@ -1,0 +1,221 @@
+"""Act II: a whole layer under the roof. Dials, readouts, formula, banner and notes; nothing is typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit.formula import fraction, line, term
+from ironlaw.labs.lab_11_roofline import intensity
+from ironlaw.labs.lab_11_roofline.act2 import figures, kernels, layer
+from ironlaw.labs.lab_11_roofline.act2.layer import Case, parts, short
+from ironlaw.labs.lab_11_roofline.intensity import per_byte
+from ironlaw.labs.lab_11_roofline.machines import machine, options
+from ironlaw.labs.lab_11_roofline.machines import short as machine_name
+from ironlaw.registry.workloads import about
+from ironlaw.units import show, significant
+
+LAB_07 = "lab_07_fusion"
+FUSION = {"separate": "separate kernels", "adjacent": "adjacent element-wise", "all": "all element-wise, norm and bias too"}
+ATTENTION = ((False, "scores through memory"), (True, "tiled"))
+FITS = {"good": "fits", "middling": "tight", "bad": "does not fit"}
+KERNELS = {"projection": "Projection GEMM", "norm": "Norm", "softmax": "Softmax", "attention": "Attention, softmax inside"}
+CLAIMS = (
+    "llama_fits_orin", "kv_512_kib", "kv_64_gb", "activations_half_of_weights", "four_projections", "decode_weight_floor",
+    "prefill_arithmetic_floor", "softmax_intensity", "elementwise_half_flop_per_byte", "fusion_factor_half", "divide_by_sum_small",
+    "flash_wall_24x", "flash_wall_2_to_4x",
+)  # fmt: skip
+
+
+def handed_over(lab: kit.Lab) -> dict[str, Any] | None:
+    """The design of Lab 07, if the learner has one."""
+    found = lab.ledger.design(LAB_07)
+    return dict(found) if found else None
+
+
+def first_fusion(lab: kit.Lab) -> str:
+    return "all" if (handed_over(lab) or {}).get("fusion_enabled") else "separate"
+
+
+def dials(lab: kit.Lab) -> Any:
+    devices, fusion = options(lab), first_fusion(lab)
+
+    def made(values: Mapping[str, Any]) -> list[Any]:
+        slug = values.get("device") or lab.chosen.slug
+        found = machine(lab, slug)
+        curves = {} if found.calibration else {True: f"the {machine_name(slug)} was not measured"}
+        return [
+            kit.select("device", "Device", devices, slug),
+            kit.select("model", "Model", [(name, about(name)["name"]) for name in layer.MODELS]),
+            kit.choice("phase", "Phase", [("prefill", "prefill"), ("decode", "decode")]),
+            kit.span("batch", "Batch", 1, figures.BATCHES[-1], 8, log=True),
+            kit.span("context", "Context", 256, 32768, 512, log=True, unit="tokens"),
+            kit.choice("weights", "Weights kept in", [(f, f.upper()) for f in layer.WEIGHTS], "fp16"),
+            kit.choice("cache", "Keys and values kept in", [(f, f.upper()) for f in layer.CACHES], "fp16"),
+            kit.choice("fusion", "Fusion", list(FUSION.items()), fusion),
+            kit.choice("tiled", "Attention", ATTENTION, False),
+            kit.choice("measured", "Rates", [(False, "datasheet, a bound"), (True, "measured curves")], False, curves),
+        ]
+
+    return made
+
+
+def case_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
+    v = values
+    sizes = (round(v["batch"]), round(v["context"]))
+    return Case(machine(lab, v["device"]), v["model"], v["phase"], *sizes, v["weights"], v["cache"], v["fusion"], v["tiled"], v["measured"])
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    case = case_of(lab, values)
+    said = lab.choice("act2")
+    asked = kernels.picture(said.id if said else None)
+    drawn = [figures.picture(case), figures.times(case), figures.budget(case), asked]
+    start = kit.html(_start(lab))
+    return kit.View(drawn, cards(case), formula(case), banner(lab, case), start, readouts(case), notes(lab, case))
+
+
+def readouts(case: Case) -> dict[str, Any]:
+    out = not case.footprint.fits
+    return {
+        "fusion": case.fusion,
+        "constraint_hit": out,
+        "oom_triggered": out,
+        "tokens_per_s": None if out else round(case.rate, 1),
+        "model": case.model,
+        "phase": case.phase,
+    }
+
+
+def cards(case: Case) -> list[dict[str, Any]]:
+    ridge = float(case.hardware.ridge(case.fmt))
+    made = []
+    for name, work in parts(case).items():
+        side = "memory" if float(work.intensity) < ridge else "compute"
+        made.append({**intensity.card(KERNELS[name], work.intensity, f"FLOP/B, {side}-bound"), "unit": "", "term": side})
+    order = list(KERNELS.values())
+    made.sort(key=lambda card: order.index(card["label"]))
+    fits = bool(case.footprint.fits)
+    each = f"{significant(case.per_user)} a user" if case.phase == "decode" else f"first token after {show(case.seconds, 's')}"
+    made_at = f"{each}{'' if case.measured else '; a bound'}"
+    rate = {**kit.card("Tokens/s", case.rate, "tokens/s", note=made_at), "unit": ""}
+    return [*made, rate if fits else {"label": "Tokens/s", "value": "–", "unit": "", "note": "it can't be loaded"}, _held(case)]
+
+
+def _held(case: Case) -> dict[str, Any]:
+    need = case.footprint
+    ratio = float(need.total / need.capacity)
+    tone = kit.tone("memory", ratio)
+    of = f"{significant(ratio)} × the" if ratio > 1 else f"{kit.share(need.total, need.capacity)} of"
+    return {**kit.card("Memory", float(need.total), "B", tone=tone, note=f"{of} {kit.capacity(float(need.capacity))}"), "word": FITS[tone]}
+
+
+def formula(case: Case) -> str:
+    need, params = case.footprint, layer.described(case.model)
+    sizes = " + ".join(kit.amount(float(size), "B") for size in (need.weights, need.kv_cache, need.activations))
+    shape = (params["layers"], params["kv_heads"], params["head_dim"])
+    cache = " × ".join(str(v) for v in (2, *shape, significant(case.kept_bytes), case.batch, case.context))
+    bound = term("memory", "Σ max(<i>D/BW</i>, <i>O/R</i>)")
+    rate = fraction(f"{case.tokens:,} tokens", kit.amount(case.seconds, "s"))
+    return (
+        line("memory = weights + KV cache + live activations =", sizes, "=", kit.amount(float(need.total), "B"))
+        + line("KV cache = 2 <i>L h</i><sub>kv</sub> <i>d b B S</i> =", cache, "=", kit.amount(float(need.kv_cache), "B"))
+        + line("tokens/s =", fraction("tokens", f"{bound} + <i>L</i>"), "=", rate, "=", significant(case.rate))
+    )
+
+
+# --- the banner
+
+
+def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:
+    need = case.footprint
+    slots: dict[str, object] = {
+        "weights": kit.amount(float(need.weights), "B"), "cache": kit.amount(float(need.kv_cache), "B"),
+        "activations": kit.amount(float(need.activations), "B"), "required": kit.amount(float(need.total), "B"),
+        "available": kit.dress(kit.capacity(float(need.capacity))),
+    }  # fmt: skip
+    if not need.fits:
+        over = kit.amount(float(-need.headroom), "B")
+        told = lab.fill("act2.oom", **slots, over=over) + "\n\n" + way_out(lab, case)
+        return kit.banner("fail", "Out of memory: it can't be served like this", kit.html(told))
+    slots["room"] = kit.amount(float(need.headroom), "B")
+    if kit.tone("memory", float(need.total / need.capacity)) == "middling":
+        told = lab.fill("act2.tight", **slots, share=kit.share(need.total, need.capacity))
+        return kit.banner("warn", "It fits, barely", kit.html(told))
+    told = lab.fill("act2.fits", **slots, batch=f"{case.largest_batch:,}", context=f"{case.largest_context:,}")
+    return kit.banner("good", "It fits", kit.html(told))
+
+
+def way_out(lab: kit.Lab, case: Case) -> str:
+    batch, context = case.largest_batch, case.largest_context
+    if batch and context:
+        return lab.fill("act2.oom_less", batch=f"{batch:,}", context=f"{context:,}")
+    if batch:
+        return lab.fill("act2.oom_less_batch", batch=f"{batch:,}")
+    if context:
+        return lab.fill("act2.oom_less_context", context=f"{context:,}")
+    smaller = [fmt for fmt in layer.WEIGHTS if replace(case, weights=fmt, batch=1, context=256).footprint.fits]
+    if smaller:
+        way = lab.fill("act2.way_format", formats=", ".join(fmt.upper() for fmt in smaller))
+    else:
+        models = layer.fitting(case.hardware)
+        way = lab.fill("act2.way_model", models=", ".join(models)) if models else lab.fill("act2.way_none")
+    return lab.fill("act2.oom_weights", way=way)
+
+
+# --- notes
+
+
+def notes(lab: kit.Lab, case: Case) -> str:
+    kind = "estimates from the machine's measured curves" if case.measured else "bounds at the datasheet's figures"
+    counted = {"kind": kind, "weights": case.weights.upper(), "format": case.fmt.upper(), "cache": case.cache.upper()}
+    told = [_bottleneck(lab, case), _fusion(lab, case), _attention(lab, case), lab.fill("act2.counted", **counted)]
+    return kit.html("\n\n".join(told))
+
+
+def _start(lab: kit.Lab) -> str:
+    found, level = handed_over(lab), FUSION[first_fusion(lab)]
+    if found is None:
+        return lab.fill("act2.no_lab_07", level=level)
+    said = "fusion on" if found.get("fusion_enabled") else "fusion off"
+    before, after = found.get("arithmetic_intensity_unfused"), found.get("arithmetic_intensity_fused")
+    if not isinstance(before, (int, float)) or not isinstance(after, (int, float)):
+        return lab.fill("act2.from_lab_07_plain", fusion=said, level=level)
+    return lab.fill("act2.from_lab_07", fusion=said, level=level, before=per_byte(before), after=per_byte(after))
+
+
+def _bottleneck(lab: kit.Lab, case: Case) -> str:
+    whole = case.layer_seconds
+    longest = max(case.rows, key=lambda row: row.seconds)
+    lowest = min((row for row in case.rows if row.work.flops > 0), key=lambda row: row.work.intensity)
+    return lab.fill(
+        "act2.bottleneck", longest=f"`{short(longest.name)}`", longest_time=kit.amount(float(longest.seconds), "s"),
+        layer_time=kit.amount(whole, "s"), longest_share=kit.share(longest.seconds, whole), lowest=f"`{short(lowest.name)}`",
+        lowest_intensity=per_byte(float(lowest.work.intensity)), lowest_share=kit.share(lowest.seconds, whole),
+    )  # fmt: skip
+
+
+def _fusion(lab: kit.Lab, case: Case) -> str:
+    apart, fused = replace(case, fusion="separate"), replace(case, fusion="all" if case.fusion == "separate" else case.fusion)
+    gain = kit.times(apart.seconds / fused.seconds)
+    moved, left = kit.amount(float(apart.work.bytes), "B"), kit.amount(float(fused.work.bytes), "B")
+    if case.fusion == "separate":
+        kernels = significant(float(apart.work.launches), 4)
+        return lab.fill("act2.unfused", kernels=kernels, bytes=moved, fused_bytes=left, gain=f"{gain} as fast")
+    return lab.fill(
+        "act2.fused", kernels=significant(float(fused.work.launches), 4), before=significant(float(apart.work.launches), 4), bytes=left,
+        bytes_before=moved, seconds=kit.amount(fused.seconds, "s"), seconds_before=kit.amount(apart.seconds, "s"), gain=f"{gain} as fast",
+    )  # fmt: skip
+
+
+def _attention(lab: kit.Lab, case: Case) -> str:
+    if case.tiled:
+        return lab.fill("act2.tiled")
+    other = replace(case, tiled=True)
+    saved = float(case.work.bytes - other.work.bytes)
+    scores = next(row for row in case.rows if row.kind == "softmax" or "sdpa.softmax" in row.name)
+    return lab.fill(
+        "act2.through_memory", scores=kit.amount(float(scores.op.outputs[0].bytes), "B"), saved=kit.share(saved, float(case.work.bytes))
+    )

@@ -1,0 +1,87 @@
+"""The message's three kernels of Act II, at the prediction's own settings: their work, and their places under the H100's roof."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ironlaw.engine.roofline import gemm_intensity, roofline
+from ironlaw.engine.types import Tensor, Work, bytes_per_element
+from ironlaw.engine.work import op
+from ironlaw.labs.lab_11_roofline.act2.layer import described
+from ironlaw.labs.lab_11_roofline.intensity import per_byte
+from ironlaw.labs.lab_11_roofline.machines import short
+from ironlaw.pictures.roofs import Dot, Roof, roofs
+from ironlaw.registry.machines import hardware
+from ironlaw.registry.workloads import about
+from ironlaw.widget.figure import Figure, Mark, mark
+
+MODEL, DEVICE, FMT = "llama3_8b", "h100_sxm", "fp16"
+BATCH, SEQUENCE = 8, 512  # questions.toml states the same
+NAMES = {"few": "projection, a decode step", "many": "projection, a prefill", "norm": "layer norm", "softmax": "softmax"}
+# which of the three an option calls memory-bound
+SAID = {"gemm": ("few", "many"), "split": ("few", "norm", "softmax"), "alike": tuple(NAMES), "norm": ("softmax",)}
+
+
+def rows() -> tuple[int, int]:
+    """Rows of a step of decoding, and of a prefill."""
+    return BATCH, BATCH * SEQUENCE
+
+
+@lru_cache(maxsize=1)
+def works() -> dict[str, Work]:
+    params = described(MODEL)
+    d, heads = params["hidden"], params["heads"]
+    few, many = rows()
+    w = Tensor("w", (d, d), FMT, "weight")
+    wide, scores = (many, d), (BATCH, heads, SEQUENCE, SEQUENCE)
+    return {
+        "few": op("linear", "few", (Tensor("x", (few, d)), w), (Tensor("y", (few, d)),)).work,
+        "many": op("linear", "many", (Tensor("x", wide), w), (Tensor("y", wide),)).work,
+        "norm": op("layer_norm", "norm", (Tensor("x", wide),), (Tensor("y", wide),)).work,
+        "softmax": op("softmax", "softmax", (Tensor("x", scores),), (Tensor("y", scores),)).work,
+    }
+
+
+def intensity(name: str, transfers: int = 2) -> float:
+    """Operations per byte. An element-wise kernel moves each element `transfers` times."""
+    work = works()[name]
+    return float(work.flops / (work.bytes * transfers / 2))
+
+
+def bound(name: str) -> str:
+    work = works()[name]
+    return str(roofline(work.flops, work.bytes, hardware(DEVICE), FMT).regime)
+
+
+def crossing() -> int:
+    """Rows from which the projection is compute-bound."""
+    d, ridge = described(MODEL)["hidden"], float(hardware(DEVICE).ridge(FMT))
+    return next(rows for rows in range(1, 1 << 16) if gemm_intensity(rows, d, d, bytes_per_element(FMT)) >= ridge)
+
+
+def told(name: str) -> str:
+    return f"{per_byte(intensity(name))}, {bound(name)}-bound"
+
+
+@lru_cache(maxsize=8)
+def picture(said: str | None) -> Figure:
+    """The prediction's own case: four points, and a mark on those that the learner called memory-bound."""
+    roof = Roof(hardware(DEVICE), FMT, short(DEVICE))
+    dots = [
+        Dot(name, NAMES[name], float(work.flops), float(work.bytes), roof, label=NAMES[name], colour=bound(name), size=6)
+        for name, work in works().items()
+    ]
+    note = f"{roof.name}, {about(MODEL)['name']}" + ("; a diamond is what you called memory-bound" if said else "")
+    return roofs([roof], dots, (0.1, 1e4), "asked", "Your prediction's own case", _marks(said, dots), note, height=320, export=False)
+
+
+def _marks(said: str | None, dots: list[Dot]) -> list[Mark]:
+    return [
+        mark(
+            "point", "accent", x=dot.intensity, y=dot.height, shape="diamond", size=12, hollow=True, id=f"said-{dot.id}",
+            name=f"you said: {dot.name} is memory-bound",
+            hover=[("it is", f"{bound(dot.id)}-bound"), ("intensity", dot.figures["AI"])],
+        )
+        for dot in dots
+        if dot.id in SAID.get(said or "", ())
+    ]  # fmt: skip

@@ -1,0 +1,88 @@
+"""Act II's words: the truth, the distance, and the slots of every section."""
+
+from __future__ import annotations
+
+from ironlaw import kit
+from ironlaw.engine.fusion import fuse
+from ironlaw.engine.types import Graph, Tensor, bytes_per_element
+from ironlaw.engine.work import op
+from ironlaw.labs.lab_11_roofline.act2 import kernels, layer
+from ironlaw.labs.lab_11_roofline.intensity import per_byte
+from ironlaw.registry.claims import chain
+from ironlaw.registry.machines import hardware
+from ironlaw.registry.workloads import about, kv_cache
+from ironlaw.units import significant
+
+
+def _model() -> str:
+    return str(about(kernels.MODEL)["name"])
+
+
+def message(lab: kit.Lab) -> dict[str, object]:
+    return {"model": _model()}
+
+
+def lock(lab: kit.Lab) -> dict[str, object]:
+    few, many = kernels.rows()
+    return {"model": _model(), "width": significant(layer.described(kernels.MODEL)["hidden"], 4), "few": few, "many": f"{many:,}"}
+
+
+def truth(lab: kit.Lab) -> str:
+    return kit.inline(lab.question("act2").right.label)
+
+
+def distance(lab: kit.Lab) -> str:
+    """How many of the four points were put on the right side of the ridge."""
+    option = lab.choice("act2")
+    if option is None:
+        return ""
+    said = kernels.SAID[option.id]
+    right = [name for name in kernels.NAMES if (name in said) == (kernels.bound(name) == "memory")]
+    wrong = [kernels.NAMES[name] for name in kernels.NAMES if name not in right]
+    if not wrong:
+        return f"right: all {len(right)} points are on the side you said"
+    return f"off: {len(right)} of {len(kernels.NAMES)} points are on the side you said, not {', '.join(wrong)}"
+
+
+def _ridge() -> str:
+    return per_byte(float(hardware(kernels.DEVICE).ridge(kernels.FMT)))
+
+
+def reveal(lab: kit.Lab) -> dict[str, object]:
+    few, many = kernels.rows()
+    return {
+        "ridge": _ridge(), "few": few, "many": f"{many:,}", "gemm_few": kernels.told("few"), "gemm_many": kernels.told("many"),
+        "norm": kernels.told("norm"), "softmax": kernels.told("softmax"), "crossing": f"{kernels.crossing():,}",
+        "norm_three": per_byte(kernels.intensity("norm", 3)),
+        "softmax_three": per_byte(kernels.intensity("softmax", 3)),
+    }  # fmt: skip
+
+
+def reflection(lab: kit.Lab) -> dict[str, object]:
+    apart = chain("mul", "add", "relu")
+    fused = fuse(apart).graph
+    return {
+        "flops": kit.amount(float(apart.work.flops), "FLOP"), "apart": kit.amount(float(apart.bytes), "B"),
+        "fused": kit.amount(float(fused.bytes), "B"),
+    }  # fmt: skip
+
+
+def _elementwise() -> Graph:
+    shape = (1024, 768)
+    return Graph("relu", (op("relu", "relu", (Tensor("x", shape, kernels.FMT, "input"),), (Tensor("y", shape, kernels.FMT),)),))
+
+
+def peek(lab: kit.Lab) -> dict[str, object]:
+    params, machine = layer.described(kernels.MODEL), hardware(kernels.DEVICE)
+    weights = layer.weight_bytes(kernels.MODEL, kernels.FMT, kernels.FMT)
+    return {
+        "elementwise": per_byte(float(_elementwise().work.intensity)), "model": _model(), "layers": params["layers"],
+        "kv_heads": params["kv_heads"], "heads": params["heads"], "head_dim": params["head_dim"],
+        "bytes_each": significant(bytes_per_element(kernels.FMT)), "per_token": kit.dress(kit.capacity(float(kv_cache(kernels.MODEL)))),
+        "weights": kit.amount(weights, "B", 4), "bandwidth": kit.amount(float(machine.bandwidth), "B/s"),
+        "floor": kit.amount(weights / float(machine.bandwidth), "s"),
+    }  # fmt: skip
+
+
+def takeaways(lab: kit.Lab) -> dict[str, object]:
+    return {"ridge": _ridge(), "softmax": per_byte(kernels.intensity("softmax"))}

@@ -1,0 +1,33 @@
+"""All labs have one shape: a table of contents on top, a folder per act, physics below."""
+
+import re
+
+import pytest
+
+from ironlaw.kit.lab import LABS
+
+SLUGS = sorted(path.parent.name for path in LABS.glob("*/lab.py") if path.parent.name != "review")
+
+
+@pytest.fixture(params=SLUGS)
+def folder(request):
+    return LABS / request.param
+
+
+def test_lab_py_is_thin_and_free_of_physics(folder):
+    text = re.sub(r"__generated_with.*", "", (folder / "lab.py").read_text(encoding="utf-8"))
+    assert len(text.splitlines()) < 165
+    assert not re.search(r"\d\.\d|e\d\d|\* ?1e|engine|bandwidth", text)
+
+
+def test_every_act_is_a_folder_with_its_slots(folder):
+    acts = set(re.findall(r"^\[(act\d+)\]$", (folder / "questions.toml").read_text(encoding="utf-8"), re.MULTILINE))
+    assert acts and acts == {path.name for path in folder.iterdir() if path.name.startswith("act")}
+    for act in acts:
+        assert (folder / act / "slots.py").is_file()
+        assert "def dials(" in "".join(path.read_text(encoding="utf-8") for path in (folder / act).glob("*.py"))
+
+
+def test_the_files_are_small(folder):
+    for path in folder.rglob("*.py"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) < 260, path
