@@ -19,13 +19,13 @@ import transformers as tf
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ironlaw.formats import FORMATS
 from ironlaw.measure import evidence_file as store
 from ironlaw.measure.devices.kernel_times import device, profile, sync
 from ironlaw.measure.host import machine, software
-from ironlaw.measure.suites.cuda.inputs import FORMATS
 
 DEVICE = device()
-DTYPES = {name: getattr(torch, kind) for name, kind in FORMATS.items()}
+DTYPES = {name: FORMATS[name].in_torch(torch) for name in ("fp16", "bf16", "fp32", "tf32")}
 METHOD = (
     "Inference under no_grad in eval mode, random weights and inputs. kernels, "
     "busy_s and list: GPU activity durations from torch.profiler (CUDA "

@@ -13,12 +13,9 @@ from typing import Any
 from ironlaw.engine.arrays import SCALARS, Number, largest, ratio
 from ironlaw.engine.sweep import Line, points
 from ironlaw.errors import BadValue, UnsupportedPrecision, unknown
+from ironlaw.formats import BYTES
 
-# bytes per element of each number format
-FORMATS: dict[str, float] = {
-    "fp64": 8.0, "fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0, "fp4": 0.5, "int4": 0.5,
-    "int64": 8.0, "int32": 4.0, "int16": 2.0, "bool": 1.0,
-}  # fmt: skip
+FORMATS: dict[str, float] = BYTES  # bytes per element of each number format
 TERMS = ("memory", "compute", "overhead")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ironlaw.engine.types import Graph
 from ironlaw.errors import BadValue, CaptureBreak, IronlawError, MissingExtra
+from ironlaw.formats import is_float
 
 
 def capture(
@@ -83,7 +84,7 @@ def main_format(recorder: Any) -> str:
         counts: Counter[str] = Counter()
         for op in recorder.ops:
             for t in (*op.inputs, *op.outputs):
-                if t.role == role and t.dtype.startswith(("fp", "bf")):
+                if t.role == role and is_float(t.dtype):
                     counts[t.dtype] += int(t.bytes)
         if counts:
             return counts.most_common(1)[0][0]

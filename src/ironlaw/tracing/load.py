@@ -16,11 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import BadValue, IronlawError, MissingExtra, unknown
+from ironlaw.formats import FORMATS, MODEL_FORMATS
 
-DTYPES = {
-    "fp64": "float64", "fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "int64": "int64", "int32": "int32", "int8": "int8",
-    "bool": "bool",
-}  # fmt: skip
+INPUT_FORMATS = ("fp64", "fp32", "fp16", "bf16", "int64", "int32", "int8", "bool")
 TOKENS, IMAGE = 128, 224
 
 
@@ -51,11 +49,11 @@ def load(
         import torch
     except ImportError:
         raise MissingExtra("analyze needs PyTorch to read a model; install it with: pip install torch") from None
-    if dtype is not None and dtype not in ("fp64", "fp32", "fp16", "bf16"):
+    if dtype is not None and dtype not in MODEL_FORMATS:
         raise BadValue(f"a model can't be turned into {dtype}; give fp32, fp16 or bf16")
     before = torch.get_default_dtype()
     if dtype is not None:
-        torch.set_default_dtype(getattr(torch, DTYPES[dtype]))
+        torch.set_default_dtype(FORMATS[dtype].in_torch(torch))
     try:
         target = hugging_face(text[3:], settings or {}, seq, device) if text.startswith("hf:") else from_file(text, settings or {}, device)
     finally:
@@ -65,7 +63,7 @@ def load(
     if isinstance(target.call, torch.nn.Module):
         target.call = target.call.eval()
         if dtype is not None:
-            target.call = target.call.to(device=device, dtype=getattr(torch, DTYPES[dtype]))
+            target.call = target.call.to(device=device, dtype=FORMATS[dtype].in_torch(torch))
         elif device != "meta":
             target.call = target.call.to(device=device)
     return fitted(target, batch, dtype)
@@ -80,7 +78,7 @@ def fitted(target: Target, batch: int | None, dtype: str | None) -> Target:
         if not isinstance(leaf, torch.Tensor):
             return leaf
         shape = (batch, *leaf.shape[1:]) if batch is not None and leaf.dim() else leaf.shape
-        fmt = getattr(torch, DTYPES[dtype]) if dtype is not None and leaf.is_floating_point() else leaf.dtype
+        fmt = FORMATS[dtype].in_torch(torch) if dtype is not None and leaf.is_floating_point() else leaf.dtype
         return leaf if shape == leaf.shape and fmt == leaf.dtype else torch.empty(shape, dtype=fmt, device="meta")
 
     target.args, target.kwargs = pytree.tree_map(change, target.args), pytree.tree_map(change, target.kwargs)
@@ -92,15 +90,15 @@ def tensor(text: str) -> Any:
     import torch
 
     sizes, _, fmt = text.partition(":")
-    if (fmt or "fp32") not in DTYPES:
-        raise unknown(f"number format of the input {text!r}", fmt, DTYPES)
+    if (fmt or "fp32") not in INPUT_FORMATS:
+        raise unknown(f"number format of the input {text!r}", fmt, INPUT_FORMATS)
     try:
         shape = [int(size) for size in sizes.split("x")]
         if min(shape) < 1:
             raise ValueError
     except ValueError:
         raise BadValue(f"the input {text!r} is no shape; write sizes with x between, such as 8x3x224x224 or 8x128:int64") from None
-    made = torch.get_default_dtype() if not fmt else getattr(torch, DTYPES[fmt])
+    made = torch.get_default_dtype() if not fmt else FORMATS[fmt].in_torch(torch)
     return torch.empty(shape, dtype=made, device="meta")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
@@ -18,18 +19,13 @@ import ironlaw.engine.recurrent
 import ironlaw.tracing.rules  # noqa: F401  all of them add op kinds and rules
 from ironlaw.engine import types, work
 from ironlaw.engine.types import Op
+from ironlaw.formats import is_float, of_torch
 from ironlaw.tracing.aten import Call, last_channels, translate
 from ironlaw.tracing.quick import Quick
 from ironlaw.tracing.schemas import Schema, schema, tensors
 from ironlaw.tracing.stored import DYNAMIC, dynamic
 from ironlaw.tracing.tables import FREE
 
-FORMATS = {
-    torch.float64: "fp64", torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16", torch.int64: "int64",
-    torch.int32: "int32", torch.int16: "int16", torch.int8: "int8", torch.uint8: "int8", torch.bool: "bool", torch.complex64: "int64",
-    torch.complex128: "int64", torch.float8_e4m3fn: "fp8", torch.float8_e5m2: "fp8",
-}  # fmt: skip
-BY_SIZE = {1: "int8", 2: "int16", 4: "int32"}  # a format that is not listed moves as many bytes
 GATHERED = ("layer_norm", "rms_norm", "softmax", "log_softmax", "group_norm")
 SAME_FORMAT = ("mm", "addmm", "bmm", "baddbmm", "linear", "convolution")  # a fake tensor does not mind, a real one does
 SHADOW = 1 << 20  # elements up to which values that depend on no input are computed for real
@@ -75,7 +71,7 @@ class Recorder(TorchDispatchMode):
         if place not in self.names:
             self.known(tensor, self.unique("constant"), "buffer")
         name, role = self.names[place]
-        return types.Tensor(name, tuple(map(int, tensor.shape)), FORMATS.get(tensor.dtype) or BY_SIZE.get(tensor.itemsize, "int64"), role)
+        return types.Tensor(name, tuple(map(int, tensor.shape)), format_of(tensor.dtype), role)
 
     def stored(self, tensor: Tensor, seen: types.Tensor) -> types.Tensor:
         """An expanded axis is stored once."""
@@ -144,7 +140,7 @@ class Recorder(TorchDispatchMode):
         if inplace and name in ("copy", "fill", "zero", "uniform", "normal", "bernoulli"):
             counted = [t for t in given[1:] if t.numel()]
         inputs = [self.tensor(t) for t in counted]
-        if name in SAME_FORMAT and len({t.dtype for t in inputs[:3] if t.dtype.startswith(("fp", "bf"))}) > 1:
+        if name in SAME_FORMAT and len({t.dtype for t in inputs[:3] if is_float(t.dtype)}) > 1:
             raise RuntimeError(f"{name} of {' and '.join(dict.fromkeys(t.dtype for t in inputs[:3]))}: both must have one number format")
         stored = {id(seen): self.stored(t, seen) for t, seen in zip(counted, inputs, strict=True)}
         for i, t in enumerate(targets):
@@ -214,6 +210,11 @@ class Recorder(TorchDispatchMode):
         for t, value in zip(made, found, strict=False):
             self.kept.append(t)
             self.values[id(t)] = value
+
+
+@cache
+def format_of(dtype: torch.dtype) -> str:
+    return of_torch(str(dtype).removeprefix("torch."), dtype.itemsize)
 
 
 def types_scalar(name: str) -> types.Tensor:

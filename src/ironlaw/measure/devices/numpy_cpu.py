@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
+from ironlaw.formats import FORMATS
 from ironlaw.measure.devices.device import Backend, Call, Case, Lacking
 from ironlaw.measure.host import cores
 
-DTYPES = {"fp32": "float32", "fp64": "float64"}
 LEAST_SPREAD = 2**20  # elements from which a hand-out to threads costs little beside the copy
 
 
@@ -30,9 +30,9 @@ class WithNumpy(Backend):
         return self.random.standard_normal(shape, dtype="float32")
 
     def gemm(self, fmt: str, n: int) -> Call:
-        if fmt not in DTYPES:
+        if fmt not in self.formats:
             raise Lacking(f"NumPy multiplies no {fmt} matrices with a BLAS")
-        a, b, out = (self.np.full((n, n), 0.5, DTYPES[fmt]) for _ in range(3))
+        a, b, out = (self.np.full((n, n), 0.5, FORMATS[fmt].numpy) for _ in range(3))
         return lambda: self.np.matmul(a, b, out=out)
 
     def stream(self, op: str, numel: int) -> Call:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ironlaw.formats import FORMATS
 from ironlaw.measure.clock import Clock, DeviceClock
 from ironlaw.measure.devices.library import DROP, SCALE, SEED, SHIFT, Call, Shape, rows_in_block
 from ironlaw.measure.host import compiler
@@ -39,8 +40,7 @@ class Torch:
         return ("blocked", "compiled") if self.backend == "cpu" and compiler() else ("blocked",)
 
     def _tensor(self, *shape: int, dtype: str = "fp32") -> Any:
-        kinds = {"fp32": self.torch.float32, "fp16": self.torch.float16}
-        return self.torch.randn(*shape, device=self.backend).to(kinds[dtype])
+        return self.torch.randn(*shape, device=self.backend).to(FORMATS[dtype].in_torch(self.torch))
 
     def _tiny(self) -> dict[str, Call]:
         torch, functional = self.torch, self.torch.nn.functional

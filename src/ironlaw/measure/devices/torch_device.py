@@ -7,13 +7,14 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from ironlaw.errors import BadValue
+from ironlaw.formats import FORMATS, MODEL_FORMATS
 from ironlaw.measure.clock import Clock, DeviceClock, timed
 from ironlaw.measure.devices.device import Backend, Call, Case, Lacking
 
 GRAIN = 32768  # at::internal::GRAIN_SIZE: elements below which PyTorch keeps an element-wise op on one thread
-NAMES = {"fp32": "float32", "tf32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp64": "float64"}
+PRODUCTS = (*MODEL_FORMATS, "tf32")  # formats that `torch.mm` multiplies
 QUEUED = 20  # calls before one wait, where kernel times are not told
-FORMATS = {
+TRIED = {  # formats whose products are tried, on each device
     "cpu": ("fp32", "bf16", "fp16", "int8"),
     "cuda": ("fp32", "tf32", "fp16", "bf16", "fp8", "int8"),
     "mps": ("fp32", "fp16", "bf16"),
@@ -43,7 +44,7 @@ class WithTorch(Backend):
         waits = {"cpu": None, "cuda": torch.cuda.synchronize, "mps": torch.mps.synchronize}
         wait = waits[device]
         super().__init__(
-            "torch", device, DeviceClock(wait) if wait else Clock(), FORMATS[device], "fp32" if device == "cpu" else "fp16", grain=GRAIN
+            "torch", device, DeviceClock(wait) if wait else Clock(), TRIED[device], "fp32" if device == "cpu" else "fp16", grain=GRAIN
         )
         self.torch: Any = torch
         self.profiles = device != "cpu"
@@ -60,7 +61,7 @@ class WithTorch(Backend):
         return self.gemm("fp32", 2048 if self.device == "cuda" else 1024)  # outlasts its launch
 
     def tensor(self, *shape: int, fmt: str = "") -> Any:
-        dtype = getattr(self.torch, NAMES[fmt or self.base])
+        dtype = FORMATS[fmt or self.base].in_torch(self.torch)
         if self.device == "cpu":  # its time does not depend on the values, and random ones take longer than what is timed
             return self.torch.full(shape, 0.5, dtype=dtype)
         return self.torch.randn(*shape, device=self.device).to(dtype)
@@ -73,7 +74,7 @@ class WithTorch(Backend):
                 a, b = (matrix.random_(-100, 100) for matrix in (a, b))
             right = b.t() if self.device == "cuda" else b  # tensor cores want the right matrix column by column
             return tried(lambda: torch._int_mm(a, right), fmt)
-        if fmt not in NAMES:
+        if fmt not in PRODUCTS:
             raise Lacking(f"no {fmt} product here")
         try:
             a, b = self.tensor(n, n, fmt=fmt), self.tensor(n, n, fmt=fmt)

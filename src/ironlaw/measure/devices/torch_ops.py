@@ -11,9 +11,9 @@ from itertools import cycle, product
 from math import prod
 from typing import Any
 
+from ironlaw.formats import FORMATS
 from ironlaw.measure.devices.device import Call, Case
 
-NAMES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 POOL = {"cpu": 2**26, "cuda": 2**29, "mps": 2**28}  # elements of the pool of weights
 MANY = 2**18  # random numbers that a processor draws in no time; beyond, it is given constants
 LARGEST = {"cpu": 3e9, "cuda": 5e12, "mps": 5e11}  # operations that a product may take
@@ -21,7 +21,7 @@ LARGEST = {"cpu": 3e9, "cuda": 5e12, "mps": 5e11}  # operations that a product m
 
 def launches(torch: Any, device: str, fmt: str) -> dict[str, Call]:
     """Name, as in launch rows, and call."""
-    F, make = torch.nn.functional, dict(device=device, dtype=getattr(torch, NAMES[fmt]))
+    F, make = torch.nn.functional, dict(device=device, dtype=FORMATS[fmt].in_torch(torch))
     n = 8 if device == "cpu" else 64  # on a processor the work of 64 would be seen beside the call
     x, y, total = (torch.randn(n, n, **make) for _ in range(3))
     row, image, kernel = torch.rand(n, **make), torch.randn(1, n, 8, 8, **make), torch.randn(n, n, 3, 3, **make)
@@ -54,14 +54,14 @@ class Inputs:
 
     def x(self, *shape: int) -> Any:
         if self.device == "cpu" and prod(shape) > MANY:
-            return self.torch.full(shape, 0.5, dtype=getattr(self.torch, NAMES[self.fmt]))
-        return self.torch.randn(*shape, device=self.device).to(getattr(self.torch, NAMES[self.fmt]))
+            return self.torch.full(shape, 0.5, dtype=FORMATS[self.fmt].in_torch(self.torch))
+        return self.torch.randn(*shape, device=self.device).to(FORMATS[self.fmt].in_torch(self.torch))
 
     def weight(self, *shape: int) -> Any:
         """The next weight of the pool."""
         if self.pool is None:
             size = POOL[self.device]
-            self.pool = self.torch.full((size,), 0.5, device=self.device, dtype=getattr(self.torch, NAMES[self.fmt]))
+            self.pool = self.torch.full((size,), 0.5, device=self.device, dtype=FORMATS[self.fmt].in_torch(self.torch))
             if self.device != "cpu":
                 self.pool.normal_(0, 0.5)
         size = prod(shape)

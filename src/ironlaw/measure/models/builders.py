@@ -15,10 +15,10 @@ from torch import Tensor, nn
 
 from ironlaw.engine.memory import footprint
 from ironlaw.errors import BadValue
+from ironlaw.formats import FORMATS, MODEL_FORMATS
 from ironlaw.registry.workloads import about, workload
 from ironlaw.units import show
 
-FORMATS = {"fp64": torch.float64, "fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 SETTINGS = ("batch", "seq", "classes")  # of a workload, beside its format
 
 
@@ -34,7 +34,7 @@ class Built:
 
 def build(slug: str, *, batch: int | None = None, seq: int | None = None, dtype: str, device: str, room: float) -> Built:
     """A workload on `device`. `room`: bytes that are free there; a model that needs more is refused before it is made."""
-    if dtype not in FORMATS:
+    if dtype not in MODEL_FORMATS:
         raise BadValue(f"PyTorch can't run {slug} in {dtype} as it is; give fp32, fp16 or bf16")
     graph = workload(slug, batch=batch, seq=seq, dtype=dtype)
     need = float(footprint(graph, room).total)
@@ -44,7 +44,8 @@ def build(slug: str, *, batch: int | None = None, seq: int | None = None, dtype:
     family, params = data["family"], data.get("params", {})
     settings = {key: graph.params_of[key] for key in SETTINGS if key in graph.params_of}
     before = torch.get_default_dtype()
-    torch.set_default_dtype(FORMATS[dtype])
+    kind = FORMATS[dtype].in_torch(torch)
+    torch.set_default_dtype(kind)
     try:
         with torch.device(device):
             module = model(family, params, settings.get("classes"))
@@ -52,7 +53,7 @@ def build(slug: str, *, batch: int | None = None, seq: int | None = None, dtype:
     finally:
         torch.set_default_dtype(before)
     kwargs = {"use_cache": False} if family in ("gpt2", "llama", "moe") and not params.get("bare") else {}
-    return Built(module.to(device, FORMATS[dtype]).eval(), args, kwargs, settings | {"dtype": dtype})
+    return Built(module.to(device, kind).eval(), args, kwargs, settings | {"dtype": dtype})
 
 
 def model(family: str, params: dict[str, Any], classes: int | None) -> nn.Module:

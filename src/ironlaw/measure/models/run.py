@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ironlaw.errors import BadValue, MissingExtra
+from ironlaw.formats import of_torch
 from ironlaw.measure.clock import Clock, DeviceClock, Timing, timed
 from ironlaw.measure.host import memory
 from ironlaw.measure.models.profile import Profile, profiled
@@ -107,12 +108,12 @@ def described(tree: Any) -> list[str]:
     import torch
     from torch.utils import _pytree as pytree
 
-    short = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16", torch.float64: "fp64"}
-    return [
-        f"{'x'.join(map(str, leaf.shape))}:{short.get(leaf.dtype, str(leaf.dtype).removeprefix('torch.'))}"
-        for leaf in pytree.tree_leaves(tree)
-        if isinstance(leaf, torch.Tensor)
-    ]
+    return [f"{'x'.join(map(str, leaf.shape))}:{_format(leaf)}" for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+
+
+def _format(tensor: Any) -> str:
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    return of_torch(dtype) if tensor.is_floating_point() else dtype
 
 
 def room(device: str) -> float:

@@ -13,8 +13,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from ironlaw.formats import FORMATS
 from ironlaw.measure.devices.device import Call
-from ironlaw.measure.suites.cuda.inputs import FORMATS, Inputs
+from ironlaw.measure.suites.cuda.inputs import Inputs
 
 Params = Mapping[str, Any]
 Make = Callable[[Inputs, Params], Call]
@@ -123,7 +124,7 @@ def filled(i: Inputs, p: Params) -> Call:
 
 @makes("cast")
 def cast(i: Inputs, p: Params) -> Call:
-    x, to = i.act((p["numel"],), p["dtype"]), getattr(torch, FORMATS[p["to"]])
+    x, to = i.act((p["numel"],), p["dtype"]), FORMATS[p["to"]].in_torch(torch)
     return lambda: x.to(to)
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from ironlaw.formats import FORMATS
 from ironlaw.measure.devices.device import Call
 from ironlaw.measure.suites.cuda.calls import Params, heads, makes, shape
-from ironlaw.measure.suites.cuda.inputs import FORMATS, Inputs
+from ironlaw.measure.suites.cuda.inputs import Inputs
 
 # ---- movement
 
@@ -139,7 +140,7 @@ def layer(op: str) -> Callable[[Inputs, Params], Call]:
     def make(i: Inputs, p: Params) -> Call:
         torch.backends.cudnn.allow_tf32 = True  # as PyTorch is set when it starts
         cell = CELLS[op](p["features"], p["hidden"], p["layers"], bidirectional=bool(p["both"]))
-        cell = cell.to(i.device, getattr(torch, FORMATS[p["dtype"]])).eval()
+        cell = cell.to(i.device, FORMATS[p["dtype"]].in_torch(torch)).eval()
         x = i.act((p["steps"], p["batch"], p["features"]), p["dtype"])
         return lambda: cell(x)
 

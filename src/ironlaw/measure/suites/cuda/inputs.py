@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-FORMATS = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "tf32": "float32"}
+from ironlaw.formats import FORMATS
+
 ELEMENTS = 2**29  # of a buffer: 1 GiB in FP16
 SHARE = 32  # a smaller GPU's buffers have one element for so many bytes of its memory
 TRIED = 2**20  # of a buffer where there is no GPU, to try the sweep
@@ -87,7 +88,7 @@ class Inputs:
 def permuted(taken: Any, shape: Sequence[int], dtype: str, nhwc: bool) -> Any:
     import torch
 
-    kind = getattr(torch, FORMATS[dtype])
+    kind = FORMATS[dtype].in_torch(torch)
     if not nhwc:
         return taken(shape, kind)
     n, c, h, w = shape

@@ -1,0 +1,44 @@
+"""The one table of number formats, held against what PyTorch and NumPy say of theirs."""
+
+import pytest
+
+from ironlaw.formats import BYTES, FORMATS, MODEL_FORMATS, is_float, of_torch
+
+torch = pytest.importorskip("torch")
+numpy = pytest.importorskip("numpy")
+IN_TORCH = [name for name, fmt in FORMATS.items() if fmt.torch]
+
+
+@pytest.mark.parametrize("name", IN_TORCH)
+def test_an_element_is_as_wide_in_pytorch(name: str) -> None:
+    dtype = FORMATS[name].in_torch(torch)
+    assert dtype.itemsize == BYTES[name]
+    assert dtype.is_floating_point == is_float(name)
+    assert of_torch(FORMATS[name].torch, dtype.itemsize) == ("fp32" if name == "tf32" else name)
+
+
+@pytest.mark.parametrize("name", [name for name, fmt in FORMATS.items() if fmt.numpy])
+def test_an_element_is_as_wide_in_numpy(name: str) -> None:
+    assert numpy.dtype(FORMATS[name].numpy).itemsize == BYTES[name]
+
+
+def test_four_bits_are_half_a_byte_and_nothing_to_compute_with() -> None:
+    for name in ("fp4", "int4"):
+        assert (BYTES[name], FORMATS[name].torch, FORMATS[name].numpy) == (0.5, "", "")
+        with pytest.raises(AttributeError, match=name):
+            FORMATS[name].in_torch(torch)
+
+
+def test_what_is_not_listed_moves_as_many_bytes() -> None:
+    assert [of_torch(dtype, width) for dtype, width in (("uint16", 2), ("uint32", 4), ("quint8", 1), ("float8_e5m2", 1))] == [
+        "int16", "int32", "int8", "fp8",
+    ]  # fmt: skip
+    assert of_torch("complex64", 8) == "int64" == of_torch("uint64", 8)
+
+
+def test_a_model_can_be_turned_into_floats_only() -> None:
+    for name in MODEL_FORMATS:
+        assert torch.nn.Linear(2, 2).to(FORMATS[name].in_torch(torch))(torch.ones(1, 2, dtype=FORMATS[name].in_torch(torch))).shape == (
+            1,
+            2,
+        )
