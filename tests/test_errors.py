@@ -2,7 +2,7 @@
 
 import pytest
 
-from ironlaw.errors import BadRegistry, BadValue, IronlawError, MissingExtra, UnknownName, UnsupportedPrecision, unknown
+from ironlaw.errors import BadRegistry, BadValue, IronlawError, MissingExtra, UnknownName, UnsupportedPrecision, refusing, unknown
 
 NAMES = ["h200_sxm", "h100_sxm", "a100_80gb_sxm", "t4"]
 
@@ -52,3 +52,16 @@ def test_any_object_can_be_unknown():
 def test_the_tree(kind, base):
     assert issubclass(kind, IronlawError)
     assert issubclass(kind, base)
+
+
+def test_an_error_names_the_setting_that_was_refused():
+    assert BadValue("no").field == ""
+    assert BadValue("no", "batch").field == "batch"
+    assert str(BadValue("no", "batch")) == "no"
+    assert unknown("hardware", "h900", ["h100"], field="hardware").field == "hardware"
+    with pytest.raises(BadValue) as refused, refusing("seq"):
+        raise BadValue("no")
+    assert refused.value.field == "seq"
+    with pytest.raises(UnsupportedPrecision) as refused, refusing("seq"):
+        raise UnsupportedPrecision("no fp4")
+    assert refused.value.field == "dtype", "the error knew better"

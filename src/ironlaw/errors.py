@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 MANY = 60  # names that a message lists at the most
 
 
 class IronlawError(Exception):
-    """Anything ironlaw refuses to do. The command line prints the message and exits with 2."""
+    """Anything ironlaw refuses to do. The command line prints the message and exits with 2.
+
+    `field` is the setting that was refused ("batch"), where one can be named: a page shows the message beside its control.
+    """
+
+    field: str = ""
+
+    def __init__(self, message: str = "", field: str = "") -> None:
+        super().__init__(message)
+        if field:
+            self.field = field
 
 
 class UnknownName(IronlawError, LookupError):
@@ -18,6 +29,8 @@ class UnknownName(IronlawError, LookupError):
 
 class UnsupportedPrecision(IronlawError, ValueError):
     """A number format that the machine has no unit for."""
+
+    field = "dtype"
 
 
 class BadValue(IronlawError, ValueError):
@@ -60,7 +73,17 @@ class BadExport(LedgerError, ValueError):
     """A file to import that breaks the format, or contradicts what the ledger holds. Nothing of it was taken in."""
 
 
-def unknown(what: str, name: object, known: Iterable[str], add: str = "") -> UnknownName:
+@contextmanager
+def refusing(field: str) -> Iterator[None]:
+    """What is refused inside was refused for this setting, unless the error already names another."""
+    try:
+        yield
+    except IronlawError as error:
+        error.field = error.field or field
+        raise
+
+
+def unknown(what: str, name: object, known: Iterable[str], add: str = "", field: str = "") -> UnknownName:
     """`no hardware 'h900'; did you mean h100_sxm, h200_sxm? …`: nearest matches first, then where to add one."""
     names = sorted(known)
     plain = {n.lower(): n for n in names}
@@ -68,4 +91,4 @@ def unknown(what: str, name: object, known: Iterable[str], add: str = "") -> Unk
     near = [plain[n] for n in found]
     listed = ", ".join(names[:MANY]) + (f" and {len(names) - MANY:,} more" if len(names) > MANY else "")
     hint = f"did you mean {', '.join(near)}?" if near else f"known: {listed}"
-    return UnknownName(f"no {what} {name!r}; {hint}" + (f"; to add one: {add}" if add else ""))
+    return UnknownName(f"no {what} {name!r}; {hint}" + (f"; to add one: {add}" if add else ""), field)

@@ -63,9 +63,7 @@ def test_refusals_are_told_at_the_control():
     assert instrument(refuse).view["error"] == {"dial": None, "message": "batch 7 is odd; take 8"}
 
     def blame(state):
-        error = BadValue("no")
-        error.dial = "batch"
-        raise error
+        raise BadValue("no", "batch")
 
     assert instrument(blame).view["error"]["dial"] == "batch"
 

@@ -267,7 +267,7 @@ class Plan:
     def __post_init__(self) -> None:
         for name, allowed in (("mode", ("eager", "compiled", "graphs")), ("dispatch", ("queued", "synchronous"))):
             if getattr(self, name) not in allowed:
-                raise unknown(f"plan {name}", getattr(self, name), allowed)
+                raise unknown(f"plan {name}", getattr(self, name), allowed, field=name)
         if largest(check_positive("plan efficiency", self.efficiency)) > 1:
             raise BadValue(f"plan efficiency is {self.efficiency!r}; it is a share of the peak rate: give at most 1")
         if self.launch is not None:

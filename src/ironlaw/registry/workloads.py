@@ -9,7 +9,7 @@ from typing import Any
 from ironlaw.engine import memory
 from ironlaw.engine.arrays import Number, plain
 from ironlaw.engine.types import Graph, bytes_per_element, check_positive
-from ironlaw.errors import BadRegistry, BadValue, unknown
+from ironlaw.errors import BadRegistry, BadValue, refusing, unknown
 from ironlaw.registry.loader import folder, normal, read, slugs
 
 SIZES = ("batch", "seq", "context", "classes")
@@ -50,12 +50,14 @@ def workload(name: str, **settings: Any) -> Graph:
             continue
         if key not in takes:
             settable = [k for k in (*SIZES, "phase", "dtype") if k in takes]
-            raise BadValue(f"workload {name} takes no {key!r}; it takes {', '.join(settable)}")
+            raise BadValue(f"workload {name} takes no {key!r}; it takes {', '.join(settable)}", key)
         values[key] = plain(value)
     for key in SIZES:
         if key in settings and settings[key] is not None:
-            check_positive(f"workload {name}: {key}", settings[key])
-    bytes_per_element(values.get("dtype", "fp16"))
+            with refusing(key):
+                check_positive(f"workload {name}: {key}", settings[key])
+    with refusing("dtype"):
+        bytes_per_element(values.get("dtype", "fp16"))
     graph: Graph = build(**values)
     return Graph(normal(name), graph.ops, graph.dtype, graph.params_of, graph.outputs)
 

@@ -1,16 +1,15 @@
-"""A query -> what `predict` says, as plain JSON values in SI. Refusals name the dial that caused them."""
+"""A query -> what `predict` says, as plain JSON values in SI. A refusal names the setting that caused it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
 from ironlaw.engine.predict import OpRow, Prediction, predict
 from ironlaw.engine.types import Graph, Plan
-from ironlaw.errors import IronlawError, UnsupportedPrecision
+from ironlaw.errors import BadValue, refusing
 from ironlaw.registry import this
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import about, workload
@@ -21,24 +20,6 @@ DEFAULTS = {"workload": "resnet50", "hardware": "h200_sxm", "mode": "eager", "di
 SIZES = ("batch", "seq", "context")
 MOST = 10**7
 LABELS = {"bandwidth": "memory bandwidth BW", "launch": "cost of one launch", "memory": "memory", "power": "rated power"}
-
-
-class Refused(Exception):
-    """What is wrong and what to do; `field` is the dial it came from."""
-
-    def __init__(self, message: str, field: str) -> None:
-        super().__init__(message)
-        self.field = field
-
-
-@contextmanager
-def blame(field: str) -> Iterator[None]:
-    try:
-        yield
-    except UnsupportedPrecision as error:
-        raise Refused(str(error), "dtype") from None
-    except IronlawError as error:
-        raise Refused(str(error), field) from None
 
 
 def answer(query: Iterable[tuple[str, str]]) -> dict[str, Any]:
@@ -54,24 +35,24 @@ def _answer(query: tuple[tuple[str, str], ...], _: this.Stamp) -> dict[str, Any]
     known = (*DEFAULTS, *SIZES, "phase", "dtype")
     for key in given:
         if key not in known:
-            raise Refused(f"no setting {key!r}; settings are {', '.join(known)}", key)
+            raise BadValue(f"no setting {key!r}; settings are {', '.join(known)}", key)
     if len(given) < len(query):
-        raise Refused("a setting is given twice; give each once", "")
+        raise BadValue("a setting is given twice; give each once")
     asked = DEFAULTS | given
-    with blame("hardware"):
+    with refusing("hardware"):
         machine = hardware(asked["hardware"])
-    with blame("workload"):
+    with refusing("workload"):
         name = about(asked["workload"]) and asked["workload"]
         takes = settings(name)
     chosen = {key: _setting(key, given[key]) for key in (*SIZES, "phase", "dtype") if key in given}
-    with blame("dtype"):
+    with refusing("dtype"):
         machine.peak(chosen.get("dtype", takes.get("dtype", "fp16")))
-    with blame("mode" if "dispatch" not in given else "dispatch"):
+    with refusing("mode" if "dispatch" not in given else "dispatch"):
         if asked["figures"] not in ("measured", "datasheet"):
-            raise Refused(f"figures are {asked['figures']!r}; choose measured or datasheet", "figures")
+            raise BadValue(f"figures are {asked['figures']!r}; choose measured or datasheet", "figures")
         plan = Plan(asked["mode"], asked["dispatch"], calibrated=asked["figures"] == "measured")
     graph = build(name, tuple(sorted(chosen.items())))
-    with blame("dtype"):
+    with refusing("dtype"):
         prediction = predict(graph, machine, plan)
     return as_json(prediction, name, graph)
 
@@ -84,18 +65,14 @@ def _setting(key: str, text: str) -> int | str:
     except ValueError:
         value = 0
     if not 1 <= value <= MOST:
-        raise Refused(f"{key} is {text[:40]!r}; give a whole number from 1 to {MOST:,}", key)
+        raise BadValue(f"{key} is {text[:40]!r}; give a whole number from 1 to {MOST:,}", key)
     return value
 
 
 @lru_cache(maxsize=64)
 def build(name: str, chosen: tuple[tuple[str, Any], ...]) -> Graph:
-    """The graph; a refusal is blamed on the setting that its message names."""
-    try:
+    with refusing("workload"):
         return workload(name, **dict(chosen))
-    except IronlawError as error:
-        text = str(error)
-        raise Refused(text, next((key for key, _ in chosen if key in text.replace(name, "")), "workload")) from None
 
 
 def as_json(p: Prediction, name: str, asked: Graph) -> dict[str, Any]:

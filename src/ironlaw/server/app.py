@@ -19,10 +19,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 
+from ironlaw.errors import IronlawError
 from ironlaw.registry import this
 from ironlaw.server import pages
 from ironlaw.server.actions import Actions
-from ironlaw.server.answers import Refused, answer
+from ironlaw.server.answers import answer
 from ironlaw.server.catalogue import LABS, catalogue
 from ironlaw.server.choices import choices
 from ironlaw.server.direct import direct
@@ -61,8 +62,7 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
     routes = [
         Route("/", start),
         Route("/explore", explore),
-        Route("/favicon.ico", icon),
-        Route("/favicon.ico", lambda request: RedirectResponse(f"{static()}/icon.svg", 308)),  # browsers ask for it unasked
+        Route("/favicon.ico", icon),  # browsers ask for it unasked
         *Actions(keeper, token, show, stop).routes(),
         Route("/api/registry", registry),
         Route("/api/predict", Predict().__call__),
@@ -139,8 +139,8 @@ class Predict:
                 return Response(status_code=204)
             try:
                 found = await run_in_threadpool(answer, request.query_params.multi_items())
-            except Refused as refused:
-                return JSONResponse({"error": str(refused), "field": refused.field}, 400, headers={"cache-control": "no-store"})
+            except IronlawError as refusal:
+                return JSONResponse({"error": str(refusal), "field": refusal.field}, 400, headers={"cache-control": "no-store"})
         return JSONResponse(found, headers={"cache-control": "no-store"})
 
 

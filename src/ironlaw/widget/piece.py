@@ -148,7 +148,7 @@ class Piece(anywidget.AnyWidget):
             try:
                 view = plain(self._compute(state)) or {}
             except IronlawError as error:
-                view = {"error": {"dial": getattr(error, "dial", None), "message": str(error)}}
+                view = {"error": {"dial": error.field or None, "message": str(error)}}
             except Exception as error:
                 LOG.exception("the piece %r could not compute %r", spec.get("id"), state)
                 said = f"{type(error).__name__}: {error}"

@@ -130,15 +130,17 @@ def split_heads(x: Tensor, heads: int) -> Tensor:
     return view(x, batch, heads, seq, width // heads)
 
 
-def choose(what: str, value: str, allowed: Sequence[str]) -> str:
+def choose(family: str, setting: str, value: str, allowed: Sequence[str]) -> str:
     if value not in allowed:
-        raise BadValue(f"{what} is {value!r}; choose one of {', '.join(allowed)}")
+        raise BadValue(f"{family}: {setting} is {value!r}; choose one of {', '.join(allowed)}", setting)
     return value
 
 
-def check_positions(family: str, what: str, tokens: Number, positions: int) -> None:
+def check_positions(family: str, setting: str, tokens: Number, positions: int, what: str = "") -> None:
     """Learned position embeddings end somewhere."""
     if largest(tokens) > positions:
         raise BadValue(
-            f"{family}: {what} asks for {largest(tokens):g} positions; the model has learned {positions}, so give at most that many"
+            f"{family}: {what or setting} asks for {largest(tokens):g} positions; the model has learned {positions}, so give at most that"
+            " many",
+            setting,
         )

@@ -34,7 +34,8 @@ def build(
     if bare:
         x = b.input("hidden_states", batch, at.new, hidden)
     else:
-        check_positions("gpt2", "context and the new token" if at.decode else "seq", at.keys, max_positions)
+        setting, what = ("context", "context and the new token") if at.decode else ("seq", "")
+        check_positions("gpt2", setting, at.keys, max_positions, what)
         words = b.weight("wte.weight", vocab, hidden)
         x = b.embedding("wte", words, b.input("input_ids", batch, at.new, dtype="int64"))
         ids = positions(b, at.new)

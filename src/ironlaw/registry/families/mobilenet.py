@@ -26,7 +26,7 @@ def build(
     classes: int = 1000,
 ) -> Graph:
     """`stages` as in the paper's table 2: [expansion t, channels c, repeats n, stride s]."""
-    choose("mobilenet: padding", padding, ("conv", "explicit"))
+    choose("mobilenet", "padding", padding, ("conv", "explicit"))
     b = Builder("mobilenet", dtype, stem=stem, last=last, image=image, batch=batch, classes=classes)
 
     def conv(name: str, x: Tensor, out: int, size: int = 1, stride: int = 1, groups: int = 1, act: bool = True) -> Tensor:

@@ -24,7 +24,7 @@ def build(
     classes: int = 1000,
 ) -> Graph:
     """`depths`: blocks in each stage; `widths`: channels of each stage's 3×3 convolutions."""
-    choose("resnet: block", block, ("basic", "bottleneck"))
+    choose("resnet", "block", block, ("basic", "bottleneck"))
     b = Builder("resnet", dtype, stem=stem, image=image, batch=batch, classes=classes)
     residual = _bottleneck if block == "bottleneck" else _basic
 

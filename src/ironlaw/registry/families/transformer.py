@@ -25,7 +25,7 @@ class Span:
 
 def span(family: str, phase: str, seq: Number, context: Number) -> Span:
     """prefill: `seq` tokens and no cache. decode: one token after `context` cached ones."""
-    if choose(f"{family}: phase", phase, PHASES) == "decode":
+    if choose(family, "phase", phase, PHASES) == "decode":
         return Span(1, check_positive(f"{family}: context", context) + 1, context, True)
     return Span(check_positive(f"{family}: seq", seq), seq, 0, False)
 
