@@ -16,8 +16,8 @@ from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
 from ironlaw.report.analysis import MODES, Analysis, Compiling
 from ironlaw.report.kineto import read
-from ironlaw.report.measured import join
 from ironlaw.report.page import write
+from ironlaw.report.trace_join import join
 
 TRACE = Path(__file__).parent.parent / "report" / "data" / "cuda.json"
 MACHINES = ("h200_sxm", "t4")

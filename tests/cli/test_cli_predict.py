@@ -117,7 +117,7 @@ def test_lines_keep_within_the_terminal_and_no_figure_is_cut(sh, monkeypatch, wi
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_an_interval_has_its_column(sh, monkeypatch, width):
-    from ironlaw.cli.predicted import report
+    from ironlaw.cli.show.prediction import report
 
     monkeypatch.setenv("COLUMNS", str(width))
     graph = il.workload("resnet50")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ironlaw.cli import draw
+from ironlaw.cli.show import draw
 from ironlaw.registry.loader import folder
 
 

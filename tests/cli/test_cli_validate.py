@@ -9,7 +9,7 @@ from statistics import mean, median
 import pytest
 
 import ironlaw.compare
-from ironlaw.cli import history, validate
+from ironlaw.cli import accuracy_history, validate
 from ironlaw.compare import KINDS, Gap, gaps
 from ironlaw.registry import claims
 from ironlaw.registry.evidence import measured
@@ -168,16 +168,18 @@ def test_a_claim_that_turns_fails(sh, monkeypatch):
 
 # ---- the history
 
-STORED = Path(__file__).parents[2] / history.PLACE
+STORED = Path(__file__).parents[2] / accuracy_history.PLACE
 
 
 def test_the_stored_history_is_of_this_engine_and_this_evidence():
-    changed = history.changes(history.read(STORED), history.accuracy(compared()), tolerance=0.0011)  # another processor may round otherwise
+    changed = accuracy_history.changes(
+        accuracy_history.read(STORED), accuracy_history.accuracy(compared()), tolerance=0.0011
+    )  # another processor may round otherwise
     assert not changed, "the accuracy has changed; run `ironlaw validate --history` and look at the difference:\n" + "\n".join(changed)
 
 
 def test_the_stored_history_is_written_as_it_would_be():
-    assert STORED.read_text() == history.text(history.read(STORED))
+    assert STORED.read_text() == accuracy_history.text(accuracy_history.read(STORED))
 
 
 def gap(machine, kind, mode, error):
@@ -189,7 +191,7 @@ FEW = [gap("a", "model", "eager", 0.1), gap("a", "model", "eager", -0.3), gap("a
 
 
 def test_errors_by_machine_kind_and_mode():
-    assert history.accuracy(FEW) == {
+    assert accuracy_history.accuracy(FEW) == {
         "a": {
             "model eager": {"count": 2, "mean": 0.2, "worst": -0.3, "bias": -0.1},
             "model compiled": {"count": 1, "mean": 0.05, "worst": 0.05, "bias": 0.05},
@@ -199,17 +201,17 @@ def test_errors_by_machine_kind_and_mode():
 
 
 def test_what_has_changed():
-    before = history.accuracy(FEW)
-    assert history.changes(before, before) == []
-    now = history.accuracy([*FEW[1:3], gap("c", "conv", "eager", 0.1)])
-    assert history.changes(before, now) == [
+    before = accuracy_history.accuracy(FEW)
+    assert accuracy_history.changes(before, before) == []
+    now = accuracy_history.accuracy([*FEW[1:3], gap("c", "conv", "eager", 0.1)])
+    assert accuracy_history.changes(before, now) == [
         "a model eager: 2 rows, mean 20.0%, worst -30%, bias -10.0% → 1 rows, mean 30.0%, worst -30%, bias -30.0%",
         "b gemm: gone (1 rows, mean 50.0%, worst -50%, bias -50.0%)",
         "c conv: new (1 rows, mean 10.0%, worst +10%, bias +10.0%)",
     ]
     nearly = {"a": {"model eager": {"count": 2, "mean": 0.201, "worst": -0.3, "bias": -0.1}}}
     known = {"a": {"model eager": before["a"]["model eager"]}}
-    assert len(history.changes(known, nearly)) == 1 and history.changes(known, nearly, tolerance=0.0011) == []
+    assert len(accuracy_history.changes(known, nearly)) == 1 and accuracy_history.changes(known, nearly, tolerance=0.0011) == []
 
 
 def test_the_history_is_compared_and_written(sh, tmp_path, monkeypatch, few):
@@ -219,7 +221,7 @@ def test_the_history_is_compared_and_written(sh, tmp_path, monkeypatch, few):
     (tmp_path / "docs").mkdir()
     assert "h200_sxm gemm: new (" in sh.out("validate", "--history")
     kept = (tmp_path / "docs" / "accuracy.json").read_text()
-    assert kept == history.text(history.accuracy(compared()))
+    assert kept == accuracy_history.text(accuracy_history.accuracy(compared()))
     assert "docs/accuracy.json: accuracy is as it was" in sh.out("validate", "--history")
     place = tmp_path / "mine.json"
     place.write_text(kept.replace('"count": ', '"count": 1'))

@@ -13,7 +13,7 @@ from fake import FakeBackend, Quiet
 from ironlaw import hardware
 from ironlaw.cli import main, parser
 from ironlaw.cli import measure as command
-from ironlaw.cli.meter import Meter
+from ironlaw.cli.show.progress_bar import ProgressBar
 from ironlaw.measure.machine.characterise import characterise
 from ironlaw.measure.noise import Noise
 from ironlaw.measure.suites.cuda.parts import PARTS
@@ -129,8 +129,8 @@ def test_a_place_that_can_not_be_written_to_is_said_before_anything_is_measured(
     file.write_text("mine")
     for out, words in (
         (tmp_path, f"{tmp_path} is a folder; give a file in it, such as --out {tmp_path / 'evidence.json'}"),
-        (file, f"{file} is there already and can't be read as evidence; it is left as it is, give another --out"),
-        (file / "a.json", f"cannot make the folder {file} (File exists); give another --out"),
+        (file, f"{file} exists and is not readable as evidence; it is left as it is, give another --out"),
+        (file / "a.json", f"cannot create the folder {file} (File exists); give another --out"),
     ):
         code, told, err = ran(capsys, "--short", "--out", str(out))
         assert (code, told) == (2, "") and words in " ".join(err.split())
@@ -210,7 +210,7 @@ class Terminal:
 
 def test_a_bar_on_a_terminal_is_wiped():
     stream = Terminal(True)
-    with Meter(stream, columns=60) as meter:
+    with ProgressBar(stream, columns=60) as meter:
         meter(0.5, "matrix products " + "x" * 100)
     assert " 50%  matrix products" in stream.text
     assert max(len(part) for part in stream.text.split("\r")) < 60 + len("\x1b[K")
@@ -219,7 +219,7 @@ def test_a_bar_on_a_terminal_is_wiped():
 
 def test_lines_elsewhere_now_and_then():
     stream = Terminal(False)
-    with Meter(stream) as meter:
+    with ProgressBar(stream) as meter:
         meter(0.25, "bandwidth")
         meter(0.26, "too soon for another line")
     assert stream.text == " 25%  bandwidth\n"

@@ -16,15 +16,17 @@ from ironlaw.report.analysis import MODES, Analysis, Compiling
 
 @pytest.fixture
 def named() -> Callable[..., Graph]:
-    """`named("conv.convolution", "relu")`: a chain of ops so called."""
+    """`named("conv.convolution", "relu")`: a chain of ops with these names, the last part of each being the ATen call's."""
 
     def build(*names: str) -> Graph:
-        before, ops = Tensor("x", (64, 64), "fp16", "input"), []
+        before, ops, calls = Tensor("x", (64, 64), "fp16", "input"), [], []
         for i, name in enumerate(names):
             after = Tensor(f"t{i}", (64, 64), "fp16")
             ops.append(op("relu", name, [before], [after]))
             before = after
-        return Graph("named", tuple(ops), "fp16", {"captured": True, "unknown": {}})
+            place, _, number = name.partition(":")  # `fc.addmm:1` is the second op of the call `fc.addmm`
+            calls.append((place.removesuffix(".2").rpartition(".")[2], calls[-1][1] if number else i))
+        return Graph("named", tuple(ops), "fp16", {"captured": True, "unknown": {}, "calls": tuple(calls)})
 
     return build
 

@@ -60,11 +60,11 @@ def test_threads_do_not_nest_into_each_other():
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"not json", "is no JSON"),
-        (b"\x1f\x8bcut off", "is no JSON|can't be read"),
+        (b"not json", "is not valid JSON"),
+        (b"\x1f\x8bcut off", "is not valid JSON|can't be read"),
         (b"{}", "has no traceEvents"),
         (b"3", "has no traceEvents"),
-        (json.dumps({"traceEvents": [{"ph": "X", "cat": "cpu_op"}, 3]}).encode(), "holds no operator"),
+        (json.dumps({"traceEvents": [{"ph": "X", "cat": "cpu_op"}, 3]}).encode(), "contains no PyTorch operators"),
     ],
 )
 def test_files_that_are_no_trace(tmp_path: Path, content: bytes, said: str):

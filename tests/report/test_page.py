@@ -16,11 +16,11 @@ from ironlaw.engine.work import op
 from ironlaw.errors import BadValue
 from ironlaw.registry.machines import hardware
 from ironlaw.report.analysis import Analysis
-from ironlaw.report.beside import plain
-from ironlaw.report.fusing import every_layer, shorter
 from ironlaw.report.kineto import read
-from ironlaw.report.measured import join
 from ironlaw.report.page import html, write
+from ironlaw.report.sections.fusion import every_layer, shorter
+from ironlaw.report.sections.trace import plain
+from ironlaw.report.trace_join import join
 
 DATA = Path(__file__).parent / "data"
 
@@ -93,8 +93,8 @@ def test_what_is_said_is_what_was_predicted(analysed):
     analysis = analysed(machines=("h200_sxm",), per_day=10_000)
     text = html(analysis)
     page, data = Reader(text), carried(text)
-    eager, compiled, graphs = analysis.made
-    for p in analysis.made:
+    eager, compiled, graphs = analysis.predictions
+    for p in analysis.predictions:
         assert f"{p.kernels:,.0f}" in page.words["summary"]
         costs = data["operators"]["costs"][f"h200_sxm/{p.plan.mode}"]
         assert len(costs["rows"]) == len(data["operators"]["graphs"][costs["graph"]]) == len(p.ops)
@@ -164,12 +164,12 @@ def test_a_predicted_compile_time_says_that_it_is_one(analysed):
     from ironlaw.report.analysis import compiling
 
     analysis = analysed(compiled=False)
-    kernels = float(analysis.made[1].kernels)
-    told = replace(analysis, compiling=compiling(analysis.made))
+    kernels = float(analysis.predictions[1].kernels)
+    told = replace(analysis, compiling=compiling(analysis.predictions))
     assert told.compiling["h200_sxm"].seconds == pytest.approx(PER_KERNEL * kernels)
     words = Reader(html(told)).words["breakeven"]
     assert "pays after about" in words and "Compile time: predicted, 89.8 ms for each" in words and "≈" in words
-    assert compiling(analysis.made[:1]) == {}  # nothing is compiled
+    assert compiling(analysis.predictions[:1]) == {}  # nothing is compiled
 
 
 def test_names_from_outside_are_text(named):

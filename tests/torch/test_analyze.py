@@ -133,7 +133,7 @@ def test_the_table(file: str, capsys: pytest.CaptureFixture[str]):
         (("my.py:model", "--on", "h200_sxm"), "missing 1 required positional argument"),
         (("my.py:model", "--input", "2x4x8x8", "--on", "h200_sxm"), "mend the model or its arguments"),
         (("my.py:picky", "--input", "4", "--on", "h200_sxm"), "capture must break at my.py:"),
-        (("my.py:Net", "--set", "width", "--on", "h200_sxm"), "'width' sets nothing; write KEY=VALUE"),
+        (("my.py:Net", "--set", "width", "--on", "h200_sxm"), "'width' is not a setting; write KEY=VALUE"),
         (("my.py:Net", "--set", "depth=3", "--on", "h200_sxm"), "Net() fails: TypeError"),
         (("my.py:Net", "--dtype", "int8", "--on", "h200_sxm"), "can't be turned into int8"),
         (("hf:LamaConfig", "--on", "h200_sxm"), "no class of transformers 'LamaConfig'; did you mean LlamaConfig"),

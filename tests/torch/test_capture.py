@@ -263,6 +263,19 @@ def test_an_op_that_nobody_knows_is_counted_and_listed() -> None:
     assert il.predict(graph, H200).seconds > 0
 
 
+def test_each_op_says_which_call_it_came_from() -> None:
+    """The rows of one ATen call share its number; the copy that a softmax of columns needs first belongs to the softmax."""
+
+    def call(x: torch.Tensor) -> torch.Tensor:
+        return (x @ x).T.softmax(-1).relu_()
+
+    graph = il.capture(call, (torch.zeros(8, 8),))
+    assert kinds(graph) == ["matmul", "copy", "softmax", "relu"]
+    names, numbers = zip(*graph.params_of["calls"], strict=True)
+    assert names == ("mm", "_softmax", "_softmax", "relu")
+    assert numbers[0] < numbers[1] == numbers[2] < numbers[3]
+
+
 def test_progress_is_told() -> None:
     seen: list[int] = []
     il.capture(nn.Sequential(nn.Linear(8, 8), nn.ReLU()), (torch.empty(2, 8),), progress=seen.append)

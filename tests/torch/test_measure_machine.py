@@ -126,7 +126,8 @@ class Block:
         if name.partition(".")[0] in ("numpy", "rich", "marimo", "sqlalchemy", "starlette", "markdown", "anywidget", "fsrs", "alembic"):
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Block())
-from ironlaw.cli import draw, measure
+from ironlaw.cli import measure
+from ironlaw.cli.show import draw
 from ironlaw.measure.devices.device import Sizes, choose
 from ironlaw.measure.machine.characterise import characterise
 from ironlaw.measure.machine.keep import described, keep

@@ -11,7 +11,8 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 
-from ironlaw.cli import beside, main  # noqa: E402
+from ironlaw.cli import main  # noqa: E402
+from ironlaw.cli.show import measured_model  # noqa: E402
 from ironlaw.engine.predict import Cost, OpRow  # noqa: E402
 from ironlaw.errors import BadValue, MissingExtra  # noqa: E402
 from ironlaw.measure.host import compiler  # noqa: E402
@@ -22,7 +23,7 @@ from ironlaw.measure.noise import Noise  # noqa: E402
 from ironlaw.measure.progress import Cancelled  # noqa: E402
 from ironlaw.registry.evidence import evidence, measured  # noqa: E402
 from ironlaw.registry.loader import folder  # noqa: E402
-from ironlaw.report.measured import Joined, Left, Pair  # noqa: E402
+from ironlaw.report.trace_join import Pair, TraceJoin, Unmatched  # noqa: E402
 
 FILE = """
 import torch
@@ -359,12 +360,9 @@ class Predicted:
 
 
 def test_terms_add_up_to_both_wholes():
-    pairs = tuple(
-        Pair(row.name, "aten::x", "x", float(row.seconds), measured, (), 1.0)
-        for row, measured in zip(Predicted.ops, (5.0, 3.0, 4.0), strict=False)
-    )
-    joined = Joined(Predicted, None, pairs, (Left("add", 1, 1.0),), (Left("copy", 2, 0.5),), 1)
-    found = {term.name: (term.predicted, term.measured, term.operators) for term in beside.terms(joined, 15.0)}
+    pairs = tuple(Pair((row,), "aten::x", measured, ()) for row, measured in zip(Predicted.ops, (5.0, 3.0, 4.0), strict=False))
+    joined = TraceJoin(Predicted, None, pairs, (Unmatched("add", 1, 1.0),), (Unmatched("copy", 2, 0.5),), 1)
+    found = {term.name: (term.predicted, term.measured, term.operators) for term in measured_model.terms(joined, 15.0)}
     assert found == {
         "data": (4.0, 5.0, 1), "compute": (3.0, 3.0, 1), "overhead of kernels": (2.0, 4.0, 1), "without a partner": (1.0, 0.5, 3),
         "overhead between them": (2.0, 2.5, 0),

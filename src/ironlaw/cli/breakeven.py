@@ -6,8 +6,8 @@ import argparse
 import math
 from typing import Any
 
-from ironlaw.cli import draw
 from ironlaw.cli.options import Parser, add_json, figure, number
+from ironlaw.cli.show import draw
 from ironlaw.engine.compilation import breakeven, saving, sensitivity
 from ironlaw.errors import BadValue
 from ironlaw.units import show, significant

@@ -6,8 +6,8 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Any
 
-from ironlaw.cli import draw
 from ironlaw.cli.options import Parser, add_json
+from ironlaw.cli.show import draw
 
 if TYPE_CHECKING:  # claims compute with the whole engine; --help need not wait for it
     from ironlaw.registry.claims import Claim

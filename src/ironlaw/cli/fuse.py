@@ -6,8 +6,8 @@ import argparse
 from collections import Counter
 from typing import Any
 
-from ironlaw.cli import draw
 from ironlaw.cli.options import Parser, add_json, add_settings, settings
+from ironlaw.cli.show import draw
 from ironlaw.engine.fusion import FusionPlan, Group
 from ironlaw.engine.tree import Verdict
 from ironlaw.units import show

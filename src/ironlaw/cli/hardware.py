@@ -6,9 +6,9 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from ironlaw.cli import draw
 from ironlaw.cli.options import Parser, add_json
-from ironlaw.cli.sources import value
+from ironlaw.cli.show import draw
+from ironlaw.cli.show.sources import value
 from ironlaw.engine.types import Hardware
 from ironlaw.errors import IronlawError, UnknownName
 from ironlaw.registry import this

@@ -11,8 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ironlaw.cli import draw
 from ironlaw.cli.options import Parser, add_json
+from ironlaw.cli.show import draw
 from ironlaw.errors import BadExport, BadValue, unknown
 
 if TYPE_CHECKING:

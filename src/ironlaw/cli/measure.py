@@ -1,4 +1,4 @@
-"""`ironlaw measure`: this machine, in under a minute; with a TARGET, a model on it (cli/measured.py).
+"""`ironlaw measure`: this machine, in under a minute; with a TARGET, a model on it (cli/measure_model.py).
 
 Nothing but the standard library and PyTorch or NumPy is needed here, so that a locked-down machine can run it from a bare checkout.
 """
@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw import home
-from ironlaw.cli import draw, measured
-from ironlaw.cli.meter import Meter
+from ironlaw.cli import measure_model
 from ironlaw.cli.options import Parser, add_json, checked, number
+from ironlaw.cli.show import draw
+from ironlaw.cli.show.progress_bar import ProgressBar
 from ironlaw.errors import BadValue
 from ironlaw.measure.devices.device import DEVICES, QUICK, SHORT, Backend, choose
 from ironlaw.measure.host import SLUG
@@ -48,7 +49,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("--seconds", metavar="N", type=number, help="with --full or a TARGET: how long to measure")
     parser.add_argument("--part", metavar="PART,…", help=f"with --full on CUDA: only some of {', '.join(PARTS)}")
     add_json(parser)
-    measured.add(parser)
+    measure_model.add(parser)
 
 
 def _device(text: str) -> str:
@@ -62,20 +63,20 @@ def run(args: argparse.Namespace) -> int:
         for name in ("short", "full", "part"):
             if getattr(args, name):
                 raise BadValue(f"--{name} is for measuring the machine; leave it out, or leave out {args.target}")
-        return measured.run(args)
+        return measure_model.run(args)
     if args.short and args.full:
         raise BadValue("--short and --full are two lengths of one measurement; give one of them")
     if args.seconds and not args.full:
         raise BadValue("--seconds is for --full or a TARGET; for less than the usual minute give --short")
     if args.part and not args.full:
         raise BadValue("--part chooses parts of the wide sweep; give --full too")
-    for name in measured.OPTIONS:
+    for name in measure_model.OPTIONS:
         if getattr(args, name):
             raise BadValue(f"--{name} is for a model, and none is named; give one (ironlaw measure resnet50 --{name} …), or leave it out")
     backend = choose(args.device)
     parts = _parts(backend, args) if args.full else ()
-    place = measured.writable(args.out) if args.out else home.path("evidence", SLUG, "machine.json")
-    with Meter() as meter:
+    place = measure_model.writable(args.out) if args.out else home.path("evidence", SLUG, "machine.json")
+    with ProgressBar() as meter:
         _wait(args, meter)
         found = _measured(backend, args, parts, meter)
         told = described(found, backend.grain)
@@ -96,7 +97,7 @@ def _parts(backend: Backend, args: argparse.Namespace) -> tuple[str, ...]:
     return chosen(backend.device, args.part)
 
 
-def _wait(args: argparse.Namespace, meter: Meter) -> None:
+def _wait(args: argparse.Namespace, meter: ProgressBar) -> None:
     """Better to say at once that the machine is busy than after a minute."""
     noise = settled(
         0.5 if args.noisy else QUIET, lambda share: meter(0.0, f"waiting for a quiet moment: others take {share:.0%} of the processors")
@@ -108,7 +109,7 @@ def _wait(args: argparse.Namespace, meter: Meter) -> None:
         )
 
 
-def _measured(backend: Backend, args: argparse.Namespace, parts: Sequence[str], meter: Meter) -> Characterisation:
+def _measured(backend: Backend, args: argparse.Namespace, parts: Sequence[str], meter: ProgressBar) -> Characterisation:
     if not args.full:
         return characterise(backend, SHORT if args.short else QUICK, meter)
     from ironlaw.measure.suites.sweep import method, sweep

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ironlaw.cli import draw
 from ironlaw.cli.options import Parser, add_json, add_machines, add_settings, figure, modes, settings, size
-from ironlaw.cli.predicted import heaviest, kinds, report
+from ironlaw.cli.show import draw
+from ironlaw.cli.show.prediction import heaviest, kinds, report
 from ironlaw.engine.predict import OpRow, Prediction
 from ironlaw.engine.types import Graph, Hardware, Plan
 from ironlaw.errors import BadValue, IronlawError

@@ -6,8 +6,8 @@ import argparse
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ironlaw.cli import draw
 from ironlaw.cli.options import Parser, add_json, size
+from ironlaw.cli.show import draw
 from ironlaw.errors import BadValue, unknown
 
 if TYPE_CHECKING:  # the cards compute with the whole engine; --help need not wait for it
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         if args.list or args.stats:
             _tell(args, state(ledger, clock()))
             return 0
-        from ironlaw.cli.sitting import sit
+        from ironlaw.cli.show.review import sit
 
         sit(Session(ledger, clock, args.topic, args.new or NEW, args.seed))
     return 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ironlaw.cli import draw
 from ironlaw.cli.options import Parser, add_json, add_machines, checked, figure, number_format, size
+from ironlaw.cli.show import draw
 from ironlaw.engine.roofline import Roofline, roofline
 from ironlaw.engine.types import Hardware, bytes_per_element
 from ironlaw.errors import BadValue, IronlawError

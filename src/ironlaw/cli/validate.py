@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ironlaw.cli.history import PLACE
+from ironlaw.cli.accuracy_history import PLACE
 from ironlaw.cli.options import Parser, add_json
 from ironlaw.errors import BadValue, unknown
 from ironlaw.registry import this
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _kept(place: str, found: list[Gap]) -> list[str]:
     """Write the history; what has changed since comes back."""
-    from ironlaw.cli.history import accuracy, changes, keep, read
+    from ironlaw.cli.accuracy_history import accuracy, changes, keep, read
 
     path, now = Path(place), accuracy(found)
     changed = changes(read(path), now)
@@ -86,7 +86,7 @@ def _kept(place: str, found: list[Gap]) -> list[str]:
 
 
 def _said(place: str | None, changed: list[str] | None) -> None:
-    from ironlaw.cli.draw import DIM, say
+    from ironlaw.cli.show.draw import DIM, say
 
     if changed is not None:
         for line in changed:
@@ -95,7 +95,7 @@ def _said(place: str | None, changed: list[str] | None) -> None:
 
 
 def _emit(found: list[Gap], lines: dict[Any, Summary], checked: list[Any], broken: list[str], changed: list[str] | None) -> None:
-    from ironlaw.cli.draw import emit
+    from ironlaw.cli.show.draw import emit
 
     emit(
         ({} if changed is None else {"changed": changed})
@@ -113,7 +113,7 @@ def _emit(found: list[Gap], lines: dict[Any, Summary], checked: list[Any], broke
 def _draw(
     found: list[Gap], lines: dict[Any, Summary], checked: list[Any], broken: list[str], missed: list[str], every: bool, own: list[str]
 ) -> None:
-    from ironlaw.cli.draw import BAD, GOOD, heading, say, table
+    from ironlaw.cli.show.draw import BAD, GOOD, heading, say, table
     from ironlaw.compare import HELD_OUT
     from ironlaw.registry.machines import hardware
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ironlaw.cli import draw
 from ironlaw.cli.options import Parser, add_json, add_settings, settings
-from ironlaw.cli.predicted import sizes
+from ironlaw.cli.show import draw
+from ironlaw.cli.show.prediction import sizes
 from ironlaw.engine.types import Graph, Op, Work
 from ironlaw.units import show, significant
 

@@ -1,4 +1,4 @@
-"""What a report is about: a graph, what each machine makes of it in each mode, and what the reader asked besides."""
+"""What a report is about: a graph, its predictions by machine and mode, and what else the reader asked for."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ironlaw.engine.compilation import PER_KERNEL, breakeven, breakeven_days, co
 from ironlaw.engine.predict import Prediction
 from ironlaw.engine.tree import INDUCTOR, TREE, Rules
 from ironlaw.engine.types import Graph, Hardware
-from ironlaw.report.fitting import Room
-from ironlaw.report.measured import Joined
-from ironlaw.report.variants import Variant
+from ironlaw.report.capacity import Capacity
+from ironlaw.report.model_variants import Variant
+from ironlaw.report.trace_join import TraceJoin
 from ironlaw.units import show
 
 MODES = ("eager", "compiled", "graphs")
@@ -29,25 +29,25 @@ class Compiling:
 @dataclass(frozen=True)
 class Analysis:
     graph: Graph
-    made: tuple[Prediction, ...]
-    target: str = ""  # as it was asked for
+    predictions: tuple[Prediction, ...]
+    target: str = ""  # as the reader named it
     refused: dict[str, str] = field(default_factory=dict)  # machine -> why not
     compiling: dict[str, Compiling] = field(default_factory=dict)  # machine -> what compiling takes there
     per_day: float | None = None
-    joined: Joined | None = None
+    joined: TraceJoin | None = None
     variants: tuple[Variant, ...] = ()  # the same model at other batches or with other storage of weights; the first is this one
-    rooms: tuple[Room, ...] = ()
+    capacities: tuple[Capacity, ...] = ()
     unsized: tuple[str, ...] = ()  # why a largest size is not known
 
     @property
     def machines(self) -> tuple[Hardware, ...]:
-        return tuple({p.hardware.slug: p.hardware for p in self.made}.values())
+        return tuple({p.hardware.slug: p.hardware for p in self.predictions}.values())
 
     def of(self, machine: str, mode: str) -> Prediction | None:
-        return next((p for p in self.made if p.hardware.slug == machine and p.plan.mode == mode), None)
+        return next((p for p in self.predictions if p.hardware.slug == machine and p.plan.mode == mode), None)
 
     def on(self, machine: str) -> tuple[Prediction, ...]:
-        return tuple(p for p in self.made if p.hardware.slug == machine)
+        return tuple(p for p in self.predictions if p.hardware.slug == machine)
 
     def fastest(self, machine: str) -> Prediction:
         return min(self.on(machine), key=lambda p: float(p.seconds))
@@ -55,7 +55,7 @@ class Analysis:
     @property
     def rules(self) -> dict[str, Rules]:
         """The fusion rules that the compiled predictions used, by what they stand for; Inductor's where none was compiled."""
-        compiled = [p for p in self.made if p.plan.mode != "eager"]
+        compiled = [p for p in self.predictions if p.plan.mode != "eager"]
         used = {"torch.compile": INDUCTOR} if not compiled or any(p.calibrated for p in compiled) else {}
         return used | ({"the whole decision tree": TREE} if any(not p.calibrated for p in compiled) else {})
 
@@ -64,14 +64,14 @@ class Analysis:
         return dict(self.graph.params_of.get("unknown", {}))
 
 
-def compiling(made: Iterable[Prediction]) -> dict[str, Compiling]:
+def compiling(predictions: Iterable[Prediction]) -> dict[str, Compiling]:
     """What compiling should take on each machine, by the kernels of its compiled graph."""
-    found = {}
-    for p in made:
-        if p.plan.mode != "eager" and p.hardware.slug not in found:
+    costs = {}
+    for p in predictions:
+        if p.plan.mode != "eager" and p.hardware.slug not in costs:
             source = f"predicted, {show(PER_KERNEL, 's')} for each of the compiled graph's kernels, as measured on an H200's host"
-            found[p.hardware.slug] = Compiling(float(compile_seconds(p.kernels)), source, predicted=True)
-    return found
+            costs[p.hardware.slug] = Compiling(float(compile_seconds(p.kernels)), source, predicted=True)
+    return costs
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Payback:
 
 
 def paybacks(analysis: Analysis) -> list[Payback]:
-    found = []
+    pays = []
     for machine in analysis.machines:
         eager = analysis.of(machine.slug, "eager")
         for mode in MODES[1:]:
@@ -104,5 +104,5 @@ def paybacks(analysis: Analysis) -> list[Payback]:
             if cost is not None:
                 calls = float(breakeven(cost.seconds, 1 / a, 1 / b))
                 days = float(breakeven_days(cost.seconds, 1 / a, 1 / b, analysis.per_day)) if analysis.per_day else None
-            found.append(Payback(machine, mode, a, b, cost, calls, days))
-    return found
+            pays.append(Payback(machine, mode, a, b, cost, calls, days))
+    return pays

@@ -57,11 +57,11 @@ class Trace:
 
     def chain(self, op: int) -> list[int]:
         """The op and those that called it, outermost first."""
-        found = []
+        callers = []
         while op >= 0:
-            found.append(op)
+            callers.append(op)
             op = self.ops[op].parent
-        return found[::-1]
+        return callers[::-1]
 
 
 def read(place: str | Path) -> Trace:
@@ -73,14 +73,16 @@ def read(place: str | Path) -> Trace:
     except OSError as error:
         raise BadValue(f"the trace {path} can't be read: {error.strerror or error}; give a file of prof.export_chrome_trace") from None
     except (EOFError, ValueError) as error:
-        raise BadValue(f"the trace {path} is no JSON ({error}); give a file of prof.export_chrome_trace, .json or .json.gz") from None
+        raise BadValue(
+            f"the trace {path} is not valid JSON ({error}); give a file of prof.export_chrome_trace, .json or .json.gz"
+        ) from None
     events = data.get("traceEvents") if isinstance(data, dict) else data
     if not isinstance(events, list):
         raise BadValue(f"{path} has no traceEvents; give a file of torch.profiler's prof.export_chrome_trace")
-    found = parse(events, path.name, _device(data))
-    if not found.ops:
-        raise BadValue(f"{path} holds no operator of PyTorch; profile with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]")
-    return found
+    trace = parse(events, path.name, _device(data))
+    if not trace.ops:
+        raise BadValue(f"{path} contains no PyTorch operators; profile with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]")
+    return trace
 
 
 def _device(data: Any) -> str:
@@ -89,7 +91,7 @@ def _device(data: Any) -> str:
 
 
 def parse(events: Iterable[Any], name: str = "trace", device: str = "") -> Trace:
-    """Events in any order; those that are not whole (no start or no duration) are none of ours."""
+    """Events in any order; those without a start or a duration are left out."""
     whole = [e for e in events if isinstance(e, dict) and e.get("ph") == "X" and _number(e.get("ts")) and _number(e.get("dur"))]
     whole.sort(key=lambda e: (e["ts"], -e["dur"]))
     by_kind: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -128,14 +130,14 @@ def _thread(event: dict[str, Any]) -> tuple[Any, Any]:
 def _parents(raw: list[dict[str, Any]]) -> list[int]:
     """For each op the one around it on its thread; `raw` is in order of start, the longer first."""
     stacks: dict[Any, list[int]] = defaultdict(list)
-    found = []
+    parents = []
     for i, event in enumerate(raw):
         stack = stacks[_thread(event)]
         while stack and raw[stack[-1]]["ts"] + raw[stack[-1]]["dur"] <= event["ts"]:
             stack.pop()
-        found.append(stack[-1] if stack else -1)
+        parents.append(stack[-1] if stack else -1)
         stack.append(i)
-    return found
+    return parents
 
 
 class _Owner:
@@ -148,7 +150,7 @@ class _Owner:
         self.on_thread: dict[Any, list[int]] = defaultdict(list)
         for i, event in enumerate(raw):
             self.on_thread[_thread(event)].append(i)
-        self.starts = {thread: [raw[i]["ts"] for i in found] for thread, found in self.on_thread.items()}
+        self.starts = {thread: [raw[i]["ts"] for i in places] for thread, places in self.on_thread.items()}
 
     def launch(self, kernel: dict[str, Any]) -> dict[str, Any] | None:
         correlation = kernel.get("args", {}).get("correlation")

@@ -1,6 +1,6 @@
-"""The report as one HTML file. It carries the widget's JavaScript and CSS, the figures and the tables, and asks for nothing.
+"""The report as one HTML file. It contains the widget's JavaScript and CSS, the figures and the tables, and loads nothing.
 
-The drawing is that of the labs; only the widget's files are taken, so nothing of marimo is imported.
+The figures are drawn by the labs' widget; only its files are taken, so nothing of marimo is imported.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 from ironlaw.engine.predict import Prediction
 from ironlaw.errors import BadValue
-from ironlaw.report import beside, details, fitting, fusing, paying, sources, summary, variants
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import data, paragraph, text
+from ironlaw.report.sections import breakeven, capacity, details, fusion, sources, summary, trace, variants
 from ironlaw.widget import assets
 from ironlaw.widget.figure import Figure
 
@@ -43,7 +43,7 @@ def write(analysis: Analysis, place: str | Path) -> Path:
 
 
 def html(analysis: Analysis) -> str:
-    """The whole file. `analysis.made` holds at least one prediction."""
+    """The whole file. `analysis.predictions` holds at least one prediction."""
     shown: dict[str, Figure] = {}
     grids: dict[str, Any] = {}
     sections = _sections(analysis, shown, grids)
@@ -54,7 +54,7 @@ def html(analysis: Analysis) -> str:
     )
     carried = {
         "figures": {name: figure.to_dict() for name, figure in shown.items()},
-        "details": {details.key(p): {name: f.to_dict() for name, f in details.figures(p).items()} for p in analysis.made},
+        "details": {details.key(p): {name: f.to_dict() for name, f in details.figures(p).items()} for p in analysis.predictions},
         "operators": details.operators(analysis),
         "grids": grids,
     }
@@ -78,7 +78,7 @@ def _sections(analysis: Analysis, shown: dict[str, Figure], grids: dict[str, Any
     """(id, title, HTML) in order; figures and tables they refer to go into `shown` and `grids`."""
     of_modes = summary.modes(analysis)
     shown |= of_modes
-    found = [
+    sections = [
         ("captured", "What was captured", summary.captured(analysis)),
         ("summary", "What it takes", summary.summary(analysis)),
         ("modes", "Eager, compiled, graphs", "".join(_figure(name) for name in of_modes)),
@@ -86,27 +86,29 @@ def _sections(analysis: Analysis, shown: dict[str, Figure], grids: dict[str, Any
     if len(analysis.machines) > 1:
         words, figure = summary.devices(analysis)
         shown["devices"] = figure
-        if len({p.plan.mode for p in analysis.made}) > 1:
-            words += "<h3>Machines and modes</h3>" + variants.side_by_side(analysis.made, analysis.graph)
-        found.append(("devices", "Several machines", _figure("devices") + words))
+        if len({p.plan.mode for p in analysis.predictions}) > 1:
+            words += "<h3>Machines and modes</h3>" + variants.machines_and_modes(analysis.predictions, analysis.graph)
+        sections.append(("devices", "Several machines", _figure("devices") + words))
     if len(analysis.variants) > 1:
-        found.append(("variants", "Batches and weights", variants.varied(analysis.variants)))
-    found.append(("details", "Where the time goes", _picker(analysis.made) + "".join(_detail(name) for name in ("roofline", "timeline"))))
-    found.append(("operators", "Every operator", _follows() + "<div data-operators></div>"))
-    holds = fitting.fitting(analysis.rooms) + "".join(paragraph(f"{why}.", "il-quiet") for why in analysis.unsized)
-    found.append(("memory", "Memory over time", _follows() + _detail("live") + holds))
-    words, tables = fusing.fusing(analysis)
+        sections.append(("variants", "Batches and weights", variants.batches_and_weights(analysis.variants)))
+    sections.append(
+        ("details", "Where the time goes", _picker(analysis.predictions) + "".join(_detail(name) for name in ("roofline", "timeline")))
+    )
+    sections.append(("operators", "Every operator", _follows() + "<div data-operators></div>"))
+    holds = capacity.section(analysis.capacities) + "".join(paragraph(f"{why}.", "il-quiet") for why in analysis.unsized)
+    sections.append(("memory", "Memory over time", _follows() + _detail("live") + holds))
+    words, tables = fusion.section(analysis)
     grids |= tables
-    found.append(("fusion", "What compiling joins", words))
-    words, picture = paying.paying(analysis)
+    sections.append(("fusion", "What compiling joins", words))
+    words, picture = breakeven.section(analysis)
     if picture is not None:
         shown["saving"] = picture
-    found.append(("breakeven", "When compiling pays", words + (_figure("saving") if picture else "")))
+    sections.append(("breakeven", "When compiling pays", words + (_figure("saving") if picture else "")))
     if analysis.joined is not None:
-        words, grids["trace"] = beside.beside(analysis.joined)
-        found.append(("trace", "Predicted beside measured", words))
-    found.append(("sources", "Sources", sources.sources(analysis)))
-    return found
+        words, grids["trace"] = trace.section(analysis.joined)
+        sections.append(("trace", "Predicted beside measured", words))
+    sections.append(("sources", "Sources", sources.section(analysis)))
+    return sections
 
 
 def _figure(name: str) -> str:
@@ -117,9 +119,9 @@ def _detail(name: str) -> str:
     return f'<div class="il-home" data-detail="{name}"></div>'
 
 
-def _picker(made: tuple[Prediction, ...]) -> str:
+def _picker(predictions: tuple[Prediction, ...]) -> str:
     """Which machine and mode the pictures and the table show."""
-    options = "".join(f'<option value="{text(details.key(p))}">{text(f"{p.hardware.name}, {p.plan.mode}")}</option>' for p in made)
+    options = "".join(f'<option value="{text(details.key(p))}">{text(f"{p.hardware.name}, {p.plan.mode}")}</option>' for p in predictions)
     return f'<p class="picker"><label for="shown">Machine and mode</label> <select id="shown">{options}</select></p>'
 
 

@@ -58,7 +58,7 @@ def capture(
     found = [recorder.tensor(t).name for t in pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.numel()]
     outputs = tuple(dict.fromkeys(name for name in found if name in produced))
     named = module_or_fn if isinstance(module_or_fn, type) or hasattr(module_or_fn, "__name__") else type(module_or_fn)
-    params_of = {"captured": True, "training": training, "unknown": dict(recorder.unknown)}
+    params_of = {"captured": True, "training": training, "unknown": dict(recorder.unknown), "calls": tuple(recorder.calls)}
     return Graph(named.__name__, tuple(recorder.ops), main_format(recorder), params_of, outputs)
 
 

@@ -44,6 +44,8 @@ class Recorder(TorchDispatchMode):
     def __init__(self, progress: Callable[[int], None] | None = None) -> None:
         super().__init__()
         self.ops: list[Op] = []
+        self.calls: list[tuple[str, int]] = []  # for each op the ATen call that it came from: its name and number
+        self.call = ("", 0)
         self.unknown: dict[str, int] = {}
         self.names: dict[int, tuple[str, str]] = {}
         self.path: list[str] = []
@@ -91,6 +93,7 @@ class Recorder(TorchDispatchMode):
         if isinstance(func, HigherOrderOperator):
             return self.higher(func, args)
         said = schema(func)
+        self.call = (said.name, self.call[1] + 1)
         if said.name == "_local_scalar_dense":
             known = self.value(args[0])
             if known is not None:
@@ -180,6 +183,7 @@ class Recorder(TorchDispatchMode):
     def write(self, kind: str, label: str, inputs: list[Any], outputs: list[Any], attrs: dict[str, Any]) -> None:
         if not inputs:
             attrs = {**attrs, "dtype": outputs[0].dtype}
+        self.calls.append(self.call)
         self.ops.append(work.op(kind, label, tuple(inputs), tuple(outputs), self.memo, **attrs))
         if self.progress is not None:
             self.progress(len(self.ops))

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from ironlaw.cli import plain
+from ironlaw.cli.show import plain
 from ironlaw.units import show
 
 # chosen so that terminals of 16 colours show green, blue and yellow

@@ -7,7 +7,6 @@ trace holds several runs the median of them is compared. Nothing is dropped: wha
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +24,6 @@ FAMILIES = (
     ("dropout", "dropout"), ("log_softmax", "log_softmax"), ("softmax", "softmax"), ("max_pool", "max_pool"), ("avg_pool", "avg_pool"),
 )  # fmt: skip
 PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "_addmm_activation")
-NUMBER = re.compile(r"(\.\d+|:\d+)+$")
 
 
 def family(name: str) -> str:
@@ -36,11 +34,6 @@ def family(name: str) -> str:
     if plain in PRODUCTS:
         return "product"
     return next((whole + end for part, whole in FAMILIES if part in plain), plain)
-
-
-def aten(row: OpRow) -> str:
-    """`layers.0.fc.addmm.2` -> `addmm`: what capture called it, without its place and number."""
-    return NUMBER.sub("", row.name).rpartition(".")[2]
 
 
 @dataclass
@@ -55,15 +48,24 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A predicted op and its measurement, in seconds on the device."""
+    """A predicted ATen call (its rows) and its measurement, in seconds on the device."""
 
-    name: str
-    aten: str
-    kind: str
-    predicted: float
+    rows: tuple[OpRow, ...]
+    aten: str  # as the trace names it
     measured: float
     kernels: tuple[str, ...]
-    launches: float  # kernels predicted
+
+    @property
+    def name(self) -> str:
+        return self.rows[0].name
+
+    @property
+    def kind(self) -> str:
+        return " + ".join(row.kind for row in self.rows)
+
+    @property
+    def predicted(self) -> float:
+        return sum(float(row.seconds) for row in self.rows)
 
     @property
     def gap(self) -> float:
@@ -71,7 +73,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Unmatched:
     """Ops of one name without a partner: how many a run, and what they take together."""
 
     name: str
@@ -80,12 +82,12 @@ class Left:
 
 
 @dataclass(frozen=True)
-class Joined:
+class TraceJoin:
     prediction: Prediction
     trace: Trace
     pairs: tuple[Pair, ...]
-    missing: tuple[Left, ...]  # predicted, not in the trace
-    extra: tuple[Left, ...]  # in the trace, not predicted
+    missing: tuple[Unmatched, ...]  # predicted, not in the trace
+    extra: tuple[Unmatched, ...]  # in the trace, not predicted
     runs: int
 
     @property
@@ -94,46 +96,53 @@ class Joined:
 
     @property
     def predicted(self) -> float:
-        return sum(pair.predicted for pair in self.pairs) + sum(left.seconds for left in self.missing)
+        return sum(pair.predicted for pair in self.pairs) + sum(op.seconds for op in self.missing)
 
     @property
     def measured(self) -> float:
-        return sum(pair.measured for pair in self.pairs) + sum(left.seconds for left in self.extra)
+        return sum(pair.measured for pair in self.pairs) + sum(op.seconds for op in self.extra)
 
     def widest(self, count: int) -> list[Pair]:
         return sorted(self.pairs, key=lambda pair: -abs(pair.gap))[:count]
 
 
-def join(prediction: Prediction, trace: Trace) -> Joined:
-    """`prediction` is of an eager run, op by op as PyTorch calls them."""
-    groups = _calls_predicted(prediction)
-    names = [family(aten(rows[0])) for rows in groups]
+def join(prediction: Prediction, trace: Trace) -> TraceJoin:
+    """`prediction` is of an eager run of a captured graph, op by op as PyTorch calls them."""
+    predicted = calls_predicted(prediction)
+    names = [family(call.aten) for call in predicted]
     calls, strangers = _calls_measured(trace, set(names))
     runs, outside = _runs(calls, trace.steps, len(names))
-    found: list[list[Call]] = [[] for _ in groups]
+    partners: list[list[Call]] = [[] for _ in predicted]
     spare: list[Call] = [*strangers, *outside]
     for run in runs:
         pairs = align(names, [family(call.name) for call in run])
         for i, j in pairs:
-            found[i].append(run[j])
+            partners[i].append(run[j])
         taken = {j for _, j in pairs}
         spare += [call for j, call in enumerate(run) if j not in taken]
-    matched = [_pair(rows, calls) for rows, calls in zip(groups, found, strict=True) if calls]
-    lost = [(aten(rows[0]), sum(float(r.seconds) for r in rows)) for rows, calls in zip(groups, found, strict=True) if not calls]
+    both = list(zip(predicted, partners, strict=True))
+    matched = [_pair(call.rows, runs_of_it) for call, runs_of_it in both if runs_of_it]
+    lost = [(call.aten, sum(float(row.seconds) for row in call.rows)) for call, runs_of_it in both if not runs_of_it]
     count = max(1, len(runs))
-    extra = _left([(call.name, call.seconds) for call in spare], count)
-    return Joined(prediction, trace, tuple(matched), _left(lost, 1), extra, count)
+    extra = _unmatched([(call.name, call.seconds) for call in spare], count)
+    return TraceJoin(prediction, trace, tuple(matched), _unmatched(lost, 1), extra, count)
 
 
-def _calls_predicted(prediction: Prediction) -> list[list[OpRow]]:
-    """Rows of one ATen call together: `fc.addmm` and `fc.addmm:1`."""
-    groups: list[list[OpRow]] = []
-    for row in prediction.ops:
-        if groups and ":" in row.name and row.name.partition(":")[0] == groups[-1][0].name:
-            groups[-1].append(row)
-        else:
-            groups.append([row])
-    return groups
+@dataclass
+class PredictedCall:
+    """An ATen call as capture saw it, and what is predicted for its ops."""
+
+    aten: str
+    rows: list[OpRow]
+
+
+def calls_predicted(prediction: Prediction) -> list[PredictedCall]:
+    """Rows of one ATen call together. Capture says which call an op came from; without a capture, each op is a call of its own."""
+    calls: dict[object, PredictedCall] = {}
+    known = prediction.graph.params_of.get("calls") or [(row.kind, i) for i, row in enumerate(prediction.ops)]
+    for row, (aten, number) in zip(prediction.ops, known, strict=True):
+        calls.setdefault(number, PredictedCall(aten, [])).rows.append(row)
+    return list(calls.values())
 
 
 def _calls_measured(trace: Trace, wanted: set[str]) -> tuple[list[Call], list[Call]]:
@@ -162,11 +171,11 @@ def _calls_measured(trace: Trace, wanted: set[str]) -> tuple[list[Call], list[Ca
 
 def _outermost(trace: Trace, wanted: set[str]) -> list[int]:
     """For each op the outermost of its callers (or itself) that the prediction has; -1 where none is. Callers come first."""
-    found: list[int] = []
+    outer: list[int] = []
     for i, op in enumerate(trace.ops):
-        above = found[op.parent] if op.parent >= 0 else -1
-        found.append(above if above >= 0 else i if family(op.name) in wanted else -1)
-    return found
+        above = outer[op.parent] if op.parent >= 0 else -1
+        outer.append(above if above >= 0 else i if family(op.name) in wanted else -1)
+    return outer
 
 
 def _runs(calls: list[Call], steps: Sequence[tuple[float, float]], expected: int) -> tuple[list[list[Call]], list[Call]]:
@@ -186,15 +195,12 @@ def _runs(calls: list[Call], steps: Sequence[tuple[float, float]], expected: int
 
 def _pair(rows: list[OpRow], calls: list[Call]) -> Pair:
     middle = sorted(calls, key=lambda call: call.seconds)[len(calls) // 2]
-    return Pair(
-        rows[0].name, calls[0].name, " + ".join(row.kind for row in rows), sum(float(row.seconds) for row in rows),
-        median(call.seconds for call in calls), tuple(middle.kernels), sum(float(row.kernels) for row in rows),
-    )  # fmt: skip
+    return Pair(tuple(rows), calls[0].name, median(call.seconds for call in calls), tuple(middle.kernels))
 
 
-def _left(found: Iterable[tuple[str, float]], runs: int) -> tuple[Left, ...]:
+def _unmatched(ops: Iterable[tuple[str, float]], runs: int) -> tuple[Unmatched, ...]:
     times: dict[str, list[float]] = defaultdict(list)
-    for name, seconds in found:
+    for name, seconds in ops:
         times[name].append(seconds)
-    left = [Left(name, len(each) / runs, sum(each) / runs) for name, each in times.items()]
-    return tuple(sorted(left, key=lambda item: -item.seconds))
+    grouped = [Unmatched(name, len(each) / runs, sum(each) / runs) for name, each in times.items()]
+    return tuple(sorted(grouped, key=lambda op: -op.seconds))

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ironlaw.cli import draw
+from ironlaw.cli.show import draw
 from ironlaw.engine.predict import predict
 from ironlaw.engine.quantise import quantised, unpacking
 from ironlaw.engine.types import Graph
 from ironlaw.report.analysis import Analysis
-from ironlaw.report.fitting import words
-from ironlaw.report.variants import alike, lines, matrix
+from ironlaw.report.capacity import words
+from ironlaw.report.model_variants import comparable, lines, matrix
 from ironlaw.units import show
 
 
-def machines(found: Analysis) -> None:
+def machines(analysis: Analysis) -> None:
     """Every machine against every mode, where there are several of both."""
-    shown, mixed = alike(found.made, found.graph)
+    shown, mixed = comparable(analysis.predictions, analysis.graph)
     modes, rows = matrix(shown)
     if len(rows) < 2 or len(modes) < 2:
         return
@@ -28,31 +28,31 @@ def machines(found: Analysis) -> None:
     draw.table(["machine", *modes], cells, left=("machine",))
 
 
-def variants(found: Analysis) -> None:
-    if len(found.variants) < 2:
+def variants(analysis: Analysis) -> None:
+    if len(analysis.variants) < 2:
         return
     draw.heading("batches and weights", "the fastest mode of each machine: time of a call, samples a second")
-    columns, rows = lines(found.variants)
+    columns, rows = lines(analysis.variants)
     cells = [[(cell[0], draw.BAD) if isinstance(cell, tuple) else cell for cell in row] for row in rows]
     draw.table(columns, cells, left=("variant",), text=tuple(columns[2:]))
 
 
-def fits(found: Analysis) -> None:
+def fits(analysis: Analysis) -> None:
     """A line for each machine: the largest batch and the longest sequence."""
-    for machine in dict.fromkeys(room.machine.slug for room in found.rooms):
-        mine = [words(room) for room in found.rooms if room.machine.slug == machine]
-        draw.say(f"{machine} holds, eager: {'; or '.join(mine)}", draw.DIM)
-    for line in found.unsized:
+    for machine in dict.fromkeys(capacity.machine.slug for capacity in analysis.capacities):
+        sizes = [words(capacity) for capacity in analysis.capacities if capacity.machine.slug == machine]
+        draw.say(f"{machine} holds, eager: {'; or '.join(sizes)}", draw.DIM)
+    for line in analysis.unsized:
         draw.say(line, draw.DIM)
 
 
-def weights(found: Analysis, own: Graph) -> None:
+def weights(analysis: Analysis, own: Graph) -> None:
     """What storing the weights in fewer bits changes; `own` is the graph with the weights as they are."""
-    fmt = found.graph.params_of.get("weights")
+    fmt = analysis.graph.params_of.get("weights")
     if not fmt:
         return
-    draw.say(stored_words(found.graph, own, str(fmt)), draw.DIM)
-    p = found.made[0]
+    draw.say(stored_words(analysis.graph, own, str(fmt)), draw.DIM)
+    p = analysis.predictions[0]
     if p.calibrated and p.plan.mode == "eager":
         torch = predict(quantised(own, str(fmt), kernel="torch"), p.hardware, replace(p.plan))
         draw.say(
@@ -65,13 +65,13 @@ def weights(found: Analysis, own: Graph) -> None:
 def stored_words(graph: Graph, own: Graph, fmt: str) -> str:
     changed = [op for op in graph.ops if op.kind.startswith("quantised_")]
     extra = sum(float(unpacking(op.inputs[1], op.outputs[0].size)) for op in changed)
-    said = (
+    text = (
         f"weights of {draw.plural(len(changed), 'linear layer')} in {fmt}: {show(graph.weight_bytes, 'B')} of weights instead of"
         f" {show(own.weight_bytes, 'B')}, {show(graph.bytes, 'B')} moved instead of {show(own.bytes, 'B')};"
         f" the multiply-adds stay, in {graph.dtype}; bringing weights back adds {show(extra, 'FLOP')}"
     )
     kept = graph.params_of.get("kept")
-    return f"{said}; kept as they are, since something else reads them too: {', '.join(kept)}" if kept else said
+    return f"{text}; kept as they are, since something else reads them too: {', '.join(kept)}" if kept else text
 
 
 def stored_json(graph: Graph) -> dict[str, Any] | None:
@@ -80,16 +80,19 @@ def stored_json(graph: Graph) -> dict[str, Any] | None:
     return {"format": graph.params_of["weights"], "bytes": graph.weight_bytes, "kept": list(graph.params_of["kept"])}
 
 
-def variants_json(found: Analysis) -> list[dict[str, Any]]:
+def variants_json(analysis: Analysis) -> list[dict[str, Any]]:
     return [
         {
             "batch": v.batch, "weights": v.weights, "hardware": p.hardware.slug, "mode": p.plan.mode, "seconds": p.seconds,
             "memory": p.memory.total, "fits": bool(p.fits),
         }
-        for v in found.variants
-        for p in v.made
+        for v in analysis.variants
+        for p in v.predictions
     ]  # fmt: skip
 
 
-def fits_json(found: Analysis) -> list[dict[str, Any]]:
-    return [{"hardware": r.machine.slug, "what": r.what, "now": r.now, "largest": r.largest, "model_limit": r.limit} for r in found.rooms]
+def fits_json(analysis: Analysis) -> list[dict[str, Any]]:
+    return [
+        {"hardware": r.machine.slug, "what": r.what, "now": r.now, "largest": r.largest, "model_limit": r.limit}
+        for r in analysis.capacities
+    ]

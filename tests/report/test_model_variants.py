@@ -7,34 +7,35 @@ from ironlaw.engine.quantise import quantised
 from ironlaw.engine.types import Plan
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
+from ironlaw.report.model_variants import OWN, Variant, comparable, lines, matrix, names
 from ironlaw.report.page import html
-from ironlaw.report.variants import OWN, Variant, alike, lines, matrix, names, side_by_side, varied
+from ironlaw.report.sections.variants import batches_and_weights, machines_and_modes
 from ironlaw.units import significant
 
 
 def test_modes_against_machines(analysed):
     found = analysed(machines=("h100_sxm", "t4"))
-    modes, rows = matrix(found.made)
+    modes, rows = matrix(found.predictions)
     assert modes == ["eager", "compiled", "graphs"]
     assert [row[0][0] for row in rows] == ["h100_sxm", "t4"]
     assert rows[0][1][1] == "1×"
-    first, slow = found.made[0], found.of("t4", "compiled")
+    first, slow = found.predictions[0], found.of("t4", "compiled")
     assert rows[1][2][1] == f"{first.seconds / slow.seconds:.3g}×"
 
 
 def test_a_mode_that_is_missing_leaves_a_dash(analysed):
     found = analysed(machines=("h100_sxm", "t4"))
-    _, rows = matrix(tuple(p for p in found.made if (p.hardware.slug, p.plan.mode) != ("t4", "compiled")))
+    _, rows = matrix(tuple(p for p in found.predictions if (p.hardware.slug, p.plan.mode) != ("t4", "compiled")))
     assert rows[1][2] == ("–", "")
 
 
 def test_measured_and_unmeasured_machines_meet_at_their_datasheets(analysed):
     found = analysed(machines=("h200_sxm", "t4"))
-    shown, mixed = alike(found.made, found.graph)
+    shown, mixed = comparable(found.predictions, found.graph)
     assert mixed and not any(p.calibrated for p in shown)
-    assert "all stand here by their datasheets" in side_by_side(found.made, found.graph)
+    assert "all are shown by their datasheets" in machines_and_modes(found.predictions, found.graph)
     alone = analysed(machines=("h200_sxm",))
-    assert alike(alone.made, alone.graph) == (alone.made, False)
+    assert comparable(alone.predictions, alone.graph) == (alone.predictions, False)
 
 
 def variant(batch, fmt, machines=("h200_sxm",)):
@@ -47,14 +48,14 @@ def test_a_line_for_each_batch_and_storage():
     columns, rows = lines((variant(8, OWN), variant(64, OWN), variant(8, "int4")))
     assert columns == ["variant", "memory", "h200_sxm"]
     assert [row[0] for row in rows] == ["batch 8, weights as they are", "batch 64, weights as they are", "batch 8, weights in int4"]
-    one = variant(8, OWN).made[1]
+    one = variant(8, OWN).predictions[1]
     assert rows[0][2].split(", ", 1)[1] == f"{significant(8 / one.seconds)}/s"
     assert names((variant(1, OWN), variant(8, OWN))) == ["batch 1", "batch 8"]
     assert names((replace(variant(1, OWN), batch=None), variant(8, OWN))) == ["this call", "batch 8"]
 
 
 def test_what_does_not_fit_says_so():
-    small = replace(variant(8, OWN).made[0], hardware=replace(hardware("h200_sxm"), memory=1e6))
+    small = replace(variant(8, OWN).predictions[0], hardware=replace(hardware("h200_sxm"), memory=1e6))
     _, (row,) = lines((Variant(8, OWN, small.graph, (small,)),))
     assert row[-1] == ("does not fit", "c-fail")
 
@@ -62,7 +63,7 @@ def test_what_does_not_fit_says_so():
 def test_in_the_report(analysed):
     more = (variant(1, OWN), variant(8, OWN))
     page = html(analysed(machines=("h100_sxm", "t4"), variants=more))
-    assert '<section id="variants"' in page and varied(more) in page
+    assert '<section id="variants"' in page and batches_and_weights(more) in page
     assert "Machines and modes" in page
     alone = html(analysed(machines=("h100_sxm",), variants=more[:1]))
     assert '<section id="variants"' not in alone and "Machines and modes" not in alone

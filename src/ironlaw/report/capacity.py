@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from ironlaw.engine.memory import largest_that_fits, live_profile
 from ironlaw.engine.types import Graph, Hardware
-from ironlaw.report.markup import Cell, paragraph, table
-from ironlaw.widget.quantities import format_quantity
 
 NEEDED = {"batch": 2, "tokens": 3}
 MOST = 1 << 50  # no machine is that large
@@ -34,7 +32,7 @@ class Growth:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Capacity:
     """The largest size that fits; 0 where not even 1 does."""
 
     machine: Hardware
@@ -73,32 +71,19 @@ def _at(line: tuple[float, ...], size: int) -> float:
     return sum(coefficient * float(size) ** power for power, coefficient in enumerate(line))
 
 
-def rooms(grown: Iterable[Growth], machines: Iterable[Hardware]) -> tuple[Room, ...]:
-    known = tuple(grown)
+def capacities(growths: Iterable[Growth], machines: Iterable[Hardware]) -> tuple[Capacity, ...]:
+    known = tuple(growths)
     return tuple(
-        Room(machine, one.what, one.now, largest_that_fits(one.total, float(machine.memory), MOST), one.limit)
+        Capacity(machine, one.what, one.now, largest_that_fits(one.total, float(machine.memory), MOST), one.limit)
         for machine in machines
         for one in known
     )
 
 
-def words(room: Room) -> str:
+def words(capacity: Capacity) -> str:
     """`a batch of up to 1,234 (here 8)`."""
-    if not room.largest:
-        return f"not even a {'batch' if room.what == 'batch' else 'sequence'} of 1"
-    size = f"a batch of up to {room.largest:,}" if room.what == "batch" else f"sequences of up to {room.largest:,} tokens"
-    own = f"; the model itself takes {room.limit:,}" if room.limit and room.limit < room.largest else ""
-    return f"{size} (here {room.now:,}{own})"
-
-
-def fitting(found: tuple[Room, ...]) -> str:
-    """The report's table."""
-    if not found:
-        return ""
-    machines = {room.machine.slug: room.machine for room in found}
-    rows: list[list[Cell]] = []
-    for slug, machine in machines.items():
-        mine = "; ".join(words(room) for room in found if room.machine.slug == slug)
-        rows.append([machine.name, format_quantity(float(machine.memory), "B"), mine])
-    out = "<h3>What would fit</h3>" + table(("machine", "memory", "holds, eager"), rows, "The largest batch and the longest sequence", (1,))
-    return out + paragraph("Weights, caches and the activations alive at once; libraries' own workspace comes on top.", "il-quiet")
+    if not capacity.largest:
+        return f"not even a {'batch' if capacity.what == 'batch' else 'sequence'} of 1"
+    size = f"a batch of up to {capacity.largest:,}" if capacity.what == "batch" else f"sequences of up to {capacity.largest:,} tokens"
+    own = f"; the model itself takes {capacity.limit:,}" if capacity.limit and capacity.limit < capacity.largest else ""
+    return f"{size} (here {capacity.now:,}{own})"

@@ -43,7 +43,7 @@ def operators(analysis: Analysis) -> dict[str, Any]:
     graphs: dict[str, list[list[Any]]] = {}
     places: dict[int, str] = {}
     costs: dict[str, dict[str, Any]] = {}
-    for p in analysis.made:
+    for p in analysis.predictions:
         if id(p.graph) not in places:
             places[id(p.graph)] = name = f"g{len(places)}"
             graphs[name] = [[r.name, kinds(r), _short(r.work.flops), _short(r.work.bytes)] for r in p.ops]

@@ -1,16 +1,16 @@
-"""What `ironlaw analyze --trace` shows: the widest gaps between predicted and measured, and all that has no partner."""
+"""What `ironlaw analyze --trace` shows: the widest gaps between predicted and measured, and everything without a partner."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ironlaw.cli import draw
-from ironlaw.report.beside import words
-from ironlaw.report.measured import Joined, Left
+from ironlaw.cli.show import draw
+from ironlaw.report.sections.trace import words
+from ironlaw.report.trace_join import TraceJoin, Unmatched
 from ironlaw.units import show, significant
 
 
-def report(joined: Joined, limit: int) -> None:
+def report(joined: TraceJoin, limit: int) -> None:
     rows = joined.widest(limit)
     draw.heading("predicted beside measured", f"{len(rows)} of {len(joined.pairs)} operators, by gap")
     draw.say(words(joined), draw.DIM)
@@ -23,19 +23,19 @@ def report(joined: Joined, limit: int) -> None:
     columns = ["operator", "kind", "predicted", "measured", "gap", "ratio", "kernels"]
     if cells:
         draw.table(columns, cells, left=(), text=("operator", "kind"))
-    _left("predicted, not in the trace", joined.missing)
-    _left("in the trace, not predicted", joined.extra)
+    _unmatched("predicted, not in the trace", joined.missing)
+    _unmatched("in the trace, not predicted", joined.extra)
 
 
-def _left(title: str, left: tuple[Left, ...]) -> None:
-    if left:
-        listed = ", ".join(f"{item.name} ×{item.count:,.4g} ({show(item.seconds, 's')})" for item in left)
+def _unmatched(title: str, unmatched: tuple[Unmatched, ...]) -> None:
+    if unmatched:
+        listed = ", ".join(f"{item.name} ×{item.count:,.4g} ({show(item.seconds, 's')})" for item in unmatched)
         draw.say(f"! {title}: {listed}", draw.BAD)
 
 
-def as_json(joined: Joined) -> dict[str, Any]:
-    def rest(left: tuple[Left, ...]) -> list[dict[str, Any]]:
-        return [{"name": item.name, "count": item.count, "seconds": item.seconds} for item in left]
+def as_json(joined: TraceJoin) -> dict[str, Any]:
+    def rest(unmatched: tuple[Unmatched, ...]) -> list[dict[str, Any]]:
+        return [{"name": item.name, "count": item.count, "seconds": item.seconds} for item in unmatched]
 
     pairs = [
         {

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ironlaw.cli import draw, traced
+from ironlaw.cli.show import draw, trace
 from ironlaw.engine.compilation import compile_seconds
 from ironlaw.engine.predict import OpRow, Prediction
-from ironlaw.report.measured import Joined
+from ironlaw.report.trace_join import TraceJoin
 from ironlaw.units import show, significant
 
 if TYPE_CHECKING:
     from ironlaw.measure.models.run import Run
 
-DATA, COMPUTE, FLOOR, BETWEEN, ALONE = "data", "compute", "overhead of kernels", "overhead between them", "without a partner"
+DATA, COMPUTE, FLOOR, BETWEEN, UNMATCHED = "data", "compute", "overhead of kernels", "overhead between them", "without a partner"
 MEANING = (
     "data, compute: operators that the prediction sees bound by memory or arithmetic. overhead of kernels: those bound by what any kernel"
     " takes. overhead between them: wall time in which no operator runs (launches, Python)."
@@ -31,7 +31,7 @@ class Term:
 
 
 @dataclass
-class Beside:
+class MeasuredModel:
     """One model on this machine. `reason`: why there is no prediction; `note`: what to know about one."""
 
     name: str
@@ -39,8 +39,8 @@ class Beside:
     dtype: str
     parameters: int
     runs: list[Run]
-    made: dict[str, Prediction] = field(default_factory=dict)
-    joined: Joined | None = None
+    predictions: dict[str, Prediction] = field(default_factory=dict)
+    joined: TraceJoin | None = None
     reason: str = ""
     note: str = ""
     stored: str = ""  # where the rows went
@@ -64,52 +64,49 @@ def bound_by(row: OpRow) -> str:
     return max(parts, key=lambda part: part[0])[1]
 
 
-def terms(joined: Joined, wall_s: float) -> list[Term]:
+def terms(joined: TraceJoin, wall_s: float) -> list[Term]:
     """Where predicted and measured time go. Both columns add up to the whole."""
     p = joined.prediction
-    rows: dict[str, list[OpRow]] = {}
-    for row in p.ops:
-        rows.setdefault(row.name.partition(":")[0], []).append(row)
     sums: dict[str, list[float]] = {name: [0.0, 0.0, 0.0] for name in (DATA, COMPUTE, FLOOR)}
     for pair in joined.pairs:
-        largest = max(rows[pair.name.partition(":")[0]], key=lambda row: float(row.seconds))
-        found = sums[bound_by(largest)]
-        found[0] += pair.predicted
-        found[1] += pair.measured
-        found[2] += 1
-    told = [Term(name, predicted, measured, int(count)) for name, (predicted, measured, count) in sums.items()]
-    missing, extra = (sum(left.seconds for left in side) for side in (joined.missing, joined.extra))
+        largest = max(pair.rows, key=lambda row: float(row.seconds))
+        total = sums[bound_by(largest)]
+        total[0] += pair.predicted
+        total[1] += pair.measured
+        total[2] += 1
+    rows = [Term(name, predicted, measured, int(count)) for name, (predicted, measured, count) in sums.items()]
+    missing, extra = (sum(op.seconds for op in side) for side in (joined.missing, joined.extra))
     if missing or extra:
-        count = sum(left.count for side in (joined.missing, joined.extra) for left in side)
-        told.append(Term(ALONE, missing, extra, round(count)))
-    told.append(Term(BETWEEN, float(p.seconds) - joined.predicted, wall_s - joined.measured))
-    return told
+        count = sum(op.count for side in (joined.missing, joined.extra) for op in side)
+        rows.append(Term(UNMATCHED, missing, extra, round(count)))
+    rows.append(Term(BETWEEN, float(p.seconds) - joined.predicted, wall_s - joined.measured))
+    return rows
 
 
 # ---- on the terminal
 
 
-def report(found: Beside, ops: int) -> None:
-    draw.heading(found.name, " · ".join(filter(None, [found.sizes, found.dtype, found.device, f"{show(found.parameters)} parameters"])))
-    ran = [(run, found.made.get(run.mode)) for run in found.runs if not run.error]
+def report(model: MeasuredModel, ops: int) -> None:
+    draw.heading(model.name, " · ".join(filter(None, [model.sizes, model.dtype, model.device, f"{show(model.parameters)} parameters"])))
+    ran = [(run, model.predictions.get(run.mode)) for run in model.runs if not run.error]
     queued = ["queued"] if any("piped_s" in run.row for run, _ in ran) else []  # a CPU has no queue
     columns = ["mode", "measured", "10–90 %", *queued, "predicted", "gap"]
     draw.table(columns, [_wall(run, p, bool(queued)) for run, p in ran], left=("mode",))
     _inside(ran)
-    for run in found.runs:
+    for run in model.runs:
         if run.error:
             draw.say(f"✗ {run.mode} could not be run: {run.error}", draw.BAD)
-    if found.note:
-        draw.say(found.note, draw.DIM)
-    if found.reason:
-        draw.say(f"! no prediction: {found.reason}", draw.BAD)
-    if found.joined is not None and found.eager is not None:
-        _terms(found.joined, found.eager)
-        traced.report(found.joined, ops)
-    for line in found.left_out:
+    if model.note:
+        draw.say(model.note, draw.DIM)
+    if model.reason:
+        draw.say(f"! no prediction: {model.reason}", draw.BAD)
+    if model.joined is not None and model.eager is not None:
+        _terms(model.joined, model.eager)
+        trace.report(model.joined, ops)
+    for line in model.left_out:
         draw.say(f"! {line}", draw.BAD)
-    if found.stored:
-        draw.say(f"stored: {found.stored}", draw.GOOD)
+    if model.stored:
+        draw.say(f"stored: {model.stored}", draw.GOOD)
 
 
 def _wall(run: Run, p: Prediction | None, queued: bool) -> list[Any]:
@@ -121,18 +118,18 @@ def _wall(run: Run, p: Prediction | None, queued: bool) -> list[Any]:
 
 
 def _inside(ran: list[tuple[Run, Prediction | None]]) -> None:
-    """What the profiler tells, a column for each mode, each beside its prediction."""
+    """What the profiler says, a column for each mode, each beside its prediction."""
     columns, pairs = ["a call"], []
     for run, p in ran:
         row = run.row
-        told: list[tuple[Any, Any, str]] = [
+        figures: list[tuple[Any, Any, str]] = [
             (row.get("busy_s"), p and p.busy_s, "s"),
             (row.get("kernels"), p and p.kernels, ""),
             (row.get("activation_bytes"), p and p.memory.activations, "B"),
             (row.get("compile_s"), p and compile_seconds(p.kernels), "s"),
         ]
         columns += [run.mode, "predicted"]
-        pairs.append([(_shown(a, unit), _shown(b if a is not None else None, unit)) for a, b, unit in told])
+        pairs.append([(_shown(a, unit), _shown(b if a is not None else None, unit)) for a, b, unit in figures])
     names = ("in operators", "kernels", "activations", "compiling")
     rows = [[name, *(cell for mode in pairs for cell in mode[i])] for i, name in enumerate(names)]
     draw.table(columns, [row for row in rows if set(row[1:]) != {"–"}], left=("a call",))
@@ -147,16 +144,16 @@ def _gap(predicted: float, measured: float) -> str:
     return f"{predicted / measured - 1:+.0%}" if measured > 0 else "–"
 
 
-def _terms(joined: Joined, run: Run) -> None:
+def _terms(joined: TraceJoin, run: Run) -> None:
     wall = float(run.row["wall_s"])
-    found = terms(joined, wall)
+    parts = terms(joined, wall)
     draw.heading("eager, term by term", "predicted beside measured")
     rows: list[list[Any]] = []
-    for term in found:
+    for term in parts:
         ratio = f"{significant(term.measured / term.predicted)}×" if term.predicted > 0 and term.measured > 0 else "–"
         cells = [_signed(term.predicted), _signed(term.measured), _signed(term.measured - term.predicted, plus=True), ratio]
         rows.append([term.name, str(term.operators or "–"), *cells])
-    total = sum(term.predicted for term in found)
+    total = sum(term.predicted for term in parts)
     rows.append(["all", "", show(total, "s"), (show(wall, "s"), draw.STRONG), _signed(wall - total, plus=True), _ratio(wall, total)])
     draw.table(["term", "operators", "predicted", "measured", "gap", "ratio"], rows, left=("term",), sections=(len(rows) - 2,))
     draw.say(MEANING, draw.DIM)
@@ -174,17 +171,17 @@ def _signed(seconds: float, plus: bool = False) -> str:
 # ---- as JSON
 
 
-def as_json(found: Beside) -> dict[str, Any]:
-    told: dict[str, Any] = {"target": found.name, "device": found.device, "dtype": found.dtype, "parameters": found.parameters}
-    told["runs"] = [_run_json(run, found.made.get(run.mode)) for run in found.runs]
-    told |= {"reason": found.reason or None, "stored": found.stored or None, "left_out": found.left_out}
-    if found.joined is not None and found.eager is not None:
-        told["terms"] = [
+def as_json(model: MeasuredModel) -> dict[str, Any]:
+    out: dict[str, Any] = {"target": model.name, "device": model.device, "dtype": model.dtype, "parameters": model.parameters}
+    out["runs"] = [_run_json(run, model.predictions.get(run.mode)) for run in model.runs]
+    out |= {"reason": model.reason or None, "stored": model.stored or None, "left_out": model.left_out}
+    if model.joined is not None and model.eager is not None:
+        out["terms"] = [
             {"term": t.name, "predicted_s": t.predicted, "measured_s": t.measured, "operators": t.operators}
-            for t in terms(found.joined, float(found.eager.row["wall_s"]))
+            for t in terms(model.joined, float(model.eager.row["wall_s"]))
         ]
-        told["operators"] = traced.as_json(found.joined)
-    return told
+        out["operators"] = trace.as_json(model.joined)
+    return out
 
 
 def _run_json(run: Run, p: Prediction | None) -> dict[str, Any]:
@@ -194,5 +191,5 @@ def _run_json(run: Run, p: Prediction | None) -> dict[str, Any]:
     if p is None:
         return {**kept, "predicted": None}
     names = ("seconds", "busy_s", "data_s", "compute_s", "overhead_s", "kernels", "calibrated")
-    told = {name: getattr(p, name) for name in names} | {"activations": p.memory.activations}
-    return {**kept, "predicted": told, "gap": float(p.seconds) / float(run.row["wall_s"]) - 1.0}
+    predicted = {name: getattr(p, name) for name in names} | {"activations": p.memory.activations}
+    return {**kept, "predicted": predicted, "gap": float(p.seconds) / float(run.row["wall_s"]) - 1.0}

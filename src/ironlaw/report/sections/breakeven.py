@@ -13,7 +13,7 @@ from ironlaw.units import significant
 from ironlaw.widget.figure import Figure
 from ironlaw.widget.quantities import THIN, format_quantity
 
-AHEAD = 2.5  # the picture goes on so many times beyond the break-even
+AHEAD = 2.5  # the picture goes on to this many times the break-even
 
 
 def verdict(pay: Payback, per_day: float | None) -> str:
@@ -25,25 +25,25 @@ def verdict(pay: Payback, per_day: float | None) -> str:
         each = significant(1 / pay.saved)
         return f"{way} saves {format_quantity(pay.saved, 's')} a call: each second that compiling takes is earned back after {each} calls"
     about = "about " if pay.compiling and pay.compiling.predicted else ""
-    said = f"{way} pays after {about}{math.ceil(pay.calls):,} calls"
+    text = f"{way} pays after {about}{math.ceil(pay.calls):,} calls"
     if pay.days is not None and per_day:
-        said += f"; at your volume of {per_day:,.0f} a day on day {max(1, math.ceil(pay.days)):,}"
-    return said
+        text += f"; at your volume of {per_day:,.0f} a day on day {max(1, math.ceil(pay.days)):,}"
+    return text
 
 
-def paying(analysis: Analysis) -> tuple[str, Figure | None]:
-    found = paybacks(analysis)
-    if not found:
+def section(analysis: Analysis) -> tuple[str, Figure | None]:
+    pays = paybacks(analysis)
+    if not pays:
         return paragraph("To say when compiling pays, an eager and a compiled prediction of one machine are needed: see --mode."), None
-    out = items([f"{pay.machine.name}: {verdict(pay, analysis.per_day)}." for pay in found], "verdicts")
+    out = items([f"{pay.machine.name}: {verdict(pay, analysis.per_day)}." for pay in pays], "verdicts")
     columns = ("machine", "mode", "eager call", "its call", "saved a call", "compile time", "pays after", "day")
-    out += table(columns, [_row(pay) for pay in found], "When compiling pays", (2, 3, 4, 5, 6, 7))
-    known = {pay.machine.slug: pay.compiling for pay in found if pay.compiling}
+    out += table(columns, [_row(pay) for pay in pays], "When compiling pays", (2, 3, 4, 5, 6, 7))
+    known = {pay.machine.slug: pay.compiling for pay in pays if pay.compiling}
     if known:
         out += paragraph("Compile time: " + "; ".join(dict.fromkeys(c.source for c in known.values() if c)) + ".", "il-quiet")
     else:
         out += paragraph("No compile time is known here; --compile-s gives one, --per-day the volume.", "il-quiet")
-    return out, _picture(found, analysis.per_day)
+    return out, _picture(pays, analysis.per_day)
 
 
 def _row(pay: Payback) -> list[Cell]:
@@ -56,9 +56,9 @@ def _row(pay: Payback) -> list[Cell]:
     return [pay.machine.name, pay.mode, format_quantity(pay.eager, "s"), format_quantity(pay.compiled, "s"), saved, cost, calls, day]
 
 
-def _picture(found: list[Payback], per_day: float | None) -> Figure | None:
+def _picture(pays: list[Payback], per_day: float | None) -> Figure | None:
     """For the first that pays at the reader's volume."""
-    pay = next((p for p in found if p.days and p.calls and math.isfinite(p.days)), None)
+    pay = next((p for p in pays if p.days and p.calls and math.isfinite(p.days)), None)
     if pay is None or pay.compiling is None or per_day is None or pay.days is None or pay.calls is None:
         return None
     rates = (pay.compiling.seconds, 1 / pay.eager, 1 / pay.compiled, per_day)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ironlaw import home
-from ironlaw.cli import draw
-from ironlaw.cli.beside import Beside, as_json, report
-from ironlaw.cli.meter import Meter
 from ironlaw.cli.options import Parser, modes, number_format, size
+from ironlaw.cli.show import draw
+from ironlaw.cli.show.measured_model import MeasuredModel, as_json, report
+from ironlaw.cli.show.progress_bar import ProgressBar
 from ironlaw.engine.predict import predict
 from ironlaw.engine.types import Graph, Plan
 from ironlaw.errors import BadRegistry, BadValue, IronlawError, UnknownName
@@ -20,7 +20,7 @@ from ironlaw.registry import this
 from ironlaw.registry.evidence import read
 from ironlaw.registry.loader import normal
 from ironlaw.report.kineto import parse
-from ironlaw.report.measured import join
+from ironlaw.report.trace_join import join
 
 if TYPE_CHECKING:
     from ironlaw.measure.models.run import Run
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 EVIDENCE = ("evidence", this.SLUG, "models.json")
 SECONDS = 2.0  # of timing, for each mode
 OPS = 8  # operators that are shown
-OPTIONS = ("batch", "seq", "dtype", "mode", "input", "set", "ops")  # that mean nothing without a model
+OPTIONS = ("batch", "seq", "dtype", "mode", "input", "set", "ops")  # meaningless without a model
 
 
 @dataclass
@@ -59,9 +59,7 @@ def add(parser: Parser) -> None:
         default=[],
         help="an argument of the call, such as 8x3x224x224 or 8x128:int64 (else NAME_inputs or example_inputs of the file)",
     )
-    group.add_argument(
-        "--set", metavar="KEY=VALUE", type=setting, action="append", default=[], help="of the configuration, or argument of the maker"
-    )
+    group.add_argument("--set", metavar="KEY=VALUE", type=setting, action="append", default=[], help="a config field or factory argument")
     group.add_argument("--ops", metavar="N", type=size, help=f"the N operators with the widest gaps (default {OPS})")
 
 
@@ -72,24 +70,24 @@ def run(args: argparse.Namespace) -> int:
 
     wanted = args.mode or (("eager", "compiled", "graphs") if device == "cuda" else ("eager", "compiled"))
     chosen = choose(args, device)
-    graph, reason = captured(chosen)
-    with Meter() as meter:
+    graph, reason = capture_or_reason(chosen)
+    with ProgressBar() as meter:
         runs = measure(
             chosen.call, chosen.args, chosen.kwargs, device=device, modes=wanted, seconds=args.seconds or SECONDS, progress=meter
         )
-    found = beside(args.target, chosen, device, runs, graph, reason)
-    store(found, places, args.noisy)
-    draw.emit(as_json(found)) if args.json else report(found, args.ops or OPS)
+    model = compared(args.target, chosen, device, runs, graph, reason)
+    store(model, places, args.noisy)
+    draw.emit(as_json(model)) if args.json else report(model, args.ops or OPS)
     return 0
 
 
 def _runs_on(wanted: str | None) -> str:
     from ironlaw.measure.models.run import devices
 
-    found = devices()
-    if wanted is not None and wanted not in found:
-        raise BadValue(f"PyTorch can't run on {wanted} here; give --device {' or '.join(found)}, or install a build of it that can")
-    return wanted or found[0]
+    known = devices()
+    if wanted is not None and wanted not in known:
+        raise BadValue(f"PyTorch can't run on {wanted} here; give --device {' or '.join(known)}, or install a build of it that can")
+    return wanted or known[0]
 
 
 # ---- what to run
@@ -107,12 +105,12 @@ def choose(args: argparse.Namespace, device: str) -> Chosen:
     from ironlaw.registry.workloads import about
 
     try:
-        about(args.target)  # a name that nobody knows is said before anything is built
+        about(args.target)  # an unknown name is reported before anything is built
     except UnknownName as error:
         raise UnknownName(f"{error}; a model of your own is given as PATH.py:NAME") from None
     dtype = args.dtype or ("fp32" if device == "cpu" else "fp16")
-    made = build(args.target, batch=args.batch, seq=args.seq, dtype=dtype, device=device, room=room(device))
-    return Chosen(made.module, made.args, made.kwargs, {"workload": normal(args.target), "params": made.settings}, dtype)
+    built = build(args.target, batch=args.batch, seq=args.seq, dtype=dtype, device=device, room=room(device))
+    return Chosen(built.module, built.args, built.kwargs, {"workload": normal(args.target), "params": built.settings}, dtype)
 
 
 def _from_code(args: argparse.Namespace, device: str) -> Chosen:
@@ -127,8 +125,8 @@ def _from_code(args: argparse.Namespace, device: str) -> Chosen:
     return Chosen(target.call, tuple(inputs[0]), inputs[1], {"model": name, "params": params}, args.dtype or "")
 
 
-def captured(chosen: Chosen) -> tuple[Graph | None, str]:
-    """The graph of the same call, or why it can't be had."""
+def capture_or_reason(chosen: Chosen) -> tuple[Graph | None, str]:
+    """The graph of the same call, or the reason why it can't be captured."""
     from ironlaw.tracing.capture import capture
 
     try:
@@ -140,15 +138,15 @@ def captured(chosen: Chosen) -> tuple[Graph | None, str]:
 # ---- what is predicted for it
 
 
-def beside(name: str, chosen: Chosen, device: str, runs: list[Run], graph: Graph | None, reason: str) -> Beside:
+def compared(name: str, chosen: Chosen, device: str, runs: list[Run], graph: Graph | None, reason: str) -> MeasuredModel:
     weights = sum(w.numel() for w in chosen.call.parameters()) if hasattr(chosen.call, "parameters") else 0
     dtype = chosen.dtype or (graph.dtype if graph else "")
-    found = Beside(name, device, dtype, weights, runs, reason=reason)
+    model = MeasuredModel(name, device, dtype, weights, runs, reason=reason)
     for run in runs:
         if not run.error:
             run.row |= {**chosen.row, "parameters": weights}
     if graph is None:
-        return found
+        return model
     try:
         machine = this.hardware()
         if (machine.backend == "cpu") != (device == "cpu"):
@@ -156,22 +154,22 @@ def beside(name: str, chosen: Chosen, device: str, runs: list[Run], graph: Graph
                 f"{machine.name} was measured on its {machine.backend}, and the model ran on {device}; run it with --device"
                 f" {machine.backend}, or measure the machine with `ironlaw measure --device {device}`"
             )
-        found.made = {run.mode: predict(graph, machine, Plan(run.mode)) for run in runs if not run.error}
+        model.predictions = {run.mode: predict(graph, machine, Plan(run.mode)) for run in runs if not run.error}
     except IronlawError as error:
-        found.reason = str(error)
-        return found
+        model.reason = str(error)
+        return model
     if machine.calibration is None:
-        found.note = "a bound: too little was measured of this machine for curves, so a real run is slower than predicted"
-    if found.eager is not None and found.eager.events:
-        found.joined = join(found.made["eager"], parse(found.eager.events, "the profile", machine.name))
-    return found
+        model.note = "a bound: too little was measured of this machine for curves, so a real run is slower than predicted"
+    if model.eager is not None and model.eager.events:
+        model.joined = join(model.predictions["eager"], parse(model.eager.events, "the profile", machine.name))
+    return model
 
 
 # ---- what is kept of it
 
 
 def kept_at(out: str | None) -> list[Path]:
-    """Where rows are added: in ironlaw's home, and to `out` as well. What can't take them is said before anything is measured."""
+    """Where rows are added: in ironlaw's home, and to `out` as well. A place that can't take them is reported first."""
     own = home.path(*EVIDENCE)
     if own.exists():
         read(own)
@@ -179,42 +177,42 @@ def kept_at(out: str | None) -> list[Path]:
 
 
 def writable(out: str) -> Path:
-    """The place that `--out` names, its folder made. A file that is there already has to be evidence: no other is written over."""
+    """The place that `--out` names, its folder made. A file that exists must be evidence: no other is overwritten."""
     place, other = Path(out), "give another --out"
     if place.is_dir():
         raise BadValue(f"{place} is a folder; give a file in it, such as --out {place / 'evidence.json'}")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadValue(f"cannot make the folder {place.parent} ({error.strerror}); {other}") from None
+        raise BadValue(f"cannot create the folder {place.parent} ({error.strerror}); {other}") from None
     if not os.access(place.parent, os.W_OK | os.X_OK):
         raise BadValue(f"cannot write to the folder {place.parent}; {other}")
     try:
         if place.exists():
             read(place)
     except BadRegistry:
-        raise BadValue(f"{place} is there already and can't be read as evidence; it is left as it is, {other}") from None
+        raise BadValue(f"{place} exists and is not readable as evidence; it is left as it is, {other}") from None
     return place
 
 
-def store(found: Beside, places: list[Path], noisy: bool) -> None:
+def store(model: MeasuredModel, places: list[Path], noisy: bool) -> None:
     """Rows of modes that ran, on a quiet machine."""
     from ironlaw.measure.evidence_file import append
     from ironlaw.measure.host import machine, software
     from ironlaw.measure.models.run import METHOD
 
     rows = []
-    for run in found.runs:
+    for run in model.runs:
         if run.error:
             continue
         if run.noise is not None and run.noise.noisy and not noisy:
             why = "; ".join(run.noise.reasons)
-            found.left_out.append(f"{run.mode} is not stored: {why}. Close what else runs and measure again, or give --force to store it")
+            model.left_out.append(f"{run.mode} is not stored: {why}. Close what else runs and measure again, or give --force to store it")
         else:
             rows.append(run.row)
     if not rows:
         return
-    about = {"machine": machine(found.device), "software": software(), "method": METHOD}
+    about = {"machine": machine(model.device), "software": software(), "method": METHOD}
     for place in places:
         append(place, rows, **about)
-    found.stored = ", ".join(map(str, places))
+    model.stored = ", ".join(map(str, places))

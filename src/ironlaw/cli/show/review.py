@@ -8,7 +8,7 @@ from collections.abc import Callable
 from string import ascii_lowercase as LETTERS
 from typing import TypeVar
 
-from ironlaw.cli import draw
+from ironlaw.cli.show import draw
 from ironlaw.errors import BadValue
 from ironlaw.recall import beliefs, calibration, grade
 from ironlaw.recall.schedule import Due, next_due, wait

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ironlaw.report.markup import Cell, paragraph, table
-from ironlaw.report.measured import Joined, Left
+from ironlaw.report.trace_join import TraceJoin, Unmatched
 from ironlaw.units import significant
 from ironlaw.widget.quantities import format_quantity
 
@@ -17,7 +17,7 @@ COLUMNS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def words(joined: Joined) -> str:
+def words(joined: TraceJoin) -> str:
     p, trace = joined.prediction, joined.trace
     what = "kernels" if joined.on_device else "operators on the CPU (it has no device kernels, so an operator's own time stands for them)"
     runs = "one run" if joined.runs == 1 else f"the median of {joined.runs} runs"
@@ -31,15 +31,15 @@ def words(joined: Joined) -> str:
     )
 
 
-def _count(left: tuple[Left, ...]) -> str:
-    return f"{sum(item.count for item in left):,.0f}"
+def _count(unmatched: tuple[Unmatched, ...]) -> str:
+    return f"{sum(item.count for item in unmatched):,.0f}"
 
 
-def _ratio(joined: Joined) -> str:
+def _ratio(joined: TraceJoin) -> str:
     return f": {significant(joined.measured / joined.predicted)}×" if joined.predicted > 0 else ""
 
 
-def beside(joined: Joined) -> tuple[str, dict[str, Any]]:
+def section(joined: TraceJoin) -> tuple[str, dict[str, Any]]:
     rows = []
     for pair in joined.pairs:
         ratio = pair.measured / pair.predicted if pair.predicted > 0 else None
@@ -56,8 +56,8 @@ def plain(kernel: str) -> str:
     return name.rpartition("::")[2] or kernel[:60]
 
 
-def _leftovers(title: str, left: tuple[Left, ...]) -> str:
-    if not left:
+def _leftovers(title: str, unmatched: tuple[Unmatched, ...]) -> str:
+    if not unmatched:
         return f"<h3>{title}</h3>" + paragraph("None.", "il-quiet")
-    rows: list[list[Cell]] = [[item.name, f"{item.count:,.4g}", format_quantity(item.seconds, "s")] for item in left]
+    rows: list[list[Cell]] = [[item.name, f"{item.count:,.4g}", format_quantity(item.seconds, "s")] for item in unmatched]
     return f"<h3>{title}</h3>" + table(("operator or kernel", "a run", "together"), rows, title, (1, 2))

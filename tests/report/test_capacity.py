@@ -7,7 +7,8 @@ import pytest
 from ironlaw.engine.memory import footprint
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
-from ironlaw.report.fitting import Growth, Room, fitting, growth, rooms, words
+from ironlaw.report.capacity import Capacity, Growth, capacities, growth, words
+from ironlaw.report.sections.capacity import section
 
 T4, H200 = hardware("t4"), hardware("h200_sxm")
 
@@ -16,18 +17,18 @@ def test_by_hand():
     # 10 bytes held; alive 5 + 2n at one operator and 20 at another
     grown = Growth("batch", 4, (10.0, 0.0), ((5.0, 2.0), (20.0, 0.0)))
     assert [grown.total(n) for n in (1, 7, 8, 100)] == [30.0, 30.0, 31.0, 215.0]
-    (room,) = rooms([grown], [replace(T4, memory=30.0)])
+    (room,) = capacities([grown], [replace(T4, memory=30.0)])
     assert room.largest == 7
-    (room,) = rooms([grown], [replace(T4, memory=29.0)])
+    (room,) = capacities([grown], [replace(T4, memory=29.0)])
     assert room.largest == 0
-    (room,) = rooms([Growth("tokens", 2, (0.0, 0.0, 0.0), ((1.0, 0.0, 3.0),))], [replace(T4, memory=76.0)])
+    (room,) = capacities([Growth("tokens", 2, (0.0, 0.0, 0.0), ((1.0, 0.0, 3.0),))], [replace(T4, memory=76.0)])
     assert room.largest == 5  # 1 + 3·25
 
 
 @pytest.mark.parametrize(("model", "settings"), [("resnet50", {}), ("gpt2", {"seq": 64}), ("vit_b16", {})])
 def test_the_largest_batch_fits_and_the_next_does_not(model, settings):
     made = {n: workload(model, batch=n, dtype="fp16", **settings) for n in (8, 16)}
-    (room,) = rooms([growth("batch", made)], [T4])
+    (room,) = capacities([growth("batch", made)], [T4])
     used = [footprint(workload(model, batch=n, dtype="fp16", **settings), T4.memory).total for n in (room.largest, room.largest + 1)]
     assert used[0] <= T4.memory < used[1]
     assert room.now == 8
@@ -35,7 +36,7 @@ def test_the_largest_batch_fits_and_the_next_does_not(model, settings):
 
 def test_the_longest_sequence_fits_and_the_next_does_not():
     made = {n: workload("llama3_2_1b", seq=n, batch=1, dtype="fp16") for n in (128, 256, 384)}
-    (room,) = rooms([growth("tokens", made, 131072)], [H200])
+    (room,) = capacities([growth("tokens", made, 131072)], [H200])
     used = [footprint(workload("llama3_2_1b", seq=n, batch=1, dtype="fp16"), H200.memory).total for n in (room.largest, room.largest + 1)]
     assert used[0] <= H200.memory < used[1]
     assert words(room) == f"sequences of up to {room.largest:,} tokens (here 128; the model itself takes 131,072)"
@@ -48,9 +49,9 @@ def test_other_operators_say_nothing():
 
 
 def test_words():
-    assert words(Room(T4, "batch", 8, 1234)) == "a batch of up to 1,234 (here 8)"
-    assert words(Room(T4, "batch", 8, 0)) == "not even a batch of 1"
-    assert words(Room(T4, "tokens", 128, 4000, 8192)) == "sequences of up to 4,000 tokens (here 128)"
-    assert fitting(()) == ""
-    shown = fitting((Room(T4, "batch", 8, 1234), Room(T4, "tokens", 128, 4000, 8192)))
+    assert words(Capacity(T4, "batch", 8, 1234)) == "a batch of up to 1,234 (here 8)"
+    assert words(Capacity(T4, "batch", 8, 0)) == "not even a batch of 1"
+    assert words(Capacity(T4, "tokens", 128, 4000, 8192)) == "sequences of up to 4,000 tokens (here 128)"
+    assert section(()) == ""
+    shown = section((Capacity(T4, "batch", 8, 1234), Capacity(T4, "tokens", 128, 4000, 8192)))
     assert "a batch of up to 1,234 (here 8); sequences of up to 4,000 tokens (here 128)" in shown

@@ -13,7 +13,7 @@ EVERY = 5.0  # seconds between lines where there is no terminal
 PAINT = 0.1  # seconds between two paintings of the bar
 
 
-class Meter:
+class ProgressBar:
     """A Progress (share, what is being done) to use in a `with`; the bar is wiped at the end."""
 
     def __init__(self, stream: TextIO | None = None, columns: int = 0) -> None:
@@ -22,7 +22,7 @@ class Meter:
         self.columns = columns or shutil.get_terminal_size().columns
         self.said = float("-inf")
 
-    def __enter__(self) -> Meter:
+    def __enter__(self) -> ProgressBar:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

@@ -22,16 +22,16 @@ LAYER = re.compile(r"(?<=\.)\d+(?=\.|$|…)")
 ALIKE = " visit the same elements in the same order"
 
 
-def fusing(analysis: Analysis) -> tuple[str, dict[str, Any]]:
+def section(analysis: Analysis) -> tuple[str, dict[str, Any]]:
     """The section's words with places for its tables, and the tables."""
     out, tables = "", {}
     for i, (name, rules) in enumerate(analysis.rules.items()):
         plan = fuse(analysis.graph, rules)
         out += f"<h3>As {text(name)} would</h3>" + paragraph(_words(plan))
-        for what, made in ((f"groups-{i}", _groups(plan)), (f"edges-{i}", _edges(plan))):
-            if made["rows"]:
-                out += f'<h4>{text(made["label"])}</h4><div data-grid="{what}"></div>'
-                tables[what] = made
+        for what, grid in ((f"groups-{i}", _groups(plan)), (f"edges-{i}", _edges(plan))):
+            if grid["rows"]:
+                out += f'<h4>{text(grid["label"])}</h4><div data-grid="{what}"></div>'
+                tables[what] = grid
     return out, tables
 
 
@@ -64,15 +64,15 @@ def shorter(reason: str) -> str:
 
 def _groups(plan: FusionPlan) -> dict[str, Any]:
     """Kernels that are alike in kinds, branch and reason stand in one row."""
-    found: dict[tuple[str, str, str], list[Any]] = {}
+    alike: dict[tuple[str, str, str], list[Any]] = {}
     for group, merged in zip(plan.groups, plan.graph.ops, strict=True):
         if len(group.ops) > 1:
             saved = sum(float(op.work.bytes) for op in group.ops) - float(merged.work.bytes)
             key = (" + ".join(op.kind for op in group.ops), ", ".join(group.patterns), shorter(group.reason))
-            row = found.setdefault(key, [group.name, 0, len(group.ops), key[0], key[1], 0.0, key[2]])
+            row = alike.setdefault(key, [group.name, 0, len(group.ops), key[0], key[1], 0.0, key[2]])
             row[1] += 1
             row[5] += saved
-    rows = [[every_layer(row[0]) if row[1] > 1 else row[0], *row[1:]] for row in found.values()]
+    rows = [[every_layer(row[0]) if row[1] > 1 else row[0], *row[1:]] for row in alike.values()]
     return {"label": "Fused groups", "columns": GROUPS, "rows": rows, "kind": 3, "sort": [5, -1]}
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironlaw.cli import draw
-from ironlaw.cli.sources import brief
+from ironlaw.cli.show import draw
+from ironlaw.cli.show.sources import brief
 from ironlaw.engine.predict import OpRow, Prediction
 from ironlaw.engine.types import Graph
 from ironlaw.units import show

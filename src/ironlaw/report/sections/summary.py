@@ -8,7 +8,7 @@ from ironlaw.pictures.theme import TERM_NAMES
 from ironlaw.pictures.waterfall import Part
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import Cell, items, pairs, paragraph, table
-from ironlaw.report.variants import OWN, Variant, alike
+from ironlaw.report.model_variants import OWN, Variant, comparable
 from ironlaw.units import significant
 from ironlaw.widget.figure import Figure
 from ironlaw.widget.quantities import format_quantity, share
@@ -19,16 +19,16 @@ CLASSES = {"memory": "c-memory", "compute": "c-compute", "overhead": "c-overhead
 
 def lede(analysis: Analysis) -> str:
     """The finding in a sentence or two, for the first machine."""
-    first = analysis.made[0]
+    first = analysis.predictions[0]
     best = analysis.fastest(first.hardware.slug)
-    said = (
+    text = (
         f"On {first.hardware.name}, {first.plan.mode} takes {format_quantity(float(first.seconds), 's')},"
         f" bound by {TERM_NAMES[str(first.bound)]};"
         f" the device is busy {share(float(first.busy_s), float(first.seconds))} of that time."
     )
     if best is not first:
-        said += f" {mode_name(best).capitalize()} takes {format_quantity(float(best.seconds), 's')}, {times(first, best)}."
-    return said
+        text += f" {mode_name(best).capitalize()} takes {format_quantity(float(best.seconds), 's')}, {times(first, best)}."
+    return text
 
 
 def times(slow: Prediction, fast: Prediction) -> str:
@@ -67,11 +67,11 @@ def summary(analysis: Analysis) -> str:
         "machine", "mode", "time", "bound by", "likely", "band", "data", "compute", "overhead", "busy", "kernels", "memory", "energy",
         "figures",
     )  # fmt: skip
-    out = table(columns, [_row(p) for p in analysis.made], "What each machine takes in each mode", NUMBERS)
-    words = "Likely: where four measurements in five should fall. " if any(p.interval for p in analysis.made) else ""
+    out = table(columns, [_row(p) for p in analysis.predictions], "What each machine takes in each mode", NUMBERS)
+    words = "Likely: where four measurements in five should fall. " if any(p.interval for p in analysis.predictions) else ""
     words += "Band: terms overlapped to in sequence. Busy: the share of the time in which the device works."
     words += " Energy: rated power × time, an estimate."
-    if not all(p.calibrated for p in analysis.made):
+    if not all(p.calibrated for p in analysis.predictions):
         words += " Bound: at the datasheet's peaks; a real run is slower."
     out += paragraph(words, "il-quiet")
     if analysis.refused:
@@ -120,7 +120,7 @@ def shares(p: Prediction) -> list[Part]:
 
 def modes(analysis: Analysis) -> dict[str, Figure]:
     """Per machine its modes under each other."""
-    found = {}
+    figures = {}
     for machine in analysis.machines:
         rows = analysis.on(machine.slug)
         best = analysis.fastest(machine.slug)
@@ -133,13 +133,13 @@ def modes(analysis: Analysis) -> dict[str, Figure]:
             note=note,
             id=f"modes-{machine.slug}",
         )
-        found[f"modes-{machine.slug}"] = figure
-    return found
+        figures[f"modes-{machine.slug}"] = figure
+    return figures
 
 
 def devices(analysis: Analysis) -> tuple[str, Figure]:
     """The fastest mode of each machine, side by side; where only some were measured, all of them at their datasheet's figures."""
-    shown, mixed = alike(analysis.made, analysis.graph)
+    shown, mixed = comparable(analysis.predictions, analysis.graph)
     best = Variant(None, OWN, analysis.graph, shown).fastest()
     first = best[0]
     rows: list[list[Cell]] = [

@@ -1,5 +1,6 @@
 """Predicted beside measured: which op is which, several runs, and nothing dropped."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from ironlaw.engine.predict import predict
 from ironlaw.engine.types import Plan
 from ironlaw.registry.machines import hardware
 from ironlaw.report.kineto import parse, read
-from ironlaw.report.measured import aten, family, join
+from ironlaw.report.trace_join import calls_predicted, family, join
 
 DATA = Path(__file__).parent / "data"
 CPU = ("conv.convolution", "bn.native_batch_norm", "relu", "fc.addmm", "norm.native_layer_norm", "_softmax")
@@ -102,6 +103,16 @@ def test_families_keep_apart_what_is_not():
         assert family(a) != family(b)
 
 
-def test_the_aten_name_of_a_captured_op(named):
-    rows = predict(named("layers.0.fc.addmm", "add.2", "norm.native_layer_norm:1", "relu"), hardware("h200_sxm")).ops
-    assert [aten(row) for row in rows] == ["addmm", "add", "native_layer_norm", "relu"]
+def test_calls_come_from_the_capture_and_not_from_names(named):
+    """A module may be called anything, and a copy that a norm needs first belongs to the norm's call."""
+    graph = named("addmm.2.relu", "norm:contiguous", "norm", "x:1")
+    calls = (("relu", 7), ("native_layer_norm", 8), ("native_layer_norm", 8), ("add", 9))
+    predicted = calls_predicted(predict(replace(graph, params_of={"calls": calls}), hardware("h200_sxm"), Plan()))
+    assert [(call.aten, [row.name for row in call.rows]) for call in predicted] == [
+        ("relu", ["addmm.2.relu"]), ("native_layer_norm", ["norm:contiguous", "norm"]), ("add", ["x:1"]),
+    ]  # fmt: skip
+
+
+def test_without_a_capture_each_op_is_a_call_of_its_own(named):
+    predicted = calls_predicted(predict(replace(named("a", "a:1"), params_of={}), hardware("h200_sxm"), Plan()))
+    assert [(call.aten, len(call.rows)) for call in predicted] == [("relu", 1), ("relu", 1)]

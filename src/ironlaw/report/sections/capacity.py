@@ -1,0 +1,19 @@
+"""What would fit: the largest batch and the longest sequence, machine by machine."""
+
+from __future__ import annotations
+
+from ironlaw.report.capacity import Capacity, words
+from ironlaw.report.markup import Cell, paragraph, table
+from ironlaw.widget.quantities import format_quantity
+
+
+def section(capacities: tuple[Capacity, ...]) -> str:
+    if not capacities:
+        return ""
+    machines = {capacity.machine.slug: capacity.machine for capacity in capacities}
+    rows: list[list[Cell]] = []
+    for slug, machine in machines.items():
+        sizes = "; ".join(words(capacity) for capacity in capacities if capacity.machine.slug == slug)
+        rows.append([machine.name, format_quantity(float(machine.memory), "B"), sizes])
+    out = "<h3>What would fit</h3>" + table(("machine", "memory", "holds, eager"), rows, "The largest batch and the longest sequence", (1,))
+    return out + paragraph("Weights, caches and the activations alive at once; libraries' own workspace comes on top.", "il-quiet")
