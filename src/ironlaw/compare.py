@@ -13,7 +13,7 @@ from typing import Any
 
 from ironlaw.engine.predict import predict
 from ironlaw.engine.samples import OPS
-from ironlaw.engine.types import Graph, Hardware, Op, Plan, Tensor
+from ironlaw.engine.types import MODES, Graph, Hardware, Op, Plan, Tensor
 from ironlaw.engine.work import op
 from ironlaw.errors import UnsupportedPrecision
 from ironlaw.registry.evidence import evidence, measured
@@ -21,7 +21,6 @@ from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
 
 KINDS = ("gemm", "conv", "row", "bandwidth", "pointwise", "attention", "function", "model")
-MODES = ("eager", "compiled", "graphs")
 HELD_OUT = ("function", "model")
 ROWS = (
     "layer_norm", "rms_norm", "softmax", "log_softmax", "mean", "sum", "var", "batch_norm", "group_norm", "mean_hw", "topk", "sort",

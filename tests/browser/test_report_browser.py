@@ -10,11 +10,11 @@ from lab_steps import fits_across, serious, watched
 from playwright.sync_api import Browser, Page, expect
 
 from ironlaw.engine.predict import predict
-from ironlaw.engine.types import Graph, Plan, Tensor
+from ironlaw.engine.types import MODES, Graph, Plan, Tensor
 from ironlaw.engine.work import op
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
-from ironlaw.report.analysis import MODES, Analysis, Compiling
+from ironlaw.report.analysis import Analysis, Compiling
 from ironlaw.report.kineto import read
 from ironlaw.report.page import write
 from ironlaw.report.trace_join import join

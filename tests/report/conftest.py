@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from ironlaw.engine.predict import predict
-from ironlaw.engine.types import Graph, Plan, Tensor
+from ironlaw.engine.types import MODES, Graph, Plan, Tensor
 from ironlaw.engine.work import op
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
-from ironlaw.report.analysis import MODES, Analysis, Compiling
+from ironlaw.report.analysis import Analysis, Compiling
 
 
 @pytest.fixture

@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from ironlaw import units
-from ironlaw.engine.types import FORMATS, Hardware
+from ironlaw.engine.types import FORMATS, MODES, Hardware
 from ironlaw.errors import BadValue, IronlawError, unknown
 
 LARGEST = 10**12  # sizes beyond any model; keeps products of them within a float
 HUGE = 1e30  # the same for figures
-MODES = ("eager", "compiled", "graphs")
 
 
 class Parser(argparse.ArgumentParser):

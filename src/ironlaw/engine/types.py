@@ -254,6 +254,10 @@ class Hardware:
         raise unknown(f"memory level of {self.slug}", name, ["main", *(lv.name for lv in self.levels)])
 
 
+MODES = ("eager", "compiled", "graphs")
+DISPATCHES = ("queued", "synchronous")
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How a graph is run. mode: eager | compiled | graphs; dispatch: queued | synchronous."""
@@ -265,7 +269,7 @@ class Plan:
     efficiency: Number = 1.0  # η: the share of the peak rate that is reached, uncalibrated
 
     def __post_init__(self) -> None:
-        for name, allowed in (("mode", ("eager", "compiled", "graphs")), ("dispatch", ("queued", "synchronous"))):
+        for name, allowed in (("mode", MODES), ("dispatch", DISPATCHES)):
             if getattr(self, name) not in allowed:
                 raise unknown(f"plan {name}", getattr(self, name), allowed, field=name)
         if largest(check_positive("plan efficiency", self.efficiency)) > 1:

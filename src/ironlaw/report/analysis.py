@@ -8,13 +8,11 @@ from dataclasses import dataclass, field
 from ironlaw.engine.compilation import PER_KERNEL, breakeven, breakeven_days, compile_seconds
 from ironlaw.engine.predict import Prediction
 from ironlaw.engine.tree import INDUCTOR, TREE, Rules
-from ironlaw.engine.types import Graph, Hardware
+from ironlaw.engine.types import MODES, Graph, Hardware
 from ironlaw.report.capacity import Capacity
 from ironlaw.report.model_variants import Variant
 from ironlaw.report.trace_join import TraceJoin
 from ironlaw.units import show
-
-MODES = ("eager", "compiled", "graphs")
 
 
 @dataclass(frozen=True, slots=True)

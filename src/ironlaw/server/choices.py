@@ -6,13 +6,12 @@ import inspect
 from functools import cache, lru_cache
 from typing import Any
 
-from ironlaw.engine.types import FORMATS
+from ironlaw.engine.types import FORMATS, MODES
 from ironlaw.registry import this
 from ironlaw.registry.families import FAMILIES
 from ironlaw.registry.machines import CONTEXTS, hardware, machines
 from ironlaw.registry.workloads import about, workloads
 
-MODES = ("eager", "compiled", "graphs")
 DISPATCHES = ("queued", "synchronous")
 PHASES = ("prefill", "decode")
 SETTINGS = ("batch", "seq", "context", "phase", "dtype")

@@ -23,7 +23,6 @@ from ironlaw.measure.models.profile import Profile, profiled
 from ironlaw.measure.noise import Noise, Watch
 from ironlaw.measure.progress import Cancelled, Progress, Stop, quiet, within
 
-MODES = ("eager", "compiled", "graphs")
 SLOW = 0.5  # seconds a call, from which fewer samples must do
 PIPED = 10  # calls queued back to back
 TRIES = 3  # how often a mode is timed when the machine is noisy
