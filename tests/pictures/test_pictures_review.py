@@ -4,7 +4,7 @@ from ironlaw import hardware
 from ironlaw.engine.levels import ladder
 from ironlaw.pictures.calibration import calibration, verdict
 from ironlaw.pictures.levels import levels
-from ironlaw.recall.calibration import Row
+from ironlaw.recall.confidence import Row
 
 ROWS = [Row(1, 0.25, 0, 0), Row(2, 0.45, 4, 2), Row(3, 0.65, 4, 4), Row(4, 0.80, 0, 0), Row(5, 0.95, 4, 1)]
 

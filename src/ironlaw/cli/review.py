@@ -84,7 +84,7 @@ def listing(found: State, topic: str | None) -> list[dict[str, Any]]:
 
 
 def stats(found: State) -> dict[str, Any]:
-    from ironlaw.recall import beliefs, calibration, checklist, concepts, record
+    from ironlaw.recall import beliefs, checklist, concepts, confidence, record
 
     map_, mastery = concepts.concept_map(), found.mastery
     ticks = record.ticks(found.events)
@@ -95,9 +95,9 @@ def stats(found: State) -> dict[str, Any]:
         "predictions": len(found.predictions),
         "calibration": [
             {"confidence": row.confidence, "stated": row.stated, "answers": row.answers, "right": row.right, "share": row.share}
-            for row in calibration.table(found.answers)
+            for row in confidence.table(found.answers)
         ],
-        "brier": calibration.brier(found.answers),
+        "brier": confidence.brier(found.answers),
         "held": [
             {"belief": one.belief, "says": one.says, "times": one.times, "last": one.last.isoformat(), "where": list(one.where),
              "counterexample": beliefs.counterexample(one.belief).text}

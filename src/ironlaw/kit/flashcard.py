@@ -11,7 +11,8 @@ from string import ascii_lowercase as LETTERS
 from typing import Any
 
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.recall import beliefs, calibration, grade
+from ironlaw.recall import beliefs, grade
+from ironlaw.recall.confidence import PROBABILITY
 from ironlaw.recall.schedule import Due, next_due, wait
 from ironlaw.recall.session import Session
 from ironlaw.recall.templates import template, topics
@@ -85,7 +86,7 @@ class Desk:
         if not text:
             raise BadValue("answer first, then show the key")
         graded = None if shown.template.kind == "explain" else grade.grade(shown, text)
-        if isinstance(confidence, bool) or confidence not in calibration.STANDS_FOR:
+        if isinstance(confidence, bool) or confidence not in PROBABILITY:
             raise BadValue("say how sure you are, from 1 to 5, before you see the key")
         if graded is None:
             self.phase, self.draft = POINTS, (text, confidence)
@@ -179,7 +180,7 @@ def flashcard(desk: Desk) -> Piece:
                 error = {"dial": None, "message": str(refused)}
         return {**desk.view(), "error": error}
 
-    levels = [{"level": level, "stands": f"{100 * stands:.0f} %"} for level, stands in calibration.STANDS_FOR.items()]
+    levels = [{"level": level, "stands": f"{100 * stands:.0f} %"} for level, stands in PROBABILITY.items()]
     named = [{"value": name, "label": plain(name)} for name in topics()]
     return Piece("flashcard", {"id": "card", "levels": levels, "topics": named}, compute, {"act": 0})
 

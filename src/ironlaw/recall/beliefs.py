@@ -20,7 +20,7 @@ from typing import Any
 
 from ironlaw.errors import BadRegistry, unknown
 from ironlaw.recall import words
-from ironlaw.recall.calibration import Prediction
+from ironlaw.recall.confidence import Prediction
 from ironlaw.recall.expressions import evaluate, is_typed
 from ironlaw.recall.record import Review
 from ironlaw.recall.schedule import SURE

@@ -9,7 +9,8 @@ from datetime import datetime
 
 from ironlaw.errors import BadValue
 from ironlaw.ledger import Event, Ledger
-from ironlaw.recall import beliefs, calibration, checklist, concepts, record, schedule
+from ironlaw.recall import beliefs, checklist, concepts, record, schedule
+from ironlaw.recall.confidence import PROBABILITY, Answer, Prediction, predictions
 from ironlaw.recall.grade import Grade
 from ironlaw.recall.record import REVIEW, Review
 from ironlaw.recall.schedule import Due, Standing
@@ -25,12 +26,12 @@ class State:
 
     events: tuple[Event, ...]
     reviews: tuple[Review, ...]
-    predictions: tuple[calibration.Prediction, ...]
+    predictions: tuple[Prediction, ...]
     standing: dict[str, Standing]
     now: datetime
 
     @property
-    def answers(self) -> list[calibration.Answered]:
+    def answers(self) -> list[Answer]:
         """What confidence is judged by: the review's answers and the labs' first predictions."""
         return [*self.reviews, *self.predictions]
 
@@ -54,7 +55,7 @@ class State:
 def state(ledger: Ledger, now: datetime) -> State:
     events = tuple(ledger.events())
     reviews = tuple(record.reviews(event for event in events if event.lab == REVIEW))
-    return State(events, reviews, tuple(calibration.predictions(events)), schedule.standings(reviews, now), now)
+    return State(events, reviews, tuple(predictions(events)), schedule.standings(reviews, now), now)
 
 
 class Session:
@@ -82,8 +83,8 @@ class Session:
         return variant(template, seed if self.seed is None else self.seed * 1_000_003 + seed)
 
     def answer(self, shown: Variant, typed: str, confidence: int, grade: Grade) -> Review:
-        if confidence not in calibration.STANDS_FOR:
-            raise BadValue(f"{confidence!r} is no confidence; say how sure you are, from 1 to 5")
+        if confidence not in PROBABILITY:
+            raise BadValue(f"{confidence!r} is not a confidence; say how sure you are, from 1 to 5")
         first = self.state().standing[shown.template.id].last is None
         kept = record.answer(self.ledger, shown, typed, confidence, grade, self.clock())
         self.kept[kept.id] = kept

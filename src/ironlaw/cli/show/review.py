@@ -10,13 +10,14 @@ from typing import TypeVar
 
 from ironlaw.cli.show import draw
 from ironlaw.errors import BadValue
-from ironlaw.recall import beliefs, calibration, grade
+from ironlaw.recall import beliefs, grade
+from ironlaw.recall.confidence import PROBABILITY
 from ironlaw.recall.schedule import Due, next_due, wait
 from ironlaw.recall.session import Session
 from ironlaw.recall.variants import Variant
 
 KEYS = "s skips, u takes the last answer back, q quits"
-SURE = "How sure are you? 1 to 5 stands for " + ", ".join(f"{100 * p:.0f}" for p in calibration.STANDS_FOR.values()) + " %"
+SURE = "How sure are you? 1 to 5 stands for " + ", ".join(f"{100 * p:.0f}" for p in PROBABILITY.values()) + " %"
 Read = TypeVar("Read")
 
 
@@ -104,8 +105,8 @@ def _confidence() -> int:
     draw.say(f"{SURE}.", draw.DIM)
 
     def level(text: str) -> int:
-        if text.strip() not in {str(level) for level in calibration.STANDS_FOR}:
-            raise BadValue(f"{text.strip()!r} is no confidence; type a number from 1 (a guess) to 5 (sure)")
+        if text.strip() not in {str(level) for level in PROBABILITY}:
+            raise BadValue(f"{text.strip()!r} is not a confidence; type a number from 1 (a guess) to 5 (sure)")
         return int(text)
 
     return _read("sure> ", level)

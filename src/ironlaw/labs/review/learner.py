@@ -9,7 +9,7 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.kit.review import Review
 from ironlaw.pictures.calibration import calibration as picture
-from ironlaw.recall import beliefs, calibration
+from ironlaw.recall import beliefs, confidence
 from ironlaw.recall.schedule import SURE
 from ironlaw.recall.templates import templates
 
@@ -22,7 +22,7 @@ def dials(lab: Review) -> Callable[[Any], list[Any]]:
 def view(lab: Review, values: Any) -> kit.View:
     """The calibration plot over the review's answers, the labs' first predictions, or both."""
     answers = {"all": lab.state.answers, "cards": lab.state.reviews, "labs": lab.state.predictions}[values["over"]]
-    rows, score = calibration.table(answers), calibration.brier(answers)
+    rows, score = confidence.table(answers), confidence.brier(answers)
     right = sum(answer.correct for answer in answers)
     cards = [kit.card("Answers", len(answers), note=f"{right} right")]
     if score is not None:
@@ -32,7 +32,7 @@ def view(lab: Review, values: Any) -> kit.View:
 
 def tone(score: float) -> str:
     """Good where it is under half of what saying one half to everything gives, bad where it is worse than that."""
-    return "good" if score < calibration.EVEN / 2 else "middling" if score < calibration.EVEN else "bad"
+    return "good" if score < confidence.EVEN_ODDS / 2 else "middling" if score < confidence.EVEN_ODDS else "bad"
 
 
 def held(lab: Review, *_: Any) -> Any:

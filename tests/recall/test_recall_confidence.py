@@ -5,11 +5,11 @@ import statistics
 import numpy as np
 import pytest
 
-from ironlaw.recall.calibration import STANDS_FOR, brier, predictions, table
+from ironlaw.recall.confidence import PROBABILITY, brier, predictions, table
 
 
 def test_what_confidence_stands_for():
-    assert STANDS_FOR == {1: 0.25, 2: 0.45, 3: 0.65, 4: 0.80, 5: 0.95}
+    assert PROBABILITY == {1: 0.25, 2: 0.45, 3: 0.65, 4: 0.80, 5: 0.95}
 
 
 def test_a_table_and_a_score_counted_by_hand(session, say):
