@@ -145,7 +145,7 @@ def test_a_lab_that_is_no_app_or_raises_leaves_the_others_alone(site: TestClient
 def test_rewriting_keeps_what_it_does_not_know():
     scripts = "<script>serviceWorkers()</script><script>kept()</script>"
     page = f'<head><link rel="stylesheet" href="a.css">{scripts}</head><div id="root"></div>'
-    made = rewrite(page, Lab("lab_01_x", "A <title>"))
+    made = rewrite(page, Lab("lab_01_x", "A <title>", Path()))
     assert 'href="a.css"' in made
     assert "kept()" in made
     assert "serviceWorker" not in made

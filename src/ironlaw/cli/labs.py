@@ -53,7 +53,7 @@ def known(name: str) -> str:
     labs = catalogue()
     lab = named(name)
     if lab is None:
-        raise unknown("lab", name, [lab.slug for lab in labs if lab.folder])
+        raise unknown("lab", name, [lab.slug for lab in labs])
     if not lab.ready:
-        raise BadValue(f"{lab.name}, {lab.title}, {lab.error or 'is in preparation'}; open the gallery with: ironlaw labs")
+        raise BadValue(f"{lab.name}, {lab.title}, {lab.error}; open the gallery with: ironlaw labs")
     return lab.slug

@@ -16,18 +16,18 @@ LABS = Path(__file__).parent.parent / "labs"
 
 @dataclass(frozen=True)
 class Lab:
-    """One card of the gallery. `folder` is None for a lab that is only announced."""
+    """One card of the gallery. `error` says why it can't be opened."""
 
     slug: str
     title: str
+    folder: Path
     teaches: str = ""
     minutes: int = 40
-    folder: Path | None = None
     error: str = ""
 
     @property
     def ready(self) -> bool:
-        return self.folder is not None and not self.error
+        return not self.error
 
     @property
     def name(self) -> str:
@@ -36,19 +36,10 @@ class Lab:
         return f"Lab {number[1]}" if number else self.slug.partition("_")[0].capitalize()
 
 
-# Announced, and not there yet: each gives way to a folder of the same slug.
-COMING = (
-    Lab("lab_07_fusion", "The Kernel Fusion Dividend", "Every launch pays a tax; fusion and compilation buy it back, at a price."),
-    Lab("lab_11_roofline", "The Roofline", "Which of two ceilings a kernel is under, and what moves it to the other."),
-    Lab("review", "Recall across the labs", "Answer without notes, and see which ideas have stayed.", minutes=150),
-)
-
-
 def catalogue(folder: Path = LABS) -> list[Lab]:
-    """All labs in order, those in preparation too."""
-    there = [read(path) for path in sorted(folder.glob("[!_.]*/")) if path.is_dir() and path.name != "__pycache__"]
-    slugs = {lab.slug for lab in there}
-    return sorted([*there, *(lab for lab in COMING if lab.slug not in slugs)], key=lambda lab: (not lab.slug.startswith("lab_"), lab.slug))
+    """All labs in order, the review after the numbered ones."""
+    labs = [read(path) for path in folder.glob("[!_.]*/") if path.is_dir() and path.name != "__pycache__"]
+    return sorted(labs, key=lambda lab: (not lab.slug.startswith("lab_"), lab.slug))
 
 
 def find(name: str, folder: Path = LABS) -> Lab | None:
@@ -74,12 +65,12 @@ def read(folder: Path) -> Lab:
         compile(source, f"{slug}/lab.py", "exec", dont_inherit=True)
         title, teaches, minutes = about(folder)
     except SyntaxError as error:
-        return Lab(slug, plain_title(slug), folder=folder, error=f"lab.py, line {error.lineno}: {error.msg}")
+        return Lab(slug, plain_title(slug), folder, error=f"lab.py, line {error.lineno}: {error.msg}")
     except FileNotFoundError as error:
-        return Lab(slug, plain_title(slug), folder=folder, error=f"{Path(error.filename).name} is missing from labs/{slug}/")
+        return Lab(slug, plain_title(slug), folder, error=f"{Path(error.filename).name} is missing from labs/{slug}/")
     except (OSError, ValueError) as error:
-        return Lab(slug, plain_title(slug), folder=folder, error=f"labs/{slug}/: {error}")
-    return Lab(slug, title, teaches, minutes, folder)
+        return Lab(slug, plain_title(slug), folder, error=f"labs/{slug}/: {error}")
+    return Lab(slug, title, folder, teaches, minutes)
 
 
 def about(folder: Path) -> tuple[str, str, int]:

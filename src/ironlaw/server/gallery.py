@@ -125,9 +125,6 @@ def card(lab: Lab, state: Standing, known: bool, cards: Cards | None = None) -> 
     """One lab: what it teaches, how long it takes, how far you are. The review says how many cards are due instead."""
     head = f'<p class="number">{escape(lab.name)}<span>{lab.minutes} min</span></p>'
     title, teaches = escape(lab.title), f'<p class="teaches">{escape(lab.teaches)}</p>' if lab.teaches else ""
-    if lab.folder is None:
-        soon = '<p class="foot state">in preparation</p>'
-        return f'<li class="lab coming" id="{escape(lab.slug)}">{head}<h3>{title}</h3>{teaches}{soon}</li>'
     if lab.error:
         return (
             f'<li class="lab broken" id="{escape(lab.slug)}">{head}<h3>{title}</h3><div class="banner fail">'

@@ -92,7 +92,7 @@ class Labs:
         if lab is None:
             return None, f"there is no lab {slug!r}"
         if not lab.ready:
-            return lab, lab.error or "this lab is in preparation"
+            return lab, lab.error
         try:
             self.mount(lab)
         except Exception as error:
@@ -134,7 +134,6 @@ def create(lab: Lab, assets: str, head: str) -> Any:
     """marimo's app for one lab, with none of the settings that a user of marimo keeps for notebooks."""
     import marimo
 
-    assert lab.folder is not None, lab
     builder = marimo.create_asgi_app(quiet=True, include_code=False, session_ttl=SESSION_S, asset_url=assets, html_head=head)
     built: Any = builder.with_app(path=f"/lab/{lab.slug}", root=str(lab.folder / "lab.py")).build()
     settle(built.routes[0].app.state.config_manager)
