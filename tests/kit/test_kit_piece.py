@@ -9,7 +9,8 @@ import pytest
 from ironlaw.errors import BadValue
 from ironlaw.widget.assets import SCRIPTS, script, style, theme
 from ironlaw.widget.colours import COLOURS
-from ironlaw.widget.piece import KINDS, Piece, first_state, plain, wire
+from ironlaw.widget.kinds import KINDS
+from ironlaw.widget.piece import Piece, plain, wire
 
 DIALS = [{"id": "batch", "type": "log", "label": "Batch", "min": 1, "max": 256, "value": 1}]
 
@@ -34,10 +35,10 @@ def test_compute_runs_at_creation_and_on_every_change_of_state():
 
 
 def test_the_first_state_comes_from_the_spec():
-    assert first_state("instrument", {"dials": DIALS}) == {"dials": {"batch": 1}}
-    assert first_state("toggle", {"options": [{"value": "cloud"}, {"value": "tiny"}]}) == {"value": "cloud"}
-    assert first_state("toggle", {"options": [{"value": "cloud"}], "value": "tiny"}) == {"value": "tiny"}
-    assert first_state("lock", {})["commit"] == first_state("number", {})["commit"] == first_state("reflect", {})["answer"] == 0
+    assert KINDS["instrument"]({"dials": DIALS}) == {"dials": {"batch": 1}}
+    assert KINDS["toggle"]({"options": [{"value": "cloud"}, {"value": "tiny"}]}) == {"value": "cloud"}
+    assert KINDS["toggle"]({"options": [{"value": "cloud"}], "value": "tiny"}) == {"value": "tiny"}
+    assert KINDS["lock"]({})["commit"] == KINDS["number"]({})["commit"] == KINDS["reflect"]({})["answer"] == 0
 
 
 def test_a_given_state_goes_over_the_first_one():
@@ -89,7 +90,7 @@ def test_plain_is_what_json_carries():
     given = {"a": (1, 2.5), "b": float("nan"), "c": np.float64(3.0), "d": np.array([1, 2]), 5: {"x"}, "e": True, "f": None}
     assert plain(given) == {"a": [1, 2.5], "b": None, "c": 3.0, "d": [1, 2], "5": ["x"], "e": True, "f": None}
     json.dumps(plain(given), allow_nan=False)
-    assert plain({"p": KINDS[0], "q": object}) == {"p": "instrument", "q": str(object)}
+    assert plain({"p": "instrument", "q": object}) == {"p": "instrument", "q": str(object)}
 
 
 def test_the_script_is_one_module_without_imports_or_addresses():
@@ -98,6 +99,11 @@ def test_the_script_is_one_module_without_imports_or_addresses():
     assert not re.search(r"^\s*import\b", text, re.MULTILINE)
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
     assert len(SCRIPTS) == len(set(SCRIPTS))
+
+
+def test_every_kind_has_its_renderer():
+    drawn = set(re.findall(r"^function (\w+)Piece\(ctx\)", script(), re.MULTILINE))
+    assert drawn == set(KINDS)
 
 
 def test_the_styles_load_nothing_and_know_every_colour():

@@ -14,8 +14,7 @@ from ironlaw.kit.lab import Lab, open
 from ironlaw.kit.message import SEALED
 from ironlaw.kit.prose import amount, capacity, dress, html, inline, times
 from ironlaw.kit.reveal import Distance, off, points
-from ironlaw.widget.dials import chain, choice, select, span, switch
-from ironlaw.widget.pins import pins
+from ironlaw.widget.dials import chain, choice, pins, select, span, switch
 
 __all__ = [
     "SEALED", "Distance", "Here", "Lab", "Measured", "View", "amount", "banner", "capacity", "card", "chain", "choice", "cite", "dress",

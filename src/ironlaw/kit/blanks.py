@@ -10,6 +10,7 @@ from ironlaw.kit.prose import html, inline
 from ironlaw.kit.questions import Question
 from ironlaw.kit.reflect import answer
 from ironlaw.ledger import Ledger
+from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
 
@@ -18,12 +19,10 @@ def blanks(
     answered: Callable[[], None],
 ) -> Piece:  # fmt: skip
     """`ask` is the sentence, `labels` the words before each blank; `feedback`: Markdown by question, then by option."""
-    counted = {"answer": 0}
+    answers = ActCounter("answer")
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
-        count = state.get("answer")
-        if isinstance(count, int) and count > counted["answer"]:
-            counted["answer"] = count
+        if answers.advanced(state):
             chosen = state.get("choice")
             if not isinstance(chosen, (list, tuple)) or len(chosen) != len(questions):
                 raise BadValue(f"fill all {len(questions)} blanks, then answer")

@@ -10,6 +10,7 @@ from ironlaw.errors import BadValue
 from ironlaw.kit.prose import html, inline
 from ironlaw.kit.questions import Question
 from ironlaw.ledger import Event, Ledger
+from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
 
@@ -17,15 +18,12 @@ def challenge(
     question: Question, ask: str, told: Callable[[float, bool], str], ledger: Ledger, lab: str, committed: Callable[[], None]
 ) -> Piece:
     """`told(value, right)` gives the feedback as Markdown; it is asked only once a number is committed."""
-    counted = {"commit": 0}
+    commits = ActCounter("commit")
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
-        count = state.get("commit")
-        if isinstance(count, int) and count > counted["commit"]:
-            counted["commit"] = count
-            if entered(ledger, lab, question.name) is None:
-                commit(question, ledger, lab, state.get("value"))
-                committed()
+        if commits.advanced(state) and entered(ledger, lab, question.name) is None:
+            commit(question, ledger, lab, state.get("value"))
+            committed()
         event = entered(ledger, lab, question.name)
         if event is None:
             return {"committed": None}

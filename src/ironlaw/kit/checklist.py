@@ -14,6 +14,7 @@ from ironlaw.recall.checklist import Claim
 from ironlaw.recall.schedule import Standing
 from ironlaw.recall.session import State
 from ironlaw.recall.templates import template
+from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
 GAPS = {"unbacked": "ticked, but the cards do not back it yet", "modest": "the cards back it: you may tick it", "": ""}
@@ -21,12 +22,10 @@ GAPS = {"unbacked": "ticked, but the cards do not back it yet", "modest": "the c
 
 def checklist(ledger: Ledger, state: Callable[[], State], changed: Callable[[], None]) -> Piece:
     """`state` reads the ledger; `changed` is called once a tick is kept."""
-    counted = {"act": 0}
+    acts = ActCounter()
 
     def compute(given: Mapping[str, Any]) -> dict[str, Any]:
-        count = given.get("act")
-        if isinstance(count, int) and count > counted["act"]:
-            counted["act"] = count
+        if acts.advanced(given):
             statement = sheets.sheet().statement(str(given.get("statement")))
             if not isinstance(given.get("ticked"), bool):
                 raise BadValue(f"{given.get('ticked')!r} is no tick; a box is ticked or not")

@@ -15,18 +15,18 @@ from ironlaw.recall.concepts import GOOD, MIDDLING, Concept, concept_map
 from ironlaw.recall.layers import layers
 from ironlaw.recall.record import REVIEW
 from ironlaw.recall.session import State
+from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
 
 def conceptmap(state: Callable[[], State], ask: Callable[[Sequence[str]], None]) -> Piece:
     """`ask` puts cards on the table."""
-    counted = {"act": 0}
+    acts = ActCounter()
 
     def compute(given: Mapping[str, Any]) -> dict[str, Any]:
-        count, opened = given.get("act"), given.get("open")
+        opened = given.get("open")
         concept = concept_map().concept(str(opened)) if opened else None
-        if isinstance(count, int) and count > counted["act"]:
-            counted["act"] = count
+        if acts.advanced(given):
             if concept is None or not concept.cards:
                 raise BadValue("open a concept that has cards, then ask for them")
             ask(concept.cards)

@@ -19,6 +19,7 @@ from ironlaw.measure.experiments import run as experiments
 from ironlaw.measure.experiments.trials import OPS as COUNT
 from ironlaw.measure.experiments.trials import words
 from ironlaw.units import show
+from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
 MACHINE = experiments.MACHINE  # the whole characterisation, beside the experiments
@@ -64,7 +65,7 @@ def measure(
 ) -> Piece:  # fmt: skip
     """`found` gives the newest run of an experiment, `keep` writes one to the ledger, `landed` is called when a run has ended."""
     by_name = {item.name: item for item in items}
-    counted = {"act": 0, "finished": desk.finished}
+    acts, finished = ActCounter(), desk.finished
     mine: dict[str, Run] = {}
 
     def do(what: str, name: str) -> None:
@@ -80,17 +81,17 @@ def measure(
             mine[name] = desk.start(name, command(name), keep if name != MACHINE else lambda result: None)
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
-        count, refused = state.get("act"), ""
+        nonlocal finished
+        refused = ""
         which = str(state.get("which") or "")
-        if isinstance(count, int) and count > counted["act"]:
-            counted["act"] = count
+        if acts.advanced(state):
             try:
                 do(str(state.get("do")), which)
             except BadValue as error:
                 refused = str(error)
         running = {item.name: desk.running(item.name) for item in items}  # before the next line: a run may end in between
-        if desk.finished != counted["finished"]:
-            counted["finished"] = desk.finished
+        if desk.finished != finished:
+            finished = desk.finished
             landed()
         told = [_shown(item, found(item.name), running[item.name], mine.get(item.name)) for item in items]
         for item in told:

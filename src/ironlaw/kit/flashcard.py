@@ -17,6 +17,7 @@ from ironlaw.recall.schedule import Due, next_due, wait
 from ironlaw.recall.session import Session
 from ironlaw.recall.templates import template, topics
 from ironlaw.recall.variants import Variant
+from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
 REASONS = {"confident error": "you were sure, and wrong", "due": "due", "belief held": "about a belief that you hold", "new": "new"}
@@ -167,13 +168,11 @@ class Desk:
 
 def flashcard(desk: Desk) -> Piece:
     """The piece in which the desk's cards are answered."""
-    counted = {"act": 0}
+    acts = ActCounter()
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
         error = None
-        count = state.get("act")
-        if isinstance(count, int) and count > counted["act"]:
-            counted["act"] = count
+        if acts.advanced(state):
             try:
                 act(desk, state)
             except IronlawError as refused:

@@ -13,17 +13,17 @@ from ironlaw.errors import AlreadyCommitted, BadValue
 from ironlaw.kit.prose import html, inline
 from ironlaw.kit.questions import Question
 from ironlaw.ledger import Event, Ledger
+from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
 
 def lock(question: Question, ask: str, premises: str, ledger: Ledger, lab: str, committed: Callable[[], None]) -> Piece:
     """`ask` and `premises` are Markdown; `committed` is called once the ledger holds a prediction."""
-    counted = {"commit": 0}
+    commits = ActCounter("commit")
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
         error = None
-        if _count(state, "commit") > counted["commit"]:
-            counted["commit"] = _count(state, "commit")
+        if commits.advanced(state):
             error = commit(question, ledger, lab, state)
             if error is None or error.startswith(ELSEWHERE):
                 committed()
@@ -50,7 +50,8 @@ def commit(question: Question, ledger: Ledger, lab: str, state: Mapping[str, Any
     if isinstance(confidence, bool) or confidence not in (1, 2, 3, 4, 5):
         raise BadValue("say how sure you are, from 1 to 5, then commit")
     # a first commit never becomes a second attempt by itself: that takes the learner's "try again"
-    attempt = len(ledger.attempts(lab, question.name)) + 1 if _count(state, "again") else 1
+    again = ActCounter("again").advanced(state)
+    attempt = len(ledger.attempts(lab, question.name)) + 1 if again else 1
     right = question.right.id == option.id
     try:
         ledger.commit_prediction(lab, question.name, option.id, option.value, confidence, right, attempt)
@@ -63,8 +64,3 @@ def sealed(question: Question, event: Event) -> dict[str, Any]:
     """What the lock shows of a committed prediction."""
     place = question.place(str(event.payload["choice"]))
     return {"choice": place, "confidence": event.payload["confidence"], "time": event.time, "attempt": event.attempt}
-
-
-def _count(state: Mapping[str, Any], name: str) -> int:
-    value = state.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -8,17 +8,16 @@ from typing import Any
 from ironlaw.kit.prose import html, inline
 from ironlaw.kit.questions import Question
 from ironlaw.ledger import Event, Ledger
+from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
 
 def reflect(question: Question, ask: str, feedback: Mapping[str, str], ledger: Ledger, lab: str, answered: Callable[[], None]) -> Piece:
     """`feedback`: Markdown by option id, for the right one too: it explains the mechanism."""
-    counted = {"answer": 0}
+    answers = ActCounter("answer")
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
-        count = state.get("answer")
-        if isinstance(count, int) and count > counted["answer"]:
-            counted["answer"] = count
+        if answers.advanced(state):
             answer(question, ledger, lab, state)
             answered()
         events = ledger.answers(lab, question.name)

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ironlaw.errors import BadValue
+from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
 OUTCOMES = (("right", "the right result"), ("wrong", "a wrong result, without an error"), ("refused", "an error when it is captured"))
@@ -57,15 +58,14 @@ class Runner:
 
 def spectrum(ways: Mapping[str, str], code: str, recorded: Run, runner: Runner, about: Callable[[str, Run], str]) -> Piece:
     """`ways`: id -> name; `about(way, run)` is HTML: what it sees, what breaks it. Asked only for a way that was answered."""
-    counted = {"act": 0}
+    acts = ActCounter()
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
         guesses = state.get("guesses")
         if not isinstance(guesses, dict) or not set(guesses) <= set(ways) or not set(guesses.values()) <= {name for name, _ in OUTCOMES}:
             raise BadValue("say for each way what will happen")
-        count, error = state.get("act"), None
-        if isinstance(count, int) and count > counted["act"]:
-            counted["act"] = count
+        error = None
+        if acts.advanced(state):
             try:
                 runner.start()
             except BadValue as refused:

@@ -9,6 +9,7 @@ from ironlaw.ledger import Ledger
 from ironlaw.recall import record
 from ironlaw.recall.checklist import sheet
 from ironlaw.recall.session import State
+from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
 LONGEST = 20_000  # characters of one text
@@ -16,12 +17,10 @@ LONGEST = 20_000  # characters of one text
 
 def writing(ledger: Ledger, state: Callable[[], State], changed: Callable[[], None]) -> Piece:
     """The browser sends a text when its field is left or its button pressed; the same text twice is kept once."""
-    counted = {"act": 0}
+    acts = ActCounter()
 
     def compute(given: Mapping[str, Any]) -> dict[str, Any]:
-        count = given.get("act")
-        if isinstance(count, int) and count > counted["act"]:
-            counted["act"] = count
+        if acts.advanced(given):
             prompt, text = sheet().prompt(str(given.get("prompt"))), str(given.get("text") or "")[:LONGEST]
             if text != record.written(state().events).get(prompt.id, ""):
                 record.write(ledger, prompt.id, text)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from ironlaw.widget.kinds import KINDS
+from ironlaw.widget.schema import LONGEST_NAME, SCHEMA
+
+CONTRACT = "contract"  # not a file: written from Python's own tables
 # Joined in this order into one module: each file uses only names from those before it. DRAWING alone draws a figure.
 DRAWING = ("dom", "units", "scale", "labels", "tip", "axes", "marks", "drag", "targets", "table", "figure")
 SCRIPTS = (
-    "dom", "units", "scale", "labels", "tip", "axes", "marks", "dials", "chain", "pins", "drag", "targets", "table", "figure",
-    "readouts", "export", "permalink", "direct", "link", "instrument", "lock", "reflect", "small", "card", "sheet", "map", "walk", "asked",
-    "experiment", "piece",
+    "dom", "units", "scale", "labels", "tip", "axes", "marks", "contract", "schema", "dials", "chain", "pins", "drag", "targets", "table",
+    "figure", "readouts", "export", "permalink", "direct", "link", "instrument", "lock", "reflect", "small", "card", "sheet", "map", "walk",
+    "asked", "experiment", "piece",
 )  # fmt: skip
 DRAWING_STYLES = ("piece", "figure")
 STYLES = ("piece", "chain", "pins", "figure", "review", "experiment")
@@ -23,7 +28,14 @@ CSS = Path(str(files("ironlaw.widget"))) / "css"
 @cache
 def script(names: Sequence[str] = SCRIPTS) -> str:
     """These files, joined; all of them are one ES module."""
-    return "\n".join(_read(f"js/{name}.js") for name in names)
+    return "\n".join(contract() if name == CONTRACT else _read(f"js/{name}.js") for name in names)
+
+
+def contract() -> str:
+    """What Python declares and JavaScript goes by, as data: the rules for dials, and which function draws which kind of piece."""
+    renderers = ", ".join(f"{kind}: (ctx) => {kind}Piece(ctx)" for kind in KINDS)
+    rules = json.dumps(SCHEMA, separators=(",", ":"))
+    return f"const DIAL_SCHEMA = {rules};\nconst LONGEST_NAME = {LONGEST_NAME};\nconst RENDERERS = {{ {renderers} }};"
 
 
 @cache

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ironlaw.errors import BadValue
-from ironlaw.widget import pins
+from ironlaw.widget.schema import LONGEST_NAME, SCHEMA, conforms
 
 Dial = dict[str, Any]
 
@@ -30,8 +30,8 @@ def span(
 ) -> Dial:
     """A number from low to high; `log` for one whose steps are factors.
 
-    `presets`: values with a button of their own. `steps`: where the slider stops. `hidden`: not shown while something else
-    makes it idle; where it stands is kept.
+    `presets`: values with a button of their own. `steps`: where the slider stops. `whole`: no fractions. `hidden`: not shown while
+    something else makes it idle; where it stands is kept.
     """
     if not low <= value <= high:
         raise BadValue(f"dial {name!r}: {value!r} is outside {low!r} to {high!r}; start it inside")
@@ -53,6 +53,15 @@ def chain(name: str, label: str, palette: Iterable[tuple[str, str]], value: Sequ
     return dial
 
 
+def pins(name: str, label: str, of: Sequence[str], suggest: str = "", most: int = 8) -> Dial:
+    """Points that the learner keeps: a list of named settings of the dials in `of`. `suggest`: what a new one is called at first.
+
+    The browser adds one where the dials stand, renames, drags and removes them; Python draws them. Like every dial they are kept
+    through a reload and go along in a link to the view.
+    """
+    return {"id": name, "type": "pins", "label": label, "value": [], "of": list(of), "suggest": suggest, "most": most}
+
+
 def _among(
     kind: str, name: str, label: str, options: Iterable[tuple[Any, str]], value: Any, disabled: Mapping[Any, str], more: Any
 ) -> Dial:
@@ -65,21 +74,37 @@ def _among(
 
 def why_not(dial: Mapping[str, Any], value: Any) -> str | None:
     """Why a dial can't stand at a value; None where it can."""
-    if dial["type"] in ("choice", "select"):
-        for option in dial["options"]:
-            if option["value"] == value:
-                return str(option["disabled"]) if option["disabled"] else None
-        return f"{dial['label']} has no {value!r}"
-    if dial["type"] == "chain":
-        known = [option["value"] for option in dial["options"]]
-        good = isinstance(value, (list, tuple)) and 1 <= len(value) <= dial["most"] and all(item in known for item in value)
-        return None if good else f"{dial['label']} takes 1 to {dial['most']} of {', '.join(known)}"
-    if dial["type"] == "pins":
-        return pins.why_not(dial, value)
-    if dial["type"] == "switch":
-        return None if isinstance(value, bool) else f"{dial['label']} is on or off"
-    good = isinstance(value, (int, float)) and not isinstance(value, bool) and dial["min"] <= value <= dial["max"]
-    return None if good else f"{dial['label']} goes from {dial['min']} to {dial['max']}"
+    if conforms(SCHEMA[dial["type"]], dial, value):
+        return None
+    return REASONS[dial["type"]](dial, value)
+
+
+def _no_option(dial: Mapping[str, Any], value: Any) -> str:
+    barred = next((option["disabled"] for option in dial["options"] if option["value"] == value), None)
+    return str(barred) if barred else f"{dial['label']} has no {value!r}"
+
+
+def _no_number(dial: Mapping[str, Any], value: Any) -> str:
+    if dial.get("whole"):
+        return f"{dial['label']} is {str(value)[:40]!r}; give a whole number from {dial['min']:,} to {dial['max']:,}"
+    return f"{dial['label']} goes from {dial['min']} to {dial['max']}"
+
+
+def _no_chain(dial: Mapping[str, Any], value: Any) -> str:
+    return f"{dial['label']} takes 1 to {dial['most']} of {', '.join(option['value'] for option in dial['options'])}"
+
+
+def _no_pins(dial: Mapping[str, Any], value: Any) -> str:
+    if not isinstance(value, (list, tuple)) or len(value) > dial["most"]:
+        return f"{dial['label']} holds a list of at most {dial['most']}"
+    return f"{dial['label']}: a pin has a name of at most {LONGEST_NAME} letters and settings of {', '.join(dial['of'])}"
+
+
+# the words for a refusal, by the type of the dial
+REASONS: dict[str, Callable[[Mapping[str, Any], Any], str]] = {
+    "choice": _no_option, "select": _no_option, "range": _no_number, "log": _no_number, "chain": _no_chain, "pins": _no_pins,
+    "switch": lambda dial, value: f"{dial['label']} is on or off",
+}  # fmt: skip
 
 
 def settled(dials: Sequence[Mapping[str, Any]], values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:

@@ -26,14 +26,10 @@ import traitlets
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.widget.assets import script, style
 from ironlaw.widget.direct import register
+from ironlaw.widget.kinds import KINDS, State
 
-KINDS = (
-    "instrument", "lock", "reflect", "toggle", "number", "flashcard", "checklist", "writing", "map", "walk", "loop", "spectrum",
-    "experiment",
-)  # fmt: skip
 LOG = logging.getLogger(__name__)
 
-State = dict[str, Any]
 View = dict[str, Any]
 
 
@@ -73,20 +69,6 @@ def wire(view: View, _: Any = None) -> View:
     return {**view, "figures": texts}
 
 
-def first_state(kind: str, spec: Mapping[str, Any]) -> State:
-    """The state before anybody has touched the piece."""
-    if kind == "instrument":
-        return {"dials": {dial["id"]: dial.get("value") for dial in spec.get("dials", ())}}
-    if kind == "toggle":
-        options = spec.get("options", ())
-        return {"value": spec.get("value", options[0]["value"] if options else None)}
-    if kind == "number":
-        return {"value": spec.get("value"), "commit": 0}
-    if kind == "lock":
-        return {"choice": None, "confidence": None, "commit": 0, "again": 0}
-    return {"choice": None, "answer": 0}
-
-
 class Piece(anywidget.AnyWidget):
     """`Piece(kind, spec, compute)`. Set `piece.spec` to change what it is, `piece.refresh()` to compute again."""
 
@@ -108,7 +90,7 @@ class Piece(anywidget.AnyWidget):
         spec = plain(spec)
         if kind == "instrument" and (token := register(self)):
             spec = {**spec, "direct": token}
-        begin = {**first_state(kind, spec), **plain(state or {})}
+        begin = {**KINDS[kind](spec), **plain(state or {})}
         super().__init__(kind=kind, spec=spec, state=begin, view=self._answer(spec, begin))
         self.observe(self._on_change, names=["state", "spec"])
 

@@ -1,6 +1,6 @@
 // A card of the review. The key comes from Python, and only after an answer with a confidence has been kept.
 
-function cardPiece(ctx) {
+function flashcardPiece(ctx) {
   const { view, ui } = ctx;
   if (ui.turn !== view.turn) Object.assign(ui, { turn: view.turn, local: { ...ui.local, answer: null, sure: null, order: null, points: null } });
   if (ui.phase !== `${view.turn}${view.phase}`) {

@@ -1,6 +1,6 @@
 // Dials, pictures, readouts. While it is locked there is only an outline and the reason: no figure is in the page.
 
-function instrument(ctx) {
+function instrumentPiece(ctx) {
   const { spec, view, ui } = ctx;
   const title = spec.title && h("h3", { key: "title", class: "il-title", id: `${ui.id}-title` }, spec.title);
   const named = spec.title ? { "aria-labelledby": `${ui.id}-title` } : { "aria-label": "Instrument" };

@@ -69,7 +69,7 @@ function link(model, redraw, show) {
     redraw();
   };
   line.restore = () => {
-    const linked = linkedDials(model.get("spec"), allowed);
+    const linked = linkedDials(model.get("spec"));
     if (linked) keep(model, linked);
     const dials = linked ?? kept(model);
     if (dials && !same(dials, line.state.dials)) line.send({ dials });
@@ -129,12 +129,4 @@ function kept(model) {
   } catch {
     return null;
   }
-}
-
-function allowed(dial, value) {
-  if (dial.type === "switch") return typeof value === "boolean";
-  if (dial.type === "pins") return Array.isArray(value) && value.length <= dial.most;
-  if (dial.type === "chain") return Array.isArray(value) && value.length >= 1 && value.length <= dial.most && value.every((item) => dial.options.some((o) => o.value === item));
-  if (dial.type === "choice" || dial.type === "select") return dial.options.some((o) => o.value === value && !o.disabled);
-  return typeof value === "number" && value >= dial.min && value <= dial.max;
 }

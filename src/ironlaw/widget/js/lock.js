@@ -2,7 +2,7 @@
 
 const CONFIDENCE = ["guessing", "unsure", "fairly sure", "sure", "certain"];
 
-function lock(ctx) {
+function lockPiece(ctx) {
   const { spec, state, view, ui, line } = ctx;
   const words = { commit: "Commit my prediction", again: "Try again", confidence: "How sure are you?", ...spec.words };
   const sealed = view.committed;

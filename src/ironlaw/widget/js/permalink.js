@@ -8,7 +8,7 @@ const addressOf = (spec, dials) => `${location.origin}${location.pathname}${loca
 
 // The dials that the address asks of this instrument, over its defaults; null where it asks nothing, or nothing that can be read.
 // Taken once: what the learner turns afterwards is theirs, also after a reload.
-function linkedDials(spec, allowed) {
+function linkedDials(spec) {
   const [, id, text] = location.hash.match(VIEW) ?? [];
   if (!id || id !== spec?.id || spec.locked || !spec.dials) return null;
   history.replaceState(history.state, "", location.pathname + location.search);

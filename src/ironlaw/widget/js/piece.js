@@ -2,11 +2,6 @@
 
 const MOVING = 300; // ms: answers this close together are one movement, and are shown as they come, without a transition
 
-const RENDERERS = {
-  instrument, lock, reflect, toggle, number: numberPiece, flashcard: cardPiece, checklist: checklistPiece, writing: writingPiece, map: mapPiece,
-  walk: walkPiece, loop: loopPiece, spectrum: spectrumPiece, experiment: experimentPiece,
-};
-
 function render({ model, el, signal }) {
   const root = document.createElement("div");
   root.className = "il-piece";

@@ -10,11 +10,11 @@ DIALS.pins = ({ dial, ctx, value }) => {
   const here = () => Object.fromEntries(dial.of.map((id) => [id, line.state.dials[id]]).filter(([, at]) => at !== undefined));
   const fresh = (name) => (value.some((pin) => pin.name === name) ? fresh(`${name}′`) : name);
   const add = () => {
-    const name = fresh(dial.suggest || `Pin ${value.length + 1}`).slice(0, 40);
+    const name = fresh(dial.suggest || `Pin ${value.length + 1}`).slice(0, LONGEST_NAME);
     put([...value, { name, values: here() }], `${name} pinned`);
   };
   const rename = (i) => (event) => {
-    const name = event.target.value.trim().slice(0, 40);
+    const name = event.target.value.trim().slice(0, LONGEST_NAME);
     ui.local[draft(i)] = null;
     if (name && name !== value[i].name) put(value.map((pin, k) => (k === i ? { ...pin, name } : pin)), `renamed to ${name}`);
     else ctx.redraw();
@@ -29,7 +29,7 @@ DIALS.pins = ({ dial, ctx, value }) => {
   const full = value.length >= dial.most;
   return h("div", { class: "il-pins" },
     value.length ? h("ul", { class: "il-pin-list", role: "list" }, value.map((pin, i) => h("li", { key: i, class: "il-pin" },
-      h("input", { type: "text", maxlength: 40, "aria-label": `Name of pin ${i + 1}`, value: ui.local[draft(i)] ?? pin.name, oninput: typed(i), onchange: rename(i) }),
+      h("input", { type: "text", maxlength: LONGEST_NAME, "aria-label": `Name of pin ${i + 1}`, value: ui.local[draft(i)] ?? pin.name, oninput: typed(i), onchange: rename(i) }),
       h("button", { type: "button", class: "il-preset", "aria-label": `Set the dials to ${pin.name}`, onclick: () => goes(pin) }, "go"),
       h("button", { type: "button", class: "il-preset", "aria-label": `Remove ${pin.name}`, onclick: () => put(value.filter((_, k) => k !== i), `${pin.name} removed`) }, "×")))) : null,
     h("button", { type: "button", class: "il-preset", disabled: full, onclick: add }, full ? `At most ${dial.most} pins` : "Pin this point"),

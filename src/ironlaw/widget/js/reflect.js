@@ -1,6 +1,6 @@
 // A question with feedback per option. Answers are recorded; another option can be tried, and is recorded too.
 
-function reflect(ctx) {
+function reflectPiece(ctx) {
   const { spec, state, view, ui, line } = ctx;
   const answered = view.answered;
   const blanks = spec.blanks;

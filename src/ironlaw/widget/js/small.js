@@ -1,6 +1,6 @@
 // The two small pieces: the context toggle, and a number to commit (a scaling challenge).
 
-function toggle(ctx) {
+function togglePiece(ctx) {
   const { spec, state, ui, line } = ctx;
   const chosen = spec.options.find((option) => option.value === state.value);
   return h("fieldset", { class: "il-toggle" }, h("legend", {}, spec.label),
