@@ -163,7 +163,7 @@ def test_dials_come_before_the_pictures_for_the_keyboard_and_after_them_on_a_pho
       const line = { state: {}, turn() {} };
       const ctx = { spec: { title: "T", dials: [dial] }, state: { dials: {} }, view: { note: "<p>n</p>" }, ui, line, redraw() {} };
       document.body.innerHTML = "<div class=il-piece></div>";
-      patch(document.querySelector(".il-piece"), instrument(ctx));
+      patch(document.querySelector(".il-piece"), instrumentPiece(ctx));
       return [...document.querySelector(".il-desk").children].map((e) => e.className);
     }"""
     assert blank.evaluate(order)[1:3] == ["il-dials", "il-stage"]
@@ -185,7 +185,7 @@ def test_what_came_of_a_commit_takes_the_focus(blank: Page) -> None:
       const ctx = { spec, state: { choice: 1, confidence: 2 }, view: {}, ui, redraw() {} };
       ctx.line = { send() {
         const told = { choice: 1, confidence: 2, time: "", right: true, feedback: "f" };
-        ctx.view = kind === lock ? { committed: told } : { answered: told };
+        ctx.view = kind === lockPiece ? { committed: told } : { answered: told };
         patch(root, kind(ctx));
       } };
       patch(root, kind(ctx));
@@ -194,5 +194,5 @@ def test_what_came_of_a_commit_takes_the_focus(blank: Page) -> None:
     }"""
     same = "const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);"
     blank.add_script_tag(content=same)
-    assert "Committed" in blank.evaluate(f"() => ({pressed})(lock)")
-    assert "Yes" in blank.evaluate(f"() => ({pressed})(reflect)")
+    assert "Committed" in blank.evaluate(f"() => ({pressed})(lockPiece)")
+    assert "Yes" in blank.evaluate(f"() => ({pressed})(reflectPiece)")
