@@ -18,7 +18,7 @@ from statistics import mean
 from typing import Any
 
 import ironlaw as il
-from ironlaw.compare import Gap, Speedup, gaps, left_out, speedups
+from ironlaw.compare import Comparison, Speedup, comparisons, leave_one_out, speedups
 
 sys.path.insert(0, str(Path(__file__).with_name("device")))
 import models
@@ -80,7 +80,7 @@ def same_program(row: dict[str, Any], graph: il.Graph) -> bool:
     return all(told)
 
 
-def compared(found: list[dict[str, Any]]) -> list[Gap]:
+def compared(found: list[dict[str, Any]]) -> list[Comparison]:
     """Each row beside the prediction of its captured model."""
     memo: dict[str, Any] = {}
     machine, out = il.hardware(MACHINE), []
@@ -94,13 +94,17 @@ def compared(found: list[dict[str, Any]]) -> list[Gap]:
         told = il.predict(graph, machine, plan)
         bound = il.predict(graph, machine, il.Plan(mode=plan.mode, calibrated=False)).busy_s
         name = f"{row['model']} (batch {row['params']['batch']})"
-        out.append(Gap(MACHINE, "model", name, row["mode"], told.busy_s, row["busy_s"], bound, told.kernels, row["kernels"], "zoo"))
+        out.append(
+            Comparison(
+                MACHINE, "model", name, row["mode"], told.busy_s, row["busy_s"], bound, told.kernels, row["kernels"], "zoo", row["model"]
+            )
+        )
     return out
 
 
-def everything() -> list[Gap]:
+def everything() -> list[Comparison]:
     zoo_rows = compared(rows("zoo_eager", "zoo_compiled", "models_more", "zoo_training", "zoo_held", "zoo_held_compiled"))
-    return [*gaps(MACHINE, "model"), *zoo_rows]
+    return [*comparisons(MACHINE, "model"), *zoo_rows]
 
 
 def main() -> None:
@@ -113,7 +117,7 @@ def main() -> None:
     print(f"{'mode':10}{'models':>8}{'device time':>14}{'worst':>9}{'kernels':>10}{'by the others':>16}")
     for mode in dict.fromkeys(gap.mode for gap in found):
         mine = [gap for gap in found if gap.mode == mode]
-        inside, count = left_out(mine) if len(mine) > 8 else (0, 0)
+        inside, count = leave_one_out(mine) if len(mine) > 8 else (0, 0)
         share = f"{inside} of {count}" if count else "–"
         known = [gap for gap in mine if gap.measured_kernels]
         counts = mean(abs(gap.kernels / float(gap.measured_kernels or 1) - 1) for gap in known) if known else 0.0

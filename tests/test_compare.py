@@ -1,4 +1,4 @@
-"""Predictions beside measurements: gaps by hand, every machine, and the accuracy that must not worsen unseen."""
+"""Predictions beside measurements: comparisons by hand, every machine, and the accuracy that must not worsen unseen."""
 
 from dataclasses import replace
 from statistics import mean
@@ -6,18 +6,18 @@ from statistics import mean
 import pytest
 
 import ironlaw as il
-from ironlaw.compare import FUNCTIONS, KINDS, Gap, compare, gaps, graph_of, left_out, speedups, summary
+from ironlaw.compare import FUNCTIONS, KINDS, Comparison, compare, comparisons, graph_of, leave_one_out, speedups, summary
 from ironlaw.engine.calibrate import Calibration, Curve
 from ironlaw.engine.samples import OPS
 from ironlaw.registry.evidence import measured
 
-GAP = Gap("m", "gemm", "name", "eager", predicted=3.0, measured=2.0, bound=1.0, kernels=1.0, measured_kernels=None, source="s")
+GAP = Comparison("m", "gemm", "name", "eager", predicted=3.0, measured=2.0, bound=1.0, kernels=1.0, measured_kernels=None, source="s")
 H200, CPU = il.hardware("h200_sxm"), il.hardware("neoverse_n1_2core")
 
 
 @pytest.fixture(scope="module")
-def found() -> list[Gap]:
-    return list(gaps())
+def found() -> list[Comparison]:
+    return list(comparisons())
 
 
 # ---- by hand
@@ -45,7 +45,7 @@ def test_device_time_of_an_op():
     row = {"kind": "op", "op": "relu", "params": {"numel": 48_000, "dtype": "fp16"}, "busy_s": 4.0, "kernels": 1}
     gap = compare(row, GPU, "here")
     # 192 kB at 4.8 TB/s
-    assert gap == Gap("h200_sxm", "pointwise", "relu numel=48000 dtype=fp16", "eager", 1.0, 4.0, pytest.approx(4e-8), 1.0, 1, "here")
+    assert gap == Comparison("h200_sxm", "pointwise", "relu numel=48000 dtype=fp16", "eager", 1.0, 4.0, pytest.approx(4e-8), 1.0, 1, "here")
     assert gap.error == -0.75
 
 
@@ -149,8 +149,10 @@ def test_every_machine_and_kind_is_compared(found):
 
 
 def test_one_machine_and_one_kind_are_part_of_all(found):
-    assert list(gaps("neoverse_n1_2core")) == [gap for gap in found if gap.machine == "neoverse_n1_2core"]
-    assert list(gaps("neoverse_n1_2core", "model")) == [gap for gap in found if (gap.machine, gap.kind) == ("neoverse_n1_2core", "model")]
+    assert list(comparisons("neoverse_n1_2core")) == [gap for gap in found if gap.machine == "neoverse_n1_2core"]
+    assert list(comparisons("neoverse_n1_2core", "model")) == [
+        gap for gap in found if (gap.machine, gap.kind) == ("neoverse_n1_2core", "model")
+    ]
 
 
 def test_ops_are_sorted_into_kinds(found):
@@ -171,7 +173,7 @@ def test_ops_are_sorted_into_kinds(found):
 # ---- accuracy: limits a little above where it stands, so that it can't worsen unseen
 
 
-def errors(found: list[Gap], kind: str, mode: str = "") -> list[float]:
+def errors(found: list[Comparison], kind: str, mode: str = "") -> list[float]:
     return [abs(g.error) for g in found if g.machine == "h200_sxm" and g.kind == kind and g.mode in (mode or g.mode)]
 
 
@@ -224,15 +226,15 @@ def test_speedups_pair_eager_with_compiled():
     assert (one.machine, one.name, one.predicted, one.measured, one.error) == ("m", "a (batch 1)", 2.0, 4.0, -0.5)
 
 
-def test_left_out_leaves_every_row_of_a_model_out():
+def test_leave_one_out_leaves_every_row_of_a_model_out():
     rows = [
-        replace(GAP, name=f"{model} (batch 1)", predicted=1.0, measured=ratio)
+        replace(GAP, name=f"{model} (batch 1)", model=model, predicted=1.0, measured=ratio)
         for model, ratio in zip("abcdefghij", range(90, 100), strict=True)
     ]
     # of ten ratios 90 … 99 the two at the ends lie outside of what the other nine say
-    assert left_out(rows) == (8, 10)
+    assert leave_one_out(rows) == (8, 10)
     twins = [replace(rows[9], name="j (batch 2)"), *rows]
-    assert left_out(twins) == (8, 11)  # its own twin does not vouch for it
+    assert leave_one_out(twins) == (8, 11)  # its own twin does not vouch for it
 
 
 @pytest.mark.parametrize(
@@ -244,15 +246,15 @@ def test_left_out_leaves_every_row_of_a_model_out():
         ("neoverse_n1_2core", "compiled", 0.10),
     ],
 )
-def test_whole_models_and_none_off_by_a_quarter(machine: str, mode: str, limit: float, found: list[Gap]):
+def test_whole_models_and_none_off_by_a_quarter(machine: str, mode: str, limit: float, found: list[Comparison]):
     rows = [gap for gap in found if (gap.machine, gap.kind, gap.mode) == (machine, "model", mode)]
     assert len(rows) >= 13
     assert mean(abs(gap.error) for gap in rows) < limit
     assert max(abs(gap.error) for gap in rows) < 0.25
 
 
-def test_each_model_by_the_others_on_the_h200(found: list[Gap]):
+def test_each_model_by_the_others_on_the_h200(found: list[Comparison]):
     """Nothing but the interval and the compile time is fitted to models; four in five should fall into it."""
     for mode, share in (("eager", 0.65), ("compiled", 0.6)):
-        inside, count = left_out(gap for gap in found if gap.machine == "h200_sxm" and gap.kind == "model" and gap.mode == mode)
+        inside, count = leave_one_out(gap for gap in found if gap.machine == "h200_sxm" and gap.kind == "model" and gap.mode == mode)
         assert count >= 20 and inside / count >= share, (mode, inside, count)

@@ -1,6 +1,6 @@
-"""Prediction × measurement -> Gap, for every row of evidence and every claim. `ironlaw validate` prints it.
+"""Prediction × measurement -> Comparison, for every row of evidence and every claim. `ironlaw validate` prints it.
 
-Rows on single ops are what the curves were fitted to, so their gaps say how well the form of the curves holds; rows on
+Rows on single ops are what the curves were fitted to, so their errors say how well the form of the curves holds; rows on
 functions and whole models were never fitted to and judge the prediction.
 """
 
@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from statistics import mean, median, quantiles
 from typing import Any
 
+from ironlaw.engine.chains import chain
 from ironlaw.engine.predict import predict
 from ironlaw.engine.samples import OPS
-from ironlaw.engine.types import MODES, Graph, Hardware, Op, Plan, Tensor
+from ironlaw.engine.types import MODES, Graph, Hardware, Plan, Tensor
 from ironlaw.engine.work import op
 from ironlaw.errors import UnsupportedPrecision
 from ironlaw.registry.evidence import evidence, measured
@@ -30,7 +31,7 @@ BANDWIDTH = ("copy", "cat_last", "cat_seq", "embedding", "transpose_heads", "fil
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class Comparison:
     """One prediction beside its measurement, in seconds of device time (or wall time where the row has no other)."""
 
     machine: str
@@ -43,6 +44,7 @@ class Gap:
     kernels: float
     measured_kernels: float | None
     source: str
+    model: str = ""  # of the registry, for a row on a whole model
 
     @property
     def error(self) -> float:
@@ -55,7 +57,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A set of gaps in one line."""
+    """A set of comparisons in one line."""
 
     kind: str
     count: int
@@ -66,11 +68,11 @@ class Summary:
     bound: float  # mean |error| of the uncalibrated prediction
 
 
-def summary(kind: str, found: list[Gap]) -> Summary:
-    errors = [gap.error for gap in found]
+def summary(kind: str, rows: list[Comparison]) -> Summary:
+    errors = [row.error for row in rows]
     sizes = [abs(e) for e in errors]
     return Summary(
-        kind, len(found), mean(sizes), median(sizes), max(errors, key=abs), mean(errors), mean(abs(g.bound_error) for g in found)
+        kind, len(rows), mean(sizes), median(sizes), max(errors, key=abs), mean(errors), mean(abs(row.bound_error) for row in rows)
     )
 
 
@@ -88,21 +90,21 @@ class Speedup:
         return self.predicted / self.measured - 1.0
 
 
-def speedups(found: Iterable[Gap]) -> list[Speedup]:
+def speedups(rows: Iterable[Comparison]) -> list[Speedup]:
     """For each model that was measured eager and compiled, on one machine."""
-    modes: dict[tuple[str, str], dict[str, Gap]] = {}
-    for gap in found:
-        modes.setdefault((gap.machine, gap.name), {})[gap.mode] = gap
+    modes: dict[tuple[str, str], dict[str, Comparison]] = {}
+    for row in rows:
+        modes.setdefault((row.machine, row.name), {})[row.mode] = row
     pairs = [(key, both["eager"], both["compiled"]) for key, both in modes.items() if {"eager", "compiled"} <= set(both)]
     return [Speedup(*key, a.predicted / b.predicted, a.measured / b.measured) for key, a, b in pairs]
 
 
-def left_out(found: Iterable[Gap]) -> tuple[int, int]:
-    """How many of how many models fall where the others say: for each, the interval is made without any row of the same model.
+def leave_one_out(rows: Iterable[Comparison]) -> tuple[int, int]:
+    """How many of how many rows fall into the interval of the others, made without any row of the same model.
 
     The interval is the one of `Calibration.spread`: between the first and the last tenth of measured / predicted.
     """
-    known = [(gap.name.partition(" (")[0], gap.measured / gap.predicted) for gap in found]
+    known = [(row.model, row.measured / row.predicted) for row in rows]
     inside = 0
     for name, ratio in known:
         tenths = quantiles([other for model, other in known if model != name], n=10)
@@ -110,7 +112,7 @@ def left_out(found: Iterable[Gap]) -> tuple[int, int]:
     return inside, len(known)
 
 
-def gaps(machine: str = "", kind: str = "") -> Iterator[Gap]:
+def comparisons(machine: str = "", kind: str = "") -> Iterator[Comparison]:
     """Every comparable row of evidence, of one machine or all, of one kind or all."""
     for slug in (machine,) if machine else measured():
         target = hardware(slug)
@@ -118,33 +120,34 @@ def gaps(machine: str = "", kind: str = "") -> Iterator[Gap]:
             for row in file.rows:
                 if kind and _kind_of(row) != kind:
                     continue
-                gap = compare(row, target, file.source)
-                if gap is not None:
-                    yield gap
+                comparison = compare(row, target, file.source)
+                if comparison is not None:
+                    yield comparison
 
 
-def compare(row: Mapping[str, Any], machine: Hardware, source: str) -> Gap | None:
+def compare(row: Mapping[str, Any], machine: Hardware, source: str) -> Comparison | None:
     """A row beside what the engine predicts for it; None where the row holds no device time that the engine predicts."""
-    made = graph_of(row)
+    known = graph_of(row)
     time = _measured(row, machine)
-    if made is None or time is None:
+    if known is None or time is None:
         return None
     if "device" in row and (row["device"] == "cpu") != (machine.backend == "cpu"):
         return None  # run on the processor of a machine that was measured on its GPU, or the other way round
-    graph, kind, name = made
+    graph, kind, name = known
     mode = row.get("mode", "compiled" if row.get("op") == "sdpa_masked" else "eager")
     if mode not in MODES:
         return None  # a kernel of our own, a copy to measure it by
     try:
-        found = predict(graph, machine, Plan(mode=mode))
+        calibrated = predict(graph, machine, Plan(mode=mode))
         bare = predict(graph, machine, Plan(mode=mode, calibrated=False))
     except UnsupportedPrecision:
         return None  # a format without a unit of its own, converted in software: measured, but no peak of the machine
     wall = machine.kind == "cpu" and kind == "model"
-    predicted, bound = (found.seconds, bare.seconds) if wall else (found.busy_s, bare.busy_s)
+    predicted, bound = (calibrated.seconds, bare.seconds) if wall else (calibrated.busy_s, bare.busy_s)
     if "busy_s" not in row and not wall and machine.calibration:
-        predicted += machine.calibration.graph_gap * found.kernels
-    return Gap(machine.slug, kind, name, mode, predicted, time, bound, found.kernels, row.get("kernels"), source)
+        predicted += machine.calibration.graph_gap * calibrated.kernels
+    model = str(row["workload"]) if kind == "model" else ""
+    return Comparison(machine.slug, kind, name, mode, predicted, time, bound, calibrated.kernels, row.get("kernels"), source, model)
 
 
 def _measured(row: Mapping[str, Any], machine: Hardware) -> float | None:
@@ -168,9 +171,9 @@ def graph_of(row: Mapping[str, Any]) -> tuple[Graph, str, str] | None:
     if row["kind"] == "op" and row["op"] in OPS and "error" not in row and params.get("layout") != "nhwc":
         if row["op"] == "generated_norm":
             return None  # its row holds convolutions too
-        made = OPS[row["op"]](params)
-        if made is not None:
-            return Graph(row["op"], (made,), made.dtype), _kind(row["op"]), f"{row['op']} {_shape(params)}"
+        op_of_row = OPS[row["op"]](params)
+        if op_of_row is not None:
+            return Graph(row["op"], (op_of_row,), op_of_row.dtype), _kind(row["op"]), f"{row['op']} {_shape(params)}"
     return None
 
 
@@ -195,24 +198,14 @@ def _shape(params: Mapping[str, Any]) -> str:
 # ---- the functions of the evidence, op by op
 
 
-def _chain(kinds: tuple[str, ...], shape: tuple[int, ...], dtype: str) -> Graph:
-    tensors = [Tensor(f"t{i}", shape, dtype, "activation" if i else "input") for i in range(len(kinds) + 1)]
-    ops: list[Op] = []
-    for i, kind in enumerate(kinds):
-        more = [Tensor(f"w{i}", shape, dtype, "input")] if kind in ("mul", "add") else []
-        also = [Tensor(f"m{i}", shape, "bool")] if kind == "dropout" else []
-        ops.append(op(kind, f"{kind}{i}", [tensors[i], *more], [tensors[i + 1], *also]))
-    return Graph("chain", tuple(ops), dtype, outputs=(tensors[-1].name,))
-
-
 def _normalize(shape: tuple[int, ...], dtype: str) -> Graph:
     x, total, y = Tensor("x", shape, dtype, "input"), Tensor("total", (1,), dtype), Tensor("y", shape, dtype)
     return Graph("normalize", (op("sum", "sum", [x], [total], over="all"), op("div", "div", [x, total], [y])), dtype)
 
 
 FUNCTIONS = {
-    "sigmoid_relu_muladd": lambda shape, dtype: _chain(("mul", "add", "relu", "sigmoid"), shape, dtype),
-    "layernorm_dropout_relu": lambda shape, dtype: _chain(("layer_norm", "dropout", "relu"), shape, dtype),
-    "chain24": lambda shape, dtype: _chain(("scale", "relu", "shift") * 8, shape, dtype),
+    "sigmoid_relu_muladd": lambda shape, dtype: chain(("mul", "add", "relu", "sigmoid"), shape, dtype),
+    "layernorm_dropout_relu": lambda shape, dtype: chain(("layer_norm", "dropout", "relu"), shape, dtype, training=True),
+    "chain24": lambda shape, dtype: chain(("scale", "relu", "shift") * 8, shape, dtype),
     "normalize_by_sum": _normalize,
 }

@@ -53,7 +53,7 @@ def test_a_damaged_file_is_said_and_the_others_are_listed(sh, place):
 
 def test_measured_but_without_evidence(sh, place):
     code, _, err = sh("validate", "--on", "this")
-    assert code == 2 and "nothing was measured on this_machine; measured: h200_sxm" in err
+    assert code == 2 and "nothing was measured on this_machine; machines with measurements: h200_sxm" in err
 
 
 def test_its_models_are_validated_and_never_fail_the_validation(sh, place, ironlaw_home):

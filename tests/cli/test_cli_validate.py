@@ -10,7 +10,7 @@ import pytest
 
 import ironlaw.compare
 from ironlaw.cli import accuracy_history, validate
-from ironlaw.compare import KINDS, Gap, gaps
+from ironlaw.compare import KINDS, Comparison, comparisons
 from ironlaw.registry import claims
 from ironlaw.registry.evidence import measured
 
@@ -19,7 +19,7 @@ ROW = {"machine", "kind", "name", "mode", "predicted", "measured", "bound", "ker
 
 @cache
 def compared():
-    return tuple(gaps())
+    return tuple(comparisons())
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def once(monkeypatch):
     def part(machine="", kind=""):
         return iter([gap for gap in compared() if machine in ("", gap.machine) and kind in ("", gap.kind)])
 
-    monkeypatch.setattr(ironlaw.compare, "gaps", part)
+    monkeypatch.setattr(ironlaw.compare, "comparisons", part)
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_the_table_shows_rows_and_means(sh):
 
 
 def test_one_machine_compared_afresh(sh, monkeypatch):
-    monkeypatch.setattr(ironlaw.compare, "gaps", gaps)
+    monkeypatch.setattr(ironlaw.compare, "comparisons", comparisons)
     rows = sh.json("validate", "--on", "neoverse_n1_2core", "--kind", "model")["rows"]
     assert [row["name"] for row in rows] == [gap.name for gap in compared() if (gap.machine, gap.kind) == ("neoverse_n1_2core", "model")]
 
@@ -117,7 +117,7 @@ def test_claims_are_counted(sh, few):
     ("args", "words"),
     [
         (("--on", "h900_sxm"), "no hardware 'h900_sxm'"),
-        (("--on", "t4"), "nothing was measured on t4; measured: h200_sxm, neoverse_n1_2core"),
+        (("--on", "t4"), "nothing was measured on t4; machines with measurements: h200_sxm, neoverse_n1_2core"),
         (("--kind", "modles"), "no kind of row 'modles'; did you mean model"),
         (("--kind",), "expected one argument"),
         (("--of", "t4"), "no option"),
@@ -183,7 +183,7 @@ def test_the_stored_history_is_written_as_it_would_be():
 
 
 def gap(machine, kind, mode, error):
-    return Gap(machine, kind, "x", mode, 1.0 + error, 1.0, 0.5, 1.0, None, "here")
+    return Comparison(machine, kind, "x", mode, 1.0 + error, 1.0, 0.5, 1.0, None, "here")
 
 
 FEW = [gap("a", "model", "eager", 0.1), gap("a", "model", "eager", -0.3), gap("a", "model", "compiled", 0.0504),
@@ -222,7 +222,7 @@ def test_the_history_is_compared_and_written(sh, tmp_path, monkeypatch, few):
     assert "h200_sxm gemm: new (" in sh.out("validate", "--history")
     kept = (tmp_path / "docs" / "accuracy.json").read_text()
     assert kept == accuracy_history.text(accuracy_history.accuracy(compared()))
-    assert "docs/accuracy.json: accuracy is as it was" in sh.out("validate", "--history")
+    assert "docs/accuracy.json: accuracy unchanged" in sh.out("validate", "--history")
     place = tmp_path / "mine.json"
     place.write_text(kept.replace('"count": ', '"count": 1'))
     assert any("gemm" in line for line in sh.json("validate", "--history", place)["changed"])
@@ -232,8 +232,8 @@ def test_the_history_is_compared_and_written(sh, tmp_path, monkeypatch, few):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("[]", "is no history of accuracy"),
-        ("{", "is no history"),
+        ("[]", "is not a history of accuracy"),
+        ("{", "is not a history"),
         ('{"machines": [1]}', "is no"),
         ('{"machines": {"t4": {"gemm": {"mean": "far"}}}}', "its figures are not where they should be"),
     ],
@@ -247,4 +247,4 @@ def test_a_damaged_history_is_not_written_over(sh, tmp_path, content, words, few
 
 def test_the_history_is_of_everything(sh):
     code, _, err = sh("validate", "--history", "--on", "h200")
-    assert code == 2 and "--history is of everything" in err
+    assert code == 2 and "--history covers everything" in err

@@ -12,7 +12,7 @@ transformers = pytest.importorskip("transformers")
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import accuracy  # noqa: E402
 
-from ironlaw.compare import Gap, gaps, speedups  # noqa: E402
+from ironlaw.compare import Comparison, comparisons, speedups  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -22,31 +22,31 @@ def quiet() -> None:
 
 
 @pytest.fixture(scope="module")
-def found() -> list[Gap]:
+def found() -> list[Comparison]:
     warnings.filterwarnings("ignore")
     return accuracy.compared(accuracy.rows("zoo_eager", "zoo_compiled", "models_more", "zoo_held", "zoo_held_compiled"))
 
 
-def listed(gaps: list[Gap]) -> str:
-    worst = sorted(gaps, key=lambda gap: -abs(gap.error))
+def listed(comparisons: list[Comparison]) -> str:
+    worst = sorted(comparisons, key=lambda gap: -abs(gap.error))
     return "\n".join(f"{gap.name:42} {gap.mode:9} {gap.error:+7.1%}  kernels {gap.kernels:,.0f} of {gap.measured_kernels}" for gap in worst)
 
 
-def check(gaps: list[Gap], count: int, limit: float) -> None:
-    assert len(gaps) >= count, listed(gaps)
-    assert mean(abs(gap.error) for gap in gaps) < limit, listed(gaps)
-    assert max(abs(gap.error) for gap in gaps) < 0.25, listed(gaps)
-    assert mean(abs(gap.kernels / gap.measured_kernels - 1) for gap in gaps) < 0.10, listed(gaps)
+def check(comparisons: list[Comparison], count: int, limit: float) -> None:
+    assert len(comparisons) >= count, listed(comparisons)
+    assert mean(abs(gap.error) for gap in comparisons) < limit, listed(comparisons)
+    assert max(abs(gap.error) for gap in comparisons) < 0.25, listed(comparisons)
+    assert mean(abs(gap.kernels / gap.measured_kernels - 1) for gap in comparisons) < 0.10, listed(comparisons)
 
 
-def test_device_time_and_kernels_of_models_never_fitted_to(found: list[Gap]) -> None:
+def test_device_time_and_kernels_of_models_never_fitted_to(found: list[Comparison]) -> None:
     check([gap for gap in found if gap.mode == "eager"], 53, 0.10)
     check([gap for gap in found if gap.mode == "compiled"], 28, 0.10)
 
 
-def test_what_compiling_brings(found: list[Gap]) -> None:
+def test_what_compiling_brings(found: list[Comparison]) -> None:
     """Over all models that were measured eager and compiled, the registry's and the captured ones."""
-    brought = speedups([*found, *gaps("h200_sxm", "model")])
+    brought = speedups([*found, *comparisons("h200_sxm", "model")])
     told = "\n".join(f"{one.name:42} {one.error:+7.1%} {one.predicted:.2f}× of {one.measured:.2f}×" for one in brought)
     assert len(brought) >= 34, told
     assert mean(abs(one.error) for one in brought) < 0.10, told

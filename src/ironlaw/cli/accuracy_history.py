@@ -17,7 +17,7 @@ from ironlaw.home import replace_text
 from ironlaw.registry import this
 
 if TYPE_CHECKING:
-    from ironlaw.compare import Gap
+    from ironlaw.compare import Comparison
 
 PLACE = "docs/accuracy.json"
 ABOUT = "Written by `ironlaw validate --history`: errors of the predictions against the evidence, as shares. Do not edit."
@@ -25,15 +25,15 @@ FIGURES = ("mean", "worst", "bias")
 Accuracy = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
-def accuracy(found: Iterable[Gap]) -> dict[str, dict[str, dict[str, float]]]:
+def accuracy(rows: Iterable[Comparison]) -> dict[str, dict[str, dict[str, float]]]:
     """machine -> kind (models by mode) -> count and errors. This machine is the reader's own, and not part of it."""
     from ironlaw.compare import summary
 
-    groups: dict[str, dict[str, list[Gap]]] = {}
-    for gap in found:
-        kind = f"model {gap.mode}" if gap.kind == "model" else gap.kind
-        if gap.machine != this.SLUG:
-            groups.setdefault(gap.machine, {}).setdefault(kind, []).append(gap)
+    groups: dict[str, dict[str, list[Comparison]]] = {}
+    for row in rows:
+        kind = f"model {row.mode}" if row.kind == "model" else row.kind
+        if row.machine != this.SLUG:
+            groups.setdefault(row.machine, {}).setdefault(kind, []).append(row)
     return {machine: {kind: _figures(summary(kind, group)) for kind, group in kinds.items()} for machine, kinds in groups.items()}
 
 
@@ -48,13 +48,13 @@ def read(path: Path) -> Accuracy:
     if not path.exists():
         return {}
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))["machines"]
-        return {machine: {kind: _numbers(line) for kind, line in kinds.items()} for machine, kinds in found.items()}
+        machines = json.loads(path.read_text(encoding="utf-8"))["machines"]
+        return {machine: {kind: _numbers(line) for kind, line in kinds.items()} for machine, kinds in machines.items()}
     except ValueError as error:
         why = f"not JSON: {error}"
     except (KeyError, TypeError, AttributeError):
         why = "its figures are not where they should be"
-    raise BadValue(f"{path} is no history of accuracy ({why}); restore it if it was one, or give another FILE, then run this again")
+    raise BadValue(f"{path} is not a history of accuracy ({why}); restore it if it was one, or give another FILE, then run this again")
 
 
 def _numbers(line: Mapping[str, float]) -> dict[str, float]:
@@ -75,17 +75,17 @@ def keep(path: Path, now: Accuracy) -> None:
 
 def changes(before: Accuracy, now: Accuracy, tolerance: float = 0.0) -> list[str]:
     """One line for each kind that is new, gone or differs by more than the tolerance."""
-    found = []
+    lines = []
     for machine in sorted({*before, *now}):
         old, new = before.get(machine, {}), now.get(machine, {})
         for kind in sorted({*old, *new}):
             if kind not in new:
-                found.append(f"{machine} {kind}: gone ({_told(old[kind])})")
+                lines.append(f"{machine} {kind}: gone ({_described(old[kind])})")
             elif kind not in old:
-                found.append(f"{machine} {kind}: new ({_told(new[kind])})")
+                lines.append(f"{machine} {kind}: new ({_described(new[kind])})")
             elif _differ(old[kind], new[kind], tolerance):
-                found.append(f"{machine} {kind}: {_told(old[kind])} → {_told(new[kind])}")
-    return found
+                lines.append(f"{machine} {kind}: {_described(old[kind])} → {_described(new[kind])}")
+    return lines
 
 
 def _differ(a: Mapping[str, float], b: Mapping[str, float], tolerance: float) -> bool:
@@ -94,6 +94,6 @@ def _differ(a: Mapping[str, float], b: Mapping[str, float], tolerance: float) ->
     return any(abs(a.get(name, float("inf")) - b[name]) > tolerance + 1e-9 for name in FIGURES)
 
 
-def _told(line: Mapping[str, float]) -> str:
+def _described(line: Mapping[str, float]) -> str:
     mean, worst, bias = (line.get(name, 0.0) for name in FIGURES)
     return f"{line.get('count', 0):.0f} rows, mean {mean:.1%}, worst {worst:+.0%}, bias {bias:+.1%}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ironlaw.cli.accuracy_history import PLACE
 from ironlaw.cli.options import Parser, add_json
@@ -14,7 +14,8 @@ from ironlaw.registry import this
 from ironlaw.units import show
 
 if TYPE_CHECKING:
-    from ironlaw.compare import Gap, Summary
+    from ironlaw.compare import Comparison, Summary
+    from ironlaw.registry.claims import Claim
 
 EXAMPLE = """
 ironlaw validate
@@ -29,128 +30,164 @@ def add(parser: Parser) -> None:
     parser.usage = "ironlaw validate [--on HW] [--kind KIND] [--rows] [--json] [--history [FILE]]"
     parser.add_argument("--on", metavar="HW", help="only what was measured on this machine; `this` is your own")
     parser.add_argument("--kind", metavar="KIND", help=f"only this kind: {', '.join(KINDS)}")
-    parser.add_argument("--rows", action="store_true", help="every row of single ops too, not only their summary")
+    parser.add_argument("--rows", action="store_true", help="also every row of single ops, not only their summary")
     parser.add_argument(
         "--history",
         metavar="FILE",
         nargs="?",
         const=PLACE,
-        help=f"say how the accuracy changed since the file was written, and write it ({PLACE} of a checkout)",
+        help=f"show how accuracy has changed since the file was written, then rewrite it (default: {PLACE} of a checkout)",
     )
     add_json(parser)
 
 
+@dataclass(frozen=True)
+class Result:
+    """What validation found. `missed`: machines of the registry beyond the limit; `own`: this machine, which fails nothing."""
+
+    rows: list[Comparison]
+    summaries: dict[tuple[str, str, str], Summary]  # machine, kind, mode (of models) -> the rows in one line
+    claims: list[Claim]
+    broken: list[str]
+    missed: list[str]
+    own: list[str]
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.broken or self.missed)
+
+
 def run(args: argparse.Namespace) -> int:
-    from ironlaw.compare import gaps, summary
+    from ironlaw.compare import comparisons
     from ironlaw.registry.claims import claims
     from ironlaw.registry.evidence import measured
     from ironlaw.registry.machines import hardware
 
     machine = hardware(args.on).slug if args.on else ""
     if machine and machine not in measured():
-        raise BadValue(f"nothing was measured on {machine}; measured: {', '.join(measured())}")
+        raise BadValue(f"nothing was measured on {machine}; machines with measurements: {', '.join(measured())}")
     if args.kind is not None and args.kind not in KINDS:
         raise unknown("kind of row", args.kind, KINDS)
     if args.history is not None and (machine or args.kind is not None):
-        raise BadValue("--history is of everything; leave --on and --kind out")
-    found = [] if args.kind == CLAIM else list(gaps(machine, args.kind or ""))
+        raise BadValue("--history covers everything; leave out --on and --kind")
+    rows = [] if args.kind == CLAIM else list(comparisons(machine, args.kind or ""))
     checked = list(claims().values()) if args.kind in (None, CLAIM) and not machine else []
-    broken = [c.id for c in checked if c.verdict != "depends" and (c.verdict == "holds") != c.holds]
-    groups: dict[tuple[str, str, str], list[Gap]] = {}
-    for gap in found:
-        groups.setdefault((gap.machine, gap.kind, gap.mode if gap.kind == "model" else ""), []).append(gap)
-    lines = {key: summary(" ".join(filter(None, key[1:])), group) for key, group in groups.items()}
-    far = {
-        f"{m} {s.kind}: mean error {s.mean:.1%}": m
-        for (m, _, mode), s in lines.items()
-        if mode and hardware(m).calibration and s.mean > LIMIT
-    }
-    missed = [line for line, m in far.items() if m != this.SLUG]  # what others measure at home fails no validation
-    changed = _kept(args.history, found) if args.history is not None else None
+    result = judge(rows, checked)
+    changes = _update_history(args.history, rows) if args.history is not None else None
     if args.json:
-        _emit(found, lines, checked, broken, changed)
+        _emit(result, changes)
     else:
-        _draw(found, lines, checked, broken, missed, args.rows or bool(args.kind), [line for line in far if line not in missed])
-        _said(args.history, changed)
-    return 1 if broken or missed else 0
+        _draw(result, args.rows or bool(args.kind))
+        _draw_history(args.history, changes)
+    return 1 if result.failed else 0
 
 
-def _kept(place: str, found: list[Gap]) -> list[str]:
+def judge(rows: list[Comparison], checked: list[Claim]) -> Result:
+    from ironlaw.compare import summary
+    from ironlaw.registry.machines import hardware
+
+    broken = [c.id for c in checked if c.verdict != "depends" and (c.verdict == "holds") != c.holds]
+    groups: dict[tuple[str, str, str], list[Comparison]] = {}
+    for row in rows:
+        groups.setdefault((row.machine, row.kind, row.mode if row.kind == "model" else ""), []).append(row)
+    summaries = {key: summary(" ".join(filter(None, key[1:])), group) for key, group in groups.items()}
+    far: dict[bool, list[str]] = {True: [], False: []}
+    for (machine, _, mode), line in summaries.items():
+        if mode and hardware(machine).calibration and line.mean > LIMIT:
+            far[machine == this.SLUG].append(f"{machine} {line.kind}: mean error {line.mean:.1%}")
+    return Result(rows, summaries, checked, broken, missed=far[False], own=far[True])
+
+
+def _update_history(place: str, rows: list[Comparison]) -> list[str]:
     """Write the history; what has changed since comes back."""
     from ironlaw.cli.accuracy_history import accuracy, changes, keep, read
 
-    path, now = Path(place), accuracy(found)
-    changed = changes(read(path), now)
+    path, now = Path(place), accuracy(rows)
+    lines = changes(read(path), now)
     keep(path, now)
-    return changed
+    return lines
 
 
-def _said(place: str | None, changed: list[str] | None) -> None:
+def _draw_history(place: str | None, changes: list[str] | None) -> None:
     from ironlaw.cli.show.draw import DIM, say
 
-    if changed is not None:
-        for line in changed:
+    if changes is not None:
+        for line in changes:
             say(line)
-        say(f"{place}: {len(changed)} of its lines changed" if changed else f"{place}: accuracy is as it was", DIM)
+        say(f"{place}: {len(changes)} of its lines changed" if changes else f"{place}: accuracy unchanged", DIM)
 
 
-def _emit(found: list[Gap], lines: dict[Any, Summary], checked: list[Any], broken: list[str], changed: list[str] | None) -> None:
+def _emit(result: Result, changes: list[str] | None) -> None:
     from ironlaw.cli.show.draw import emit
 
     emit(
-        ({} if changed is None else {"changed": changed})
+        ({} if changes is None else {"changed": changes})
         | {
-            "rows": [asdict(gap) | {"error": gap.error, "bound_error": gap.bound_error} for gap in found],
-            "summary": [asdict(line) | {"machine": key[0]} for key, line in lines.items()],
+            "rows": [
+                {key: value for key, value in asdict(row).items() if key != "model"} | {"error": row.error, "bound_error": row.bound_error}
+                for row in result.rows
+            ],
+            "summary": [asdict(line) | {"machine": key[0]} for key, line in result.summaries.items()],
             "claims": [
-                {"id": c.id, "claimed": c.value, "computed": c.computed, "verdict": c.verdict, "agrees": c.id not in broken}
-                for c in checked
+                {"id": c.id, "claimed": c.value, "computed": c.computed, "verdict": c.verdict, "agrees": c.id not in result.broken}
+                for c in result.claims
             ],
         }
     )
 
 
-def _draw(
-    found: list[Gap], lines: dict[Any, Summary], checked: list[Any], broken: list[str], missed: list[str], every: bool, own: list[str]
-) -> None:
-    from ironlaw.cli.show.draw import BAD, GOOD, heading, say, table
+def _draw(result: Result, every: bool) -> None:
+    from ironlaw.cli.show.draw import BAD, GOOD, say
+
+    _draw_rows(result, every)
+    _draw_summaries(result)
+    if result.claims:
+        words = (("holds", "hold"), ("refuted", "refuted"), ("depends", "depend"))
+        verdicts = ", ".join(f"{sum(c.verdict == verdict for c in result.claims)} {word}" for verdict, word in words)
+        say(f"{len(result.claims)} claims computed: {verdicts}. `ironlaw claims` lists them.")
+    for line in (*(f"claim {name} no longer computes to its verdict" for name in result.broken), *result.missed):
+        say(f"✗ {line}", BAD)
+    for line in result.own:
+        say(f"! {line}; it is your own machine, so validation does not fail", BAD)
+    if not result.failed and not (result.own and len({key[0] for key in result.summaries}) == 1):
+        say("✓ every claim computes to its verdict, and calibrated models are within the limit", GOOD)
+
+
+def _draw_rows(result: Result, every: bool) -> None:
+    from ironlaw.cli.show.draw import heading, table
     from ironlaw.compare import HELD_OUT
     from ironlaw.registry.machines import hardware
 
-    shown = [gap for gap in found if every or gap.kind in HELD_OUT]
-    for machine in dict.fromkeys(gap.machine for gap in shown):
+    shown = [row for row in result.rows if every or row.kind in HELD_OUT]
+    for machine in dict.fromkeys(row.machine for row in shown):
         known = hardware(machine).calibration
         heading(machine, "predicted beside measured; functions and models were never fitted to" if known else "a bound: no curves yet")
         table(
             ("what", "mode", "predicted", "measured", "error", "kernels"),
             [
-                (g.name, g.mode, show(g.predicted, "s"), show(g.measured, "s"), _signed(g.error), _counts(g))
-                for g in shown
-                if g.machine == machine
+                (row.name, row.mode, show(row.predicted, "s"), show(row.measured, "s"), _signed(row.error), _counts(row))
+                for row in shown
+                if row.machine == machine
             ],
             left=("mode",), text=("what",),
         )  # fmt: skip
-    if lines:
-        heading("Mean error", "calibrated, and of the bound at the datasheet's figures")
-        table(
-            ("machine", "rows of", "count", "mean", "median", "worst", "bias", "bound"),
-            [
-                (key[0], s.kind, f"{s.count:,}", f"{s.mean:.1%}", f"{s.median:.1%}", _signed(s.worst), _signed(s.bias), f"{s.bound:.0%}")
-                for key, s in lines.items()
-            ],
-            left=("machine", "rows of"),
-            sections=_ends([key[0] for key in lines]),
-        )
-    if checked:
-        words = (("holds", "hold"), ("refuted", "refuted"), ("depends", "depend"))
-        verdicts = ", ".join(f"{sum(c.verdict == verdict for c in checked)} {word}" for verdict, word in words)
-        say(f"{len(checked)} claims computed: {verdicts}. `ironlaw claims` lists them.")
-    for line in (*(f"claim {name} no longer computes to its verdict" for name in broken), *missed):
-        say(f"✗ {line}", BAD)
-    for line in own:
-        say(f"! {line}; it is yours, and fails nothing", BAD)
-    if not broken and not missed and not (own and len({key[0] for key in lines}) == 1):
-        say("✓ every claim computes to its verdict, and calibrated models are within the limit", GOOD)
+
+
+def _draw_summaries(result: Result) -> None:
+    from ironlaw.cli.show.draw import heading, table
+
+    if not result.summaries:
+        return
+    heading("Mean error", "calibrated, and of the bound at the datasheet's figures")
+    table(
+        ("machine", "rows of", "count", "mean", "median", "worst", "bias", "bound"),
+        [
+            (key[0], s.kind, f"{s.count:,}", f"{s.mean:.1%}", f"{s.median:.1%}", _signed(s.worst), _signed(s.bias), f"{s.bound:.0%}")
+            for key, s in result.summaries.items()
+        ],
+        left=("machine", "rows of"),
+        sections=_ends([key[0] for key in result.summaries]),
+    )
 
 
 def _ends(machines: list[str]) -> list[int]:
@@ -162,5 +199,5 @@ def _signed(value: float) -> str:
     return f"{value:+.0%}" if abs(value) >= 0.0995 else f"{value:+.1%}"
 
 
-def _counts(gap: Gap) -> str:
-    return f"{gap.kernels:,.0f}" + (f" of {gap.measured_kernels:,.0f}" if gap.measured_kernels else "")
+def _counts(row: Comparison) -> str:
+    return f"{row.kernels:,.0f}" + (f" of {row.measured_kernels:,.0f}" if row.measured_kernels else "")

@@ -15,17 +15,18 @@ from ironlaw.errors import BadValue, unknown
 
 PALETTE = ("add", "mul", "relu", "gelu", "sigmoid", "layer_norm", "softmax", "dropout", "sum", "matmul")
 BINARY = ("add", "mul")
+KINDS = (*PALETTE, "scale", "shift")  # the last two: a multiply and an add by a number, which need no second tensor
 
 
 def chain(kinds: Sequence[str], shape: tuple[Number, Number], dtype: str = "fp16", training: bool = False) -> Graph:
     """`training`: each dropout also writes its mask, one byte an element, for the backward pass."""
     if not kinds:
-        raise BadValue("a chain needs at least one op; give some of " + ", ".join(PALETTE))
+        raise BadValue("a chain needs at least one op; give some of " + ", ".join(KINDS))
     here = Tensor("x", shape, dtype, "input")
     ops, kept = [], []
     for i, kind in enumerate(kinds, 1):
-        if kind not in PALETTE:
-            raise unknown("op of a chain", kind, PALETTE)
+        if kind not in KINDS:
+            raise unknown("op of a chain", kind, KINDS)
         made = _step(kind, i, here, training)
         ops.append(made)
         here = made.outputs[0]
