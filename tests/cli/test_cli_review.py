@@ -75,7 +75,7 @@ def test_bad_input_says_what_to_type_and_asks_again():
     assert out.count("answer> ") == 6 and out.count("sure> ") == 4, out  # five for the card and one for the next; four for its confidence
     for words in (
         "Type an answer; s skips",
-        "'lots' is no figure; type a number, such as 7",
+        "'lots' is not a number; type a number, such as 7",
         "bananas",
         "type a number from 1 (a guess) to 5 (sure)",
     ):
@@ -232,7 +232,7 @@ def test_the_list_shows_what_is_due_first(sh):
     with open_ledger() as ledger:
         session = Session(ledger, clock)
         shown = session.variant(template("kv_total"))
-        record.answer(ledger, shown, "1", 5, Grade(False, "bits_for_bytes"), clock().replace(year=2020))
+        record.save_answer(ledger, shown, "1", 5, Grade(False, "bits_for_bytes"), clock().replace(year=2020))
     rows = sh.json("review", "--list")
     assert (rows[0]["card"], rows[0]["now"], rows[0]["answers"], rows[0]["right"]) == ("kv_total", "confident error", 1, 0)
     assert "now: sure, and wrong" in sh.out("review", "--list") and "0 of 1" in sh.out("review", "--list")

@@ -10,7 +10,7 @@ from ironlaw.kit.loop import Step, Told, loop
 from ironlaw.kit.spectrum import Runner, spectrum
 from ironlaw.kit.walker import PATTERNS, SHAPES, START, walked, walker
 from ironlaw.recall.pairs import pair, siblings
-from ironlaw.recall.walk import together, truth
+from ironlaw.recall.walk import sibling_verdict, truth
 
 RUN = {"torch": "9.9", "python": "3", "date": "2026-01-01", "example": [1], "other": [-1],
        "ways": {"a": {"outcome": "wrong", "result": [2], "error": "", "warnings": ["hm"], "sees": "code", "graphs": 1}}}  # fmt: skip
@@ -37,7 +37,7 @@ def test_who_answers_rightly_ends_where_the_planner_does(first, second, over):
 def test_siblings_and_another_shape():
     ops = siblings("relu", "gelu", SHAPES[1])
     found = walked({**START, "first": "relu", "second": "gelu", "relation": "siblings"}, truth(*ops, shared=True))
-    assert found.verdict == together(*ops) and found.verdict.pattern == "horizontal"
+    assert found.verdict == sibling_verdict(*ops) and found.verdict.pattern == "horizontal"
     half = {**START, "first": "relu", "second": "gelu", "fit": "half"}
     assert walked(half, []).verdict == decide(*pair("relu", "gelu", SHAPES[1], "row", (512, 1024)))
 

@@ -7,7 +7,7 @@ from as_browser import send
 
 from ironlaw.kit.absent import AbsentLedger
 from ironlaw.kit.flashcard import Desk, flashcard
-from ironlaw.recall.schedule import wait
+from ironlaw.recall.schedule import time_until
 from ironlaw.recall.session import Session
 from ironlaw.recall.templates import KINDS, templates
 
@@ -86,7 +86,7 @@ def test_an_explanation_shows_its_points_and_is_graded_by_oneself(desk, ledger):
 
 
 @pytest.mark.parametrize(("answer", "confidence", "says"), [("", 3, "answer first"), ("7", None, "how sure"), ("7", 6, "how sure"),
-                                                           ("7", True, "how sure"), ("many", 3, "no figure")])  # fmt: skip
+                                                           ("7", True, "how sure"), ("many", 3, "is not a number")])  # fmt: skip
 def test_what_is_missing_is_said_and_nothing_is_kept(piece, ledger, answer, confidence, says):
     view = do(piece, "answer", answer=answer, confidence=confidence)
     assert says in view["error"]["message"]
@@ -173,4 +173,4 @@ def test_without_a_ledger_it_says_why(clock):
 @pytest.mark.parametrize(("time", "says"), [(timedelta(days=3), "in 3 days"), (timedelta(hours=1), "in 1 hour"),
                                            (timedelta(minutes=10), "in 10 minutes"), (timedelta(seconds=5), "in a moment")])  # fmt: skip
 def test_when_it_comes_back(time, says):
-    assert wait(time) == says
+    assert time_until(time) == says

@@ -99,9 +99,9 @@ def test_no_key_no_rubric_and_no_ladder_before_an_answer(page):
 def test_a_sure_mistake_reaches_beliefs_map_and_calibration(page):
     concept = page.lab.desk.shown.template.concept
     page.answer(right=False, sure=5)
-    assert page.lab.state.held
+    assert page.lab.state.held_beliefs
     page.reload()
-    assert "But:" in page.parts["beliefs"].text and page.lab.state.held[0].says in unescape(page.parts["beliefs"].text)
+    assert "But:" in page.parts["beliefs"].text and page.lab.state.held_beliefs[0].says in unescape(page.parts["beliefs"].text)
     assert "0 of 1" in str(page.piece("you").view["figures"])
     assert page.piece("map").view["nodes"][concept]["mastery"] == 0
     assert "none due" in page.parts["hud"].text
@@ -154,7 +154,7 @@ def test_ticks_and_texts_are_events(page):
     page.reload()
     assert page.piece("writing").view["texts"] == {"surprise": "Memory, mostly."}
     assert page.piece("checklist").view["points"] == 1
-    assert "nothing to keep" in page.do("writing", prompt="shaky", text=" ")["error"]["message"]
+    assert "nothing to save" in page.do("writing", prompt="shaky", text=" ")["error"]["message"]
     assert "known" in page.do("checklist", statement="fly", ticked=True)["error"]["message"]
 
 

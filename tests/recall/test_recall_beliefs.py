@@ -35,12 +35,12 @@ def test_the_course_s_own_counterexamples():
 
 def test_a_belief_chosen_with_confidence_is_held(session, say, clock):
     say("ridge_point", False, 3, "sparse_peak_is_dense")
-    assert session.state().held == [], "a guess is no belief"
+    assert session.state().held_beliefs == [], "a guess is no belief"
     say("ridge_point", False, 4, "sparse_peak_is_dense")
     clock.move(minutes=1)
     say("int8_ridge", False, 5, "sparse_peak_is_dense")
     say("tensor_bytes", False, 5, "bits_for_bytes")
-    first, second = session.state().held
+    first, second = session.state().held_beliefs
     assert (first.belief, first.times, first.where) == ("sparse_peak_is_dense", 2, ("ridge_point", "int8_ridge"))
     assert first.says == belief("sparse_peak_is_dense") and first.last == clock.now
     assert (second.belief, second.times) == ("bits_for_bytes", 1)
@@ -50,13 +50,13 @@ def test_a_later_right_answer_where_it_could_have_been_chosen_frees_from_it(sess
     say("int8_ridge", False, 5, "sparse_peak_is_dense")
     clock.move(minutes=1)
     say("kv_total", True, 5)
-    assert [one.belief for one in session.state().held] == ["sparse_peak_is_dense"]
+    assert [one.belief for one in session.state().held_beliefs] == ["sparse_peak_is_dense"]
     clock.move(minutes=1)
     say("ridge_point", True, 2)
-    assert session.state().held == []
+    assert session.state().held_beliefs == []
     clock.move(minutes=1)
     say("ridge_point", False, 5, "sparse_peak_is_dense")
-    assert session.state().held[0].times == 2
+    assert session.state().held_beliefs[0].times == 2
 
 
 def test_a_lab_s_confident_prediction_is_held_too(session, ledger):
@@ -66,7 +66,7 @@ def test_a_lab_s_confident_prediction_is_held_too(session, ledger):
     )
     ledger.commit_prediction("lab_01_magnitude", "act1", "e9", 1e9, 5, False, 1)
     ledger.commit_prediction("lab_01_magnitude", "act2", "memory", "memory", 2, False, 1)
-    (one,) = session.state().held
+    (one,) = session.state().held_beliefs
     assert (one.belief, one.where) == ("scale_overestimated", ("lab_01_magnitude",))
 
 
@@ -82,7 +82,7 @@ def test_unknown_names_say_where_to_add_one():
     [
         ({"says": "x."}, "has no refuted"),
         ({"refuted": "hardware('t4').bandwidth > 0"}, "has no says"),
-        ({"says": "x.", "refuted": "1 < 2"}, "is typed"),
+        ({"says": "x.", "refuted": "1 < 2"}, "is hard-coded"),
         ({"says": "x.", "refuted": "hardware('t4').bandwidth > 0", "saus": "y"}, "unknown key 'saus'"),
     ],
 )

@@ -38,11 +38,11 @@ def test_every_card_belongs_to_a_concept_and_every_concept_has_cards_or_is_to_co
     assert sum(len(concept.cards) for concept in found.concepts.values()) == len(bank())
     bare = {name for name, concept in found.concepts.items() if not concept.cards}
     assert bare == {"why", "hardware", "software", "ir", "passes"}
-    assert {name for name in bare if found.concepts[name].to_come} == {"ir", "passes"}
+    assert {name for name in bare if found.concepts[name].planned} == {"ir", "passes"}
 
 
 def test_every_lab_that_is_named_exists():
-    named = {concept.lab for concept in concept_map().concepts.values() if not concept.to_come} | {card.lab for card in bank().values()}
+    named = {concept.lab for concept in concept_map().concepts.values() if not concept.planned} | {card.lab for card in bank().values()}
     assert named == {"review", "lab_01_magnitude", "lab_07_fusion", "lab_11_roofline"}
     for lab in named - {"review"}:
         assert (LABS / lab / "questions.toml").is_file(), lab
@@ -156,13 +156,14 @@ def test_a_claim_is_laid_beside_the_record(session, ledger, say):
     for card in ("read_generated_code", "launches_saved"):
         say(card, True, 4)
     say("ridge_point", True, 4)
-    made = {claim.statement.id: claim for claim in session.state().claims}
-    assert (made["derive_ridge"].ticked, made["derive_ridge"].answered, made["derive_ridge"].gap) == (True, 1, "unbacked")
-    assert made["derive_ridge"].record == pytest.approx(1 / 3)
-    assert (made["read_generated_code"].ticked, made["read_generated_code"].record, made["read_generated_code"].gap) == (False, 1, "modest")
-    assert made["size_kv_cache"].gap == ""
+    claims = {claim.statement.id: claim for claim in session.state().claims}
+    ridge, code = claims["derive_ridge"], claims["read_generated_code"]
+    assert (ridge.ticked, ridge.cards_answered, ridge.gap) == (True, 1, "unbacked")
+    assert ridge.mastery == pytest.approx(1 / 3)
+    assert (code.ticked, code.mastery, code.gap) == (False, 1, "modest")
+    assert claims["size_kv_cache"].gap == ""
     assert checklist.score(record.ticks(session.state().events)) == 1
-    weak = checklist.weak(session.state().claims)
+    weak = checklist.weak_concepts(session.state().claims)
     assert "roofline" in weak and "kv_cache" in weak and len(set(weak)) == len(weak)
 
 

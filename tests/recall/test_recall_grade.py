@@ -3,11 +3,11 @@
 import pytest
 
 from ironlaw.errors import BadValue
-from ironlaw.recall.grade import grade, hint, points, self_graded
+from ironlaw.recall.grade import grade, grade_explanation, hint, parse_points
 from ironlaw.recall.templates import template
 from ironlaw.recall.templates import templates as bank
 from ironlaw.recall.variants import variant
-from ironlaw.recall.words import read
+from ironlaw.recall.words import parse_answer
 
 
 def test_a_number_within_the_tolerance_is_right():
@@ -40,7 +40,7 @@ def test_every_computed_mistake_is_recognised(name):
 
 
 def read_ok(value, unit):
-    return read(f"{value!r} {unit}", unit) == value
+    return parse_answer(f"{value!r} {unit}", unit) == value
 
 
 def test_a_wrong_number_that_no_belief_explains_names_none():
@@ -54,7 +54,7 @@ def test_a_choice_is_a_letter():
         graded = grade(made, letter.upper() + " ")
         assert graded.correct == (choice.id == made.key)
         assert graded.misconception == (None if graded.correct else choice.misconception)
-        assert graded.said == choice.label
+        assert graded.answer == choice.label
     for bad in ("e", "", "ab", "1", "é"):
         with pytest.raises(BadValue, match="type a letter from a to d"):
             grade(made, bad)
@@ -88,19 +88,19 @@ def test_an_order_is_all_letters():
 def test_an_explanation_is_graded_against_its_points():
     made = variant(template("trace_or_script"), 0)
     assert made.template.enough == len(made.rubric) - 1 == 2
-    assert [self_graded(made, set(range(1, n + 1))).correct for n in range(4)] == [False, False, True, True]
-    assert self_graded(made, {1, 3}).said == "2 of 3 points"
+    assert [grade_explanation(made, set(range(1, n + 1))).correct for n in range(4)] == [False, False, True, True]
+    assert grade_explanation(made, {1, 3}).answer == "2 of 3 points"
     with pytest.raises(BadValue, match="from 1 to 3"):
-        self_graded(made, {4})
+        grade_explanation(made, {4})
     with pytest.raises(BadValue, match="say which"):
         grade(made, "because")
 
 
 def test_points_are_typed_as_numbers():
-    assert [points(text, 3) for text in ("1 3", "1,3", "all", "None", "0", "2")] == [{1, 3}, {1, 3}, {1, 2, 3}, set(), set(), {2}]
+    assert [parse_points(text, 3) for text in ("1 3", "1,3", "all", "None", "0", "2")] == [{1, 3}, {1, 3}, {1, 2, 3}, set(), set(), {2}]
     for bad in ("", "4", "x", "1-3", "-1"):
         with pytest.raises(BadValue, match="from 1 to 3, or all, or none"):
-            points(bad, 3)
+            parse_points(bad, 3)
 
 
 def test_the_hint_fits_the_kind():

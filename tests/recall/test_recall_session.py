@@ -18,23 +18,23 @@ from ironlaw.recall.variants import variant
 
 
 def order(session):
-    return [card.template.id for card in session.waiting()]
+    return [card.template.id for card in session.queue()]
 
 
 # --- the schedule
 
 
 def test_at_first_everything_is_new_and_the_ten_come_first(session):
-    waiting = session.waiting()
+    waiting = session.queue()
     assert len(waiting) == len(bank()) and {card.reason for card in waiting} == {"new"}
     assert [card.template.first for card in waiting[:10]] == list(range(1, 11))
     assert all(card.template.lab == "review" for card in waiting[10:15]), "nothing of a lab that was not begun comes before what needs none"
 
 
 def test_cards_of_labs_that_were_begun_come_before_the_others(session, ledger):
-    assert session.waiting()[10].template.lab == "review"
+    assert session.queue()[10].template.lab == "review"
     ledger.append("lab_01_magnitude", "opened", {})
-    labs = [card.template.lab for card in session.waiting()[10:]]
+    labs = [card.template.lab for card in session.queue()[10:]]
     assert "lab_01_magnitude" in labs[: labs.index("lab_07_fusion")]
     assert set(labs[labs.index("lab_07_fusion") :]) <= {"lab_07_fusion", "lab_11_roofline"}
 
@@ -74,7 +74,7 @@ def test_confident_errors_come_first_then_the_longest_overdue(session, say, cloc
     clock.move(minutes=1)
     say("tensors_moved", False, 5)
     clock.move(days=400)
-    waiting = session.waiting()
+    waiting = session.queue()
     assert [(card.template.id, card.reason) for card in waiting[:4]] == [
         ("gemm_roof", "confident error"), ("tensors_moved", "confident error"), ("ridge_point", "due"), ("kv_total", "due"),
     ]  # fmt: skip
@@ -85,7 +85,7 @@ def test_confident_errors_come_first_then_the_longest_overdue(session, say, cloc
 
 def test_cards_about_a_belief_that_is_held_come_before_other_new_ones(session, say):
     say("share_of_peak", False, 5, "sparse_peak_is_dense")
-    waiting = [card for card in session.waiting() if card.standing.due is None]
+    waiting = [card for card in session.queue() if card.standing.due is None]
     about = {name for name, found in bank().items() if "sparse_peak_is_dense" in found.misconceptions} - {"share_of_peak"}
     assert len(about) > 3 and {card.template.id for card in waiting[: len(about)]} == about
     assert {card.reason for card in waiting[: len(about)]} == {"belief held"} and waiting[len(about)].reason == "new"
@@ -93,23 +93,23 @@ def test_cards_about_a_belief_that_is_held_come_before_other_new_ones(session, s
 
 def test_topics(session, ledger, clock):
     fusion = Session(ledger, clock, topic="fusion", new=1000)
-    assert {card.template.topic for card in fusion.waiting()} == {"fusion"}
-    assert len(fusion.waiting()) == sum(found.topic == "fusion" for found in bank().values())
+    assert {card.template.topic for card in fusion.queue()} == {"fusion"}
+    assert len(fusion.queue()) == sum(found.topic == "fusion" for found in bank().values())
 
 
 def test_a_sitting_brings_only_so_many_new_cards(ledger, clock, session, say):
     say("ridge_point", False, 2)
     clock.move(minutes=5)
     short = Session(ledger, clock, new=3)
-    assert len(short.waiting()) == 4 and short.waiting()[0].template.id == "ridge_point"
+    assert len(short.queue()) == 4 and short.queue()[0].template.id == "ridge_point"
     for left in (2, 1, 0):
-        new = next(card for card in short.waiting() if card.standing.due is None)
+        new = next(card for card in short.queue() if card.standing.due is None)
         short.answer(short.variant(new.template), "x", 3, Grade(True))
-        assert sum(card.standing.due is None for card in short.waiting()) == left
+        assert sum(card.standing.due is None for card in short.queue()) == left
 
 
 def test_skipping_is_for_this_sitting(session, ledger, clock):
-    first = session.waiting()[0].template
+    first = session.queue()[0].template
     session.skip(first)
     assert first.id not in order(session)
     assert order(Session(ledger, clock, new=1000))[0] == first.id
@@ -121,7 +121,7 @@ def test_answers_to_cards_that_are_no_more_are_kept_and_count_for_nothing(sessio
             "at": "2026-01-01T00:00:00Z"}  # fmt: skip
     ledger.append("review", "reviewed", said)
     found = session.state()
-    assert "gone" not in found.standing and len(found.reviews) == 1 and found.held == []
+    assert "gone" not in found.standing and len(found.reviews) == 1 and found.held_beliefs == []
 
 
 # --- undo
@@ -132,11 +132,11 @@ def test_undo_is_an_event_and_takes_back_the_last_answer(session, ledger, say, c
     clock.move(minutes=1)
     before = session.state()
     last = say("gemm_roof", False, 5, "gemm_always_near_peak")
-    assert session.state().held and session.state().standing["gemm_roof"].last == last
+    assert session.state().held_beliefs and session.state().standing["gemm_roof"].last == last
     gone = session.undo()
     assert gone == last
     after = session.state()
-    assert after.reviews == before.reviews and after.held == [] and after.standing["gemm_roof"].last is None
+    assert after.reviews == before.reviews and after.held_beliefs == [] and after.standing["gemm_roof"].last is None
     assert [event.kind for event in ledger.events()] == ["reviewed", "reviewed", "undo"], "nothing was removed"
     assert ledger.events()[-1].payload == {"event": last.id}
 
@@ -146,7 +146,7 @@ def test_undo_again_takes_the_one_before_and_stops_at_nothing(session, say, cloc
     clock.move(minutes=1)
     second = say("gemm_roof")
     assert [session.undo(), session.undo(), session.undo()] == [second, first, None]
-    assert session.state().reviews == () and session.kept == {}
+    assert session.state().reviews == () and session.answers == {}
 
 
 def test_after_an_undo_the_card_comes_again_with_other_figures(session, say):
@@ -190,13 +190,13 @@ def test_confidence_and_clock_are_checked(session, ledger, clock):
     with pytest.raises((BadValue, TypeError)):
         session.answer(shown, "1", 3, Grade(True))
     with pytest.raises(BadValue, match="no time zone"):
-        record.answer(ledger, shown, "1", 3, Grade(True), clock.now)
+        record.save_answer(ledger, shown, "1", 3, Grade(True), clock.now)
     assert ledger.events() == []
 
 
 def test_a_clock_elsewhere_is_kept_as_utc(ledger):
     at = datetime(2026, 3, 1, 14, tzinfo=timezone(timedelta(hours=2)))
-    kept = record.answer(ledger, variant(template("ridge_point"), 0), "1", 3, Grade(True), at)
+    kept = record.save_answer(ledger, variant(template("ridge_point"), 0), "1", 3, Grade(True), at)
     assert kept.at == datetime(2026, 3, 1, 12, tzinfo=UTC)
     assert state(ledger, at.astimezone(UTC)).standing["ridge_point"].last == kept
 
@@ -210,13 +210,13 @@ def test_everything_travels_by_export(session, ledger, say, clock, tmp_path):
     record.tick(ledger, "derive_ridge", True)
     record.tick(ledger, "size_kv_cache", True)
     record.tick(ledger, "size_kv_cache", False)
-    record.write(ledger, "surprise", "Bytes.\nNot FLOPs.")
+    record.save_text(ledger, "surprise", "Bytes.\nNot FLOPs.")
     with open_ledger(tmp_path / "other.db") as other:
         other.import_(ledger.export())
         here, there = session.state(), state(other, clock.now)
-        assert there.standing == here.standing and there.held == here.held
+        assert there.standing == here.standing and there.held_beliefs == here.held_beliefs
         assert record.ticks(there.events) == {"derive_ridge": True, "size_kv_cache": False}
-        assert record.written(there.events) == {"surprise": "Bytes.\nNot FLOPs."}
+        assert record.texts(there.events) == {"surprise": "Bytes.\nNot FLOPs."}
 
 
 def test_a_reset_begins_anew(session, ledger, say):
@@ -226,11 +226,11 @@ def test_a_reset_begins_anew(session, ledger, say):
 
 
 def test_a_newer_text_stands_and_the_older_stays(ledger):
-    record.write(ledger, "surprise", "one")
-    record.write(ledger, "surprise", "two")
-    assert record.written(ledger.events()) == {"surprise": "two"} and len(ledger.events()) == 2
+    record.save_text(ledger, "surprise", "one")
+    record.save_text(ledger, "surprise", "two")
+    assert record.texts(ledger.events()) == {"surprise": "two"} and len(ledger.events()) == 2
     with pytest.raises(BadValue, match="write a line first"):
-        record.write(ledger, "surprise", " \n")
+        record.save_text(ledger, "surprise", " \n")
 
 
 def test_the_core_never_asks_for_the_time_and_never_prints():

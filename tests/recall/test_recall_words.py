@@ -1,9 +1,9 @@
-"""Figures that are shown, and figures that are typed."""
+"""Figures as they are displayed, and figures as they are typed."""
 
 import pytest
 
 from ironlaw.errors import BadRegistry, BadValue
-from ironlaw.recall.words import amount, fill, plural, read, shown, wanted
+from ironlaw.recall.words import amount, display, expected_input, fill, parse_answer, plural
 
 
 @pytest.mark.parametrize(
@@ -43,11 +43,11 @@ def test_plurals():
 
 
 def test_drawn_values_have_their_names():
-    assert shown("h100_sxm") == "NVIDIA H100 SXM5 80 GB"
-    assert shown("cortex_m7") == "Arm Cortex-M7 class microcontroller"
-    assert shown("resnet50") == "ResNet-50"
-    assert (shown("fp16"), shown("layer_norm"), shown("relu")) == ("FP16", "layer norm", "ReLU")
-    assert (shown((1024, 768)), shown(("mul", "relu")), shown(8)) == ("[1,024, 768]", "mul → ReLU", "8")
+    assert display("h100_sxm") == "NVIDIA H100 SXM5 80 GB"
+    assert display("cortex_m7") == "Arm Cortex-M7 class microcontroller"
+    assert display("resnet50") == "ResNet-50"
+    assert (display("fp16"), display("layer_norm"), display("relu")) == ("FP16", "layer norm", "ReLU")
+    assert (display((1024, 768)), display(("mul", "relu")), display(8)) == ("[1,024, 768]", "mul → ReLU", "8")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_drawn_values_have_their_names():
     ],
 )
 def test_typed_answers_are_read(text, unit, value):
-    assert read(text, unit) == pytest.approx(value)
+    assert parse_answer(text, unit) == pytest.approx(value)
 
 
 @pytest.mark.parametrize(
@@ -86,21 +86,25 @@ def test_typed_answers_are_read(text, unit, value):
         ("12 MB", "s", "is in B, but s is wanted"),
         ("12 parsecs", "s", "unknown unit"),
         ("12 apples", "kernel", "type a number of kernels"),
-        ("", "B", "is no figure"),
+        ("", "B", "is not a number"),
         ("1e999", "%", "finite"),
-        ("nan", "×", "is no figure"),
+        ("nan", "×", "is not a number"),
         ("3 kB/s", "B", "is in B/s"),
     ],
 )
 def test_what_is_no_answer_says_what_to_type(text, unit, words):
     with pytest.raises(BadValue, match=words):
-        read(text, unit)
+        parse_answer(text, unit)
 
 
 def test_what_to_type_is_said_for_every_unit():
-    assert wanted("FLOP/B") == "a number, such as 7"
-    assert wanted("s") == "a number and a unit, such as 7 us"
-    assert (wanted("%"), wanted("×"), wanted("")) == ("a percentage, such as 7 %", "a factor, such as 7", "a number")
+    assert expected_input("FLOP/B") == "a number, such as 7"
+    assert expected_input("s") == "a number and a unit, such as 7 us"
+    assert (expected_input("%"), expected_input("×"), expected_input("")) == (
+        "a percentage, such as 7 %",
+        "a factor, such as 7",
+        "a number",
+    )
 
 
 def test_slots_are_filled_or_refused():

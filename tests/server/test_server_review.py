@@ -21,7 +21,7 @@ def ledger(tmp_path):
 
 
 def reviewed(ledger, card, ago, correct=True):
-    record.answer(ledger, variant(template(card), 0), "7", 5, Grade(correct), datetime.now(UTC) - ago)
+    record.save_answer(ledger, variant(template(card), 0), "7", 5, Grade(correct), datetime.now(UTC) - ago)
 
 
 def test_due_cards_are_counted(ledger):

@@ -101,20 +101,20 @@ def stats(found: State) -> dict[str, Any]:
         "held": [
             {"belief": one.belief, "says": one.says, "times": one.times, "last": one.last.isoformat(), "where": list(one.where),
              "counterexample": beliefs.counterexample(one.belief).text}
-            for one in found.held
+            for one in found.held_beliefs
         ],
         "mastery": [
             {"concept": name, "label": map_.concepts[name].label, "cards": len(map_.concepts[name].cards), "mastery": value}
             for name, value in mastery.items()
         ],
         "checklist": [
-            {"statement": one.statement.id, "says": one.statement.says, "ticked": one.ticked, "record": one.record, "gap": one.gap,
+            {"statement": one.statement.id, "says": one.statement.says, "ticked": one.ticked, "record": one.mastery, "gap": one.gap,
              "cards": list(one.statement.cards)}
             for one in found.claims
         ],
         "score": {
             "points": points, "of": len(checklist.sheet().statements), "begun": bool(ticks), "label": band.label, "action": band.action,
-            "weak": [map_.concepts[name].label for name in checklist.weak(found.claims)],
+            "weak": [map_.concepts[name].label for name in checklist.weak_concepts(found.claims)],
         },
         "due": len([card for card in found.due() if card.standing.due]),
     }  # fmt: skip

@@ -43,13 +43,13 @@ def view(state: State) -> dict[str, Any]:
     labels = concepts.concept_map().concepts
     return {
         "rows": [_row(claim, state.standing) for claim in claims], "points": points, "of": len(claims), "begun": bool(ticks),
-        "label": band.label, "action": band.action, "weak": [labels[name].label for name in sheets.weak(claims)] if ticks else [],
+        "label": band.label, "action": band.action, "weak": [labels[name].label for name in sheets.weak_concepts(claims)] if ticks else [],
     }  # fmt: skip
 
 
 def _row(claim: Claim, standing: Mapping[str, Standing]) -> dict[str, Any]:
     return {
-        "id": claim.statement.id, "says": claim.statement.says, "ticked": claim.ticked, "record": f"{100 * claim.record:.0f} %",
+        "id": claim.statement.id, "says": claim.statement.says, "ticked": claim.ticked, "record": f"{100 * claim.mastery:.0f} %",
         "backed": claim.backed, "gap": GAPS[claim.gap], "cards": [told(card, standing[card]) for card in claim.statement.cards],
     }  # fmt: skip
 

@@ -51,7 +51,7 @@ def nodes(state: State) -> dict[str, dict[str, Any]]:
 def shade(concept: Concept, mastery: float | None) -> str:
     """What the shading says, in words."""
     if mastery is None:
-        return "to come" if concept.to_come else "no cards"
+        return "to come" if concept.planned else "no cards"
     return f"{100 * mastery:.0f} %"
 
 
@@ -76,7 +76,7 @@ def about(concept: Concept, state: State) -> dict[str, Any]:
     lab = {"href": f"/lab/{concept.lab}/", "title": title(concept.lab)} if at_home else None
     return {
         "id": concept.id, "label": concept.label, "days": concept.days, "definition": concept.definition, "lab": lab,
-        "to_come": concept.to_come, "edges": told_edges, "cards": [told(card, state.standing[card]) for card in concept.cards],
+        "to_come": concept.planned, "edges": told_edges, "cards": [told(card, state.standing[card]) for card in concept.cards],
         "grade": grade(state.mastery[concept.id]),
     }  # fmt: skip
 

@@ -13,7 +13,7 @@ from typing import Any
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.recall import beliefs, grade
 from ironlaw.recall.confidence import PROBABILITY
-from ironlaw.recall.schedule import Due, next_due, wait
+from ironlaw.recall.schedule import Due, next_due, time_until
 from ironlaw.recall.session import Session
 from ironlaw.recall.templates import template, topics
 from ironlaw.recall.variants import Variant
@@ -42,7 +42,7 @@ class Desk:
 
     def next(self) -> None:
         """The first of those asked for by name, else of those that wait."""
-        waiting = self.session.waiting()
+        waiting = self.session.queue()
         self.turn, self.key, self.draft = self.turn + 1, {}, ("", 0)
         found = self._chosen(waiting) or (waiting[0] if waiting else None)
         self.left = len({card.template.id for card in waiting} | set(self.chosen))
@@ -99,7 +99,7 @@ class Desk:
         shown = self._open(POINTS)
         if not isinstance(made, (list, tuple)) or not all(isinstance(point, int) and not isinstance(point, bool) for point in made):
             raise BadValue("say which of the points you made")
-        self._keep(shown, *self.draft, grade.self_graded(shown, set(made)))
+        self._keep(shown, *self.draft, grade.grade_explanation(shown, set(made)))
 
     # --- what follows from it
 
@@ -125,8 +125,8 @@ class Desk:
         found = self.session.state()
         back = found.standing[shown.template.id].due
         self.key = {
-            "right": graded.correct, "said": graded.said, "answer": shown.answer, "working": shown.working,
-            "own": shown.template.kind == "explain", "confidence": confidence, "back": wait(back - found.now) if back else "",
+            "right": graded.correct, "said": graded.answer, "answer": shown.answer, "working": shown.working,
+            "own": shown.template.kind == "explain", "confidence": confidence, "back": time_until(back - found.now) if back else "",
             "belief": None, "but": "",
         }  # fmt: skip
         if graded.misconception:
@@ -138,7 +138,7 @@ class Desk:
     # --- what is shown
 
     def view(self) -> dict[str, Any]:
-        kept = self.session.kept
+        kept = self.session.answers
         said = {"answered": len(kept), "right": sum(review.correct for review in kept.values())}
         about = {
             "phase": self.phase,
@@ -163,7 +163,7 @@ class Desk:
     def _done(self) -> dict[str, Any]:
         found = self.session.state()
         soon = next_due(found.standing, found.now)
-        return {"next": wait(soon - found.now) if soon else "", "skipped": len(self.session.skipped)}
+        return {"next": time_until(soon - found.now) if soon else "", "skipped": len(self.session.skipped)}
 
 
 def flashcard(desk: Desk) -> Piece:

@@ -155,7 +155,7 @@ class Review:
         """The arguments are states: naming them is what runs the cell again."""
         found = self.state
         due = sum(card.standing.due is not None for card in found.due())
-        kept, right = self.desk.session.kept, sum(review.correct for review in self.desk.session.kept.values())
+        kept, right = self.desk.session.answers, sum(review.correct for review in self.desk.session.answers.values())
         items: list[hud.Item] = [
             ("Review", self.words["title"], ""), ("Cards", f"{due} due" if due else "none due", "warn" if due else "good"),
             ("This sitting", f"{right} of {len(kept)} right" if kept else hud.OPEN, ""),

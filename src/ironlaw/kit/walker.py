@@ -12,7 +12,7 @@ from ironlaw.engine.work import KINDS, category
 from ironlaw.errors import BadValue
 from ironlaw.recall import walk as walks
 from ironlaw.recall.pairs import OVER, pair, siblings
-from ironlaw.recall.words import shown
+from ironlaw.recall.words import display
 from ironlaw.widget.piece import Piece
 
 SHAPES = ((64, 64), (1024, 1024), (8192, 8192))
@@ -33,9 +33,9 @@ def offered() -> list[str]:
 
 
 def walker() -> Piece:
-    kinds = [{"value": kind, "label": shown(kind), "group": category(kind)} for kind in offered()]
+    kinds = [{"value": kind, "label": display(kind), "group": category(kind)} for kind in offered()]
     spec = {
-        "id": "walk", "kinds": kinds, "shapes": [shown(shape) for shape in SHAPES], "relations": [list(one) for one in RELATIONS],
+        "id": "walk", "kinds": kinds, "shapes": [display(shape) for shape in SHAPES], "relations": [list(one) for one in RELATIONS],
         "over": [[over, ALONG[over]] for over in OVER], "fits": [list(fit) for fit in FITS],
     }  # fmt: skip
     return Piece("walk", spec, view, {**START, "answers": []})

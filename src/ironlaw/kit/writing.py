@@ -22,8 +22,8 @@ def writing(ledger: Ledger, state: Callable[[], State], changed: Callable[[], No
     def compute(given: Mapping[str, Any]) -> dict[str, Any]:
         if acts.advanced(given):
             prompt, text = sheet().prompt(str(given.get("prompt"))), str(given.get("text") or "")[:LONGEST]
-            if text != record.written(state().events).get(prompt.id, ""):
-                record.write(ledger, prompt.id, text)
+            if text != record.texts(state().events).get(prompt.id, ""):
+                record.save_text(ledger, prompt.id, text)
                 changed()
         return view(state())
 
@@ -33,5 +33,5 @@ def writing(ledger: Ledger, state: Callable[[], State], changed: Callable[[], No
 
 def view(state: State) -> dict[str, Any]:
     times = {str(event.payload["prompt"]): event.time for event in state.events if event.kind == "written"}
-    texts = record.written(state.events)
+    texts = record.texts(state.events)
     return {"texts": texts, "times": times, "words": {name: len(text.split()) for name, text in texts.items()}}

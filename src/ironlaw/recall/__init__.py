@@ -1,4 +1,4 @@
-"""The review without a screen: cards and their variants, grading, schedule, calibration, beliefs, concepts, checklist, the fusion tree.
+"""The review without a screen: cards and their variants, grading, schedule, confidence, beliefs, concepts, checklist, the fusion tree.
 
-Nothing here prints or asks for the time: front ends hand in the ledger and the clock.
+Nothing here prints or reads the clock: front ends pass in the ledger and the time.
 """

@@ -6,7 +6,7 @@ The beliefs are those of labs/misconceptions.toml. counterexamples/*.toml has a 
     refuted = 'fuse(chain("mul", "relu")).graph.work.flops == chain("mul", "relu").work.flops'   # true: the belief fails here
     show.bytes = ['chain("mul", "relu").bytes', "B"]                                             # as in a question's template
     says = "… {{ bytes }} …"
-    source = "h200_sxm/models"          # where it rests on evidence (expressions see `row`); else the engine says so
+    source = "h200_sxm/models"          # where it rests on evidence (expressions see `row`); otherwise the engine computes it
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 from ironlaw.errors import BadRegistry, unknown
 from ironlaw.recall import words
 from ironlaw.recall.confidence import Prediction
-from ironlaw.recall.expressions import evaluate, is_typed
+from ironlaw.recall.expressions import evaluate, is_hardcoded
 from ironlaw.recall.record import Review
 from ironlaw.recall.schedule import SURE
 from ironlaw.recall.templates import templates
@@ -34,7 +34,7 @@ FIELDS = ("refuted", "show", "says", "source")
 
 @dataclass(frozen=True)
 class CounterExample:
-    """A case in which the belief fails. `text` has figures that are computed now."""
+    """A case in which the belief fails. The figures in `text` are computed when it is read."""
 
     belief: str
     says: str
@@ -45,22 +45,22 @@ class CounterExample:
 
     @property
     def holds(self) -> bool:
-        """Whether the case still refutes the belief, with the registries as they are."""
+        """Whether the case refutes the belief with today's registries."""
         return bool(evaluate(self.refuted, self.where))
 
     @property
     def text(self) -> str:
         slots = {}
-        for name, given in self.show.items():
-            expression, *rest = [given] if isinstance(given, str) else given
+        for name, entry in self.show.items():
+            expression, *rest = [entry] if isinstance(entry, str) else entry
             value = evaluate(expression, self.where)
-            slots[name] = words.amount(float(value), *rest) if rest else words.shown(value)
+            slots[name] = words.amount(float(value), *rest) if rest else words.display(value)
         return words.fill(self.says, slots, self.where)
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A belief that was chosen with confidence, and not yet given up."""
+class HeldBelief:
+    """A belief that was chosen with confidence and not given up since."""
 
     belief: str
     says: str
@@ -71,7 +71,7 @@ class Held:
 
 @cache
 def beliefs() -> Mapping[str, str]:
-    """id -> the belief, as somebody who holds it would say it."""
+    """id -> the belief, as someone who holds it would put it."""
     return {name: str(text) for name, text in read(LABS / "misconceptions.toml").items()}
 
 
@@ -83,11 +83,11 @@ def belief(name: str) -> str:
 
 @cache
 def counterexamples() -> Mapping[str, CounterExample]:
-    found: dict[str, CounterExample] = {}
+    examples: dict[str, CounterExample] = {}
     for path in sorted((HERE / "counterexamples").glob("*.toml")):
         for name, table in read(path).items():
-            found[name] = _example(f"{path.name} [{name}]", name, table)
-    return found
+            examples[name] = _example(f"{path.name} [{name}]", name, table)
+    return examples
 
 
 def counterexample(name: str) -> CounterExample:
@@ -96,37 +96,37 @@ def counterexample(name: str) -> CounterExample:
     return counterexamples()[name]
 
 
-def held(reviews: Iterable[Review], predictions: Iterable[Prediction] = ()) -> list[Held]:
-    """Beliefs chosen with a confidence of 4 or 5, the most often first. A later right answer on a card that offers the belief frees
-    from it."""
+def held_beliefs(reviews: Iterable[Review], predictions: Iterable[Prediction] = ()) -> list[HeldBelief]:
+    """Beliefs chosen with a confidence of 4 or 5, the most frequent first. A later right answer on a card that offers the belief
+    clears it."""
     chosen: dict[str, list[tuple[datetime, str]]] = {}
-    freed: dict[str, datetime] = {}
+    cleared: dict[str, datetime] = {}
     for review in reviews:
         if review.misconception and not review.correct and review.confidence >= SURE:
             chosen.setdefault(review.misconception, []).append((review.at, review.card))
         if review.correct and review.card in templates():
             for name in templates()[review.card].misconceptions:
-                freed[name] = max(review.at, freed.get(name, review.at))
-    for made in predictions:
-        name = chosen_belief(made.lab, made.question, made.choice)
-        if name and not made.correct and made.confidence >= SURE:
-            chosen.setdefault(name, []).append((datetime.fromisoformat(made.time).astimezone(UTC), made.lab))
-    found = []
+                cleared[name] = max(review.at, cleared.get(name, review.at))
+    for prediction in predictions:
+        name = chosen_belief(prediction.lab, prediction.question, prediction.choice)
+        if name and not prediction.correct and prediction.confidence >= SURE:
+            chosen.setdefault(name, []).append((datetime.fromisoformat(prediction.time).astimezone(UTC), prediction.lab))
+    held = []
     for name, times in chosen.items():
         last = max(at for at, _ in times)
-        if name in beliefs() and not (name in freed and freed[name] > last):
-            found.append(Held(name, beliefs()[name], len(times), last, tuple(dict.fromkeys(where for _, where in times))))
-    return sorted(found, key=lambda one: (-one.times, one.belief))
+        if name in beliefs() and not (name in cleared and cleared[name] > last):
+            held.append(HeldBelief(name, beliefs()[name], len(times), last, tuple(dict.fromkeys(where for _, where in times))))
+    return sorted(held, key=lambda one: (-one.times, one.belief))
 
 
 @cache
 def chosen_belief(lab: str, question: str, choice: str) -> str:
-    """The belief behind an option of a lab's question; empty where the lab or the option is no more."""
+    """The belief behind an option of a lab's question; empty where the lab or the option no longer exists."""
     path = LABS / lab / "questions.toml"
     if "/" in lab or "\\" in lab or not path.is_file():
         return ""
-    asked = read(path).get(question, {})
-    return next((str(option.get("misconception", "")) for option in asked.get("options", ()) if option.get("id") == choice), "")
+    table = read(path).get(question, {})
+    return next((str(option.get("misconception", "")) for option in table.get("options", ()) if option.get("id") == choice), "")
 
 
 def _example(where: str, name: str, table: Any) -> CounterExample:
@@ -136,6 +136,6 @@ def _example(where: str, name: str, table: Any) -> CounterExample:
     for key in table:
         if key not in FIELDS:
             raise BadRegistry(f"{where}: unknown key {key!r}; known: {', '.join(FIELDS)}")
-    if is_typed(table["refuted"]):
-        raise BadRegistry(f"{where}: {table['refuted']!r} is typed; compute it from the engine, or from a row of the evidence")
+    if is_hardcoded(table["refuted"]):
+        raise BadRegistry(f"{where}: {table['refuted']!r} is hard-coded; compute it from the engine, or from a row of the evidence")
     return CounterExample(name, table["says"], table["refuted"], where, table.get("show", {}), table.get("source", ""))

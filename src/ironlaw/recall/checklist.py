@@ -1,6 +1,6 @@
 """The mastery checklist (ten can-do statements), its score bands, and the five prompts of the written reflection.
 
-A tick is a claim. The cards that back it are the record, so that the two can be laid side by side.
+A tick is a claim. The answers to its cards are the record, so that the two can be compared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Something a learner can do, and the cards that would show it."""
+    """Something a learner can do, and the cards that show it."""
 
     id: str
     says: str
@@ -30,9 +30,9 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """What to do with a score of at least `least`."""
+    """What to do with a score of at minimum `minimum`."""
 
-    least: int
+    minimum: int
     label: str
     action: str
 
@@ -45,16 +45,16 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement, whether it is ticked, and what the cards say: the mean mastery of those that back it."""
+    """A statement, whether it is ticked, and what the cards say: their mean mastery."""
 
     statement: Statement
     ticked: bool
-    record: float
-    answered: int  # of its cards
+    mastery: float
+    cards_answered: int
 
     @property
     def backed(self) -> bool:
-        return self.record >= GOOD
+        return self.mastery >= GOOD
 
     @property
     def gap(self) -> str:
@@ -85,20 +85,20 @@ def sheet() -> Sheet:
     statements = {name: Statement(name, table["says"], tuple(table["cards"])) for name, table in data["can"].items()}
     for statement in statements.values():
         if not statement.cards:
-            raise BadRegistry(f"checklist.toml [can.{statement.id}] names no card; name those that would show it")
+            raise BadRegistry(f"checklist.toml [can.{statement.id}] names no card; name those that show it")
         for card in statement.cards:
             template(card)
-    bands = tuple(sorted((Band(band["least"], band["label"], band["action"]) for band in data["band"]), key=lambda band: -band.least))
+    bands = tuple(sorted((Band(band["minimum"], band["label"], band["action"]) for band in data["band"]), key=lambda band: -band.minimum))
     return Sheet(statements, bands, {name: Prompt(name, table["says"]) for name, table in data["prompt"].items()})
 
 
 def claims(ticks: Mapping[str, bool], standing: Mapping[str, Standing]) -> list[Claim]:
-    made = []
+    rows = []
     for statement in sheet().statements.values():
-        known = [standing[card] for card in statement.cards]
-        record = sum(map(card_mastery, known)) / len(known)
-        made.append(Claim(statement, ticks.get(statement.id, False), record, sum(bool(one.reviews) for one in known)))
-    return made
+        cards = [standing[card] for card in statement.cards]
+        mastery = sum(map(card_mastery, cards)) / len(cards)
+        rows.append(Claim(statement, ticks.get(statement.id, False), mastery, sum(bool(card.reviews) for card in cards)))
+    return rows
 
 
 def score(ticks: Mapping[str, bool]) -> int:
@@ -106,11 +106,11 @@ def score(ticks: Mapping[str, bool]) -> int:
 
 
 def band(points: int) -> Band:
-    """The score's band: what it says, and what to do."""
-    return next(one for one in sheet().bands if points >= one.least)
+    """What a score means, and what to do next."""
+    return next(one for one in sheet().bands if points >= one.minimum)
 
 
-def weak(made: list[Claim]) -> list[str]:
-    """The concepts to review: those of the cards behind what is not ticked, or is ticked without a record."""
-    names = [template(card).concept for one in made if not one.ticked or not one.backed for card in one.statement.cards]
+def weak_concepts(rows: list[Claim]) -> list[str]:
+    """The concepts to review: those behind statements that are not ticked, or ticked without good answers."""
+    names = [template(card).concept for claim in rows if not claim.ticked or not claim.backed for card in claim.statement.cards]
     return list(dict.fromkeys(names))

@@ -2,7 +2,7 @@
 
 A card's mastery is retrievability × correctness: what FSRS says is still remembered now, times the share of right answers among its
 last three. A card that was never answered has 0. A concept's mastery is the mean over its cards; a concept without cards of its own
-takes the mean of the concepts that it leads to, and one that is to come has none.
+takes the mean of the concepts that it leads to, and a planned one has none.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ MIDDLING, GOOD = 0.4, 0.7
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """A node. `lab` is where it is learned ("review" for what only the review asks); `to_come`: its lab is not written yet."""
+    """A node. `lab` is where it is learned ("review" for what only the review asks); `planned`: its lab is not written yet."""
 
     id: str
     label: str
     definition: str
     days: str = ""
     lab: str = ""
-    to_come: bool = False
+    planned: bool = False
 
     @property
     def cards(self) -> tuple[str, ...]:
@@ -47,8 +47,8 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """A marked way through the map: steps of (concept, what is said there)."""
+class MarkedPath:
+    """A story through the map: steps of (concept, sentence)."""
 
     id: str
     label: str
@@ -59,7 +59,7 @@ class Way:
 class Map:
     concepts: Mapping[str, Concept]
     edges: tuple[Edge, ...]
-    paths: tuple[Way, ...]
+    paths: tuple[MarkedPath, ...]
 
     def concept(self, name: str) -> Concept:
         if name not in self.concepts:
@@ -76,17 +76,18 @@ def concept_map() -> Map:
     return load(HERE / "concepts.toml")
 
 
-def load(path: Path) -> Map:
-    data = read(path)
-    nodes = {name: _concept(f"{path.name} [concept.{name}]", name, table) for name, table in data.get("concept", {}).items()}
+def load(file: Path) -> Map:
+    data = read(file)
+    nodes = {name: _concept(f"{file.name} [concept.{name}]", name, table) for name, table in data.get("concept", {}).items()}
     edges = tuple(Edge(edge["from"], edge["to"], edge.get("says", "")) for edge in data.get("edge", ()))
-    ways = tuple(
-        Way(name, way["label"], tuple((step["at"], step["says"]) for step in way["steps"])) for name, way in data.get("path", {}).items()
+    paths = tuple(
+        MarkedPath(name, table["label"], tuple((step["at"], step["says"]) for step in table["steps"]))
+        for name, table in data.get("path", {}).items()
     )
-    for name in [*(end for edge in edges for end in (edge.source, edge.target)), *(at for way in ways for at, _ in way.steps)]:
+    for name in [*(end for edge in edges for end in (edge.source, edge.target)), *(at for path in paths for at, _ in path.steps)]:
         if name not in nodes:
-            raise unknown("concept", name, nodes, f"[concept.{name}] in {path.name}")
-    return Map(nodes, edges, ways)
+            raise unknown("concept", name, nodes, f"[concept.{name}] in {file.name}")
+    return Map(nodes, edges, paths)
 
 
 def card_mastery(standing: Standing) -> float:
@@ -94,18 +95,18 @@ def card_mastery(standing: Standing) -> float:
     return standing.retrievability * sum(review.correct for review in recent) / len(recent) if recent else 0.0
 
 
-def mastery(standing: Mapping[str, Standing], found: Map | None = None) -> dict[str, float | None]:
-    """Per concept, 0 to 1; None for what is to come."""
-    found = found or concept_map()
-    return {name: _mastery(name, standing, found, frozenset()) for name in found.concepts}
+def mastery(standing: Mapping[str, Standing], graph: Map | None = None) -> dict[str, float | None]:
+    """Per concept, 0 to 1; None where nothing teaches it yet."""
+    graph = graph or concept_map()
+    return {name: _mastery(name, standing, graph, frozenset()) for name in graph.concepts}
 
 
-def _mastery(name: str, standing: Mapping[str, Standing], found: Map, seen: frozenset[str]) -> float | None:
-    if found.concepts[name].to_come:
+def _mastery(name: str, standing: Mapping[str, Standing], graph: Map, seen: frozenset[str]) -> float | None:
+    if graph.concepts[name].planned:
         return None
-    own = [card_mastery(standing[card]) for card in found.concepts[name].cards if card in standing]
+    own = [card_mastery(standing[card]) for card in graph.concepts[name].cards if card in standing]
     if not own:
-        below = [_mastery(next_, standing, found, seen | {name}) for next_ in found.below(name) if next_ not in seen]
+        below = [_mastery(target, standing, graph, seen | {name}) for target in graph.below(name) if target not in seen]
         own = [value for value in below if value is not None]
     return sum(own) / len(own) if own else None
 
@@ -114,8 +115,8 @@ def _concept(where: str, name: str, table: Any) -> Concept:
     for key in ("label", "definition"):
         if not isinstance(table, Mapping) or not str(table.get(key, "")).strip():
             raise BadRegistry(f"{where} has no {key}; add `{key} = …` there")
-    if not table.get("lab") and not table.get("to_come"):
-        raise BadRegistry(f"{where} names no lab; add `lab = …`, or `to_come = true` where there is none yet")
+    if not table.get("lab") and not table.get("planned"):
+        raise BadRegistry(f"{where} names no lab; add `lab = …`, or `planned = true` if there is none yet")
     return Concept(
-        name, table["label"], table["definition"], str(table.get("days", "")), table.get("lab", ""), bool(table.get("to_come", False))
+        name, table["label"], table["definition"], str(table.get("days", "")), table.get("lab", ""), bool(table.get("planned", False))
     )

@@ -1,5 +1,5 @@
-"""Keys, distractors and counter-examples are Python over the engine and the registries: the claims registry's evaluator and
-names, with those below on top. Nothing else is seen, and nothing is typed that could be computed.
+"""Keys, distractors and counter-examples are Python expressions over the engine and the registries. They are evaluated as claims are,
+with the names below added; nothing else is in scope, and nothing that could be computed is hard-coded.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from ironlaw.engine.chains import chain
 from ironlaw.engine.compilation import sensitivity
 from ironlaw.engine.types import Graph, Tensor, bytes_per_element
 from ironlaw.engine.work import op
-from ironlaw.recall.words import shown
+from ironlaw.recall.words import display
 from ironlaw.registry.claims import claim, compute, row
 from ironlaw.registry.workloads import about, workload, workloads
 
 
 def compose(kinds: Sequence[str], shape: tuple[float, float], dtype: str = "fp16") -> Graph:
-    """A row of ops over one tensor; add and mul take a second full tensor, matmul a square weight."""
+    """A chain of ops over one tensor; add and mul take a second full tensor, matmul a square weight."""
     return chain(kinds, shape, dtype)
 
 
 @lru_cache(maxsize=128)
-def known_workload(name: str, **settings: Any) -> Graph:
+def cached_workload(name: str, **settings: Any) -> Graph:
     """A registry model; the same graph for the same settings, since a large one takes a while to build."""
     return workload(name, **settings)
 
@@ -42,28 +42,28 @@ def normalise(shape: tuple[float, ...], dtype: str = "fp16") -> Graph:
     return Graph("normalise", (op("sum", "sum", (x,), (whole,), over="all"), op("div", "div", (x, whole), (y,))), dtype)
 
 
-MORE: dict[str, Any] = {
-    "workload": known_workload, "about": about, "workloads": workloads, "claim": claim, "row": row, "compose": compose,
+EXTRA_NAMES: dict[str, Any] = {
+    "workload": cached_workload, "about": about, "workloads": workloads, "claim": claim, "row": row, "compose": compose,
     "product": product, "normalise": normalise, "bytes_per_element": bytes_per_element, "sensitivity": sensitivity,
-    "shown": shown, "sorted": sorted, "range": range, "zip": zip, "all": all, "any": any,
+    "display": display, "sorted": sorted, "range": range, "zip": zip, "all": all, "any": any,
 }  # fmt: skip
 
 
 def evaluate(expression: str, where: str, drawn: Mapping[str, Any] | None = None) -> Any:
-    """What an expression says with these drawn values; asked again for the same ones, it is not computed again."""
+    """The value of an expression, given drawn values; cached by the values that it uses."""
     used = names(expression)
     return _evaluate(expression, where, tuple((name, value) for name, value in (drawn or {}).items() if name in used))
 
 
 @lru_cache(maxsize=8192)
 def _evaluate(expression: str, where: str, drawn: tuple[tuple[str, Any], ...]) -> Any:
-    return compute(expression, where, {**MORE, **dict(drawn)})
+    return compute(expression, where, {**EXTRA_NAMES, **dict(drawn)})
 
 
-def forget() -> None:
-    """Compute everything anew: for who changes a registry while the program runs."""
+def clear_caches() -> None:
+    """For callers that change a registry while the program runs."""
     _evaluate.cache_clear()
-    known_workload.cache_clear()
+    cached_workload.cache_clear()
 
 
 @cache
@@ -76,7 +76,7 @@ def names(expression: str) -> frozenset[str]:
     return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 
-def is_typed(expression: str, drawn: Iterable[str] = ()) -> bool:
-    """Whether an expression asks nothing of the engine, the registries or what was drawn, and so was typed rather than computed."""
+def is_hardcoded(expression: str, drawn: Iterable[str] = ()) -> bool:
+    """Whether an expression uses neither the engine, the registries nor a drawn value."""
     tree = ast.parse(f"({expression.strip()})", mode="eval")
     return not names(expression) & set(drawn) and not any(isinstance(node, ast.Call) for node in ast.walk(tree))

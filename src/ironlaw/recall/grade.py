@@ -1,4 +1,4 @@
-"""What an answer is worth: right or wrong, and which belief a wrong one shows. Answers are read as they were typed."""
+"""Grading: right or wrong, and which belief a wrong answer shows. Answers are graded as they were typed."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ironlaw.recall.variants import Variant
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """`misconception` names the belief behind a wrong answer where it is one of those the template computes."""
+    """`misconception` names the belief behind a wrong answer, if it is one that the template computes."""
 
     correct: bool
     misconception: str | None = None
-    said: str = ""  # the answer as it was understood
+    answer: str = ""  # as it was understood
 
 
 def hint(variant: Variant) -> str:
     """What to type."""
     kind, count = variant.template.kind, len(variant.choices)
     if kind == "numeric":
-        return words.wanted(variant.template.unit)
+        return words.expected_input(variant.template.unit)
     if kind == "choice":
         return f"a letter from a to {LETTERS[count - 1]}"
     if kind == "order":
@@ -33,10 +33,10 @@ def hint(variant: Variant) -> str:
 
 
 def grade(variant: Variant, typed: str) -> Grade:
-    """BadValue says what to type. Explanations are graded by `self_graded`."""
+    """BadValue says what to type. Explanations are graded by `grade_explanation`."""
     kind = variant.template.kind
     if kind == "numeric":
-        return _number(variant, words.read(typed, variant.template.unit))
+        return _number(variant, words.parse_answer(typed, variant.template.unit))
     if kind == "choice":
         chosen = variant.choices[_place(variant, typed.strip().lower())]
         right = chosen.id == variant.key
@@ -46,39 +46,39 @@ def grade(variant: Variant, typed: str) -> Grade:
     raise BadValue("an explanation is graded against its points; say which of them you made")
 
 
-def self_graded(variant: Variant, made: set[int]) -> Grade:
-    """Which points of the rubric, counted from 1, the learner found in their answer."""
+def grade_explanation(variant: Variant, points: set[int]) -> Grade:
+    """`points`: those of the rubric, counted from 1, that the learner found in their answer."""
     count = len(variant.rubric)
-    if not all(1 <= point <= count for point in made):
+    if not all(1 <= point <= count for point in points):
         raise BadValue(f"the points are numbered from 1 to {count}; name those that you made")
-    return Grade(len(made) >= variant.template.enough, None, f"{len(made)} of {count} points")
+    return Grade(len(points) >= variant.template.enough, None, f"{len(points)} of {count} points")
 
 
-def points(typed: str, count: int) -> set[int]:
+def parse_points(typed: str, count: int) -> set[int]:
     """`"1 3"`, `"all"` or `"none"` -> the points."""
     text = typed.strip().lower()
     if text in ("all", "none", "0"):
         return set(range(1, count + 1)) if text == "all" else set()
-    found = re.split(r"[\s,;]+", text)
-    if not all(part.isdecimal() and 1 <= int(part) <= count for part in found):
+    numbers = re.split(r"[\s,;]+", text)
+    if not all(number.isdecimal() and 1 <= int(number) <= count for number in numbers):
         raise BadValue(f"type the numbers of the points that you made, from 1 to {count}, or all, or none")
-    return {int(part) for part in found}
+    return {int(number) for number in numbers}
 
 
 def _number(variant: Variant, value: float) -> Grade:
     tolerance, key = variant.template.tolerance, float(variant.key)  # type: ignore[arg-type]
-    said = words.amount(value, variant.template.unit, variant.template.digits)
+    answer = words.amount(value, variant.template.unit, variant.template.digits)
     if abs(value - key) <= tolerance * abs(key):
-        return Grade(True, None, said)
+        return Grade(True, None, answer)
     near = [m for m in variant.mistakes if abs(value - m.value) <= tolerance * abs(m.value)]
     near.sort(key=lambda mistake: abs(value - mistake.value))
-    return Grade(False, near[0].misconception if near else None, said)
+    return Grade(False, near[0].misconception if near else None, answer)
 
 
 def _order(variant: Variant, typed: str) -> Grade:
     letters = [letter for letter in re.split(r"[\s,<>]*", typed.strip().lower()) if letter]
     if sorted(letters) != list(LETTERS[: len(variant.choices)]):
-        raise BadValue(f"{typed.strip()!r} is no order; type {hint(variant)}")
+        raise BadValue(f"{typed.strip()!r} is not an order; type {hint(variant)}")
     chosen = [variant.choices[LETTERS.index(letter)] for letter in letters]
     ids = tuple(choice.id for choice in chosen)
     belief = variant.template.misconception if ids == variant.mistaken and ids != variant.key else None
@@ -87,5 +87,5 @@ def _order(variant: Variant, typed: str) -> Grade:
 
 def _place(variant: Variant, letter: str) -> int:
     if len(letter) != 1 or letter not in LETTERS[: len(variant.choices)]:
-        raise BadValue(f"{letter!r} is no option; type {hint(variant)}")
+        raise BadValue(f"{letter!r} is not an option; type {hint(variant)}")
     return LETTERS.index(letter)

@@ -1,5 +1,5 @@
-"""Two ops of any kinds, to walk the fusion tree with. The tree asks for kinds, shapes and what a reduction is over; how much work an
-op is does not matter to it and is not counted here."""
+"""Two ops of any kinds, to walk the fusion tree with. The tree looks at kinds, shapes and what a reduction is over; an op's work does
+not matter to it and is not counted here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OVER = ("row", "all")
 
 def pair(producer: str, consumer: str, shape: Shape, over: str = "row", last: Shape | None = None) -> tuple[Op, Op]:
     """Two ops, the second of which reads what the first makes. `over`: what reductions reduce, "row" or "all"; `last`: the shape of
-    the second's result, where it should be another than its input's."""
+    the second's result, if it differs from its input's."""
     first = make(producer, "1", Tensor("x", shape, role="input"), over)
     return first, make(consumer, "2", first.outputs[0], over, last)
 
@@ -25,10 +25,10 @@ def siblings(one: str, other: str, shape: Shape, over: str = "row", last: Shape 
 
 
 def make(kind: str, tag: str, x: Tensor, over: str = "row", shape: Shape | None = None) -> Op:
-    """An op of that kind on `x`. A reduction leaves one element a row, or one in all; other kinds keep the shape unless one is given."""
+    """An op on `x`. A reduction leaves one element per row, or one in total; other kinds keep the shape unless `shape` is given."""
     if over not in OVER:
-        raise BadValue(f"a reduction over {over!r}; choose one of {', '.join(OVER)}")
+        raise BadValue(f"a reduction over {over!r} is unknown; choose one of {', '.join(OVER)}")
     reduces = category(kind) == "reduction"
-    made = shape or (((1,) if over == "all" else (*x.shape[:-1], 1)) if reduces else tuple(x.shape))
-    out = Tensor(f"y{tag}", made, x.dtype)
+    result = shape or (((1,) if over == "all" else (*x.shape[:-1], 1)) if reduces else tuple(x.shape))
+    out = Tensor(f"y{tag}", result, x.dtype)
     return Op(f"{kind} {tag}", kind, (x,), (out,), {"over": over} if reduces else {}, Work(), (x.bytes,), (out.bytes,), (kind, tag))

@@ -1,6 +1,6 @@
-"""What the ledger holds of the review. Events are only added: an answer that was taken back stays, and an `undo` names it.
+"""The review's events in the ledger. Events are only ever added: an answer that was taken back stays, and an `undo` names it.
 
-Times come from the caller (`at`), so that a test, a browser and a terminal each bring their own clock.
+Times come from the caller (`at`): tests, browser and terminal each bring their own clock.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ironlaw.ledger import Event, Ledger
 from ironlaw.recall.grade import Grade
 from ironlaw.recall.variants import Variant
 
-REVIEW = "review"  # the ledger's name for it, beside the labs' slugs
+REVIEW = "review"  # its name in the ledger, next to the labs' slugs
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,26 +35,26 @@ def reviews(events: Iterable[Event]) -> list[Review]:
     """The answers that count, oldest first: those that no undo names."""
     events = list(events)
     undone = {str(event.payload["event"]) for event in events if event.kind == "undo"}
-    found = [_review(event) for event in events if event.kind == "reviewed" and event.id not in undone]
-    return sorted(found, key=lambda review: review.at)
+    answers = [_review(event) for event in events if event.kind == "reviewed" and event.id not in undone]
+    return sorted(answers, key=lambda review: review.at)
 
 
-def asked(events: Iterable[Event], card: str) -> int:
-    """How often a card was answered, answers that were taken back included: the seed of its next variant."""
+def times_answered(events: Iterable[Event], card: str) -> int:
+    """Including answers that were taken back: the seed of the card's next variant."""
     return sum(event.kind == "reviewed" and event.payload["card"] == card for event in events)
 
 
-def answer(ledger: Ledger, variant: Variant, typed: str, confidence: int, grade: Grade, at: datetime) -> Review:
-    """Keep an answer. It is on the disk when this returns."""
-    said = {
+def save_answer(ledger: Ledger, variant: Variant, typed: str, confidence: int, grade: Grade, at: datetime) -> Review:
+    """The answer is on disk when this returns."""
+    payload = {
         "card": variant.template.id, "seed": variant.seed, "answer": typed, "confidence": confidence, "correct": grade.correct,
         "misconception": grade.misconception, "at": _utc(at),
     }  # fmt: skip
-    return _review(ledger.append(REVIEW, "reviewed", said))
+    return _review(ledger.append(REVIEW, "reviewed", payload))
 
 
 def undo(ledger: Ledger) -> Review | None:
-    """Take the last answer back; None where there is none. Once more takes the one before."""
+    """Take the last answer back, and with the next call the one before; None where there is none left."""
     standing = reviews(ledger.events(REVIEW))
     if not standing:
         return None
@@ -71,13 +71,13 @@ def ticks(events: Iterable[Event]) -> dict[str, bool]:
     return {str(event.payload["statement"]): bool(event.payload["ticked"]) for event in events if event.kind == "ticked"}
 
 
-def write(ledger: Ledger, prompt: str, text: str) -> Event:
+def save_text(ledger: Ledger, prompt: str, text: str) -> Event:
     if not text.strip():
-        raise BadValue("there is nothing to keep yet; write a line first")
+        raise BadValue("there is nothing to save yet; write a line first")
     return ledger.append(REVIEW, "written", {"prompt": prompt, "text": text})
 
 
-def written(events: Iterable[Event]) -> dict[str, str]:
+def texts(events: Iterable[Event]) -> dict[str, str]:
     """The newest text for each prompt; older ones stay in the ledger and in every export."""
     return {str(event.payload["prompt"]): str(event.payload["text"]) for event in events if event.kind == "written"}
 
@@ -90,5 +90,5 @@ def _review(event: Event) -> Review:
 
 def _utc(at: datetime) -> str:
     if at.tzinfo is None:
-        raise BadValue(f"{at!r} has no time zone; hand in a clock that has one, such as UTC")
+        raise BadValue(f"{at!r} has no time zone; use a clock with one, such as UTC")
     return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

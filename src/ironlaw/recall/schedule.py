@@ -1,7 +1,7 @@
-"""When a card is due: FSRS (the `fsrs` library), run again over the answers each time, so that an undo or an import needs no repair.
+"""When a card is due: FSRS (the `fsrs` library), replayed over all answers each time, so that an undo or an import needs no repair.
 
-A wrong answer is FSRS's Again. A right one is Hard at a confidence of 1 or 2, Good at 3 or 4, Easy at 5: who was right and did not
-know it should see the card again sooner. Intervals are not fuzzed: the same answers give the same days.
+A wrong answer is FSRS's Again. A right one is Hard at a confidence of 1 or 2, Good at 3 or 4, Easy at 5: learners who were right without
+knowing it should see the card again sooner. Intervals are not fuzzed: the same answers give the same days.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ RATINGS = {1: "Hard", 2: "Hard", 3: "Good", 4: "Good", 5: "Easy"}
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where one card stands. `due` is None as long as it was never answered."""
+    """The state of one card. `due` is None until it is answered for the first time."""
 
     card: str
     reviews: tuple[Review, ...]
     due: datetime | None
-    retrievability: float  # that it is remembered now, by FSRS; 0 where it was never answered
+    retrievability: float  # FSRS's probability that it is remembered now; 0 if it was never answered
 
     @property
     def last(self) -> Review | None:
@@ -51,26 +51,26 @@ class Due:
 
 
 def standings(reviews: Iterable[Review], now: datetime, cards: Mapping[str, Template] | None = None) -> dict[str, Standing]:
-    """Every card's standing. Answers to cards that are no more stay in the ledger, and count for nothing here."""
+    """Every card's standing. Answers to cards that no longer exist stay in the ledger and are ignored here."""
     cards = templates() if cards is None else cards
-    given: dict[str, list[Review]] = {name: [] for name in cards}
+    by_card: dict[str, list[Review]] = {name: [] for name in cards}
     for review in reviews:
-        given.get(review.card, []).append(review)
-    return {name: _standing(name, tuple(found), now) for name, found in given.items()}
+        by_card.get(review.card, []).append(review)
+    return {name: _standing(name, tuple(answers), now) for name, answers in by_card.items()}
 
 
 def due(
     standing: Mapping[str, Standing],
     now: datetime,
     topic: str | None = None,
-    held: Iterable[str] = (),
-    started: Iterable[str] = (),
+    held_beliefs: Iterable[str] = (),
+    started_labs: Iterable[str] = (),
     cards: Mapping[str, Template] | None = None,
 ) -> list[Due]:
-    """The cards to answer now. Confident errors first; then those whose time has come, longest overdue first; then new ones: those
-    about a belief that is held, the ten to start with, those of labs that were begun, and the rest, one topic after the other."""
-    cards, held, started = templates() if cards is None else cards, set(held), set(started)
-    found = []
+    """The cards to answer now. Confident errors first; then those that are due, longest overdue first; then new ones: those about a
+    belief that is held, the ten to start with, those of labs that were started, and the rest, taking turns by topic."""
+    cards, held, started = templates() if cards is None else cards, set(held_beliefs), set(started_labs)
+    ranked = []
     rank: dict[str, int] = {}  # a new card's place in its topic, so that topics take turns
     for name, template in cards.items():
         rank[template.topic] = rank.get(template.topic, -1) + 1
@@ -79,19 +79,19 @@ def due(
             continue
         reason = _reason(template, stands, held)
         late = (now - stands.due).total_seconds() if stands.due else 0.0
-        unmet = template.lab not in started and template.lab != "review"
-        place = (template.first or len(cards), unmet, rank[template.topic]) if stands.due is None else ()
-        found.append(((REASONS.index(reason), -late, place), Due(template, stands, reason)))
-    return [entry for _, entry in sorted(found, key=lambda pair: pair[0])]
+        unseen = template.lab not in started and template.lab != "review"
+        place = (template.first or len(cards), unseen, rank[template.topic]) if stands.due is None else ()
+        ranked.append(((REASONS.index(reason), -late, place), Due(template, stands, reason)))
+    return [entry for _, entry in sorted(ranked, key=lambda pair: pair[0])]
 
 
 def next_due(standing: Mapping[str, Standing], now: datetime) -> datetime | None:
-    """When the next card that was answered before comes back."""
+    """When the next answered card comes back."""
     return min((stands.due for stands in standing.values() if stands.due and stands.due > now), default=None)
 
 
-def wait(time: timedelta) -> str:
-    """Until a card comes back: `in 3 days`, `in 10 minutes`."""
+def time_until(time: timedelta) -> str:
+    """`in 3 days`, `in 10 minutes`."""
     seconds = max(0.0, time.total_seconds())
     for name, length in (("day", 86400.0), ("hour", 3600.0), ("minute", 60.0)):
         count = round(seconds / length)
@@ -113,7 +113,7 @@ def _standing(name: str, reviews: tuple[Review, ...], now: datetime) -> Standing
         return Standing(name, (), None, 0.0)
     import fsrs
 
-    # an id of our own: fsrs would look at the clock and sleep for one
+    # an id of our own: to make one, fsrs would read the clock and sleep
     card = fsrs.Card(card_id=zlib.crc32(name.encode()), due=reviews[0].at)
     for review in reviews:
         rating = fsrs.Rating[RATINGS[review.confidence] if review.correct else "Again"]

@@ -1,5 +1,5 @@
-"""One sitting: which card comes next, its variant, the answer kept, the last one taken back. Every step reads the ledger again, so
-that a second window, an import or a crash leaves nothing behind. A front end draws what it gives and hands in the clock."""
+"""One session: which card comes next, its variant, saving the answer, taking the last one back. Every step reads the ledger again, so
+that a second window, an import or a crash does no harm. A front end draws the result and passes in the clock."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Clock = Callable[[], datetime]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """All that the ledger says about the review, at one moment."""
+    """Everything the ledger says about the review at one moment."""
 
     events: tuple[Event, ...]
     reviews: tuple[Review, ...]
@@ -32,12 +32,12 @@ class State:
 
     @property
     def answers(self) -> list[Answer]:
-        """What confidence is judged by: the review's answers and the labs' first predictions."""
+        """What confidence is judged by: answers in the review and first predictions in the labs."""
         return [*self.reviews, *self.predictions]
 
     @property
-    def held(self) -> list[beliefs.Held]:
-        return beliefs.held(self.reviews, self.predictions)
+    def held_beliefs(self) -> list[beliefs.HeldBelief]:
+        return beliefs.held_beliefs(self.reviews, self.predictions)
 
     @property
     def mastery(self) -> dict[str, float | None]:
@@ -49,7 +49,7 @@ class State:
 
     def due(self, topic: str | None = None) -> list[Due]:
         started = {event.lab for event in self.events}
-        return schedule.due(self.standing, self.now, topic, {one.belief for one in self.held}, started)
+        return schedule.due(self.standing, self.now, topic, {one.belief for one in self.held_beliefs}, started)
 
 
 def state(ledger: Ledger, now: datetime) -> State:
@@ -59,48 +59,48 @@ def state(ledger: Ledger, now: datetime) -> State:
 
 
 class Session:
-    """Cards one after the other. `new`: how many that were never answered may come in this sitting; `seed` makes variants repeatable."""
+    """Cards one after the other. `new`: how many new cards this session may bring; `seed` makes variants repeatable."""
 
     def __init__(self, ledger: Ledger, clock: Clock, topic: str | None = None, new: int = 10, seed: int | None = None) -> None:
         self.ledger, self.clock, self.topic, self.new, self.seed = ledger, clock, topic, new, seed
         self.skipped: set[str] = set()
-        self.begun: set[str] = set()  # new cards that were answered in this sitting
-        self.kept: dict[str, Review] = {}  # this sitting's answers, by id
+        self.new_cards: set[str] = set()  # answered for the first time in this session
+        self.answers: dict[str, Review] = {}  # this session's, by id
 
     def state(self) -> State:
         return state(self.ledger, self.clock())
 
-    def waiting(self) -> list[Due]:
-        """What is left to answer, first things first."""
+    def queue(self) -> list[Due]:
+        """What is left to answer, most urgent first."""
         cards = [card for card in self.state().due(self.topic) if card.template.id not in self.skipped]
         fresh = [card for card in cards if card.standing.due is None]
-        surplus = {id(card) for card in fresh[max(0, self.new - len(self.begun)) :]}
+        surplus = {id(card) for card in fresh[max(0, self.new - len(self.new_cards)) :]}
         return [card for card in cards if id(card) not in surplus]
 
     def variant(self, template: Template) -> Variant:
-        """The card's next variant: other figures each time it was answered, the same after a reload."""
-        seed = record.asked(self.ledger.events(REVIEW), template.id)
+        """The card's next variant: new figures after every answer, the same ones after a reload."""
+        seed = record.times_answered(self.ledger.events(REVIEW), template.id)
         return variant(template, seed if self.seed is None else self.seed * 1_000_003 + seed)
 
     def answer(self, shown: Variant, typed: str, confidence: int, grade: Grade) -> Review:
         if confidence not in PROBABILITY:
             raise BadValue(f"{confidence!r} is not a confidence; say how sure you are, from 1 to 5")
         first = self.state().standing[shown.template.id].last is None
-        kept = record.answer(self.ledger, shown, typed, confidence, grade, self.clock())
-        self.kept[kept.id] = kept
+        review = record.save_answer(self.ledger, shown, typed, confidence, grade, self.clock())
+        self.answers[review.id] = review
         if first:
-            self.begun.add(shown.template.id)
-        return kept
+            self.new_cards.add(shown.template.id)
+        return review
 
     def skip(self, template: Template) -> None:
-        """Not in this sitting."""
+        """Leave a card out of this session."""
         self.skipped.add(template.id)
 
     def undo(self) -> Review | None:
         """Take the last answer back; its card comes again, with other figures."""
-        gone = record.undo(self.ledger)
-        if gone is not None:
-            self.skipped.discard(gone.card)
-            self.begun.discard(gone.card)
-            self.kept.pop(gone.id, None)
-        return gone
+        review = record.undo(self.ledger)
+        if review is not None:
+            self.skipped.discard(review.card)
+            self.new_cards.discard(review.card)
+            self.answers.pop(review.id, None)
+        return review

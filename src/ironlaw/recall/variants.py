@@ -1,6 +1,6 @@
 """A template and a seed -> one question with its figures, its key and its mistakes, all computed.
 
-Draws whose mistakes could not be told from the key (or from each other, where they are shown) are drawn again.
+A draw is repeated if a mistake could not be distinguished from the key (or from another mistake, where they are shown).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ironlaw.recall.expressions import evaluate
 from ironlaw.recall.templates import Template
 
 TRIES = 200
-Drawn = dict[str, Any]
+Values = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several things to choose or to put in order, as they are shown."""
+    """One of several things to choose from or to put in order, as shown."""
 
     id: str
     label: str
@@ -38,23 +38,23 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A question with its figures. `key`: a number, a choice's id, or the ids in order; empty where the learner grades."""
+    """A question with its figures. `key`: a number, a choice's id, or the ids in order; empty where learners grade themselves."""
 
     template: Template
     seed: int
-    drawn: Drawn
+    values: Values
     text: str
     key: float | str | tuple[str, ...]
-    answer: str  # the key to read
+    answer: str  # the key as text
     working: str
     choices: tuple[Choice, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
-    mistaken: tuple[str, ...] = ()  # the order of who sorts by the wrong thing
+    mistaken: tuple[str, ...] = ()  # the order if sorted by the wrong thing
     rubric: tuple[str, ...] = ()
 
 
 class Unfit(Exception):
-    """A draw that makes no fair question."""
+    """A draw that does not make a fair question."""
 
 
 def variant(template: Template, seed: int) -> Variant:
@@ -65,19 +65,19 @@ def variant(template: Template, seed: int) -> Variant:
             return _variant(template, seed, source)
         except Unfit:
             continue
-    raise BadRegistry(f"{template.where}: {TRIES} draws and no fair question; mend `draw`, `when`, the tolerance or the mistakes")
+    raise BadRegistry(f"{template.where}: {TRIES} draws gave no fair question; fix `draw`, `when`, the tolerance or the mistakes")
 
 
 def _variant(template: Template, seed: int, source: random.Random) -> Variant:
-    drawn = draw(template, source)
-    slots = {name: words.shown(value) for name, value in drawn.items()}
-    slots |= {name: _slot(template, given, drawn) for name, given in template.show.items()}
+    values = draw(template, source)
+    slots = {name: words.display(value) for name, value in values.items()}
+    slots |= {name: _slot(template, entry, values) for name, entry in template.show.items()}
     text = words.sentence(words.fill(template.ask, slots, template.where))
-    made = {"explain": _explained, "order": _ordered, "choice": _chosen, "numeric": _numeric}[template.kind]
-    parts = made(template, drawn, slots, source)
+    build = {"explain": _explanation, "order": _order, "choice": _choice, "numeric": _numeric}[template.kind]
+    parts = build(template, values, slots, source)
     working = words.sentence(words.fill(template.working, {**slots, "key": parts.answer}, template.where))
     return Variant(
-        template, seed, drawn, text, parts.key, parts.answer, working, parts.choices, parts.mistakes, parts.mistaken, parts.rubric
+        template, seed, values, text, parts.key, parts.answer, working, parts.choices, parts.mistakes, parts.mistaken, parts.rubric
     )
 
 
@@ -93,46 +93,46 @@ class _Parts:
     rubric: tuple[str, ...] = ()
 
 
-def _explained(template: Template, drawn: Drawn, slots: dict[str, str], source: random.Random) -> _Parts:
+def _explanation(template: Template, values: Values, slots: dict[str, str], source: random.Random) -> _Parts:
     return _Parts(rubric=tuple(words.fill(point, slots, template.where) for point in template.rubric))
 
 
-def _ordered(template: Template, drawn: Drawn, slots: dict[str, str], source: random.Random) -> _Parts:
-    key, mistaken = _orders(template, drawn)
+def _order(template: Template, values: Values, slots: dict[str, str], source: random.Random) -> _Parts:
+    key, mistaken = _orders(template, values)
     labels = {item.id: words.fill(item.label, slots, template.where) for item in template.items}
     choices = _shuffled([Choice(name, label) for name, label in labels.items()], source)
     return _Parts(key, " < ".join(labels[name] for name in key), choices, mistaken=mistaken)
 
 
-def _chosen(template: Template, drawn: Drawn, slots: dict[str, str], source: random.Random) -> _Parts:
+def _choice(template: Template, values: Values, slots: dict[str, str], source: random.Random) -> _Parts:
     if not template.options:
-        value, mistakes = _numbers(template, drawn)
-        return _Parts("right", _amount(template, value), _computed(template, value, mistakes, source), mistakes)
+        value, mistakes = _numbers(template, values)
+        return _Parts("right", _amount(template, value), _computed_choices(template, value, mistakes, source), mistakes)
     labels = {option.id: words.fill(option.label, slots, template.where) for option in template.options}
     choices = [Choice(option.id, labels[option.id], option.misconception) for option in template.options]
-    right = str(evaluate(template.key, template.where, drawn))
+    right = str(evaluate(template.key, template.where, values))
     if right not in labels:
-        raise BadRegistry(f"{template.where}: the engine answers {right!r}, which no option has; add it, or mend the key")
+        raise BadRegistry(f"{template.where}: the engine answers {right!r}, which is not an option; add it, or fix the key")
     return _Parts(right, labels[right], _shuffled(choices, source))
 
 
-def _numeric(template: Template, drawn: Drawn, slots: dict[str, str], source: random.Random) -> _Parts:
-    value, mistakes = _numbers(template, drawn)
+def _numeric(template: Template, values: Values, slots: dict[str, str], source: random.Random) -> _Parts:
+    value, mistakes = _numbers(template, values)
     return _Parts(value, _amount(template, value), mistakes=mistakes)
 
 
-def draw(template: Template, source: random.Random) -> Drawn:
-    """A value for each name; Unfit where the template does not want them together."""
-    drawn: Drawn = {}
-    for name, given in template.draw.items():
-        pool = evaluate(given, template.where, drawn) if isinstance(given, str) else given
+def draw(template: Template, source: random.Random) -> Values:
+    """A value for each name; Unfit where the template's `when` rejects the combination."""
+    values: Values = {}
+    for name, entry in template.draw.items():
+        pool = evaluate(entry, template.where, values) if isinstance(entry, str) else entry
         pool = [tuple(value) if isinstance(value, list) else value for value in pool]
         if not pool:
             raise Unfit
-        drawn[name] = source.choice(pool)
-    if template.when and not evaluate(template.when, template.where, drawn):
+        values[name] = source.choice(pool)
+    if template.when and not evaluate(template.when, template.where, values):
         raise Unfit
-    return drawn
+    return values
 
 
 def overlap(a: float, b: float, tolerance: float) -> bool:
@@ -140,41 +140,41 @@ def overlap(a: float, b: float, tolerance: float) -> bool:
     return abs(a - b) <= tolerance * (abs(a) + abs(b))
 
 
-def _slot(template: Template, given: Any, drawn: Drawn) -> str:
-    expression, *rest = [given] if isinstance(given, str) else given
-    value = evaluate(expression, template.where, drawn)
-    return words.amount(float(value), *rest) if rest else words.shown(value)
+def _slot(template: Template, entry: Any, values: Values) -> str:
+    expression, *rest = [entry] if isinstance(entry, str) else entry
+    value = evaluate(expression, template.where, values)
+    return words.amount(float(value), *rest) if rest else words.display(value)
 
 
 def _amount(template: Template, value: float) -> str:
     return words.amount(value, template.unit, template.digits)
 
 
-def _numbers(template: Template, drawn: Drawn) -> tuple[float, tuple[Mistake, ...]]:
-    value = float(evaluate(template.key, template.where, drawn))
-    mistakes = tuple(Mistake(float(evaluate(wrong.key, template.where, drawn)), wrong.misconception) for wrong in template.wrong)
+def _numbers(template: Template, values: Values) -> tuple[float, tuple[Mistake, ...]]:
+    value = float(evaluate(template.key, template.where, values))
+    mistakes = tuple(Mistake(float(evaluate(wrong.key, template.where, values)), wrong.misconception) for wrong in template.wrong)
     if any(overlap(value, mistake.value, template.tolerance) for mistake in mistakes):
         raise Unfit
     return value, mistakes
 
 
-def _computed(template: Template, value: float, mistakes: tuple[Mistake, ...], source: random.Random) -> tuple[Choice, ...]:
-    made = [Choice("right", _amount(template, value))]
-    made += [Choice(mistake.misconception, _amount(template, mistake.value), mistake.misconception) for mistake in mistakes]
-    if len({choice.label for choice in made}) != len(made):
+def _computed_choices(template: Template, value: float, mistakes: tuple[Mistake, ...], source: random.Random) -> tuple[Choice, ...]:
+    choices = [Choice("right", _amount(template, value))]
+    choices += [Choice(mistake.misconception, _amount(template, mistake.value), mistake.misconception) for mistake in mistakes]
+    if len({choice.label for choice in choices}) != len(choices):
         raise Unfit
-    return _shuffled(made, source)
+    return _shuffled(choices, source)
 
 
-def _orders(template: Template, drawn: Drawn) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    values = {item.id: float(evaluate(item.value, template.where, drawn)) for item in template.items}
-    key = tuple(sorted(values, key=values.__getitem__))
-    if any(overlap(values[a], values[b], template.tolerance) for a, b in pairwise(key)):
+def _orders(template: Template, values: Values) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    ranks = {item.id: float(evaluate(item.value, template.where, values)) for item in template.items}
+    key = tuple(sorted(ranks, key=ranks.__getitem__))
+    if any(overlap(ranks[a], ranks[b], template.tolerance) for a, b in pairwise(key)):
         raise Unfit
     if not template.misconception:
         return key, ()
-    guessed = {item.id: float(evaluate(item.mistaken, template.where, drawn)) for item in template.items}
-    mistaken = tuple(sorted(guessed, key=guessed.__getitem__))
+    wrong_ranks = {item.id: float(evaluate(item.mistaken, template.where, values)) for item in template.items}
+    mistaken = tuple(sorted(wrong_ranks, key=wrong_ranks.__getitem__))
     if mistaken == key:
         raise Unfit
     return key, mistaken

@@ -1,7 +1,7 @@
-"""The fusion tree, walked by hand: a question at each branch, the learner's answers, and the planner's verdict beside theirs.
+"""The fusion tree, walked by hand: a question at each branch, the learner's answers, and the planner's verdict next to theirs.
 
-The questions are asked of the two ops in the order of `engine.tree`; the true answers come from the ops themselves. The same
-`decide` that plans fusion in the labs judges the result; a test walks every pair of op kinds.
+The questions come in the order of `engine.tree`; the true answers are computed from the two ops. The result is compared with `decide`,
+which plans fusion in the labs; a test walks every pair of op kinds.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from ironlaw.engine.types import Graph, Op
 from ironlaw.engine.work import SMALL_REDUCTION, category
 from ironlaw.errors import BadValue
 
-Test = Callable[[Op, Op], bool]
+Predicate = Callable[[Op, Op], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A question with two ways on: another branch's id, or `= pattern` where the walk ends."""
+    """A question with two exits: another branch's id, or `= pattern` where the walk ends."""
 
     id: str
     ask: str
-    true: Test
+    true: Predicate
     yes: str
     no: str
 
@@ -38,7 +38,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What a learner made of a pair. `pattern` is where their answers led; None where there are more questions to answer."""
+    """A learner's answers for a pair. `pattern` is where they led; None while there are questions left."""
 
     steps: tuple[Step, ...]
     pattern: str | None
@@ -47,7 +47,7 @@ class Walk:
 
     @property
     def agrees(self) -> bool:
-        """Whether the learner and the planner come to the same end."""
+        """Whether the learner and the planner reach the same pattern."""
         return self.pattern == self.verdict.pattern
 
     @property
@@ -55,12 +55,12 @@ class Walk:
         return tuple(step.branch for step in self.steps if not step.right)
 
 
-def _is(first: tuple[str, ...] = (), second: tuple[str, ...] = ()) -> Test:
+def _is(first: tuple[str, ...] = (), second: tuple[str, ...] = ()) -> Predicate:
     return lambda a, b: (not first or category(a.kind) in first) and (not second or category(b.kind) in second)
 
 
 def _whole(op: Op) -> bool:
-    """A reduction over a whole tensor that one block can't hold."""
+    """Whether it reduces a whole tensor that is too large for one block."""
     return category(op.kind) == "reduction" and op.attrs.get("over", "row") == "all" and bool(op.inputs[0].size > SMALL_REDUCTION)
 
 
@@ -107,27 +107,27 @@ SIBLINGS: Mapping[str, Branch] = {
 
 
 def walk(first: Op, second: Op, answers: Sequence[bool]) -> Walk:
-    """A producer and the consumer of its result, with as many answers as were given so far."""
+    """A producer and the consumer of its result, with the answers so far."""
     return _walk(TREE, "fused", first, second, answers, decide(first, second))
 
 
 def walk_siblings(first: Op, second: Op, answers: Sequence[bool]) -> Walk:
     """Two ops that read the same tensor: the horizontal branch. The verdict is the planner's for the two together."""
-    return _walk(SIBLINGS, "elementwise", first, second, answers, together(first, second))
+    return _walk(SIBLINGS, "elementwise", first, second, answers, sibling_verdict(first, second))
 
 
 def truth(first: Op, second: Op, shared: bool = False) -> tuple[bool, ...]:
-    """The answers of somebody who is right throughout."""
+    """The right answers."""
     tree, at = (SIBLINGS, "elementwise") if shared else (TREE, "fused")
-    given: list[bool] = []
+    answers: list[bool] = []
     while not at.startswith("="):
-        given.append(tree[at].true(first, second))
-        at = tree[at].yes if given[-1] else tree[at].no
-    return tuple(given)
+        answers.append(tree[at].true(first, second))
+        at = tree[at].yes if answers[-1] else tree[at].no
+    return tuple(answers)
 
 
-def together(first: Op, second: Op) -> Verdict:
-    """What the planner makes of two ops that share an input."""
+def sibling_verdict(first: Op, second: Op) -> Verdict:
+    """The planner's verdict on two ops that share an input."""
     plan = fuse(Graph("siblings", (first, second), first.dtype, outputs=(first.outputs[0].name, second.outputs[0].name)))
     if plan.verdicts:
         return plan.verdicts[-1]
@@ -138,7 +138,7 @@ def _walk(tree: Mapping[str, Branch], at: str, first: Op, second: Op, answers: S
     steps: list[Step] = []
     for answer in answers:
         if at.startswith("="):
-            raise BadValue(f"the walk ended after {len(steps)} answers, and {len(answers)} were given; leave the rest out")
+            raise BadValue(f"the walk ended after {len(steps)} answers, but there are {len(answers)}; leave out the rest")
         branch = tree[at]
         steps.append(Step(branch, answer, branch.true(first, second) == answer))
         at = branch.yes if answer else branch.no

@@ -1,4 +1,4 @@
-"""Figures and slots: `fill("{{ n }} on {{ device }}", …)`, `amount(1, "kernel") -> "1 kernel"`, `read("2 TB/s", "B/s") -> 2e12`."""
+"""Figures and slots: `fill("{{ n }} on {{ device }}", …)`, `amount(1, "kernel") -> "1 kernel"`, `parse_answer("2 TB/s", "B/s") -> 2e12`."""
 
 from __future__ import annotations
 
@@ -16,18 +16,25 @@ from ironlaw.units import UNITS, parse, show, significant
 
 SLOT = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
 SIGNS = ("%", "×")
-FREE = ("FLOP/B",)  # units that a learner may leave out: there is no prefix to mistake
+UNIT_OPTIONAL = ("FLOP/B",)  # units that a learner may leave out: no prefix can be mistaken
 ALIASES = {
     "FLOP/byte": "FLOP/B", "FLOPs/byte": "FLOP/B", "FLOPs/B": "FLOP/B", "FLOPs": "FLOP", "byte": "B", "bytes": "B", "sec": "s",
     "second": "s", "seconds": "s", "minutes": "min", "minute": "min", "hours": "h", "hour": "h", "days": "d", "day": "d",
 }  # fmt: skip
-EXAMPLES = {"s": "7 us", "B": "7 MB", "B/s": "7 GB/s", "FLOP": "7 GFLOP", "FLOP/s": "7 GFLOP/s", "FLOP/B": "7"}  # nobody's answer
+EXAMPLES = {
+    "s": "7 us",
+    "B": "7 MB",
+    "B/s": "7 GB/s",
+    "FLOP": "7 GFLOP",
+    "FLOP/s": "7 GFLOP/s",
+    "FLOP/B": "7",
+}  # no card's answer
 OPS = {"relu": "ReLU", "gelu": "GELU", "silu": "SiLU"}
 NUMBER = re.compile(r"^\s*([+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*$")
 
 
 def fill(text: str, slots: Mapping[str, str], where: str) -> str:
-    """A text with all of its slots filled; one without a value is an error of who wrote it."""
+    """A text with all of its slots filled. A slot without a value is the author's error."""
 
     def value(match: re.Match[str]) -> str:
         if match[1] not in slots:
@@ -38,7 +45,7 @@ def fill(text: str, slots: Mapping[str, str], where: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """A slot at the beginning may have brought a small letter."""
+    """With a capital: a slot at the beginning may have a lower-case value."""
     return text[:1].upper() + text[1:]
 
 
@@ -47,10 +54,10 @@ def slots(text: str) -> set[str]:
 
 
 def amount(value: float, unit: str = "", digits: int = 3) -> str:
-    """A figure to read: with its prefix, as a share, as a factor, or as a count of things (`1 kernel`, `1,024 kernels`)."""
-    if unit in UNITS and unit not in FREE:
+    """A figure for people: with its prefix, as a share, as a factor, or as a count of things (`1 kernel`, `1,024 kernels`)."""
+    if unit in UNITS and unit not in UNIT_OPTIONAL:
         return show(value, unit, digits)
-    if unit in FREE or unit == "%":
+    if unit in UNIT_OPTIONAL or unit == "%":
         return f"{significant(value, digits)} {unit}"
     if abs(value) >= 1e6:  # a count that nobody reads to the last digit
         size, word = (1e9, "billion") if abs(value) >= 1e9 else (1e6, "million")
@@ -68,8 +75,8 @@ def plural(noun: str) -> str:
     return head + ("es" if head.endswith(("ch", "sh", "s", "x")) else "s") + of + rest
 
 
-def shown(value: Any) -> str:
-    """A drawn value as a reader knows it: a machine or model by name, a format in capitals, a shape, a number."""
+def display(value: Any) -> str:
+    """A drawn value as readers know it: a machine or model by name, a format in capitals, a shape, a number."""
     if isinstance(value, str):
         if value in machines():
             return hardware(value).name.partition(",")[0]
@@ -79,14 +86,14 @@ def shown(value: Any) -> str:
             return OPS.get(value, value.replace("_", " "))
         return value.upper() if value in FORMATS else value
     if isinstance(value, tuple):
-        named = bool(value) and isinstance(value[0], str)
-        return " → ".join(map(shown, value)) if named else f"[{', '.join(map(shown, value))}]"
+        is_chain = bool(value) and isinstance(value[0], str)
+        return " → ".join(map(display, value)) if is_chain else f"[{', '.join(map(display, value))}]"
     return amount(float(value))
 
 
-def wanted(unit: str) -> str:
-    """What to type for an answer in that unit."""
-    if unit in FREE:
+def expected_input(unit: str) -> str:
+    """What to type for an answer in this unit."""
+    if unit in UNIT_OPTIONAL:
         return f"a number, such as {EXAMPLES[unit]}"
     if unit in UNITS:
         return f"a number and a unit, such as {EXAMPLES.get(unit, f'3 {unit}')}"
@@ -95,19 +102,19 @@ def wanted(unit: str) -> str:
     return f"a number of {plural(unit)}" if unit else "a number"
 
 
-def read(text: str, unit: str) -> float:
+def parse_answer(text: str, unit: str) -> float:
     """A typed answer in SI. BadValue says what to type."""
     match = NUMBER.match(text.replace("−", "-"))
     if match is None:
-        raise BadValue(f"{text.strip()!r} is no figure; type {wanted(unit)}")
-    number, written = match[1], ALIASES.get(match[2], match[2])
+        raise BadValue(f"{text.strip()!r} is not a number; type {expected_input(unit)}")
+    number, typed_unit = match[1], ALIASES.get(match[2], match[2])
     if unit in UNITS:
-        if not written and unit not in FREE:
-            raise BadValue(f"{text.strip()!r} has no unit; type {wanted(unit)}")
-        return parse(f"{number} {written}".strip(), unit)
-    if written and written not in {unit, plural(unit) if unit and unit not in SIGNS else unit, "x" if unit == "×" else unit}:
-        raise BadValue(f"{written!r} is no unit of this answer; type {wanted(unit)}")
+        if not typed_unit and unit not in UNIT_OPTIONAL:
+            raise BadValue(f"{text.strip()!r} has no unit; type {expected_input(unit)}")
+        return parse(f"{number} {typed_unit}".strip(), unit)
+    if typed_unit and typed_unit not in {unit, plural(unit) if unit and unit not in SIGNS else unit, "x" if unit == "×" else unit}:
+        raise BadValue(f"{typed_unit!r} is not a unit of this answer; type {expected_input(unit)}")
     value = float(number.replace(",", "").replace("_", ""))
     if not math.isfinite(value):
-        raise BadValue(f"{text.strip()!r} is not a finite number; type {wanted(unit)}")
+        raise BadValue(f"{text.strip()!r} is not a finite number; type {expected_input(unit)}")
     return value

@@ -12,7 +12,7 @@ from ironlaw.cli.show import draw
 from ironlaw.errors import BadValue
 from ironlaw.recall import beliefs, grade
 from ironlaw.recall.confidence import PROBABILITY
-from ironlaw.recall.schedule import Due, next_due, wait
+from ironlaw.recall.schedule import Due, next_due, time_until
 from ironlaw.recall.session import Session
 from ironlaw.recall.variants import Variant
 
@@ -36,7 +36,7 @@ class Undo(Exception):
 def sit(session: Session) -> None:
     """Cards until none is left, or until `q`."""
     try:
-        while waiting := session.waiting():
+        while waiting := session.queue():
             card = waiting[0]
             try:
                 _ask(session, card, len(waiting))
@@ -77,16 +77,16 @@ def _explain(session: Session, shown: Variant) -> None:
         draw.say(f"  {number}  {point}")
     needed = f"{shown.template.enough} of {len(shown.rubric)} make it right"
     draw.say(f"Which points did you make? Their numbers, all, or none; {needed}.", draw.DIM)
-    graded = _read("points> ", lambda text: grade.self_graded(shown, grade.points(text, len(shown.rubric))))
+    graded = _read("points> ", lambda text: grade.grade_explanation(shown, grade.parse_points(text, len(shown.rubric))))
     session.answer(shown, typed, confidence, graded)
-    draw.say(f"{'Right' if graded.correct else 'Not yet'}: {graded.said}.", draw.GOOD if graded.correct else draw.BAD)
+    draw.say(f"{'Right' if graded.correct else 'Not yet'}: {graded.answer}.", draw.GOOD if graded.correct else draw.BAD)
     _again(session, shown.template.id)
 
 
 def _key(shown: Variant, graded: grade.Grade) -> None:
     draw.say(f"{'Right' if graded.correct else 'Wrong'}: {shown.answer}.", draw.GOOD if graded.correct else draw.BAD)
     if not graded.correct:
-        draw.say(f"You said {graded.said}.")
+        draw.say(f"You said {graded.answer}.")
     draw.say(shown.working)
     if graded.misconception:
         draw.pairs([
@@ -98,7 +98,7 @@ def _key(shown: Variant, graded: grade.Grade) -> None:
 def _again(session: Session, card: str) -> None:
     stands = session.state().standing[card]
     if stands.due is not None:
-        draw.say(f"It comes back {wait(stands.due - session.clock())}.", draw.DIM)
+        draw.say(f"It comes back {time_until(stands.due - session.clock())}.", draw.DIM)
 
 
 def _confidence() -> int:
@@ -144,14 +144,14 @@ def _line(prompt: str) -> str:
 
 def _farewell(session: Session) -> None:
     found = session.state()
-    right = sum(review.correct for review in session.kept.values())
-    if session.kept:
-        draw.heading(f"{len(session.kept)} answered, {right} right", "all of it is in the ledger")
+    right = sum(review.correct for review in session.answers.values())
+    if session.answers:
+        draw.heading(f"{len(session.answers)} answered, {right} right", "all of it is in the ledger")
     else:
         draw.heading("Nothing answered")
-    left, soon = session.waiting(), next_due(found.standing, found.now)
+    left, soon = session.queue(), next_due(found.standing, found.now)
     if left:
         draw.say(f"{len(left)} {'waits' if len(left) == 1 else 'wait'}; `ironlaw review` goes on with them.")
     elif soon is not None:
-        draw.say(f"Nothing is due now; the next card comes back {wait(soon - found.now)}.")
+        draw.say(f"Nothing is due now; the next card comes back {time_until(soon - found.now)}.")
     draw.say("`ironlaw review --stats` shows how well you know what you know.", draw.DIM)

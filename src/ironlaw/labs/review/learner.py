@@ -37,13 +37,13 @@ def tone(score: float) -> str:
 
 def held(lab: Review, *_: Any) -> Any:
     """The beliefs held, each with its counter-example, computed now. Further arguments are states."""
-    found = lab.state.held
+    found = lab.state.held_beliefs
     if not found:
         return lab.html("beliefs-held", kit.html(lab.words["beliefs.none"]))
     return lab.html("beliefs-held", "".join(map(_belief, found)))
 
 
-def _belief(one: beliefs.Held) -> str:
+def _belief(one: beliefs.HeldBelief) -> str:
     example = beliefs.counterexample(one.belief)
     source = f"Evidence: {example.source}" if example.source else "Computed by the engine now"
     where = ", ".join(_where(name) for name in one.where)

@@ -14,7 +14,7 @@ from ironlaw.kit.cards import share
 from ironlaw.kit.formula import term
 from ironlaw.kit.loop import Step, Told, Values, loop
 from ironlaw.kit.review import Review
-from ironlaw.recall.words import shown
+from ironlaw.recall.words import display
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
 from ironlaw.widget.piece import Piece
@@ -72,10 +72,10 @@ def case(job: str, device: str) -> Case:
 
 
 def piece(lab: Review) -> Piece:
-    jobs = [(job, f"{shown(name)}, batch {batch}") for job, (name, batch) in JOBS.items()]
+    jobs = [(job, f"{display(name)}, batch {batch}") for job, (name, batch) in JOBS.items()]
     menus = [
         {"id": "job", "label": "Model", "options": jobs},
-        {"id": "device", "label": "Device", "options": [(slug, shown(slug)) for slug in DEVICES]},
+        {"id": "device", "label": "Device", "options": [(slug, display(slug)) for slug in DEVICES]},
     ]
     words = lab.words
     kept = Told(None, kit.html(words["loop.kept"]))
