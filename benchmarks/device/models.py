@@ -20,11 +20,13 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ironlaw.formats import FORMATS
-from ironlaw.measure import evidence_file as store
-from ironlaw.measure.devices.kernel_times import device, profile, sync
-from ironlaw.measure.host import machine, software
+from ironlaw.measure import evidence_file
+from ironlaw.measure.devices.kernel_times import profile
+from ironlaw.measure.host import software
+from ironlaw.measure.suites.cuda.launches import gpu_or_processor
 
-DEVICE = device()
+GPU = gpu_or_processor()
+DEVICE, sync = GPU.NAME, GPU.clock.sync
 DTYPES = {name: FORMATS[name].in_torch(torch) for name in ("fp16", "bf16", "fp32", "tf32")}
 METHOD = (
     "Inference under no_grad in eval mode, random weights and inputs. kernels, "
@@ -44,8 +46,8 @@ COMPILED = []
 
 def write(path, method, rows):
     """Write an evidence file of the H200."""
-    told = machine(DEVICE) | {"hardware": "h200_sxm"}
-    store.write(Path(path), machine=told, software=software(), method=method, rows=rows)
+    told = GPU.machine() | {"hardware": "h200_sxm"}
+    evidence_file.write(Path(path), machine=told, software=software(), method=method, rows=rows)
 
 
 def model(name, dtype="fp16", compiled=(), **sweep):
@@ -479,7 +481,7 @@ def main():
         for row, call in found:
             if call is not None:
                 run = [lambda call=call: call]
-                row.update(profile(run, warmup=2, iterations=5, keep=40)[0])
+                row.update(profile(GPU, run, warmup=2, iterations=5, keep=40)[0])
             print(
                 f"{time.monotonic() - begun:6.1f} s",
                 row["model"], row["params"]["batch"], row["mode"],

@@ -12,9 +12,9 @@ import time
 
 import torch
 import transformers as tf
-from models import DTYPES, clock, write
+from models import DTYPES, GPU, clock, sync, write
 
-from ironlaw.measure.devices.kernel_times import profile, sync
+from ironlaw.measure.devices.kernel_times import profile
 
 METHOD = (
     "Random weights and inputs. kernels, busy_s and list: GPU activity durations from torch.profiler, medians over 5 calls after 2 "
@@ -178,7 +178,7 @@ def measure(entry, mode):
             row["compile_s"] = round(time.perf_counter() - start, 3)
         call()
         row["wall_s"], row["piped_s"] = clock(call)
-        row.update(profile([lambda: call], warmup=2, iterations=5, keep=40)[0])
+        row.update(profile(GPU, [lambda: call], warmup=2, iterations=5, keep=40)[0])
     except Exception as error:
         row["error"] = f"{type(error).__name__}: {str(error)[:300]}"
     return row

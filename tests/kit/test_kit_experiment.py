@@ -9,8 +9,8 @@ from as_browser import send
 from ironlaw.kit import claims, experiment, here
 from ironlaw.kit.here import Measured
 from ironlaw.kit.process import Desk
-from ironlaw.measure.devices.library import there
-from ironlaw.measure.experiments import run as experiments
+from ironlaw.measure.devices.choice import available
+from ironlaw.measure.experiments import catalogue
 from ironlaw.measure.host import machine
 
 OPS = {"kind": "launch", "op": "add", "wall_s": 2e-6, "low_s": 1.9e-6, "high_s": 2.4e-6, "sync_s": 3e-6, "sync_low_s": 3e-6,
@@ -189,7 +189,7 @@ def test_claims_gain_a_column_once_something_was_measured():
 
 
 def test_every_experiment_can_be_offered():
-    for name in experiments.EXPERIMENTS:
+    for name in catalogue.EXPERIMENTS:
         item = experiment.Item(name, str)
         assert item.title and item.runs.endswith(".") and item.seconds > 0
-        assert bool(item.why) == (name == "ds_cnn" and not there("torch"))
+        assert bool(item.why) == (name == "ds_cnn" and not available("torch"))

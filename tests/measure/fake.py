@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator
 
 from ironlaw.measure.clock import Clock
-from ironlaw.measure.devices.device import Backend, Case, Lacking
+from ironlaw.measure.devices.device import Case, Device, Unsupported
+from ironlaw.measure.devices.kinds import KINDS
 from ironlaw.measure.noise import Reading, Watch
 
 CALL = 2e-6
@@ -20,11 +21,11 @@ class FakeClock(Clock):
         return self.time
 
 
-class FakeBackend(Backend):
+class FakeDevice(Device):
     """Takes the time that its figures say; `slower` changes while it runs, as a throttled machine does."""
 
     def __init__(self, formats: tuple[str, ...] = ("fp32", "bf16", "fp16", "int8")) -> None:
-        super().__init__("torch", "cpu", FakeClock(), formats, grain=None)
+        super().__init__("torch", KINDS["cpu"], FakeClock(), formats)
         self.slower: Callable[[], float] = lambda: 1.0
         self.calls = 0
 
@@ -35,6 +36,9 @@ class FakeBackend(Backend):
 
         return call
 
+    def label(self) -> str:
+        return "Fake 1.0"
+
     def threads(self) -> int:
         return 1
 
@@ -43,7 +47,7 @@ class FakeBackend(Backend):
 
     def gemm(self, fmt: str, n: int):
         if fmt not in RATES:
-            raise Lacking(f"no {fmt} product here")
+            raise Unsupported(f"no {fmt} product here")
         return self.takes(CALL + 2 * n**3 / RATES[fmt])
 
     def stream(self, op: str, numel: int):

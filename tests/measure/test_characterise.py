@@ -1,13 +1,14 @@
 """The whole characterisation on a machine of known figures, and what happens when it is disturbed."""
 
 import pytest
-from fake import CALL, LEVELS, RATES, FakeBackend, Quiet
+from fake import CALL, LEVELS, RATES, FakeDevice, Quiet
 
 from ironlaw.measure.clock import Timing
-from ironlaw.measure.devices.device import QUICK, SHORT, Sizes
+from ironlaw.measure.devices.kinds import KINDS
 from ironlaw.measure.machine import sections
 from ironlaw.measure.machine.characterise import characterise, with_rows, worst
 from ironlaw.measure.machine.datasheet import figures
+from ironlaw.measure.machine.sizes import QUICK, SHORT, Sizes
 from ironlaw.measure.noise import Noise
 from ironlaw.measure.progress import Cancelled, quiet
 
@@ -15,7 +16,7 @@ SMALL = Sizes("small", each=0.002, longest=0.05, streams=2)
 
 
 def run(backend=None, sizes=SMALL, others=0.0, **more):
-    backend = backend or FakeBackend()
+    backend = backend or FakeDevice()
     return characterise(backend, sizes, watch=lambda: Quiet(backend.clock, others), **more)
 
 
@@ -84,7 +85,7 @@ def test_a_busy_machine_is_measured_twice_and_said():
 
 
 def test_a_disturbance_that_passes_is_measured_again_and_forgotten():
-    backend = FakeBackend()
+    backend = FakeDevice()
     seen = []
 
     def progress(share, doing):
@@ -99,7 +100,7 @@ def test_a_disturbance_that_passes_is_measured_again_and_forgotten():
 
 
 def test_a_machine_that_throttles_is_noisy():
-    backend = FakeBackend()
+    backend = FakeDevice()
     backend.slower = lambda: 1.0 + backend.clock.time
     found = run(backend)
     assert found.noise.drift > 0.2
@@ -114,7 +115,7 @@ def test_progress_goes_from_start_to_end():
 
 
 def test_it_can_be_stopped():
-    backend = FakeBackend()
+    backend = FakeDevice()
     with pytest.raises(Cancelled):
         run(backend, stop=lambda: backend.calls > 500)
     assert backend.calls < 5000
@@ -132,13 +133,13 @@ def test_the_worst_of_all_parts_counts():
 
 
 def test_long_calls_are_timed_three_times():
-    backend = FakeBackend()
+    backend = FakeDevice()
     assert sections.brief(backend.takes(1.0), backend, 0.1).count == 3
     assert sections.brief(backend.takes(1e-4), backend, 0.1).count > 100
 
 
 def test_an_op_that_fails_is_noted_and_the_rest_goes_on():
-    class Broken(FakeBackend):
+    class Broken(FakeDevice):
         def launches(self):
             def fail():
                 raise RuntimeError("not on this device\nmore")
@@ -151,12 +152,12 @@ def test_an_op_that_fails_is_noted_and_the_rest_goes_on():
 
 
 def test_a_device_is_waited_for_and_graphs_are_replayed():
-    class Device(FakeBackend):
+    class Queued(FakeDevice):
         """Calls are queued; a graph costs a tenth."""
 
         def __init__(self):
             super().__init__()
-            self.device, self.queue = "cuda", 0.0
+            self.kind, self.queue = KINDS["cuda"], 0.0
             self.clock.sync = self.wait
 
         def wait(self):
@@ -169,10 +170,10 @@ def test_a_device_is_waited_for_and_graphs_are_replayed():
 
             return call
 
-        def replay(self, call, times):
+        def record(self, call, times=1):
             return self.takes(times * CALL / 10)
 
-    part = sections.launches(Device(), SMALL, quiet, lambda: False)
+    part = sections.launches(Queued(), SMALL, quiet, lambda: False)
     rows = {row["op"]: row for row in part.rows}
     assert rows["add"]["sync_s"] > 4 * rows["add"]["wall_s"]
     assert rows["add"]["graph_s"] < rows["add"]["wall_s"]
@@ -182,7 +183,7 @@ def test_a_device_is_waited_for_and_graphs_are_replayed():
 def test_kernel_times_are_put_into_the_rows_some_at_a_time():
     sizes = []
 
-    class Profiled(FakeBackend):
+    class Profiled(FakeDevice):
         def busy(self, calls):
             sizes.append(len(calls))
             return [{"busy_s": 1e-6, "kernels": 1} if i else {"error": "lost"} for i in range(len(calls))]

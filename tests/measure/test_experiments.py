@@ -4,17 +4,18 @@ import json
 import subprocess
 import sys
 from itertools import pairwise
-from types import SimpleNamespace
 
 import pytest
 
 from ironlaw.errors import MissingExtra, UnknownName
 from ironlaw.measure.clock import Clock
-from ironlaw.measure.devices import device as backend
-from ironlaw.measure.devices import library
-from ironlaw.measure.experiments import run as experiments
+from ironlaw.measure.devices import choice
+from ironlaw.measure.devices.blocks import SCALE, SEED, SHIFT
+from ironlaw.measure.devices.device import Device
+from ironlaw.measure.devices.kinds import KINDS
 from ironlaw.measure.experiments import trials
-from ironlaw.measure.experiments.run import EXPERIMENTS, main, run, why_not
+from ironlaw.measure.experiments.catalogue import EXPERIMENTS, MACHINE, why_not
+from ironlaw.measure.experiments.run import main, run
 from ironlaw.measure.machine import characterise, keep
 from ironlaw.measure.noise import Noisy, Reading, Watch
 from ironlaw.measure.progress import Cancelled
@@ -36,23 +37,37 @@ class Moved(Clock):
         self.time, self.queued = self.time + self.queued, 0.0
 
 
-class Pretend:
-    """A library whose every op has a price: reading and writing a number costs so much, a call so much."""
+class Pretend(Device):
+    """A device whose every op has a price: reading and writing a number costs so much, a call so much."""
 
-    name, formats, threads = "Pretend 1.0", ("fp32",), None
     CALL, NUMBER, FLOP, COMPILING = 2e-6, 1e-9, 1e-11, 3.0
 
-    def __init__(self, backend="cpu", fused=("blocked",)):
-        self.clock, self.backend, self.fused = Moved(), backend, fused
-        self.tiny = {"add": self._spend(self.CALL)}
+    def __init__(self, kind="cpu", fused=("blocked",)):
+        super().__init__("pretend", KINDS[kind], Moved())
+        self.fused = fused
+
+    def label(self):
+        return "Pretend 1.0"
+
+    def threads(self):
+        return 1
+
+    def fused_modes(self):
+        return self.fused
+
+    def launches(self):
+        return {"add": self._spend(self.CALL), "view": self._spend(self.CALL)}
+
+    def stream(self, op, numel):
+        return self._spend(numel * self.NUMBER)
 
     def _spend(self, seconds):
         def call():
-            if self.backend == "cpu":
-                self.clock.time += seconds
-            else:
+            if self.queued:
                 self.clock.time += self.CALL
                 self.clock.queued += seconds
+            else:
+                self.clock.time += seconds
 
         return call
 
@@ -61,13 +76,13 @@ class Pretend:
             self.clock.time += self.COMPILING
         return self._spend((ops if mode == "eager" else 1) * shape[0] * shape[1] * self.NUMBER)
 
-    def three(self, shape, mode):
+    def layernorm_dropout_relu(self, shape, mode):
         return self._passes(3, shape, mode)
 
-    def chain(self, kinds, shape, mode):
+    def pointwise_chain(self, kinds, shape, mode):
         return self._passes(len(kinds), shape, mode)
 
-    def product(self, n, dtype):
+    def gemm(self, fmt, n):
         return self._spend(2 * n**3 * self.FLOP)
 
 
@@ -92,16 +107,16 @@ def test_one_pass_is_a_third_of_three():
         assert rows[shape, "blocked"]["wall_s"] == pytest.approx(one, rel=0.01)
         assert rows[shape, "eager"]["low_s"] <= rows[shape, "eager"]["wall_s"] <= rows[shape, "eager"]["high_s"]
     assert found["library"] == "Pretend 1.0" and not found["noise"]["noisy"] and found["rows"][0]["kind"] == "function"
-    assert told[0] == (0.0, f"starting {'PyTorch' if library.installed() == 'torch' else 'NumPy'}") and told[-1] == (1.0, "done")
+    assert told[0] == (0.0, f"starting {'PyTorch' if choice.installed() == 'torch' else 'NumPy'}") and told[-1] == (1.0, "done")
     assert all(a[0] <= b[0] for a, b in pairwise(told))
 
 
 def test_a_processor_compiles_once_and_a_gpu_every_time():
     once, _ = pretended("three_op_chain", fused=("blocked", "compiled"))
     compiled = [row for row in once["rows"] if row["mode"] == "compiled"]
-    assert [row["params"]["shape"] for row in compiled] == [list(trials.COMPILED)]
+    assert [row["params"]["shape"] for row in compiled] == [list(trials.COMPILED_SHAPE)]
     assert compiled[0]["compile_s"] == pytest.approx(Pretend.COMPILING, rel=0.01)
-    each, _ = pretended("pointwise_chain", backend="mps", fused=("compiled",))
+    each, _ = pretended("pointwise_chain", kind="mps", fused=("compiled",))
     assert [row["params"]["ops"] for row in each["rows"] if row["mode"] == "compiled"] == list(trials.LENGTHS)
 
 
@@ -125,7 +140,7 @@ def test_tiny_ops_cost_a_call_queued_and_a_wait_more_waited_for():
     rows = {row["op"]: row for row in found["rows"]}
     assert rows["add"]["wall_s"] == rows["add"]["sync_s"] == pytest.approx(Pretend.CALL, rel=0.01)
     assert rows["nothing"]["wall_s"] < Pretend.CALL / 100
-    queued, _ = pretended("tiny_ops", backend="mps")
+    queued, _ = pretended("tiny_ops", kind="mps")
     row = next(row for row in queued["rows"] if row["op"] == "add")
     assert row["sync_s"] == pytest.approx(2 * Pretend.CALL, rel=0.01)  # the call, then its work
     assert {"sync_low_s", "sync_high_s", "samples"} <= set(row)
@@ -137,7 +152,7 @@ def test_a_reference_that_drifts_and_busy_neighbours_are_told():
     assert found["noise"]["noisy"] and "other processes took 90%" in found["noise"]["reasons"][0]
 
     class Slowing(Pretend):
-        def chain(self, kinds, shape, mode):
+        def pointwise_chain(self, kinds, shape, mode):
             def call():
                 self.clock.time += 1e-4 * (1 + self.clock.time)
 
@@ -178,18 +193,18 @@ def test_a_real_run_with_numpy_alone(name, monkeypatch):
 def test_numpy_s_one_pass_computes_the_same_as_op_by_op():
     import numpy
 
-    made = library.library("numpy")
+    made = choice.choose(library="numpy")
     for mode in ("eager", "blocked"):
-        made.random = numpy.random.default_rng(library.SEED)
-        result = made.chain(("scale", "shift", "scale"), (300, 4000), mode)()
-        x = numpy.random.default_rng(library.SEED).standard_normal((300, 4000), dtype=numpy.float32)
-        assert numpy.allclose(result, (x * library.SCALE + library.SHIFT) * library.SCALE, atol=1e-5)
+        made.random = numpy.random.default_rng(SEED)
+        result = made.pointwise_chain(("scale", "shift", "scale"), (300, 4000), mode)()
+        x = numpy.random.default_rng(SEED).standard_normal((300, 4000), dtype=numpy.float32)
+        assert numpy.allclose(result, (x * SCALE + SHIFT) * SCALE, atol=1e-5)
 
 
 def test_numpy_s_layer_norm_and_dropout_are_what_they_are_called():
-    made = library.library("numpy")
+    made = choice.choose(library="numpy")
     for mode in ("eager", "blocked"):
-        result = made.three((2048, 256), mode)()
+        result = made.layernorm_dropout_relu((2048, 256), mode)()
         kept = result > 0
         assert 0.4 < kept.mean() < 0.5  # half is positive, a tenth of that is dropped
         # a normalised row has unit variance: half of its squares are in what ReLU keeps, raised by 1 / 0.9² where 0.9 stay
@@ -208,19 +223,19 @@ def test_the_process_tells_its_progress_and_then_the_result():
 
 
 def test_without_any_library_it_says_what_to_install(monkeypatch, capsys):
-    monkeypatch.setattr(library, "there", lambda name: False)
+    monkeypatch.setattr(choice, "available", lambda name: False)
     for name in EXPERIMENTS:
         assert "pip install" in why_not(name)
     with pytest.raises(MissingExtra, match="pip install numpy"):
-        library.library()
+        choice.choose()
     assert main(["tiny_ops"]) == 2
     assert "pip install numpy" in json.loads(capsys.readouterr().out.splitlines()[-1])["error"]
 
 
 def test_with_numpy_alone_only_the_spotter_is_missing(monkeypatch):
-    monkeypatch.setattr(library, "there", lambda name: name == "numpy")
+    monkeypatch.setattr(choice, "available", lambda name: name == "numpy")
     assert {name for name in EXPERIMENTS if why_not(name)} == {"ds_cnn"}
-    assert "pip install torch" in why_not("ds_cnn") and why_not(experiments.MACHINE) == ""
+    assert "pip install torch" in why_not("ds_cnn") and why_not(MACHINE) == ""
     with pytest.raises(MissingExtra, match="pip install torch"):
         run("ds_cnn", given=Pretend(), watch=silent())
 
@@ -244,17 +259,17 @@ def test_the_whole_machine_is_characterised_and_stored(monkeypatch, capsys):
         return Found()
 
     monkeypatch.setattr(characterise, "characterise", characterised)
-    monkeypatch.setattr(keep, "described", lambda found, grain: "figures")
-    monkeypatch.setattr(keep, "keep", lambda found, told: seen.append((found.rows, told)))
-    monkeypatch.setattr(backend, "choose", lambda: SimpleNamespace(grain=None))
-    assert main([experiments.MACHINE]) == 0 and seen == [([1, 2], "figures")]
+    monkeypatch.setattr(keep, "described", lambda found, device: "figures")
+    monkeypatch.setattr(keep, "keep", lambda found, told, device: seen.append((found.rows, told)))
+    monkeypatch.setattr(choice, "choose", Pretend)
+    assert main([MACHINE]) == 0 and seen == [([1, 2], "figures")]
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert told[-1] == {"result": {"machine": {"cpu": "x"}, "rows": 2}} and {"share": 0.51, "doing": "products"} in told
 
-    def noisy(found, told):
+    def noisy(found, told, device):
         raise Noisy("nothing was stored: other processes took 40%")
 
     monkeypatch.setattr(keep, "keep", noisy)
-    assert main([experiments.MACHINE]) == 2
+    assert main([MACHINE]) == 2
     told = capsys.readouterr().out
     assert "nothing was stored" in told and "ironlaw measure --force" in told

@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from ironlaw.measure import host as describe
 
 
@@ -68,7 +66,7 @@ def test_no_caches_are_told(tmp_path, monkeypatch):
 
 def test_the_processors_clock(tmp_path, monkeypatch):
     monkeypatch.setattr(describe, "CPU", tmp_path)
-    assert describe.clock_notes() == ["the system does not tell the processor's clock"]
+    assert describe.clock_notes() == ["the system does not report the processor's clock"]
     folder = tmp_path / "cpu0/cpufreq"
     folder.mkdir(parents=True)
     for name, text in (("scaling_cur_freq", "2400000"), ("cpuinfo_max_freq", "3500000"), ("scaling_governor", "powersave")):
@@ -76,32 +74,18 @@ def test_the_processors_clock(tmp_path, monkeypatch):
     assert describe.clock_notes() == ["clock 2.40 GHz of at most 3.50, governor powersave"]
 
 
-@pytest.mark.parametrize(
-    ("reasons", "words"),
-    [
-        ("0x0000000000000000", "throttled: no"),
-        ("0x0000000000000024", "throttled: power cap, heat (software)"),
-        ("0x8000000000000000", "for reasons 0x8"),
-        ("[N/A]", "not told"),
-    ],
-)
-def test_a_gpus_clocks_and_throttling(monkeypatch, reasons, words):
-    monkeypatch.setattr(describe, "asked", lambda *_: f"1980 MHz, 1980 MHz, 3201 MHz, 41, 120.00 W, 700.00 W, {reasons}, 0 %")
-    worked = []
-    notes = describe.clock_notes("cuda", lambda: worked.append(1))
-    assert worked
-    assert "GPU clock 1980 MHz of at most 1980 MHz" in notes[1]
-    assert words in notes[2]
+def test_another_device_s_caches_are_not_the_processor_s(monkeypatch):
+    monkeypatch.setattr(describe, "caches", lambda: {"l1": (65536, 2), "l3": (2**25, 1)})
+    assert {"l1_bytes", "l3_bytes"} <= describe.machine().keys() and "host_caches" not in describe.machine()
+    beside = describe.machine(on_host=False)
+    assert beside["host_caches"] == {"l1": 65536, "l3": 2**25} and not {"l1_bytes", "l3_bytes"} & beside.keys()
 
 
-def test_power(monkeypatch):
-    monkeypatch.setattr(describe, "asked", lambda *_: "700.00\n350.00")
-    assert describe.power_limit() == 700
-    monkeypatch.setattr(describe, "asked", lambda *_: "[N/A]")
-    assert describe.power_limit() is None
+def test_free_memory_is_some_of_it():
+    assert 0 < describe.free_memory() <= describe.memory()
 
 
 def test_a_program_that_is_missing_or_fails_tells_nothing():
-    assert describe.asked("no-such-program-here") == ""
-    assert describe.asked(sys.executable, "-c", "raise SystemExit(3)") == ""
-    assert describe.asked(sys.executable, "-c", "print(' 7 ')") == "7"
+    assert describe.output_of("no-such-program-here") == ""
+    assert describe.output_of(sys.executable, "-c", "raise SystemExit(3)") == ""
+    assert describe.output_of(sys.executable, "-c", "print(' 7 ')") == "7"

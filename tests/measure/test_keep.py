@@ -7,25 +7,27 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from fake import FakeBackend, Quiet
+from fake import FakeDevice, Quiet
 
 from ironlaw import hardware
 from ironlaw.errors import BadValue, UnknownName
-from ironlaw.measure.devices.device import Sizes
 from ironlaw.measure.machine import keep as keeping
 from ironlaw.measure.machine.characterise import characterise
 from ironlaw.measure.machine.datasheet import figures, toml
-from ironlaw.measure.machine.keep import as_evidence, as_toml, checked, described, keep, reported, source
+from ironlaw.measure.machine.keep import as_evidence, as_toml, checked, described, keep, source
+from ironlaw.measure.machine.sizes import Sizes
 from ironlaw.measure.noise import Noise, Noisy
 from ironlaw.registry.evidence import evidence, read
 
 SMALL = Sizes("small", each=0.002, longest=0.05, streams=2)
 
 
+DEVICE = FakeDevice()
+
+
 @pytest.fixture(scope="module")
 def found():
-    backend = FakeBackend()
-    return characterise(backend, SMALL, watch=lambda: Quiet(backend.clock))
+    return characterise(DEVICE, SMALL, watch=lambda: Quiet(DEVICE.clock))
 
 
 @pytest.fixture
@@ -36,8 +38,8 @@ def noisy(found):
 def test_the_machine_appears(found, ironlaw_home):
     with pytest.raises(UnknownName, match="ironlaw measure"):
         hardware("this")
-    told = described(found, None)
-    kept = keep(found, told)
+    told = described(found, DEVICE)
+    kept = keep(found, told, DEVICE)
     machine = hardware("this")
     assert machine.slug == "this_machine"
     assert machine.peak("fp32") == pytest.approx(told.peaks["fp32"][0], rel=1e-3)
@@ -52,7 +54,7 @@ def test_the_machine_appears(found, ironlaw_home):
 
 
 def test_levels_are_ordered_and_end_in_main_memory(found):
-    machine = checked(as_toml(found, described(found, None)))
+    machine = checked(as_toml(found, described(found, DEVICE), None))
     speeds = [level.bandwidth for level in machine.levels]
     assert speeds == sorted(speeds, reverse=True)
     assert machine.levels[-1].name == "main"
@@ -60,19 +62,19 @@ def test_levels_are_ordered_and_end_in_main_memory(found):
 
 def test_a_noisy_machine_is_not_stored(noisy, ironlaw_home):
     with pytest.raises(Noisy, match=r"other processes took 50%.*--force"):
-        keep(noisy, described(noisy, None))
+        keep(noisy, described(noisy, DEVICE), DEVICE)
     assert list(ironlaw_home.rglob("*.*")) == []
 
 
 def test_unless_it_is_asked_for_and_then_it_says_so(noisy):
-    kept = keep(noisy, described(noisy, None), force=True)
+    kept = keep(noisy, described(noisy, DEVICE), DEVICE, force=True)
     data = json.loads(kept.evidence.read_text())
     assert data["noise"]["noisy"] and "other processes" in data["noise"]["reasons"][0]
     assert "noisy" in hardware("this").figures["bandwidth"].source
 
 
 def test_an_interrupt_leaves_the_old_machine(found, monkeypatch, ironlaw_home):
-    keep(found, described(found, None))
+    keep(found, described(found, DEVICE), DEVICE)
     before = {path: path.read_bytes() for path in ironlaw_home.rglob("*.*")}
 
     def interrupted(*_):
@@ -80,7 +82,7 @@ def test_an_interrupt_leaves_the_old_machine(found, monkeypatch, ironlaw_home):
 
     monkeypatch.setattr("ironlaw.home.os.fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        keep(replace(found, rows=found.rows[::-1]), described(found, None))
+        keep(replace(found, rows=found.rows[::-1]), described(found, DEVICE), DEVICE)
     assert {path: path.read_bytes() for path in ironlaw_home.rglob("*.*")} == before
 
 
@@ -96,7 +98,7 @@ def test_ctrl_c_between_the_files_is_heard_after_the_last(found, monkeypatch, ir
     monkeypatch.setattr(keeping.home, "replace_text", interrupted)
     try:
         with pytest.raises(KeyboardInterrupt):
-            keep(found, described(found, None))
+            keep(found, described(found, DEVICE), DEVICE)
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, heard)
@@ -106,13 +108,13 @@ def test_ctrl_c_between_the_files_is_heard_after_the_last(found, monkeypatch, ir
 
 def test_it_can_be_kept_from_a_thread(found):
     with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(keep, found, described(found, None)).result().figures.exists()
+        assert pool.submit(keep, found, described(found, DEVICE), DEVICE).result().figures.exists()
 
 
 def test_a_machine_that_would_not_load_is_never_stored(found, monkeypatch, ironlaw_home):
     monkeypatch.setattr(keeping, "toml", lambda *_: 'name = "half"')
     with pytest.raises(ValueError, match="memory"):
-        keep(found, described(found, None))
+        keep(found, described(found, DEVICE), DEVICE)
     assert list(ironlaw_home.rglob("*.*")) == []
 
 
@@ -144,13 +146,6 @@ def test_too_little_to_describe_a_machine(found):
     for kind in ("op", "launch"):
         with pytest.raises(BadValue, match="too little was measured"):
             figures([row for row in found.rows if row["kind"] != kind], found.machine, {})
-
-
-def test_caches_as_the_system_reports_them(monkeypatch):
-    monkeypatch.setattr(keeping, "caches", lambda: {"l1": (65536, 2), "l3": (2**25, 1)})
-    assert reported({"backend": "cpu"}) == {"l1": 131072.0, "l3": 2.0**25}
-    assert reported({"backend": "cuda", "l2_bytes": 1000}) == {"l2": 1000.0}
-    assert reported({"backend": "mps"}) == {}
 
 
 def test_the_evidence_holds_notes_and_noise(found):

@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from fake import FakeBackend, Quiet
+from fake import FakeDevice, Quiet
 
 from ironlaw import hardware
 from ironlaw.cli import main, parser
 from ironlaw.cli import measure as command
 from ironlaw.cli.show.progress_bar import ProgressBar
+from ironlaw.measure.devices.kinds import KINDS
 from ironlaw.measure.machine.characterise import characterise
 from ironlaw.measure.noise import Noise
 from ironlaw.measure.suites.cuda.parts import PARTS
@@ -27,13 +28,13 @@ def here(monkeypatch):
     """This machine is a fake one; `here.others` is what others take of a processor, `here.before` their share before it begins."""
 
     class Here:
-        backend, others, before = FakeBackend(), 0.0, 0.0
+        device, others, before = FakeDevice(), 0.0, 0.0
 
-    def run(backend, sizes, progress):
-        return characterise(backend, sizes, progress, watch=lambda: Quiet(backend.clock, Here.others))
+    def run(device, sizes, progress):
+        return characterise(device, sizes, progress, watch=lambda: Quiet(device.clock, Here.others))
 
     monkeypatch.setattr(command, "settled", lambda *_: Noise(Here.before, 0.0, 0.0))
-    monkeypatch.setattr(command, "choose", lambda device: Here.backend)
+    monkeypatch.setattr(command, "choose", lambda kind: Here.device)
     monkeypatch.setattr(command, "characterise", run)
     return Here
 
@@ -74,7 +75,7 @@ def test_a_noisy_machine_is_refused_and_nothing_stored(here, capsys, ironlaw_hom
 
 def test_a_machine_that_is_busy_before_is_refused_at_once(here, capsys, monkeypatch):
     here.before = 0.7
-    monkeypatch.setattr(here.backend, "launches", lambda: pytest.fail("measured all the same"))
+    monkeypatch.setattr(here.device, "launches", lambda: pytest.fail("measured all the same"))
     code, out, err = ran(capsys)
     assert (code, out) == (2, "")
     assert "nothing was measured" in err and "70%" in err
@@ -97,7 +98,7 @@ def test_ctrl_c_leaves_nothing_and_is_130(here, capsys, ironlaw_home, monkeypatc
     def interrupted():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(here.backend, "launches", interrupted)
+    monkeypatch.setattr(here.device, "launches", interrupted)
     assert ran(capsys)[0] == 130
     assert list(ironlaw_home.rglob("*.*")) == []
 
@@ -124,7 +125,7 @@ def test_bad_input(capsys, argv, words):
 
 
 def test_a_place_that_can_not_be_written_to_is_said_before_anything_is_measured(here, capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(here.backend, "launches", lambda: pytest.fail("measured all the same"))
+    monkeypatch.setattr(here.device, "launches", lambda: pytest.fail("measured all the same"))
     file = tmp_path / "thesis.txt"
     file.write_text("mine")
     for out, words in (
@@ -146,13 +147,13 @@ def test_the_examples_parse():
 
 
 def test_full_needs_torch(here, capsys):
-    here.backend.library = "numpy"
+    here.device.library = "numpy"
     code, _, err = ran(capsys, "--full")
     assert code == 2 and "pip install torch" in err
 
 
 def test_full_knows_no_mps(here, capsys):
-    here.backend.device = "mps"
+    here.device.kind = KINDS["mps"]
     code, _, err = ran(capsys, "--full")
     assert code == 2 and "--device cpu" in err
 
@@ -160,7 +161,7 @@ def test_full_knows_no_mps(here, capsys):
 def test_full_adds_the_wide_sweep(here, capsys, monkeypatch):
     row = {"kind": "op", "op": "relu", "params": {"numel": 4096, "dtype": "fp32"}, "wall_s": 3e-6}
     monkeypatch.setattr(
-        "ironlaw.measure.suites.sweep.sweep", lambda device, progress, stop, seconds, parts: [row | {"asked": [device, seconds]}]
+        "ironlaw.measure.suites.sweep.sweep", lambda device, progress, stop, seconds, parts: [row | {"asked": [device.kind.name, seconds]}]
     )
     code, out, _ = ran(capsys, "--full", "--seconds", "7", "--json")
     assert code == 0
@@ -184,7 +185,7 @@ def test_only_a_gpu_has_parts(here, capsys):
 
 
 def test_a_part_that_there_is_not(here, capsys, monkeypatch):
-    here.backend.device = "cuda"
+    here.device.kind = KINDS["cuda"]
     monkeypatch.setattr(command, "settled", lambda *_: pytest.fail("waited all the same"))
     code, _, err = ran(capsys, "--full", "--part", "ops, norm")
     assert code == 2 and "no part 'norm' of the sweep; choose from ops, more, norms," in err
@@ -236,7 +237,7 @@ import importlib.util
 real = importlib.util.find_spec
 importlib.util.find_spec = lambda name, package=None: None if name.partition(".")[0] in {hidden!r} else real(name, package)
 from ironlaw.cli import main, measure
-from ironlaw.measure.devices.device import Sizes
+from ironlaw.measure.machine.sizes import Sizes
 measure.SHORT = Sizes("tiny", each=0.002, longest=0.01, streams=1, ops=False, patience=0.0)  # a real run, of seconds
 sys.exit(main({argv!r}))
 """

@@ -1,12 +1,14 @@
 """The wide sweep of a processor on a fake clock: its rows, the time that is up, and turns that others disturbed."""
 
 import pytest
-from fake import FakeClock
+from fake import FakeClock, FakeDevice
 
 from ironlaw.errors import BadValue
 from ironlaw.measure.devices.device import Case
+from ironlaw.measure.devices.kinds import KINDS
 from ironlaw.measure.noise import Reading, Watch
-from ironlaw.measure.suites import sweep
+from ironlaw.measure.suites import sweep as suites
+from ironlaw.measure.suites.cpu import sweep
 
 
 def case(op, clock, seconds):
@@ -48,9 +50,12 @@ def test_the_quietest_turn_is_kept(others, turns, kept):
 
 
 def test_a_device_without_a_sweep_is_told():
-    with pytest.raises(BadValue, match="no wide sweep for 'mps'; leave --full out"):
-        sweep.sweep("mps")
+    device = FakeDevice()
     with pytest.raises(BadValue, match="only the sweep of a GPU comes in parts"):
-        sweep.chosen("cpu", "ops")
-    assert sweep.chosen("cpu") == ()
-    assert "no_grad" in sweep.method("cpu")
+        suites.chosen_parts(device, "ops")
+    assert suites.chosen_parts(device) == ()
+    assert "no_grad" in suites.method(device)
+    device.kind = KINDS["mps"]
+    for ask in (suites.sweep, suites.chosen_parts, suites.method):
+        with pytest.raises(BadValue, match="there is no wide sweep for mps yet; leave --full out"):
+            ask(device)

@@ -3,10 +3,12 @@
 import pytest
 import torch
 
-from ironlaw.measure.devices import library
-from ironlaw.measure.devices.torch_chains import Torch
+from ironlaw.measure.devices.blocks import SCALE, SHIFT
+from ironlaw.measure.devices.torch_cpu import TorchCpu
 from ironlaw.measure.experiments import trials
-from ironlaw.measure.experiments.run import EXPERIMENTS, run
+from ironlaw.measure.experiments.bench import STEP, Bench
+from ironlaw.measure.experiments.catalogue import EXPERIMENTS
+from ironlaw.measure.experiments.run import run
 
 
 @pytest.fixture
@@ -16,7 +18,7 @@ def small(monkeypatch):
     monkeypatch.setattr(trials, "SIZES", (32, 64))
     monkeypatch.setattr(trials, "OPS", 10)
     monkeypatch.setattr(trials, "BATCHES", (1, 2))
-    monkeypatch.setattr(Torch, "_ways", lambda self: ("blocked",))  # compiling has a test of its own
+    monkeypatch.setattr(TorchCpu, "fused_modes", lambda self: ("blocked",))  # compiling has a test of its own
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -33,21 +35,21 @@ def test_the_spotter_s_rows_are_the_registry_s_workload(small):
 
 @pytest.mark.parametrize("mode", ["eager", "blocked"])
 def test_one_pass_computes_the_same_as_op_by_op(mode):
-    made = library.library("torch")
+    made = TorchCpu()
     torch.manual_seed(3)
-    result = made.chain(("scale", "shift", "scale"), (4000, 300), mode)()
+    result = made.pointwise_chain(("scale", "shift", "scale"), (4000, 300), mode)()
     torch.manual_seed(3)
     x = torch.randn(4000, 300)
     whole = torch.cat(result) if mode == "blocked" else result
-    assert torch.allclose(whole, (x * library.SCALE + library.SHIFT) * library.SCALE, atol=1e-5)
+    assert torch.allclose(whole, (x * SCALE + SHIFT) * SCALE, atol=1e-5)
     assert mode == "eager" or len(result) > 1
 
 
 def test_a_compiled_chain_is_timed_and_its_compiling_too():
-    made = library.library("torch")
-    if "compiled" not in made.fused:
+    made = TorchCpu()
+    if "compiled" not in made.fused_modes():
         pytest.fail("PyTorch finds no compiler here: install g++")
-    bench = trials.Bench(made, seconds=0.002)
+    bench = Bench(made, seconds=0.002)
     params = {"shape": [64, 64], "ops": 2}
-    row = trials._function(bench, "pointwise_chain", params, "compiled", lambda: made.chain(trials.STEP, (64, 64), "compiled"))
+    row = trials._function(bench, "pointwise_chain", params, "compiled", lambda: made.pointwise_chain(STEP, (64, 64), "compiled"))
     assert row["compile_s"] > row["wall_s"] > 0

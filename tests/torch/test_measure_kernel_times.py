@@ -1,4 +1,4 @@
-"""Kernels told apart in the profiler's list, on a GPU that is made up; and what launching tiny ops costs."""
+"""Kernels of one call kept from those of the next in the profiler's list, on a GPU that is made up; and what launching tiny ops costs."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,35 +7,38 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from ironlaw.measure.clock import Clock  # noqa: E402
 from ironlaw.measure.devices import kernel_times  # noqa: E402
-from ironlaw.measure.devices.cuda import WithCuda  # noqa: E402
+from ironlaw.measure.devices.cuda import Cuda  # noqa: E402
+from ironlaw.measure.devices.torch_cpu import TorchCpu  # noqa: E402
 from ironlaw.measure.progress import Cancelled  # noqa: E402
 from ironlaw.measure.suites.cuda import launches as launches_cuda  # noqa: E402
 
 
-class Gpu:
+class Gpu(Cuda):
     """Keeps what was launched, as a profiler's list of (name, seconds)."""
 
     def __init__(self) -> None:
+        super().__init__()
+        self.clock = Clock()
         self.events: list[tuple[str, float]] = []
 
     def kernel(self, name: str, seconds: float) -> Callable[[], None]:
         return lambda: self.events.append((name, seconds))
 
+    def mark(self) -> None:
+        self.events.append(("spin_kernel(long)", 1e-6))
+
     @contextmanager
-    def session(self) -> Iterator["Gpu"]:
+    def kernel_profiler(self) -> Iterator["Gpu"]:
         self.events.clear()
         yield self
 
 
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
-    made = Gpu()
-    monkeypatch.setattr(kernel_times, "mark", made.kernel("spin_kernel(long)", 1e-6))
-    monkeypatch.setattr(kernel_times, "sync", lambda: None)
-    monkeypatch.setattr(kernel_times, "_profiler", made.session)
     monkeypatch.setattr(kernel_times, "events", lambda torch, session: list(session.events))
-    return made
+    return Gpu()
 
 
 def test_kernels_go_to_the_call_that_launched_them(gpu: Gpu) -> None:
@@ -52,12 +55,12 @@ def test_kernels_go_to_the_call_that_launched_them(gpu: Gpu) -> None:
         gpu.kernel("half", 1e-6)()
         raise RuntimeError("no such kernel")
 
-    first, second, third = kernel_times.profile([prepared, lambda: breaks, lambda: gpu.kernel("copy", 2e-6)])
+    first, second, third = kernel_times.profile(gpu, [prepared, lambda: breaks, lambda: gpu.kernel("copy", 2e-6)])
     assert (first["kernels"], first["busy_s"]) == (3, pytest.approx(5e-6))
     assert first["list"] == [{"name": "gemm", "count": 1.0, "seconds": 3e-6}, {"name": "bias", "count": 2.0, "seconds": 2e-6}]
     assert second == {"error": "RuntimeError: no such kernel"}
     assert (third["kernels"], third["busy_s"]) == (1, 2e-6)
-    assert kernel_times.profile([prepared], keep=1)[0]["list"] == first["list"][:1]
+    assert kernel_times.profile(gpu, [prepared], keep=1)[0]["list"] == first["list"][:1]
 
 
 def test_the_quick_look_lists_kernels_where_a_call_has_several(gpu: Gpu) -> None:
@@ -65,7 +68,7 @@ def test_the_quick_look_lists_kernels_where_a_call_has_several(gpu: Gpu) -> None
         gpu.kernel("gemm", 3e-6)()
         gpu.kernel("bias", 1e-6)()
 
-    one, both, none = WithCuda().busy([gpu.kernel("copy", 2e-6), two, lambda: None])
+    one, both, none = gpu.busy([gpu.kernel("copy", 2e-6), two, lambda: None])
     assert one == {"kernels": 1, "busy_s": 2e-6}
     assert (both["kernels"], [kernel["name"] for kernel in both["list"]]) == (2, ["gemm", "bias"])
     assert none == {"kernels": 0, "busy_s": 0}
@@ -77,14 +80,14 @@ def test_warm_up_does_not_count(gpu: Gpu) -> None:
     def call() -> None:
         gpu.kernel("autotune" if next(turns) < 3 else "gemm", 1e-6)()
 
-    (row,) = kernel_times.profile([lambda: call])
+    (row,) = kernel_times.profile(gpu, [lambda: call])
     assert [kernel["name"] for kernel in row["list"]] == ["gemm"]
     assert next(turns) == 11
 
 
 def test_lost_marks_are_noticed(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_times, "events", lambda torch, session: session.events[1:])
-    (row,) = kernel_times.profile([lambda: gpu.kernel("gemm", 1e-6)])
+    (row,) = kernel_times.profile(gpu, [lambda: gpu.kernel("gemm", 1e-6)])
     assert row == {"error": "the profiler saw 11 of 12 marks"}
 
 
@@ -99,7 +102,7 @@ def test_launches_of_tiny_ops() -> None:
         raise RuntimeError("not here")
 
     with torch.no_grad():
-        rows = launches_cuda.measured({**chosen, "broken": broken})
+        rows = launches_cuda.measured(TorchCpu(), {**chosen, "broken": broken})
     assert [(row["kind"], row["op"]) for row in rows] == [
         ("launch", "add_"), ("launch", "view_transpose"), ("error", "broken"), ("launch", "sync_roundtrip"), ("launch", "sync_idle"),
     ]  # fmt: skip

@@ -13,9 +13,11 @@ import pytest
 import ironlaw
 from ironlaw import hardware
 from ironlaw.cli import main
-from ironlaw.measure.devices.device import Lacking, choose
-from ironlaw.measure.devices.torch_device import WithTorch
-from ironlaw.measure.devices.torch_ops import POOL
+from ironlaw.measure.clock import DeviceClock
+from ironlaw.measure.devices.choice import choose
+from ironlaw.measure.devices.device import Unsupported
+from ironlaw.measure.devices.mps import Mps
+from ironlaw.measure.devices.torch_cpu import TorchCpu
 from ironlaw.measure.machine.sections import brief
 from ironlaw.registry.evidence import read
 from ironlaw.registry.machines import load
@@ -76,11 +78,11 @@ def test_every_op_of_the_quick_look_runs_as_its_row_says(monkeypatch):
     """One call of each shape that is not large, its output held against what the engine thinks it writes."""
     from ironlaw.engine.rows import OPS
 
-    monkeypatch.setitem(POOL, "cpu", 2**22)
-    backend = choose("cpu")
-    with backend.session():
+    monkeypatch.setattr(TorchCpu, "POOL", 2**22)
+    device = choose("cpu")
+    with device.session():
         seen = set()
-        for case in backend.cases():
+        for case in device.cases():
             made = OPS[case.op](case.params)
             if made.work.bytes > 2e6 and case.op in seen:
                 continue
@@ -91,31 +93,38 @@ def test_every_op_of_the_quick_look_runs_as_its_row_says(monkeypatch):
 
 
 def test_every_tiny_op_runs():
-    backend = choose("cpu")
-    with backend.session():
-        for op, call in backend.launches().items():
+    device = choose("cpu")
+    with device.session():
+        for op, call in device.launches().items():
             assert call() is not None, op
 
 
 def test_a_format_that_nobody_multiplies():
-    with pytest.raises(Lacking, match="fp4"):
-        WithTorch("cpu").gemm("fp4", 64)
+    with pytest.raises(Unsupported, match="fp4"):
+        TorchCpu().gemm("fp4", 64)
 
 
 def test_where_no_kernel_times_are_told_many_calls_are_queued_before_one_wait():
-    backend = WithTorch("cpu")
-    assert backend.busy([lambda: None]) == []
+    assert TorchCpu().busy([lambda: None]) == []
     waits, calls = [], []
-    backend.device, backend.clock.sync = "mps", lambda: waits.append(1)
-    (row,) = backend.busy([lambda: calls.append(1)])
+    device = Mps()
+    device.clock = DeviceClock(lambda: waits.append(1))
+    (row,) = device.busy([lambda: calls.append(1)])
     assert 0 < row["busy_s"] < 1e-3
     assert len(calls) > 5 * len(waits)
 
 
+def test_mps_is_not_the_processor(monkeypatch):
+    monkeypatch.setattr("ironlaw.measure.host.caches", lambda: {"l2": (2**22, 1)})
+    device = Mps()
+    assert device.queued and device.machine()["backend"] == "mps" and device.machine()["gpu"].endswith("integrated GPU")
+    assert device.caches() == {} and "l2_bytes" not in device.machine() and device.machine()["host_caches"] == {"l2": 2**22}
+
+
 def test_a_far_larger_product_takes_longer():
     """Four thousand times the work, and a tenth of a per cent of that asked for: no other process turns this round."""
-    backend = choose("cpu")
-    small, large = (brief(backend.gemm("fp32", n), backend, 0.02).best for n in (64, 1024))
+    device = choose("cpu")
+    small, large = (brief(device.gemm("fp32", n), device, 0.02).best for n in (64, 1024))
     assert large > 4 * small
 
 
@@ -128,14 +137,15 @@ class Block:
 sys.meta_path.insert(0, Block())
 from ironlaw.cli import measure
 from ironlaw.cli.show import draw
-from ironlaw.measure.devices.device import Sizes, choose
+from ironlaw.measure.devices.choice import choose
 from ironlaw.measure.machine.characterise import characterise
 from ironlaw.measure.machine.keep import described, keep
+from ironlaw.measure.machine.sizes import Sizes
 draw.rich = lambda: False
-backend = choose("cpu")
-found = characterise(backend, Sizes("tiny", each=0.001, longest=0.004, streams=1, ops=False, patience=0.0))
-told = described(found, backend.grain)
-measure.report(found, told, keep(found, told, force=True), None)
+device = choose("cpu")
+found = characterise(device, Sizes("tiny", each=0.001, longest=0.004, streams=1, ops=False, patience=0.0))
+told = described(found, device)
+measure.report(found, told, keep(found, told, device, force=True), None)
 """
 
 
@@ -152,7 +162,7 @@ def test_torch_alone_is_enough(tmp_path):
 def test_gradients_are_off_only_while_measuring():
     import torch
 
-    backend = choose("cpu")
-    with backend.session():
+    device = choose("cpu")
+    with device.session():
         assert not torch.is_grad_enabled()
     assert torch.is_grad_enabled()

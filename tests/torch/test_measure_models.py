@@ -15,6 +15,8 @@ from ironlaw.cli import main  # noqa: E402
 from ironlaw.cli.show import measured_model  # noqa: E402
 from ironlaw.engine.predict import Cost, OpRow  # noqa: E402
 from ironlaw.errors import BadValue, MissingExtra  # noqa: E402
+from ironlaw.measure.devices.cuda import Cuda  # noqa: E402
+from ironlaw.measure.devices.torch_cpu import TorchCpu  # noqa: E402
 from ironlaw.measure.host import compiler  # noqa: E402
 from ironlaw.measure.models import builders  # noqa: E402
 from ironlaw.measure.models import profile as models_profile  # noqa: E402
@@ -25,6 +27,7 @@ from ironlaw.registry.evidence import evidence, measured  # noqa: E402
 from ironlaw.registry.loader import folder  # noqa: E402
 from ironlaw.report.trace_join import Pair, TraceJoin, Unmatched  # noqa: E402
 
+CPU = TorchCpu()
 FILE = """
 import torch
 from torch import nn
@@ -119,7 +122,7 @@ def laptop(ironlaw_home):
 
 def test_an_mlp_eager(quiet):
     x = torch.randn(8, 64)
-    (run,) = models.measure(mlp(), (x,), device="cpu", modes=("eager",), seconds=0.1)
+    (run,) = models.measure(mlp(), (x,), device=CPU, modes=("eager",), seconds=0.1)
     row = run.row
     assert (row["kind"], row["mode"], row["device"]) == ("model", "eager", "cpu")
     assert 0 < row["best_s"] <= row["low_s"] <= row["wall_s"] <= row["high_s"] and row["samples"] >= 21
@@ -135,7 +138,7 @@ def test_an_mlp_eager(quiet):
 
 
 def test_an_mlp_compiled(quiet):
-    eager, compiled = models.measure(mlp(), (torch.randn(8, 64),), device="cpu", modes=("eager", "compiled"), seconds=0.1)
+    eager, compiled = models.measure(mlp(), (torch.randn(8, 64),), device=CPU, modes=("eager", "compiled"), seconds=0.1)
     assert bool(compiled.error) == (not compiler()), compiled.error  # torch.compile needs a C++ compiler here, and says so
     if compiled.error:
         return
@@ -149,23 +152,23 @@ def test_a_mode_that_can_not_be_run_says_so(quiet, monkeypatch):
         raise RuntimeError("no working C++ compiler found\nand much more")
 
     monkeypatch.setattr(models, "_compile", refuse)
-    eager, compiled = models.measure(mlp(), (torch.randn(8, 64),), device="cpu", seconds=0.05)
+    eager, compiled = models.measure(mlp(), (torch.randn(8, 64),), device=CPU, seconds=0.05)
     assert eager.row["wall_s"] > 0 and compiled.error == "RuntimeError: no working C++ compiler found" and compiled.events == []
 
 
 def test_graphs_are_for_cuda():
     with pytest.raises(BadValue, match="graphs are CUDA's, and this runs on cpu"):
-        models.measure(mlp(), (torch.randn(8, 64),), device="cpu", modes=("eager", "graphs"))
+        models.measure(mlp(), (torch.randn(8, 64),), device=CPU, modes=("eager", "graphs"))
 
 
 def test_a_stop_ends_it(quiet):
     with pytest.raises(Cancelled):
-        models.measure(mlp(), (torch.randn(8, 64),), device="cpu", stop=lambda: True)
+        models.measure(mlp(), (torch.randn(8, 64),), device=CPU, stop=lambda: True)
 
 
 def test_progress_goes_up(quiet):
     seen = []
-    models.measure(mlp(), (torch.randn(8, 64),), device="cpu", modes=("eager",), seconds=0.05, progress=lambda *now: seen.append(now))
+    models.measure(mlp(), (torch.randn(8, 64),), device=CPU, modes=("eager",), seconds=0.05, progress=lambda *now: seen.append(now))
     shares = [share for share, _ in seen]
     assert shares == sorted(shares) and shares[-1] == 1.0 and any("timing" in doing for _, doing in seen)
 
@@ -178,7 +181,7 @@ def test_a_noisy_machine_is_tried_again_and_said(monkeypatch):
         return made[-1]
 
     monkeypatch.setattr(models, "Watch", watch)
-    (run,) = models.measure(mlp(), (torch.randn(8, 64),), device="cpu", modes=("eager",), seconds=0.05)
+    (run,) = models.measure(mlp(), (torch.randn(8, 64),), device=CPU, modes=("eager",), seconds=0.05)
     assert len(made) == models.TRIES and run.noise.noisy
     assert run.row["noise"]["reasons"] == ["other processes took 50% of the processors (up to 10% is let pass)"]
 
@@ -207,9 +210,9 @@ def test_outermost_operators():
 def test_kernels_of_a_gpu(monkeypatch):
     kernels = [event(f"k{i % 2}", 10 * i, 3 + i % 2, "kernel") for i in range(10)] + [event("copy", 1, 5, "gpu_memcpy")] * 5
     events = [*kernels, event("aten::relu", 0, 90), event("ProfilerStep#0", 0, 100, "user_annotation")]
-    monkeypatch.setattr(models_profile, "trace", lambda call, clock, device, runs: events)
-    monkeypatch.setattr(models_profile, "_peak_on_cuda", lambda call: 77)
-    found = models_profile.profiled(lambda: None, None, "cuda", 1e-3)
+    monkeypatch.setattr(models_profile, "trace", lambda call, device, runs: events)
+    monkeypatch.setattr(Cuda, "peak_memory", lambda self, call: 77)
+    found = models_profile.profiled(lambda: None, Cuda(), 1e-3)
     # five calls of two kernels, 3 and 4 µs, and a copy of 5 µs
     assert (found.kernels, found.busy_s, found.activation_bytes, found.slower) == (3.0, pytest.approx(12e-6), 77, 1.0)
     assert [(item["name"], item["count"]) for item in found.listed()] == [("copy", 1.0), ("k1", 1.0), ("k0", 1.0)]
@@ -223,11 +226,11 @@ def test_times_of_a_processor_are_those_without_the_profiler(monkeypatch):
     held = [{"ph": "i", "name": "[memory]", "ts": i, "args": {"Device Type": 0, "Total Allocated": total, "Bytes": change}}
             for i, (total, change) in enumerate([(1100, 100), (1600, 500), (1500, -100)])]  # fmt: skip
 
-    def trace(call, clock, device, runs, memory=False):
+    def trace(call, device, runs, memory=False):
         return held if memory else [*steps, *ops, outside]
 
     monkeypatch.setattr(models_profile, "trace", trace)
-    found = models_profile.profiled(lambda: None, None, "cpu", 50e-6)
+    found = models_profile.profiled(lambda: None, CPU, 50e-6)
     assert (found.slower, found.kernels, found.busy_s) == (pytest.approx(2.0), 1.0, pytest.approx(20e-6))
     assert found.seconds == {"aten::linear": (1.0, pytest.approx(20e-6))}
     assert found.activation_bytes == 600  # 1,000 were there before

@@ -12,13 +12,13 @@ torch = pytest.importorskip("torch")
 
 from ironlaw.engine.rows import OPS  # noqa: E402
 from ironlaw.errors import BadValue  # noqa: E402
+from ironlaw.measure.devices.torch_cpu import TorchCpu  # noqa: E402
 from ironlaw.measure.progress import Cancelled  # noqa: E402
 from ironlaw.measure.suites.cuda import cases as cases_cuda  # noqa: E402
 from ironlaw.measure.suites.cuda import sweep as sweep_cuda  # noqa: E402
-from ironlaw.measure.suites.cuda.inputs import Inputs, Pool  # noqa: E402
-from ironlaw.measure.suites.cuda.parts import PARTS, Part  # noqa: E402
+from ironlaw.measure.suites.cuda.inputs import Pool, SweepInputs  # noqa: E402
+from ironlaw.measure.suites.cuda.parts import PARTS, SweepPart, named  # noqa: E402
 from ironlaw.measure.suites.cuda.sweep import cases, main, sweep  # noqa: E402
-from ironlaw.measure.suites.sweep import chosen  # noqa: E402
 from ironlaw.registry.evidence import read  # noqa: E402
 
 SMALL: list[tuple[str, dict[str, Any]]] = [
@@ -35,7 +35,7 @@ SMALL: list[tuple[str, dict[str, Any]]] = [
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The part `norms` is a handful of cases, one of which can't be run."""
-    monkeypatch.setitem(PARTS, "norms", Part(lambda: iter(SMALL), 60.0, 2))
+    monkeypatch.setitem(PARTS, "norms", SweepPart(lambda: iter(SMALL), 60.0, 2))
 
 
 # ---- the calls
@@ -48,7 +48,7 @@ NOT_ON_META = {"adamw", "weight_int4_mm", "lstm", "gru", "rnn_tanh", "sdpa_backw
 def test_calls_give_what_the_engine_counts(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every case, without its values and as it was written: the result has as many elements as the engine's op."""
     monkeypatch.setattr(torch, "compile", lambda function, dynamic: function)
-    inputs, run = Inputs("meta"), 0
+    inputs, run = SweepInputs("meta"), 0
     with torch.no_grad():
         for case in cases(PARTS[part], inputs):
             if case.op in NOT_ON_META:
@@ -74,14 +74,14 @@ def test_calls_give_what_the_engine_counts(part: str, monkeypatch: pytest.Monkey
     ],
 )
 def test_calls_on_the_processor(op: str, params: dict[str, Any], shape: tuple[int, ...]) -> None:
-    (case,) = cases(Part(lambda: iter([(op, params)]), 1.0, 1), Inputs("cpu"))
+    (case,) = cases(SweepPart(lambda: iter([(op, params)]), 1.0, 1), SweepInputs("cpu"))
     with torch.no_grad():
         made = case.prepare()()
     assert (made if isinstance(made, torch.Tensor) else made[0]).shape == shape
 
 
 def test_an_optimiser_step_moves_its_weights() -> None:
-    (case,) = cases(Part(lambda: iter([("adamw", dict(tensors=2, size=3, dtype="fp32"))]), 1.0, 1), Inputs("cpu"))
+    (case,) = cases(SweepPart(lambda: iter([("adamw", dict(tensors=2, size=3, dtype="fp32"))]), 1.0, 1), SweepInputs("cpu"))
     with torch.no_grad():
         step = case.prepare()
         step()
@@ -90,7 +90,7 @@ def test_an_optimiser_step_moves_its_weights() -> None:
 
 
 def test_tokens_go_back_to_their_places() -> None:
-    (case,) = cases(Part(lambda: iter([("index_put", dict(numel=50, dtype="int64"))]), 1.0, 1), Inputs("cpu"))
+    (case,) = cases(SweepPart(lambda: iter([("index_put", dict(numel=50, dtype="int64"))]), 1.0, 1), SweepInputs("cpu"))
     call = case.prepare()
     call()
     used = getclosurevars(call).nonlocals
@@ -101,7 +101,7 @@ def test_functions_to_compile_return_what_they_say() -> None:
     """Bytes read and written are those of the tensors that go in and come out; vectors aside."""
     from ironlaw.measure.suites.cuda.calls_generated import WRITTEN
 
-    inputs, seen = Inputs("meta"), set()
+    inputs, seen = SweepInputs("meta"), set()
     for op, p in PARTS["generated"].wanted():
         if op != "generated" or p["function"] in seen:
             continue
@@ -121,7 +121,7 @@ def test_weights_are_walked_and_activations_are_not() -> None:
     assert [place - places[0] for place in places] == [0, 1024, 2048, 3072, 0]
     assert pool.next((4096,), torch.float32).numel() == 4096  # the buffer is replaced by one that is large enough
     assert pool.buffers[torch.float32].numel() == 4096
-    inputs = Inputs("cpu")
+    inputs = SweepInputs("cpu")
     first = inputs.act((8, 8)).data_ptr()
     assert inputs.act((8, 8)).data_ptr() != first
     inputs.reset()
@@ -134,7 +134,12 @@ def test_weights_are_walked_and_activations_are_not() -> None:
 
 def test_a_sweep_tried_without_a_gpu(small: None) -> None:
     before, seen, told = torch.backends.cudnn.allow_tf32, [], []
-    rows = sweep(lambda share, doing: told.append((share, doing)), parts=["norms"], after=lambda part, rows: seen.append((part, len(rows))))
+    rows = sweep(
+        TorchCpu(),
+        lambda share, doing: told.append((share, doing)),
+        parts=["norms"],
+        after=lambda part, rows: seen.append((part, len(rows))),
+    )
     assert [(row["kind"], row["op"], row["params"]) for row in rows] == [("op", *case) for case in SMALL]
     failed, *rest = sorted(rows, key=lambda row: row["op"] != "softmax")
     assert failed["error"].startswith("KeyError")
@@ -147,24 +152,24 @@ def test_a_sweep_tried_without_a_gpu(small: None) -> None:
 
 
 def test_a_limit_takes_the_first_cases_of_each_op(small: None) -> None:
-    rows = sweep(parts=["norms"], limit=1)
+    rows = sweep(TorchCpu(), parts=["norms"], limit=1)
     assert [row["params"].get("numel") for row in rows if row["op"] == "relu"] == [1000]
-    functions = [case.params["function"] for case in cases(PARTS["generated"], Inputs("meta"), 1) if case.op == "generated"]
+    functions = [case.params["function"] for case in cases(PARTS["generated"], SweepInputs("meta"), 1) if case.op == "generated"]
     assert len(functions) == len(set(functions)) == 10
 
 
 def test_a_sweep_is_stopped_between_cases(small: None) -> None:
     seen: list[int] = []
     with pytest.raises(Cancelled):
-        sweep(stop=lambda: len(seen) == 2, parts=["norms"], after=lambda part, rows: seen.append(len(rows)))
+        sweep(TorchCpu(), stop=lambda: len(seen) == 2, parts=["norms"], after=lambda part, rows: seen.append(len(rows)))
     assert seen == [2, 4]
 
 
 def test_a_sweep_ends_when_time_is_up(small: None, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 1000, 10))
     monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
-    assert len(sweep(parts=["norms"], seconds=25)) == 4  # begun at 0, asked at 10, 20 and 30
-    assert sweep(parts=["norms"], seconds=0) == []
+    assert len(sweep(TorchCpu(), parts=["norms"], seconds=25)) == 4  # begun at 0, asked at 10, 20 and 30
+    assert sweep(TorchCpu(), parts=["norms"], seconds=0) == []
 
 
 def test_a_profiler_that_fails_leaves_rows_with_errors(small: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,14 +177,14 @@ def test_a_profiler_that_fails_leaves_rows_with_errors(small: None, monkeypatch:
         raise RuntimeError("the GPU is lost")
 
     monkeypatch.setattr(sweep_cuda, "profile", broken)
-    assert {row["error"] for row in sweep(parts=["norms"])} == {"RuntimeError: the GPU is lost"}
+    assert {row["error"] for row in sweep(TorchCpu(), parts=["norms"])} == {"RuntimeError: the GPU is lost"}
 
 
 def test_parts_are_chosen_by_name() -> None:
-    assert chosen("cuda") == ("ops", "more", "norms", "generated", "recurrent", "narrow", "experts", "groups")
-    assert chosen("cuda", "norms,ops") == ("norms", "ops")
+    assert tuple(PARTS) == ("ops", "more", "norms", "generated", "recurrent", "narrow", "experts", "groups")
+    assert named("norms, ops") == ("norms", "ops")
     with pytest.raises(BadValue, match="no part 'norm' of the sweep; choose from ops, more, norms, generated, recurrent, "):
-        chosen("cuda", "norm")
+        named("norm")
 
 
 def test_the_program_writes_evidence(small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,11 +16,14 @@ from ironlaw.cli.options import Parser, add_json, checked, number
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.progress_bar import ProgressBar
 from ironlaw.errors import BadValue
-from ironlaw.measure.devices.device import DEVICES, QUICK, SHORT, Backend, choose
+from ironlaw.measure.devices.choice import choose
+from ironlaw.measure.devices.device import Device
+from ironlaw.measure.devices.kinds import KINDS
 from ironlaw.measure.host import SLUG
 from ironlaw.measure.machine.characterise import Characterisation, characterise, with_rows
 from ironlaw.measure.machine.datasheet import Figures
 from ironlaw.measure.machine.keep import Kept, as_evidence, described, keep, refuse
+from ironlaw.measure.machine.sizes import QUICK, SHORT
 from ironlaw.measure.noise import Noisy, settled
 from ironlaw.measure.progress import within
 from ironlaw.measure.suites.cuda.parts import PARTS
@@ -43,7 +46,7 @@ def add(parser: Parser) -> None:
     )
     parser.add_argument("--short", action="store_true", help="the machine in under 20 s: coarser, no single ops, nothing compiled")
     parser.add_argument("--full", action="store_true", help="the machine and then a wide sweep of ops, for many minutes")
-    parser.add_argument("--device", metavar="DEVICE", type=checked(_device), help=f"{', '.join(DEVICES)}; the fastest there is by default")
+    parser.add_argument("--device", metavar="DEVICE", type=checked(_device), help=f"{', '.join(KINDS)}; the fastest there is by default")
     parser.add_argument("--force", dest="noisy", action="store_true", help="store it even though the machine was busy, marked so")
     parser.add_argument("--out", metavar="FILE", help="write the evidence to FILE; a machine is then not stored as this one")
     parser.add_argument("--seconds", metavar="N", type=number, help="with --full or a TARGET: how long to measure")
@@ -53,8 +56,8 @@ def add(parser: Parser) -> None:
 
 
 def _device(text: str) -> str:
-    if text not in DEVICES:
-        raise BadValue(f"no device {text!r}; choose one of {', '.join(DEVICES)}")
+    if text not in KINDS:
+        raise BadValue(f"no device {text!r}; choose one of {', '.join(KINDS)}")
     return text
 
 
@@ -73,28 +76,24 @@ def run(args: argparse.Namespace) -> int:
     for name in measure_model.OPTIONS:
         if getattr(args, name):
             raise BadValue(f"--{name} is for a model, and none is named; give one (ironlaw measure resnet50 --{name} …), or leave it out")
-    backend = choose(args.device)
-    parts = _parts(backend, args) if args.full else ()
+    device = choose(args.device)
+    parts = _parts(device, args) if args.full else ()
     place = measure_model.writable(args.out) if args.out else home.path("evidence", SLUG, "machine.json")
     with ProgressBar() as meter:
         _wait(args, meter)
-        found = _measured(backend, args, parts, meter)
-        told = described(found, backend.grain)
+        found = _measured(device, args, parts, meter)
+        told = described(found, device)
         meter(1.0, "fitting curves")
-        kept = _stored(found, told, place, args)
+        kept = _stored(found, told, device, place, args)
     draw.emit(as_json(found, told, kept, args.out)) if args.json else report(found, told, kept, args.out)
     return 0
 
 
-def _parts(backend: Backend, args: argparse.Namespace) -> tuple[str, ...]:
+def _parts(device: Device, args: argparse.Namespace) -> tuple[str, ...]:
     """Those of the wide sweep that are asked for; what can't be had is said before anything is measured."""
-    from ironlaw.measure.suites.sweep import chosen
+    from ironlaw.measure.suites.sweep import chosen_parts
 
-    if backend.library != "torch":
-        raise BadValue("the wide sweep of --full needs PyTorch (pip install torch); leave --full out to measure with NumPy")
-    if backend.device == "mps":
-        raise BadValue("there is no wide sweep for mps yet; leave --full out, or measure the processor with --device cpu")
-    return chosen(backend.device, args.part)
+    return chosen_parts(device, args.part)
 
 
 def _wait(args: argparse.Namespace, meter: ProgressBar) -> None:
@@ -109,22 +108,22 @@ def _wait(args: argparse.Namespace, meter: ProgressBar) -> None:
         )
 
 
-def _measured(backend: Backend, args: argparse.Namespace, parts: Sequence[str], meter: ProgressBar) -> Characterisation:
+def _measured(device: Device, args: argparse.Namespace, parts: Sequence[str], meter: ProgressBar) -> Characterisation:
     if not args.full:
-        return characterise(backend, SHORT if args.short else QUICK, meter)
+        return characterise(device, SHORT if args.short else QUICK, meter)
     from ironlaw.measure.suites.sweep import method, sweep
 
-    found = characterise(backend, QUICK, within(meter, 0.0, WIDE))
-    rows = sweep(backend.device, within(meter, WIDE, 1.0), None, args.seconds, parts)
+    found = characterise(device, QUICK, within(meter, 0.0, WIDE))
+    rows = sweep(device, within(meter, WIDE, 1.0), None, args.seconds, parts)
     failed = sum("error" in row for row in rows)
     if failed:
         found.notes.append(f"{failed} of {len(rows)} cases of the wide sweep could not be measured; their rows say why")
-    return with_rows(found, rows, f"Wide sweep: {method(backend.device)}")
+    return with_rows(found, rows, f"Wide sweep: {method(device)}")
 
 
-def _stored(found: Characterisation, told: Figures, place: Path, args: argparse.Namespace) -> Kept | None:
+def _stored(found: Characterisation, told: Figures, device: Device, place: Path, args: argparse.Namespace) -> Kept | None:
     if not args.out:
-        return keep(found, told, args.noisy)
+        return keep(found, told, device, args.noisy)
     refuse(found, args.noisy)
     home.replace_text(place, as_evidence(found))
     return None

@@ -16,6 +16,7 @@ from ironlaw.cli.show.progress_bar import ProgressBar
 from ironlaw.engine.predict import predict
 from ironlaw.engine.types import Graph, Plan
 from ironlaw.errors import BadRegistry, BadValue, IronlawError, UnknownName
+from ironlaw.measure.devices.kinds import device_name
 from ironlaw.registry import this
 from ironlaw.registry.evidence import read
 from ironlaw.registry.loader import normal
@@ -23,6 +24,7 @@ from ironlaw.report.kineto import parse
 from ironlaw.report.trace_join import join
 
 if TYPE_CHECKING:
+    from ironlaw.measure.devices.torch_device import TorchDevice
     from ironlaw.measure.models.run import Run
 
 EVIDENCE = ("evidence", this.SLUG, "models.json")
@@ -67,8 +69,9 @@ def run(args: argparse.Namespace) -> int:
     """`args` as `add` and `ironlaw measure` itself read them."""
     device, places = _runs_on(args.device), kept_at(args.out)
     from ironlaw.measure.models.run import measure
+    from ironlaw.measure.models.run import modes as runnable
 
-    wanted = args.mode or (("eager", "compiled", "graphs") if device == "cuda" else ("eager", "compiled"))
+    wanted = args.mode or runnable(device)
     chosen = choose(args, device)
     graph, reason = capture_or_reason(chosen)
     with ProgressBar() as meter:
@@ -76,24 +79,21 @@ def run(args: argparse.Namespace) -> int:
             chosen.call, chosen.args, chosen.kwargs, device=device, modes=wanted, seconds=args.seconds or SECONDS, progress=meter
         )
     model = compared(args.target, chosen, device, runs, graph, reason)
-    store(model, places, args.noisy)
+    store(model, device, places, args.noisy)
     draw.emit(as_json(model)) if args.json else report(model, args.ops or OPS)
     return 0
 
 
-def _runs_on(wanted: str | None) -> str:
-    from ironlaw.measure.models.run import devices
+def _runs_on(wanted: str | None) -> TorchDevice:
+    from ironlaw.measure.devices.choice import choose_torch
 
-    known = devices()
-    if wanted is not None and wanted not in known:
-        raise BadValue(f"PyTorch can't run on {wanted} here; give --device {' or '.join(known)}, or install a build of it that can")
-    return wanted or known[0]
+    return choose_torch(wanted)
 
 
 # ---- what to run
 
 
-def choose(args: argparse.Namespace, device: str) -> Chosen:
+def choose(args: argparse.Namespace, device: TorchDevice) -> Chosen:
     """The target with its weights and inputs on the device."""
     if args.target.startswith("hf:") or ":" in args.target or args.target.endswith(".py"):
         return _from_code(args, device)
@@ -101,25 +101,24 @@ def choose(args: argparse.Namespace, device: str) -> Chosen:
         if getattr(args, name):
             raise BadValue(f"--{name} is for a model of your own; {args.target} is the registry's and takes --batch, --seq and --dtype")
     from ironlaw.measure.models.builders import build
-    from ironlaw.measure.models.run import room
     from ironlaw.registry.workloads import about
 
     try:
         about(args.target)  # an unknown name is reported before anything is built
     except UnknownName as error:
         raise UnknownName(f"{error}; a model of your own is given as PATH.py:NAME") from None
-    dtype = args.dtype or ("fp32" if device == "cpu" else "fp16")
-    built = build(args.target, batch=args.batch, seq=args.seq, dtype=dtype, device=device, room=room(device))
+    dtype = args.dtype or device.default_format
+    built = build(args.target, batch=args.batch, seq=args.seq, dtype=dtype, device=device.NAME, room=device.free_memory())
     return Chosen(built.module, built.args, built.kwargs, {"workload": normal(args.target), "params": built.settings}, dtype)
 
 
-def _from_code(args: argparse.Namespace, device: str) -> Chosen:
+def _from_code(args: argparse.Namespace, device: TorchDevice) -> Chosen:
     from ironlaw.measure.models.run import described, real
     from ironlaw.tracing.load import load
 
-    target = load(args.target, args.input, args.batch, args.dtype, args.seq, dict(args.set), device)
+    target = load(args.target, args.input, args.batch, args.dtype, args.seq, dict(args.set), device.NAME)
     vocabulary = int(getattr(getattr(target.call, "config", None), "vocab_size", 0) or 0)
-    inputs = real((target.args, target.kwargs), device, vocabulary)
+    inputs = real((target.args, target.kwargs), device.NAME, vocabulary)
     params = {"inputs": described(inputs), **({"settings": dict(args.set)} if args.set else {})}
     name = args.target if args.target.startswith("hf:") else Path(args.target).name
     return Chosen(target.call, tuple(inputs[0]), inputs[1], {"model": name, "params": params}, args.dtype or "")
@@ -138,10 +137,10 @@ def capture_or_reason(chosen: Chosen) -> tuple[Graph | None, str]:
 # ---- what is predicted for it
 
 
-def compared(name: str, chosen: Chosen, device: str, runs: list[Run], graph: Graph | None, reason: str) -> MeasuredModel:
+def compared(name: str, chosen: Chosen, device: TorchDevice, runs: list[Run], graph: Graph | None, reason: str) -> MeasuredModel:
     weights = sum(w.numel() for w in chosen.call.parameters()) if hasattr(chosen.call, "parameters") else 0
     dtype = chosen.dtype or (graph.dtype if graph else "")
-    model = MeasuredModel(name, device, dtype, weights, runs, reason=reason)
+    model = MeasuredModel(name, device.NAME, dtype, weights, runs, reason=reason)
     for run in runs:
         if not run.error:
             run.row |= {**chosen.row, "parameters": weights}
@@ -149,10 +148,10 @@ def compared(name: str, chosen: Chosen, device: str, runs: list[Run], graph: Gra
         return model
     try:
         machine = this.hardware()
-        if (machine.backend == "cpu") != (device == "cpu"):
+        if machine.backend not in device.kind.registry:
             raise BadValue(
-                f"{machine.name} was measured on its {machine.backend}, and the model ran on {device}; run it with --device"
-                f" {machine.backend}, or measure the machine with `ironlaw measure --device {device}`"
+                f"{machine.name} was measured on its {machine.backend}, and the model ran on {device.NAME}; run it with --device"
+                f" {device_name(machine.backend)}, or measure the machine with `ironlaw measure --device {device.NAME}`"
             )
         model.predictions = {run.mode: predict(graph, machine, Plan(run.mode)) for run in runs if not run.error}
     except IronlawError as error:
@@ -195,10 +194,10 @@ def writable(out: str) -> Path:
     return place
 
 
-def store(model: MeasuredModel, places: list[Path], noisy: bool) -> None:
+def store(model: MeasuredModel, device: TorchDevice, places: list[Path], noisy: bool) -> None:
     """Rows of modes that ran, on a quiet machine."""
     from ironlaw.measure.evidence_file import append
-    from ironlaw.measure.host import machine, software
+    from ironlaw.measure.host import software
     from ironlaw.measure.models.run import METHOD
 
     rows = []
@@ -212,7 +211,7 @@ def store(model: MeasuredModel, places: list[Path], noisy: bool) -> None:
             rows.append(run.row)
     if not rows:
         return
-    about = {"machine": machine(model.device), "software": software(), "method": METHOD}
+    about = {"machine": device.machine(), "software": software(), "method": METHOD}
     for place in places:
         append(place, rows, **about)
     model.stored = ", ".join(map(str, places))

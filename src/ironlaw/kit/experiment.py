@@ -15,14 +15,14 @@ from ironlaw.errors import BadValue
 from ironlaw.kit.here import Measured, span
 from ironlaw.kit.process import CANCELLED, DESK, FAILED, Desk, Keep, Run
 from ironlaw.kit.prose import amount, html
-from ironlaw.measure.experiments import run as experiments
+from ironlaw.measure.experiments import catalogue
 from ironlaw.measure.experiments.trials import OPS as COUNT
 from ironlaw.measure.experiments.trials import words
 from ironlaw.units import show
 from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
-MACHINE = experiments.MACHINE  # the whole characterisation, beside the experiments
+MACHINE = catalogue.MACHINE  # the whole characterisation, beside the experiments
 COLUMNS = ("What", "Median", "10 to 90 %", "Samples")
 OPS = {
     "nothing": "a call that does nothing", "add": "add", "mul": "multiply", "relu": "ReLU", "sum": "sum", "matmul": "matmul",
@@ -38,9 +38,9 @@ class Item:
     """One experiment on the page. `told`: what the lab says about a result, as Markdown."""
 
     def __init__(self, name: str, told: Callable[[Measured], str]) -> None:
-        about = experiments.experiment(name)
+        about = catalogue.experiment(name)
         self.name, self.told = name, told
-        self.title, self.runs, self.seconds, self.why = about.title, about.runs, experiments.takes(name), experiments.why_not(name)
+        self.title, self.runs, self.seconds, self.why = about.title, about.runs, catalogue.takes(name), catalogue.why_not(name)
 
     def result(self, found: Measured | None) -> str:
         return table(found) + html(self.told(found)) if found else ""
@@ -49,11 +49,11 @@ class Item:
 class Machine:
     """The machine itself, where it was not measured yet: what makes it one of the contexts."""
 
-    name, title, seconds = MACHINE, "This machine's own roofs and launch costs", experiments.MACHINE_S
+    name, title, seconds = MACHINE, "This machine's own roofs and launch costs", catalogue.MACHINE_S
     runs = "Measures peak rates, bandwidth by working set and the cost of a call; then “This machine” is one of the contexts of every lab."
 
     def __init__(self, known: Callable[[], bool]) -> None:
-        self.known, self.why = known, experiments.why_not(MACHINE)
+        self.known, self.why = known, catalogue.why_not(MACHINE)
 
     def result(self, found: Measured | None) -> str:
         return html("This machine was measured. Load the page again, and it is among the contexts.") if self.known() else ""
@@ -126,7 +126,7 @@ def table(found: Measured) -> str:
     ran = escape(f"{found.library}, Python {found.software.get('python', '')}; {device}; {found.time[:16].replace('T', ' ')} UTC.")
     state = "warn" if found.noisy else "good"
     verdict = f'<p class="il-noise c-{state}"><span aria-hidden="true">{"!" if found.noisy else "✓"} </span>{escape(found.verdict)}</p>'
-    caption = f"{experiments.experiment(found.experiment).title}, measured here"
+    caption = f"{catalogue.experiment(found.experiment).title}, measured here"
     made = f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return (
         f'<div class="il-scroll" tabindex="0" role="region" aria-label="{caption}">{made}</div><p class="il-ran">{ran}</p>{verdict}'

@@ -1,21 +1,42 @@
-"""PyTorch on CUDA: kernel times from the profiler, CUDA graphs, the formats of tensor cores."""
+"""PyTorch on CUDA, and on ROCm, which answers to the same names: kernel times from the profiler, graphs, the formats of tensor cores."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
-from ironlaw.measure.devices.device import Call, Lacking
+from ironlaw.measure import host
+from ironlaw.measure.clock import DeviceClock
+from ironlaw.measure.devices import cuda_graphs, nvidia_smi
+from ironlaw.measure.devices.device import COMPILED, KERNELS, Call, Unsupported
 from ironlaw.measure.devices.kernel_times import profile
-from ironlaw.measure.devices.torch_device import WithTorch, first_line, tried
+from ironlaw.measure.devices.torch_device import TorchDevice, first_line, tried
+
+FULL = 0.4  # share of the GPU's memory; what PyTorch holds beyond is given back when asked for
 
 
-class WithCuda(WithTorch):
+class Cuda(TorchDevice):
+    NAME = "cuda"
+    REFERENCE = 2048
+    POOL = 2**29
+    LARGEST = 5e12
+
     def __init__(self) -> None:
-        super().__init__("cuda")
+        import torch
+
+        super().__init__(DeviceClock(torch.cuda.synchronize), ("fp32", "tf32", "fp16", "bf16", "fp8", "int8"), "fp16")
+        self.times_kernels = self.has_graphs = True
+        self.profiles = KERNELS
+
+    @classmethod
+    def present(cls, torch: Any) -> bool:
+        return bool(torch.cuda.is_available())
+
+    def place(self) -> str:
+        return str(self.torch.cuda.get_device_name(0))
 
     @contextmanager
     def session(self) -> Iterator[None]:
@@ -29,14 +50,57 @@ class WithCuda(WithTorch):
         finally:
             matmul.allow_tf32, cudnn.allow_tf32 = before
 
+    # ---- what it is
+
+    def properties(self) -> Any:
+        return self.torch.cuda.get_device_properties(0)
+
+    def machine(self) -> dict[str, Any]:
+        properties = self.properties()
+        described = {
+            "backend": self.NAME, "gpu": properties.name, "sms": properties.multi_processor_count,
+            "l2_bytes": getattr(properties, "L2_cache_size", None), "memory_bytes": properties.total_memory,
+            "driver": nvidia_smi.driver() or None, "hip": self.torch.version.hip,
+        }  # fmt: skip
+        return host.machine(on_host=False) | {key: value for key, value in described.items() if value is not None}
+
+    def caches(self) -> dict[str, float]:
+        size = getattr(self.properties(), "L2_cache_size", None)
+        return {"l2": float(size)} if size else {}
+
+    def clock_notes(self, work: Callable[[], None]) -> list[str]:
+        work()
+        return [*host.clock_notes(), *nvidia_smi.clock_notes()]
+
+    def method_notes(self) -> list[str]:
+        return [
+            "busy_s, kernels and list: kernel, memset and memcpy durations from torch.profiler, 3 warm-up and 8 measured calls, a marker"
+            " kernel before each, median."
+        ]
+
+    def power_limit(self) -> float | None:
+        return nvidia_smi.power_limit()
+
+    def memory(self) -> int | None:
+        return int(self.properties().total_memory)
+
+    def free_memory(self) -> float:
+        return float(self.torch.cuda.mem_get_info()[0])
+
+    def release_memory(self) -> None:
+        if self.torch.cuda.memory_reserved() > FULL * self.properties().total_memory:
+            self.torch.cuda.empty_cache()
+
+    # ---- what it can be asked to do
+
     def gemm(self, fmt: str, n: int) -> Call:
         torch = self.torch
         if fmt == "fp8":
-            return self._fp8(n)
+            return self.fp8(n)
         if fmt != "tf32":
             return super().gemm(fmt, n)
         if torch.cuda.get_device_capability()[0] < 8 and not torch.version.hip:
-            raise Lacking("no tf32 product here (it came with compute capability 8.0)")
+            raise Unsupported("no tf32 product here (it came with compute capability 8.0)")
         plain = super().gemm("fp32", n)
 
         def call() -> None:
@@ -46,44 +110,63 @@ class WithCuda(WithTorch):
 
         return call
 
-    def _fp8(self, n: int) -> Call:
+    def integers(self, n: int) -> tuple[Any, Any]:
+        """Tensor cores take the right matrix column by column."""
+        left, right = super().integers(n)
+        return left, right.t()
+
+    def fp8(self, n: int) -> Call:
         torch = self.torch
         try:
-            kind = torch.float8_e4m3fn
-            a, b = (torch.randn(n, n, device="cuda").to(kind) for _ in "ab")
-            one = torch.ones((), device="cuda")
+            a, b = (torch.randn(n, n, device=self.NAME).to(self.dtype("fp8")) for _ in "ab")
+            one = torch.ones((), device=self.NAME)
         except (AttributeError, RuntimeError) as error:
-            raise Lacking(f"no fp8 product here ({first_line(error)})") from None
+            raise Unsupported(f"no fp8 product here ({first_line(error)})") from None
         return tried(lambda: torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16), "fp8")
+
+    def fused_modes(self) -> tuple[str, ...]:
+        """Only a compiled kernel fuses here."""
+        return (COMPILED,)
+
+    def compiler_missing(self) -> str:
+        if find_spec("triton") is not None:
+            return ""
+        return "Triton is not installed, which torch.compile needs on a GPU: compiling was not timed"
+
+    def record(self, call: Call, times: int = 1) -> Call:
+        return cuda_graphs.record(self.torch, call, times)
+
+    # ---- its kernels
 
     def busy(self, calls: list[Call]) -> list[dict[str, Any]]:
         """Kernels are listed where a call has several."""
-        seen = profile([partial(_made, call) for call in calls])
-        return [row if row.get("kernels", 0) > 1 else {key: told for key, told in row.items() if key != "list"} for row in seen]
+        rows = profile(self, [partial(_unchanged, call) for call in calls])
+        return [row if row.get("kernels", 0) > 1 else {key: value for key, value in row.items() if key != "list"} for row in rows]
 
-    def replay(self, call: Call, times: int) -> Call | None:
-        torch = self.torch
-        try:
-            side = torch.cuda.Stream()
-            side.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(side):  # warmed up off the main stream, as capturing wants it
-                for _ in range(3):
-                    call()
-            torch.cuda.current_stream().wait_stream(side)
-            graph = torch.cuda.CUDAGraph()
-            with warnings.catch_warnings():
-                warnings.filterwarnings("error", message="The CUDA Graph is empty")
-                with torch.cuda.graph(graph):
-                    for _ in range(times):
-                        call()
-        except (RuntimeError, UserWarning):  # an op that waits for the device can't be recorded; a view launches nothing
-            torch.cuda.synchronize()
-            return None
-        return graph.replay  # type: ignore[no-any-return]
+    def mark(self) -> None:
+        self.torch.cuda._sleep(1)
 
-    def memory(self) -> int | None:
-        return int(self.torch.cuda.get_device_properties(0).total_memory)
+    def kernel_profiler(self) -> AbstractContextManager[Any]:
+        return self.torch.profiler.profile(activities=[self.torch.profiler.ProfilerActivity.CUDA])  # type: ignore[no-any-return]
+
+    def peak_memory(self, call: Call) -> int | None:
+        cuda = self.torch.cuda
+        cuda.synchronize()
+        cuda.reset_peak_memory_stats()
+        before = cuda.memory_allocated()
+        call()
+        cuda.synchronize()
+        return int(cuda.max_memory_allocated() - before)
+
+    def seconds_between(self, call: Call) -> float:
+        """Seconds that the GPU takes for what a call queues, by its own events."""
+        begin, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        call()
+        end.record()
+        self.clock.sync()
+        return float(begin.elapsed_time(end)) * 1e-3
 
 
-def _made(call: Call) -> Call:
+def _unchanged(call: Call) -> Call:
     return call

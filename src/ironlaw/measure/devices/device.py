@@ -1,4 +1,4 @@
-"""What can be asked of a library and a device: products, streams, tiny calls, single ops. NumPy and PyTorch answer, each its own way.
+"""What can be asked of a library on a kind of device: products, streams, tiny calls, single ops, chains of ops, graphs.
 
 A *call* is a function without arguments that does the work once; its inputs were made beforehand.
 """
@@ -6,81 +6,109 @@ A *call* is a function without arguments that does the work once; its inputs wer
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Any
 
-from ironlaw.errors import BadValue, IronlawError, MissingExtra
+from ironlaw.errors import IronlawError
+from ironlaw.measure import host
 from ironlaw.measure.clock import Clock
+from ironlaw.measure.devices.kinds import Kind
 
 Call = Callable[[], Any]
-DEVICES = ("cpu", "cuda", "mps")
+Shape = tuple[int, int]
+EAGER, BLOCKED, COMPILED = "eager", "blocked", "compiled"  # ways to run a chain of ops
+KERNELS, OPERATORS = "kernels", "operators"  # what torch.profiler may see of a model
 HASHED = 2**17  # bytes of the reference's hash
-NEEDS = (
-    "`ironlaw measure` needs NumPy or PyTorch to give the machine work: pip install numpy (a processor's rates and bandwidth), "
-    "or pip install torch (operators, models and GPUs too)"
-)
 
 
-class Lacking(IronlawError):
-    """Something that this library or device can't do: a number format, an op. It is noted and left out."""
+class Unsupported(IronlawError):
+    """Something that this library or device can't do: a number format, an op, a graph. It is noted and left out."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One op at one shape, named as in a row of evidence (engine/rows.py knows the names)."""
+    """One op at one shape, named as in a row of evidence."""
 
     op: str
     params: dict[str, Any]
     prepare: Callable[[], Call]
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """How much is measured, and how long each figure may take (seconds)."""
-
-    name: str
-    each: float  # a figure
-    longest: float  # one call, at the most
-    streams: int  # points of the bandwidth curve between two powers of two: 1 or 2
-    ops: bool = True  # single ops, for the fit
-    compiled: float = 0.0  # the most to wait for a compiler; 0: leave it out
-    tiny: float = 0.0  # a launch cost
-    patience: float = 45.0  # seconds after which a disturbed part is not measured again
-
-    @property
-    def launch(self) -> float:
-        return self.tiny or self.each
-
-
-SHORT = Sizes("short", each=0.02, longest=0.1, streams=1, ops=False, patience=8.0)
-QUICK = Sizes("quick", each=0.04, longest=0.15, streams=2, compiled=40.0, tiny=0.05)
-
-
 @dataclass
-class Backend(ABC):
-    """One library on one device. What is abstract every one has to answer; the rest says what there is not."""
+class Device(ABC):
+    """One library on one kind of device. Every device answers what is abstract; optional methods default to unsupported."""
 
-    library: str = ""
-    device: str = "cpu"
+    library: str  # torch or numpy
+    kind: Kind
     clock: Clock = field(default_factory=Clock)
     formats: tuple[str, ...] = ("fp32",)  # number formats whose product rate is tried
-    base: str = "fp32"  # the one that models run in here
-    profiles: bool = False  # whether `busy` tells kernel times
+    default_format: str = "fp32"  # the one that models run in here
     grain: int | None = None  # elements that one thread takes of an element-wise op; None: never more than one thread
+    times_kernels: bool = False  # whether `busy` gives kernel times
+    has_graphs: bool = False  # whether `record` can record calls
+    profiles: str = ""  # what torch.profiler sees of a model's work here: KERNELS, OPERATORS, or neither
 
-    def session(self) -> AbstractContextManager[Any]:
-        """What has to hold while measuring, and not after."""
-        return nullcontext()
+    @property
+    def queued(self) -> bool:
+        """Whether a call returns before its work is done."""
+        return not self.kind.on_host
+
+    # ---- what it is
+
+    @abstractmethod
+    def label(self) -> str:
+        """The library with its version, and where it runs: `PyTorch 2.5.1 on the CPU`."""
 
     @abstractmethod
     def threads(self) -> int:
         """Threads that a large op uses."""
 
+    def machine(self) -> dict[str, Any]:
+        """The machine and this device of it, as evidence files describe them."""
+        return host.machine()
+
+    def caches(self) -> dict[str, float]:
+        """Bytes of each cache over the whole device, as far as the system reports them."""
+        return {level: float(size * count) for level, (size, count) in host.caches().items()}
+
+    def clock_notes(self, work: Callable[[], None]) -> list[str]:
+        """Clocks and throttling, as far as the system reports them; `work` keeps the device busy meanwhile: an idle one clocks down."""
+        return host.clock_notes()
+
+    def method_notes(self) -> list[str]:
+        """Sentences on how times were taken that hold for this device only."""
+        return []
+
+    def power_limit(self) -> float | None:
+        """Watts, where a limit can be read."""
+        return None
+
+    def memory(self) -> int | None:
+        """Bytes of the memory that the device computes in, where the library reports it."""
+        return None
+
+    def free_memory(self) -> float:
+        """Bytes of it that are free."""
+        return host.free_memory()
+
+    def largest(self) -> int:
+        """Bytes that a working set may take."""
+        return 2**31
+
+    def release_memory(self) -> None:
+        """Give memory back that the library holds and does not use; nothing where it holds none."""
+        return None
+
+    # ---- what it can be asked to do
+
+    def session(self) -> AbstractContextManager[Any]:
+        """What has to hold while measuring, and not after."""
+        return nullcontext()
+
     def reference(self) -> Call:
-        """The same small work, timed again and again. On a processor a hash by one thread: its time tells clocks and preemption,
+        """The same small work, timed again and again. On a processor a hash by one thread: its time shows clocks and preemption,
         where that of a product by all threads varies by itself."""
         from hashlib import sha256
 
@@ -89,7 +117,7 @@ class Backend(ABC):
 
     @abstractmethod
     def gemm(self, fmt: str, n: int) -> Call:
-        """C = A·B of n×n matrices. Raises Lacking where the format can't be multiplied."""
+        """C = A·B of n×n matrices. Raises Unsupported where the format can't be multiplied."""
 
     @abstractmethod
     def stream(self, op: str, numel: int) -> Call:
@@ -107,44 +135,27 @@ class Backend(ABC):
         """Single ops at a few telling shapes, for the fit."""
         return iter(())
 
+    def fused_modes(self) -> tuple[str, ...]:
+        """Ways to run a chain of ops in one pass over memory: `blocked` takes a block that stays in the cache through all ops before
+        the next one (what a fused kernel does to memory, and more calls), `compiled` is torch.compile."""
+        return ()
+
+    def layernorm_dropout_relu(self, shape: Shape, mode: str) -> Call:
+        """LayerNorm, dropout and ReLU of FP32 numbers, eager or in one of `fused_modes`."""
+        raise Unsupported(f"{self.label()} has no layer norm to time")
+
+    def pointwise_chain(self, kinds: Sequence[str], shape: Shape, mode: str) -> Call:
+        """Pointwise ops (scale, shift) of FP32 numbers one after the other, eager or in one of `fused_modes`."""
+        raise Unsupported(f"{self.label()} has no chain of ops to time")
+
     def busy(self, calls: list[Call]) -> list[dict[str, Any]]:
-        """Device time of each call, kernel by kernel, without its launch. Empty where the call is the work, or nobody tells."""
+        """Device time of each call, kernel by kernel, without its launch. Empty where the call is the work, or nothing reports it."""
         return []
 
-    def replay(self, call: Call, times: int) -> Call | None:
-        """`times` calls recorded as one graph, replayed by a single call; None where there are no graphs."""
-        return None
+    def record(self, call: Call, times: int = 1) -> Call:
+        """`times` calls recorded as one graph; the call that comes back replays it. Raises Unsupported where that can't be done."""
+        raise Unsupported(f"no graphs can be recorded on {self.kind.name}")
 
     def compiles(self, longest: float) -> tuple[list[dict[str, Any]], list[str]]:
         """What compiling a small function costs: rows, notes."""
         return [], []
-
-    def memory(self) -> int | None:
-        """Bytes of the memory that the device computes in, where the library tells."""
-        return None
-
-    def largest(self) -> int:
-        """Bytes that a working set may take."""
-        return 2**31
-
-    @property
-    def queued(self) -> bool:
-        """Whether a call returns before its work is done."""
-        return self.device != "cpu"
-
-
-def choose(device: str | None = None) -> Backend:
-    """The backend for `device`; without one the best that is here: CUDA, MPS, then the processor with PyTorch or NumPy."""
-    if device is not None and device not in DEVICES:
-        raise BadValue(f"device {device!r} is none of {', '.join(DEVICES)}; choose one of those")
-    if find_spec("torch") is not None:
-        from ironlaw.measure.devices.torch_device import backend as with_torch
-
-        return with_torch(device)
-    if device not in (None, "cpu"):
-        raise MissingExtra(f"measuring {device} needs PyTorch: pip install torch")
-    if find_spec("numpy") is not None:
-        from ironlaw.measure.devices.numpy_cpu import WithNumpy
-
-        return WithNumpy()
-    raise MissingExtra(NEEDS)

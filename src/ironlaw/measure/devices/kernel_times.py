@@ -1,6 +1,6 @@
 """Device time of many cases from PyTorch's profiler: every kernel, memset and memcpy, without what launching them costs.
 
-    for row in profile([lambda: call, …]): row["busy_s"], row["kernels"], row["list"], or row["error"]
+    for row in profile(device, [lambda: call, …]): row["busy_s"], row["kernels"], row["list"], or row["error"]
 
 A marker kernel goes before every call, so that the profiler's list can be cut where calls begin. Where there is no GPU the calls
 are run, to try them, and no kernels are found.
@@ -10,46 +10,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from functools import cache
 from typing import Any
 
 from ironlaw.measure.devices.device import Call
 from ironlaw.measure.devices.kernel_events import ITERATIONS, WARMUP, Event, cut, events, summary
+from ironlaw.measure.devices.torch_device import TorchDevice
 
 Row = dict[str, Any]
 Owners = list[tuple[int | None, int]]  # of each marked call: which case, which turn; None after a case's last
 
 
-@cache
-def device() -> str:
-    """Where the sweep runs: asked once, since asking takes longer than a launch."""
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def waiter() -> Call:
-    """The function that waits for the GPU; where there is none there is nothing to wait for."""
-    import torch
-
-    return torch.cuda.synchronize if device() == "cuda" else lambda: None
-
-
-def sync() -> None:
-    """Wait for the GPU, where there is one."""
-    waiter()()
-
-
-def mark() -> None:
-    """Launch the kernel that marks the start of a call."""
-    import torch
-
-    if device() == "cuda":
-        torch.cuda._sleep(1)
-
-
 def profile(
+    device: TorchDevice,
     cases: Sequence[Callable[[], Call]],
     warmup: int = WARMUP,
     iterations: int = ITERATIONS,
@@ -60,22 +32,20 @@ def profile(
 
     `keep`: how many kernels are listed, the longest ones.
     """
-    import torch
-
     owners: Owners = []
     errors: dict[int, str] = {}
-    with warnings.catch_warnings(), _profiler() as profiler:
+    with warnings.catch_warnings(), device.kernel_profiler() as profiler:
         warnings.simplefilter("ignore")  # that events of earlier sessions are gone is as it should be
         for index, prepare in enumerate(cases):
             each(index)
             try:
-                _turns(index, prepare, warmup + iterations, warmup, owners)
+                _turns(device, index, prepare, warmup + iterations, warmup, owners)
             except Exception as error:
                 errors[index] = reason(error)
             owners.append((None, 0))
-            mark()
-        sync()
-    calls = [[] for _ in owners] if profiler is None else cut(events(torch, profiler))
+            device.mark()
+        device.clock.sync()
+    calls = [[] for _ in owners] if profiler is None else cut(events(device.torch, profiler))
     if len(calls) != len(owners):  # the profiler is not allowed here, or lost some
         return [{"error": f"the profiler saw {len(calls)} of {len(owners)} marks"} for _ in cases]
     kept: list[list[list[Event]]] = [[] for _ in cases]
@@ -89,21 +59,13 @@ def reason(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error)[:200]}"
 
 
-def _profiler() -> Any:
-    import torch
-
-    if device() != "cuda":
-        return nullcontext()
-    return torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA])
-
-
-def _turns(index: int, prepare: Callable[[], Call], turns: int, warmup: int, owners: Owners) -> None:
+def _turns(device: TorchDevice, index: int, prepare: Callable[[], Call], turns: int, warmup: int, owners: Owners) -> None:
     """A function of its own, so that a case's tensors are gone when the next one's are made."""
     call = prepare()
     for turn in range(turns):
         if turn in (0, warmup):
-            sync()
+            device.clock.sync()
         owners.append((index, turn))
-        mark()
+        device.mark()
         call()
-    sync()
+    device.clock.sync()

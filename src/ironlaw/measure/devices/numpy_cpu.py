@@ -2,36 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
 from ironlaw.formats import FORMATS
-from ironlaw.measure.devices.device import Backend, Call, Case, Lacking
+from ironlaw.measure.devices.blocks import SEED
+from ironlaw.measure.devices.device import BLOCKED, Call, Case, Device, Shape, Unsupported
+from ironlaw.measure.devices.kinds import KINDS
+from ironlaw.measure.devices.numpy_chains import NumpyChains
 from ironlaw.measure.host import cores
 
 LEAST_SPREAD = 2**20  # elements from which a hand-out to threads costs little beside the copy
 
 
-class WithNumpy(Backend):
+class NumpyCpu(Device):
     def __init__(self) -> None:
-        super().__init__("numpy", "cpu", formats=("fp32", "fp64"))
+        super().__init__("numpy", KINDS["cpu"], formats=("fp32", "fp64"))
         import numpy
 
         self.np: Any = numpy
-        self.random: Any = numpy.random.default_rng(0)
+        self.random: Any = numpy.random.default_rng(SEED)
         self.pool = ThreadPoolExecutor(cores())
+
+    def label(self) -> str:
+        return f"NumPy {self.np.__version__}"
 
     def threads(self) -> int:
         return cores()
+
+    def fused_modes(self) -> tuple[str, ...]:
+        return (BLOCKED,)
+
+    def layernorm_dropout_relu(self, shape: Shape, mode: str) -> Call:
+        return self.pointwise_chain(("layer_norm", "dropout", "relu"), shape, mode)
+
+    def pointwise_chain(self, kinds: Sequence[str], shape: Shape, mode: str) -> Call:
+        return NumpyChains(self.np, self.random).call(kinds, shape, mode)
 
     def array(self, *shape: int) -> Any:
         return self.random.standard_normal(shape, dtype="float32")
 
     def gemm(self, fmt: str, n: int) -> Call:
         if fmt not in self.formats:
-            raise Lacking(f"NumPy multiplies no {fmt} matrices with a BLAS")
+            raise Unsupported(f"NumPy multiplies no {fmt} matrices with a BLAS")
         a, b, out = (self.np.full((n, n), 0.5, FORMATS[fmt].numpy) for _ in range(3))
         return lambda: self.np.matmul(a, b, out=out)
 

@@ -1,142 +1,144 @@
-"""PyTorch on a processor, on CUDA (and ROCm, which answers to the same names) and on MPS."""
+"""What PyTorch does alike on every kind of device."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from ironlaw.errors import BadValue
 from ironlaw.formats import FORMATS, MODEL_FORMATS
-from ironlaw.measure.clock import Clock, DeviceClock, timed
-from ironlaw.measure.devices.device import Backend, Call, Case, Lacking
+from ironlaw.measure.clock import Clock
+from ironlaw.measure.devices import torch_ops
+from ironlaw.measure.devices.compile_cost import cost
+from ironlaw.measure.devices.device import Call, Case, Device, Shape, Unsupported
+from ironlaw.measure.devices.kinds import KINDS
+from ironlaw.measure.devices.torch_chains import chain
 
 GRAIN = 32768  # at::internal::GRAIN_SIZE: elements below which PyTorch keeps an element-wise op on one thread
 PRODUCTS = (*MODEL_FORMATS, "tf32")  # formats that `torch.mm` multiplies
-QUEUED = 20  # calls before one wait, where kernel times are not told
-TRIED = {  # formats whose products are tried, on each device
-    "cpu": ("fp32", "bf16", "fp16", "int8"),
-    "cuda": ("fp32", "tf32", "fp16", "bf16", "fp8", "int8"),
-    "mps": ("fp32", "fp16", "bf16"),
-}
 
 
-def backend(device: str | None = None) -> Backend:
-    """PyTorch on `device`, or on the best that is here."""
-    import torch
+class TorchDevice(Device):
+    """`NAME` is the kind of device, which PyTorch calls by the same name."""
 
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
-    chosen = device or next(name for name, found in there.items() if found)
-    if not there[chosen]:
-        here = ", ".join(name for name, found in there.items() if found)
-        raise BadValue(f"PyTorch {torch.__version__} sees no {chosen} device here; choose from {here}, or install a build with it")
-    if chosen == "cuda":
-        from ironlaw.measure.devices.cuda import WithCuda
+    NAME = ""
+    REFERENCE = 1024  # side of the product that is timed again and again: it outlasts its launch
+    SMALL = 64  # side of a matrix whose op costs no more than its call
+    POOL = 2**28  # elements of the pool that cold weights are cut from
+    LARGEST = 5e11  # operations that a product of the quick look may take
+    RANDOM = True  # whether tensors hold random numbers: their time may depend on the values
 
-        return WithCuda()
-    return WithTorch(chosen)
-
-
-class WithTorch(Backend):
-    def __init__(self, device: str = "cpu") -> None:
+    def __init__(self, clock: Clock, formats: tuple[str, ...], default_format: str) -> None:
         import torch
 
-        waits = {"cpu": None, "cuda": torch.cuda.synchronize, "mps": torch.mps.synchronize}
-        wait = waits[device]
-        super().__init__(
-            "torch", device, DeviceClock(wait) if wait else Clock(), TRIED[device], "fp32" if device == "cpu" else "fp16", grain=GRAIN
-        )
+        super().__init__("torch", KINDS[self.NAME], clock, formats, default_format, grain=GRAIN)
         self.torch: Any = torch
-        self.profiles = device != "cpu"
 
-    def session(self) -> AbstractContextManager[Any]:
-        return self.torch.no_grad()  # type: ignore[no-any-return]
+    @classmethod
+    @abstractmethod
+    def present(cls, torch: Any) -> bool:
+        """Whether PyTorch sees such a device here."""
+
+    def label(self) -> str:
+        return f"PyTorch {self.torch.__version__.partition('+')[0]} on {self.place()}"
+
+    @abstractmethod
+    def place(self) -> str:
+        """The device in words."""
 
     def threads(self) -> int:
         return int(self.torch.get_num_threads())
 
+    def session(self) -> AbstractContextManager[Any]:
+        return self.torch.no_grad()  # type: ignore[no-any-return]
+
     def reference(self) -> Call:
-        if self.device == "cpu":
-            return super().reference()
-        return self.gemm("fp32", 2048 if self.device == "cuda" else 1024)  # outlasts its launch
+        return self.gemm("fp32", self.REFERENCE)
+
+    def dtype(self, fmt: str = "") -> Any:
+        return FORMATS[fmt or self.default_format].in_torch(self.torch)
 
     def tensor(self, *shape: int, fmt: str = "") -> Any:
-        dtype = FORMATS[fmt or self.base].in_torch(self.torch)
-        if self.device == "cpu":  # its time does not depend on the values, and random ones take longer than what is timed
-            return self.torch.full(shape, 0.5, dtype=dtype)
-        return self.torch.randn(*shape, device=self.device).to(dtype)
+        return self.torch.randn(*shape, device=self.NAME).to(self.dtype(fmt))
+
+    def integers(self, n: int) -> tuple[Any, Any]:
+        """Two n×n matrices of INT8, laid out as the device multiplies them."""
+        left, right = (self.torch.empty(n, n, dtype=self.torch.int8, device=self.NAME).random_(-100, 100) for _ in "ab")
+        return left, right
 
     def gemm(self, fmt: str, n: int) -> Call:
         torch = self.torch
         if fmt == "int8":
-            a, b = (torch.full((n, n), 3, dtype=torch.int8, device=self.device) for _ in "ab")
-            if self.device != "cpu":
-                a, b = (matrix.random_(-100, 100) for matrix in (a, b))
-            right = b.t() if self.device == "cuda" else b  # tensor cores want the right matrix column by column
-            return tried(lambda: torch._int_mm(a, right), fmt)
+            left, right = self.integers(n)
+            return tried(lambda: torch._int_mm(left, right), fmt)
         if fmt not in PRODUCTS:
-            raise Lacking(f"no {fmt} product here")
+            raise Unsupported(f"no {fmt} product here")
         try:
             a, b = self.tensor(n, n, fmt=fmt), self.tensor(n, n, fmt=fmt)
             out = torch.empty_like(a)
         except (RuntimeError, TypeError) as error:
-            raise Lacking(f"no {fmt} tensors here ({first_line(error)})") from None
+            raise Unsupported(f"no {fmt} tensors here ({first_line(error)})") from None
         return tried(lambda: torch.mm(a, b, out=out), fmt)
 
     def stream(self, op: str, numel: int) -> Call:
-        x, out, *more = (self.torch.full((numel,), 1.5, device=self.device) for _ in range(2 if op == "copy" else 3))
+        x, out, *more = (self.torch.full((numel,), 1.5, device=self.NAME) for _ in range(2 if op == "copy" else 3))
         if op == "copy":
             return lambda: out.copy_(x)
         (y,) = more
         return lambda: self.torch.add(x, y, out=out)
 
     def launches(self) -> dict[str, Call]:
-        from ironlaw.measure.devices.torch_ops import launches
-
-        return launches(self.torch, self.device, self.base)
+        return torch_ops.launches(self.torch, self.NAME, self.dtype(), self.SMALL)
 
     def cases(self) -> Iterator[Case]:
-        from ironlaw.measure.devices.torch_ops import cases
+        return torch_ops.cases(self.inputs())
 
-        return cases(self.torch, self.device, self.base)
+    def inputs(self) -> torch_ops.QuickInputs:
+        return torch_ops.QuickInputs(self.torch, self.NAME, self.default_format, self.POOL, self.LARGEST)
 
-    def busy(self, calls: list[Call]) -> list[dict[str, Any]]:
-        """On MPS, where no profiler tells kernel times: a call's share of many queued before one wait. Of a tiny op that is its launch."""
-        if self.device != "mps":
-            return []
-        return [{"busy_s": timed(call, self.clock, seconds=0.02, least=3, warmup=1, batch=QUEUED).median} for call in calls]
+    def layernorm_dropout_relu(self, shape: Shape, mode: str) -> Call:
+        return self.pointwise_chain(("layer_norm", "dropout", "relu"), shape, mode)
+
+    def pointwise_chain(self, kinds: Sequence[str], shape: Shape, mode: str) -> Call:
+        return chain(self.torch, kinds, self.torch.randn(*shape, device=self.NAME), mode, self.threads() if self.kind.on_host else 1)
 
     def compiles(self, longest: float) -> tuple[list[dict[str, Any]], list[str]]:
-        from ironlaw.measure.devices.compile_cost import cost
-        from ironlaw.measure.host import compiler
+        missing = self.compiler_missing()
+        return ([], [missing]) if missing else cost(self.NAME, longest)
 
-        if self.device == "cpu" and not compiler():
-            return [], ["no C++ compiler is here (g++ or $CXX), which torch.compile needs on a processor: compiling was not timed"]
-        if self.device == "cuda" and not self.has_triton():
-            return [], ["Triton is not installed, which torch.compile needs on a GPU: compiling was not timed"]
-        return cost(self.device, longest)
+    def compiler_missing(self) -> str:
+        """What torch.compile lacks here, as a note; empty where it lacks nothing."""
+        return ""
 
-    @staticmethod
-    def has_triton() -> bool:
-        from importlib.util import find_spec
-
-        return find_spec("triton") is not None
-
-    def memory(self) -> int | None:
-        told = getattr(self.torch.mps, "recommended_max_memory", None) if self.device == "mps" else None  # from PyTorch 2.5 on
-        return int(told()) if told else None
+    def compiler_settings(self) -> dict[str, Any]:
+        """Settings of the compiler under which a model is profiled."""
+        return {}
 
     def largest(self) -> int:
         total = self.memory()
         return min(2**31, total // 8) if total else 2**31
 
+    # ---- kernels, where the profiler sees them
+
+    def mark(self) -> None:
+        """Launch the kernel that marks the start of a call in the profiler's list; nothing where no kernels are listed."""
+
+    def kernel_profiler(self) -> AbstractContextManager[Any]:
+        """A session of the profiler that lists kernels; None in its place where it lists none."""
+        return nullcontext()
+
+    def peak_memory(self, call: Call) -> int | None:
+        """Bytes that a call holds at most beside what was there, where the library counts them."""
+        return None
+
 
 def tried(call: Call, fmt: str) -> Call:
-    """The call, once it has run; Lacking where the library refuses."""
+    """The call, once it has run; Unsupported where the library refuses."""
     try:
         call()
     except (RuntimeError, NotImplementedError, TypeError, AttributeError) as error:
-        raise Lacking(f"no {fmt} product here ({first_line(error)})") from None
+        raise Unsupported(f"no {fmt} product here ({first_line(error)})") from None
     return call
 
 

@@ -14,20 +14,17 @@ from typing import Any
 from ironlaw.formats import FORMATS
 from ironlaw.measure.devices.device import Call, Case
 
-POOL = {"cpu": 2**26, "cuda": 2**29, "mps": 2**28}  # elements of the pool of weights
 MANY = 2**18  # random numbers that a processor draws in no time; beyond, it is given constants
-LARGEST = {"cpu": 3e9, "cuda": 5e12, "mps": 5e11}  # operations that a product may take
 
 
-def launches(torch: Any, device: str, fmt: str) -> dict[str, Call]:
-    """Name, as in launch rows, and call."""
-    F, make = torch.nn.functional, dict(device=device, dtype=FORMATS[fmt].in_torch(torch))
-    n = 8 if device == "cpu" else 64  # on a processor the work of 64 would be seen beside the call
+def launches(torch: Any, device: str, dtype: Any, n: int) -> dict[str, Call]:
+    """Name, as in launch rows, and call; most on matrices of side n."""
+    F, make = torch.nn.functional, dict(device=device, dtype=dtype)
     x, y, total = (torch.randn(n, n, **make) for _ in range(3))
     row, image, kernel = torch.rand(n, **make), torch.randn(1, n, 8, 8, **make), torch.randn(n, n, 3, 3, **make)
     depth, batch, heads = torch.randn(n, 1, 3, 3, **make), torch.randn(4, n, n, **make), torch.randn(1, 4, n, n, **make)
     picks, linear = torch.randint(n, (n,), device=device), torch.nn.Linear(n, n, **make)
-    other = torch.float32 if fmt != "fp32" else torch.bfloat16
+    other = torch.float32 if dtype != torch.float32 else torch.bfloat16
     return {
         "add": lambda: x + y, "mul": lambda: x * y, "relu": lambda: F.relu(x), "gelu": lambda: F.gelu(x), "silu": lambda: F.silu(x),
         "sigmoid": lambda: torch.sigmoid(x), "copy": x.clone, "add_": lambda: total.add_(y), "mul_scalar": lambda: x * 1.5,
@@ -44,50 +41,44 @@ def launches(torch: Any, device: str, fmt: str) -> dict[str, Call]:
     }  # fmt: skip
 
 
-class Inputs:
-    """Activations and cold weights."""
+class QuickInputs:
+    """Activations and cold weights. `largest`: operations that a product may take; `on_host`: a processor, which gets fewer shapes."""
 
-    def __init__(self, torch: Any, device: str, fmt: str) -> None:
-        self.torch, self.device, self.fmt = torch, device, fmt
+    def __init__(self, torch: Any, device: str, fmt: str, pool: int, largest: float, on_host: bool = False) -> None:
+        self.torch, self.device, self.fmt, self.dtype = torch, device, fmt, FORMATS[fmt].in_torch(torch)
+        self.elements, self.largest, self.on_host = pool, largest, on_host
         self.pool: Any = None
         self.at = 0
 
     def x(self, *shape: int) -> Any:
-        if self.device == "cpu" and prod(shape) > MANY:
-            return self.torch.full(shape, 0.5, dtype=FORMATS[self.fmt].in_torch(self.torch))
-        return self.torch.randn(*shape, device=self.device).to(FORMATS[self.fmt].in_torch(self.torch))
+        if self.on_host and prod(shape) > MANY:
+            return self.torch.full(shape, 0.5, dtype=self.dtype)
+        return self.torch.randn(*shape, device=self.device).to(self.dtype)
 
     def weight(self, *shape: int) -> Any:
         """The next weight of the pool."""
         if self.pool is None:
-            size = POOL[self.device]
-            self.pool = self.torch.full((size,), 0.5, device=self.device, dtype=FORMATS[self.fmt].in_torch(self.torch))
-            if self.device != "cpu":
+            self.pool = self.torch.full((self.elements,), 0.5, device=self.device, dtype=self.dtype)
+            if not self.on_host:
                 self.pool.normal_(0, 0.5)
         size = prod(shape)
         if self.at + size > self.pool.numel():
             self.at = 0
-        found = self.pool[self.at : self.at + size].view(shape)
+        weight = self.pool[self.at : self.at + size].view(shape)
         self.at += -(-size // 64) * 64
-        return found
+        return weight
 
 
-def cases(torch: Any, device: str, fmt: str) -> Iterator[Case]:
+def cases(inputs: QuickInputs) -> Iterator[Case]:
     """Some hundred ops; those that models spend their time in first."""
-    inputs = Inputs(torch, device, fmt)
-    yield from _linears(torch, inputs)
-    yield from _convolutions(torch, inputs)
-    yield from _pointwise(torch, inputs)
-    yield from _rowwise(torch, inputs)
-    yield from _planes(torch, inputs)
-    yield from _lookups(torch, inputs)
-    yield from _odd(torch, inputs)
+    for part in (_linears, _convolutions, _pointwise, _rowwise, _planes, _lookups, _odd):
+        yield from part(inputs.torch, inputs)
 
 
-def _linears(torch: Any, inputs: Inputs) -> Iterator[Case]:
+def _linears(torch: Any, inputs: QuickInputs) -> Iterator[Case]:
     shapes = ((768, 768), (3072, 768), (768, 3072), (1024, 1024), (4096, 4096))
     for (n, k), m in product(shapes, (1, 16, 128, 512, 4096)):
-        if 2.0 * m * n * k > LARGEST[inputs.device] or (inputs.device == "cpu" and n == 4096 and m > 1):
+        if 2.0 * m * n * k > inputs.largest or (inputs.on_host and n == 4096 and m > 1):
             continue
 
         def make(m: int = m, n: int = n, k: int = k) -> Call:
@@ -104,8 +95,8 @@ CONVOLUTIONS = (  # c, h, out, k, stride, pad, groups: ResNet's and MobileNet's
 )  # fmt: skip
 
 
-def _convolutions(torch: Any, inputs: Inputs) -> Iterator[Case]:
-    for (c, h, out, k, stride, pad, groups), n in product(CONVOLUTIONS, (1,) if inputs.device == "cpu" else (1, 32)):
+def _convolutions(torch: Any, inputs: QuickInputs) -> Iterator[Case]:
+    for (c, h, out, k, stride, pad, groups), n in product(CONVOLUTIONS, (1,) if inputs.on_host else (1, 32)):
 
         def make(n: int = n, c: int = c, h: int = h, out: int = out, k: int = k, s: int = stride, p: int = pad, g: int = groups) -> Call:
             x = inputs.x(n, c, h, h)
@@ -115,11 +106,11 @@ def _convolutions(torch: Any, inputs: Inputs) -> Iterator[Case]:
         yield Case("conv2d", dict(params, layout="nchw", dtype=inputs.fmt), make)
 
 
-def _pointwise(torch: Any, inputs: Inputs) -> Iterator[Case]:
+def _pointwise(torch: Any, inputs: QuickInputs) -> Iterator[Case]:
     F = torch.nn.functional
     unary: dict[str, Callable[[Any], Any]] = {"relu": F.relu, "gelu": F.gelu, "sigmoid": torch.sigmoid, "copy": torch.clone}
     binary: dict[str, Callable[[Any, Any], Any]] = {"add": torch.add, "mul": torch.mul}
-    for power in (10, 14, 17, 20, 22, 24 if inputs.device == "cpu" else 26):
+    for power in (10, 14, 17, 20, 22, 24 if inputs.on_host else 26):
         for op, call in unary.items():
 
             def one(size: int = 2**power, call: Any = call) -> Call:
@@ -136,7 +127,7 @@ def _pointwise(torch: Any, inputs: Inputs) -> Iterator[Case]:
             yield Case(op, dict(numel=2**power, dtype=inputs.fmt), two)
 
 
-def _rowwise(torch: Any, inputs: Inputs) -> Iterator[Case]:
+def _rowwise(torch: Any, inputs: QuickInputs) -> Iterator[Case]:
     F = torch.nn.functional
     functions: dict[str, Callable[[Any, Any], Any]] = {
         "layer_norm": lambda x, w: F.layer_norm(x, w.shape, w, w), "softmax": lambda x, w: F.softmax(x, -1),
@@ -151,7 +142,7 @@ def _rowwise(torch: Any, inputs: Inputs) -> Iterator[Case]:
         yield Case(op, dict(rows=rows, cols=cols, dtype=inputs.fmt), make)
 
 
-def _planes(torch: Any, inputs: Inputs) -> Iterator[Case]:
+def _planes(torch: Any, inputs: QuickInputs) -> Iterator[Case]:
     F = torch.nn.functional
     for n, c, h in ((1, 64, 112), (1, 256, 56), (8, 128, 28), (8, 512, 7)):
 
@@ -173,7 +164,7 @@ def _planes(torch: Any, inputs: Inputs) -> Iterator[Case]:
         yield Case("max_pool2d", dict(shape, k=3, stride=2, pad=1), pool)
 
 
-def _lookups(torch: Any, inputs: Inputs) -> Iterator[Case]:
+def _lookups(torch: Any, inputs: QuickInputs) -> Iterator[Case]:
     F = torch.nn.functional
     for s, causal in ((128, 0), (197, 0), (512, 1), (1024, 1)):
 
@@ -192,9 +183,9 @@ def _lookups(torch: Any, inputs: Inputs) -> Iterator[Case]:
         yield Case("embedding", dict(vocab=30522, dim=768, tokens=tokens, dtype=inputs.fmt), look_up)
 
 
-def _odd(torch: Any, inputs: Inputs) -> Iterator[Case]:
+def _odd(torch: Any, inputs: QuickInputs) -> Iterator[Case]:
     """What takes another kernel than its neighbours: a vocabulary of odd size, one new token, a mask, groups, heads turned round."""
-    F, host = torch.nn.functional, inputs.device == "cpu"
+    F, host = torch.nn.functional, inputs.on_host
     for m in (1, 16, 64) if host else (1, 128, 4096):
 
         def vocabulary(m: int = m) -> Call:

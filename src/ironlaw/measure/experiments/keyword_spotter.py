@@ -1,34 +1,29 @@
-"""The keyword spotter at a batch: eager, and on CUDA also queued and replayed as a graph."""
+"""The keyword spotter at a batch: eager, on a device with a queue also queued, and where there are graphs also replayed as one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from ironlaw.measure.experiments.trials import Bench, Row
+from ironlaw.measure.experiments.bench import Bench, Row
 
 SLUG = "dscnn_kws"
+QUEUED = 20  # calls before one wait
 
 
 def rows(bench: Bench, batch: int) -> Iterator[Row]:
     from ironlaw.measure.models.builders import build
 
-    library: Any = bench.library
-    torch, backend = library.torch, library.backend
-    dtype = "fp16" if backend == "cuda" else "fp32"
-    built = build(SLUG, batch=batch, dtype=dtype, device=backend, room=float("inf"))
-    built.module.requires_grad_(False)
+    device, dtype = bench.device, bench.device.default_format
+    model = build(SLUG, batch=batch, dtype=dtype, device=device.kind.name, room=float("inf"))
+    model.module.requires_grad_(False)
     row: Row = {"kind": "model", "workload": SLUG, "params": {"batch": batch, "dtype": dtype}}
 
     def call() -> Any:
-        return built.module(*built.args, **built.kwargs)
+        return model.module(*model.args, **model.kwargs)
 
     waited = bench.time(call, batch=1)
-    piped = {"piped_s": float(f"{bench.time(call, batch=20).median:.6g}")} if backend == "cuda" else {}
+    piped = {"piped_s": float(f"{bench.time(call, batch=QUEUED).median:.6g}")} if device.queued else {}
     yield {**row, "mode": "eager", **waited.row(), **piped}
-    if backend == "cuda":
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            call()
-        yield {**row, "mode": "graphs", **bench.time(graph.replay, batch=1).row()}
+    if device.has_graphs:
+        yield {**row, "mode": "graphs", **bench.time(device.record(call), batch=1).row()}

@@ -1,103 +1,57 @@
 """The five things that a lab can measure on the learner's machine, as rows of evidence. Each is a few seconds of work.
 
-A trial is given a Library and a Bench: the Bench times a call, tells how far the run is, asks whether to stop, and visits the
-reference between the cases, so that a machine whose speed drifts is noticed.
+A trial is given a Bench, which has the device and times its calls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from ironlaw.errors import MissingExtra
-from ironlaw.measure.clock import Clock, Timing, timed
-from ironlaw.measure.devices.library import Call, Library, Shape
-from ironlaw.measure.noise import Watch
-from ironlaw.measure.progress import Cancelled, Progress, Stop, quiet
+from ironlaw.measure.clock import Timing
+from ironlaw.measure.devices.device import BLOCKED, COMPILED, EAGER, Call, Device, Shape
+from ironlaw.measure.experiments import keyword_spotter
+from ironlaw.measure.experiments.bench import STEP, Bench, Row
 
-Row = dict[str, Any]
 OPS = 1_000  # tiny ops in one sample
 SHAPES: tuple[Shape, ...] = ((64, 64), (1024, 768), (4096, 1024))  # 16 KiB to 16 MiB in FP32
-COMPILED: Shape = (1024, 768)  # the lab's own: the one shape that a CPU compiles for
+COMPILED_SHAPE: Shape = (1024, 768)  # the lab's own: the one shape that a CPU compiles for
 LENGTHS = (1, 4, 8, 24)
 WIDE: Shape = (8192, 2048)  # of the pointwise chains: 64 MiB in FP32, larger than the caches of most machines
-STEP = ("scale", "shift")
 SIZES = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
 LONGEST_S = 0.4  # a single product that takes longer ends the sweep
 BATCHES = (1, 8, 32)
-REFERENCE: Shape = (256, 256)
-EAGER = "eager"
-QUEUED = 50  # calls that a sample on a GPU holds at the most
-
-
-@dataclass
-class Bench:
-    """`seconds`: how long each case is sampled."""
-
-    library: Library
-    progress: Progress = quiet
-    stop: Stop | None = None
-    seconds: float = 0.3
-    clock: Clock | None = None
-    watch: Watch | None = None
-
-    def __post_init__(self) -> None:
-        self.clock = self.clock or self.library.clock
-        self.watch = self.watch or Watch()
-        self.work = self.library.chain(STEP, REFERENCE, EAGER)
-
-    def time(self, call: Call, **more: Any) -> Timing:
-        batch = None if self.library.backend == "cpu" else self._queue(call)
-        return timed(call, self.clock, **{"seconds": self.seconds, "least": 7, "stop": self.stop, "batch": batch, **more})
-
-    def _queue(self, call: Call) -> int:
-        """Calls in a sample on a GPU: many where they are short, so that waiting for the device is paid once for all."""
-        once = timed(call, self.clock, seconds=0.0, least=1, warmup=2, batch=1, stop=self.stop).median
-        return max(1, min(QUEUED, int(0.02 / once)))
-
-    def visit(self) -> None:
-        """The reference: the same small work each time."""
-        assert self.watch is not None
-        self.watch.reference(timed(self.work, self.clock, seconds=0.02, least=9, stop=self.stop).median)
-
-    def each(self, cases: Sequence[tuple[str, Any]]) -> Iterator[Any]:
-        """The cases one after the other, told about, with a visit to the reference before each and after the last."""
-        for i, (words, case) in enumerate(cases):
-            if self.stop is not None and self.stop():
-                raise Cancelled("the measurement was stopped; nothing was stored")
-            self.progress(i / len(cases), words)
-            self.visit()
-            yield case
-        self.visit()
-        self.progress(1.0, "done")
+TINY = ("add", "mul", "relu", "sum", "layer_norm", "matmul")  # of a device's launches
 
 
 def three_op_chain(bench: Bench) -> Iterator[Row]:
     """LayerNorm, dropout, ReLU: each over the whole tensor, and in one pass."""
-    cases = [(f"{words(mode)}, {shape[0]:,} × {shape[1]:,}", (shape, mode)) for shape, mode in _modes(bench.library, SHAPES, COMPILED)]
+    cases = [(f"{words(mode)}, {shape[0]:,} × {shape[1]:,}", (shape, mode)) for shape, mode in _modes(bench.device, SHAPES, COMPILED_SHAPE)]
     for shape, mode in bench.each(cases):
-        yield _function(bench, "layernorm_dropout_relu", {"shape": list(shape)}, mode, partial(bench.library.three, shape, mode))
+        yield _function(
+            bench, "layernorm_dropout_relu", {"shape": list(shape)}, mode, partial(bench.device.layernorm_dropout_relu, shape, mode)
+        )
 
 
 def pointwise_chain(bench: Bench) -> Iterator[Row]:
     """Chains of pointwise ops, op by op and in one pass."""
     kinds = {n: tuple(STEP[i % len(STEP)] for i in range(n)) for n in LENGTHS}
-    cases = [(f"{words(mode)}, {n} ops", (n, mode)) for n, mode in _modes(bench.library, LENGTHS, LENGTHS[-1])]
+    cases = [(f"{words(mode)}, {n} ops", (n, mode)) for n, mode in _modes(bench.device, LENGTHS, LENGTHS[-1])]
     for n, mode in bench.each(cases):
         params = {"shape": list(WIDE), "ops": n}
-        yield _function(bench, "pointwise_chain", params, mode, partial(bench.library.chain, kinds[n], WIDE, mode))
+        yield _function(bench, "pointwise_chain", params, mode, partial(bench.device.pointwise_chain, kinds[n], WIDE, mode))
 
 
 def gemm_sweep(bench: Bench) -> Iterator[Row]:
     """Square products, until one takes too long."""
-    cases = [(f"{dtype.upper()}, N = {n:,}", (n, dtype)) for dtype in bench.library.formats for n in SIZES]
+    cases = [(f"{dtype.upper()}, N = {n:,}", (n, dtype)) for dtype in dict.fromkeys(("fp32", bench.device.default_format)) for n in SIZES]
     ended: set[str] = set()
     for n, dtype in bench.each(cases):
         if dtype in ended:
             continue
-        found = bench.time(bench.library.product(n, dtype), least=5, warmup=2)
+        found = bench.time(bench.device.gemm(dtype, n), least=5, warmup=2)
         if found.median * 8 > LONGEST_S:  # twice the side is eight times the work
             ended.add(dtype)
         yield {"kind": "op", "op": "matmul", "params": {"m": n, "n": n, "k": n, "dtype": dtype}, **found.row()}
@@ -105,7 +59,7 @@ def gemm_sweep(bench: Bench) -> Iterator[Row]:
 
 def tiny_ops(bench: Bench) -> Iterator[Row]:
     """What one op costs the host when it has next to nothing to compute: queued back to back, and waited for one by one."""
-    clock, calls = bench.clock, {"nothing": _nothing, **bench.library.tiny}
+    clock, calls = bench.clock, {"nothing": _nothing, **_tiny(bench.device)}
     assert clock is not None
     for name in bench.each([(f"{OPS:,} times {name}", name) for name in calls]):
         call = calls[name]
@@ -122,35 +76,38 @@ def tiny_ops(bench: Bench) -> Iterator[Row]:
         queued, waited = (_each(bench.time(run, batch=1, warmup=1)) for run in (queue, wait))
         told = waited.row()
         sync = {"sync_s": told["wall_s"], "sync_low_s": told["low_s"], "sync_high_s": told["high_s"]}
-        yield {"kind": "launch", "op": name, "params": {"dtype": "fp32"}, **queued.row(), **sync}
+        yield {"kind": "launch", "op": name, "params": {"dtype": bench.device.default_format}, **queued.row(), **sync}
 
 
 def ds_cnn(bench: Bench) -> Iterator[Row]:
     """The keyword spotter, eager, at a few batches; on a GPU also queued and replayed as a graph."""
-    from ironlaw.measure.experiments import keyword_spotter as spotter
-
-    if not hasattr(bench.library, "torch"):
+    if bench.device.library != "torch":
         raise MissingExtra("the keyword spotter needs PyTorch, which is not installed here; install it with: pip install torch")
     for batch in bench.each([(f"batch {batch}", batch) for batch in BATCHES]):
-        yield from spotter.rows(bench, batch)
+        yield from keyword_spotter.rows(bench, batch)
 
 
 TRIALS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "three_op_chain": three_op_chain, "gemm_sweep": gemm_sweep, "pointwise_chain": pointwise_chain, "ds_cnn": ds_cnn, "tiny_ops": tiny_ops,
 }  # fmt: skip
-WAYS = {EAGER: "op by op", "blocked": "in one pass, block by block", "compiled": "compiled into one kernel"}
+WAYS = {EAGER: "op by op", BLOCKED: "in one pass, block by block", COMPILED: "compiled into one kernel"}
 
 
 def words(mode: str) -> str:
     return WAYS[mode]
 
 
-def _modes(library: Library, cases: Sequence[Any], compiled: Any) -> list[tuple[Any, str]]:
-    """(case, mode): every case op by op and in each fused way; a CPU, whose compiler takes its time, compiles one case."""
-    once = library.backend == "cpu"
+def _modes(device: Device, cases: Sequence[Any], compiled: Any) -> list[tuple[Any, str]]:
+    """(case, mode): every case op by op and in each fused way; a processor, whose compiler takes its time, compiles one case."""
+    once = device.kind.on_host
     return [
-        (case, mode) for case in cases for mode in (EAGER, *library.fused) if not (once and mode == "compiled" and case != compiled)
-    ]  # fmt: skip
+        (case, mode) for case in cases for mode in (EAGER, *device.fused_modes()) if not (once and mode == COMPILED and case != compiled)
+    ]
+
+
+def _tiny(device: Device) -> dict[str, Call]:
+    calls = device.launches()
+    return {op: calls[op] for op in TINY if op in calls}
 
 
 def _function(bench: Bench, name: str, params: Row, mode: str, make: Callable[[], Call]) -> Row:
@@ -166,7 +123,7 @@ def _function(bench: Bench, name: str, params: Row, mode: str, make: Callable[[]
         "mode": mode,
         **bench.time(call, least=5, warmup=2).row(),
     }
-    return row | ({"compile_s": float(f"{spent:.6g}")} if mode == "compiled" else {})
+    return row | ({"compile_s": float(f"{spent:.6g}")} if mode == COMPILED else {})
 
 
 def _each(found: Timing) -> Timing:

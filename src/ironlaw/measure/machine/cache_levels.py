@@ -19,7 +19,7 @@ Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MemoryLevel:
     """One level. `size`: where its plateau ends, or what the system reports; `seen`: whether the curve has a step there."""
 
     name: str
@@ -58,7 +58,7 @@ def plateaus(points: Sequence[Point]) -> list[Point]:
     return [(curve[end - 1][0], exp(_mean(logs[start:end]))) for start, end in found]
 
 
-def levels(points: Sequence[Point], reported: Mapping[str, float]) -> list[Found]:
+def levels(points: Sequence[Point], reported: Mapping[str, float]) -> list[MemoryLevel]:
     """The caches, fastest first; main memory is not among them.
 
     Where the system reports sizes, those are the levels, and the curve gives their bandwidth and says whether it steps there.
@@ -68,13 +68,13 @@ def levels(points: Sequence[Point], reported: Mapping[str, float]) -> list[Found
     if not curve:
         return []
     if not reported:
-        return [Found(f"l{i}", size, rate, False, True) for i, (size, rate) in enumerate(steps[:-1], 1)]
+        return [MemoryLevel(f"l{i}", size, rate, False, True) for i, (size, rate) in enumerate(steps[:-1], 1)]
     found, before = [], 0.0
     for name, size in sorted(reported.items(), key=lambda pair: pair[1]):
         inside = [rate for work, rate in curve if before < work <= size]
         if inside:
             seen = any(size / NEAR <= end <= size * NEAR for end, _ in steps[:-1])
-            found.append(Found(name, size, inside[len(inside) // 2], True, seen))  # the middle: edges are half the neighbour's
+            found.append(MemoryLevel(name, size, inside[len(inside) // 2], True, seen))  # the middle: edges are half the neighbour's
         before = size
     return found
 

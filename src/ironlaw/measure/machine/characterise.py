@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ironlaw.measure.clock import timed
-from ironlaw.measure.devices.device import QUICK, Backend, Call, Sizes
-from ironlaw.measure.host import clock_notes, machine, software
+from ironlaw.measure.devices.device import Call, Device
+from ironlaw.measure.host import software
 from ironlaw.measure.machine import sections
+from ironlaw.measure.machine.sizes import QUICK, Sizes
 from ironlaw.measure.noise import Noise, Watch
 from ironlaw.measure.progress import Progress, Stop, quiet, within
 
@@ -41,7 +42,7 @@ class Characterisation:
 
 
 def characterise(
-    backend: Backend,
+    device: Device,
     sizes: Sizes = QUICK,
     progress: Progress = quiet,
     stop: Stop = lambda: False,
@@ -51,20 +52,20 @@ def characterise(
     rows: list[dict[str, Any]] = []
     work: list[tuple[dict[str, Any], Callable[[], Call]]] = []
     repeated, noises = [], []
-    reference = backend.reference()
+    reference = device.reference()
     progress(0.0, "warming up")
-    notes = clock_notes(backend.device, busy(backend, reference, stop))
+    notes = device.clock_notes(busy(device, reference, stop))
     chosen = [part for part in PARTS if (sizes.ops or part[0] != "ops") and (sizes.compiled or part[0] != "compiling")]
     whole, done = sum(share for _, _, share in chosen), 0.0
-    began = backend.clock.now()
-    with backend.session():
+    began = device.clock.now()
+    with device.session():
         for name, section, share in chosen:
             shown = within(progress, done / whole, (done + share) / whole)
-            part, noise = _watched(section, backend, sizes, shown, stop, reference, watch)
-            if noise.noisy and name != "compiling" and backend.clock.now() - began < sizes.patience:
+            part, noise = _watched(section, device, sizes, shown, stop, reference, watch)
+            if noise.noisy and name != "compiling" and device.clock.now() - began < sizes.patience:
                 repeated.append(name)
                 shown(0.0, f"{name} once more: {noise.reasons[0]}")
-                again, second = _watched(section, backend, sizes, shown, stop, reference, watch)
+                again, second = _watched(section, device, sizes, shown, stop, reference, watch)
                 if _worse(noise) > _worse(second):
                     part, noise = again, second
             rows += part.rows
@@ -73,37 +74,37 @@ def characterise(
             if name != "compiling":  # its processor time is its own child's
                 noises.append(noise)
             done += share
-        if backend.profiles:
-            notes += sections.kernels(work, backend, lambda _, doing: progress(0.99, doing), stop)
+        if device.times_kernels:
+            notes += sections.kernels(work, device, lambda _, doing: progress(0.99, doing), stop)
     progress(1.0, "done")
     if not sizes.compiled:
         notes.append(f"compiling a function was left out ({sizes.name} measurement)")
-    told = machine(backend.device) | {"library": backend.library, "threads": backend.threads()}
-    if backend.memory():
-        told["memory_bytes"] = backend.memory()
-    return Characterisation(told, software(), method(backend, sizes), rows, notes, worst(noises), repeated)
+    machine = device.machine() | {"library": device.library, "threads": device.threads()}
+    if device.memory():
+        machine["memory_bytes"] = device.memory()
+    return Characterisation(machine, software(), method(device, sizes), rows, notes, worst(noises), repeated)
 
 
-def busy(backend: Backend, reference: Call, stop: Stop) -> Callable[[], None]:
+def busy(device: Device, reference: Call, stop: Stop) -> Callable[[], None]:
     """Warm the machine up; what comes back keeps it at work for a moment, where a call returns before its work is done."""
-    once = timed(reference, backend.clock, seconds=WARM, stop=stop).median
+    once = timed(reference, device.clock, seconds=WARM, stop=stop).median
 
     def queue() -> None:
-        for _ in range(min(5000, int(1.0 / once)) if backend.queued else 0):
+        for _ in range(min(5000, int(1.0 / once)) if device.queued else 0):
             reference()
 
     return queue
 
 
 def _watched(
-    section: sections.Section, backend: Backend, sizes: Sizes, progress: Progress, stop: Stop, reference: Any, watch: Callable[[], Watch]
-) -> tuple[sections.Part, Noise]:
+    section: sections.Section, device: Device, sizes: Sizes, progress: Progress, stop: Stop, reference: Any, watch: Callable[[], Watch]
+) -> tuple[sections.SectionResult, Noise]:
     """One part, with the reference before, in between and after."""
     watched = watch()
     visited = 0.0
 
     def visit() -> None:
-        watched.reference(timed(reference, backend.clock, seconds=VISIT, warmup=2, stop=stop).median)
+        watched.reference(timed(reference, device.clock, seconds=VISIT, warmup=2, stop=stop).median)
 
     def shown(share: float, doing: str) -> None:
         nonlocal visited
@@ -113,7 +114,7 @@ def _watched(
             visit()
 
     visit()
-    part = section(backend, sizes, shown, stop)
+    part = section(device, sizes, shown, stop)
     visit()
     return part, watched.verdict()
 
@@ -129,28 +130,24 @@ def _worse(noise: Noise) -> float:
     return (noise.others or 0.0) + (noise.stolen or 0.0) + noise.drift
 
 
-def method(backend: Backend, sizes: Sizes) -> str:
+def method(device: Device, sizes: Sizes) -> str:
     """How it was timed, in words that fit what was done."""
     told = [
-        f"ironlaw measure, {sizes.name}, {backend.library} on {backend.device}, {backend.threads()} threads. Host clock (perf_counter);"
+        f"ironlaw measure, {sizes.name}, {device.library} on {device.kind.name}, {device.threads()} threads. Host clock (perf_counter);"
         " wall_s is the median over samples, low_s and high_s the 10 % and 90 % quantiles; short calls are batched so that a sample lasts"
         " 200 steps of the clock; one to five calls of warm-up; calls that outlast a quarter of their time are timed three times.",
         "Caches are not cleared between calls: a working set stays where the last call left it, which is what the bandwidth rows are for;"
         " weights of linear and conv2d rows come from a pool larger than the caches, walked end to end, so they are read from memory."
         " The loop around a call (some tens of nanoseconds) is in its time. Matrices hold random numbers on a GPU, else constants.",
     ]
-    if backend.queued:
+    if device.queued:
         told.append(
             "wall_s of op rows is one call and the wait for its result; of launch rows, calls queued back to back"
             " (sync_s: with a wait after each)."
         )
-    if backend.device == "mps":
-        told.append("busy_s: a call's share of 20 queued before one wait.")
-    if backend.device == "cuda":
-        told.append(
-            "busy_s, kernels and list: kernel, memset and memcpy durations from torch.profiler, 3 warm-up and 8 measured calls, a marker"
-            f" kernel before each, median; graph_s: {sections.IN_GRAPH} calls replayed as a CUDA graph, per call."
-        )
+    told += device.method_notes()
+    if device.has_graphs:
+        told.append(f"graph_s: {sections.IN_GRAPH} calls replayed as a graph, per call.")
     told.append(
         "Noise: processor time of others from /proc/stat, and the same small work (a hash by one thread; on a GPU an FP32 product) timed"
         " before, during and after each part; a disturbed part was measured twice, the quieter kept."

@@ -11,17 +11,13 @@ from typing import Any
 
 from ironlaw.engine.fit import PLAIN
 from ironlaw.errors import BadValue
-from ironlaw.measure.machine.cache_levels import Found, levels
+from ironlaw.measure.devices.kinds import kind_of
+from ironlaw.measure.machine.cache_levels import MemoryLevel, levels
 from ironlaw.units import show
 
 Row = Mapping[str, Any]
 TRAFFIC = {"copy": 8.0, "add": 12.0}  # bytes an element of FP32
 EMULATED = 0.5  # a format under this share of FP32's rate has no unit of its own here
-WATTS_A_CORE = 5.0
-ASSUMED = {
-    "cuda": (300.0, "300 W is assumed, as accelerators of a server have it."),
-    "mps": (30.0, "30 W is assumed, as a laptop's GPU has it."),
-}
 SCALED = ", tensors that the library keeps on one thread scaled to all"
 LABELS = {"l1": "L1 data cache", "l2": "L2 cache", "l3": "L3 cache", "l4": "L4 cache"}
 
@@ -34,7 +30,7 @@ class Figures:
     emulated: dict[str, float]  # formats that are converted in software: slower than FP32
     bandwidth: float
     working_set: float  # bytes, where the bandwidth was reached
-    levels: tuple[Found, ...]
+    levels: tuple[MemoryLevel, ...]
     launch: float
     floor: float  # the shortest kernel, or the cheapest call where the call is the work
     curve: tuple[tuple[float, float], ...]  # (working set, bandwidth) with the launch taken off
@@ -53,7 +49,7 @@ def figures(rows: Sequence[Row], machine: Mapping[str, Any], caches: Mapping[str
             n, fmt = row["params"]["n"], row["params"]["dtype"]
             rates[fmt] = max(rates.get(fmt, (0.0, 0)), (2.0 * n**3 / seconds(row), n))
     plain = [row["wall_s"] for row in rows if row["kind"] == "launch" and row["op"] in PLAIN]
-    curve = bandwidths(rows, int(machine.get("threads", 1)), grain, machine.get("backend") == "cpu")
+    curve = bandwidths(rows, int(machine.get("threads", 1)), grain, kind_of(machine).on_host)
     if not rates or not plain or not curve:
         raise BadValue("too little was measured to describe the machine (products, streams and launches are needed); run `ironlaw measure`")
     peaks, emulated = parted(rates)
@@ -102,19 +98,19 @@ NEARLY = 1.1
 SPREAD = 2.0**20  # bytes beyond which one thread's rate is not multiplied: what processors share would be counted twice
 
 
-def _ordered(found: Sequence[Found], main: float) -> tuple[Found, ...]:
+def _ordered(found: Sequence[MemoryLevel], main: float) -> tuple[MemoryLevel, ...]:
     """Levels no slower than what lies behind them."""
-    made: list[Found] = []
+    made: list[MemoryLevel] = []
     for level in reversed(found):
         main = max(main, level.bandwidth)
-        made.append(Found(level.name, level.size, main, level.reported, level.seen))
+        made.append(MemoryLevel(level.name, level.size, main, level.reported, level.seen))
     return tuple(reversed(made))
 
 
 def toml(found: Figures, machine: Mapping[str, Any], source: str, date: str, power: float | None = None) -> str:
     """The machine's file. `power`: the device's limit in watts, where it tells one."""
-    gpu = machine.get("backend") in ("cuda", "mps")
-    backend = "rocm" if machine.get("hip") else {"cuda": "cuda", "mps": "coreml"}.get(str(machine.get("backend")), "cpu")
+    kind = kind_of(machine)
+    gpu, backend = not kind.on_host, kind.registry[1 if machine.get("hip") else 0]
     name = str(machine.get("gpu") or machine["cpu"]) + ("" if gpu else f", {machine['cores']} processors")
     memory = show(float(machine.get("memory_bytes") or 8e9), "B", 6)
     streamed = f"Measured: the best of copies and sums at {show(found.working_set, 'B')}, read and written together."
@@ -135,7 +131,7 @@ def toml(found: Figures, machine: Mapping[str, Any], source: str, date: str, pow
         )
     for level in found.levels:
         lines += _level(level, source, date, "" if gpu else SCALED)
-    lines += _level(Found("main", float(machine.get("memory_bytes") or 8e9), found.bandwidth, True, True), source, date)
+    lines += _level(MemoryLevel("main", float(machine.get("memory_bytes") or 8e9), found.bandwidth, True, True), source, date)
     units = {"sms": machine.get("sms"), "cores": None if gpu else machine.get("cores"), "threads": None if gpu else machine.get("threads")}
     return "\n".join([*lines, "", "[units]", *(f"{key} = {value}" for key, value in units.items() if value), ""])
 
@@ -146,7 +142,7 @@ def _note(found: Figures, machine: Mapping[str, Any]) -> str:
     return told + (f" Converted in software, slower than FP32: {slow}." if slow else "")
 
 
-def _level(level: Found, source: str, date: str, more: str = "") -> list[str]:
+def _level(level: MemoryLevel, source: str, date: str, more: str = "") -> list[str]:
     if level.name == "main":
         label, why = "main memory", "Size as the device reports it; bandwidth measured."
     else:
@@ -163,12 +159,8 @@ def _level(level: Found, source: str, date: str, more: str = "") -> list[str]:
 def _power(machine: Mapping[str, Any], power: float | None, source: str, date: str) -> list[str]:
     if power:
         return _table("[power]", f"{power:g} W", "nvidia-smi, power limit", date, "The limit that is set; not a draw.")
-    if machine.get("backend") in ASSUMED:
-        watts, why = ASSUMED[machine["backend"]]
-        return _table("[power]", f"{watts:g} W", source, date, f"No limit can be read: {why}")
-    cores = int(machine.get("cores", 1))
-    why = f"No limit can be read: {WATTS_A_CORE:g} W for each of {cores} processors, as server processors of 80 to 128 cores have it."
-    return _table("[power]", f"{WATTS_A_CORE * cores:g} W", source, date, why)
+    watts, why = kind_of(machine).power(int(machine.get("cores", 1)))
+    return _table("[power]", f"{watts:g} W", source, date, f"No limit can be read: {why}")
 
 
 def _table(head: str, value: str, source: str, date: str, why: str) -> list[str]:

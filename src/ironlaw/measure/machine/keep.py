@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ironlaw import home
+from ironlaw.measure.devices.device import Device
 from ironlaw.measure.evidence_file import text, today
-from ironlaw.measure.host import SLUG, caches, power_limit
+from ironlaw.measure.host import SLUG
 from ironlaw.measure.machine.characterise import Characterisation
 from ironlaw.measure.machine.datasheet import Figures, figures, toml
 from ironlaw.measure.noise import Noisy
@@ -31,15 +32,8 @@ class Kept:
     curves: tuple[str, ...]  # names of the fitted curves; empty where the rows did not suffice
 
 
-def reported(machine: dict[str, Any]) -> dict[str, float]:
-    """Caches of the measured device as the system reports them, over all processors."""
-    if machine.get("backend") == "cpu":
-        return {level: float(size * count) for level, (size, count) in caches().items()}
-    return {"l2": float(machine["l2_bytes"])} if machine.get("l2_bytes") else {}
-
-
-def described(found: Characterisation, grain: int | None) -> Figures:
-    return figures(found.rows, found.machine, reported(found.machine), grain)
+def described(found: Characterisation, device: Device) -> Figures:
+    return figures(found.rows, found.machine, device.caches(), device.grain)
 
 
 def source(found: Characterisation) -> str:
@@ -50,9 +44,8 @@ def source(found: Characterisation) -> str:
     return f"ironlaw measure, {SLUG}/machine.json ({found.machine['backend']}, {library}{', noisy' if found.noise.noisy else ''})"
 
 
-def as_toml(found: Characterisation, told: Figures, date: str = "") -> str:
-    """The machine's file, read once as any other machine's would be: what is stored is valid."""
-    power = power_limit() if found.machine.get("backend") == "cuda" else None
+def as_toml(found: Characterisation, told: Figures, power: float | None, date: str = "") -> str:
+    """The machine's file, read once as any other machine's would be: what is stored is valid. `power`: its limit in watts, if known."""
     written = toml(told, found.machine, source(found), date or today(), power)
     checked(written)
     return written
@@ -80,12 +73,12 @@ def refuse(found: Characterisation, force: bool) -> None:
         )
 
 
-def keep(found: Characterisation, told: Figures, force: bool = False) -> Kept:
+def keep(found: Characterisation, told: Figures, device: Device, force: bool = False) -> Kept:
     """Store it as this machine."""
     from ironlaw.registry.this import fit, store_curves
 
     refuse(found, force)
-    written, evidence = as_toml(found, told), as_evidence(found)
+    written, evidence = as_toml(found, told, device.power_limit()), as_evidence(found)
     fitted = fit(found.rows, found.machine, (source(found),))
     with uninterrupted():
         place = home.replace_text(home.path("evidence", SLUG, "machine.json"), evidence)

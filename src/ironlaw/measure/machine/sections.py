@@ -9,7 +9,8 @@ from math import ceil, log2
 from typing import Any
 
 from ironlaw.measure.clock import Timing, halt, timed
-from ironlaw.measure.devices.device import Backend, Call, Lacking, Sizes
+from ironlaw.measure.devices.device import Call, Device, Unsupported
+from ironlaw.measure.machine.sizes import Sizes
 from ironlaw.measure.progress import Progress, Stop
 
 Row = dict[str, Any]
@@ -26,7 +27,7 @@ SMALL = 2048  # products up to this side are replayed as a graph too
 
 
 @dataclass
-class Part:
+class SectionResult:
     """What a section found."""
 
     rows: list[Row] = field(default_factory=list)
@@ -34,63 +35,63 @@ class Part:
     work: list[tuple[Row, Callable[[], Call]]] = field(default_factory=list)  # rows, and how their calls are made again
 
 
-Section = Callable[[Backend, Sizes, Progress, Stop], Part]
+Section = Callable[[Device, Sizes, Progress, Stop], SectionResult]
 
 
-def brief(call: Call, backend: Backend, seconds: float, stop: Stop | None = None) -> Timing:
+def brief(call: Call, device: Device, seconds: float, stop: Stop | None = None) -> Timing:
     """`timed`, but a call that outlasts its share of the time is timed three times only. A device is sampled for half as long:
     each of its figures is taken two or three ways."""
-    seconds *= 0.5 if backend.queued else 1.0
+    seconds *= 0.5 if device.queued else 1.0
     call()
-    once = timed(call, backend.clock, seconds=0, least=1, warmup=0, batch=1, stop=stop).median
+    once = timed(call, device.clock, seconds=0, least=1, warmup=0, batch=1, stop=stop).median
     if once > seconds / 4:
-        return timed(call, backend.clock, seconds=0, least=3, warmup=0, batch=1, stop=stop)
-    return timed(call, backend.clock, seconds=seconds, warmup=1, stop=stop)
+        return timed(call, device.clock, seconds=0, least=3, warmup=0, batch=1, stop=stop)
+    return timed(call, device.clock, seconds=seconds, warmup=1, stop=stop)
 
 
-def per_call(call: Call, backend: Backend, seconds: float, stop: Stop | None = None) -> Row:
+def per_call(call: Call, device: Device, seconds: float, stop: Stop | None = None) -> Row:
     """`wall_s` of one call from Python, its result waited for."""
-    if not backend.queued:
-        return brief(call, backend, seconds, stop).row()
+    if not device.queued:
+        return brief(call, device, seconds, stop).row()
 
     def waited() -> None:
         call()
-        backend.clock.sync()
+        device.clock.sync()
 
-    return brief(waited, backend, seconds, stop).row()
+    return brief(waited, device, seconds, stop).row()
 
 
-def queued(call: Call, backend: Backend, seconds: float, stop: Stop | None = None) -> Timing:
+def queued(call: Call, device: Device, seconds: float, stop: Stop | None = None) -> Timing:
     """What a call costs the host when it waits for nothing."""
-    return timed(call, backend.clock, seconds=seconds, least=5, warmup=5, batch=QUEUED if backend.queued else None, stop=stop)
+    return timed(call, device.clock, seconds=seconds, least=5, warmup=5, batch=QUEUED if device.queued else None, stop=stop)
 
 
-def products(backend: Backend, sizes: Sizes, progress: Progress, stop: Stop) -> Part:
+def products(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> SectionResult:
     """C = A·B over sides and number formats. A format stops where the next side would take longer than one call may."""
-    part = Part()
-    for index, fmt in enumerate(backend.formats):
+    result = SectionResult()
+    for index, fmt in enumerate(device.formats):
         last = 0.0
         for place, n in enumerate(SIDES):
-            if last * (n / SIDES[place - 1]) ** 3 > sizes.longest or 12.0 * n * n > backend.largest():
+            if last * (n / SIDES[place - 1]) ** 3 > sizes.longest or 12.0 * n * n > device.largest():
                 break
-            progress((index + place / len(SIDES)) / len(backend.formats), f"matrix products, {fmt}, {n}")
+            progress((index + place / len(SIDES)) / len(device.formats), f"matrix products, {fmt}, {n}")
             try:
-                call = backend.gemm(fmt, n)
-            except Lacking as lack:
-                part.notes.append(str(lack))
+                call = device.gemm(fmt, n)
+            except Unsupported as reason:
+                result.notes.append(str(reason))
                 break
             row: Row = {"kind": "op", "op": "matmul", "params": {"m": n, "n": n, "k": n, "dtype": fmt}}
-            row |= _timed(call, backend, n <= SMALL, sizes.each, stop)
-            part.rows.append(row)
-            part.work.append((row, partial(backend.gemm, fmt, n)))
+            row |= _timed(call, device, n <= SMALL, sizes.each, stop)
+            result.rows.append(row)
+            result.work.append((row, partial(device.gemm, fmt, n)))
             last = row["wall_s"]
-    return part
+    return result
 
 
-def streams(backend: Backend, sizes: Sizes, progress: Progress, stop: Stop) -> Part:
+def streams(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> SectionResult:
     """Copies and sums over working sets from half a first-level cache to several times the last one."""
-    part = Part()
-    steps = list(working_sets(backend, sizes.streams))
+    result = SectionResult()
+    steps = list(working_sets(device, sizes.streams))
     last: dict[str, float] = {}
     for index, work in enumerate(steps):
         progress(index / len(steps), f"bandwidth, {work / 2**20:.3g} MiB")
@@ -99,17 +100,17 @@ def streams(backend: Backend, sizes: Sizes, progress: Progress, stop: Stop) -> P
                 continue
             numel = elements(work, width)
             row: Row = {"kind": "op", "op": op, "params": {"numel": numel, "dtype": "fp32"}, "working_set": numel * width}
-            row |= _timed(backend.stream(op, numel), backend, True, sizes.each, stop)
-            part.rows.append(row)
-            part.work.append((row, partial(backend.stream, op, numel)))
+            row |= _timed(device.stream(op, numel), device, True, sizes.each, stop)
+            result.rows.append(row)
+            result.work.append((row, partial(device.stream, op, numel)))
             last[op] = row["wall_s"]
-        spread = backend.spread_stream(elements(work, TRAFFIC["copy"]))
+        spread = device.spread_stream(elements(work, TRAFFIC["copy"]))
         if spread is not None and last.get("copy", 0.0) * 2 <= sizes.longest:
             numel = elements(work, TRAFFIC["copy"])
-            params = {"numel": numel, "dtype": "fp32", "threads": backend.threads()}
+            params = {"numel": numel, "dtype": "fp32", "threads": device.threads()}
             told = {"kind": "function", "name": "copy_by_threads", "params": params, "mode": "eager", "working_set": numel * 8}
-            part.rows.append(told | brief(spread, backend, sizes.each, stop).row())
-    return part
+            result.rows.append(told | brief(spread, device, sizes.each, stop).row())
+    return result
 
 
 def elements(work: float, width: int) -> int:
@@ -117,68 +118,64 @@ def elements(work: float, width: int) -> int:
     return max(int(work // width) // VECTOR, 1) * VECTOR
 
 
-def working_sets(backend: Backend, fine: int) -> Iterator[float]:
+def working_sets(device: Device, fine: int) -> Iterator[float]:
     """Bytes: next to none, then in powers of two (or finer) to eight times the last cache; beyond 512 MiB to three times."""
-    from ironlaw.measure.host import caches, machine
-
-    if backend.device == "cpu":
-        biggest = max((size * count for size, count in caches().values()), default=2**25)
-    else:
-        biggest = int(machine(backend.device).get("l2_bytes") or 2**25)
-    end = min(max(min(8 * biggest, 2**29), 3 * biggest, 2**27), backend.largest())
+    biggest = max(device.caches().values(), default=2**25)
+    end = min(max(min(8 * biggest, 2**29), 3 * biggest, 2**27), device.largest())
     yield TINY_SET
     for step in range(fine * int(log2(end / FIRST_SET)) + 1):
         yield FIRST_SET * 2 ** (step / fine)
 
 
-def launches(backend: Backend, sizes: Sizes, progress: Progress, stop: Stop) -> Part:
+def launches(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> SectionResult:
     """What a call costs the host, op by op: queued back to back, and waited for."""
-    part = Part()
-    calls = backend.launches()
+    result = SectionResult()
+    calls = device.launches()
     for index, (op, call) in enumerate(calls.items()):
         progress(index / len(calls), f"launch cost, {op}")
         try:
-            row: Row = {"kind": "launch", "op": op, **queued(call, backend, sizes.launch, stop).row()}
+            row: Row = {"kind": "launch", "op": op, **queued(call, device, sizes.launch, stop).row()}
         except (RuntimeError, NotImplementedError, TypeError) as error:
-            part.notes.append(f"{op} can't be run here ({str(error).strip().splitlines()[0][:100]})")
+            result.notes.append(f"{op} can't be run here ({str(error).strip().splitlines()[0][:100]})")
             continue
-        if backend.queued:
-            row["sync_s"] = per_call(call, backend, sizes.launch, stop)["wall_s"]
-        row |= _replayed(call, backend, row["wall_s"], sizes.launch, stop)
-        part.rows.append(row)
-        part.work.append((row, partial(calls.__getitem__, op)))
-    if backend.queued:
-        part.rows += _roundtrips(backend, calls["add"], sizes, stop)
-    return part
+        if device.queued:
+            row["sync_s"] = per_call(call, device, sizes.launch, stop)["wall_s"]
+        row |= _replayed(call, device, row["wall_s"], sizes.launch, stop)
+        result.rows.append(row)
+        result.work.append((row, partial(calls.__getitem__, op)))
+    if device.queued:
+        result.rows += _roundtrips(device, calls["add"], sizes, stop)
+    return result
 
 
-def _roundtrips(backend: Backend, call: Call, sizes: Sizes, stop: Stop) -> list[Row]:
+def _roundtrips(device: Device, call: Call, sizes: Sizes, stop: Stop) -> list[Row]:
     """A tiny op and its result waited for; waiting for nothing; a graph of one op."""
-    rows = [{"kind": "launch", "op": "sync_roundtrip", **per_call(call, backend, sizes.launch, stop)}]
-    rows.append({"kind": "launch", "op": "sync_idle", **timed(backend.clock.sync, seconds=sizes.launch, stop=stop).row()})
-    graph = backend.replay(call, 1)
-    if graph is not None:
-        rows.append({"kind": "launch", "op": "graph_replay", **queued(graph, backend, sizes.launch, stop).row()})
-    return rows
+    rows = [{"kind": "launch", "op": "sync_roundtrip", **per_call(call, device, sizes.launch, stop)}]
+    rows.append({"kind": "launch", "op": "sync_idle", **timed(device.clock.sync, seconds=sizes.launch, stop=stop).row()})
+    try:
+        graph = device.record(call)
+    except Unsupported:
+        return rows
+    return [*rows, {"kind": "launch", "op": "graph_replay", **queued(graph, device, sizes.launch, stop).row()}]
 
 
-def ops(backend: Backend, sizes: Sizes, progress: Progress, stop: Stop) -> Part:
+def ops(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> SectionResult:
     """Single ops at a few shapes, which the machine's curves are fitted to."""
-    part = Part()
-    found = list(backend.cases())
+    result = SectionResult()
+    found = list(device.cases())
     for index, case in enumerate(found):
         progress(index / len(found), f"{case.op} {_shape(case.params)}")
         try:
-            row = {"kind": "op", "op": case.op, "params": case.params} | per_call(case.prepare(), backend, sizes.each, stop)
+            row = {"kind": "op", "op": case.op, "params": case.params} | per_call(case.prepare(), device, sizes.each, stop)
         except (RuntimeError, NotImplementedError, TypeError) as error:
-            part.notes.append(f"{case.op} can't be run here ({str(error).strip().splitlines()[0][:100]})")
+            result.notes.append(f"{case.op} can't be run here ({str(error).strip().splitlines()[0][:100]})")
             continue
-        part.rows.append(row)
-        part.work.append((row, case.prepare))
-    return part
+        result.rows.append(row)
+        result.work.append((row, case.prepare))
+    return result
 
 
-def kernels(work: list[tuple[Row, Callable[[], Call]]], backend: Backend, progress: Progress, stop: Stop) -> list[str]:
+def kernels(work: list[tuple[Row, Callable[[], Call]]], device: Device, progress: Progress, stop: Stop) -> list[str]:
     """Put the device's own time into the rows, some at a time. Last of all: a profiler that ran once slows later launches."""
     missed = 0
     for start in range(0, len(work), AT_ONCE):
@@ -190,31 +187,32 @@ def kernels(work: list[tuple[Row, Callable[[], Call]]], backend: Backend, progre
                 made.append((row, make()))
             except RuntimeError:  # no room beside the others
                 missed += 1
-        for (row, _), device in zip(made, backend.busy([call for _, call in made]), strict=False):
-            missed += "error" in device
-            row.update({key: value for key, value in device.items() if key != "error"})
+        for (row, _), times in zip(made, device.busy([call for _, call in made]), strict=False):
+            missed += "error" in times
+            row.update({key: value for key, value in times.items() if key != "error"})
     return [f"the profiler gave no device time for {missed} of {len(work)} rows"] if missed else []
 
 
-def compiling(backend: Backend, sizes: Sizes, progress: Progress, stop: Stop) -> Part:
+def compiling(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> SectionResult:
     """What compiling a small function costs."""
     progress(0.0, "compiling a small function")
-    return Part(*backend.compiles(sizes.compiled))
+    return SectionResult(*device.compiles(sizes.compiled))
 
 
-def _timed(call: Call, backend: Backend, graphed: bool, seconds: float, stop: Stop) -> Row:
+def _timed(call: Call, device: Device, graphed: bool, seconds: float, stop: Stop) -> Row:
     """A call from Python, and one of many replayed as a graph."""
-    row = per_call(call, backend, seconds, stop)
-    return row | (_replayed(call, backend, row["wall_s"], seconds, stop) if graphed and row["wall_s"] < LONG else {})
+    row = per_call(call, device, seconds, stop)
+    return row | (_replayed(call, device, row["wall_s"], seconds, stop) if graphed and row["wall_s"] < LONG else {})
 
 
-def _replayed(call: Call, backend: Backend, about: float, seconds: float, stop: Stop) -> Row:
+def _replayed(call: Call, device: Device, about: float, seconds: float, stop: Stop) -> Row:
     """`graph_s`: one of IN_GRAPH calls replayed as a graph; nothing where there are no graphs."""
-    graph = backend.replay(call, IN_GRAPH)
-    if graph is None:
+    try:
+        graph = device.record(call, IN_GRAPH)
+    except Unsupported:
         return {}
     times = min(50, ceil(LONG / (IN_GRAPH * about)))
-    found = timed(graph, backend.clock, seconds=seconds / 2, least=3, warmup=1, batch=times, stop=stop)
+    found = timed(graph, device.clock, seconds=seconds / 2, least=3, warmup=1, batch=times, stop=stop)
     return {"graph_s": float(f"{found.median / IN_GRAPH:.6g}")}
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from ironlaw.measure.clock import Clock
+from ironlaw.measure.devices.device import KERNELS
+from ironlaw.measure.devices.torch_device import TorchDevice
 
 CALLS = 5  # in one profile
 LONG = 1.0  # seconds a call, from which one is enough
@@ -44,40 +45,40 @@ class Profile:
         return [{"name": name[:120], "count": round(count, 2), "seconds": float(f"{s:.6g}")} for name, (count, s) in found]
 
 
-def profiled(call: Callable[[], Any], clock: Clock, device: str, wall_s: float) -> Profile:
+def profiled(call: Callable[[], Any], device: TorchDevice, wall_s: float) -> Profile:
     """Profile a call that takes `wall_s` without the profiler."""
     runs = 1 if wall_s > LONG else CALLS
-    if device == "cuda":
-        held = _peak_on_cuda(call)
-        events = trace(call, clock, device, runs)
-        found = [e for e in events if e.get("ph") == "X" and e.get("cat") in ON_DEVICE]
-        return Profile(events, runs, *_summed([found], runs), held, 1.0)
-    events = trace(call, clock, device, runs)
+    if device.profiles == KERNELS:
+        held = device.peak_memory(call)
+        events = trace(call, device, runs)
+        kernels = [e for e in events if e.get("ph") == "X" and e.get("cat") in ON_DEVICE]
+        return Profile(events, runs, *_summed([kernels], runs), held, 1.0)
+    events = trace(call, device, runs)
     steps = [e for e in events if _is(e, "user_annotation") and str(e["name"]).startswith(STEP)]
     slower = max(1.0, median(e["dur"] for e in steps) / 1e6 / wall_s) if steps and wall_s > 0 else 1.0
     events, steps = [_scaled(e, slower) for e in events], [_scaled(e, slower) for e in steps]
     ops = outermost(events)
     by_run = [[e for e in ops if step["ts"] <= e["ts"] < step["ts"] + step["dur"]] for step in steps]
-    return Profile(events, runs, *_summed(by_run, 1), _peak_in_trace(trace(call, clock, device, 1, memory=True)), slower)
+    return Profile(events, runs, *_summed(by_run, 1), _peak_in_trace(trace(call, device, 1, memory=True)), slower)
 
 
-def trace(call: Callable[[], Any], clock: Clock, device: str, runs: int, memory: bool = False) -> list[Event]:
+def trace(call: Callable[[], Any], device: TorchDevice, runs: int, memory: bool = False) -> list[Event]:
     """The events of some calls, each marked as a step; one call before them fills what is made at the first."""
     from torch.profiler import ProfilerActivity, profile, record_function
 
-    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # it would tell the terminal that it starts and stops
-    kinds = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if device == "cuda" else [])]
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # it would print that it starts and stops
+    activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if device.profiles == KERNELS else [])]
     call()
-    clock.sync()
-    with profile(activities=kinds, profile_memory=memory) as found:
+    device.clock.sync()
+    with profile(activities=activities, profile_memory=memory) as profiler:
         for i in range(runs):
             with record_function(f"{STEP}{i}"):
                 call()
-                clock.sync()
+                device.clock.sync()
     handle, path = tempfile.mkstemp(suffix=".json")
     os.close(handle)
     try:
-        found.export_chrome_trace(path)
+        profiler.export_chrome_trace(path)
         with open(path, encoding="utf-8", errors="replace") as file:
             events = json.load(file)["traceEvents"]
     finally:
@@ -121,17 +122,6 @@ def _summed(by_run: list[list[Event]], calls: int) -> tuple[float, float, dict[s
     counts = [sum(str(e["name"]).removeprefix("aten::") not in VIEWS for e in run) / calls for run in by_run]
     busy = [sum(e["dur"] for e in run) / 1e6 / calls for run in by_run]
     return (round(median(counts), 2), median(busy), seconds) if by_run else (0.0, 0.0, {})
-
-
-def _peak_on_cuda(call: Callable[[], Any]) -> int:
-    import torch
-
-    torch.cuda.synchronize()
-    torch.cuda.reset_peak_memory_stats()
-    before = torch.cuda.memory_allocated()
-    call()
-    torch.cuda.synchronize()
-    return int(torch.cuda.max_memory_allocated() - before)
 
 
 def _peak_in_trace(events: list[Event]) -> int | None:

@@ -1,6 +1,6 @@
 """Run a model here and time it: eager, compiled, and on CUDA as a replayed graph. One evidence row for each mode.
 
-    runs = measure(module, args, kwargs, device="cpu", modes=("eager", "compiled"), seconds=2.0)
+    runs = measure(module, args, kwargs, device=choose("cpu", "torch"), modes=("eager", "compiled"), seconds=2.0)
     runs[0].row      wall_s, low_s, high_s, busy_s, kernels, activation_bytes …, as FORMAT.md has it
     runs[0].events   the profiler's events of an eager run, for laying beside a prediction
 
@@ -12,13 +12,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from ironlaw.errors import BadValue, MissingExtra
+from ironlaw.errors import BadValue
 from ironlaw.formats import of_torch
-from ironlaw.measure.clock import Clock, DeviceClock, Timing, timed
-from ironlaw.measure.host import memory
+from ironlaw.measure.clock import Clock, Timing, timed
+from ironlaw.measure.devices.device import OPERATORS, Device
+from ironlaw.measure.devices.torch_device import TorchDevice
 from ironlaw.measure.models.profile import Profile, profiled
 from ironlaw.measure.noise import Noise, Watch
 from ironlaw.measure.progress import Cancelled, Progress, Stop, quiet, within
@@ -51,36 +52,26 @@ class Run:
 
 
 @dataclass
-class Bench:
-    """The call under test, and the clock of its device."""
+class ModelCall:
+    """The call under test, on its device."""
 
     call: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    device: str
-    clock: Clock
+    device: TorchDevice
     stop: Stop | None = None
-    held: list[Any] = field(default_factory=list)
+
+    @property
+    def clock(self) -> Clock:
+        return self.device.clock
 
     def once(self) -> Any:
         return self.call(*self.args, **self.kwargs)
 
 
-def devices() -> tuple[str, ...]:
-    """Where models can run here, the fastest first."""
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtra("to run a model, PyTorch is needed; install it with: pip install torch") from None
-    mps = getattr(torch.backends, "mps", None)
-    return (*(["cuda"] if torch.cuda.is_available() else []), *(["mps"] if mps and mps.is_available() else []), "cpu")
-
-
-def clock_of(device: str) -> Clock:
-    import torch
-
-    wait = {"cuda": torch.cuda.synchronize, "mps": torch.mps.synchronize}.get(device)
-    return DeviceClock(wait) if wait else Clock()
+def modes(device: Device) -> tuple[str, ...]:
+    """Those that a model can be run in."""
+    return MODES if device.has_graphs else MODES[:2]
 
 
 def real(tree: Any, device: str, vocabulary: int = 0) -> Any:
@@ -115,26 +106,12 @@ def _format(tensor: Any) -> str:
     return of_torch(dtype) if tensor.is_floating_point() else dtype
 
 
-def room(device: str) -> float:
-    """Bytes that are free on the device."""
-    import torch
-
-    if device == "cuda":
-        return float(torch.cuda.mem_get_info()[0])
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            told = dict(line.split(":", 1) for line in file)
-        return 1024.0 * int(told["MemAvailable"].split()[0])
-    except (OSError, KeyError, ValueError):
-        return float(memory() or 1 << 62)
-
-
 def measure(
     call: Any,
     args: Sequence[Any] = (),
     kwargs: dict[str, Any] | None = None,
     *,
-    device: str,
+    device: TorchDevice,
     modes: Sequence[str] = ("eager", "compiled"),
     seconds: float = 2.0,
     progress: Progress = quiet,
@@ -143,22 +120,22 @@ def measure(
     """Each mode in turn; one that can't be run says why, unless it is the first: then nothing can."""
     import torch
 
-    if "graphs" in modes and device != "cuda":
-        raise BadValue(f"graphs are CUDA's, and this runs on {device}; give --mode eager,compiled")
+    if "graphs" in modes and not device.has_graphs:
+        raise BadValue(f"graphs are CUDA's, and this runs on {device.NAME}; give --mode eager,compiled")
     runs: list[Run] = []
     compiled: list[Any] = []  # by an earlier mode: graphs replay what compiled runs
     with torch.no_grad(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"torch\.")  # of the profiler and the compiler, about themselves
         for i, mode in enumerate(modes):
             part = within(progress, i / len(modes), (i + 1) / len(modes))
-            bench = Bench(call, tuple(args), dict(kwargs or {}), device, clock_of(device), stop)
+            run = ModelCall(call, tuple(args), dict(kwargs or {}), device, stop)
             try:
-                runs.append(_mode(bench, mode, seconds, part, compiled))
+                runs.append(_mode(run, mode, seconds, part, compiled))
             except (Cancelled, KeyboardInterrupt):
                 raise
             except Exception as error:
                 if mode == "eager":
-                    raise BadValue(f"the model does not run: {reason(error)}; mend it or its --input first") from error
+                    raise BadValue(f"the model does not run: {reason(error)}; fix it or its --input first") from error
                 runs.append(Run(mode, {"kind": "model", "mode": mode}, error=reason(error)))
     progress(1.0, "done")
     return runs
@@ -170,39 +147,39 @@ def reason(error: Exception) -> str:
     return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
 
 
-def _mode(bench: Bench, mode: str, seconds: float, progress: Progress, compiled: list[Any]) -> Run:
-    row: dict[str, Any] = {"kind": "model", "mode": mode, "device": bench.device}
+def _mode(run: ModelCall, mode: str, seconds: float, progress: Progress, compiled: list[Any]) -> Run:
+    row: dict[str, Any] = {"kind": "model", "mode": mode, "device": run.device.NAME}
     with ExitStack() as stack:
         if mode != "eager" and compiled:
-            bench.call = compiled[0]
+            run.call = compiled[0]
         elif mode != "eager":
             progress(0.0, "compiling")
-            row["compile_s"] = _compile(bench, stack)
-            compiled.append(bench.call)
+            row["compile_s"] = _compile(run, stack)
+            compiled.append(run.call)
         if mode == "graphs":
-            _graph(bench)
-        bench.once()
-        bench.clock.sync()
-        wall, noise = _quiet(bench, seconds, lambda share: progress(0.2 + 0.5 * share, f"{mode}: timing"))
+            run.call, run.args, run.kwargs = run.device.record(run.once), (), {}
+        run.once()
+        run.clock.sync()
+        wall, noise = _quiet(run, seconds, lambda share: progress(0.2 + 0.5 * share, f"{mode}: timing"))
         row |= wall.row()
-        if bench.device != "cpu":
-            row["piped_s"] = _figure(timed(bench.once, bench.clock, seconds=seconds / 4, batch=PIPED, least=3, stop=bench.stop).median)
+        if run.device.queued:
+            row["piped_s"] = _figure(timed(run.once, run.clock, seconds=seconds / 4, batch=PIPED, least=3, stop=run.stop).median)
         row["noise"] = noise.as_json()
-        if bench.device == "mps":  # the profiler sees the host there, and not the device
+        if not run.device.profiles:
             return Run(mode, row, None, noise)
         progress(0.75, f"{mode}: profiling")
-        if bench.stop is not None and bench.stop():
+        if run.stop is not None and run.stop():
             raise Cancelled("the measurement was stopped; nothing was stored")
-        profile = profiled(bench.once, bench.clock, bench.device, wall.median)
+        profile = profiled(run.once, run.device, wall.median)
     row |= {"kernels": profile.kernels, "busy_s": _figure(profile.busy_s), "list": profile.listed()}
     if profile.activation_bytes is not None and mode != "graphs":
         row["activation_bytes"] = profile.activation_bytes
-    if bench.device == "cpu":
+    if run.device.profiles == OPERATORS:
         row["profiler_slows"] = _figure(profile.slower)
     return Run(mode, row, profile, noise)
 
 
-def _quiet(bench: Bench, seconds: float, tell: Callable[[float], None]) -> tuple[Timing, Noise]:
+def _quiet(run: ModelCall, seconds: float, tell: Callable[[float], None]) -> tuple[Timing, Noise]:
     """The quietest of up to TRIES timings, each in three visits that the drift is taken from."""
     found: list[tuple[Timing, Noise]] = []
     for attempt in range(TRIES):
@@ -210,7 +187,7 @@ def _quiet(bench: Bench, seconds: float, tell: Callable[[float], None]) -> tuple
         visits = []
         for part in range(3):
             tell((attempt + part / 3) / TRIES)
-            visits.append(_timed(bench, seconds / 3))
+            visits.append(_timed(run, seconds / 3))
             watch.reference(visits[-1].best)
         found.append((_together(visits), watch.verdict()))
         if not found[-1][1].noisy:
@@ -218,12 +195,12 @@ def _quiet(bench: Bench, seconds: float, tell: Callable[[float], None]) -> tuple
     return min(found, key=lambda pair: (pair[1].noisy, pair[0].median))
 
 
-def _timed(bench: Bench, seconds: float) -> Timing:
-    began = bench.clock.now()
-    bench.once()
-    bench.clock.sync()
-    slow = bench.clock.now() - began > SLOW
-    return timed(bench.once, bench.clock, seconds=seconds, least=2 if slow else 7, warmup=0 if slow else 2, batch=1, stop=bench.stop)
+def _timed(run: ModelCall, seconds: float) -> Timing:
+    began = run.clock.now()
+    run.once()
+    run.clock.sync()
+    slow = run.clock.now() - began > SLOW
+    return timed(run.once, run.clock, seconds=seconds, least=2 if slow else 7, warmup=0 if slow else 2, batch=1, stop=run.stop)
 
 
 def _together(visits: list[Timing]) -> Timing:
@@ -233,7 +210,7 @@ def _together(visits: list[Timing]) -> Timing:
                   sum(t.count for t in visits))  # fmt: skip
 
 
-def _compile(bench: Bench, stack: ExitStack) -> float:
+def _compile(run: ModelCall, stack: ExitStack) -> float:
     """Compile in place of what is there; seconds of the first call. A kernel kept from an earlier run would make it look cheap."""
     import torch
     import torch._inductor.config as inductor
@@ -243,28 +220,14 @@ def _compile(bench: Bench, stack: ExitStack) -> float:
     stack.enter_context(fresh())
     if hasattr(inductor, "force_disable_caches"):
         stack.enter_context(inductor.patch(force_disable_caches=True))
-    if bench.device == "cpu":
-        stack.enter_context(inductor.patch({"cpp.enable_kernel_profile": True}))  # names its kernels to the profiler
+    stack.enter_context(inductor.patch(run.device.compiler_settings()))
     torch._dynamo.reset()
-    bench.call = torch.compile(bench.call)
-    bench.clock.sync()
-    began = bench.clock.now()
-    bench.once()
-    bench.clock.sync()
-    return _figure(bench.clock.now() - began)
-
-
-def _graph(bench: Bench) -> None:
-    """Record the compiled call once; from here on a call is its replay."""
-    import torch
-
-    bench.once()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        bench.held.append(bench.once())
-    bench.held.append(graph)
-    bench.call, bench.args, bench.kwargs = graph.replay, (), {}
+    run.call = torch.compile(run.call)
+    run.clock.sync()
+    began = run.clock.now()
+    run.once()
+    run.clock.sync()
+    return _figure(run.clock.now() - began)
 
 
 def _figure(value: float) -> float:

@@ -12,7 +12,7 @@ from ironlaw.engine.fusion import fuse
 from ironlaw.engine.types import bytes_per_element
 from ironlaw.labs.lab_07_fusion.act2 import fusion
 from ironlaw.labs.lab_07_fusion.jobs import EAGER
-from ironlaw.measure.experiments.trials import COMPILED, LENGTHS, WIDE, words
+from ironlaw.measure.experiments.trials import COMPILED_SHAPE, LENGTHS, WIDE, words
 from ironlaw.pictures.lines import lines
 from ironlaw.registry.claims import row
 from ironlaw.units import significant
@@ -97,10 +97,11 @@ def gain(found: kit.Measured, **wanted: Any) -> tuple[str, float, float]:
 
 
 def three_slots(found: kit.Measured) -> dict[str, object]:
-    way, eager, fused = gain(found, shape=list(COMPILED))
-    walls_ = [float(row(MICRO, name="layernorm_dropout_relu", shape=list(COMPILED), mode=m)["wall_s"]) for m in (EAGER, "compiled")]
+    way, eager, fused = gain(found, shape=list(COMPILED_SHAPE))
+    walls_ = [float(row(MICRO, name="layernorm_dropout_relu", shape=list(COMPILED_SHAPE), mode=m)["wall_s"]) for m in (EAGER, "compiled")]
     return {
-        "shape": f"{COMPILED[0]:,} × {COMPILED[1]:,}", "way": way, "eager": kit.amount(eager, "s"), "fused": kit.amount(fused, "s"),
+        "shape": f"{COMPILED_SHAPE[0]:,} × {COMPILED_SHAPE[1]:,}", "way": way,
+        "eager": kit.amount(eager, "s"), "fused": kit.amount(fused, "s"),
         "gain": kit.times(eager / fused), "most": kit.times(cut(fusion.THREE)), "recorded": kit.dress(significant(walls_[0] / walls_[1])),
     }  # fmt: skip
 
@@ -119,5 +120,5 @@ def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.Here]:
     run = lab.here("three_op_chain")
     if run is None:
         return {}
-    way, eager, fused = gain(run, shape=list(COMPILED))
-    return {"three_op_fusion_5x": kit.Here(eager / fused, "×", f"{way}, {COMPILED[0]:,} × {COMPILED[1]:,}; {run.source}")}
+    way, eager, fused = gain(run, shape=list(COMPILED_SHAPE))
+    return {"three_op_fusion_5x": kit.Here(eager / fused, "×", f"{way}, {COMPILED_SHAPE[0]:,} × {COMPILED_SHAPE[1]:,}; {run.source}")}

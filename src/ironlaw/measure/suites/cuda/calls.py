@@ -15,10 +15,10 @@ import torch.nn.functional as F
 
 from ironlaw.formats import FORMATS
 from ironlaw.measure.devices.device import Call
-from ironlaw.measure.suites.cuda.inputs import Inputs
+from ironlaw.measure.suites.cuda.inputs import SweepInputs
 
 Params = Mapping[str, Any]
-Make = Callable[[Inputs, Params], Call]
+Make = Callable[[SweepInputs, Params], Call]
 PICKS = 11  # different lookups, one for each turn
 CALLS: dict[str, Make] = {}
 
@@ -37,7 +37,7 @@ def makes(*ops: str) -> Callable[[Make], Make]:
 
 
 @makes("conv2d")
-def conv(i: Inputs, p: Params) -> Call:
+def conv(i: SweepInputs, p: Params) -> Call:
     torch.backends.cudnn.allow_tf32 = p["dtype"] == "tf32"
     nhwc, dtype = p["layout"] == "nhwc", p["dtype"]
     x = i.act((p["n"], p["c"], p["h"], p["w"]), dtype, nhwc)
@@ -48,7 +48,7 @@ def conv(i: Inputs, p: Params) -> Call:
 
 
 @makes("linear")
-def linear(i: Inputs, p: Params) -> Call:
+def linear(i: SweepInputs, p: Params) -> Call:
     torch.backends.cuda.matmul.allow_tf32 = p["dtype"] == "tf32"
     n, k, dtype = p["n"], p["k"], p["dtype"]
     x, b = i.act((p["m"], k), dtype), i.act((n,), dtype) if p["bias"] else None
@@ -56,20 +56,20 @@ def linear(i: Inputs, p: Params) -> Call:
 
 
 @makes("bmm")
-def bmm(i: Inputs, p: Params) -> Call:
+def bmm(i: SweepInputs, p: Params) -> Call:
     torch.backends.cuda.matmul.allow_tf32 = False
     x, y = i.act((p["b"], p["m"], p["k"]), p["dtype"]), i.act((p["b"], p["k"], p["n"]), p["dtype"])
     return lambda: torch.bmm(x, y)
 
 
-def heads(i: Inputs, p: Params, *lengths: int) -> list[Any]:
+def heads(i: SweepInputs, p: Params, *lengths: int) -> list[Any]:
     """Queries, keys and values as transposed views of [batch, sequence, heads, width]."""
     counts = (p["h"], *[p.get("hkv", p["h"])] * (len(lengths) - 1))
     return [i.act((p["b"], s, h, p["d"]), p["dtype"]).transpose(1, 2) for s, h in zip(lengths, counts, strict=True)]
 
 
 @makes("sdpa")
-def sdpa(i: Inputs, p: Params) -> Call:
+def sdpa(i: SweepInputs, p: Params) -> Call:
     q, k, v = heads(i, p, p["sq"], p["sk"], p["sk"])
     causal, shared, mask = bool(p["causal"]), p["h"] != p["hkv"], None
     if p.get("mask"):
@@ -90,7 +90,7 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {"add": torch.add, "mul": torch.m
 
 
 def one(call: Callable[[Any], Any]) -> Make:
-    def make(i: Inputs, p: Params) -> Call:
+    def make(i: SweepInputs, p: Params) -> Call:
         x = i.act((p["numel"],), p["dtype"])
         return lambda: call(x)
 
@@ -98,7 +98,7 @@ def one(call: Callable[[Any], Any]) -> Make:
 
 
 def two(call: Callable[[Any, Any], Any]) -> Make:
-    def make(i: Inputs, p: Params) -> Call:
+    def make(i: SweepInputs, p: Params) -> Call:
         x, y = (i.act((p["numel"],), p["dtype"]) for _ in range(2))
         return lambda: call(x, y)
 
@@ -110,26 +110,26 @@ CALLS.update({op: two(call) for op, call in BINARY.items()})
 
 
 @makes("add_")
-def added(i: Inputs, p: Params) -> Call:
+def added(i: SweepInputs, p: Params) -> Call:
     x = i.act((p["numel"],), p["dtype"])
     total = x.clone()
     return lambda: total.add_(x)
 
 
 @makes("fill_")
-def filled(i: Inputs, p: Params) -> Call:
+def filled(i: SweepInputs, p: Params) -> Call:
     target = torch.empty_like(i.act((p["numel"],), p["dtype"]))
     return lambda: target.fill_(1.0)
 
 
 @makes("cast")
-def cast(i: Inputs, p: Params) -> Call:
+def cast(i: SweepInputs, p: Params) -> Call:
     x, to = i.act((p["numel"],), p["dtype"]), FORMATS[p["to"]].in_torch(torch)
     return lambda: x.to(to)
 
 
 @makes("arange")
-def arange(i: Inputs, p: Params) -> Call:
+def arange(i: SweepInputs, p: Params) -> Call:
     return lambda: torch.arange(p["numel"], device=i.device)
 
 
@@ -191,7 +191,7 @@ GIVEN: dict[str, tuple[Callable[[Params], Shapes], Callable[..., Any]]] = {  # o
 
 
 def given(shapes: Callable[[Params], Shapes], call: Callable[..., Any]) -> Make:
-    def make(i: Inputs, p: Params) -> Call:
+    def make(i: SweepInputs, p: Params) -> Call:
         inputs = [i.act(size, p["dtype"]) for size in shapes(p)]
         return lambda: call(p, *inputs)
 
@@ -202,7 +202,7 @@ CALLS.update({op: given(shapes, call) for op, (shapes, call) in GIVEN.items()})
 
 
 @makes("batch_norm")
-def batch_norm(i: Inputs, p: Params) -> Call:
+def batch_norm(i: SweepInputs, p: Params) -> Call:
     x = i.act(shape(p), p["dtype"])
     w, b, mean = (i.act((p["c"],), p["dtype"]) for _ in range(3))
     var = i.act((p["c"],), p["dtype"]).abs() + 0.5
@@ -210,7 +210,7 @@ def batch_norm(i: Inputs, p: Params) -> Call:
 
 
 @makes("mul_rope")
-def rope(i: Inputs, p: Params) -> Call:
+def rope(i: SweepInputs, p: Params) -> Call:
     x = i.act((p["b"], p["s"], p["h"], p["d"]), p["dtype"]).transpose(1, 2)
     cos = i.act((p["b"], 1, p["s"], p["d"]), p["dtype"])
     return lambda: x * cos
@@ -220,27 +220,27 @@ def rope(i: Inputs, p: Params) -> Call:
 
 
 @makes("cross_entropy")
-def cross_entropy(i: Inputs, p: Params) -> Call:
+def cross_entropy(i: SweepInputs, p: Params) -> Call:
     x, target = i.act((p["rows"], p["cols"]), p["dtype"]), i.ids(p["rows"], p["cols"])
     return lambda: F.cross_entropy(x, target)
 
 
 @makes("embedding")
-def embedding(i: Inputs, p: Params) -> Call:
+def embedding(i: SweepInputs, p: Params) -> Call:
     known = i.act((p["vocab"], p["dim"]), p["dtype"])
     picks = cycle([i.ids(p["tokens"], p["vocab"]) for _ in range(PICKS)])
     return lambda: F.embedding(next(picks), known)
 
 
 @makes("masked_fill")
-def masked_fill(i: Inputs, p: Params) -> Call:
+def masked_fill(i: SweepInputs, p: Params) -> Call:
     whole, each = scores(p)
     x, mask = i.act(whole, p["dtype"]), i.act(each, p["dtype"]) > 0
     return lambda: x.masked_fill(mask, -1e4)
 
 
 @makes("where")
-def where(i: Inputs, p: Params) -> Call:
+def where(i: SweepInputs, p: Params) -> Call:
     whole, each = scores(p)
     x, y, mask = i.act(whole, p["dtype"]), i.act((1,), p["dtype"]), i.act(each, p["dtype"]) > 0
     return lambda: torch.where(mask, x, y)
@@ -254,7 +254,7 @@ PICKED: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def picked(op: str) -> Make:
-    def make(i: Inputs, p: Params) -> Call:
+    def make(i: SweepInputs, p: Params) -> Call:
         x, picks = i.act((p["rows"], p["cols"]), p["dtype"]), i.ids(p["picks"], p["rows"])
         wide = picks[:, None].expand(p["picks"], p["cols"]).contiguous() if op == "gather" else picks
         return lambda: PICKED[op](x, wide)

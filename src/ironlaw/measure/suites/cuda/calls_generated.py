@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from ironlaw.measure.devices.device import Call
 from ironlaw.measure.suites.cuda.calls import Params, Shapes, makes, shape
-from ironlaw.measure.suites.cuda.inputs import Inputs
+from ironlaw.measure.suites.cuda.inputs import SweepInputs
 
 GROUPS = 32  # of group norm
 
@@ -68,7 +68,7 @@ WRITTEN: dict[str, tuple[Callable[[Params], Shapes], Callable[..., Any]]] = {  #
 
 
 @makes("generated")
-def generated(i: Inputs, p: Params) -> Call:
+def generated(i: SweepInputs, p: Params) -> Call:
     """Compiled with static shapes; the first turn pays for it."""
     shapes, function = WRITTEN[p["function"]]
     inputs = [i.act(size, p["dtype"], nhwc=len(size) == 4) for size in shapes(p)]
@@ -84,7 +84,7 @@ def compiled(function: Callable[..., Any], inputs: list[Any]) -> Call:
 
 
 @makes("generated_norm")
-def generated_norm(i: Inputs, p: Params) -> Call:
+def generated_norm(i: SweepInputs, p: Params) -> Call:
     """As in a U-Net: `layout` is what the norm finds, channels innermost where a convolution stands before it."""
     c, dtype = p["c"], p["dtype"]
     x, w, b = i.act(shape(p), dtype), i.act((c,), dtype), i.act((c,), dtype)

@@ -11,6 +11,7 @@ from math import prod
 from typing import Any
 
 from ironlaw.formats import FORMATS
+from ironlaw.measure.devices.torch_device import TorchDevice
 
 ELEMENTS = 2**29  # of a buffer: 1 GiB in FP16
 SHARE = 32  # a smaller GPU's buffers have one element for so many bytes of its memory
@@ -58,11 +59,10 @@ class Pool:
         return torch.empty(size, dtype=dtype, device=self.device).normal_(0, 0.5)
 
 
-class Inputs:
+class SweepInputs:
     """What the calls of one sweep work on."""
 
-    def __init__(self, device: str) -> None:
-        elements = elements_of(device)
+    def __init__(self, device: str, elements: int = TRIED) -> None:
         self.device = device
         self.activations, self.weights = Pool(elements, device), Pool(elements, device)
 
@@ -95,10 +95,7 @@ def permuted(taken: Any, shape: Sequence[int], dtype: str, nhwc: bool) -> Any:
     return taken((n, h, w, c), kind).permute(0, 3, 1, 2)
 
 
-def elements_of(device: str) -> int:
+def elements_of(device: TorchDevice) -> int:
     """How many elements a buffer has."""
-    import torch
-
-    if device != "cuda":
-        return TRIED
-    return min(ELEMENTS, int(torch.cuda.get_device_properties(0).total_memory) // SHARE)
+    memory = device.memory()
+    return TRIED if memory is None else min(ELEMENTS, memory // SHARE)

@@ -1,6 +1,6 @@
 """What a call costs the host when a GPU does the work: tiny ops queued back to back, and the same replayed as a CUDA graph.
 
-A profiler that ran once makes every later launch dearer, so this is measured in a process of its own:
+A profiler that ran once makes every later launch more expensive, so this is measured in a process of its own:
 
     rows = launches(stop)        or        python -m ironlaw.measure.suites.cuda.launches > rows.json
 """
@@ -17,14 +17,24 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from ironlaw.measure.devices.device import Call
-from ironlaw.measure.devices.kernel_times import device, profile, reason, sync, waiter
+from ironlaw.measure.devices.cuda import Cuda
+from ironlaw.measure.devices.device import Call, Unsupported
+from ironlaw.measure.devices.kernel_times import profile, reason
+from ironlaw.measure.devices.torch_cpu import TorchCpu
+from ironlaw.measure.devices.torch_device import TorchDevice
 from ironlaw.measure.progress import Cancelled, Stop
 
 Row = dict[str, Any]
 CALLS, REPEATS = 200, 7  # calls in one sample, samples
 TRIED = 2  # calls in one sample where there is no GPU, and the figures say nothing
 LONGEST = 120.0  # seconds that the process may take
+
+
+def gpu_or_processor() -> Cuda | TorchCpu:
+    """The GPU; where there is none the processor, on which the sweep can be tried, and finds no kernels."""
+    import torch
+
+    return Cuda() if Cuda.present(torch) else TorchCpu()
 
 
 def launches(stop: Stop | None = None) -> list[Row]:
@@ -56,14 +66,14 @@ def failed(op: str, why: str) -> Row:
     return {"kind": "error", "op": op, "error": why}
 
 
-def measured(calls: dict[str, Call], times: int = CALLS) -> list[Row]:
+def measured(device: TorchDevice, calls: dict[str, Call], times: int = CALLS) -> list[Row]:
     """Every call: by the host's clock, as a graph, then by the profiler, and by the clock once more."""
-    rows = [clocked(op, call, times) for op, call in calls.items()]
-    rows += waits(calls["add_"], times)
-    profiles = profile([partial(itself, call) for call in calls.values()])
+    rows = [clocked(device, op, call, times) for op, call in calls.items()]
+    rows += waits(device, calls["add_"], times)
+    profiles = profile(device, [partial(itself, call) for call in calls.values()])
     for row, call, seen in zip(rows, calls.values(), profiles, strict=False):
         if row["kind"] == "launch" and "error" not in seen:
-            row |= {"kernels": seen["kernels"], "busy_s": seen["busy_s"], "wall_after_profiler_s": queued(call, times)}
+            row |= {"kernels": seen["kernels"], "busy_s": seen["busy_s"], "wall_after_profiler_s": queued(device, call, times)}
             if not seen["kernels"]:
                 row.pop("graph_s", None)
     return rows
@@ -74,55 +84,42 @@ def itself(call: Call) -> Call:
     return call
 
 
-def clocked(op: str, call: Call, times: int) -> Row:
+def clocked(device: TorchDevice, op: str, call: Call, times: int) -> Row:
     try:
         for _ in range(times // 10):
             call()
-        row = {"kind": "launch", "op": op, "wall_s": queued(call, times)}
-        return row | ({"graph_s": replayed(call, times)} if device() == "cuda" else {})
+        return {"kind": "launch", "op": op, "wall_s": queued(device, call, times)} | replayed(device, call, times)
     except Exception as error:
         return failed(op, reason(error))
 
 
-def queued(call: Call, times: int) -> float:
+def queued(device: TorchDevice, call: Call, times: int) -> float:
     """Host time of one call when many are queued back to back."""
     found = []
     for _ in range(REPEATS):
-        sync()
+        device.clock.sync()
         start = time.perf_counter()
         for _ in range(times):
             call()
         found.append((time.perf_counter() - start) / times)
-    sync()
+    device.clock.sync()
     return round(median(found), 10)
 
 
-def replayed(call: Call, times: int) -> float:
-    """GPU time of one call inside a replayed CUDA graph of many."""
-    import torch
-
-    graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        call()
-    torch.cuda.current_stream().wait_stream(side)
-    with torch.cuda.graph(graph):
-        for _ in range(times):
-            call()
-    found = []
-    for _ in range(REPEATS):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        graph.replay()
-        end.record()
-        sync()
-        found.append(begin.elapsed_time(end) * 1e-3 / times)
-    return round(median(found), 10)
+def replayed(device: TorchDevice, call: Call, times: int) -> Row:
+    """`graph_s`: GPU time of one call inside a replayed graph of many; nothing where it can't be recorded."""
+    if not isinstance(device, Cuda):
+        return {}
+    try:
+        replay = device.record(call, times)
+    except Unsupported:
+        return {}
+    return {"graph_s": round(median(device.seconds_between(replay) / times for _ in range(REPEATS)), 10)}
 
 
-def waits(call: Call, times: int) -> list[Row]:
+def waits(device: TorchDevice, call: Call, times: int) -> list[Row]:
     """A tiny op and its result waited for; waiting for nothing."""
-    trips, idle, wait = [], [], waiter()
+    trips, idle, wait = [], [], device.clock.sync
     for _ in range(times):
         wait()
         start = time.perf_counter()
@@ -175,7 +172,8 @@ def main() -> None:
 
     torch.manual_seed(0)
     with torch.no_grad():
-        print(json.dumps(measured(tiny(device()), CALLS if device() == "cuda" else TRIED)))
+        device = gpu_or_processor()
+        print(json.dumps(measured(device, tiny(device.NAME), CALLS if device.queued else TRIED)))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """`ironlaw measure --full` on a GPU: device time of every kind of op over many shapes, and what launching tiny ones costs.
 
-    rows = sweep(progress, stop, seconds=600)                        what fits into ten minutes, the most important first
+    rows = sweep(device, progress, stop, seconds=600)                what fits into ten minutes, the most important first
     python -m ironlaw.measure.suites.cuda --out FILE [--part ops,norms] [--seconds N] [--limit N]
 
 Cases of one part share sessions of the profiler. Where there is no GPU the sweep can be tried, and finds no kernels.
@@ -22,22 +22,21 @@ from ironlaw.errors import BadValue
 from ironlaw.measure import evidence_file as store
 from ironlaw.measure.devices.device import Call, Case
 from ironlaw.measure.devices.kernel_events import ITERATIONS, WARMUP
-from ironlaw.measure.devices.kernel_times import device, profile, reason
-from ironlaw.measure.host import SLUG, machine, software
+from ironlaw.measure.devices.kernel_times import profile, reason
+from ironlaw.measure.devices.torch_device import TorchDevice
+from ironlaw.measure.host import SLUG, software
 from ironlaw.measure.progress import Cancelled, Progress, Stop, quiet, within
-from ironlaw.measure.suites.cuda.inputs import Inputs, elements_of
-from ironlaw.measure.suites.cuda.launches import launches
-from ironlaw.measure.suites.cuda.parts import FIRST, PARTS, Part
-from ironlaw.measure.suites.sweep import chosen
+from ironlaw.measure.suites.cuda.inputs import SweepInputs, elements_of
+from ironlaw.measure.suites.cuda.launches import gpu_or_processor, launches
+from ironlaw.measure.suites.cuda.parts import FIRST, PARTS, SweepPart, named
 
 Row = dict[str, Any]
 EVERY = 5.0  # seconds between two writings of what there is
-FULL = 0.4  # share of the GPU's memory; what PyTorch keeps beyond is given back between sessions
 
 
-def method() -> str:
+def method(device: TorchDevice) -> str:
     """How it was timed, in words that fit this GPU."""
-    pool = f"{2 * elements_of(device()) / 2**30:.2g} GiB"
+    pool = f"{2 * elements_of(device) / 2**30:.2g} GiB"
     return (
         f"GPU kernel, memset and memcpy durations from torch.profiler (CUDA activity only), {WARMUP} warm-up and {ITERATIONS} measured "
         "calls per row on one stream, a marker kernel before every call; busy_s is the median over calls of the sum of durations. "
@@ -51,11 +50,12 @@ def method() -> str:
 
 
 def sweep(
+    device: TorchDevice,
     progress: Progress = quiet,
     stop: Stop | None = None,
     seconds: float | None = None,
-    *,
     parts: Sequence[str] = tuple(PARTS),
+    *,
     limit: int | None = None,
     after: Callable[[str, list[Row]], None] = lambda part, rows: None,
 ) -> list[Row]:
@@ -69,7 +69,7 @@ def sweep(
     found: dict[str, list[Row]] = {name: [] for name in PARTS if name in parts}
     end = None if seconds is None else time.monotonic() + seconds
     whole, done = sum(PARTS[name].seconds for name in found), 0.0
-    inputs = Inputs(device())
+    inputs = SweepInputs(device.NAME, elements_of(device))
     with _settings(), torch.no_grad():
         for name, rows in found.items():
             part, begun = PARTS[name], done / whole
@@ -78,14 +78,14 @@ def sweep(
                 progress(begun, "launches")
                 rows.extend(launches(stop))
             until = end if end is not None else time.monotonic() + part.seconds
-            for fresh in run(part, inputs, within(progress, begun, done / whole), stop, until, limit):
+            for fresh in run(device, part, inputs, within(progress, begun, done / whole), stop, until, limit):
                 rows.extend(fresh)
                 after(name, rows)
     progress(1.0, "done")
     return list(chain.from_iterable(found.values()))
 
 
-def cases(part: Part, inputs: Inputs, limit: int | None = None) -> Iterator[Case]:
+def cases(part: SweepPart, inputs: SweepInputs, limit: int | None = None) -> Iterator[Case]:
     """A part's cases; at most `limit` of each op, or of each function that is compiled."""
     from ironlaw.measure.suites.cuda import calls_generated as calls_cuda_written  # noqa: F401  their calls
     from ironlaw.measure.suites.cuda import calls_more as calls_cuda_more  # noqa: F401  their calls
@@ -99,7 +99,9 @@ def cases(part: Part, inputs: Inputs, limit: int | None = None) -> Iterator[Case
             yield Case(op, params, partial(CALLS[op], inputs, params))
 
 
-def run(part: Part, inputs: Inputs, progress: Progress, stop: Stop | None, until: float, limit: int | None = None) -> Iterator[list[Row]]:
+def run(
+    device: TorchDevice, part: SweepPart, inputs: SweepInputs, progress: Progress, stop: Stop | None, until: float, limit: int | None = None
+) -> Iterator[list[Row]]:
     """A part's rows, session by session, while time lasts."""
     todo = list(cases(part, inputs, limit))
     for start in range(0, len(todo), part.chunk):
@@ -112,18 +114,18 @@ def run(part: Part, inputs: Inputs, progress: Progress, stop: Stop | None, until
                 raise Cancelled("the measurement was stopped; nothing was stored")
             progress((start + index) / len(todo), f"{todo[start + index].op} {start + index + 1} of {len(todo)}")
 
-        yield session(group, inputs, part.warmup, each)
-        _give_back()
+        yield session(device, group, inputs, part.warmup, each)
+        device.release_memory()
     progress(1.0, "done")
 
 
-def session(group: Sequence[Case], inputs: Inputs, warmup: int, each: Callable[[int], None]) -> list[Row]:
+def session(device: TorchDevice, group: Sequence[Case], inputs: SweepInputs, warmup: int, each: Callable[[int], None]) -> list[Row]:
     def fresh(case: Case) -> Call:
         inputs.reset()
         return case.prepare()
 
     try:
-        seen = profile([partial(fresh, case) for case in group], warmup=warmup, each=each)
+        seen = profile(device, [partial(fresh, case) for case in group], warmup=warmup, each=each)
     except Cancelled:
         raise
     except Exception as error:  # the profiler's own, or a GPU that is lost
@@ -144,13 +146,6 @@ def _settings() -> Iterator[None]:
         matmul.allow_tf32, cudnn.allow_tf32 = before
 
 
-def _give_back() -> None:
-    import torch
-
-    if device() == "cuda" and torch.cuda.memory_reserved() > FULL * torch.cuda.get_device_properties(0).total_memory:
-        torch.cuda.empty_cache()
-
-
 # ---- as a program of its own
 
 
@@ -160,6 +155,7 @@ class Written:
 
     place: Path
     machine: dict[str, Any]
+    method: str
     begun: float = field(default_factory=time.monotonic)
     last: float = 0.0
     kept: dict[str, list[Row]] = field(default_factory=dict)
@@ -174,7 +170,7 @@ class Written:
         if self.place.suffix == ".json":
             files = {self.place: list(chain.from_iterable(self.kept.values()))}
         for path, rows in files.items():
-            store.write(path, machine=self.machine, software=software(), method=method(), rows=rows)
+            store.write(path, machine=self.machine, software=software(), method=self.method, rows=rows)
         self.last = time.monotonic()
         told = (f"{part} {len(rows)} rows, {sum('error' in row for row in rows)} errors" for part, rows in self.kept.items())
         print(f"{self.last - self.begun:6.1f} s  {'; '.join(told)}", flush=True)
@@ -189,11 +185,12 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--hardware", default=SLUG, help="the machine's name in the registry, for evidence that goes there")
     args = parser.parse_args(given)
     try:
-        parts = chosen("cuda", args.part)
+        parts = named(args.part) if args.part else tuple(PARTS)
     except BadValue as error:
         parser.error(str(error))
-    written = Written(args.out, machine(device()) | {"hardware": args.hardware})
-    rows = sweep(seconds=args.seconds, parts=parts, limit=args.limit, after=written.after)
+    device = gpu_or_processor()
+    written = Written(args.out, device.machine() | {"hardware": args.hardware}, method(device))
+    rows = sweep(device, seconds=args.seconds, parts=parts, limit=args.limit, after=written.after)
     written.write()
     for row in rows:
         if "error" in row:

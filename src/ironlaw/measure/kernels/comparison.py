@@ -16,8 +16,9 @@ from typing import Any
 
 from ironlaw.errors import IronlawError
 from ironlaw.measure import evidence_file as store
+from ironlaw.measure.devices.cuda import Cuda
 from ironlaw.measure.devices.kernel_times import profile
-from ironlaw.measure.host import machine, software
+from ironlaw.measure.host import software
 from ironlaw.measure.kernels import need
 
 Row = dict[str, Any]
@@ -152,9 +153,10 @@ def _bound(call: Callable[..., Any], make: Callable[[], Sequence[Any]]) -> Calla
 def rows() -> list[Row]:
     import torch
 
+    device = Cuda()
     with torch.no_grad():
         told = list(ways())
-        found = [profile([prepare], keep=6)[0] for *_, prepare in told]
+        found = [profile(device, [prepare], keep=6)[0] for *_, prepare in told]
     return [
         {"kind": "function", "name": name, "params": params, "mode": mode, **seen}
         for (name, params, mode, _), seen in zip(told, found, strict=True)
@@ -186,6 +188,6 @@ def main(given: Sequence[str] | None = None) -> int:
     found = rows()
     print(table(found))
     if asked.out:
-        store.write(asked.out, machine=machine("cuda"), software=software(), method=METHOD, rows=found)
+        store.write(asked.out, machine=Cuda().machine(), software=software(), method=METHOD, rows=found)
         print(f"written to {asked.out}")
     return 0

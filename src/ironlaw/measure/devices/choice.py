@@ -1,0 +1,58 @@
+"""Which device to measure with: the one that is asked for, else the fastest that is here."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from ironlaw.errors import BadValue, MissingExtra
+from ironlaw.measure.devices.cuda import Cuda
+from ironlaw.measure.devices.device import Device
+from ironlaw.measure.devices.kinds import KINDS
+from ironlaw.measure.devices.mps import Mps
+from ironlaw.measure.devices.numpy_cpu import NumpyCpu
+from ironlaw.measure.devices.torch_cpu import TorchCpu
+from ironlaw.measure.devices.torch_device import TorchDevice
+
+TORCH: dict[str, type[Cuda | Mps | TorchCpu]] = {device.NAME: device for device in (Cuda, Mps, TorchCpu)}  # the fastest first
+INSTALL = "install one with: pip install numpy"
+NEEDS = (
+    "`ironlaw measure` needs NumPy or PyTorch to give the machine work: pip install numpy (a processor's rates and bandwidth), "
+    "or pip install torch (operators, models and GPUs too)"
+)
+
+
+def available(library: str) -> bool:
+    """Whether a library can be imported, found out without doing so; a folder that only bears its name is not one."""
+    spec = find_spec(library)
+    return spec is not None and spec.origin is not None
+
+
+def installed() -> str:
+    """What a run here would use: torch, numpy, or nothing at all."""
+    return next((library for library in ("torch", "numpy") if available(library)), "")
+
+
+def choose(kind: str | None = None, library: str = "") -> Device:
+    """The device of that kind and library; without them the best that is here: CUDA, MPS, then the processor with PyTorch or NumPy."""
+    if kind is not None and kind not in KINDS:
+        raise BadValue(f"device {kind!r} is none of {', '.join(KINDS)}; choose one of those")
+    library = library or installed()
+    if library == "torch":
+        return choose_torch(kind)
+    if kind is not None and not KINDS[kind].on_host:
+        raise MissingExtra(f"measuring {kind} needs PyTorch: pip install torch")
+    if library == "numpy" and available("numpy"):
+        return NumpyCpu()
+    raise MissingExtra(NEEDS)
+
+
+def choose_torch(kind: str | None = None) -> TorchDevice:
+    """PyTorch on that kind of device, or on the best that is here."""
+    if not available("torch"):
+        raise MissingExtra("this needs PyTorch, which is not installed here; install it with: pip install torch")
+    import torch
+
+    here = [name for name, device in TORCH.items() if device.present(torch)]
+    if kind is not None and kind not in here:
+        raise BadValue(f"PyTorch {torch.__version__} sees no {kind} device here; choose from {', '.join(here)}, or install a build with it")
+    return TORCH[kind or here[0]]()

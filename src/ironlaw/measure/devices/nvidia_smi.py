@@ -1,0 +1,49 @@
+"""What nvidia-smi reports of the first GPU: its clocks, whether it is throttled, its power limit and its driver."""
+
+from __future__ import annotations
+
+from ironlaw.measure.host import output_of
+
+CLOCKS = "clocks.sm,clocks.max.sm,clocks.mem,temperature.gpu,power.draw,power.limit,clocks_throttle_reasons.active,utilization.gpu"
+THROTTLED = {
+    0x1: "idle", 0x2: "clocks set by an application", 0x4: "power cap", 0x8: "hardware slowdown", 0x10: "sync boost",
+    0x20: "heat (software)", 0x40: "heat (hardware)", 0x80: "power brake", 0x100: "display clocks",
+}  # fmt: skip
+
+
+def query(fields: str, style: str = "csv,noheader") -> list[str]:
+    """The first GPU's fields; a single empty one where nvidia-smi is missing."""
+    line = output_of("nvidia-smi", f"--query-gpu={fields}", f"--format={style}").partition("\n")[0]
+    return [cell.strip() for cell in line.split(",")]
+
+
+def clock_notes() -> list[str]:
+    cells = query(CLOCKS)
+    if len(cells) != CLOCKS.count(",") + 1:
+        return ["nvidia-smi reports no clocks here"]
+    now, most, memory, heat, power, limit, reasons, used = cells
+    return [
+        f"GPU clock {now} of at most {most}, memory {memory}, {heat} °C, {power} of {limit}, in use {used}",
+        f"GPU throttled: {throttled(reasons)}",
+    ]
+
+
+def throttled(bits: str) -> str:
+    """nvidia-smi's mask of reasons, in words."""
+    try:
+        mask = int(bits, 16)
+    except ValueError:
+        return "not reported"
+    return ", ".join(word for bit, word in THROTTLED.items() if mask & bit) or ("no" if not mask else f"for reasons {bits}")
+
+
+def power_limit() -> float | None:
+    """Watts."""
+    try:
+        return float(query("power.limit", "csv,noheader,nounits")[0])
+    except ValueError:
+        return None
+
+
+def driver() -> str:
+    return query("driver_version")[0]

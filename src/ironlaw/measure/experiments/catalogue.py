@@ -1,0 +1,83 @@
+"""What a lab can measure on the learner's machine: which experiments there are, whether they can run here, and how long they take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ironlaw.errors import unknown
+from ironlaw.measure.devices import choice
+from ironlaw.measure.experiments import trials
+from ironlaw.measure.host import compiler
+
+TORCH_S = 4.0  # what importing PyTorch takes, roughly
+COMPILE_S = 10.0  # what torch.compile takes on a processor, roughly, for one function
+MACHINE, MACHINE_S = "this_machine", 60.0  # the whole characterisation, as `ironlaw measure` does it
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """`seconds`: what it takes, roughly, once the library is there."""
+
+    name: str
+    title: str
+    runs: str  # what it does, in a sentence
+    seconds: float
+    needs: str = ""  # a library that it can't do without
+    fuses: bool = False  # compiles as well, where there is a compiler
+
+
+def _shapes(shapes: Sequence[tuple[int, int]]) -> str:
+    return f"{shapes[0][0]:,} × {shapes[0][1]:,} to {shapes[-1][0]:,} × {shapes[-1][1]:,}"
+
+
+EXPERIMENTS = {
+    found.name: found
+    for found in (
+        Experiment(
+            "three_op_chain", "LayerNorm, dropout, ReLU",
+            f"Runs the three ops one after the other, then in one pass over memory, on tensors from {_shapes(trials.SHAPES)}.",
+            5, fuses=True,
+        ),
+        Experiment(
+            "gemm_sweep", "Matrix products, small to large",
+            f"Multiplies square matrices from N = {trials.SIZES[0]:,} upwards, doubling N until a product takes too long.", 4,
+        ),
+        Experiment(
+            "pointwise_chain", "A chain of pointwise ops",
+            f"Runs chains of {trials.LENGTHS[0]} to {trials.LENGTHS[-1]} pointwise ops on {trials.WIDE[0]:,} × {trials.WIDE[1]:,} numbers, "
+            "op by op and in one pass.", 9, fuses=True,
+        ),
+        Experiment(
+            "ds_cnn", "The keyword spotter",
+            f"Runs the DS-CNN of the registry, eager, at batch {', '.join(map(str, trials.BATCHES[:-1]))} and {trials.BATCHES[-1]}.",
+            2, "torch",
+        ),
+        Experiment(
+            "tiny_ops", "A thousand tiny ops",
+            f"Calls {trials.OPS:,} ops on a few numbers each, queued back to back and waited for one by one: what is left is the call.", 6,
+        ),
+    )
+}  # fmt: skip
+
+
+def experiment(name: str) -> Experiment:
+    if name not in EXPERIMENTS:
+        raise unknown("experiment", name, EXPERIMENTS, "measure/experiments/trials.py")
+    return EXPERIMENTS[name]
+
+
+def why_not(name: str) -> str:
+    """Why an experiment can't run here, and what to do; empty where it can. Nothing is imported to find out."""
+    needs, there = "" if name == MACHINE else experiment(name).needs, choice.installed()
+    if needs == "torch" and there != "torch":
+        return "This needs PyTorch, which is not installed here. Install it with: pip install torch"
+    return "" if there else f"This needs NumPy or PyTorch, and neither is installed here; {choice.INSTALL}"
+
+
+def takes(name: str) -> float:
+    """Seconds, roughly, with what is installed here."""
+    about = experiment(name)
+    if choice.installed() != "torch":
+        return about.seconds
+    return about.seconds + TORCH_S + (COMPILE_S if about.fuses and compiler() else 0.0)

@@ -1,0 +1,27 @@
+"""How much of a machine is measured, and how long each figure may take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Times in seconds."""
+
+    name: str
+    each: float  # a figure
+    longest: float  # one call, at the most
+    streams: int  # points of the bandwidth curve between two powers of two: 1 or 2
+    ops: bool = True  # single ops, for the fit
+    compiled: float = 0.0  # the most to wait for a compiler; 0: leave it out
+    tiny: float = 0.0  # a launch cost
+    patience: float = 45.0  # after which a disturbed part is not measured again
+
+    @property
+    def launch(self) -> float:
+        return self.tiny or self.each
+
+
+SHORT = Sizes("short", each=0.02, longest=0.1, streams=1, ops=False, patience=8.0)
+QUICK = Sizes("quick", each=0.04, longest=0.15, streams=2, compiled=40.0, tiny=0.05)
