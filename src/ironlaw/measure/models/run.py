@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from ironlaw.engine.types import MODES
 from ironlaw.errors import BadValue
 from ironlaw.formats import of_torch
 from ironlaw.measure.clock import Clock, Timing, timed
@@ -71,7 +72,7 @@ class ModelCall:
 
 def modes(device: Device) -> tuple[str, ...]:
     """Those that a model can be run in."""
-    return MODES if device.has_graphs else MODES[:2]
+    return tuple(mode for mode in MODES if mode != "graphs" or device.has_graphs)
 
 
 def real(tree: Any, device: str, vocabulary: int = 0) -> Any:
