@@ -202,7 +202,7 @@ def test_the_review_s_events_that_are_not_whole_are_refused(ledger):
         with pytest.raises(BadValue, match=words):
             ledger.append("review", kind, REVIEW[kind] | changed)
     for field in REVIEW["reviewed"]:
-        with pytest.raises(BadValue, match=f"a review without '{field}'"):
+        with pytest.raises(BadValue, match=f"a review has no '{field}'"):
             ledger.append("review", "reviewed", {name: value for name, value in REVIEW["reviewed"].items() if name != field})
     assert ledger.events() == []
 
@@ -226,8 +226,8 @@ def test_a_measurement_is_kept_exported_and_taken_in(ledger, place):
 
 
 def test_a_measurement_that_is_not_whole_is_refused(ledger):
-    spoilt = [({"experiment": ""}, "experiment is ''"), ({"rows": []}, "without rows"), ({"rows": [7]}, "without rows")]
-    spoilt += [({field: None}, f"without '{field}'") for field in ("machine", "software", "noise")]
+    spoilt = [({"experiment": ""}, "experiment is ''"), ({"rows": []}, "has no rows"), ({"rows": [7]}, "has no rows")]
+    spoilt += [({field: None}, f"has no '{field}'") for field in ("machine", "software", "noise")]
     for changed, words in spoilt:
         with pytest.raises(BadValue, match=words):
             ledger.append(LAB, "measured", MEASURED | changed)
@@ -240,7 +240,7 @@ def test_a_measurement_that_is_not_whole_is_refused(ledger):
 def test_a_prediction_is_committed_once(ledger):
     first = commit(ledger, choice=2)
     assert first.payload == {"question": "act1", "choice": 2, "value": 1e6, "confidence": 4, "correct": False}
-    with pytest.raises(AlreadyCommitted, match=r"act1, attempt 1: .* stands; to try again, commit attempt 2"):
+    with pytest.raises(AlreadyCommitted, match=r"act1, attempt 1: .* already committed .*; to try again, commit attempt 2"):
         commit(ledger, choice=3)
     with pytest.raises(AlreadyCommitted):
         ledger.append(LAB, "prediction", {**first.payload, "choice": 3})
@@ -472,17 +472,17 @@ def test_the_export_s_shape(told):
 
 
 WRONG = [
-    ((), None, "no JSON object"),
-    ((), [], "no JSON object"),
+    ((), None, "not a JSON object"),
+    ((), [], "not a JSON object"),
     (("format",), "ironlaw-ledger/2", "upgrade"),
     (("format",), ..., "no 'format'"),
     (("extra",), 1, "unknown field 'extra'"),
     (("exported",), "yesterday", "'yesterday'"),
-    (("learner",), "Ada", "learner is no JSON object"),
+    (("learner",), "Ada", "learner is not a JSON object"),
     (("learner", "id"), "Ada", "UUID"),
     (("learner", "name"), 3, "name is 3"),
-    (("events",), {}, "no list"),
-    (("events", 1), "x", "event 2 is no JSON object"),
+    (("events",), {}, "not a list"),
+    (("events", 1), "x", "event 2 is not a JSON object"),
     (("events", 1, "id"), "7", "event 2: id is '7'"),
     (("events", 1, "id"), "7E57AB1E-0000-4000-8000-000000000000", "lower case"),
     (("events", 1, "learner"), None, "learner is None"),

@@ -1,4 +1,4 @@
-"""Where a ledger lies, and files that are not as they should be: refused, explained, and left as they are."""
+"""Where a ledger is stored, and files that are not valid: refused, explained, and left unchanged."""
 
 import os
 import shutil
@@ -78,7 +78,7 @@ def test_what_is_no_place_is_refused(url):
 
 
 def test_a_missing_folder_is_not_created(tmp_path):
-    with pytest.raises(LedgerUnavailable, match=r"does not exist; create it, or connect the disk"):
+    with pytest.raises(LedgerUnavailable, match=r"does not exist; create it, or connect its disk"):
         open_ledger(tmp_path / "usb stick" / "ledger.db")
     assert list(tmp_path.iterdir()) == []
 
@@ -116,7 +116,7 @@ def refused(path, words):
     for _ in range(2):
         with pytest.raises(LedgerDamaged, match=words) as told:
             open_ledger(path)
-        assert "left as it is" in str(told.value)
+        assert "left unchanged" in str(told.value)
     after = seen()
     assert {name: after[name] for name in before} == before
     assert not any(content for name, content in after.items() if name not in before)
@@ -137,7 +137,7 @@ def test_another_program_s_database_is_no_ledger(path):
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE bookmarks (url text)")
     connection.close()
-    refused(path, "no ledger of ironlaw's")
+    refused(path, "not an ironlaw ledger")
 
 
 def test_a_folder_is_no_ledger(tmp_path):
@@ -204,7 +204,7 @@ def test_what_can_be_read_is_rescued(filled, tmp_path):
 
 def test_what_can_t_be_read_at_all(filled):
     spoil(filled, 0, length=4096)
-    with pytest.raises(LedgerDamaged, match=r"nothing can be read .* import an older export"):
+    with pytest.raises(LedgerDamaged, match=r"nothing in the ledger .* can be read .* import an older export"):
         rescue(filled)
     with pytest.raises(BadValue, match="there is no file"):
         rescue(filled.with_name("none.db"))

@@ -132,7 +132,7 @@ def _all_labs(ledger: Ledger, as_json: bool) -> None:
         if found.last_event
     ]
     draw.table(["lab", "predictions", "reflections", "design", "last event (UTC)"], rows, left=("lab", "design"))
-    draw.say("`ironlaw ledger show --lab LAB` lists a lab's events; `ironlaw ledger export FILE` makes a back-up.", draw.DIM)
+    draw.say("`ironlaw ledger show --lab LAB` lists a lab's events; `ironlaw ledger export FILE` makes a backup.", draw.DIM)
 
 
 def _one_lab(lab: str, events: list[Event]) -> None:
@@ -154,7 +154,7 @@ def _brief(payload: dict[str, Any]) -> str:
 
 
 def _write(place: Path, text: str, force: bool) -> None:
-    """Whole or not at all: a full disk must not cost the back-up that was there."""
+    """Whole or not at all: a full disk must not cost the backup that was there."""
     if place.exists() and not force:
         raise BadValue(f"{place} is there already; choose another name, or add --force to replace it")
     half = place.with_name(f".{place.name}.{os.getpid()}.part")

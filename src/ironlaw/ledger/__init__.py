@@ -1,4 +1,4 @@
-"""The Design Ledger: what a learner decided, kept from lab to lab as events that are only ever added.
+"""The Design Ledger: what a learner decided, kept from lab to lab as append-only events.
 
 >>> ledger = open_ledger()
 >>> ledger.commit_prediction("lab_01_magnitude", "act1", choice=2, value=1e6, confidence=4, correct=False, attempt=1)

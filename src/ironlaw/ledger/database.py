@@ -1,4 +1,4 @@
-"""Connections and transactions. A write is acknowledged when `writing()` ends without an error: then it is on the disk."""
+"""Connections and transactions. When `writing()` ends without an error, the write is on disk."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ironlaw.errors import MissingExtra
 from ironlaw.ledger import faults, file
 from ironlaw.ledger.place import Place
 
-LOCK = 0x69726F6E  # "iron": PostgreSQL's advisory lock, one writer at a time as in SQLite
+LOCK = 0x69726F6E  # "iron": PostgreSQL's advisory lock; one writer at a time, as in SQLite
 
 
 class Database:
-    """One place, its connections, and its errors in words."""
+    """One place, its connections, and its errors in plain words."""
 
-    def __init__(self, place: Place, called: Place | None = None) -> None:
-        self.place = called or place  # as messages name it; a new file is filled under another name
+    def __init__(self, place: Place, named_as: Place | None = None) -> None:
+        self.place = named_as or place  # for messages: a new file is filled under a temporary name
         self.path = place.path
         self.engine = _engine(place)
         self._process = os.getpid()
@@ -38,7 +38,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """One transaction that no other writer comes between."""
+        """One transaction, with every other writer locked out."""
         with self._connected({"write": True}) as connection:
             if self.place.path is None:
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
@@ -54,7 +54,7 @@ class Database:
         try:
             with self.engine.connect() as connection, connection.execution_options(**options).begin():
                 yield connection
-        except (DBAPIError, UnicodeDecodeError) as error:  # the latter from text that is none, in a damaged file
+        except (DBAPIError, UnicodeDecodeError) as error:  # the latter from bytes that are not text, in a damaged file
             raise faults.explain(self.place, error) from error
 
     def _same_process(self) -> None:
@@ -64,26 +64,26 @@ class Database:
             self._process = os.getpid()
 
     def _same_file(self) -> None:
-        # SQLite would go on writing into a deleted file, and that would acknowledge what is lost
+        # SQLite would keep writing into a deleted file, and acknowledge writes that are lost
         path = self.path
         if path is None:
             return
         try:
-            found = path.stat()
+            status = path.stat()
         except OSError as error:
             if self._file is None:
                 raise faults.no_permission(self.place, error.strerror or str(error)) from None
-            raise faults.gone(self.place) from None
+            raise faults.file_replaced(self.place) from None
         if self._file is None:
-            self._file = (found.st_dev, found.st_ino)
-        elif self._file != (found.st_dev, found.st_ino):
-            raise faults.gone(self.place)
+            self._file = (status.st_dev, status.st_ino)
+        elif self._file != (status.st_dev, status.st_ino):
+            raise faults.file_replaced(self.place)
 
 
 def _engine(place: Place) -> Engine:
     if place.path is not None:
         path = place.path
-        # as many connections as threads ask for: waiting for one is no better than waiting for SQLite
+        # no limit on connections: waiting for one is no better than waiting for SQLite
         engine = create_engine(place.url, creator=lambda: _sqlite(path), poolclass=QueuePool, pool_size=4, max_overflow=-1)
         event.listen(engine, "begin", _begin)
         return engine
@@ -98,9 +98,9 @@ def _engine(place: Place) -> Engine:
 def _sqlite(path: Path) -> sqlite3.Connection:
     connection = file.connect(path, "rw")
     try:
-        connection.execute("PRAGMA synchronous = FULL")  # a commit is on the disk before it is acknowledged
+        connection.execute("PRAGMA synchronous = FULL")  # a commit is on disk before it is acknowledged
         connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA journal_mode = WAL")  # stays with the file; where the file system can't, SQLite keeps to its older way
+        connection.execute("PRAGMA journal_mode = WAL")  # persists in the file; where the file system can't, SQLite keeps its journal
     except BaseException:
         connection.close()
         raise
@@ -108,12 +108,12 @@ def _sqlite(path: Path) -> sqlite3.Connection:
 
 
 def _begin(connection: Connection) -> None:
-    # IMMEDIATE takes the lock at once: a transaction that reads first and writes later could find itself overtaken
+    # IMMEDIATE takes the lock at once: otherwise another writer could get in between the first read and the first write
     connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("write") else "BEGIN")
 
 
 def _durable(connection: Any, _: Any) -> None:
-    # a server may be set to acknowledge before it has written; this session wants the truth
+    # a server may be configured to acknowledge before it has written; not for this session
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
     connection.commit()

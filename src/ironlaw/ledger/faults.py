@@ -1,4 +1,4 @@
-"""What the database complains of -> what a person can do about it."""
+"""Database errors -> messages that say what to do."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from sqlalchemy.exc import DBAPIError
 from ironlaw.errors import LedgerDamaged, LedgerError, LedgerNewer, LedgerUnavailable
 from ironlaw.ledger.place import Place
 
-KEPT = "everything acknowledged before is still there"
-ELSEWHERE = "set IRONLAW_HOME (a folder) or IRONLAW_LEDGER (a file) to a place that you can write to"
+KEPT = "everything saved before is still there"
+ELSEWHERE = "set IRONLAW_HOME (a folder) or IRONLAW_LEDGER (a file) to a place you can write to"
 
 
 def name(error: BaseException | None) -> str:
@@ -20,7 +20,7 @@ def name(error: BaseException | None) -> str:
 
 
 def explain(place: Place, error: Exception) -> LedgerError:
-    """The error to raise in its stead."""
+    """The error to raise instead."""
     reason = error.orig if isinstance(error, DBAPIError) else error
     if place.path is None:
         return _postgresql(place, reason)
@@ -34,30 +34,30 @@ def explain(place: Place, error: Exception) -> LedgerError:
     if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return LedgerUnavailable(
             f"another program kept the ledger {place} locked for too long: this was not written; {KEPT};"
-            " close what else has it open (a database browser, say) and try again"
+            " close whatever else has it open (a database browser, say) and try again"
         )
     if code.startswith("SQLITE_IOERR"):
         return LedgerUnavailable(
-            f"the disk failed under the ledger {place} ({reason}, {code}): take this as not written; {KEPT};"
-            " see whether the disk is full or was taken away, then try again"
+            f"the disk failed while the ledger {place} was in use ({reason}, {code}): assume that this was not written; {KEPT};"
+            " check whether the disk is full or disconnected, then try again"
         )
     if isinstance(reason, sqlite3.OperationalError) and "no such table" in str(reason):
         return damaged(place, str(reason))
-    return LedgerUnavailable(f"the ledger {place} refused: {reason}; {KEPT}; look at it with `ironlaw ledger show`")
+    return LedgerUnavailable(f"the ledger {place} reports: {reason}; {KEPT}; inspect it with `ironlaw ledger show`")
 
 
 def no_permission(place: Place, reason: str) -> LedgerUnavailable:
     return LedgerUnavailable(
         f"cannot write the ledger {place} ({reason}): nothing was written; {KEPT};"
-        f" make the file and its folder writable for you, or {ELSEWHERE} (a copy of the file may lie there)"
+        f" make the file and its folder writable, or {ELSEWHERE} (you can copy the file there)"
     )
 
 
 def damaged(place: Place, reason: str) -> LedgerDamaged:
     if place.path is None:
-        return LedgerDamaged(f"the ledger in {place} is damaged ({reason}) and was left as it is; restore the database from its back-up")
+        return LedgerDamaged(f"the ledger in {place} is damaged ({reason}) and was left unchanged; restore the database from a backup")
     return LedgerDamaged(
-        f"the ledger {place} is damaged ({reason}) and was left as it is. Put a back-up in its place; or save what can be read with"
+        f"the ledger {place} is damaged ({reason}) and was left unchanged. Put a backup in its place; or save what can be read with"
         " `ironlaw ledger export saved.json --rescue`, move the file and its -wal away, and `ironlaw ledger import saved.json`"
         " (or an older export)"
     )
@@ -66,26 +66,27 @@ def damaged(place: Place, reason: str) -> LedgerDamaged:
 def unreadable(place: Place, reason: str) -> LedgerDamaged:
     file, saved = shlex.quote(str(place.path)), shlex.quote(f"{place.path}.recovered")
     return LedgerDamaged(
-        f"nothing can be read of the ledger {place} ({reason}); it was left as it is. Restore a back-up, or move it away and import an"
+        f"nothing in the ledger {place} can be read ({reason}); it was left unchanged. Restore a backup, or move it away and import an"
         f" older export; the last resort is `sqlite3 {file} .recover | sqlite3 {saved}` with a newer sqlite3, then IRONLAW_LEDGER={saved}"
     )
 
 
-def stranger(place: Place, reason: str) -> LedgerDamaged:
+def not_a_ledger(place: Place, reason: str) -> LedgerDamaged:
     return LedgerDamaged(
-        f"{place} is no ledger of ironlaw's ({reason}) and was left as it is; name another file in IRONLAW_LEDGER,"
-        " or restore the ledger from a back-up if it should be one"
+        f"{place} is not an ironlaw ledger ({reason}) and was left unchanged; name another file in IRONLAW_LEDGER,"
+        " or, if it should be one, restore it from a backup"
     )
 
 
 def newer(place: Place, revision: str, head: str) -> LedgerNewer:
     return LedgerNewer(
-        f"the ledger {place} was written by a newer ironlaw (revision {revision}; this one knows up to {head}) and was left as it is;"
-        " upgrade with `pip install --upgrade ironlaw`, or use `ironlaw ledger export` there and import the file into another ledger here"
+        f"the ledger {place} was written by a newer ironlaw (revision {revision}; this one knows up to {head}) and was left unchanged;"
+        " upgrade with `pip install --upgrade ironlaw`, or run `ironlaw ledger export` with the newer one and import the file"
+        " into another ledger here"
     )
 
 
-def gone(place: Place) -> LedgerUnavailable:
+def file_replaced(place: Place) -> LedgerUnavailable:
     return LedgerUnavailable(
         f"the ledger {place} was moved, deleted or replaced while ironlaw was using it: nothing was written;"
         " put it back and start ironlaw again"
@@ -98,10 +99,12 @@ def _postgresql(place: Place, error: BaseException | None) -> LedgerError:
     if state == "53100":
         return LedgerUnavailable(f"no room on the disk for the ledger in {place}: this was not written; {KEPT}; free some space there")
     if state in ("25006", "42501"):
-        return LedgerUnavailable(f"may not write the ledger in {place} ({reason}); {KEPT}; ask its owner for the right to, or {ELSEWHERE}")
+        return LedgerUnavailable(
+            f"no permission to write the ledger in {place} ({reason}); {KEPT}; ask its owner for write access, or {ELSEWHERE}"
+        )
     if state.startswith("XX"):
         return damaged(place, reason)
     return LedgerUnavailable(
-        f"the ledger in {place} does not answer as it should ({reason}): this was not written; {KEPT};"
-        " see that the server runs and that IRONLAW_LEDGER is right, then try again"
+        f"the ledger in {place} is not responding properly ({reason}): this was not written; {KEPT};"
+        " check that the server is running and that IRONLAW_LEDGER is right, then try again"
     )

@@ -1,6 +1,6 @@
-"""The file of SQLite before it is used: looked at without touching it, or made whole in one step.
+"""The SQLite file before it is used: inspected without being touched, or created in one step.
 
-Nothing here opens the file but SQLite: closing any other descriptor of it would drop the locks of this process's connections.
+Only SQLite opens the file: closing any other descriptor of it would drop the locks of this process's connections.
 """
 
 from __future__ import annotations
@@ -19,45 +19,45 @@ from ironlaw.ledger.place import Place
 from ironlaw.ledger.tables import VERSION, learner
 
 PATIENCE = 30.0  # seconds to wait for another writer; a write takes milliseconds
-CHECKED = 64_000_000  # bytes up to which the whole file is checked on opening, in about 0.1 s
+CHECK_UP_TO = 64_000_000  # bytes: a file of this size is checked in about 0.1 s when opened
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a file says of itself."""
+class FileInfo:
+    """What the file itself says."""
 
     revision: str
     learner: str | None
 
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:
-    """`mode` is ro or rw: neither creates a file. Transactions are left to the caller."""
+    """`mode` is ro or rw; neither creates a file. Transactions are the caller's."""
     return sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
 
 
-def settle(place: Place, path: Path, fill: Callable[[Path], None]) -> None:
-    """See that there is a file and that it is ours to write. A new one is made by `fill`."""
+def ensure(place: Place, path: Path, fill: Callable[[Path], None]) -> None:
+    """Make sure that the file exists and can be written. `fill` writes a new one."""
     folder = path.parent
     if not folder.is_dir():
         raise LedgerUnavailable(
-            f"the folder {folder} of the ledger {path.name} does not exist; create it, or connect the disk that it lies on,"
+            f"the folder {folder} of the ledger {path.name} does not exist; create it, or connect its disk,"
             " or name another place in IRONLAW_LEDGER"
         )
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise faults.no_permission(place, f"no right to write to the folder {folder}")
+        raise faults.no_permission(place, f"no permission to write to the folder {folder}")
     if not path.exists():
-        left = path.with_name(f"{path.name}-wal")
-        if left.exists() and left.stat().st_size:
-            raise faults.damaged(place, f"the file is missing, but {left.name} is there")
+        log = path.with_name(f"{path.name}-wal")
+        if log.exists() and log.stat().st_size:
+            raise faults.damaged(place, f"the file is missing, but {log.name} is there")
         _create(place, path, fill)
     if not path.is_file():
-        raise faults.stranger(place, "it is not a file")
+        raise faults.not_a_ledger(place, "it is not a file")
     if not os.access(path, os.R_OK | os.W_OK):
-        raise faults.no_permission(place, "no right to read and write the file")
+        raise faults.no_permission(place, "no permission to read and write the file")
 
 
 def _create(place: Place, path: Path, fill: Callable[[Path], None]) -> None:
-    """Make it beside its place, then put it there in one step: a kill leaves no half of a ledger, and of two makers one wins."""
+    """Create it under a temporary name, then move it in one step: a crash never leaves half a ledger, and of two creators one wins."""
     fresh = path.with_name(f".{path.name}.{uuid4().hex}.new")
     try:
         os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -79,7 +79,7 @@ def _create(place: Place, path: Path, fill: Callable[[Path], None]) -> None:
 
 def _sync(folder: Path) -> None:
     if os.name == "nt":
-        return  # Windows can't, and has no need to
+        return  # Windows can't, and needn't
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -87,40 +87,40 @@ def _sync(folder: Path) -> None:
         os.close(descriptor)
 
 
-def inspect(place: Place, path: Path) -> Found:
-    """Read-only, so that a file which is damaged, newer or not ours stays as it is, its write-ahead log included."""
-    if path.stat().st_size == 0:  # SQLite would take it for a new database: a silent reset
+def inspect(place: Place, path: Path) -> FileInfo:
+    """Read-only, so that a damaged, newer or foreign file stays unchanged, including its write-ahead log."""
+    if path.stat().st_size == 0:  # SQLite would treat it as a new database: a silent reset
         raise faults.damaged(place, "it is empty")
     try:
         return _inspect(place, path, "ro")
     except (sqlite3.Error, UnicodeDecodeError) as error:
         if not faults.name(error).startswith("SQLITE_READONLY"):
             raise faults.explain(place, error) from error
-    try:  # what a crash left unfinished has to be rolled back first
+    try:  # a transaction that a crash left unfinished must be rolled back first
         return _inspect(place, path, "rw")
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise faults.explain(place, error) from error
 
 
-def _inspect(place: Place, path: Path, mode: str) -> Found:
+def _inspect(place: Place, path: Path, mode: str) -> FileInfo:
     with closing(connect(path, mode)) as connection:
-        if path.stat().st_size <= CHECKED:
+        if path.stat().st_size <= CHECK_UP_TO:
             verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if verdict != "ok":
                 raise faults.damaged(place, " ".join(verdict.split()))
-        _whole(place, path, connection)
+        _check_length(place, path, connection)
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if VERSION not in tables:
-            raise faults.stranger(place, "it is a file of SQLite, but without a ledger's tables")
+            raise faults.not_a_ledger(place, "it is an SQLite file without a ledger's tables")
         revision = connection.execute(f"SELECT version_num FROM {VERSION}").fetchone()
         if revision is None:
             raise faults.damaged(place, f"{VERSION} is empty")
-        whose = connection.execute(f"SELECT id FROM {learner.name}").fetchone() if learner.name in tables else None
-        return Found(str(revision[0]), str(whose[0]) if whose else None)
+        owner = connection.execute(f"SELECT id FROM {learner.name}").fetchone() if learner.name in tables else None
+        return FileInfo(str(revision[0]), str(owner[0]) if owner else None)
 
 
-def _whole(place: Place, path: Path, connection: sqlite3.Connection) -> None:
-    """SQLite fills up a last page that is cut short. What the file lacks may also lie in the write-ahead log, and then all is well."""
+def _check_length(place: Place, path: Path, connection: sqlite3.Connection) -> None:
+    """SQLite silently pads a truncated last page. Missing pages may also be in the write-ahead log, and then all is well."""
     pages, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
     log = path.with_name(f"{path.name}-wal")
     if path.stat().st_size < pages * size and not (log.exists() and log.stat().st_size):
@@ -128,11 +128,11 @@ def _whole(place: Place, path: Path, connection: sqlite3.Connection) -> None:
 
 
 def copy(path: Path, target: Path) -> None:
-    """A copy as of now, also while others write. An older copy of that name is kept."""
+    """A consistent copy, even while others write. An existing copy is kept."""
     half = target.with_name(f".{target.name}.{uuid4().hex}.part")
     try:
-        with closing(connect(path, "ro")) as source, closing(sqlite3.connect(half)) as made:
-            source.backup(made)
+        with closing(connect(path, "ro")) as source, closing(sqlite3.connect(half)) as target_file:
+            source.backup(target_file)
         if not target.exists():
             os.replace(half, target)
     finally:

@@ -1,4 +1,4 @@
-"""The ledger as labs see it. Every question reads the database again, so that two tabs see each other's events."""
+"""The ledger as labs see it. Every call reads the database again, so that two tabs see each other's events."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS = [table.c[field] for field in exchange.FIELDS]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a lab is, in the current epoch: questions predicted and reflected on (each counted once), and whether a design is saved."""
+    """A lab's progress in the current epoch: questions predicted and reflected on (each counted once), and whether a design is saved."""
 
     started: bool
     predictions: int
@@ -34,12 +34,12 @@ class Progress:
 
 
 def open_ledger(url: str | os.PathLike[str] | None = None) -> Ledger:
-    """Open it, or make a new one. None: IRONLAW_LEDGER, or else `ledger.db` in ironlaw's home; else a path or a URL."""
+    """Open the ledger at a path or a URL, or create it. None: IRONLAW_LEDGER, or else `ledger.db` in ironlaw's home folder."""
     return Ledger(*open_database(place(url)))
 
 
 class Ledger:
-    """Append-only. Threads may share one. It is one person's: what was imported counts as theirs."""
+    """Append-only. Threads may share one. A ledger belongs to one person: imported events count as theirs."""
 
     def __init__(self, database: Database, learner: str) -> None:
         self._database = database
@@ -60,9 +60,9 @@ class Ledger:
     # writing
 
     def append(self, lab: str, kind: str, payload: dict[str, Any], attempt: int = 1) -> Event:
-        """Returns only after the commit: what comes back is acknowledged."""
+        """Returns only after the commit: the event is on disk."""
         if kind == "reset":
-            raise BadValue("a reset begins a new epoch, which append does not; call reset()")
+            raise BadValue("append does not begin a new epoch; call reset()")
         event = new(self.learner, 1, lab, attempt, kind, payload)  # checked before the writer's lock is taken
         with self._database.writing() as connection:
             event = Event(**{**event.__dict__, "epoch": self._epoch(connection), "time": now()})
@@ -75,25 +75,25 @@ class Ledger:
         self, lab: str, question: str, choice: Any, value: Any, confidence: int, correct: bool, attempt: int = 1
     ) -> Event:
         """Lock a prediction. AlreadyCommitted if that attempt has one; it can never be changed."""
-        said = {"question": question, "choice": choice, "value": value, "confidence": confidence, "correct": correct}
-        return self.append(lab, "prediction", said, attempt)
+        payload = {"question": question, "choice": choice, "value": value, "confidence": confidence, "correct": correct}
+        return self.append(lab, "prediction", payload, attempt)
 
     def reset(self) -> Event:
         """Begin a new epoch. Everything stays in the ledger, and in every export."""
         with self._database.writing() as connection:
             epochs = {self.learner: 1, **self._epochs(connection)}
-            begun = [new(learner, epoch + 1, "", 1, "reset", {}) for learner, epoch in epochs.items()]
-            self._insert(connection, begun)
-        return next(event for event in begun if event.learner == self.learner)
+            resets = [new(learner, epoch + 1, "", 1, "reset", {}) for learner, epoch in epochs.items()]
+            self._insert(connection, resets)
+        return next(event for event in resets if event.learner == self.learner)
 
     def set_learner_name(self, name: str | None) -> Event:
-        """None or "" takes the name back."""
+        """None or "" removes the name."""
         return self.append("", "named", {"name": (name or "").strip()})
 
     # reading
 
     def events(self, lab: str | None = None, kind: str | None = None) -> list[Event]:
-        """Those of the current epoch, in the order in which this ledger took them in."""
+        """Those of the current epoch, in the order in which this ledger received them."""
         with self._database.reading() as connection:
             return self._view(connection, lab, kind)
 
@@ -103,9 +103,9 @@ class Ledger:
             return self._events(connection, select(*COLUMNS))
 
     def prediction(self, lab: str, question: str) -> Event | None:
-        """That of the newest attempt."""
-        made = self.attempts(lab, question)
-        return made[-1] if made else None
+        """The newest attempt."""
+        attempts = self.attempts(lab, question)
+        return attempts[-1] if attempts else None
 
     def attempts(self, lab: str, question: str) -> list[Event]:
         """The predictions, first attempt first."""
@@ -116,29 +116,29 @@ class Ledger:
         return [event for event in self.events(lab, "reflection") if event.question == question]
 
     def design(self, lab: str) -> dict[str, Any] | None:
-        """The newest that was saved."""
+        """The newest saved design."""
         return self.designs().get(lab)
 
     def designs(self) -> dict[str, dict[str, Any]]:
-        """By lab. An older design that was imported later does not displace a newer one."""
+        """By lab. An older design that was imported later does not replace a newer one."""
         return {event.lab: event.payload for event in sorted(self.events(kind="design"), key=lambda event: event.time)}
 
     def track(self) -> str | None:
-        """The context that was chosen last, in whatever lab."""
-        chosen = sorted(self.events(kind="context"), key=lambda event: event.time)
-        return str(chosen[-1].payload["context"]) if chosen else None
+        """The context that was chosen last, in any lab."""
+        choices = sorted(self.events(kind="context"), key=lambda event: event.time)
+        return str(choices[-1].payload["context"]) if choices else None
 
     def learner_name(self) -> str | None:
         """A reset keeps the name."""
         with self._database.reading() as connection:
-            named = self._events(connection, select(*COLUMNS).where(table.c.kind == "named"))
-        return sorted(named, key=lambda event: event.time)[-1].payload["name"] or None if named else None
+            names = self._events(connection, select(*COLUMNS).where(table.c.kind == "named"))
+        return sorted(names, key=lambda event: event.time)[-1].payload["name"] or None if names else None
 
     def progress(self, lab: str) -> Progress:
-        found = self.events(lab)
-        asked = {kind: {event.question for event in found if event.kind == kind} for kind in ("prediction", "reflection")}
-        saved = any(event.kind == "design" for event in found)
-        return Progress(bool(found), len(asked["prediction"]), len(asked["reflection"]), saved, found[-1] if found else None)
+        events = self.events(lab)
+        questions = {kind: {event.question for event in events if event.kind == kind} for kind in ("prediction", "reflection")}
+        saved = any(event.kind == "design" for event in events)
+        return Progress(bool(events), len(questions["prediction"]), len(questions["reflection"]), saved, events[-1] if events else None)
 
     # to and from JSON
 
@@ -147,10 +147,10 @@ class Ledger:
         return exchange.pack(self.learner, self.learner_name(), self.history())
 
     def import_(self, data: Any) -> int:
-        """Take in what is not yet here, all of it or nothing; how many events were new."""
-        given = exchange.unpack(data)
+        """Add what is missing here, all of it or nothing; returns how many events were new."""
+        incoming = exchange.unpack(data)
         with self._database.writing() as connection:
-            fresh = exchange.missing(given, self._events(connection, select(*COLUMNS)))
+            fresh = exchange.new_events(incoming, self._events(connection, select(*COLUMNS)))
             self._insert(connection, fresh)
         return len(fresh)
 
@@ -186,24 +186,22 @@ class Ledger:
         return Event(id, learner, epoch, lab, attempt, kind, payload, time)
 
     def _refuse_second(self, connection: Connection, event: Event) -> None:
-        # the database's own lock knows one learner; what was imported may bear another's id
+        # the database's own lock is per learner; imported events may have another learner's id
         for other in self._view(connection, event.lab, "prediction"):
             if (other.question, other.attempt) == (event.question, event.attempt):
                 raise AlreadyCommitted(
-                    f"{event.lab}, {event.question}, attempt {event.attempt}: a prediction was committed at {other.time} and stands;"
+                    f"{event.lab}, {event.question}, attempt {event.attempt}: a prediction was already committed at {other.time};"
                     f" to try again, commit attempt {event.attempt + 1}"
                 )
 
-    def _insert(self, connection: Connection, made: Iterable[Event]) -> None:
+    def _insert(self, connection: Connection, events: Iterable[Event]) -> None:
         rows = [
             {**event.__dict__, "payload": encode(event.payload), "question": event.question if event.kind == "prediction" else None}
-            for event in made
+            for event in events
         ]
         if not rows:
             return
         try:
             connection.execute(insert(table), rows)
         except IntegrityError:
-            raise AlreadyCommitted(
-                "one of these predictions is committed already, and stands; nothing was written; read the ledger again"
-            ) from None
+            raise AlreadyCommitted("one of these predictions was already committed; nothing was written; read the ledger again") from None

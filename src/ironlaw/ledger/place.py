@@ -1,4 +1,4 @@
-"""Where the ledger lies: a file of SQLite, or a database of PostgreSQL."""
+"""Where the ledger is stored: an SQLite file or a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -34,37 +34,37 @@ class Place:
 
 
 def place(url: str | os.PathLike[str] | None = None) -> Place:
-    """From a URL or a path; without one from IRONLAW_LEDGER, or else a file in ironlaw's home, whose folder is then created."""
+    """From a URL or a path; by default IRONLAW_LEDGER, or else a file in ironlaw's home folder, which is created if missing."""
     text = os.fspath(url) if url is not None else os.environ.get("IRONLAW_LEDGER", "").strip()
     if not text:
         try:
             return _file(home.path(FILE))
         except BadValue as error:
             raise LedgerUnavailable(str(error)) from None
-    return _named(text)
+    return _parse(text)
 
 
 def where(url: str | os.PathLike[str] | None = None) -> str:
     """For people; nothing is opened or created."""
     text = os.fspath(url) if url is not None else os.environ.get("IRONLAW_LEDGER", "").strip()
-    return str(_named(text) if text else _file(home.folder() / FILE))
+    return str(_parse(text) if text else _file(home.folder() / FILE))
 
 
-def _named(text: str) -> Place:
-    scheme, parted, rest = text.partition("://")
-    if not parted:
+def _parse(text: str) -> Place:
+    scheme, separator, rest = text.partition("://")
+    if not separator:
         return _file(Path(text).expanduser())
     if scheme == "sqlite":
         path = unquote(rest.removeprefix("/"))  # sqlite:///relative, sqlite:////absolute
         if not rest.startswith("/") or not path or path == ":memory:":
-            raise BadValue(f"{text!r} names no file, and a ledger in memory would be forgotten; {FORMS}")
+            raise BadValue(f"{text!r} names no file, and a ledger in memory would be lost; {FORMS}")
         return _file(Path(path))
     if scheme not in ("postgresql", "postgres", "postgresql+psycopg"):
-        raise BadValue(f"{scheme!r} is no database that a ledger can lie in; {FORMS}")
+        raise BadValue(f"{scheme!r} is not a database that can hold a ledger; {FORMS}")
     try:
         return Place(make_url(text).set(drivername="postgresql+psycopg"))
     except (ArgumentError, ValueError):
-        raise BadValue(f"the ledger's address does not parse; {FORMS}") from None
+        raise BadValue(f"the ledger's address is not valid; {FORMS}") from None
 
 
 def _file(path: Path) -> Place:

@@ -1,4 +1,4 @@
-"""What can still be read of a damaged file, as an export. (Debian 12's sqlite3 has a `.recover` that fails on every file.)"""
+"""Whatever can still be read from a damaged file, as an export. (The `.recover` of Debian 12's sqlite3 fails on every file.)"""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ COLUMNS = f"seq, {', '.join(exchange.FIELDS)}"
 
 def rescue(url: str | os.PathLike[str] | None = None) -> tuple[dict[str, Any], int]:
     """The export, and how many events are known to be lost. The file is only read."""
-    lies = place(url)
-    if lies.path is None:
-        raise BadValue("rescue is for a file; restore a database of PostgreSQL from its back-up")
-    if not lies.path.is_file():
-        raise BadValue(f"there is no file {lies.path} to rescue; name one in IRONLAW_LEDGER")
-    return _rescue(lies, lies.path)
+    source = place(url)
+    if source.path is None:
+        raise BadValue("rescue is for files; restore a PostgreSQL database from its backup")
+    if not source.path.is_file():
+        raise BadValue(f"there is no file {source.path} to rescue; name one in IRONLAW_LEDGER")
+    return _rescue(source, source.path)
 
 
-def _rescue(lies: Place, path: Path) -> tuple[dict[str, Any], int]:
+def _rescue(source: Place, path: Path) -> tuple[dict[str, Any], int]:
     try:
         with closing(file.connect(path, "ro")) as connection:
             connection.text_factory = lambda data: data.decode("utf-8", "replace")
             rows = _rows(connection)
-            whose = _learner(connection)
+            owner = _learner(connection)
     except BROKEN as error:
-        raise faults.unreadable(lies, str(error)) from error
-    found = [event for _, row in sorted(rows.items()) if (event := _event(row))]
-    if not found:
-        raise faults.unreadable(lies, "no event can be read")
-    known = max(rows)  # SQLite numbers them without gaps
-    named = [event for event in found if event.kind == "named"]
-    name = named[-1].payload["name"] or None if named else None
-    return exchange.pack(whose or found[-1].learner or str(uuid4()), name, found), known - len(found)
+        raise faults.unreadable(source, str(error)) from error
+    saved = [event for _, row in sorted(rows.items()) if (event := _event(row))]
+    if not saved:
+        raise faults.unreadable(source, "no event can be read")
+    total = max(rows)  # SQLite numbers them without gaps
+    names = [event.payload["name"] for event in saved if event.kind == "named"]
+    name = names[-1] or None if names else None
+    return exchange.pack(owner or saved[-1].learner or str(uuid4()), name, saved), total - len(saved)
 
 
 def _rows(connection: sqlite3.Connection) -> dict[int, tuple[Any, ...]]:
-    """From the front until it breaks, from the back until it breaks, then one by one in between."""
+    """From the front until an error, from the back until an error, then one by one in between."""
     select = f"SELECT {COLUMNS} FROM {events.name}"
     rows: dict[int, tuple[Any, ...]] = {}
 
@@ -58,7 +58,7 @@ def _rows(connection: sqlite3.Connection) -> dict[int, tuple[Any, ...]]:
             for row in connection.execute(statement, tuple(values)):
                 rows[row[0]] = row[1:]
 
-    connection.execute(f"{select} LIMIT 0")  # raises if not even the tables can be found
+    connection.execute(f"{select} LIMIT 0")  # raises if not even the tables are readable
     read(f"{select} ORDER BY seq")
     front = max(rows, default=0)
     read(f"{select} WHERE seq > ? ORDER BY seq DESC", [front])
@@ -76,11 +76,11 @@ def _learner(connection: sqlite3.Connection) -> str | None:
 
 
 def _event(row: tuple[Any, ...]) -> Event | None:
-    """None if it is not whole: then it counts as lost, and is not made up."""
+    """None if it is incomplete: then it counts as lost."""
     try:
         item = dict(zip(exchange.FIELDS, row, strict=True))
         event = Event(**{**item, "payload": json.loads(item["payload"])})
         check(event)
-        return event if exchange.time(event.time, "time") == event.time else None
+        return event if exchange.parse_time(event.time, "time") == event.time else None
     except (IronlawError, ValueError, TypeError):
         return None

@@ -1,6 +1,6 @@
-"""Opening: a new ledger is made whole or not at all, an old one is brought up to date, anything else is left as it is.
+"""Opening: a new ledger is created completely or not at all, an old one is migrated, anything else is left unchanged.
 
-Alembic takes a third of a second to import, so it is asked only when there is something to migrate.
+Alembic takes a third of a second to import, so it is imported only when there is something to migrate.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ REVISIONS = ("0001",)  # oldest first; a test compares them with the folder
 HEAD = REVISIONS[-1]
 MIGRATIONS = Path(__file__).parent / "migrations"
 
-_one_at_a_time = Lock()  # Alembic's context is one per process
+_alembic_lock = Lock()  # Alembic has one context per process
 
 
 def open_database(place: Place) -> tuple[Database, str]:
     """The database, ready to use, and the learner's id."""
     path = place.path
     if path is not None:
-        file.settle(place, path, lambda fresh: _fill(place, fresh))
-        found = file.inspect(place, path)
-        known(place, found.revision)
+        file.ensure(place, path, lambda fresh: _fill(place, fresh))
+        info = file.inspect(place, path)
+        check_revision(place, info.revision)
     database = Database(place)
     try:
         if path is None:
-            found = _look(database)
-        whose = found.learner
-        if found.revision != HEAD or whose is None:
-            whose = _bring_up_to_date(database)
+            info = _inspect(database)
+        owner = info.learner
+        if info.revision != HEAD or owner is None:
+            owner = _migrate_to_head(database)
     except BaseException:
         database.close()
         raise
-    return database, whose
+    return database, owner
 
 
-def known(place: Place, revision: str) -> None:
+def check_revision(place: Place, revision: str) -> None:
     if revision and revision not in REVISIONS:
         raise faults.newer(place, revision, HEAD)
 
 
-def _look(database: Database) -> file.Found:
+def _inspect(database: Database) -> file.FileInfo:
     with database.reading() as connection:
         revision = _revision(database, connection)
-        return file.Found(revision, connection.scalar(select(learner.c.id)) if revision == HEAD else None)
+        return file.FileInfo(revision, connection.scalar(select(learner.c.id)) if revision == HEAD else None)
 
 
 def _revision(database: Database, connection: Connection) -> str:
@@ -62,35 +62,35 @@ def _revision(database: Database, connection: Connection) -> str:
     if not inspect(connection).has_table(VERSION):
         return ""
     revision = str(connection.exec_driver_sql(f"SELECT version_num FROM {VERSION}").scalar() or "")
-    known(database.place, revision)
+    check_revision(database.place, revision)
     return revision
 
 
 def _fill(place: Place, fresh: Path) -> None:
-    database = Database(Place(URL.create("sqlite", database=str(fresh)), fresh), called=place)
+    database = Database(Place(URL.create("sqlite", database=str(fresh)), fresh), named_as=place)
     try:
-        _bring_up_to_date(database)
+        _migrate_to_head(database)
     finally:
         database.close()  # which moves everything from the write-ahead log into the file
 
 
-def _bring_up_to_date(database: Database) -> str:
-    """Migrate under the writer's lock, in one transaction. Looks again, since another process may have been quicker."""
+def _migrate_to_head(database: Database) -> str:
+    """Migrate under the writer's lock, in one transaction. Reads the revision again, since another process may have been quicker."""
     with database.writing() as connection:
         revision = _revision(database, connection)
         if revision != HEAD:
             if revision:
                 _back_up(database, revision)
             _migrate(connection)
-        found = connection.scalar(select(learner.c.id))
-        if found is None:
-            found = str(uuid4())
-            connection.execute(insert(learner).values(one=1, id=found, since=now()))
-    return str(found)
+        owner = connection.scalar(select(learner.c.id))
+        if owner is None:
+            owner = str(uuid4())
+            connection.execute(insert(learner).values(one=1, id=owner, since=now()))
+    return str(owner)
 
 
 def _back_up(database: Database, revision: str) -> None:
-    """Before the first touch of an older file: `ledger.db.0001`. PostgreSQL's back-ups are its keeper's."""
+    """Before an older file is changed: `ledger.db.0001`. A PostgreSQL database is backed up by its administrator."""
     path = database.place.path
     if path is None:
         return
@@ -107,5 +107,5 @@ def _migrate(connection: Connection) -> None:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
-    with _one_at_a_time:
+    with _alembic_lock:
         command.upgrade(config, "head")

@@ -1,30 +1,30 @@
-"""The tables' columns as the newest migration leaves them; a test compares the two.
+"""The columns of the tables after the newest migration; a test compares the two.
 
-Constraints, indexes and triggers are the migrations' business. (Naming PostgreSQL's options here would import all of its dialects.)
+Constraints, indexes and triggers are in the migrations. (Naming PostgreSQL's options here would import all of its dialects.)
 """
 
 from sqlalchemy import Column, Integer, MetaData, Table, Text
 
-VERSION = "ironlaw_version"  # Alembic's own table; named for us, since a database of PostgreSQL may hold other things
+VERSION = "ironlaw_version"  # Alembic's own table; our name, since a PostgreSQL database may hold other tables
 
 metadata = MetaData()
 
 events = Table(
     "ironlaw_events",
     metadata,
-    Column("seq", Integer, primary_key=True, autoincrement=True),  # the order in which this ledger took them in
+    Column("seq", Integer, primary_key=True, autoincrement=True),  # the order in which this ledger received them
     Column("id", Text, nullable=False, unique=True),
     Column("learner", Text, nullable=False),
     Column("epoch", Integer, nullable=False),
     Column("lab", Text, nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("kind", Text, nullable=False),
-    Column("question", Text),  # from the payload, so that the database itself can hold the lock
-    Column("payload", Text, nullable=False),  # JSON as text: both databases give back exactly what was written
+    Column("question", Text),  # from the payload, so that the database can enforce the lock
+    Column("payload", Text, nullable=False),  # JSON as text: both databases return exactly what was written
     Column("time", Text, nullable=False),
 )
 
-# One row: whose ledger this is. Events that were imported may bear another learner's id.
+# One row: the owner of this ledger. Imported events may have another learner's id.
 learner = Table(
     "ironlaw_learner",
     metadata,

@@ -1,6 +1,6 @@
 """Alembic runs this file. The connection, its transaction and its lock come from schema.py.
 
-Migrations are numbered and append-only: a released one is never changed, a new one follows it. To add one, write
+Migrations are numbered and append-only: a released one is never changed. To add one, write
 `versions/n000N_what.py` with `revision = "000N"` and `down_revision`, put its number at the end of REVISIONS in schema.py,
 and bring tables.py up to date.
 """
