@@ -33,7 +33,7 @@ BAD = [
     (("predict", "resnet50", "--on", "h100", "--launch", "5 GB"), "s is wanted"),
     (("predict", "resnet50", "--on", "h100", "--ops", "0"), "--ops"),
     (("predict", "resnet50", "--on", "h100", "--bacth", "8"), "--batch"),
-    (("predict", "resnet50", "vit_b16", "--on", "h100"), "one word too many"),
+    (("predict", "resnet50", "vit_b16", "--on", "h100"), "unexpected argument"),
     (("predict", "gpt2", "--on", "h100", "--phase", "sideways"), "prefill"),
     (("predict", "llama3_70b", "--on", "pi5"), "has 8 GB"),
     (("hardware", "h1000"), "did you mean"),

@@ -283,7 +283,7 @@ def test_figures_after_some_answers(sh):
         (["--seed", "x"], "whole number"),
         (["--new", "0"], "whole number"),
         (["--lst"], "--list"),
-        (["cards"], "one word too many"),
+        (["cards"], "unexpected argument"),
     ],
 )
 def test_bad_options_are_told(sh, argv, words):

@@ -121,7 +121,7 @@ def test_claims_are_counted(sh, few):
         (("--kind", "modles"), "no kind of row 'modles'; did you mean model"),
         (("--kind",), "expected one argument"),
         (("--of", "t4"), "no option"),
-        (("extra",), "one word too many"),
+        (("extra",), "unexpected argument"),
     ],
 )
 def test_bad_values(sh, args, words):

@@ -135,8 +135,7 @@ class Block:
         if name.partition(".")[0] in ("numpy", "rich", "marimo", "sqlalchemy", "starlette", "markdown", "anywidget", "fsrs", "alembic"):
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Block())
-from ironlaw.cli import measure
-from ironlaw.cli.show import draw
+from ironlaw.cli.show import draw, measured_machine
 from ironlaw.measure.devices.choice import choose
 from ironlaw.measure.machine.characterise import characterise
 from ironlaw.measure.machine.keep import described, keep
@@ -145,7 +144,7 @@ draw.rich = lambda: False
 device = choose("cpu")
 found = characterise(device, Sizes("tiny", each=0.001, longest=0.004, streams=1, ops=False, patience=0.0))
 told = described(found, device)
-measure.report(found, told, keep(found, told, device, force=True), None)
+measured_machine.report(found, told, keep(found, told, device, force=True), None)
 """
 
 

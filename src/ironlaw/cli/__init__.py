@@ -1,8 +1,8 @@
 """The command line. One file per command; each has EXAMPLE, `add(parser)` and `run(args)`.
 
 Only the command that is asked for is imported, and rich only when a table is drawn, so that `--help` answers at once.
-Exit codes: 0 fine, 1 a failed validation or a file that can't be written, 2 bad input, 70 a fault of ours,
-130 Ctrl-C, 141 a reader that went away.
+Exit codes: 0 success, 1 a failed validation or a file that can't be written, 2 bad input, 70 an internal error,
+130 Ctrl-C, 141 a closed pipe.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from ironlaw.errors import IronlawError, unknown
 
 COMMANDS = {
     "predict": "how long a model takes on a machine, and where the time goes",
-    "analyze": "the same for a PyTorch model of your own, without running it",
+    "analyze": "the same for your own PyTorch model, without running it",
     "hardware": "the machines, every figure with its source",
     "workload": "the models: parameters, FLOPs, bytes, kernels, operators",
-    "roofline": "the most that a machine can make of given work",
-    "breakeven": "after how many calls compiling has paid for itself",
-    "fuse": "which operators become one kernel, and why others can't",
-    "claims": "what is commonly claimed, computed again",
-    "measure": "this machine, or a model on it, measured and kept as evidence",
+    "roofline": "the most that a machine can reach for given work and bytes",
+    "breakeven": "how many calls it takes until compiling has paid for itself",
+    "fuse": "which operators fuse into one kernel, and why others can't",
+    "claims": "common claims, recomputed",
+    "measure": "measure this machine, or a model on it, and keep the evidence",
     "validate": "every claim and every measurement against the prediction",
     "labs": "open the labs in a browser",
-    "lab": "write a lab: begin one from the template, check its words and keys",
-    "review": "cards that are due, from all labs; how well you know what you know",
-    "ledger": "what you decided in the labs: look, back up, move",
+    "lab": "write a lab: start one from the template, check its words and keys",
+    "review": "the cards that are due, from all labs; how well you know what you know",
+    "ledger": "what you decided in the labs: show, back up, move",
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code comes back, and no exception does."""
+    """Run one command and return its exit code; no exception gets out."""
     args = list(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _run(args)
         if sys.stdout is not None:
-            sys.stdout.flush()  # here, where a closed pipe can still be met quietly
+            sys.stdout.flush()  # here, where a closed pipe can still be handled quietly
     except IronlawError as error:
         return _complain(str(error), 2)
     except KeyboardInterrupt:
@@ -60,8 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if os.environ.get("IRONLAW_DEBUG"):
             raise
         return _complain(
-            f"something went wrong that should not ({type(error).__name__}: {error}). Please report it"
-            " with the command you gave; IRONLAW_DEBUG=1 before the command shows where it happened.",
+            f"internal error ({type(error).__name__}: {error}). Please report it with the command you ran;"
+            " IRONLAW_DEBUG=1 before the command shows where it happened.",
             70,
         )
     return code
@@ -71,9 +71,11 @@ def parser(command: str = "") -> Parser:
     """The parser of one command, or of `ironlaw` itself."""
     if command:
         module = import_module(f"ironlaw.cli.{command}")
-        made = Parser(prog=f"ironlaw {command}", description=_sentence(COMMANDS[command]), epilog=f"example:\n{_indent(module.EXAMPLE)}")
-        module.add(made)
-        return made
+        command_parser = Parser(
+            prog=f"ironlaw {command}", description=_sentence(COMMANDS[command]), epilog=f"example:\n{_indent(module.EXAMPLE)}"
+        )
+        module.add(command_parser)
+        return command_parser
     listing = "\n".join(f"  {name:<11}{summary}" for name, summary in COMMANDS.items())
     top = Parser(
         prog="ironlaw",
@@ -91,13 +93,13 @@ def _run(args: list[str]) -> int:
     if name and not name.startswith("-") and name not in COMMANDS:
         raise unknown("command", name, COMMANDS)
     try:
-        found = parse(parser(name), args[1:]) if name in COMMANDS else parse(parser(), args)
+        options = parse(parser(name), args[1:]) if name in COMMANDS else parse(parser(), args)
     except SystemExit as done:  # argparse ends --help and --version this way
         return int(done.code or 0)
     if name not in COMMANDS:
         parser().print_help()
         return 0
-    return int(import_module(f"ironlaw.cli.{name}").run(found) or 0)
+    return int(import_module(f"ironlaw.cli.{name}").run(options) or 0)
 
 
 def _complain(message: str, code: int) -> int:
@@ -107,7 +109,7 @@ def _complain(message: str, code: int) -> int:
 
 
 def _drop_output() -> None:
-    # or the interpreter would flush into the same closed pipe (or full disk) once more at exit, and say so
+    # or the interpreter would flush into the same closed pipe (or full disk) again at exit, and complain
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError, AttributeError):

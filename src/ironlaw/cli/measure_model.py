@@ -211,7 +211,6 @@ def store(model: MeasuredModel, device: TorchDevice, places: list[Path], noisy: 
             rows.append(run.row)
     if not rows:
         return
-    about = {"machine": device.machine(), "software": software(), "method": METHOD}
     for place in places:
-        append(place, rows, **about)
+        append(place, rows, machine=device.machine(), software=software(), method=METHOD)
     model.stored = ", ".join(map(str, places))

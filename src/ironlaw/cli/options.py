@@ -1,9 +1,9 @@
-"""What the commands' options have in common: reading values, and refusing bad ones with a next step."""
+"""What the commands' options share: reading values, and refusing bad ones with a next step."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 from ironlaw import units
@@ -15,7 +15,7 @@ HUGE = 1e30  # the same for figures
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, but a complaint is an IronlawError: one paragraph, and where to read on."""
+    """argparse, but a bad argument is an IronlawError: one paragraph, and where to read on."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **settings)
@@ -26,13 +26,13 @@ class Parser(argparse.ArgumentParser):
 
 def parse(parser: Parser, args: Sequence[str]) -> argparse.Namespace:
     """Parse; an option that does not exist gets its nearest matches."""
-    found, rest = parser.parse_known_args(args)
+    options, rest = parser.parse_known_args(args)
     for extra in rest:
         if extra.startswith("--"):
             known = [text for action in parser._actions for text in action.option_strings if text.startswith("--")]
             raise unknown(f"option of `{parser.prog}`", extra.split("=")[0], known)
-        parser.error(f"{extra!r} is one word too many")
-    return found
+        parser.error(f"unexpected argument {extra!r}")
+    return options
 
 
 def checked(read: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -61,7 +61,7 @@ def size(text: str) -> int:
 
 @checked
 def number(text: str) -> float:
-    """A bare number above 0; thousands may be parted by commas."""
+    """A bare number above 0; commas may separate thousands."""
     try:
         value = float(text.replace(",", ""))
     except ValueError:
@@ -88,12 +88,12 @@ EXAMPLES = {"s": "10 us", "B": "51 MB", "FLOP": "8.2 GFLOP"}
 
 @checked
 def modes(text: str) -> tuple[str, ...]:
-    return _list(text, lambda name: name if name in MODES else _no("mode", name, MODES))
+    return _list(text, lambda name: _known("mode", name, MODES))
 
 
 @checked
 def number_format(text: str) -> str:
-    return text if text in FORMATS else _no("number format", text, FORMATS)
+    return _known("number format", text, FORMATS)
 
 
 @checked
@@ -107,12 +107,14 @@ def machines(text: str) -> tuple[Hardware, ...]:
 def _list(text: str, read: Callable[[str], Any], key: Callable[[Any], Any] = str) -> tuple[Any, ...]:
     names = [name.strip() for name in text.split(",")]
     if not all(names):
-        raise BadValue(f"{text!r} has an empty name; part names by single commas, such as 'a,b'")
+        raise BadValue(f"{text!r} has an empty name; separate names with single commas, such as 'a,b'")
     return tuple({key(value): value for value in map(read, names)}.values())
 
 
-def _no(what: str, name: str, known: Sequence[str] | dict[str, float]) -> NoReturn:
-    raise unknown(what, name, known)
+def _known(what: str, name: str, known: Iterable[str]) -> str:
+    if name not in known:
+        raise unknown(what, name, known)
+    return name
 
 
 def add_json(parser: Parser) -> None:
@@ -124,17 +126,17 @@ def add_machines(parser: Parser) -> None:
 
 
 def add_settings(parser: Parser) -> None:
-    """The sizes that a workload may take; which ones it does, its family says."""
-    group = parser.add_argument_group("the workload's settings (what is not given stays at its file's default)")
-    group.add_argument("--batch", metavar="N", type=size, help="samples at once")
-    group.add_argument("--seq", metavar="N", type=size, help="tokens of a sequence")
+    """The sizes that a workload may take; its family says which of them it does."""
+    group = parser.add_argument_group("the workload's settings (each defaults to what its file says)")
+    group.add_argument("--batch", metavar="N", type=size, help="samples per call")
+    group.add_argument("--seq", metavar="N", type=size, help="tokens per sequence")
     group.add_argument("--context", metavar="N", type=size, help="tokens already in the KV cache, in decode")
-    group.add_argument("--phase", choices=("prefill", "decode"), help="of a language model")
+    group.add_argument("--phase", choices=("prefill", "decode"), help="the phase of a language model")
     group.add_argument("--dtype", metavar="FMT", type=number_format, help="number format: fp32, bf16, fp16, fp8, int8 …")
     group.add_argument("--classes", metavar="N", type=size, help="outputs of a classifier's head")
 
 
 def settings(args: argparse.Namespace) -> dict[str, Any]:
-    """The settings that were given."""
+    """The settings that the user gave."""
     names = ("batch", "seq", "context", "phase", "dtype", "classes")
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}

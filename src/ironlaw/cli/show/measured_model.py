@@ -49,7 +49,7 @@ class MeasuredModel:
     @property
     def sizes(self) -> str:
         """`batch 8, seq 128`, or the shapes of the call."""
-        params = next((run.row["params"] for run in self.runs if "params" in run.row), {})
+        params: Mapping[str, Any] = next((run.row["params"] for run in self.runs if "params" in run.row), {})
         given = [f"{key} {params[key]:,}" for key in ("batch", "seq") if key in params]
         return ", ".join([*given, *params.get("inputs", ())])
 
