@@ -29,18 +29,18 @@ def key(op: str, params: dict[str, Any]) -> str:
 def test_every_row_of_the_h200_has_its_case(part: str) -> None:
     rows = {key(row["op"], row["params"]) for row in STORED[part].rows if row["kind"] == "op"}
     assert len(rows) > 30
-    assert rows <= {key(*wanted) for wanted in PARTS[part].wanted()}
+    assert rows <= {key(*spec) for spec in PARTS[part].specs()}
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_no_case_twice(part: str) -> None:
-    counts = Counter(key(*wanted) for wanted in PARTS[part].wanted())
+    counts = Counter(key(*spec) for spec in PARTS[part].specs())
     assert [case for case, count in counts.items() if count > 1] == []
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_the_engine_understands_the_params(part: str) -> None:
-    for op, params in PARTS[part].wanted():
+    for op, params in PARTS[part].specs():
         if op in OPS:
             assert OPS[op](params).work.bytes > 0, (op, params)
         else:
@@ -50,12 +50,12 @@ def test_the_engine_understands_the_params(part: str) -> None:
 def test_the_page_lists_the_parts() -> None:
     page = (Path(__file__).parents[2] / "docs" / "measure.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| ([\d,]+) \| .* \| (\d+) s \|$", page, re.MULTILINE)
-    assert rows == [(name, f"{sum(1 for _ in part.wanted()):,}", f"{part.seconds:.0f}") for name, part in PARTS.items()]
+    assert rows == [(name, f"{sum(1 for _ in part.specs()):,}", f"{part.seconds:.0f}") for name, part in PARTS.items()]
 
 
 def test_traffic_of_compiled_functions_by_hand() -> None:
     found = {}
-    for op, p in PARTS["generated"].wanted():
+    for op, p in PARTS["generated"].specs():
         if op == "generated":
             found.setdefault(p["function"], p)
     # FP16, 2 bytes an element: a·b + c reads three tensors and writes one

@@ -14,8 +14,8 @@ from ironlaw.engine.rows import OPS  # noqa: E402
 from ironlaw.errors import BadValue  # noqa: E402
 from ironlaw.measure.devices.torch_cpu import TorchCpu  # noqa: E402
 from ironlaw.measure.progress import Cancelled  # noqa: E402
-from ironlaw.measure.suites.cuda import cases as cases_cuda  # noqa: E402
 from ironlaw.measure.suites.cuda import sweep as sweep_cuda  # noqa: E402
+from ironlaw.measure.suites.cuda.cases.shapes import conv, square  # noqa: E402
 from ironlaw.measure.suites.cuda.inputs import Pool, SweepInputs  # noqa: E402
 from ironlaw.measure.suites.cuda.parts import PARTS, SweepPart, named  # noqa: E402
 from ironlaw.measure.suites.cuda.sweep import cases, main, sweep  # noqa: E402
@@ -24,7 +24,7 @@ from ironlaw.registry.evidence import read  # noqa: E402
 SMALL: list[tuple[str, dict[str, Any]]] = [
     ("relu", dict(numel=1000, dtype="fp16")),
     ("linear", dict(m=3, n=8, k=4, bias=1, dtype="fp16")),
-    cases_cuda.conv(1, cases_cuda.square(4, 8, 4, 3, 1, 1), "nhwc", "tf32"),
+    conv(1, square(4, 8, 4, 3, 1, 1), "nhwc", "tf32"),
     ("softmax", dict(rows=4, cols=0, dtype="nonsense")),
     ("sdpa", dict(b=1, h=4, hkv=2, sq=5, sk=5, d=8, causal=1, dtype="fp32")),
     ("embedding_backward", dict(vocab=10, dim=4, tokens=6, dtype="fp32")),
@@ -35,7 +35,7 @@ SMALL: list[tuple[str, dict[str, Any]]] = [
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The part `norms` is a handful of cases, one of which can't be run."""
-    monkeypatch.setitem(PARTS, "norms", SweepPart(lambda: iter(SMALL), 60.0, 2))
+    monkeypatch.setitem(PARTS, "norms", SweepPart((lambda: iter(SMALL),), 60.0, 2))
 
 
 # ---- the calls
@@ -74,14 +74,14 @@ def test_calls_give_what_the_engine_counts(part: str, monkeypatch: pytest.Monkey
     ],
 )
 def test_calls_on_the_processor(op: str, params: dict[str, Any], shape: tuple[int, ...]) -> None:
-    (case,) = cases(SweepPart(lambda: iter([(op, params)]), 1.0, 1), SweepInputs("cpu"))
+    (case,) = cases(SweepPart((lambda: iter([(op, params)]),), 1.0, 1), SweepInputs("cpu"))
     with torch.no_grad():
         made = case.prepare()()
     assert (made if isinstance(made, torch.Tensor) else made[0]).shape == shape
 
 
 def test_an_optimiser_step_moves_its_weights() -> None:
-    (case,) = cases(SweepPart(lambda: iter([("adamw", dict(tensors=2, size=3, dtype="fp32"))]), 1.0, 1), SweepInputs("cpu"))
+    (case,) = cases(SweepPart((lambda: iter([("adamw", dict(tensors=2, size=3, dtype="fp32"))]),), 1.0, 1), SweepInputs("cpu"))
     with torch.no_grad():
         step = case.prepare()
         step()
@@ -90,7 +90,7 @@ def test_an_optimiser_step_moves_its_weights() -> None:
 
 
 def test_tokens_go_back_to_their_places() -> None:
-    (case,) = cases(SweepPart(lambda: iter([("index_put", dict(numel=50, dtype="int64"))]), 1.0, 1), SweepInputs("cpu"))
+    (case,) = cases(SweepPart((lambda: iter([("index_put", dict(numel=50, dtype="int64"))]),), 1.0, 1), SweepInputs("cpu"))
     call = case.prepare()
     call()
     used = getclosurevars(call).nonlocals
@@ -99,10 +99,10 @@ def test_tokens_go_back_to_their_places() -> None:
 
 def test_functions_to_compile_return_what_they_say() -> None:
     """Bytes read and written are those of the tensors that go in and come out; vectors aside."""
-    from ironlaw.measure.suites.cuda.calls_generated import WRITTEN
+    from ironlaw.measure.suites.cuda.calls.generated import WRITTEN
 
     inputs, seen = SweepInputs("meta"), set()
-    for op, p in PARTS["generated"].wanted():
+    for op, p in PARTS["generated"].specs():
         if op != "generated" or p["function"] in seen:
             continue
         seen.add(p["function"])
@@ -197,3 +197,9 @@ def test_the_program_writes_evidence(small: None, tmp_path: Path, capsys: pytest
     assert len(read(tmp_path / "folder" / "norms.json").rows) == 6
     with pytest.raises(SystemExit):
         main(["--out", str(tmp_path), "--part", "norm"])
+
+
+def test_an_op_is_made_by_one_subject_only() -> None:
+    from ironlaw.measure.suites.cuda.calls.table import CALLS, SUBJECTS
+
+    assert sum(len(subject.CALLS) for subject in SUBJECTS) == len(CALLS)

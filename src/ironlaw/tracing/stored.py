@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from torch.utils._python_dispatch import _disable_current_modes
 
@@ -10,10 +10,17 @@ from ironlaw.engine.quantise import scales
 from ironlaw.engine.types import Tensor
 from ironlaw.tracing.aten import Call, Row, rule
 
-if TYPE_CHECKING:
-    from ironlaw.tracing.record import Recorder
-
 DYNAMIC = ("linear_dynamic", "linear_relu_dynamic", "linear_dynamic_fp16", "linear_relu_dynamic_fp16")
+
+
+class OpWriter(Protocol):
+    """What a rule that writes its ops itself needs of the recorder."""
+
+    def unique(self, name: str) -> str: ...
+    def module(self) -> str: ...
+    def known(self, tensor: Any, name: str, role: str) -> None: ...
+    def tensor(self, tensor: Any) -> Tensor: ...
+    def write(self, kind: str, label: str, inputs: list[Any], outputs: list[Any], attrs: dict[str, Any]) -> None: ...
 
 
 def stored(weight: Any, fmt: str, outputs: int, depth: int) -> Tensor:
@@ -59,7 +66,7 @@ def converted(call: Call) -> Row:
     return Row("scale", call.inputs[:1], call.outputs)
 
 
-def dynamic(recorder: Recorder, name: str, args: Any) -> Any:
+def dynamic(recorder: OpWriter, name: str, args: Any) -> Any:
     """torch.ao's dynamically quantised linear layer, whose weight lies in an object that no fake tensor can stand for."""
     x, params = args[0], args[1]
     with _disable_current_modes():

@@ -2,7 +2,7 @@
 
 A case prepares its inputs and returns the call to time. Weights are walked through a pool far larger than the caches, so
 they come from memory, as in a model whose layers take turns; activations stay where the last call left them. What is compiled,
-and the tiny calls that tell what a launch costs, are here; the single ops are in `cases_cpu_products` and `cases_cpu_movement`.
+and the tiny calls that tell what a launch costs, are here; the single ops are in `products` and `movement`.
 """
 
 from __future__ import annotations

@@ -4,32 +4,62 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from ironlaw.errors import BadValue
 from ironlaw.measure.devices.kernel_events import WARMUP
-from ironlaw.measure.suites.cuda import cases as cases_cuda
-from ironlaw.measure.suites.cuda import cases_more as cases_cuda_more
+from ironlaw.measure.suites.cuda.cases import (
+    attention,
+    backward,
+    convolution,
+    generated,
+    moe,
+    movement,
+    norms,
+    pointwise,
+    products,
+    quantised,
+    recurrent,
+    rowwise,
+)
+from ironlaw.measure.suites.cuda.cases.shapes import OpSpec
+
+Cases = Callable[[], Iterator[OpSpec]]
 
 
 @dataclass(frozen=True)
 class SweepPart:
     """Some cases, how many share a session of the profiler, and how long they may take when no time was given."""
 
-    wanted: Callable[[], Iterator[cases_cuda.Wanted]]
+    cases: tuple[Cases, ...]
     seconds: float
     chunk: int
     warmup: int = WARMUP
 
+    def specs(self) -> Iterator[OpSpec]:
+        """Every op and its params, in order."""
+        return chain.from_iterable(cases() for cases in self.cases)
 
+
+OPS = (
+    convolution.convolutions, products.linears, norms.of_images, pointwise.pointwise, attention.of_models, rowwise.rowwise,
+    pointwise.broadcasts, movement.lookups, movement.movement, movement.choices, products.batched,
+)  # fmt: skip
+MORE = (convolution.depthwise, movement.shifted, backward.layers, attention.many_sizes)
+NORMS = (
+    norms.wide_and_grouped, backward.batch_norms, convolution.grouped, norms.average_pools, backward.max_pools,
+    backward.sums_and_lookups, attention.unfused,
+)  # fmt: skip
+GENERATED = (attention.masked, norms.of_a_unet, generated.elementwise, generated.by_rows, generated.affine)
 PARTS = {
-    "ops": SweepPart(cases_cuda.ops, 330.0, 96),
-    "more": SweepPart(cases_cuda_more.more, 240.0, 64),
-    "norms": SweepPart(cases_cuda_more.norms, 120.0, 32),
-    "generated": SweepPart(cases_cuda_more.generated, 240.0, 1, warmup=4),
-    "recurrent": SweepPart(cases_cuda_more.recurrent, 120.0, 16),
-    "narrow": SweepPart(cases_cuda_more.narrow, 120.0, 96),
-    "experts": SweepPart(cases_cuda_more.experts, 60.0, 16),
-    "groups": SweepPart(cases_cuda_more.groups, 150.0, 1, warmup=4),
+    "ops": SweepPart(OPS, 330.0, 96),
+    "more": SweepPart(MORE, 240.0, 64),
+    "norms": SweepPart(NORMS, 120.0, 32),
+    "generated": SweepPart(GENERATED, 240.0, 1, warmup=4),
+    "recurrent": SweepPart((recurrent.layers, quantised.stored_weights), 120.0, 16),
+    "narrow": SweepPart((products.narrow,), 120.0, 96),
+    "experts": SweepPart((moe.experts,), 60.0, 16),
+    "groups": SweepPart((generated.group_norms,), 150.0, 1, warmup=4),
 }
 FIRST = "ops"  # the part that launch rows go with
 

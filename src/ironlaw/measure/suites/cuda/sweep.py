@@ -87,12 +87,10 @@ def sweep(
 
 def cases(part: SweepPart, inputs: SweepInputs, limit: int | None = None) -> Iterator[Case]:
     """A part's cases; at most `limit` of each op, or of each function that is compiled."""
-    from ironlaw.measure.suites.cuda import calls_generated as calls_cuda_written  # noqa: F401  their calls
-    from ironlaw.measure.suites.cuda import calls_more as calls_cuda_more  # noqa: F401  their calls
-    from ironlaw.measure.suites.cuda.calls import CALLS
+    from ironlaw.measure.suites.cuda.calls.table import CALLS
 
     counts: dict[tuple[str, Any], int] = {}
-    for op, params in part.wanted():
+    for op, params in part.specs():
         key = op, params.get("function")
         counts[key] = counts.get(key, 0) + 1
         if limit is None or counts[key] <= limit:

@@ -1,4 +1,4 @@
-"""Calls of the sweep that torch.compile writes kernels for: functions of a few ops, and group norm between convolutions."""
+"""Calls that torch.compile writes kernels for: functions of a few ops, and group norm between convolutions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from ironlaw.measure.devices.device import Call
-from ironlaw.measure.suites.cuda.calls import Params, Shapes, makes, shape
+from ironlaw.measure.suites.cuda.calls.making import Make, Params, Shapes, registrar, shape
 from ironlaw.measure.suites.cuda.inputs import SweepInputs
 
 GROUPS = 32  # of group norm
@@ -65,6 +65,10 @@ WRITTEN: dict[str, tuple[Callable[[Params], Shapes], Callable[..., Any]]] = {  #
     "bn_add_relu": (images(2), lambda x, y, *s: torch.relu(normed(x, *s) + y)),
     "bn_relu_mean": (images(1), lambda x, *s: torch.relu(normed(x, *s)).mean((2, 3))),
 }
+
+
+CALLS: dict[str, Make] = {}
+makes = registrar(CALLS)
 
 
 @makes("generated")

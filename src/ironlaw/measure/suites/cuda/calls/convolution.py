@@ -1,0 +1,30 @@
+"""Calls of convolutions; their weights are cold."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+from ironlaw.measure.devices.device import Call
+from ironlaw.measure.suites.cuda.calls.making import Make, Params, registrar
+from ironlaw.measure.suites.cuda.inputs import SweepInputs
+
+CALLS: dict[str, Make] = {}
+makes = registrar(CALLS)
+
+
+@makes("conv2d")
+def conv(i: SweepInputs, p: Params) -> Call:
+    torch.backends.cudnn.allow_tf32 = p["dtype"] == "tf32"
+    nhwc, dtype = p["layout"] == "nhwc", p["dtype"]
+    x = i.act((p["n"], p["c"], p["h"], p["w"]), dtype, nhwc)
+    b = i.act((p["out"],), dtype) if p["bias"] else None
+    size, pad = (p["out"], p["c"] // p["groups"], p["kh"], p["kw"]), (p["ph"], p["pw"])
+    stride, dilation, groups = p["stride"], p["dilation"], p["groups"]
+    return lambda: F.conv2d(x, i.weight(size, dtype, nhwc), b, stride, pad, dilation, groups)
+
+
+@makes("depthwise_nhwc")
+def depthwise(i: SweepInputs, p: Params) -> Call:
+    x, w = i.act((p["n"], p["c"], p["hw"], p["hw"]), p["dtype"], nhwc=True), i.weight((p["c"], 1, p["k"], p["k"]), p["dtype"])
+    return lambda: F.conv2d(x, w, padding=p["k"] // 2, groups=p["c"])

@@ -1,0 +1,28 @@
+"""Calls of products; the weights of a linear layer are cold."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+from ironlaw.measure.devices.device import Call
+from ironlaw.measure.suites.cuda.calls.making import Make, Params, registrar
+from ironlaw.measure.suites.cuda.inputs import SweepInputs
+
+CALLS: dict[str, Make] = {}
+makes = registrar(CALLS)
+
+
+@makes("linear")
+def linear(i: SweepInputs, p: Params) -> Call:
+    torch.backends.cuda.matmul.allow_tf32 = p["dtype"] == "tf32"
+    n, k, dtype = p["n"], p["k"], p["dtype"]
+    x, b = i.act((p["m"], k), dtype), i.act((n,), dtype) if p["bias"] else None
+    return lambda: F.linear(x, i.weight((n, k), dtype), b)
+
+
+@makes("bmm")
+def bmm(i: SweepInputs, p: Params) -> Call:
+    torch.backends.cuda.matmul.allow_tf32 = False
+    x, y = i.act((p["b"], p["m"], p["k"]), p["dtype"]), i.act((p["b"], p["k"], p["n"]), p["dtype"])
+    return lambda: torch.bmm(x, y)
