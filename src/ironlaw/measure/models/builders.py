@@ -1,7 +1,7 @@
 """The registry's workloads as PyTorch modules with random weights, so that they can be run here. Nothing is downloaded.
 
-Convolutional models and MLPs are written out below, in PyTorch alone; transformers builds those it has (`builders_transformers`). Tests hold
-each to the registry's graph: as many parameters, and the same ops in the same order.
+Convolutional models and MLPs are written out below, in PyTorch alone; transformers builds those it has (`builders_transformers`). Tests
+hold each to the registry's graph: as many parameters, and the same ops in the same order.
 """
 
 from __future__ import annotations
