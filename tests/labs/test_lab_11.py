@@ -106,8 +106,8 @@ def test_the_message_states_the_case_and_follows_the_context(page):
 def test_the_key_is_the_engine_s_for_the_message_s_own_case(page):
     assert page.lab.question("act1").answer == "memory"
     for slug in ("h100_sxm", "orin_nx_16gb"):
-        assert gemm.asked(hardware(slug)).at.regime == "memory"
-    assert f"{gemm.ASKED}**3" in page.lab.question("act1").key
+        assert gemm.premise(hardware(slug)).at.regime == "memory"
+    assert f"{gemm.PREMISE_N}**3" in page.lab.question("act1").key
 
 
 # --- Act I
@@ -480,7 +480,7 @@ def test_the_plan_does_not_hang_on_the_sizes(fusion, phase, tiled):
         ("llama3_8b", 32, 32),
     ):
         case = layer.Case(hardware("h100_sxm"), model, phase, batch, context, fusion=fusion, tiled=tiled)
-        anew = fuse(layer.served(model, 3, phase, batch, context, "fp16", "fp16", "fp16", tiled), layer.RULES[fusion]).graph
+        anew = fuse(layer.serving_graph(model, 3, phase, batch, context, "fp16", "fp16", "fp16", tiled), layer.RULES[fusion]).graph
         assert [(op.name, op.work) for op in case.graph.ops] == [(op.name, op.work) for op in anew.ops]
 
 

@@ -189,7 +189,7 @@ def test_attainable_is_the_lower_roof(page):
 
 def test_the_loop_asks_and_the_engine_answers(page):
     """A100, keyword spotting at batch 1: 29 launches of 10 µs and hardly any work, so eight times the batch is 8× per item."""
-    found = loop.case("kws", "a100_80gb_sxm")
+    found = loop.build_case("kws", "a100_80gb_sxm")
     assert found.before.bound == "overhead" and found.gain("batch") == pytest.approx(8, rel=0.01)
     assert found.gain("bandwidth") == pytest.approx(1, abs=0.01)
     view = page.send("steps", job="kws", device="a100_80gb_sxm", answers=[0, 2, 1, 3, 2])
@@ -199,14 +199,14 @@ def test_the_loop_asks_and_the_engine_answers(page):
 
 
 def test_a_faster_memory_helps_what_waits_for_memory():
-    found = loop.case("resnet64", "a100_80gb_sxm")
+    found = loop.build_case("resnet64", "a100_80gb_sxm")
     assert found.before.bound == "memory" and 1.4 < found.gain("bandwidth") <= 2.0 and found.gain("peak") < 1.3
 
 
 def test_the_capture_spectrum_tells_after_a_guess(page):
     view = page.send("spectrum", guesses={"trace": "right", "compile": "right"})
     assert (view["told"]["trace"]["right"], view["told"]["compile"]["right"]) == (False, True)
-    assert view["source"].startswith("Recorded, not run here: PyTorch " + capture.recorded()["torch"])
+    assert view["source"].startswith("Recorded, not run here: PyTorch " + capture.recorded_run()["torch"])
     assert "frozen snapshot" in view["told"]["trace"]["about"] and "3" in view["told"]["compile"]["about"]
 
 

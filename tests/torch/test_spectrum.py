@@ -21,7 +21,7 @@ def test_what_each_way_does_with_the_other_branch():
 
 
 def test_the_recorded_run_says_the_same():
-    recorded, now = capture.recorded(), run()
+    recorded, now = capture.recorded_run(), run()
     assert {way: tried["outcome"] for way, tried in recorded["ways"].items()} == {way: t["outcome"] for way, t in now["ways"].items()}
     assert [recorded[name] for name in ("example", "other", "expected")] == [now[name] for name in ("example", "other", "expected")]
 

@@ -14,7 +14,7 @@ ROI = ("compilation_roi_positive", "breakeven_inferences", "act2_result", "act2_
 def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read: Lab 08 the utilisations, Lab 11 fusion and intensities."""
     tax, fusion, roi = (lab.readouts.get(name, {}) for name in ("act1", "act2", "act2.roi"))
-    tried = lab.entered("act2_challenge")
+    attempt = lab.entered("act2_challenge")
     return {
         "context": lab.chosen.slug,
         **{name: tax.get(name) for name in TAX},
@@ -24,7 +24,7 @@ def design(lab: kit.Lab) -> dict[str, Any]:
         "act1_correct": lab.correct("act1"),
         "act2_prediction": _value(lab, "act2"),
         "act2_correct": lab.correct("act2"),
-        "challenge_passed": bool(tried.payload["correct"]) if tried else None,
+        "challenge_passed": bool(attempt.payload["correct"]) if attempt else None,
     }
 
 
@@ -36,12 +36,12 @@ def _value(lab: kit.Lab, act: str) -> float | str | None:
 def readouts(lab: kit.Lab, *_: Any) -> list[tuple[str, str, str]]:
     tax, fusion, roi = (lab.readouts.get(name, {}) for name in ("act1", "act2", "act2.roi"))
     spotter = f"{tax['kws_utilization_eager_pct']:.0f} → {tax['kws_utilization_compiled_pct']:.0f} %" if tax else "open"
-    shown = [("KWS, compiled", spotter, "")]
+    rows = [("KWS, compiled", spotter, "")]
     if not roi:
-        return [*shown, ("Fusion", "open", ""), ("ROI", "open", ""), ("Break-even", "open", "")]
+        return [*rows, ("Fusion", "open", ""), ("ROI", "open", ""), ("Break-even", "open", "")]
     positive, hit = bool(roi["compilation_roi_positive"]), bool(roi["constraint_hit"])
     return [
-        *shown,
+        *rows,
         ("Fusion", "on" if fusion.get("fusion_enabled") else "off", ""),
         (
             "ROI",

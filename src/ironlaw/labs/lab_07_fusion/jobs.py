@@ -34,7 +34,7 @@ def name_of(model: str) -> str:
 
 
 @lru_cache(maxsize=32)
-def measured(model: str, mode: str) -> Mapping[str, Any]:
+def measured_run(model: str, mode: str) -> Mapping[str, Any]:
     """The evidence's row for a graph at batch 1: kernels, wall, queued wall, busy."""
     return row(FILE, workload=model.partition(":")[2], batch=1, mode={GRAPH: "graphs"}.get(mode, mode))
 
@@ -45,14 +45,14 @@ def source() -> str:
 
 def kernels_of(model: str) -> int:
     """Launches of an eager pass: the textbook's, or as many as the evidence counted."""
-    return int(measured(model, EAGER)["kernels"]) if is_graph(model) else textbook(model).kernels
+    return int(measured_run(model, EAGER)["kernels"]) if is_graph(model) else textbook(model).kernels
 
 
 def removed_of(model: str) -> float:
     """Share of launches that compiling takes away; for a graph, as counted."""
     if not is_graph(model):
         return textbook(model).removed
-    return 1.0 - float(measured(model, COMPILED)["kernels"]) / float(measured(model, EAGER)["kernels"])
+    return 1.0 - float(measured_run(model, COMPILED)["kernels"]) / float(measured_run(model, EAGER)["kernels"])
 
 
 def launch_of(context: Context) -> float:
@@ -69,7 +69,7 @@ def queues(context: Context) -> bool:
 def launch_source(context: Context) -> str:
     if queues(context):
         sources = context.hardware.calibration.sources
-        return f"measured on its host, {next((told for told in sources if 'machine' in told), sources[0])}"
+        return f"measured on its host, {next((source for source in sources if 'machine' in source), sources[0])}"
     figure = context.hardware.figures.get("launch")
     return f"{figure.source}, {figure.date}" if figure else ""
 
@@ -121,8 +121,8 @@ class Job:
 
     def utilization(self, mode: str, dispatch: str) -> float:
         """Percent. Textbook: the share of wall time that is maths. A graph: in which the device has work."""
-        done = self.run(mode, dispatch)
-        return 100.0 * (done.busy if is_graph(self.model) else done.compute) / done.wall
+        run = self.run(mode, dispatch)
+        return 100.0 * (run.busy if is_graph(self.model) else run.compute) / run.wall
 
 
 @dataclass(frozen=True)
@@ -151,11 +151,11 @@ def _run(job: Job, mode: str, dispatch: str) -> Run:
     if mode == GRAPH:
         calibration = job.context.hardware.calibration
         start, gap = calibration.graph_launch() if calibration and is_graph(job.model) else (job.launch, 0.0)
-        done: Timeline = graph_replay(start, kernels, [count / len(kernels)] * len(kernels), gap)
+        timeline: Timeline = graph_replay(start, kernels, [count / len(kernels)] * len(kernels), gap)
     else:
-        done = (queued if dispatch == QUEUED else synchronous)(launches, kernels)
+        timeline = (queued if dispatch == QUEUED else synchronous)(launches, kernels)
     compute, memory, floor = shares
-    return Run(float(done.wall), compute, memory, floor, count)
+    return Run(float(timeline.wall), compute, memory, floor, count)
 
 
 def _textbook(job: Job, count: int) -> tuple[list[float], list[float], tuple[float, float, float]]:
@@ -165,8 +165,8 @@ def _textbook(job: Job, count: int) -> tuple[list[float], list[float], tuple[flo
 
 def _graph(job: Job, mode: str, count: int) -> tuple[list[float], list[float], tuple[float, float, float]]:
     """The ops of a prediction, behind as many launches as there are pieces."""
-    found = prediction(job.model, Machine(job.context), mode)
-    rows, each = found.ops, count / float(found.kernels)
+    result = prediction(job.model, Machine(job.context), mode)
+    rows, each = result.ops, count / float(result.kernels)
     launches = [float(r.launch_s) * each for r in rows]
     kernels = [float(r.seconds) / job.speed for r in rows]
     compute = sum(float(r.compute_s) for r in rows) / job.speed

@@ -42,14 +42,14 @@ def _letter(lab: kit.Lab, act: str) -> str:
 
 def readouts(lab: kit.Lab, *_: Any) -> list[tuple[str, str, str]]:
     one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
-    said = [("Options", ", ".join(_letter(lab, act) for act in ACTS), "")]
+    options = [("Options", ", ".join(_letter(lab, act) for act in ACTS), "")]
     first = [
         ("GEMM AI", f"{significant(one['arithmetic_intensity'])} FLOP/B" if one else "open", ""),
         ("Share of peak", f"{significant(one['peak_share_percent'])} %" if one else "open", ""),
     ]
     if not two:
-        return [*said, *first, ("Memory", "open", ""), ("Fusion", "open", ""), ("Tokens/s", "open", "")]
+        return [*options, *first, ("Memory", "open", ""), ("Fusion", "open", ""), ("Tokens/s", "open", "")]
     out = bool(two["oom_triggered"])
     rate = "–" if out else significant(float(two["tokens_per_s"]))
-    held = ("Memory", "OOM" if out else "clear", "fail" if out else "good")
-    return [*said, *first, held, ("Fusion", str(two["fusion"]), ""), ("Tokens/s", rate, "")]
+    memory = ("Memory", "OOM" if out else "clear", "fail" if out else "good")
+    return [*options, *first, memory, ("Fusion", str(two["fusion"]), ""), ("Tokens/s", rate, "")]

@@ -14,14 +14,14 @@ SHORT = {
     "h100_sxm": "H100", "orin_nx_16gb": "Orin NX", "a100_80gb_sxm": "A100", "h200_sxm": "H200", "b200": "B200", "mi300x": "MI300X",
     "tpu_v5e": "TPU v5e", "a17_npu": "A17 NPU", "laptop_cpu": "laptop CPU", HERE: "this machine",
 }  # fmt: skip
-MEASURED = "h200_sxm"  # where the evidence of this lab comes from
+MEASURED_MACHINE = "h200_sxm"  # where the evidence of this lab comes from
 
 
 def options(lab: kit.Lab) -> list[tuple[str, str]]:
     """For a menu: the contexts first, then the others by name."""
-    own = [(context.slug, f"{context.regime_label}: {context.label}") for context in lab.contexts]
-    there = {slug for slug, _ in own}
-    return own + [(slug, hardware(slug).name) for slug in SHORT if slug not in there and slug != HERE]
+    contexts = [(context.slug, f"{context.regime_label}: {context.label}") for context in lab.contexts]
+    listed = {slug for slug, _ in contexts}
+    return contexts + [(slug, hardware(slug).name) for slug in SHORT if slug not in listed and slug != HERE]
 
 
 def machine(lab: kit.Lab, slug: str) -> Hardware:
@@ -32,7 +32,7 @@ def short(slug: str) -> str:
     return SHORT.get(slug, slug)
 
 
-def lacking(found: Hardware, formats: Sequence[str]) -> dict[str, str]:
+def missing_formats(machine: Hardware, formats: Sequence[str]) -> dict[str, str]:
     """Formats that a machine has no peak for -> why they can't be chosen."""
-    has = ", ".join(fmt.upper() for fmt in formats if fmt in found.peaks)
-    return {fmt: f"the {short(found.slug)} has no {fmt.upper()} rate; it has {has}" for fmt in formats if fmt not in found.peaks}
+    has = ", ".join(fmt.upper() for fmt in formats if fmt in machine.peaks)
+    return {fmt: f"the {short(machine.slug)} has no {fmt.upper()} rate; it has {has}" for fmt in formats if fmt not in machine.peaks}

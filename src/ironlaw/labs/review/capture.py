@@ -20,18 +20,18 @@ WAYS = {"eager": "Eager", "trace": "torch.jit.trace", "script": "torch.jit.scrip
 
 
 @cache
-def recorded() -> dict[str, Any]:
+def recorded_run() -> dict[str, Any]:
     """A run of the same script, kept with its versions and its day."""
-    found: dict[str, Any] = json.loads((HERE / "capture_run.json").read_text(encoding="utf-8"))
-    return found
+    run: dict[str, Any] = json.loads((HERE / "capture_run.json").read_text(encoding="utf-8"))
+    return run
 
 
 @cache
 def code() -> str:
     """The function that is captured, as it stands in the script; the script is read, not imported: it brings PyTorch."""
     source = SCRIPT.read_text(encoding="utf-8")
-    found = next(node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == "gate")
-    return ast.get_source_segment(source, found) or ""
+    function = next(node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == "gate")
+    return ast.get_source_segment(source, function) or ""
 
 
 @cache
@@ -45,4 +45,4 @@ def piece(lab: Review) -> Piece:
         slots = {"graphs": run["ways"]["compile"]["graphs"], "first": run["ways"]["compile"]["first"]} if way == "compile" else {}
         return kit.html(lab.words.fill(f"capture.{way}", **slots))
 
-    return spectrum(WAYS, code(), recorded(), runner(), about)
+    return spectrum(WAYS, code(), recorded_run(), runner(), about)

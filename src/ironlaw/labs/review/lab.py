@@ -60,7 +60,7 @@ def beliefs_about(lab):
 
 @app.cell
 def beliefs(count, lab, learner):
-    learner.held(lab, count())
+    learner.held_beliefs(lab, count())
 
 
 @app.cell

@@ -12,34 +12,34 @@ from ironlaw.kit.review import Review
 from ironlaw.pictures.levels import levels
 from ironlaw.registry.machines import hardware, machines
 
-NOWHERE, UNSAID = "nowhere", "unsaid"
+NOWHERE, NO_GUESS = "nowhere", "unsaid"
 FORMATS = ("fp32", "fp16", "int8")
 FIRST = "a100_80gb_sxm"
 
 
 def devices() -> tuple[tuple[str, str], ...]:
     """Machines whose ladder has more than one rung, the A100 first."""
-    found = [slug for slug in machines() if len(ladder(hardware(slug))) > 1]
-    return tuple((slug, hardware(slug).name) for slug in sorted(found, key=lambda slug: (slug != FIRST, hardware(slug).name)))
+    slugs = [slug for slug in machines() if len(ladder(hardware(slug))) > 1]
+    return tuple((slug, hardware(slug).name) for slug in sorted(slugs, key=lambda slug: (slug != FIRST, hardware(slug).name)))
 
 
 def dials(lab: Review) -> Callable[[Any], list[Any]]:
-    def made(values: Any) -> list[Any]:
+    def dials_at(values: Any) -> list[Any]:
         machine = hardware(values.get("device") or FIRST)
-        places = [(UNSAID, "not said yet"), *((level.name, level.label) for level in ladder(machine)), (NOWHERE, "it does not fit")]
+        places = [(NO_GUESS, "not said yet"), *((level.name, level.label) for level in ladder(machine)), (NOWHERE, "it does not fit")]
         return [
             kit.select("device", "Device", devices(), FIRST),
             kit.span("rows", "Rows", 1, 2**20, 4096, log=True), kit.span("columns", "Columns", 1, 65536, 1024, log=True),
             kit.choice("format", "Format", [(fmt, fmt.upper()) for fmt in FORMATS], "fp16"),
             kit.choice("use", "Who reads it", [("next", "a later kernel"), ("own", "only the kernel that makes it")]),
-            kit.select("guess", "Where does it live?", places, UNSAID),
+            kit.select("guess", "Where does it live?", places, NO_GUESS),
         ]  # fmt: skip
 
-    return made
+    return dials_at
 
 
 def view(lab: Review, values: Any) -> kit.View:
-    if values["guess"] == UNSAID:
+    if values["guess"] == NO_GUESS:
         return kit.View(note=kit.html(lab.words["ladder.first"]))
     machine: Hardware = hardware(values["device"])
     tensor = Tensor("x", (round(values["rows"]), round(values["columns"])), values["format"])
@@ -61,7 +61,7 @@ def _cite(level: Level) -> str:
 
 
 def _banner(lab: Review, machine: Hardware, place: Level | None, values: Any) -> dict[str, Any]:
-    said, true = values["guess"], place.name if place else NOWHERE
+    guess, true = values["guess"], place.name if place else NOWHERE
     name = f"in {place.label}" if place else "nowhere: it does not fit"
     why = lab.words["ladder.next" if values["use"] == "next" else "ladder.own"] if place else lab.words["ladder.full"]
-    return kit.banner("good" if said == true else "warn", f"{'Yes' if said == true else 'No'}: it lives {name}", kit.html(why))
+    return kit.banner("good" if guess == true else "warn", f"{'Yes' if guess == true else 'No'}: it lives {name}", kit.html(why))

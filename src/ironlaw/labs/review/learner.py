@@ -35,12 +35,12 @@ def tone(score: float) -> str:
     return "good" if score < confidence.EVEN_ODDS / 2 else "middling" if score < confidence.EVEN_ODDS else "bad"
 
 
-def held(lab: Review, *_: Any) -> Any:
+def held_beliefs(lab: Review, *_: Any) -> Any:
     """The beliefs held, each with its counter-example, computed now. Further arguments are states."""
-    found = lab.state.held_beliefs
-    if not found:
+    beliefs_held = lab.state.held_beliefs
+    if not beliefs_held:
         return lab.html("beliefs-held", kit.html(lab.words["beliefs.none"]))
-    return lab.html("beliefs-held", "".join(map(_belief, found)))
+    return lab.html("beliefs-held", "".join(map(_belief, beliefs_held)))
 
 
 def _belief(one: beliefs.HeldBelief) -> str:
@@ -48,10 +48,10 @@ def _belief(one: beliefs.HeldBelief) -> str:
     source = f"Evidence: {example.source}" if example.source else "Computed by the engine now"
     where = ", ".join(_where(name) for name in one.where)
     times = "once" if one.times == 1 else f"{one.times} times"
-    said = f"Chosen {times} with a confidence of {SURE} or more: {escape(where)}. A right answer on a card about it frees you."
+    history = f"Chosen {times} with a confidence of {SURE} or more: {escape(where)}. A right answer on a card about it frees you."
     return (
         f'<div class="il-banner il-warn"><strong>“{escape(one.says)}”</strong>'
-        f"<div><p><b>But:</b> {escape(example.text)}</p><p>{escape(source)}. {said}</p></div></div>"
+        f"<div><p><b>But:</b> {escape(example.text)}</p><p>{escape(source)}. {history}</p></div></div>"
     )
 
 

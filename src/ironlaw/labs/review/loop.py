@@ -57,7 +57,7 @@ class Case:
 
 
 @lru_cache(maxsize=32)
-def case(job: str, device: str) -> Case:
+def build_case(job: str, device: str) -> Case:
     name, batch = JOBS[job]
     graph, machine = workload(name, batch=batch), hardware(device)
     faster = replace(machine, peaks={fmt: 2 * rate for fmt, rate in machine.peaks.items()})
@@ -78,59 +78,59 @@ def piece(lab: Review) -> Piece:
         {"id": "device", "label": "Device", "options": [(slug, display(slug)) for slug in DEVICES]},
     ]
     words = lab.words
-    kept = Told(None, kit.html(words["loop.kept"]))
+    noted = Told(None, kit.html(words["loop.kept"]))
     steps = [
-        Step("Profile", words["loop.profile"], BUSY_LABELS, lambda values, given: _profile(_of(values))),
-        Step("Bottleneck", words["loop.bottleneck"], TERMS, lambda values, given: _bottleneck(_of(values))),
-        Step("Hypothesis", words["loop.hypothesis"], tuple(CHANGES.values()), lambda values, given: kept),
-        Step("Apply", words["loop.apply"], GAIN_LABELS, lambda values, given: _apply(_of(values), _change(given))),
-        Step("Validate", words["loop.validate"], TERMS, lambda values, given: _validate(_of(values), _change(given))),
+        Step("Profile", words["loop.profile"], BUSY_LABELS, lambda values, answers: _profile(_case(values))),
+        Step("Bottleneck", words["loop.bottleneck"], TERMS, lambda values, answers: _bottleneck(_case(values))),
+        Step("Hypothesis", words["loop.hypothesis"], tuple(CHANGES.values()), lambda values, answers: noted),
+        Step("Apply", words["loop.apply"], GAIN_LABELS, lambda values, answers: _apply(_case(values), _change(answers))),
+        Step("Validate", words["loop.validate"], TERMS, lambda values, answers: _validate(_case(values), _change(answers))),
     ]
-    return loop(menus, steps, lambda values, given: _after(lab, _of(values), _change(given)))
+    return loop(menus, steps, lambda values, answers: _after(lab, _case(values), _change(answers)))
 
 
-def _of(values: Values) -> Case:
-    return case(values["job"], values["device"])
+def _case(values: Values) -> Case:
+    return build_case(values["job"], values["device"])
 
 
-def _change(given: Sequence[int]) -> str:
+def _change(answers: Sequence[int]) -> str:
     """The learner's hypothesis."""
-    return tuple(CHANGES)[given[2]]
+    return tuple(CHANGES)[answers[2]]
 
 
-def _profile(found: Case) -> Told:
-    busy, wall = float(found.before.busy_s), float(found.before.seconds)
+def _profile(case: Case) -> Told:
+    busy, wall = float(case.before.busy_s), float(case.before.seconds)
     says = f"{kit.amount(wall, 's')} of wall time, {kit.amount(busy, 's')} of it busy: {share(busy, wall)}"
-    return Told(bisect(BUSY, busy / wall), f"<p>{says}; {found.before.kernels:,.0f} launches.</p>")
+    return Told(bisect(BUSY, busy / wall), f"<p>{says}; {case.before.kernels:,.0f} launches.</p>")
 
 
-def _bottleneck(found: Case) -> Told:
-    terms = ", ".join(f"{term(name, name)} {kit.amount(seconds, 's')}" for name, seconds in found.terms.items())
-    return Told(TERMS.index(str(found.before.bound)), f"<p>{terms}: {term(str(found.before.bound), str(found.before.bound))} binds.</p>")
+def _bottleneck(case: Case) -> Told:
+    terms = ", ".join(f"{term(name, name)} {kit.amount(seconds, 's')}" for name, seconds in case.terms.items())
+    return Told(TERMS.index(str(case.before.bound)), f"<p>{terms}: {term(str(case.before.bound), str(case.before.bound))} binds.</p>")
 
 
-def _apply(found: Case, change: str) -> Told:
-    gain = found.gain(change)
-    items = found.batch * (MORE if change == "batch" else 1)
-    each = float(found.after[change].seconds) / items
-    before = float(found.before.seconds) / found.batch
+def _apply(case: Case, change: str) -> Told:
+    gain = case.gain(change)
+    items = case.batch * (MORE if change == "batch" else 1)
+    each = float(case.after[change].seconds) / items
+    before = float(case.before.seconds) / case.batch
     says = f"An item takes {kit.amount(each, 's')} instead of {kit.amount(before, 's')}: {kit.times(gain)} faster."
     return Told(bisect(GAIN, gain), f"<p>{says}</p>")
 
 
-def _validate(found: Case, change: str) -> Told:
-    bound = str(found.after[change].bound)
-    same = "as before" if bound == str(found.before.bound) else f"and no longer {found.before.bound}"
+def _validate(case: Case, change: str) -> Told:
+    bound = str(case.after[change].bound)
+    same = "as before" if bound == str(case.before.bound) else f"and no longer {case.before.bound}"
     return Told(TERMS.index(bound), f"<p>{term(bound, bound.capitalize())} binds now, {same}.</p>")
 
 
-def _after(lab: Review, found: Case, change: str) -> str:
+def _after(lab: Review, case: Case, change: str) -> str:
     """All four changes side by side, and whether the hypothesis was the best of them."""
     rows = "".join(
-        f'<tr><th scope="row">{label}{" (yours)" if name == change else ""}</th><td>{kit.times(found.gain(name))}</td>'
-        f"<td>{found.after[name].bound}</td></tr>"
+        f'<tr><th scope="row">{label}{" (yours)" if name == change else ""}</th><td>{kit.times(case.gain(name))}</td>'
+        f"<td>{case.after[name].bound}</td></tr>"
         for name, label in CHANGES.items()
     )
-    verdict = "Your hypothesis was the best of the four." if found.best == change else f"The best of the four: {CHANGES[found.best]}."
+    verdict = "Your hypothesis was the best of the four." if case.best == change else f"The best of the four: {CHANGES[case.best]}."
     head = '<thead><tr><th scope="col">change</th><th scope="col">an item is faster by</th><th scope="col">binds then</th></tr></thead>'
     return f"<p><b>{verdict}</b></p><table>{head}<tbody>{rows}</tbody></table>{kit.html(lab.words['loop.after'])}"

@@ -12,7 +12,7 @@ from ironlaw.pictures.roofs import Dot, Roof, per_byte, roofs
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.widget.quantities import format_quantity
 
-UNSAID, FIRST = "unsaid", "a100_80gb_sxm"
+NO_GUESS, FIRST = "unsaid", "a100_80gb_sxm"
 SIDES = (("memory-bound", "the memory roof"), ("compute-bound", "the compute roof"))
 ACROSS = (1 / 8, 4096.0)  # FLOP/B
 
@@ -22,23 +22,23 @@ def devices() -> tuple[tuple[str, str], ...]:
 
 
 def dials(lab: Review) -> Callable[[Any], list[Any]]:
-    def made(values: Any) -> list[Any]:
+    def dials_at(values: Any) -> list[Any]:
         machine = hardware(values.get("device") or FIRST)
         formats = sorted({fmt for slug, _ in devices() for fmt in hardware(slug).peaks})
-        lacks = {fmt: f"the {machine.name} has no {fmt.upper()}" for fmt in formats if fmt not in machine.peaks}
+        missing = {fmt: f"the {machine.name} has no {fmt.upper()}" for fmt in formats if fmt not in machine.peaks}
         first = "fp16" if "fp16" in machine.peaks else next(iter(machine.peaks))
         return [
             kit.select("device", "Device", devices(), FIRST),
-            kit.select("format", "Format", [(fmt, fmt.upper()) for fmt in formats], first, disabled=lacks),
+            kit.select("format", "Format", [(fmt, fmt.upper()) for fmt in formats], first, disabled=missing),
             kit.span("intensity", "Arithmetic intensity", ACROSS[0], ACROSS[1], 16, step=1 / 8, unit="FLOP/B", log=True),
-            kit.choice("guess", "Which roof is over it?", [(UNSAID, "not said yet"), *SIDES], UNSAID),
+            kit.choice("guess", "Which roof is over it?", [(NO_GUESS, "not said yet"), *SIDES], NO_GUESS),
         ]  # fmt: skip
 
-    return made
+    return dials_at
 
 
 def view(lab: Review, values: Any) -> kit.View:
-    if values["guess"] == UNSAID:
+    if values["guess"] == NO_GUESS:
         return kit.View(note=kit.html(lab.words["roof.first"]))
     machine = hardware(values["device"])
     roof, intensity = Roof(machine, values["format"], machine.name), float(values["intensity"])
@@ -46,7 +46,7 @@ def view(lab: Review, values: Any) -> kit.View:
     dot = Dot("kernel", "a kernel", intensity, 1.0, roof, label=format_quantity(attainable, "FLOP/s"), drop=True,
               more=(("drag", {"dial": "intensity", "axis": "x"}),))  # fmt: skip
     right = side == values["guess"]
-    told = f"{per_byte(intensity)} against a ridge of {per_byte(roof.ridge)}: {side}."
+    verdict = f"{per_byte(intensity)} against a ridge of {per_byte(roof.ridge)}: {side}."
     return kit.View(
         figures=[roofs([roof], [dot], ACROSS, id="roof", title="Attainable rate", export=False)],
         cards=[
@@ -55,7 +55,7 @@ def view(lab: Review, values: Any) -> kit.View:
             kit.card("Ridge", roof.ridge, "FLOP/B"),
         ],
         formula=formula(roof, intensity, attainable),
-        banner=kit.banner("good" if right else "warn", "Yes" if right else "The other roof", told),
+        banner=kit.banner("good" if right else "warn", "Yes" if right else "The other roof", verdict),
         readouts={"side": side},
     )
 

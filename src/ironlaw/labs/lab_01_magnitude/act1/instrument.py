@@ -19,7 +19,7 @@ HEADLINE, COMMON = "headline", "int8"
 CLAIMS = ("compute_gap", "capacity_gap", "nine_orders", "h100_peak_1979", "phone_68_gb_s")
 
 
-def shown(context: Context, formats: str) -> Context | None:
+def in_format(context: Context, formats: str) -> Context | None:
     """A device in the format that the rates are shown in; None where it lacks it."""
     if formats == HEADLINE:
         return context
@@ -33,8 +33,8 @@ def gap(a: Context, b: Context, axis: str, formats: str = HEADLINE) -> float | N
 
 
 def reading(context: Context, axis: str, formats: str = HEADLINE) -> float | None:
-    found = shown(context, formats if axis == "compute" else HEADLINE)
-    return value_of(found, axis)[0] if found else None
+    rated = in_format(context, formats if axis == "compute" else HEADLINE)
+    return value_of(rated, axis)[0] if rated else None
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -51,11 +51,11 @@ def dials(lab: kit.Lab) -> Any:
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     a, b, formats = pick(lab.contexts, values["a"]), pick(lab.contexts, values["b"]), values["formats"]
     gaps = {axis: gap(a, b, axis, formats) for axis in QUANTITIES}
-    there = [context for context in (shown(c, formats) for c in lab.contexts) if context]
+    rated = [context for context in (in_format(c, formats) for c in lab.contexts) if context]
     marks = marks_of(lab) if formats == HEADLINE else ()
     return kit.View(
         figures=[
-            ladder(there, "compute", lab.chosen.slug, marks),
+            ladder(rated, "compute", lab.chosen.slug, marks),
             *(ladder(lab.contexts, axis, lab.chosen.slug, width="third") for axis in QUANTITIES if axis != "compute"),
         ],
         cards=[_card(axis, ratio) for axis, ratio in gaps.items()],
@@ -104,14 +104,14 @@ def _table(a: Context, b: Context, formats: str, gaps: Mapping[str, float | None
 
 
 def _notes(lab: kit.Lab, formats: str) -> str:
-    told = [lab.fill("act1.context_row", context=lab.chosen.label)]
+    paragraphs = [lab.fill("act1.context_row", context=lab.chosen.label)]
     if formats == HEADLINE:
-        told.insert(0, lab.fill("act1.formats", formats="; ".join(f"{c.label} {c.format_label}" for c in lab.contexts)))
+        paragraphs.insert(0, lab.fill("act1.formats", formats="; ".join(f"{c.label} {c.format_label}" for c in lab.contexts)))
     else:
         lacking = [c.label for c in lab.contexts if COMMON not in c.hardware.peaks]
-        told = [lab.fill("act1.common"), *([lab.fill("act1.lacking", names=", ".join(lacking))] if lacking else []), *told]
-        told.append(lab.fill("act1.mark_hidden"))
-    return kit.html("\n\n".join(told))
+        paragraphs = [lab.fill("act1.common"), *([lab.fill("act1.lacking", names=", ".join(lacking))] if lacking else []), *paragraphs]
+        paragraphs.append(lab.fill("act1.mark_hidden"))
+    return kit.html("\n\n".join(paragraphs))
 
 
 def orders(ratio: float) -> str:

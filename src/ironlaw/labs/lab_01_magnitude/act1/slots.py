@@ -30,11 +30,11 @@ def message(lab: kit.Lab, committed: bool) -> dict[str, object]:
 def gaps(lab: kit.Lab) -> dict[str, object]:
     """`compute_gap`, `compute_orders` and so on, H100 over Cortex-M7."""
     cloud, tiny = pick(lab.contexts, CLOUD), pick(lab.contexts, TINY)
-    told: dict[str, object] = {}
+    slots: dict[str, object] = {}
     for axis in QUANTITIES:
         ratio = gap(cloud, tiny, axis) or math.nan
-        told |= {f"{axis}_gap": kit.times(ratio, 6), f"{axis}_orders": orders(ratio)}
-    return told
+        slots |= {f"{axis}_gap": kit.times(ratio, 6), f"{axis}_orders": orders(ratio)}
+    return slots
 
 
 def peaks(lab: kit.Lab) -> dict[str, object]:

@@ -52,8 +52,8 @@ class Case:
     @property
     def seconds(self) -> dict[str, float]:
         """The three terms."""
-        found = self.prediction
-        return {"memory": float(found.data_s), "compute": float(found.compute_s), "overhead": float(found.overhead_s)}
+        prediction = self.prediction
+        return {"memory": float(prediction.data_s), "compute": float(prediction.compute_s), "overhead": float(prediction.overhead_s)}
 
     @property
     def launches(self) -> int:
@@ -81,7 +81,7 @@ def premise(slug: str) -> Case:
     return Case(hardware(slug))
 
 
-def fitting(machine: Hardware) -> tuple[list[tuple[str, str, float]], list[tuple[str, str, float]]]:
+def models_by_fit(machine: Hardware) -> tuple[list[tuple[str, str, float]], list[tuple[str, str, float]]]:
     """This lab's models at batch 1, each in the smallest format that the machine has: (fit, do not), (name, format, bytes) each."""
     inside: list[tuple[str, str, float]] = []
     outside: list[tuple[str, str, float]] = []
@@ -93,8 +93,8 @@ def fitting(machine: Hardware) -> tuple[list[tuple[str, str, float]], list[tuple
 
 
 @lru_cache(maxsize=1)
-def measured() -> tuple[Mapping[str, Any], str]:
+def measured_run() -> tuple[Mapping[str, Any], str]:
     """ResNet-50 at batch 1 in eager mode on the H200, and where that is written."""
     file = "h200_sxm/models"
-    found = row(file, workload="resnet50", batch=1, mode="eager")
-    return found, next(e.source for e in evidence("h200_sxm") if e.name == file)
+    run = row(file, workload="resnet50", batch=1, mode="eager")
+    return run, next(e.source for e in evidence("h200_sxm") if e.name == file)

@@ -27,9 +27,9 @@ def own_case(claim: str | None, note: str) -> Figure:
 
 def needs(case: Case, width: str) -> Figure:
     """What must be in memory at once, against what there is; red where it does not fit."""
-    found = case.footprint
-    fits = bool(found.fits)
-    parts = {"weights": found.weights, "live activations": found.activations, "both": found.total}
+    memory = case.footprint
+    fits = bool(memory.fits)
+    parts = {"weights": memory.weights, "live activations": memory.activations, "both": memory.total}
     bars = [
         mark(
             "bar", "ink" if fits else "fail", x=size, y=name, id=name, label=format_quantity(size, "B"), name=name, emphasis=name == "both",
@@ -37,18 +37,18 @@ def needs(case: Case, width: str) -> Figure:
         )
         for name, size in parts.items()
     ]  # fmt: skip
-    there = kit.capacity(found.capacity)
+    capacity = kit.capacity(memory.capacity)
     limit = mark(
-        "rule", "ridge", x=found.capacity, label=f"capacity {there}", name="capacity", hover=[("exactly", exact(found.capacity, "B"))]
+        "rule", "ridge", x=memory.capacity, label=f"capacity {capacity}", name="capacity", hover=[("exactly", exact(memory.capacity, "B"))]
     )
-    told = f"needed {format_quantity(found.total, 'B')}, available {there}"
+    summary = f"needed {format_quantity(memory.total, 'B')}, available {capacity}"
     rows = (
         *((name, format_quantity(size, "B"), exact(size, "B")) for name, size in parts.items()),
-        ("capacity", there, exact(found.capacity, "B")),
+        ("capacity", capacity, exact(memory.capacity, "B")),
     )
     return Figure(
         "fit", "It fits" if fits else "It does not fit", Axis("log", "bytes", "B"), Axis("band", names=tuple(parts)), (*bars, limit),
-        f"Memory at once: {told}.", Table(("what", "size", "exactly"), rows), note=told, more={"width": width} if width else {},
+        f"Memory at once: {summary}.", Table(("what", "size", "exactly"), rows), note=summary, more={"width": width} if width else {},
     )  # fmt: skip
 
 

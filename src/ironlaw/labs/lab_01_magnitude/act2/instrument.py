@@ -10,7 +10,7 @@ from ironlaw import kit
 from ironlaw.kit.context import pick
 from ironlaw.labs.lab_01_magnitude import models
 from ironlaw.labs.lab_01_magnitude.act2 import figures, local_runs, slots
-from ironlaw.labs.lab_01_magnitude.act2.case import EACH, ONE, Case, fitting, premise
+from ironlaw.labs.lab_01_magnitude.act2.case import EACH, ONE, Case, models_by_fit, premise
 from ironlaw.labs.lab_01_magnitude.act2.figures import CONVENTIONS
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD
 from ironlaw.pictures.beside import beside as with_measured
@@ -28,15 +28,15 @@ def dials(lab: kit.Lab) -> Any:
     models.warm()
     devices = [(c.slug, f"{c.regime_label}: {c.label}") for c in lab.contexts]
 
-    def made(values: Mapping[str, Any]) -> list[Any]:
-        chosen = values.get("device") or lab.chosen.slug
-        context = pick(lab.contexts, chosen)
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
+        slug = values.get("device") or lab.chosen.slug
+        context = pick(lab.contexts, slug)
         has = ", ".join(fmt.upper() for fmt in models.FORMATS if fmt in context.hardware.peaks)
         lacking = {
             f: f"the {context.label} has no {f.upper()} unit; it has {has}" for f in models.FORMATS if f not in context.hardware.peaks
         }
         return [
-            kit.select("device", "Device", devices, chosen),
+            kit.select("device", "Device", devices, slug),
             kit.select("workload", "Model", [(name, about(name)["name"]) for name in models.WORKLOADS]),
             kit.span("batch", "Batch", 1, models.BATCHES[-1], 1, log=True),
             kit.choice("dtype", "Number format", [(f, f.upper()) for f in models.FORMATS], "fp16", lacking),
@@ -44,7 +44,7 @@ def dials(lab: kit.Lab) -> Any:
             kit.choice("launch", "Launch mode", list(LAUNCH.items()), ONE),
         ]
 
-    return made
+    return dials_at
 
 
 def case_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
@@ -59,7 +59,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     claim = str(option.value) if option else None
     # the reveal stays in sight whatever the dials do
     own_case = [] if at_premise else [figures.own_case(claim, premise_label(lab))]
-    bars = with_measured(term_bars(case.prediction, claim if at_premise else None), local_runs.seen(lab, case))
+    bars = with_measured(term_bars(case.prediction, claim if at_premise else None), local_runs.bars(lab, case))
     drawn = [bars, figures.needs(case, "half" if own_case else ""), *own_case, figures.curves(case)]
     return kit.View(drawn, cards(case), formula(case), banner(lab, case), notes(lab, case, at_premise), readouts(case))
 
@@ -70,18 +70,18 @@ def readouts(case: Case) -> dict[str, Any]:
 
 
 def cards(case: Case) -> list[dict[str, Any]]:
-    found, figures = case.prediction, case.hardware.figures
+    prediction, figures = case.prediction, case.hardware.figures
     sources = {"memory": figures.get("bandwidth"), "compute": figures.get(f"peak.{case.dtype}"), "overhead": figures.get("launch")}
-    made = [
-        {**kit.card(NAMES[name], value, "s", note="binds" if name == found.bound else "", source=sources[name] or ""), "term": name}
+    terms = [
+        {**kit.card(NAMES[name], value, "s", note="binds" if name == prediction.bound else "", source=sources[name] or ""), "term": name}
         for name, value in case.seconds.items()
     ]
-    low, high = found.band
-    made.append(kit.card("Total, overlapped", low, "s", note=f"to {show(high, 's')} in sequence"))
-    return [*made, _held(case)]
+    low, high = prediction.band
+    terms.append(kit.card("Total, overlapped", low, "s", note=f"to {show(high, 's')} in sequence"))
+    return [*terms, _memory_card(case)]
 
 
-def _held(case: Case) -> dict[str, Any]:
+def _memory_card(case: Case) -> dict[str, Any]:
     need = case.footprint
     ratio = float(need.total / need.capacity)
     tone = kit.tone("memory", ratio)
@@ -106,13 +106,13 @@ def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:
                 "It fits, barely",
                 kit.inline(lab.fill("act2.tight", **slots, room=room, share=kit.share(need.total, need.capacity))),
             )
-        told = lab.fill(
+        text = lab.fill(
             "act2.fits", **slots, room=room, weights=kit.amount(need.weights, "B"), activations=kit.amount(need.activations, "B")
         )
-        return kit.banner("good", "It fits", kit.inline(told))
+        return kit.banner("good", "It fits", kit.inline(text))
     per = ", ".join(f"{kit.times(models.weights(case.workload, f) / need.capacity)} in {f.upper()}" for f in models.FORMATS)
-    told = lab.fill("act2.oom", **slots, factor=kit.times(need.total / need.capacity), per_format=per) + "\n\n" + _way_out(lab, case)
-    return kit.banner("fail", "Out of memory: it can't be loaded", kit.html(told))
+    text = lab.fill("act2.oom", **slots, factor=kit.times(need.total / need.capacity), per_format=per) + "\n\n" + _way_out(lab, case)
+    return kit.banner("fail", "Out of memory: it can't be loaded", kit.html(text))
 
 
 def _way_out(lab: kit.Lab, case: Case) -> str:
@@ -121,19 +121,19 @@ def _way_out(lab: kit.Lab, case: Case) -> str:
     smaller = [f for f in models.FORMATS if f in case.hardware.peaks and replace(case, batch=1, dtype=f).footprint.fits]
     if smaller:
         return lab.fill("act2.oom_format", formats=", ".join(f.upper() for f in smaller))
-    inside, outside = fitting(case.hardware)
-    told = [", ".join(f"{name} in {fmt} ({kit.amount(size, 'B')})" for name, fmt, size in found) or "none" for found in (inside, outside)]
-    return lab.fill("act2.oom_none", fitting=told[0], failing=told[1])
+    inside, outside = models_by_fit(case.hardware)
+    lists = [", ".join(f"{name} in {fmt} ({kit.amount(size, 'B')})" for name, fmt, size in group) or "none" for group in (inside, outside)]
+    return lab.fill("act2.oom_none", fitting=lists[0], failing=lists[1])
 
 
 def notes(lab: kit.Lab, case: Case, at_premise: bool) -> str:
-    told = [lab.fill(f"act2.convention_{case.convention}")]
+    paragraphs = [lab.fill(f"act2.convention_{case.convention}")]
     if case.launch == EACH:
-        told.append(lab.fill("act2.bare") if case.launches == 1 else lab.fill("act2.kernels", **slots.kernels(case)))
+        paragraphs.append(lab.fill("act2.bare") if case.launches == 1 else lab.fill("act2.kernels", **slots.kernels(case)))
     if case.batch > 1:
-        told.append(_levelling(lab, case))
-    told.append(lab.fill("act2.mark_here") if at_premise else lab.fill("act2.mark_elsewhere", case=premise_label(lab)))
-    return kit.html("\n\n".join(told))
+        paragraphs.append(_saturation(lab, case))
+    paragraphs.append(lab.fill("act2.mark_here") if at_premise else lab.fill("act2.mark_elsewhere", case=premise_label(lab)))
+    return kit.html("\n\n".join(paragraphs))
 
 
 def premise_label(lab: kit.Lab) -> str:
@@ -144,13 +144,13 @@ def premise_label(lab: kit.Lab) -> str:
     return f"{model}, {CONVENTIONS[case.convention]}, {LAUNCH[case.launch]}"
 
 
-def _levelling(lab: kit.Lab, case: Case) -> str:
+def _saturation(lab: kit.Lab, case: Case) -> str:
     last = models.BATCHES[-1]
     ends = {c: models.facts(case.workload, last, case.dtype).whole[c].work.intensity for c in ("ops", "fused")}
     ridge = case.hardware.ridge(case.dtype)
-    over = [CONVENTIONS[c] for c, reached in ends.items() if reached >= ridge]
-    told = lab.fill(
+    over = [CONVENTIONS[c] for c, intensity in ends.items() if intensity >= ridge]
+    text = lab.fill(
         "act2.levelling", batch=str(last), unfused=kit.amount(ends["ops"], "FLOP/B"),
         fused=kit.amount(ends["fused"], "FLOP/B"), format=case.dtype.upper(), ridge=kit.amount(ridge, "FLOP/B"),
     )  # fmt: skip
-    return told + " " + (lab.fill("act2.crosses", which=" and ".join(over)) if over else lab.fill("act2.below"))
+    return text + " " + (lab.fill("act2.crosses", which=" and ".join(over)) if over else lab.fill("act2.below"))

@@ -25,12 +25,12 @@ def source_of(file: str) -> str:
     return next(e.source for e in evidence(file.partition("/")[0]) if e.name == file)
 
 
-def launch_recorded() -> float:
+def recorded_launch() -> float:
     """What the recorded H200's host takes to launch one add."""
     return float(row(MICRO, kind="launch", op="add")["wall_s"])
 
 
-def at(case: Case, launch: float) -> float:
+def overhead_at(case: Case, launch: float) -> float:
     """*L* of a case whose every launch costs so much."""
     return replace(case, hardware=replace(case.hardware, launch=launch)).seconds["overhead"]
 
@@ -43,25 +43,25 @@ def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
     }
 
 
-def ops_slots(lab: kit.Lab, found: kit.Measured) -> dict[str, object]:
-    case, each = replace(premise(CLOUD), launch=EACH), cost(found)
+def ops_slots(lab: kit.Lab, run: kit.Measured) -> dict[str, object]:
+    case, each = replace(premise(CLOUD), launch=EACH), cost(run)
     return {
-        "each": kit.amount(each["wall_s"], "s"), "span": span(each), "loop": kit.amount(cost(found, "nothing")["wall_s"], "s"),
-        "launches": significant(case.launches, 4), "overhead": kit.amount(at(case, each["wall_s"]), "s"),
-        "recorded": kit.amount(launch_recorded(), "s"), "recorded_overhead": kit.amount(at(case, launch_recorded()), "s"),
-        "queue": _queue(lab, found),
+        "each": kit.amount(each["wall_s"], "s"), "span": span(each), "loop": kit.amount(cost(run, "nothing")["wall_s"], "s"),
+        "launches": significant(case.launches, 4), "overhead": kit.amount(overhead_at(case, each["wall_s"]), "s"),
+        "recorded": kit.amount(recorded_launch(), "s"), "recorded_overhead": kit.amount(overhead_at(case, recorded_launch()), "s"),
+        "queue": _queue(lab, run),
     }  # fmt: skip
 
 
-def _queue(lab: kit.Lab, found: kit.Measured) -> str:
+def _queue(lab: kit.Lab, run: kit.Measured) -> str:
     """Whether there is anything to run ahead of."""
-    if found.machine.get("backend") == "cpu":
+    if run.machine.get("backend") == "cpu":
         return lab.fill("act2.here_no_queue")
-    return lab.fill("act2.here_queue", waited=kit.amount(cost(found)["sync_s"], "s"))
+    return lab.fill("act2.here_queue", waited=kit.amount(cost(run)["sync_s"], "s"))
 
 
-def spotter_slots(found: kit.Measured) -> dict[str, object]:
-    mine, theirs = found.row(batch=1, mode="eager"), row(MODELS, workload=SPOTTER, batch=1, mode="eager")
+def spotter_slots(run: kit.Measured) -> dict[str, object]:
+    mine, theirs = run.row(batch=1, mode="eager"), row(MODELS, workload=SPOTTER, batch=1, mode="eager")
     assert mine is not None
     return {
         "wall": kit.amount(mine["wall_s"], "s"), "span": span(mine), "format": mine["params"]["dtype"].upper(),
@@ -70,37 +70,37 @@ def spotter_slots(found: kit.Measured) -> dict[str, object]:
     }  # fmt: skip
 
 
-def seen(lab: kit.Lab, case: Case) -> list[Seen]:
+def bars(lab: kit.Lab, case: Case) -> list[Seen]:
     """For the bars: the spotter's own time where it is the model, and *L* at the cost of an op here, kernel by kernel."""
     return [*_launches(lab, case), *_spotter(lab, case)]
 
 
 def _launches(lab: kit.Lab, case: Case) -> list[Seen]:
-    found = lab.here("tiny_ops")
-    if found is None or case.launch != EACH or case.launches == 1:
+    run = lab.here("tiny_ops")
+    if run is None or case.launch != EACH or case.launches == 1:
         return []
     return [
-        Seen("L at this host's cost", at(case, cost(found)["wall_s"]), "s", found.source),
-        Seen("L at the H200 host's", at(case, launch_recorded()), "s", source_of(MICRO), RECORDED),
+        Seen("L at this host's cost", overhead_at(case, cost(run)["wall_s"]), "s", run.source),
+        Seen("L at the H200 host's", overhead_at(case, recorded_launch()), "s", source_of(MICRO), RECORDED),
     ]
 
 
 def _spotter(lab: kit.Lab, case: Case) -> list[Seen]:
-    found = lab.here("ds_cnn")
-    mine = found.row(batch=case.batch, mode="eager") if found and case.workload == SPOTTER else None
-    if found is None or mine is None:
+    run = lab.here("ds_cnn")
+    mine = run.row(batch=case.batch, mode="eager") if run and case.workload == SPOTTER else None
+    if run is None or mine is None:
         return []
-    made = [Seen("T measured here", float(mine["wall_s"]), "s", found.source, span=span(mine))]
+    bars = [Seen("T measured here", float(mine["wall_s"]), "s", run.source, span=span(mine))]
     if case.batch in RAN:
         theirs = row(MODELS, workload=SPOTTER, batch=case.batch, mode="eager")
-        made.append(Seen("T on an H200", float(theirs["wall_s"]), "s", source_of(MODELS), RECORDED))
-    return made
+        bars.append(Seen("T on an H200", float(theirs["wall_s"]), "s", source_of(MODELS), RECORDED))
+    return bars
 
 
 def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.Here]:
     """The arguments are states: naming them is what runs the cell again."""
-    found = lab.here("tiny_ops")
-    if found is None:
+    run = lab.here("tiny_ops")
+    if run is None:
         return {}
-    ratio = float(cost(found)["wall_s"]) / premise(CLOUD).seconds["compute"]
-    return {"overhead_negligible": kit.Here(ratio, "×", f"one op on this machine's host over the same arithmetic; {found.source}")}
+    ratio = float(cost(run)["wall_s"]) / premise(CLOUD).seconds["compute"]
+    return {"overhead_negligible": kit.Here(ratio, "×", f"one op on this machine's host over the same arithmetic; {run.source}")}

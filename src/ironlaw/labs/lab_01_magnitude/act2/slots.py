@@ -14,8 +14,8 @@ from ironlaw.units import significant
 
 
 def kernels(case: Case) -> dict[str, object]:
-    found, source = cases.measured()
-    wall, busy, kernels = found["wall_s"], found["busy_s"], found["kernels"]
+    run, source = cases.measured_run()
+    wall, busy, kernels = run["wall_s"], run["busy_s"], run["kernels"]
     return {
         "launches": significant(case.launches, 4),
         "overhead": kit.amount(case.seconds["overhead"], "s"),
@@ -52,10 +52,10 @@ def _lead(lab: kit.Lab) -> float:
 
 
 def reveal(lab: kit.Lab) -> dict[str, object]:
-    told, seconds = peek(lab), premise(CLOUD).seconds
+    slots, seconds = peek(lab), premise(CLOUD).seconds
     work, machine = premise(CLOUD).work, premise(CLOUD).hardware
     return {
-        **{key: told[key] for key in ("data", "compute", "launch", "bytes", "operations", "rate")},
+        **{key: slots[key] for key in ("data", "compute", "launch", "bytes", "operations", "rate")},
         "lead": kit.times(_lead(lab)), "memory_over_compute": kit.times(seconds["memory"] / seconds["compute"]),
         "intensity": kit.amount(work.intensity, "FLOP/B"), "ridge": kit.amount(machine.ridge(premise(CLOUD).dtype), "FLOP/B"),
     }  # fmt: skip
@@ -87,5 +87,5 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
 
 
 def takeaways(lab: kit.Lab, gaps: Mapping[str, object]) -> dict[str, object]:
-    told = peek(lab)
-    return {"compute_gap": gaps["compute_gap"], "capacity_gap": gaps["capacity_gap"], "data": told["data"], "compute": told["compute"]}
+    slots = peek(lab)
+    return {"compute_gap": gaps["compute_gap"], "capacity_gap": gaps["capacity_gap"], "data": slots["data"], "compute": slots["compute"]}

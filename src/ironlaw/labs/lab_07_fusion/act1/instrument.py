@@ -35,7 +35,7 @@ def dials(lab: kit.Lab) -> Any:
     for option in models["options"]:
         option["group"] = "Real graphs of the registry" if is_graph(option["value"]) else "Textbook: equal kernels"
 
-    def made(values: Mapping[str, Any]) -> list[Any]:
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
         model, mode = values.get("model") or jobs.MODELS[0], values.get("mode") or EAGER
         fuses = mode == COMPILED or (mode == GRAPH and is_graph(model))
         return [
@@ -48,7 +48,7 @@ def dials(lab: kit.Lab) -> Any:
             kit.span("memory", "Memory time beside the kernels", 0, 20, 0, step=0.5, unit="ms", hidden=is_graph(model)),
         ]
 
-    return made
+    return dials_at
 
 
 def _kernels(model: str, hidden: bool) -> Any:
@@ -75,13 +75,13 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     runs = {(m, d): job.run(m, d) for m in dict.fromkeys((EAGER, mode)) for d in DISPATCH}
     rows = {row_name(m, d): parts(run) for (m, d), run in runs.items()}
     shares = {row_name(m, d): job.utilization(m, d) for m, d in runs}
-    measured = local_runs.textbook_jobs(lab, job)
-    rows |= {name: parts(own.run(EAGER, SYNC)) for name, own in measured.items()} | local_runs.walls(lab, job)
-    shares |= {name: own.utilization(EAGER, SYNC) for name, own in measured.items()}
+    local_jobs = local_runs.textbook_jobs(lab, job)
+    rows |= {name: parts(own.run(EAGER, SYNC)) for name, own in local_jobs.items()} | local_runs.walls(lab, job)
+    shares |= {name: own.utilization(EAGER, SYNC) for name, own in local_jobs.items()}
     title = "Share of wall time in which the device has work" if is_graph(job.model) else "Share of wall time that is maths"
     return kit.View(
         figures=[
-            stack(rows, "s", "Where the wall time goes", chosen=chosen, label="wall time of one pass", note=described(lab, job),
+            stack(rows, "s", "Where the wall time goes", chosen=chosen, label="wall time of one pass", note=case_label(lab, job),
                   id="waterfall"),
             meter(shares, title, chosen=chosen, extra=marks_of(lab), note=MODES[mode]),
         ],
@@ -111,12 +111,14 @@ def marks_of(lab: kit.Lab) -> tuple[Any, ...]:
     option = lab.choice("act1")
     if option is None:
         return ()
-    said, true = float(option.value), float(lab.question("act1").answer)
-    apart = "on the mark" if abs(said - true) < 1 else f"{significant(abs(said - true))} points too {'high' if said > true else 'low'}"
-    return marks(said, true, apart)
+    claim, true = float(option.value), float(lab.question("act1").answer)
+    distance = (
+        "on the mark" if abs(claim - true) < 1 else f"{significant(abs(claim - true))} points too {'high' if claim > true else 'low'}"
+    )
+    return marks(claim, true, distance)
 
 
-def described(lab: kit.Lab, job: Job) -> str:
+def case_label(lab: kit.Lab, job: Job) -> str:
     return f"{jobs.name_of(job.model)}, {lab.chosen.label}"
 
 
@@ -133,15 +135,15 @@ def readouts(lab: kit.Lab, values: Mapping[str, Any]) -> dict[str, Any]:
 def cards(job: Job, mode: str, dispatch: str) -> list[dict[str, Any]]:
     run, other = job.run(mode, dispatch), job.run(mode, QUEUED if dispatch == SYNC else SYNC)
     share = job.utilization(mode, dispatch)
-    beside = "" if mode == GRAPH else f"{significant(run.wall / other.wall)} × the other dispatch"
-    counted = f"for {run.launches:,} kernels" if mode == GRAPH else f"{job.kernels:,} eager"
-    dispatched = kit.card("Dispatch", run.dispatch, "s", note="launches that nothing covers", source=jobs.launch_source(job.context))
+    comparison = "" if mode == GRAPH else f"{significant(run.wall / other.wall)} × the other dispatch"
+    count_note = f"for {run.launches:,} kernels" if mode == GRAPH else f"{job.kernels:,} eager"
+    dispatch_card = kit.card("Dispatch", run.dispatch, "s", note="launches that nothing covers", source=jobs.launch_source(job.context))
     return [
         kit.card("Utilisation", share, "%", tone=kit.tone("utilization", share / 100)),
-        kit.card("Wall time", run.wall, "s", note=beside),
-        {**dispatched, "term": "overhead"},
+        kit.card("Wall time", run.wall, "s", note=comparison),
+        {**dispatch_card, "term": "overhead"},
         {**kit.card("Compute", run.compute, "s", note=f"GPU speed {significant(job.speed)} ×"), "term": "compute"},
-        {"label": "Launches", "value": f"{1 if mode == GRAPH else run.launches:,}", "note": counted},
+        {"label": "Launches", "value": f"{1 if mode == GRAPH else run.launches:,}", "note": count_note},
     ]
 
 
@@ -183,24 +185,26 @@ def table(lab: kit.Lab, values: Mapping[str, Any]) -> str:
 
 
 def notes(lab: kit.Lab, job: Job, mode: str) -> str:
-    told = [lab.fill("act1.launch", device=lab.chosen.label, launch=kit.amount(job.launch, "s"), source=jobs.launch_source(lab.chosen))]
+    paragraphs = [
+        lab.fill("act1.launch", device=lab.chosen.label, launch=kit.amount(job.launch, "s"), source=jobs.launch_source(lab.chosen))
+    ]
     if is_graph(job.model):
-        told += [_device_time(lab, job, mode), lab.fill("act1.measured", **measured_slots(job.model))]
+        paragraphs += [_device_time(lab, job, mode), lab.fill("act1.measured", **measured_slots(job.model))]
     else:
-        told.append(lab.fill("act1.kept"))
+        paragraphs.append(lab.fill("act1.kept"))
     if mode == GRAPH:
-        told.append(lab.fill("act1.replay"))
-    told.append(lab.fill("act1.mark"))
-    return kit.html("\n\n".join(told))
+        paragraphs.append(lab.fill("act1.replay"))
+    paragraphs.append(lab.fill("act1.mark"))
+    return kit.html("\n\n".join(paragraphs))
 
 
 def _device_time(lab: kit.Lab, job: Job, mode: str) -> str:
-    found = jobs.prediction(job.model, jobs.Machine(lab.chosen), mode)
-    return lab.fill("act1.device_calibrated" if found.calibrated else "act1.device_bound", device=lab.chosen.label)
+    prediction = jobs.prediction(job.model, jobs.Machine(lab.chosen), mode)
+    return lab.fill("act1.device_calibrated" if prediction.calibrated else "act1.device_bound", device=lab.chosen.label)
 
 
 def measured_slots(model: str) -> dict[str, object]:
-    eager, compiled, replayed = (jobs.measured(model, mode) for mode in (EAGER, COMPILED, GRAPH))
+    eager, compiled, replayed = (jobs.measured_run(model, mode) for mode in (EAGER, COMPILED, GRAPH))
     return {
         "kernels": significant(eager["kernels"], 4), "busy": kit.amount(eager["busy_s"], "s"), "wall": kit.amount(eager["wall_s"], "s"),
         "piped": kit.amount(eager["piped_s"], "s"), "share": kit.share(eager["busy_s"], eager["piped_s"]),

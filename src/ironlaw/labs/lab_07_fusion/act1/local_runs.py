@@ -35,8 +35,8 @@ def recorded_launch() -> float:
 
 def launches(lab: kit.Lab) -> dict[str, float]:
     """What an op costs: here, and on the recorded machine's host; empty where nothing was measured here."""
-    found = lab.here("tiny_ops")
-    return {"here": float(cost(found)["wall_s"]), "recorded": recorded_launch()} if found else {}
+    run = lab.here("tiny_ops")
+    return {"here": float(cost(run)["wall_s"]), "recorded": recorded_launch()} if run else {}
 
 
 def textbook_jobs(lab: kit.Lab, job: Job) -> dict[str, Job]:
@@ -52,24 +52,24 @@ def textbook_jobs(lab: kit.Lab, job: Job) -> dict[str, Job]:
 
 def walls(lab: kit.Lab, job: Job) -> dict[str, list[Part]]:
     """The spotter's measured wall time, here and on the H200: nothing was counted that would take it apart."""
-    found = lab.here("ds_cnn") if job.model == SPOTTER else None
-    mine = found.row(batch=1, mode=EAGER) if found else None
-    if found is None or mine is None:
+    run = lab.here("ds_cnn") if job.model == SPOTTER else None
+    mine = run.row(batch=1, mode=EAGER) if run else None
+    if run is None or mine is None:
         return {}
-    theirs = jobs.measured(SPOTTER, EAGER)
+    theirs = jobs.measured_run(SPOTTER, EAGER)
     return {
-        RAN["here"]: [Part(RAN["here"], float(mine["wall_s"]), "here", source=f"{found.source}; {span(mine)}")],
+        RAN["here"]: [Part(RAN["here"], float(mine["wall_s"]), "here", source=f"{run.source}; {span(mine)}")],
         RAN["recorded"]: [Part(RAN["recorded"], float(theirs["wall_s"]), "cloud", source=jobs.source())],
     }
 
 
-def ops_slots(lab: kit.Lab, found: kit.Measured) -> dict[str, object]:
-    each, spotter, cloud = cost(found), textbook("kws"), hardware(jobs.CLOUD)
+def ops_slots(lab: kit.Lab, run: kit.Measured) -> dict[str, object]:
+    each, spotter, cloud = cost(run), textbook("kws"), hardware(jobs.CLOUD)
     shares = {
         name: premise(replace(cloud, launch=launch), spotter, dispatch=SYNC)
         for name, launch in (("here", float(each["wall_s"])), ("recorded", recorded_launch()))
     }
-    on_cpu = found.machine.get("backend") == "cpu"
+    on_cpu = run.machine.get("backend") == "cpu"
     queue = lab.fill("act1.here_no_queue") if on_cpu else lab.fill("act1.here_queue", waited=kit.amount(each["sync_s"], "s"))
     return {
         "each": kit.amount(each["wall_s"], "s"), "span": span(each), "queue": queue, "kernels": f"{spotter.kernels:,}",
@@ -79,8 +79,8 @@ def ops_slots(lab: kit.Lab, found: kit.Measured) -> dict[str, object]:
     }  # fmt: skip
 
 
-def spotter_slots(lab: kit.Lab, found: kit.Measured) -> dict[str, object]:
-    mine, theirs = found.row(batch=1, mode=EAGER), jobs.measured(SPOTTER, EAGER)
+def spotter_slots(lab: kit.Lab, run: kit.Measured) -> dict[str, object]:
+    mine, theirs = run.row(batch=1, mode=EAGER), jobs.measured_run(SPOTTER, EAGER)
     assert mine is not None
     quicker = mine["wall_s"] < theirs["wall_s"]
     return {

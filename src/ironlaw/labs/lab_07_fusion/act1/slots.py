@@ -23,8 +23,8 @@ def message(lab: kit.Lab) -> dict[str, object]:
 
 
 def lock(lab: kit.Lab) -> dict[str, object]:
-    told = message(lab)
-    return {name: told[name] for name in ("kernels", "each", "launch")}
+    slots = message(lab)
+    return {name: slots[name] for name in ("kernels", "each", "launch")}
 
 
 def truth(lab: kit.Lab) -> str:

@@ -14,15 +14,15 @@ from ironlaw.units import significant
 @lru_cache(maxsize=1)
 def slots() -> dict[str, object]:
     """What the hardware counters say about the three ops, and how the GPU time went."""
-    found, tensor = fusion.counters(), 2.0 * 16384 * 8192
-    eager = [found[name] for name in fusion.THREE]
-    moved = sum(item["read"] + item["written"] for item in eager)
-    fused = found["fused"]
+    counts, tensor = fusion.counters(), 2.0 * 16384 * 8192
+    kernels = [counts[name] for name in fusion.THREE]
+    eager_bytes = sum(item["read"] + item["written"] for item in kernels)
+    fused = counts["fused"]
     times = {mode: row("h200_sxm/micro", name="layernorm_dropout_relu", shape=[16384, 8192], mode=mode) for mode in ("eager", "compiled")}
     return {
-        "eager_bytes": kit.amount(moved, "B"), "compiled_bytes": kit.amount(fused["read"] + fused["written"], "B"),
-        "counted_cut": kit.times(moved / (fused["read"] + fused["written"])), 
-        "norm_reads": kit.times(found["layer_norm"]["read"] / tensor, 2),
+        "eager_bytes": kit.amount(eager_bytes, "B"), "compiled_bytes": kit.amount(fused["read"] + fused["written"], "B"),
+        "counted_cut": kit.times(eager_bytes / (fused["read"] + fused["written"])), 
+        "norm_reads": kit.times(counts["layer_norm"]["read"] / tensor, 2),
         "fused_writes": kit.times(fused["written"] / tensor, 2), "eager_busy": kit.amount(times["eager"]["busy_s"], "s"),
         "compiled_busy": kit.amount(times["compiled"]["busy_s"], "s"), "kernels": significant(times["compiled"]["kernels"]),
         "measured_gain": kit.times(times["eager"]["wall_s"] / times["compiled"]["wall_s"]), "tensor": kit.amount(tensor, "B"),
@@ -36,11 +36,11 @@ def _side_by_side(tensor: float) -> dict[str, object]:
     busy = {name: _kernel(mode) for name, mode in ways.items()}
     busy["claimed"] = busy["plain"] / claim("three_op_fusion_5x").value
     busy["model"] = 2 * tensor / float(hardware("h200_sxm").bandwidth)
-    moved = row("h200_sxm/traffic", op="one_pass", shape=[16384, 8192])
-    told: dict[str, object] = {"own_bytes": kit.amount(moved["read_bytes"] + moved["written_bytes"], "B")}
+    traffic = row("h200_sxm/traffic", op="one_pass", shape=[16384, 8192])
+    slots: dict[str, object] = {"own_bytes": kit.amount(traffic["read_bytes"] + traffic["written_bytes"], "B")}
     for name, seconds in busy.items():
-        told |= {f"{name}_time": kit.amount(seconds, "s"), f"{name}_over": kit.times(seconds / busy["copy"], 3)}
-    return told
+        slots |= {f"{name}_time": kit.amount(seconds, "s"), f"{name}_over": kit.times(seconds / busy["copy"], 3)}
+    return slots
 
 
 def _kernel(mode: str) -> float:

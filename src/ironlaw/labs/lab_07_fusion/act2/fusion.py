@@ -160,12 +160,12 @@ def flash_times(seq: int) -> tuple[float, float] | None:
     """Measured seconds on the H200, naive and tiled; None where it was not run."""
     if seq > 8192:
         return None
-    found = [row("h200_sxm/micro", op="attention", s=seq, impl=impl)["wall_s"] for impl in ("naive", "flash")]
-    return float(found[0]), float(found[1])
+    seconds = [row("h200_sxm/micro", op="attention", s=seq, impl=impl)["wall_s"] for impl in ("naive", "flash")]
+    return float(seconds[0]), float(seconds[1])
 
 
 @lru_cache(maxsize=1)
-def fusion_measured() -> tuple[tuple[float, float], ...]:
+def measured_gains() -> tuple[tuple[float, float], ...]:
     """(tensor bytes, GPU time eager over compiled) of LayerNorm, dropout, ReLU on the H200."""
     shapes = ((64, 64), (1024, 768), (4096, 1024), (8192, 4096), (16384, 8192))
 
@@ -179,6 +179,6 @@ def fusion_measured() -> tuple[tuple[float, float], ...]:
 def counters() -> dict[str, dict[str, float]]:
     """DRAM bytes by hardware counters on [16384, 8192]: per kernel read, written, seconds."""
     big = {"shape": [16384, 8192]}
-    found = {"layer_norm": "eager", "dropout": "eager", "relu": "eager", "fused": "compiled"}
-    rows = {name: row("h200_sxm/traffic", op=name, mode=mode, **big) for name, mode in found.items()}
+    modes = {"layer_norm": "eager", "dropout": "eager", "relu": "eager", "fused": "compiled"}
+    rows = {name: row("h200_sxm/traffic", op=name, mode=mode, **big) for name, mode in modes.items()}
     return {n: {"read": float(r["read_bytes"]), "written": float(r["written_bytes"]), "busy": float(r["busy_s"])} for n, r in rows.items()}

@@ -27,11 +27,12 @@ def ledger_lines(case: Case, fused: bool) -> list[Line]:
 def byte_ledger(case: Case, fused: bool) -> Figure:
     shown, other = ledger_lines(case, fused), ledger_lines(case, not fused)
     also = (UNFUSED if fused else FUSED, sum(item.read for item in other), sum(item.written for item in other))
-    note = f"{counted(shown)}, {FUSED if fused else UNFUSED}; {format_quantity(case.tensor_bytes, 'B')} a tensor"
+    note = f"{transfers(shown)}, {FUSED if fused else UNFUSED}; {format_quantity(case.tensor_bytes, 'B')} a tensor"
     return traffic([(item.name, item.read, item.written) for item in shown], "The byte ledger", note=note, also=[also], id="ledger")
 
 
-def counted(items: list[Line]) -> str:
+def transfers(items: list[Line]) -> str:
+    """How many tensors are read and written."""
     reads, writes = sum(item.tensors[0] for item in items), sum(item.tensors[1] for item in items)
     return f"reads {reads}, writes {writes}"
 
@@ -39,17 +40,17 @@ def counted(items: list[Line]) -> str:
 def times(case: Case, fused: bool) -> Figure:
     """Both terms of both: launches, then what each kernel is bound by."""
     rows = {}
-    for name, found in ((UNFUSED, case.unfused), (FUSED, case.fused)):
-        memory = sum(float(row.seconds) for row in found.ops if row.regime == "memory")
-        compute = sum(float(row.seconds) for row in found.ops if row.regime != "memory")
+    for name, prediction in ((UNFUSED, case.unfused), (FUSED, case.fused)):
+        memory = sum(float(row.seconds) for row in prediction.ops if row.regime == "memory")
+        compute = sum(float(row.seconds) for row in prediction.ops if row.regime != "memory")
         rows[name] = [
-            Part("launches", float(found.overhead_s), "overhead"),
+            Part("launches", float(prediction.overhead_s), "overhead"),
             Part("memory", memory, "memory"),
             Part("compute", compute, "compute"),
         ]
     note = f"{significant(case.speedup)} × by this model"
-    made = stack(rows, "s", "Time from both terms", chosen=FUSED if fused else UNFUSED, label="wall time", note=note, id="times")
-    return replace(made, more={**made.more, "width": "half"})
+    figure = stack(rows, "s", "Time from both terms", chosen=FUSED if fused else UNFUSED, label="wall time", note=note, id="times")
+    return replace(figure, more={**figure.more, "width": "half"})
 
 
 def roof(case: Case, fused: bool) -> Figure:
@@ -59,16 +60,16 @@ def roof(case: Case, fused: bool) -> Figure:
     name = UNFUSED if fused else FUSED
     at: dict[str, Any] = {"x": float(work.intensity), "y": float(work.flops / other.seconds)}
     hover = [("intensity", exact(at["x"], "FLOP/B")), ("rate", exact(at["y"], "FLOP/s"))]
-    beside = mark("point", "ridge", **at, shape="diamond", size=6, hollow=True, label=name, name=name, id="other", hover=hover)
-    return replace(roofline(run, id="roof", extra=[beside]), title="Against the ridge", more={"width": "half"})
+    other_point = mark("point", "ridge", **at, shape="diamond", size=6, hollow=True, label=name, name=name, id="other", hover=hover)
+    return replace(roofline(run, id="roof", extra=[other_point]), title="Against the ridge", more={"width": "half"})
 
 
 def sizes(lab: kit.Lab, case: Case) -> list[Figure]:
     """Eager over fused, by the tensor's size: where the cache ends, fusing begins to save memory traffic. Without a cache in the
     registry only what was measured here is worth the picture."""
     same = case.kinds == THREE and not case.training
-    own = local_runs.by_size(lab) if same else {}
-    if not case.cache and not own:
+    local = local_runs.by_size(lab) if same else {}
+    if not case.cache and not local:
         return []
     at = case.sizes
     cached = {
@@ -81,20 +82,20 @@ def sizes(lab: kit.Lab, case: Case) -> list[Figure]:
     if limit:
         label = f"leaves the L2 at {format_quantity(limit, 'B')}"
         marks.append(upright(limit, label, "a tensor whose intermediates fill the L2", "B", id="crossover"))
-    measured = {"GPU time": fusion.fusion_measured()} if same else {}
+    measured = {"GPU time": fusion.measured_gains()} if same else {}
     return [
         lines(
             points, Axis("log", "bytes of one tensor", "B"), Axis("linear", "unfused over fused", "×"), "What fusing saves, by size",
             measured=measured, extra=marks, note=f"L2 of {format_quantity(float(case.cache.size), 'B')}" if case.cache else "", id="sizes",
-            here=own,
+            here=local,
         )
     ]  # fmt: skip
 
 
 def attention_bytes(seq: int, head: int) -> Figure:
-    found = {s: fusion.flash(s, head) for s in fusion.SEQUENCES}
-    series = {"naive": [(float(s), pair[0]) for s, pair in found.items()], "tiled": [(float(s), pair[1]) for s, pair in found.items()]}
-    naive, tiled = found[seq]
+    traffic = {s: fusion.flash(s, head) for s in fusion.SEQUENCES}
+    series = {"naive": [(float(s), pair[0]) for s, pair in traffic.items()], "tiled": [(float(s), pair[1]) for s, pair in traffic.items()]}
+    naive, tiled = traffic[seq]
     return lines(
         series, Axis("log", "sequence length", ticks=tuple(map(float, fusion.SEQUENCES))), Axis("log", "bytes across memory", "B"),
         "Attention: bytes, naive and tiled", now=("naive", float(seq)), note=f"{significant(naive / tiled)} × less at {seq:,}",
@@ -103,11 +104,11 @@ def attention_bytes(seq: int, head: int) -> Figure:
 
 
 def attention_times(seq: int) -> Figure:
-    found = {s: pair for s in fusion.SEQUENCES if (pair := fusion.flash_times(s))}
-    series = {name: [(float(s), pair[i]) for s, pair in found.items()] for i, name in enumerate(("naive", "tiled"))}
-    here = found.get(seq)
-    note = f"{significant(here[0] / here[1])} × faster at {seq:,}" if here else f"not measured at {seq:,}"
+    runs = {s: pair for s in fusion.SEQUENCES if (pair := fusion.flash_times(s))}
+    series = {name: [(float(s), pair[i]) for s, pair in runs.items()] for i, name in enumerate(("naive", "tiled"))}
+    times = runs.get(seq)
+    note = f"{significant(times[0] / times[1])} × faster at {seq:,}" if times else f"not measured at {seq:,}"
     return lines(
-        series, Axis("log", "sequence length", ticks=tuple(map(float, found))), Axis("log", "time", "s"), "Attention: measured on an H200",
+        series, Axis("log", "sequence length", ticks=tuple(map(float, runs))), Axis("log", "time", "s"), "Attention: measured on an H200",
         now=("naive", float(seq)), note=note, id="attention-times", more={"width": "half"},
     )  # fmt: skip

@@ -26,7 +26,7 @@ def dials(lab: kit.Lab) -> Any:
     choices = [(DEVICE, "device's"), *((value, f"{value / 1e12:g} TB/s") for value in BANDWIDTHS)]
     palette = [(kind, fusion.LABELS[kind]) for kind in PALETTE]
 
-    def made(values: Mapping[str, Any]) -> list[Any]:
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
         cloud = lab.chosen.regime == "cloud"
         return [
             kit.chain("chain", "The chain", palette, THREE),
@@ -39,7 +39,7 @@ def dials(lab: kit.Lab) -> Any:
             kit.choice("head", "Attention: head size", [(head, str(head)) for head in HEADS], 128),
         ]
 
-    return made
+    return dials_at
 
 
 def case_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
@@ -50,7 +50,7 @@ def case_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case, fused = case_of(lab, values), bool(values["fusion"])
     seq, head = nearest(values["seq"]), int(values["head"])
-    drawn = [
+    pictures = [
         figures.byte_ledger(case, fused),
         figures.times(case, fused),
         figures.roof(case, fused),
@@ -60,7 +60,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         figures.attention_times(seq),
     ]
     return kit.View(
-        drawn,
+        pictures,
         cards(case, fused),
         formula(case, fused),
         note=notes(lab, case, seq, head),
@@ -71,7 +71,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 
 def nearest(seq: float) -> int:
     """Sequences are those that the slider stops at; one that was typed goes to the nearest."""
-    return min(fusion.SEQUENCES, key=lambda known: abs(known / seq - 1) if seq else known)
+    return min(fusion.SEQUENCES, key=lambda stop: abs(stop / seq - 1) if seq else stop)
 
 
 def readouts(case: Case, fused: bool) -> dict[str, Any]:
@@ -112,16 +112,16 @@ def side(intensity: float, ridge: float, far: float) -> str:
 
 
 def formula(case: Case, fused: bool) -> str:
-    found = case.fused if fused else case.unfused
-    busy = float(found.busy_s)
-    launches = f"{round(float(found.kernels))} × {kit.amount(case.machine.launch, 's')}"
-    moved = fraction(kit.amount(float(found.graph.bytes), "B"), kit.amount(float(case.machine.bandwidth), "B/s"))
-    memory_bound = all(row.regime == "memory" for row in found.ops)
+    prediction = case.fused if fused else case.unfused
+    busy = float(prediction.busy_s)
+    launches = f"{round(float(prediction.kernels))} × {kit.amount(case.machine.launch, 's')}"
+    data = fraction(kit.amount(float(prediction.graph.bytes), "B"), kit.amount(float(case.machine.bandwidth), "B/s"))
+    memory_bound = all(row.regime == "memory" for row in prediction.ops)
     over = term("memory", fraction("<i>D</i>", "<i>BW</i>"))
     symbols = line("<i>T</i> =", term("overhead", "<i>N</i>·<i>t</i><sub>dispatch</sub>"), "+", over)
     return symbols + line(
-        "=", term("overhead", launches), "+", term("memory", moved) if memory_bound else term("compute", kit.amount(busy, "s")), "=",
-        kit.amount(float(found.seconds), "s"),
+        "=", term("overhead", launches), "+", term("memory", data) if memory_bound else term("compute", kit.amount(busy, "s")), "=",
+        kit.amount(float(prediction.seconds), "s"),
     )  # fmt: skip
 
 
@@ -144,17 +144,17 @@ def verdicts(case: Case) -> str:
 
 
 def notes(lab: kit.Lab, case: Case, seq: int, head: int) -> str:
-    told = [lab.fill("act2.terms")]
+    paragraphs = [lab.fill("act2.terms")]
     limit, cache = case.crossover_bytes, case.cache
     if cache and limit:
         words = "act2.inside" if case.tensor_bytes <= limit else "act2.outside"
         slots = {"cache": kit.amount(float(cache.size), "B"), "limit": kit.amount(limit, "B"), "dram": kit.times(case.dram_cut)}
-        told.append(lab.fill(words, **slots))
+        paragraphs.append(lab.fill(words, **slots))
     elif not cache:
-        told.append(lab.fill("act2.no_cache", device=lab.chosen.label))
-    told.append(lab.fill("act2.counters", **counters.slots()))
-    told.append(lab.fill("act2.flash", **flash_slots(seq, head)))
-    return kit.html("\n\n".join(told))
+        paragraphs.append(lab.fill("act2.no_cache", device=lab.chosen.label))
+    paragraphs.append(lab.fill("act2.counters", **counters.slots()))
+    paragraphs.append(lab.fill("act2.flash", **flash_slots(seq, head)))
+    return kit.html("\n\n".join(paragraphs))
 
 
 def flash_slots(seq: int, head: int) -> dict[str, object]:

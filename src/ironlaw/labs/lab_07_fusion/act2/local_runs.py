@@ -33,14 +33,14 @@ def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
     }
 
 
-def gains(found: kit.Measured, key: Callable[[dict[str, Any]], float]) -> dict[str, Points]:
+def gains(run: kit.Measured, key: Callable[[dict[str, Any]], float]) -> dict[str, Points]:
     """Way of fusing -> (place on the axis, op by op over in one pass), from a measurement's rows."""
-    eager = {key(dict(row["params"])): float(row["wall_s"]) for row in found.all(mode=EAGER)}
-    made: dict[str, Points] = {}
-    for way in found.ways():
-        rows = [(key(dict(row["params"])), float(row["wall_s"])) for row in found.all(mode=way)]
-        made[f"{words(way)}, {found.source}"] = [(place, eager[place] / wall) for place, wall in rows if place in eager]
-    return made
+    eager = {key(dict(row["params"])): float(row["wall_s"]) for row in run.all(mode=EAGER)}
+    series: dict[str, Points] = {}
+    for way in run.ways():
+        rows = [(key(dict(row["params"])), float(row["wall_s"])) for row in run.all(mode=way)]
+        series[f"{words(way)}, {run.source}"] = [(place, eager[place] / wall) for place, wall in rows if place in eager]
+    return series
 
 
 def tensor(params: dict[str, Any]) -> float:
@@ -50,21 +50,21 @@ def tensor(params: dict[str, Any]) -> float:
 
 
 def by_size(lab: kit.Lab) -> dict[str, Points]:
-    found = lab.here("three_op_chain")
-    return gains(found, tensor) if found else {}
+    run = lab.here("three_op_chain")
+    return gains(run, tensor) if run else {}
 
 
 def lengths(lab: kit.Lab) -> list[Figure]:
     """What one pass gains, by the number of ops: the model on the chosen device, the recorded chains, and here."""
-    found = lab.here("pointwise_chain")
-    if found is None:
+    run = lab.here("pointwise_chain")
+    if run is None:
         return []
-    here = gains(found, lambda params: float(params["ops"]))
+    local = gains(run, lambda params: float(params["ops"]))
     series = {f"time, {lab.chosen.label} by the model": model(lab), "traffic": [(float(n), cut(RELU * n)) for n in LENGTHS]}
     return [
         lines(
             series, Axis("log", "ops in the chain", ticks=tuple(map(float, LENGTHS))), Axis("log", "op by op over in one pass", "×"),
-            "What one pass saves, by length", measured={"H200, GPU time": list(recorded_chains())}, here=here,
+            "What one pass saves, by length", measured={"H200, GPU time": list(recorded_chains())}, here=local,
             note=f"{WIDE[0]:,} × {WIDE[1]:,} numbers", id="lengths",
         )
     ]  # fmt: skip
@@ -88,27 +88,27 @@ def recorded_chains() -> tuple[tuple[float, float], ...]:
     return tuple((float(n), busy(name, EAGER) / busy(name, "compiled")) for n, name in CHAINS.items())
 
 
-def gain(found: kit.Measured, **wanted: Any) -> tuple[str, float, float]:
+def gain(run: kit.Measured, **settings: Any) -> tuple[str, float, float]:
     """(how it was fused, seconds op by op, seconds in one pass); compiled where it was."""
-    way = next(way for way in reversed(found.ways()) if found.row(mode=way, **wanted))
-    eager, fused = found.row(mode=EAGER, **wanted), found.row(mode=way, **wanted)
+    way = next(way for way in reversed(run.ways()) if run.row(mode=way, **settings))
+    eager, fused = run.row(mode=EAGER, **settings), run.row(mode=way, **settings)
     assert eager is not None and fused is not None
     return words(way), float(eager["wall_s"]), float(fused["wall_s"])
 
 
-def three_slots(found: kit.Measured) -> dict[str, object]:
-    way, eager, fused = gain(found, shape=list(COMPILED_SHAPE))
-    walls_ = [float(row(MICRO, name="layernorm_dropout_relu", shape=list(COMPILED_SHAPE), mode=m)["wall_s"]) for m in (EAGER, "compiled")]
+def three_slots(run: kit.Measured) -> dict[str, object]:
+    way, eager, fused = gain(run, shape=list(COMPILED_SHAPE))
+    walls = [float(row(MICRO, name="layernorm_dropout_relu", shape=list(COMPILED_SHAPE), mode=m)["wall_s"]) for m in (EAGER, "compiled")]
     return {
         "shape": f"{COMPILED_SHAPE[0]:,} × {COMPILED_SHAPE[1]:,}", "way": way,
         "eager": kit.amount(eager, "s"), "fused": kit.amount(fused, "s"),
-        "gain": kit.times(eager / fused), "most": kit.times(cut(fusion.THREE)), "recorded": kit.dress(significant(walls_[0] / walls_[1])),
+        "gain": kit.times(eager / fused), "most": kit.times(cut(fusion.THREE)), "recorded": kit.dress(significant(walls[0] / walls[1])),
     }  # fmt: skip
 
 
-def chain_slots(found: kit.Measured) -> dict[str, object]:
+def chain_slots(run: kit.Measured) -> dict[str, object]:
     most = LENGTHS[-1]
-    way, eager, fused = gain(found, ops=most)
+    way, eager, fused = gain(run, ops=most)
     return {
         "ops": str(most), "way": way, "eager": kit.amount(eager, "s"), "fused": kit.amount(fused, "s"), "gain": kit.times(eager / fused),
         "most": kit.times(cut(RELU * most)), "recorded": kit.times(dict(recorded_chains())[most]),

@@ -1,4 +1,4 @@
-"""Panel B's settings -> what compiling costs and brings. Compositions of engine.compilation."""
+"""The break-even calculator's settings -> what compiling costs and saves. Compositions of engine.compilation."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ironlaw.kit.context import Context
 from ironlaw.labs.lab_07_fusion import jobs
 from ironlaw.registry.textbooks import textbook
 
-__all__ = ["DAY", "ONE_RUN", "SPANS", "Investment", "challenge", "days_of", "eager_rate"]
+__all__ = ["DAY", "ONE_RUN", "SPANS", "Case", "challenge", "days_of", "eager_rate"]
 
 ONE_RUN = "run"
 SPANS = {ONE_RUN: "one run", "1": "1 day", "7": "1 week", "30": "30 days", "365": "1 year", "other": "other"}
 
 
 @dataclass(frozen=True)
-class Investment:
-    """Compile once, save per call. Seconds, calls per second, calls per day."""
+class Case:
+    """Where the calculator's dials stand: compile once, save per call. Seconds, calls per second, calls per day."""
 
     model: str
     compile_s: float
@@ -77,16 +77,16 @@ class Investment:
     @property
     def strongest(self) -> tuple[str, float]:
         """The input that moves the break-even most, and by how much: percent of calls for each percent of it."""
-        found = sensitivity(self.compile_s, self.eager_rate, self.compiled_rate)
-        return found.strongest, float(getattr(found, found.strongest))
+        effect = sensitivity(self.compile_s, self.eager_rate, self.compiled_rate)
+        return effect.strongest, float(getattr(effect, effect.strongest))
 
 
 def eager_rate(model: str, context: Context) -> float:
     """Calls per second: the course's own where it has one, measured for a real graph, else from Act I's pass in this context."""
     if jobs.is_graph(model):
-        return 1.0 / float(jobs.measured(model, jobs.EAGER)["wall_s"])
-    stated = textbook(model).eager_rate
-    return stated if stated else 1.0 / jobs.pass_s(textbook(model), jobs.launch_of(context))
+        return 1.0 / float(jobs.measured_run(model, jobs.EAGER)["wall_s"])
+    course_rate = textbook(model).eager_rate
+    return course_rate if course_rate else 1.0 / jobs.pass_s(textbook(model), jobs.launch_of(context))
 
 
 def days_of(span: str, other: float, per_day: float) -> float:

@@ -8,7 +8,6 @@ from ironlaw import kit
 from ironlaw.kit.context import Context
 from ironlaw.labs.lab_07_fusion import jobs
 from ironlaw.labs.lab_07_fusion.act2 import counters, fusion, payback
-from ironlaw.labs.lab_07_fusion.act2.payback import Investment
 from ironlaw.labs.lab_07_fusion.jobs import CLOUD
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.textbooks import textbook
@@ -23,11 +22,11 @@ CLAIMS = (
 )  # fmt: skip
 
 
-def asked(per_day: float = 1.0) -> Investment:
+def premise_case(per_day: float = 1.0) -> payback.Case:
     """ResNet-50 with the course's own rates."""
     model = textbook("resnet50")
     assert model.compile_s and model.gain and model.eager_rate
-    return Investment("resnet50", model.compile_s, model.gain, per_day, 1.0, model.eager_rate)
+    return payback.Case("resnet50", model.compile_s, model.gain, per_day, 1.0, model.eager_rate)
 
 
 def rates() -> dict[str, object]:
@@ -37,8 +36,8 @@ def rates() -> dict[str, object]:
 
 
 def truth(lab: kit.Lab) -> str:
-    found = float(lab.question("act2").answer)
-    return kit.dress(f"{math.ceil(found):,} images", f"{found:,.2f}")
+    calls = float(lab.question("act2").answer)
+    return kit.dress(f"{math.ceil(calls):,} images", f"{calls:,.2f}")
 
 
 def distance(lab: kit.Lab) -> str:
@@ -47,13 +46,13 @@ def distance(lab: kit.Lab) -> str:
 
 
 def reveal(lab: kit.Lab) -> dict[str, object]:
-    found, web = asked(), asked(float(lab.sheet.given["web_volume"].replace(",", "")))
-    cloud = asked(float(lab.sheet.contexts[0]["per_day"]))
+    case, web = premise_case(), premise_case(float(lab.sheet.given["web_volume"].replace(",", "")))
+    cloud = premise_case(float(lab.sheet.contexts[0]["per_day"]))
     return {
-        **{name: rate for name, rate in rates().items() if name != "compiled"}, "each": kit.amount(1 / found.eager_rate, "s"),
-        "saved": kit.amount(found.saved_s, "s", 4),
+        **{name: rate for name, rate in rates().items() if name != "compiled"}, "each": kit.amount(1 / case.eager_rate, "s"),
+        "saved": kit.amount(case.saved_s, "s", 4),
         "web_days": significant(web.breakeven_days), "web_seconds": kit.amount(web.per_day / web.eager_rate, "s", 2),
-        "calls": f"{found.breakeven_calls:,}", "exactly": kit.dress(f"{found.breakeven:,.2f}"),
+        "calls": f"{case.breakeven_calls:,}", "exactly": kit.dress(f"{case.breakeven:,.2f}"),
         "first": kit.amount(cloud.breakeven_days * payback.DAY, "s"),
     }  # fmt: skip
 
@@ -82,9 +81,9 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
 
 
 def peek(lab: kit.Lab) -> dict[str, object]:
-    case, found = three_ops(), asked()
+    case, calculator = three_ops(), premise_case()
     return {
-        **rates(), "calls": kit.dress(f"{found.breakeven:,.2f}"), "saved": kit.amount(found.saved_s, "s", 4),
+        **rates(), "calls": kit.dress(f"{calculator.breakeven:,.2f}"), "saved": kit.amount(calculator.saved_s, "s", 4),
         "launches": str(len(case.graph.ops)),
         "launch": kit.amount(hardware(CLOUD).launch, "s"), "unfused": kit.amount(float(case.unfused.seconds), "s"),
         "fused": kit.amount(float(case.fused.seconds), "s"), "before": kit.amount(float(case.graph.bytes), "B"),
@@ -121,5 +120,6 @@ def takeaways(lab: kit.Lab) -> dict[str, object]:
     machine = hardware(CLOUD)
     return {
         "spotter": kit.amount(jobs.premise(machine, spotter), "%"), "layer": kit.amount(jobs.premise(machine, layer), "%"),
-        "cut": kit.times(three_ops().traffic_cut), "measured": counters.slots()["measured_gain"], "calls": f"{asked().breakeven_calls:,}",
+        "cut": kit.times(three_ops().traffic_cut), "measured": counters.slots()["measured_gain"],
+        "calls": f"{premise_case().breakeven_calls:,}",
     }  # fmt: skip

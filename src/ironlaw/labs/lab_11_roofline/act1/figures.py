@@ -9,7 +9,7 @@ from typing import Any
 from ironlaw.engine.types import Hardware
 from ironlaw.labs.lab_11_roofline.act1 import gemm
 from ironlaw.labs.lab_11_roofline.act1.gemm import Case, Run
-from ironlaw.labs.lab_11_roofline.machines import MEASURED, short
+from ironlaw.labs.lab_11_roofline.machines import MEASURED_MACHINE, short
 from ironlaw.pictures.roofs import Dot, Roof, per_byte, roofs
 from ironlaw.registry.machines import hardware
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
@@ -25,7 +25,7 @@ PIN_SHAPES = ("diamond", "circle", "square", "triangle")
 
 
 @dataclass(frozen=True)
-class Shown:
+class Layers:
     """What the picture holds besides the point that the dials stand at."""
 
     beside: Hardware | None = None
@@ -36,38 +36,40 @@ class Shown:
     own: Sequence[Dot] = ()  # what the learner measured on this machine
 
 
-def picture(case: Case, shown: Shown) -> Figure:
-    drawn = _drawn(case, shown)
-    dots = [_now(case), *_formats(case, shown), *_beside(case, shown), *_measured(shown), *_pins(shown), *shown.own]
+def picture(case: Case, layers: Layers) -> Figure:
+    all_roofs = _roofs(case, layers)
+    dots = [_now(case), *_formats(case, layers), *_comparison(case, layers), *_recorded(layers), *_pins(layers), *layers.own]
     legend: list[dict[str, Any]] = []
     for replayed, label in ((False, "measured, called from Python"), (True, "measured, graph replay")):
-        if any(run.replayed == replayed for run in shown.measured):
+        if any(run.replayed == replayed for run in layers.measured):
             legend.append({"colour": "overhead", "shape": "square" if replayed else "triangle", "label": f"H200: {label}"})
-    if shown.own:
-        legend.append({"colour": "here", "shape": "square", "label": f"this machine: {shown.own[0].source}"})
-    if shown.pins:
+    if layers.own:
+        legend.append({"colour": "here", "shape": "square", "label": f"this machine: {layers.own[0].source}"})
+    if layers.pins:
         legend.append({"colour": "ink", "shape": "diamond", "hollow": True, "label": "pinned"})
     note = f"{case.roof.name}; {case.size}"
-    return roofs(drawn, dots, ACROSS, "roofs", "The roofline", note=note, legend=legend)
+    return roofs(all_roofs, dots, ACROSS, "roofs", "The roofline", note=note, legend=legend)
 
 
-def _drawn(case: Case, shown: Shown) -> list[Roof]:
+def _roofs(case: Case, layers: Layers) -> list[Roof]:
     first = case.roof
-    found = [first]
-    if shown.every_format:
-        found += [case.as_(fmt).roof for fmt in case.formats if fmt != case.fmt]
+    drawn = [first]
+    if layers.every_format:
+        drawn += [case.as_(fmt).roof for fmt in case.formats if fmt != case.fmt]
     levels = [level.name for level in case.hardware.levels if level.name != "main"]
-    kept = [name for name in levels if shown.levels == "all" or (shown.levels == "cache" and name in INNER)]
-    found += [Roof(case.hardware, case.fmt, first.label, name) for name in kept]
-    others = [shown.beside] if shown.beside else []
-    if shown.measured and MEASURED not in (case.hardware.slug, shown.beside.slug if shown.beside else ""):
-        others.append(hardware(MEASURED))
+    names = [name for name in levels if layers.levels == "all" or (layers.levels == "cache" and name in INNER)]
+    drawn += [Roof(case.hardware, case.fmt, first.label, name) for name in names]
+    others = [layers.beside] if layers.beside else []
+    if layers.measured and MEASURED_MACHINE not in (case.hardware.slug, layers.beside.slug if layers.beside else ""):
+        others.append(hardware(MEASURED_MACHINE))
     for machine in others:
         fmt = next((f for f in (case.fmt, "fp16", "bf16", "fp32") if f in machine.peaks), next(iter(machine.peaks)))
-        found.append(Roof(machine, fmt, short(machine.slug)))
-    found += {dot.roof.name: dot.roof for dot in shown.own if not dot.apart and dot.roof.name not in {roof.name for roof in found}}.values()
-    there = {(roof.hardware.slug, roof.fmt) for roof in found}
-    return found + list({(p.hardware.slug, p.fmt): p.roof for _, p in shown.pins if (p.hardware.slug, p.fmt) not in there}.values())
+        drawn.append(Roof(machine, fmt, short(machine.slug)))
+    drawn += {
+        dot.roof.name: dot.roof for dot in layers.own if not dot.apart and dot.roof.name not in {roof.name for roof in drawn}
+    }.values()
+    present = {(roof.hardware.slug, roof.fmt) for roof in drawn}
+    return drawn + list({(p.hardware.slug, p.fmt): p.roof for _, p in layers.pins if (p.hardware.slug, p.fmt) not in present}.values())
 
 
 def _dot(case: Case, id: str, name: str, **options: Any) -> Dot:
@@ -80,39 +82,39 @@ def _now(case: Case) -> Dot:
     return _dot(case, "now", f"{case.roof.name}, {case.size}", label=label, size=9, drop=True, more=(("drag", drag), ("emphasis", True)))
 
 
-def _formats(case: Case, shown: Shown) -> list[Dot]:
+def _formats(case: Case, layers: Layers) -> list[Dot]:
     """The same product in the machine's other formats: intensity and ridge move together."""
-    if not shown.every_format:
+    if not layers.every_format:
         return []
     others = [case.as_(fmt) for fmt in case.formats if fmt != case.fmt]
     return [_dot(c, f"format-{c.fmt}", f"{c.roof.name}, {c.size}", label=c.fmt.upper(), colour="ink", size=5) for c in others]
 
 
-def _beside(case: Case, shown: Shown) -> list[Dot]:
-    machine = shown.beside
+def _comparison(case: Case, layers: Layers) -> list[Dot]:
+    machine = layers.beside
     if machine is None or case.fmt not in machine.peaks:
         return []
     other = Case(machine, case.m, case.n, case.k, case.fmt)
     return [_dot(other, "beside", f"{other.roof.name}, {case.size}", label=short(machine.slug), colour="ink", size=6)]
 
 
-def _measured(shown: Shown) -> list[Dot]:
+def _recorded(layers: Layers) -> list[Dot]:
     return [
         _dot(
             run.case, f"run-{run.case.n}-{run.how}", f"H200 measured, {run.how}, {run.case.fmt.upper()}, N = {run.case.n:,}", rate=run.rate,
             seconds=run.seconds, colour="overhead", shape="square" if run.replayed else "triangle", size=5, source=gemm.source(),
         )
-        for run in shown.measured
+        for run in layers.measured
     ]  # fmt: skip
 
 
-def _pins(shown: Shown) -> list[Dot]:
+def _pins(layers: Layers) -> list[Dot]:
     dots = []
-    for i, (name, case) in enumerate(shown.pins):
+    for i, (name, case) in enumerate(layers.pins):
         drag = {"dial": "n", "axis": "x", "stops": case.stops, "pin": i}
         more = (("drag", drag), ("hollow", True))
-        told = f"{name}: {case.roof.name}, {case.size}"
-        dots.append(_dot(case, f"pin-{i}", told, label=name, colour="ink", shape=PIN_SHAPES[i % len(PIN_SHAPES)], size=7, more=more))
+        label = f"{name}: {case.roof.name}, {case.size}"
+        dots.append(_dot(case, f"pin-{i}", label, label=name, colour="ink", shape=PIN_SHAPES[i % len(PIN_SHAPES)], size=7, more=more))
     return dots
 
 
@@ -132,8 +134,8 @@ def growth(case: Case, beside: Hardware | None = None) -> Figure:
     sizes = Axis("log", "N", ticks=gemm.TICKS)
     rate = Axis("linear", "share of the peak, a bound", "%", (0.0, 108.0))
     words = f"{' and '.join(names)}: the share of the peak grows with N, {share(at, 100.0)} at {case.size}."
-    table, shown = Table(("N", "of the peak", "regime"), rows), {"width": "half", "height": 300}
-    return Figure("growth", "Share of the peak against N", sizes, rate, tuple(marks), words, table, ", ".join(names), more=shown)
+    table, layout = Table(("N", "of the peak", "regime"), rows), {"width": "half", "height": 300}
+    return Figure("growth", "Share of the peak against N", sizes, rate, tuple(marks), words, table, ", ".join(names), more=layout)
 
 
 def _share(case: Case, colour: str, dash: str | None = None) -> Mark:
@@ -141,24 +143,24 @@ def _share(case: Case, colour: str, dash: str | None = None) -> Mark:
     return mark("line", colour, points=points, label=case.roof.label, dash=dash, id=f"share-{case.roof.name}")
 
 
-def own_case(case: Case, said: str | None, words: str) -> Figure:
+def own_case(case: Case, claim: str | None, words: str) -> Figure:
     """The message's product under its roof, and where the prediction puts it."""
     dots = [_dot(case, "asked", "the message's product", label="it is here", colour="ink", size=8, drop=True)]
     drawn = [case.roof]
     return roofs(
-        drawn, dots, (1.0, 2e3), "asked", "Your prediction's own case", _said(case, said), f"{case.roof.name}, {case.size}. {words}",
+        drawn, dots, (1.0, 2e3), "asked", "Your prediction's own case", _claim_mark(case, claim), f"{case.roof.name}, {case.size}. {words}",
         height=300, width="half", export=False,
     )  # fmt: skip
 
 
-def _said(case: Case, said: str | None) -> list[Mark]:
+def _claim_mark(case: Case, claim: str | None) -> list[Mark]:
     """Each option claims a place: left of the ridge, right of it, on the ceiling, or below the roof."""
     at = case.at
     x, roof, ridge, peak = float(at.intensity), float(at.attainable), float(at.ridge), float(at.peak)
     places = {"memory": (x, roof), "tiles": (ridge * ridge / x, peak), "maximum": (ridge, peak), "bug": (x, roof / 4)}
-    if said not in places:
+    if claim not in places:
         return []
-    px, py = places[said]
+    px, py = places[claim]
     hover = [("your prediction", per_byte(px)), ("the case", per_byte(x))]
     place: dict[str, Any] = {"x": px, "y": py, "shape": "diamond", "size": 10, "hollow": True}
     return [mark("point", "accent", **place, label="◆ you said", name="where you said", id="said", hover=hover)]
@@ -173,8 +175,8 @@ def gap(run: Run) -> Figure:
     marks = []
     for name, (key, seconds) in zip(names, parts.items(), strict=True):
         hover: list[Row] = [("exactly", exact(seconds, "s")), ("of the whole", share(seconds, run.seconds)), gemm.source()]
-        told = f"{format_quantity(seconds, 's')}, {share(seconds, run.seconds)}"
-        marks.append(mark("bar", PARTS[key][1], x=max(seconds, 0.0), y=name, id=key, label=told, name=name, hover=hover))
+        label = f"{format_quantity(seconds, 's')}, {share(seconds, run.seconds)}"
+        marks.append(mark("bar", PARTS[key][1], x=max(seconds, 0.0), y=name, id=key, label=label, name=name, hover=hover))
     whole = f"measured {run.how}"
     marks.append(
         mark("bar", "accent", x=run.seconds, y=whole, id="whole", label=format_quantity(run.seconds, "s"), name=whole, emphasis=True)

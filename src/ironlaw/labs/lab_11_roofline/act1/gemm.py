@@ -11,7 +11,7 @@ from ironlaw.engine.gap import Gap, gemm_gap
 from ironlaw.engine.roofline import Roofline, gemm_intensity, roofline
 from ironlaw.engine.types import Hardware, Tensor, Work, bytes_per_element
 from ironlaw.engine.work import op
-from ironlaw.labs.lab_11_roofline.machines import MEASURED, short
+from ironlaw.labs.lab_11_roofline.machines import MEASURED_MACHINE, short
 from ironlaw.pictures.roofs import Roof
 from ironlaw.registry.evidence import evidence
 from ironlaw.registry.machines import hardware
@@ -22,7 +22,7 @@ SIZES = tuple(range(SMALLEST, LARGEST + 1, STEP))
 SMOOTH = tuple(round(SMALLEST * (LARGEST / SMALLEST) ** (i / 48)) for i in range(49))
 TABLE = tuple(SMALLEST * 2**i for i in range(7))
 TICKS = tuple(map(float, TABLE))
-ASKED, ASKED_FORMAT = 256, "fp16"  # the message's product; questions.toml states the same
+PREMISE_N, PREMISE_FORMAT = 256, "fp16"  # the message's product; questions.toml states the same
 EVIDENCE = "h200_sxm/micro"
 
 
@@ -90,8 +90,8 @@ def case_of(machine: Hardware, values: Mapping[str, Any]) -> Case:
     return Case(machine, round(values["m"]), n, round(values["k"]), values["dtype"])
 
 
-def asked(machine: Hardware) -> Case:
-    return Case(machine, ASKED, ASKED, ASKED, ASKED_FORMAT)
+def premise(machine: Hardware) -> Case:
+    return Case(machine, PREMISE_N, PREMISE_N, PREMISE_N, PREMISE_FORMAT)
 
 
 @dataclass(frozen=True)
@@ -115,21 +115,21 @@ class Run:
 @lru_cache(maxsize=16)
 def runs(fmt: str) -> tuple[Run, ...]:
     """All sizes that were measured in a format, called from Python and then replayed from a graph."""
-    machine = hardware(MEASURED)
-    found: list[Run] = []
+    machine = hardware(MEASURED_MACHINE)
+    runs_so_far: list[Run] = []
     best = 0.0
     for row in _rows(fmt):
         n, wall, graph = row["params"]["n"], row["wall_s"], row.get("graph_s")
         case = Case(machine, n, n, n, fmt)
-        found.append(Run(case, wall, False, gemm_gap(n, n, n, fmt, machine, wall, graph, best)))
+        runs_so_far.append(Run(case, wall, False, gemm_gap(n, n, n, fmt, machine, wall, graph, best)))
         if graph:
-            found.append(Run(case, graph, True, gemm_gap(n, n, n, fmt, machine, graph, graph, best)))
+            runs_so_far.append(Run(case, graph, True, gemm_gap(n, n, n, fmt, machine, graph, graph, best)))
         best = max(best, float(case.work.flops) / (graph or wall))
-    return tuple(found)
+    return tuple(runs_so_far)
 
 
 def _rows(fmt: str) -> list[dict[str, Any]]:
-    rows = [r for e in evidence(MEASURED) if e.name == EVIDENCE for r in e.rows if r["kind"] == "op" and r["op"] == "matmul"]
+    rows = [r for e in evidence(MEASURED_MACHINE) if e.name == EVIDENCE for r in e.rows if r["kind"] == "op" and r["op"] == "matmul"]
     square = [r for r in rows if r["params"]["dtype"] == fmt and r["params"]["m"] == r["params"]["n"] == r["params"]["k"]]
     once = {r["params"]["n"]: r for r in reversed(square)}  # a size that was measured twice: the sweep's own row is the first
     return [once[n] for n in sorted(once)]
@@ -137,10 +137,10 @@ def _rows(fmt: str) -> list[dict[str, Any]]:
 
 @lru_cache(maxsize=1)
 def source() -> str:
-    return next(e.source for e in evidence(MEASURED) if e.name == EVIDENCE)
+    return next(e.source for e in evidence(MEASURED_MACHINE) if e.name == EVIDENCE)
 
 
 def run(fmt: str, n: int, replayed: bool) -> Run:
     """The measured run whose size is nearest, counted in factors."""
-    found = [r for r in runs(fmt) if r.replayed == replayed]
-    return min(found, key=lambda r: max(r.case.n / n, n / r.case.n))
+    candidates = [r for r in runs(fmt) if r.replayed == replayed]
+    return min(candidates, key=lambda r: max(r.case.n / n, n / r.case.n))

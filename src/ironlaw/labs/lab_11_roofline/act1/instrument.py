@@ -10,10 +10,10 @@ from ironlaw.engine.types import bytes_per_element
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_11_roofline import intensity
 from ironlaw.labs.lab_11_roofline.act1 import figures, gemm, local_runs
-from ironlaw.labs.lab_11_roofline.act1.figures import INNER, Shown
+from ironlaw.labs.lab_11_roofline.act1.figures import INNER, Layers
 from ironlaw.labs.lab_11_roofline.act1.gemm import Case, Run, case_of, runs
 from ironlaw.labs.lab_11_roofline.intensity import per_byte
-from ironlaw.labs.lab_11_roofline.machines import lacking, machine, options, short
+from ironlaw.labs.lab_11_roofline.machines import machine, missing_formats, options, short
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.units import significant
 from ironlaw.widget.dials import settled
@@ -25,62 +25,62 @@ CLAIMS = (
     "h200_n512_roof", "h200_n512_python", "gemm_16384_at_peak",
 )  # fmt: skip
 PINNED = ("device", "dtype", "shape", "n", "m", "k")
-MEASURED = ((NONE, "none"), ("python", "from Python"), ("graph", "graph replay"), ("both", "both"))
+OVERLAYS = ((NONE, "none"), ("python", "from Python"), ("graph", "graph replay"), ("both", "both"))
 
 
 def dials(lab: kit.Lab) -> Any:
     devices = options(lab)
 
-    def made(values: Mapping[str, Any]) -> list[Any]:
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
         slug = values.get("device") or lab.chosen.slug
-        found = machine(lab, slug)
+        chosen = machine(lab, slug)
         square = values.get("shape", "square") == "square"
-        apart = {"hidden": square}
+        when_apart = {"hidden": square}
         suggest = f"{short(slug)} {str(values.get('dtype', '')).upper()} {round(values.get('n') or gemm.FIRST)}"
-        unmeasured = {} if runs(values.get("dtype") or "fp16") else {key: "not measured in this format" for key, _ in MEASURED[1:]}
+        unmeasured = {} if runs(values.get("dtype") or "fp16") else {key: "not measured in this format" for key, _ in OVERLAYS[1:]}
         low, high = gemm.SMALLEST, gemm.LARGEST
         return [
             kit.span("n", "N", low, high, gemm.FIRST, step=gemm.STEP),
             kit.choice("shape", "Shape", [("square", "square"), ("apart", "M, N, K apart")], "square"),
-            {**kit.span("m", "M", 1, high, gemm.FIRST, log=True), **apart},
-            {**kit.span("k", "K", low, high, gemm.FIRST, step=gemm.STEP), **apart},
-            kit.choice("dtype", "Number format", [(f, f.upper()) for f in gemm.FORMATS], "fp16", lacking(found, gemm.FORMATS)),
+            {**kit.span("m", "M", 1, high, gemm.FIRST, log=True), **when_apart},
+            {**kit.span("k", "K", low, high, gemm.FIRST, step=gemm.STEP), **when_apart},
+            kit.choice("dtype", "Number format", [(f, f.upper()) for f in gemm.FORMATS], "fp16", missing_formats(chosen, gemm.FORMATS)),
             kit.select("device", "Device", devices, slug),
             kit.select("beside", "Compare with", [(NONE, "no other device"), *devices], NONE, {slug: "is the device itself"}),
-            kit.choice("levels", "Memory levels", [("main", "main"), ("cache", "with caches"), ("all", "all")], "main", _levels(found)),
+            kit.choice("levels", "Memory levels", [("main", "main"), ("cache", "with caches"), ("all", "all")], "main", _levels(chosen)),
             kit.switch("formats", "Roofs of every format"),
-            kit.choice("measured", "Measured on an H200", MEASURED, NONE, unmeasured),
+            kit.choice("measured", "Measured on an H200", OVERLAYS, NONE, unmeasured),
             {**kit.switch("here", "Measured on this machine", True), "hidden": lab.here("gemm_sweep") is None},
             kit.pins("pins", "Pinned points", PINNED, suggest),
         ]
 
-    return made
+    return dials_at
 
 
-def _levels(found: Any) -> dict[str, str]:
-    names = {level.name for level in found.levels} - {"main"}
-    why = f"the registry has no such level of the {short(found.slug)}"
-    return {key: why for key, there in (("cache", names & set(INNER)), ("all", names)) if not there}
+def _levels(chosen: Any) -> dict[str, str]:
+    names = {level.name for level in chosen.levels} - {"main"}
+    why = f"the registry has no such level of the {short(chosen.slug)}"
+    return {key: why for key, present in (("cache", names & set(INNER)), ("all", names)) if not present}
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = case_of(machine(lab, values["device"]), values)
     measured = _runs(values)
     beside = None if values["beside"] == NONE else machine(lab, values["beside"])
-    own = local_runs.dots(lab, case) if values["here"] else ()
-    shown = Shown(beside, values["levels"], values["formats"], measured, _pins(lab, values), own)
-    said = lab.choice("act1")
-    asked = figures.own_case(asked_case(lab), said.id if said else None, _claimed(lab))
+    local_dots = local_runs.dots(lab, case) if values["here"] else ()
+    layers = Layers(beside, values["levels"], values["formats"], measured, _pins(lab, values), local_dots)
+    option = lab.choice("act1")
+    own_case = figures.own_case(premise_case(lab), option.id if option else None, _claimed(lab))
     second = figures.gap(_nearest(case, values)) if measured else figures.growth(case, beside)
-    drawn = [figures.picture(case, shown), second, asked]
+    pictures = [figures.picture(case, layers), second, own_case]
     after = sizes(case) + formats(case)
-    return kit.View(drawn, cards(case), formula(case), None, notes(lab, case, values), readouts(case), after)
+    return kit.View(pictures, cards(case), formula(case), None, notes(lab, case, values), readouts(case), after)
 
 
-def asked_case(lab: kit.Lab) -> Case:
+def premise_case(lab: kit.Lab) -> Case:
     """The message's product on the device that was asked about: the context, if it is one of the question's two."""
-    known = [str(entry["device"]) for entry in lab.sheet.contexts]
-    return gemm.asked(machine(lab, lab.chosen.slug if lab.chosen.slug in known else known[0]))
+    devices = [str(entry["device"]) for entry in lab.sheet.contexts]
+    return gemm.premise(machine(lab, lab.chosen.slug if lab.chosen.slug in devices else devices[0]))
 
 
 def _claimed(lab: kit.Lab) -> str:
@@ -89,8 +89,8 @@ def _claimed(lab: kit.Lab) -> str:
 
 
 def _runs(values: Mapping[str, Any]) -> tuple[Run, ...]:
-    wanted = {NONE: (), "python": (False,), "graph": (True,), "both": (False, True)}[values["measured"]]
-    return tuple(run for run in runs(values["dtype"]) if run.replayed in wanted)
+    replayed = {NONE: (), "python": (False,), "graph": (True,), "both": (False, True)}[values["measured"]]
+    return tuple(run for run in runs(values["dtype"]) if run.replayed in replayed)
 
 
 def _nearest(case: Case, values: Mapping[str, Any]) -> Run:
@@ -99,11 +99,11 @@ def _nearest(case: Case, values: Mapping[str, Any]) -> Run:
 
 def _pins(lab: kit.Lab, values: Mapping[str, Any]) -> list[tuple[str, Case]]:
     """Each pin is a setting of some dials; one that can't stand where it was is put where it can, as the dials are."""
-    found = []
+    pins = []
     for pin in values["pins"]:
-        stand, _ = settled(dials(lab)(pin["values"]), pin["values"])
-        found.append((pin["name"], case_of(machine(lab, stand["device"]), stand)))
-    return found
+        at, _ = settled(dials(lab)(pin["values"]), pin["values"])
+        pins.append((pin["name"], case_of(machine(lab, at["device"]), at)))
+    return pins
 
 
 def readouts(case: Case) -> dict[str, Any]:
@@ -135,11 +135,11 @@ def formula(case: Case) -> str:
     filled = (f"2 × {case.n:,}", f"3 × {size}") if case.square else (flops, moved)
     peak, bandwidth = kit.amount(float(at.peak), "FLOP/s"), kit.amount(float(case.hardware.bandwidth), "B/s")
     slope = kit.amount(float(case.hardware.bandwidth * at.intensity), "FLOP/s")
-    shown = per_byte(at.intensity)
+    intensity_text = per_byte(at.intensity)
     return (
-        line("<i>AI</i> =", fraction(*symbols), "=", fraction(*filled), "=", shown)
+        line("<i>AI</i> =", fraction(*symbols), "=", fraction(*filled), "=", intensity_text)
         + line("attainable = min(", term("compute", "<i>R</i>"), ",", term("memory", "<i>BW</i> × <i>AI</i>"), ")")
-        + line("= min(", term("compute", peak), ",", term("memory", f"{bandwidth} × {shown}"), ")")
+        + line("= min(", term("compute", peak), ",", term("memory", f"{bandwidth} × {intensity_text}"), ")")
         + line("= min(", term("compute", peak), ",", term("memory", slope), ") =", kit.amount(float(at.attainable), "FLOP/s"))
     )
 
@@ -148,12 +148,12 @@ def formula(case: Case) -> str:
 
 
 def notes(lab: kit.Lab, case: Case, values: Mapping[str, Any]) -> str:
-    told = [_precision(lab, case)]
+    paragraphs = [_precision(lab, case)]
     if values["levels"] != "main":
-        told.append(_cached(lab, case))
+        paragraphs.append(_cached(lab, case))
     if values["measured"] != NONE:
-        told += [_gap_words(lab, _nearest(case, values)), _power_words(lab, case.fmt)]
-    return kit.html("\n\n".join(told))
+        paragraphs += [_gap_words(lab, _nearest(case, values)), _power_words(lab, case.fmt)]
+    return kit.html("\n\n".join(paragraphs))
 
 
 def _precision(lab: kit.Lab, case: Case) -> str:
@@ -167,21 +167,21 @@ def _cached(lab: kit.Lab, case: Case) -> str:
         return lab.fill("act1.levels")
     level = caches[-1]
     fits = float(case.work.bytes) <= float(level.size)
-    told = {"bytes": kit.amount(float(case.work.bytes), "B"), "level": level.label, "size": kit.dress(kit.capacity(float(level.size)))}
-    return lab.fill("act1.levels") + " " + lab.fill("act1.in_cache" if fits else "act1.out_of_cache", **told)
+    slots = {"bytes": kit.amount(float(case.work.bytes), "B"), "level": level.label, "size": kit.dress(kit.capacity(float(level.size)))}
+    return lab.fill("act1.levels") + " " + lab.fill("act1.in_cache" if fits else "act1.out_of_cache", **slots)
 
 
 def _gap_words(lab: kit.Lab, run: Run) -> str:
     gap, tiling = run.gap, run.gap.tiling
     waves = f"{tiling.waves:,} wave{'s' if tiling.waves > 1 else ''}"
-    told = {
+    slots = {
         "n": f"{run.case.n:,}", "how": run.how, "rate": kit.amount(run.rate, "FLOP/s"),
         "roof": kit.amount(float(run.case.at.attainable), "FLOP/s"),
         "tile": f"{tiling.tile[0]} × {tiling.tile[1]}", "tiles": f"{tiling.tiles:,}", "waves": waves,
         "filled": kit.dress(kit.share(tiling.filled, 1.0)), "issue": kit.amount(gap.rate, "s"),
         "floor": kit.amount(gap.floor, "s"), "source": gemm.source(),
     }  # fmt: skip
-    words = [lab.fill("act1.gap", **told)]
+    words = [lab.fill("act1.gap", **slots)]
     words.append(lab.fill("act1.gap_launch", launch=kit.amount(gap.launch, "s")) if gap.launch else "")
     words.append(lab.fill("act1.gap_no_replay") if gap.launch is None else "")
     return " ".join(word for word in words if word)
@@ -189,18 +189,18 @@ def _gap_words(lab: kit.Lab, run: Run) -> str:
 
 def _power_words(lab: kit.Lab, fmt: str) -> str:
     """The runs that were slower than a smaller one; nothing where none was."""
-    found = [run for run in runs(fmt) if run.gap.power]
-    if not found:
+    slower = [run for run in runs(fmt) if run.gap.power]
+    if not slower:
         return ""
-    run = found[-1]
+    run = slower[-1]
     best = max((r for r in runs(fmt) if r.case.n < run.case.n), key=lambda r: r.rate)
-    told = {
+    slots = {
         "n": f"{run.case.n:,}",
         "rate": kit.amount(run.rate, "FLOP/s"),
         "best_n": f"{best.case.n:,}",
         "best": kit.amount(best.rate, "FLOP/s"),
     }
-    return lab.fill("act1.gap_power", **told, power=kit.amount(run.gap.power, "s"))
+    return lab.fill("act1.gap_power", **slots, power=kit.amount(run.gap.power, "s"))
 
 
 def sizes(case: Case) -> str:

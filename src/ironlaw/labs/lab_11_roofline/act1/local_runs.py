@@ -11,7 +11,7 @@ from ironlaw.kit.context import HERE, pick
 from ironlaw.kit.here import span
 from ironlaw.labs.lab_11_roofline.act1 import gemm
 from ironlaw.labs.lab_11_roofline.act1.gemm import Case
-from ironlaw.labs.lab_11_roofline.machines import MEASURED
+from ironlaw.labs.lab_11_roofline.machines import MEASURED_MACHINE
 from ironlaw.pictures.roofs import Dot
 from ironlaw.registry.machines import hardware
 from ironlaw.widget.quantities import format_quantity
@@ -37,30 +37,30 @@ def own_machine(lab: kit.Lab, fmt: str) -> bool:
     return any(context.slug == HERE and fmt in context.hardware.peaks for context in lab.contexts)
 
 
-def products(lab: kit.Lab, found: kit.Measured, stand_in: Any = None) -> list[Product]:
-    made = []
-    for row in found.all(kind="op", op="matmul"):
+def products(lab: kit.Lab, run: kit.Measured, default: Any = None) -> list[Product]:
+    measured = []
+    for row in run.all(kind="op", op="matmul"):
         n, fmt = int(row["params"]["n"]), str(row["params"]["dtype"])
-        machine = pick(lab.contexts, HERE).hardware if own_machine(lab, fmt) else stand_in or hardware(MEASURED)
-        made.append(Product(Case(machine, n, n, n, fmt), float(row["wall_s"]), span(row)))
-    return made
+        machine = pick(lab.contexts, HERE).hardware if own_machine(lab, fmt) else default or hardware(MEASURED_MACHINE)
+        measured.append(Product(Case(machine, n, n, n, fmt), float(row["wall_s"]), span(row)))
+    return measured
 
 
 def dots(lab: kit.Lab, case: Case) -> list[Dot]:
     """The points of the picture; the fastest is named."""
-    found = lab.here("gemm_sweep")
-    if found is None:
+    run = lab.here("gemm_sweep")
+    if run is None:
         return []
-    made = products(lab, found, case.hardware)
-    best = max(made, key=lambda product: product.rate)
+    measured = products(lab, run, case.hardware)
+    best = max(measured, key=lambda product: product.rate)
     return [
         Dot(
             f"here-{p.case.fmt}-{p.case.n}", f"this machine measured, {p.case.fmt.upper()}, N = {p.case.n:,}", float(p.case.work.flops),
             float(p.case.work.bytes), p.case.roof, p.rate, f"here: {format_quantity(p.rate, 'FLOP/s')}" if p is best else "", "here",
             "square", 6,
-            source=found.source, seconds=p.seconds, apart=not own_machine(lab, p.case.fmt),
+            source=run.source, seconds=p.seconds, apart=not own_machine(lab, p.case.fmt),
         )
-        for p in made
+        for p in measured
     ]  # fmt: skip
 
 
@@ -69,11 +69,11 @@ def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
     return {"gemm_sweep": lambda run: lab.fill("act1.here", **slots(lab, run)) + " " + roof(lab, run)}
 
 
-def slots(lab: kit.Lab, found: kit.Measured) -> dict[str, object]:
-    made = products(lab, found)
-    best, least = max(made, key=lambda p: p.rate), min(made, key=lambda p: p.case.n)
-    runs = [run for run in gemm.runs(best.case.fmt) if not run.replayed]
-    fastest, first = max(runs, key=lambda run: run.rate), min(runs, key=lambda run: run.case.n)
+def slots(lab: kit.Lab, run: kit.Measured) -> dict[str, object]:
+    measured = products(lab, run)
+    best, least = max(measured, key=lambda p: p.rate), min(measured, key=lambda p: p.case.n)
+    recorded = [run for run in gemm.runs(best.case.fmt) if not run.replayed]
+    fastest, first = max(recorded, key=lambda run: run.rate), min(recorded, key=lambda run: run.case.n)
     return {
         "best": kit.amount(best.rate, "FLOP/s"), "best_n": f"{best.case.n:,}", "format": best.case.fmt.upper(),
         "least_n": f"{least.case.n:,}", "least": kit.amount(least.rate, "FLOP/s"), "times": kit.times(best.rate / least.rate),
@@ -82,9 +82,9 @@ def slots(lab: kit.Lab, found: kit.Measured) -> dict[str, object]:
     }  # fmt: skip
 
 
-def roof(lab: kit.Lab, found: kit.Measured) -> str:
+def roof(lab: kit.Lab, run: kit.Measured) -> str:
     """How the fastest product stands to this machine's own roof; or that it is not known yet."""
-    best = max(products(lab, found), key=lambda p: p.rate)
+    best = max(products(lab, run), key=lambda p: p.rate)
     if not own_machine(lab, best.case.fmt):
         return lab.fill("act1.here_no_roof")
     at = best.case.at
@@ -93,14 +93,14 @@ def roof(lab: kit.Lab, found: kit.Measured) -> str:
 
 def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.Here]:
     """Further arguments are states: naming them is what runs the cell again."""
-    found = lab.here("gemm_sweep")
-    if found is None:
+    run = lab.here("gemm_sweep")
+    if run is None:
         return {}
-    made = products(lab, found)
-    best = max(made, key=lambda p: p.rate)
-    small = next((p for p in made if p.case.n == SMALL and p.case.fmt == best.case.fmt), None)
-    told = {} if small is None else {
-        "h200_n512_python": kit.Here(small.rate, "FLOP/s", f"{small.case.size}, {small.case.fmt.upper()}; {found.source}"),
-        "n512_share_15_7": kit.Here(100 * small.rate / best.rate, "%", f"of the best rate here, {best.case.size}; {found.source}"),
+    measured = products(lab, run)
+    best = max(measured, key=lambda p: p.rate)
+    small = next((p for p in measured if p.case.n == SMALL and p.case.fmt == best.case.fmt), None)
+    rows = {} if small is None else {
+        "h200_n512_python": kit.Here(small.rate, "FLOP/s", f"{small.case.size}, {small.case.fmt.upper()}; {run.source}"),
+        "n512_share_15_7": kit.Here(100 * small.rate / best.rate, "%", f"of the best rate here, {best.case.size}; {run.source}"),
     }  # fmt: skip
-    return told | {"gemm_16384_at_peak": kit.Here(best.rate, "FLOP/s", f"the best here, {best.case.size}; {found.source}")}
+    return rows | {"gemm_16384_at_peak": kit.Here(best.rate, "FLOP/s", f"the best here, {best.case.size}; {run.source}")}

@@ -7,7 +7,7 @@ from ironlaw.engine.roofline import mfu
 from ironlaw.kit.context import pick
 from ironlaw.labs.lab_11_roofline.act1 import gemm
 from ironlaw.labs.lab_11_roofline.act1.gemm import Case
-from ironlaw.labs.lab_11_roofline.act1.instrument import asked_case
+from ironlaw.labs.lab_11_roofline.act1.instrument import premise_case
 from ironlaw.labs.lab_11_roofline.intensity import per_byte
 
 NARROW = ("fp8", "int8")  # the one-byte format that a device has
@@ -26,7 +26,7 @@ def _intensity(value: object) -> str:
 
 
 def message(lab: kit.Lab) -> dict[str, object]:
-    case = asked_case(lab)
+    case = premise_case(lab)
     return {
         "n": str(case.n), "device": _label(lab, case), "rate": _rate(case.at.attainable), "peak": _rate(case.at.peak),
         "share": kit.dress(kit.share(case.at.attainable, case.at.peak)),
@@ -34,25 +34,25 @@ def message(lab: kit.Lab) -> dict[str, object]:
 
 
 def lock(lab: kit.Lab) -> dict[str, object]:
-    return {"n": str(asked_case(lab).n)}
+    return {"n": str(premise_case(lab).n)}
 
 
 def truth(lab: kit.Lab) -> str:
-    case = asked_case(lab)
+    case = premise_case(lab)
     return f"{kit.inline(lab.question('act1').right.label)} {_intensity(case.at.intensity)}, ridge {_intensity(case.at.ridge)}"
 
 
 def distance(lab: kit.Lab) -> str:
     """How far left of the ridge the product lies: what any other answer overlooks."""
-    at = asked_case(lab).at
+    at = premise_case(lab).at
     left = kit.times(float(at.ridge / at.intensity))
     if lab.correct("act1"):
         return f"right: the product lies {left} left of the ridge"
     return f"off by a regime: the product lies {left} left of the ridge, {kit.times(float(at.peak / at.attainable))} under the ceiling"
 
 
-def _asked(lab: kit.Lab) -> dict[str, object]:
-    case = asked_case(lab)
+def _premise(lab: kit.Lab) -> dict[str, object]:
+    case = premise_case(lab)
     at = case.at
     return {
         "n": str(case.n), "device": _label(lab, case), "intensity": _intensity(at.intensity), "ridge": _intensity(at.ridge),
@@ -66,11 +66,11 @@ def _narrow(case: Case) -> Case:
 
 
 def reveal(lab: kit.Lab) -> dict[str, object]:
-    case = asked_case(lab)
+    case = premise_case(lab)
     large = case.sized(gemm.LARGEST)
     python, graph = (gemm.run("fp16", gemm.FIRST, replayed) for replayed in (False, True))
     return {
-        **_asked(lab), "peak_gain": kit.times(float(_narrow(case).at.peak / case.at.peak)), "before": case.bound,
+        **_premise(lab), "peak_gain": kit.times(float(_narrow(case).at.peak / case.at.peak)), "before": case.bound,
         "after": _narrow(case).bound, "crossing": f"{int(-(-case.crossing // 1)):,}", "narrow": _narrow(case).fmt.upper(),
         "python_n": str(python.case.n),
         "h200_roof": _rate(python.case.at.attainable), "h200_graph": _rate(graph.rate), "h200_python": _rate(python.rate),
@@ -79,21 +79,21 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
 
 
 def reflection(lab: kit.Lab) -> dict[str, object]:
-    case = asked_case(lab)
+    case = premise_case(lab)
     four, narrow = case.sized(4 * case.n), _narrow(case)
-    told = {key: value for key, value in _asked(lab).items() if key in ("n", "intensity", "share", "ridge")}
+    slots = {key: value for key, value in _premise(lab).items() if key in ("n", "intensity", "share", "ridge")}
     return {
-        **told, "four_n": f"{four.n:,}", "four_intensity": _intensity(four.at.intensity),
+        **slots, "four_n": f"{four.n:,}", "four_intensity": _intensity(four.at.intensity),
         "four_share": kit.dress(kit.share(four.at.attainable, four.at.peak)), "narrow": narrow.fmt.upper(),
         "narrow_intensity": _intensity(narrow.at.intensity), "narrow_ridge": _intensity(narrow.at.ridge),
     }  # fmt: skip
 
 
 def peek(lab: kit.Lab) -> dict[str, object]:
-    case = asked_case(lab)
+    case = premise_case(lab)
     graph = gemm.run("fp16", gemm.FIRST, True)
-    reached = float(mfu(graph.case.work.flops, graph.seconds, graph.case.at.peak))
+    share = float(mfu(graph.case.work.flops, graph.seconds, graph.case.at.peak))
     return {
-        **_asked(lab), "flops": kit.amount(float(case.work.flops), "FLOP"), "bytes": kit.amount(float(case.work.bytes), "B"),
-        "python_n": str(graph.case.n), "mfu": kit.dress(kit.share(reached, 1.0)),
+        **_premise(lab), "flops": kit.amount(float(case.work.flops), "FLOP"), "bytes": kit.amount(float(case.work.bytes), "B"),
+        "python_n": str(graph.case.n), "mfu": kit.dress(kit.share(share, 1.0)),
     }  # fmt: skip

@@ -58,29 +58,29 @@ def _dot(case: Case, rows: list[OpRow], roof: Roof, longest: float, labelled: se
 def _stops(case: Case, row: OpRow) -> list[tuple[float, int]]:
     """(intensity, batch): the projection over as many rows as a batch brings."""
     x, w, *_ = row.op.inputs
-    found = []
+    stops = []
     for batch in BATCHES:
         rows = (batch, *x.shape[1:-1])
         wide, out = (Tensor(name, (*rows, size), x.dtype) for name, size in (("x", x.shape[-1]), ("y", w.shape[0])))
-        made = op("linear", "p", (wide, w), (out,), dtype=x.dtype)
-        found.append((float(made.work.intensity), batch))
-    return found
+        projection = op("linear", "p", (wide, w), (out,), dtype=x.dtype)
+        stops.append((float(projection.work.intensity), batch))
+    return stops
 
 
 def times(case: Case) -> Figure:
     """Time per op; the longest is the bottleneck, wherever it stands under the roof."""
     rows = sorted(case.rows, key=lambda row: -row.seconds)
-    shown = sorted(rows[:BARS], key=case.rows.index)
+    longest_rows = sorted(rows[:BARS], key=case.rows.index)
     whole, longest = case.layer_seconds, rows[0]
     marks, table = list[Mark](), list[tuple[str, ...]]()
     names: list[str] = []
-    for row in shown:
+    for row in longest_rows:
         name = _unique(short(row.name), names)
         term, seconds = str(row.regime), float(row.seconds)
         tags = [{"text": "takes longest", "colour": term}] if row is longest else None
         hover = [("exactly", exact(seconds, "s")), ("of the layer", share(seconds, whole)), ("bound by", term)]
-        told = f"{format_quantity(seconds, 's')}, {share(seconds, whole)}"
-        marks.append(mark("bar", term, x=seconds, y=name, id=name, label=told, name=name, tags=tags, emphasis=row is longest, hover=hover))
+        label = f"{format_quantity(seconds, 's')}, {share(seconds, whole)}"
+        marks.append(mark("bar", term, x=seconds, y=name, id=name, label=label, name=name, tags=tags, emphasis=row is longest, hover=hover))
         table.append((name, format_quantity(seconds, "s"), share(seconds, whole), term))
     if len(rows) > BARS:
         rest = float(sum(row.seconds for row in rows[BARS:]))
@@ -118,16 +118,16 @@ def budget(case: Case) -> Figure:
         hover = [("size", _size(size)), ("exactly", exact(size, "B")), ("of the memory", share(size, float(need.capacity)))]
         marks.append(mark("bar", colour if fits else "fail", x0=at, x1=at + size, y=row, id=name, name=name, hover=hover))
         at += size
-    there = capacity(float(need.capacity))
-    marks.append(mark("rule", "ridge", x=float(need.capacity), label=f"{there} there", name="memory", id="capacity"))
+    capacity_text = capacity(float(need.capacity))
+    marks.append(mark("rule", "ridge", x=float(need.capacity), label=f"{capacity_text} there", name="memory", id="capacity"))
     marks.append(mark("label", "fail" if not fits else "ink", x=at, y=row, label=_size(at), id="total"))
-    told = [*zip((name for name, _ in PARTS), sizes, strict=True), ("needed", at), ("memory", float(need.capacity))]
-    table = tuple((name, _size(size), exact(size, "B")) for name, size in told)
-    words = ", ".join(f"{name} {_size(size)}" for name, size in told)
+    entries = [*zip((name for name, _ in PARTS), sizes, strict=True), ("needed", at), ("memory", float(need.capacity))]
+    table = tuple((name, _size(size), exact(size, "B")) for name, size in entries)
+    words = ", ".join(f"{name} {_size(size)}" for name, size in entries)
     legend = tuple({"colour": colour if fits else "fail", "label": f"{name} {_size(size)}"}
                    for (name, colour), size in zip(PARTS, sizes, strict=True))  # fmt: skip
     return Figure(
         "budget", "It fits" if fits else "It does not fit", Axis("linear", "bytes", "B", (0.0, max(at, float(need.capacity)) * 1.12)),
         Axis("band", names=(row,)), tuple(marks), f"Memory: {words}.", Table(("what", "size", "exactly"), table),
-        note=f"{_size(at)} of {there}", legend=legend, more={"stacked": True, "row": 44},
+        note=f"{_size(at)} of {capacity_text}", legend=legend, more={"stacked": True, "row": 44},
     )  # fmt: skip

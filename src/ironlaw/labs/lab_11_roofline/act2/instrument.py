@@ -29,23 +29,23 @@ CLAIMS = (
 )  # fmt: skip
 
 
-def handed_over(lab: kit.Lab) -> dict[str, Any] | None:
+def lab_07_design(lab: kit.Lab) -> dict[str, Any] | None:
     """The design of Lab 07, if the learner has one."""
-    found = lab.ledger.design(LAB_07)
-    return dict(found) if found else None
+    design = lab.ledger.design(LAB_07)
+    return dict(design) if design else None
 
 
 def first_fusion(lab: kit.Lab) -> str:
-    return "all" if (handed_over(lab) or {}).get("fusion_enabled") else "separate"
+    return "all" if (lab_07_design(lab) or {}).get("fusion_enabled") else "separate"
 
 
 def dials(lab: kit.Lab) -> Any:
     devices, fusion = options(lab), first_fusion(lab)
 
-    def made(values: Mapping[str, Any]) -> list[Any]:
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
         slug = values.get("device") or lab.chosen.slug
-        found = machine(lab, slug)
-        curves = {} if found.calibration else {True: f"the {machine_name(slug)} was not measured"}
+        chosen = machine(lab, slug)
+        curves = {} if chosen.calibration else {True: f"the {machine_name(slug)} was not measured"}
         return [
             kit.select("device", "Device", devices, slug),
             kit.select("model", "Model", [(name, about(name)["name"]) for name in layer.MODELS]),
@@ -59,7 +59,7 @@ def dials(lab: kit.Lab) -> Any:
             kit.choice("measured", "Rates", [(False, "datasheet, a bound"), (True, "measured curves")], False, curves),
         ]
 
-    return made
+    return dials_at
 
 
 def case_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
@@ -70,11 +70,11 @@ def case_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = case_of(lab, values)
-    said = lab.choice("act2")
-    asked = kernels.picture(said.id if said else None)
-    drawn = [figures.picture(case), figures.times(case), figures.budget(case), asked]
+    option = lab.choice("act2")
+    own_case = kernels.picture(option.id if option else None)
+    pictures = [figures.picture(case), figures.times(case), figures.budget(case), own_case]
     start = kit.html(_start(lab))
-    return kit.View(drawn, cards(case), formula(case), banner(lab, case), start, readouts(case), notes(lab, case))
+    return kit.View(pictures, cards(case), formula(case), banner(lab, case), start, readouts(case), notes(lab, case))
 
 
 def readouts(case: Case) -> dict[str, Any]:
@@ -91,20 +91,24 @@ def readouts(case: Case) -> dict[str, Any]:
 
 def cards(case: Case) -> list[dict[str, Any]]:
     ridge = float(case.hardware.ridge(case.fmt))
-    made = []
+    kernel_cards = []
     for name, work in parts(case).items():
         side = "memory" if float(work.intensity) < ridge else "compute"
-        made.append({**intensity.card(KERNELS[name], work.intensity, f"FLOP/B, {side}-bound"), "unit": "", "term": side})
+        kernel_cards.append({**intensity.card(KERNELS[name], work.intensity, f"FLOP/B, {side}-bound"), "unit": "", "term": side})
     order = list(KERNELS.values())
-    made.sort(key=lambda card: order.index(card["label"]))
+    kernel_cards.sort(key=lambda card: order.index(card["label"]))
     fits = bool(case.footprint.fits)
     each = f"{significant(case.per_user)} a user" if case.phase == "decode" else f"first token after {show(case.seconds, 's')}"
-    made_at = f"{each}{'' if case.measured else '; a bound'}"
-    rate = {**kit.card("Tokens/s", case.rate, "tokens/s", note=made_at), "unit": ""}
-    return [*made, rate if fits else {"label": "Tokens/s", "value": "–", "unit": "", "note": "it can't be loaded"}, _held(case)]
+    note = f"{each}{'' if case.measured else '; a bound'}"
+    rate = {**kit.card("Tokens/s", case.rate, "tokens/s", note=note), "unit": ""}
+    return [
+        *kernel_cards,
+        rate if fits else {"label": "Tokens/s", "value": "–", "unit": "", "note": "it can't be loaded"},
+        _memory_card(case),
+    ]
 
 
-def _held(case: Case) -> dict[str, Any]:
+def _memory_card(case: Case) -> dict[str, Any]:
     need = case.footprint
     ratio = float(need.total / need.capacity)
     tone = kit.tone("memory", ratio)
@@ -113,7 +117,7 @@ def _held(case: Case) -> dict[str, Any]:
 
 
 def formula(case: Case) -> str:
-    need, params = case.footprint, layer.described(case.model)
+    need, params = case.footprint, layer.settings_of(case.model)
     sizes = " + ".join(kit.amount(float(size), "B") for size in (need.weights, need.kv_cache, need.activations))
     shape = (params["layers"], params["kv_heads"], params["head_dim"])
     cache = " × ".join(str(v) for v in (2, *shape, significant(case.kept_bytes), case.batch, case.context))
@@ -138,14 +142,14 @@ def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:
     }  # fmt: skip
     if not need.fits:
         over = kit.amount(float(-need.headroom), "B")
-        told = lab.fill("act2.oom", **slots, over=over) + "\n\n" + way_out(lab, case)
-        return kit.banner("fail", "Out of memory: it can't be served like this", kit.html(told))
+        text = lab.fill("act2.oom", **slots, over=over) + "\n\n" + way_out(lab, case)
+        return kit.banner("fail", "Out of memory: it can't be served like this", kit.html(text))
     slots["room"] = kit.amount(float(need.headroom), "B")
     if kit.tone("memory", float(need.total / need.capacity)) == "middling":
-        told = lab.fill("act2.tight", **slots, share=kit.share(need.total, need.capacity))
-        return kit.banner("warn", "It fits, barely", kit.html(told))
-    told = lab.fill("act2.fits", **slots, batch=f"{case.largest_batch:,}", context=f"{case.largest_context:,}")
-    return kit.banner("good", "It fits", kit.html(told))
+        text = lab.fill("act2.tight", **slots, share=kit.share(need.total, need.capacity))
+        return kit.banner("warn", "It fits, barely", kit.html(text))
+    text = lab.fill("act2.fits", **slots, batch=f"{case.largest_batch:,}", context=f"{case.largest_context:,}")
+    return kit.banner("good", "It fits", kit.html(text))
 
 
 def way_out(lab: kit.Lab, case: Case) -> str:
@@ -160,7 +164,7 @@ def way_out(lab: kit.Lab, case: Case) -> str:
     if smaller:
         way = lab.fill("act2.way_format", formats=", ".join(fmt.upper() for fmt in smaller))
     else:
-        models = layer.fitting(case.hardware)
+        models = layer.models_that_fit(case.hardware)
         way = lab.fill("act2.way_model", models=", ".join(models)) if models else lab.fill("act2.way_none")
     return lab.fill("act2.oom_weights", way=way)
 
@@ -170,20 +174,20 @@ def way_out(lab: kit.Lab, case: Case) -> str:
 
 def notes(lab: kit.Lab, case: Case) -> str:
     kind = "estimates from the machine's measured curves" if case.measured else "bounds at the datasheet's figures"
-    counted = {"kind": kind, "weights": case.weights.upper(), "format": case.fmt.upper(), "cache": case.cache.upper()}
-    told = [_bottleneck(lab, case), _fusion(lab, case), _attention(lab, case), lab.fill("act2.counted", **counted)]
-    return kit.html("\n\n".join(told))
+    slots = {"kind": kind, "weights": case.weights.upper(), "format": case.fmt.upper(), "cache": case.cache.upper()}
+    paragraphs = [_bottleneck(lab, case), _fusion(lab, case), _attention(lab, case), lab.fill("act2.counted", **slots)]
+    return kit.html("\n\n".join(paragraphs))
 
 
 def _start(lab: kit.Lab) -> str:
-    found, level = handed_over(lab), FUSION[first_fusion(lab)]
-    if found is None:
+    design, level = lab_07_design(lab), FUSION[first_fusion(lab)]
+    if design is None:
         return lab.fill("act2.no_lab_07", level=level)
-    said = "fusion on" if found.get("fusion_enabled") else "fusion off"
-    before, after = found.get("arithmetic_intensity_unfused"), found.get("arithmetic_intensity_fused")
+    state = "fusion on" if design.get("fusion_enabled") else "fusion off"
+    before, after = design.get("arithmetic_intensity_unfused"), design.get("arithmetic_intensity_fused")
     if not isinstance(before, (int, float)) or not isinstance(after, (int, float)):
-        return lab.fill("act2.from_lab_07_plain", fusion=said, level=level)
-    return lab.fill("act2.from_lab_07", fusion=said, level=level, before=per_byte(before), after=per_byte(after))
+        return lab.fill("act2.from_lab_07_plain", fusion=state, level=level)
+    return lab.fill("act2.from_lab_07", fusion=state, level=level, before=per_byte(before), after=per_byte(after))
 
 
 def _bottleneck(lab: kit.Lab, case: Case) -> str:
@@ -198,15 +202,16 @@ def _bottleneck(lab: kit.Lab, case: Case) -> str:
 
 
 def _fusion(lab: kit.Lab, case: Case) -> str:
-    apart, fused = replace(case, fusion="separate"), replace(case, fusion="all" if case.fusion == "separate" else case.fusion)
-    gain = kit.times(apart.seconds / fused.seconds)
-    moved, left = kit.amount(float(apart.work.bytes), "B"), kit.amount(float(fused.work.bytes), "B")
+    before, after = replace(case, fusion="separate"), replace(case, fusion="all" if case.fusion == "separate" else case.fusion)
+    gain = kit.times(before.seconds / after.seconds)
+    bytes_before, bytes_after = kit.amount(float(before.work.bytes), "B"), kit.amount(float(after.work.bytes), "B")
     if case.fusion == "separate":
-        kernels = significant(float(apart.work.launches), 4)
-        return lab.fill("act2.unfused", kernels=kernels, bytes=moved, fused_bytes=left, gain=f"{gain} as fast")
+        kernels = significant(float(before.work.launches), 4)
+        return lab.fill("act2.unfused", kernels=kernels, bytes=bytes_before, fused_bytes=bytes_after, gain=f"{gain} as fast")
     return lab.fill(
-        "act2.fused", kernels=significant(float(fused.work.launches), 4), before=significant(float(apart.work.launches), 4), bytes=left,
-        bytes_before=moved, seconds=kit.amount(fused.seconds, "s"), seconds_before=kit.amount(apart.seconds, "s"), gain=f"{gain} as fast",
+        "act2.fused", kernels=significant(float(after.work.launches), 4), before=significant(float(before.work.launches), 4),
+        bytes=bytes_after, bytes_before=bytes_before, seconds=kit.amount(after.seconds, "s"),
+        seconds_before=kit.amount(before.seconds, "s"), gain=f"{gain} as fast",
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from ironlaw.engine.roofline import gemm_intensity, roofline
 from ironlaw.engine.types import Tensor, Work, bytes_per_element
 from ironlaw.engine.work import op
-from ironlaw.labs.lab_11_roofline.act2.layer import described
+from ironlaw.labs.lab_11_roofline.act2.layer import settings_of
 from ironlaw.labs.lab_11_roofline.intensity import per_byte
 from ironlaw.labs.lab_11_roofline.machines import short
 from ironlaw.pictures.roofs import Dot, Roof, roofs
@@ -19,7 +19,7 @@ MODEL, DEVICE, FMT = "llama3_8b", "h100_sxm", "fp16"
 BATCH, SEQUENCE = 8, 512  # questions.toml states the same
 NAMES = {"few": "projection, a decode step", "many": "projection, a prefill", "norm": "layer norm", "softmax": "softmax"}
 # which of the three an option calls memory-bound
-SAID = {"gemm": ("few", "many"), "split": ("few", "norm", "softmax"), "alike": tuple(NAMES), "norm": ("softmax",)}
+CLAIMED = {"gemm": ("few", "many"), "split": ("few", "norm", "softmax"), "alike": tuple(NAMES), "norm": ("softmax",)}
 
 
 def rows() -> tuple[int, int]:
@@ -29,7 +29,7 @@ def rows() -> tuple[int, int]:
 
 @lru_cache(maxsize=1)
 def works() -> dict[str, Work]:
-    params = described(MODEL)
+    params = settings_of(MODEL)
     d, heads = params["hidden"], params["heads"]
     few, many = rows()
     w = Tensor("w", (d, d), FMT, "weight")
@@ -55,27 +55,27 @@ def bound(name: str) -> str:
 
 def crossing() -> int:
     """Rows from which the projection is compute-bound."""
-    d, ridge = described(MODEL)["hidden"], float(hardware(DEVICE).ridge(FMT))
+    d, ridge = settings_of(MODEL)["hidden"], float(hardware(DEVICE).ridge(FMT))
     return next(rows for rows in range(1, 1 << 16) if gemm_intensity(rows, d, d, bytes_per_element(FMT)) >= ridge)
 
 
-def told(name: str) -> str:
+def place(name: str) -> str:
     return f"{per_byte(intensity(name))}, {bound(name)}-bound"
 
 
 @lru_cache(maxsize=8)
-def picture(said: str | None) -> Figure:
+def picture(claim: str | None) -> Figure:
     """The prediction's own case: four points, and a mark on those that the learner called memory-bound."""
     roof = Roof(hardware(DEVICE), FMT, short(DEVICE))
     dots = [
         Dot(name, NAMES[name], float(work.flops), float(work.bytes), roof, label=NAMES[name], colour=bound(name), size=6)
         for name, work in works().items()
     ]
-    note = f"{roof.name}, {about(MODEL)['name']}" + ("; a diamond is what you called memory-bound" if said else "")
-    return roofs([roof], dots, (0.1, 1e4), "asked", "Your prediction's own case", _marks(said, dots), note, height=320, export=False)
+    note = f"{roof.name}, {about(MODEL)['name']}" + ("; a diamond is what you called memory-bound" if claim else "")
+    return roofs([roof], dots, (0.1, 1e4), "asked", "Your prediction's own case", _marks(claim, dots), note, height=320, export=False)
 
 
-def _marks(said: str | None, dots: list[Dot]) -> list[Mark]:
+def _marks(claim: str | None, dots: list[Dot]) -> list[Mark]:
     return [
         mark(
             "point", "accent", x=dot.intensity, y=dot.height, shape="diamond", size=12, hollow=True, id=f"said-{dot.id}",
@@ -83,5 +83,5 @@ def _marks(said: str | None, dots: list[Dot]) -> list[Mark]:
             hover=[("it is", f"{bound(dot.id)}-bound"), ("intensity", dot.figures["AI"])],
         )
         for dot in dots
-        if dot.id in SAID.get(said or "", ())
+        if dot.id in CLAIMED.get(claim or "", ())
     ]  # fmt: skip

@@ -26,7 +26,7 @@ DEEP = 3  # layers that stand for all: the middle one is like every other
 
 
 @lru_cache(maxsize=256)
-def served(model: str, layers: int, phase: str, batch: int, context: int, fmt: str, weights: str, cache: str, tiled: bool) -> Graph:
+def serving_graph(model: str, layers: int, phase: str, batch: int, context: int, fmt: str, weights: str, cache: str, tiled: bool) -> Graph:
     """The graph of a registry model with so many layers, as a serving engine runs it."""
     data = about(model)
     settings = {**data["params"], **data["defaults"], "layers": layers, "phase": phase, "batch": batch, "seq": context, "context": context}
@@ -35,9 +35,9 @@ def served(model: str, layers: int, phase: str, batch: int, context: int, fmt: s
 
 
 @lru_cache(maxsize=256)
-def planned(model: str, layers: int, phase: str, sizes: tuple[int, int], fmt: str, cache: str, tiled: bool, fusion: str) -> Any:
+def fusion_groups(model: str, layers: int, phase: str, sizes: tuple[int, int], fmt: str, cache: str, tiled: bool, fusion: str) -> Any:
     """Which ops the planner joins, by name: a tuple of names per kernel."""
-    graph = served(model, layers, phase, *sizes, fmt, fmt, cache, tiled)
+    graph = serving_graph(model, layers, phase, *sizes, fmt, fmt, cache, tiled)
     return tuple(tuple(op.name for op in group.ops) for group in fuse(graph, RULES[fusion] or TREE).groups)
 
 
@@ -48,7 +48,7 @@ def fused(graph: Graph, layers: int, fmt: str, cache: str, tiled: bool, fusion: 
     of = graph.params_of
     batch, context = of["batch"], of["context"]
     sizes = (1, 512) if batch == 1 else (256, 256) if batch == context else (8, 512)
-    return regroup(graph, planned(graph.name, layers, of["phase"], sizes, fmt, cache, tiled, fusion))
+    return regroup(graph, fusion_groups(graph.name, layers, of["phase"], sizes, fmt, cache, tiled, fusion))
 
 
 @lru_cache(maxsize=64)
@@ -67,19 +67,19 @@ Setting = tuple[str, str, str, str, bool, str]  # model, phase, format, the cach
 def profiles(setting: Setting, one: bool) -> tuple[tuple[tuple[float, ...], ...], ...]:
     """Per op what is alive while it runs, at three contexts in a row; for one batch, and for two in a row unless it is `one`."""
     model, phase, fmt, cache, tiled, fusion = setting
-    found = []
+    rows = []
     for batch in (1,) if one else (BATCH, BATCH + 1):
-        graphs = [served(model, 2, phase, batch, CONTEXT + i, fmt, fmt, cache, tiled) for i in range(3)]
+        graphs = [serving_graph(model, 2, phase, batch, CONTEXT + i, fmt, fmt, cache, tiled) for i in range(3)]
         each = [memory.live_profile(fused(graph, 2, fmt, cache, tiled, fusion)) for graph in graphs]
-        found.append(tuple(tuple(map(float, row)) for row in zip(*each, strict=True)))
-    return tuple(found)
+        rows.append(tuple(tuple(map(float, row)) for row in zip(*each, strict=True)))
+    return tuple(rows)
 
 
 def activations(setting: Setting, batch: int, context: int) -> float:
     """Alive at once. Layers come one after the other, so two are enough to ask; the weights' format does not matter."""
     if batch == context:  # two sizes that happen to be equal may be planned otherwise
         model, phase, fmt, cache, tiled, fusion = setting
-        graph = served(model, 2, phase, batch, context, fmt, fmt, cache, tiled)
+        graph = serving_graph(model, 2, phase, batch, context, fmt, fmt, cache, tiled)
         return float(memory.live_activations(fused(graph, 2, fmt, cache, tiled, fusion)))
     low, *more = ([_at(row, context) for row in rows] for rows in profiles(setting, batch == 1))
     if not more:
@@ -133,7 +133,7 @@ class Case:
 
     @cached_property
     def graph(self) -> Graph:
-        graph = served(self.model, DEEP, self.phase, self.batch, self.context, self.fmt, *self._formats(), self.tiled)
+        graph = serving_graph(self.model, DEEP, self.phase, self.batch, self.context, self.fmt, *self._formats(), self.tiled)
         return fused(graph, DEEP, self.fmt, self._formats()[1], self.tiled, self.fusion)
 
     @cached_property
@@ -186,8 +186,8 @@ class Case:
     @cached_property
     def footprint(self) -> memory.Memory:
         weights, cache = self._formats()
-        kept = float(kv_cache(self.model, self.batch, self.context, cache))
-        return memory.Memory(weight_bytes(self.model, self.fmt, weights), kept, self.activations, float(self.hardware.memory))
+        cache_bytes = float(kv_cache(self.model, self.batch, self.context, cache))
+        return memory.Memory(weight_bytes(self.model, self.fmt, weights), cache_bytes, self.activations, float(self.hardware.memory))
 
     @property
     def activations(self) -> float:
@@ -230,24 +230,24 @@ def short(name: str) -> str:
 
 def parts(case: Case) -> dict[str, Work]:
     """The three kernels' work in this layer, summed where a kind is several ops."""
-    found: dict[str, Work] = {}
+    works: dict[str, Work] = {}
     for row in case.rows:
         key = part(row)
         if key:
-            found[key] = found.get(key, Work()) + row.work
-    return found
+            works[key] = works.get(key, Work()) + row.work
+    return works
 
 
-def fitting(machine: Hardware) -> list[str]:
+def models_that_fit(machine: Hardware) -> list[str]:
     """Models of this lab that fit with one short sequence, and the widest weight format in which each does."""
-    found = []
+    names = []
     for model in MODELS:
         for weights in WEIGHTS:
             if Case(machine, model, "decode", 1, 256, weights, tiled=True).footprint.fits:
-                found.append(f"{about(model)['name']} in {weights.upper()}")
+                names.append(f"{about(model)['name']} in {weights.upper()}")
                 break
-    return found
+    return names
 
 
-def described(model: str) -> dict[str, Any]:
+def settings_of(model: str) -> dict[str, Any]:
     return dict(about(model)["params"])

@@ -24,7 +24,7 @@ def message(lab: kit.Lab) -> dict[str, object]:
 
 def lock(lab: kit.Lab) -> dict[str, object]:
     few, many = kernels.rows()
-    return {"model": _model(), "width": significant(layer.described(kernels.MODEL)["hidden"], 4), "few": few, "many": f"{many:,}"}
+    return {"model": _model(), "width": significant(layer.settings_of(kernels.MODEL)["hidden"], 4), "few": few, "many": f"{many:,}"}
 
 
 def truth(lab: kit.Lab) -> str:
@@ -36,8 +36,8 @@ def distance(lab: kit.Lab) -> str:
     option = lab.choice("act2")
     if option is None:
         return ""
-    said = kernels.SAID[option.id]
-    right = [name for name in kernels.NAMES if (name in said) == (kernels.bound(name) == "memory")]
+    claimed = kernels.CLAIMED[option.id]
+    right = [name for name in kernels.NAMES if (name in claimed) == (kernels.bound(name) == "memory")]
     wrong = [kernels.NAMES[name] for name in kernels.NAMES if name not in right]
     if not wrong:
         return f"right: all {len(right)} points are on the side you said"
@@ -51,18 +51,18 @@ def _ridge() -> str:
 def reveal(lab: kit.Lab) -> dict[str, object]:
     few, many = kernels.rows()
     return {
-        "ridge": _ridge(), "few": few, "many": f"{many:,}", "gemm_few": kernels.told("few"), "gemm_many": kernels.told("many"),
-        "norm": kernels.told("norm"), "softmax": kernels.told("softmax"), "crossing": f"{kernels.crossing():,}",
+        "ridge": _ridge(), "few": few, "many": f"{many:,}", "gemm_few": kernels.place("few"), "gemm_many": kernels.place("many"),
+        "norm": kernels.place("norm"), "softmax": kernels.place("softmax"), "crossing": f"{kernels.crossing():,}",
         "norm_three": per_byte(kernels.intensity("norm", 3)),
         "softmax_three": per_byte(kernels.intensity("softmax", 3)),
     }  # fmt: skip
 
 
 def reflection(lab: kit.Lab) -> dict[str, object]:
-    apart = chain("mul", "add", "relu")
-    fused = fuse(apart).graph
+    separate = chain("mul", "add", "relu")
+    fused = fuse(separate).graph
     return {
-        "flops": kit.amount(float(apart.work.flops), "FLOP"), "apart": kit.amount(float(apart.bytes), "B"),
+        "flops": kit.amount(float(separate.work.flops), "FLOP"), "apart": kit.amount(float(separate.bytes), "B"),
         "fused": kit.amount(float(fused.bytes), "B"),
     }  # fmt: skip
 
@@ -73,7 +73,7 @@ def _elementwise() -> Graph:
 
 
 def peek(lab: kit.Lab) -> dict[str, object]:
-    params, machine = layer.described(kernels.MODEL), hardware(kernels.DEVICE)
+    params, machine = layer.settings_of(kernels.MODEL), hardware(kernels.DEVICE)
     weights = layer.weight_bytes(kernels.MODEL, kernels.FMT, kernels.FMT)
     return {
         "elementwise": per_byte(float(_elementwise().work.intensity)), "model": _model(), "layers": params["layers"],
