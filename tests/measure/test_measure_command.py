@@ -241,7 +241,10 @@ from ironlaw.measure.machine.sizes import Sizes
 measure.SHORT = Sizes("tiny", each=0.002, longest=0.01, streams=1, ops=False, patience=0.0)  # a real run, of seconds
 sys.exit(main({argv!r}))
 """
-THIRD = {"rich", "starlette", "uvicorn", "sqlalchemy", "alembic", "marimo", "anywidget", "markdown", "fsrs", "scipy", "plotly", "pandas"}
+THIRD = {
+    "rich", "starlette", "uvicorn", "sqlalchemy", "alembic", "marimo", "anywidget", "markdown", "fsrs", "platformdirs", "scipy", "plotly",
+    "pandas",
+}  # fmt: skip
 
 
 def bare(hidden, *argv, home):

@@ -132,7 +132,8 @@ BARE = """
 import sys
 class Block:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("numpy", "rich", "marimo", "sqlalchemy", "starlette", "markdown", "anywidget", "fsrs", "alembic"):
+        hidden = "numpy rich marimo sqlalchemy starlette markdown anywidget fsrs alembic platformdirs"
+        if name.partition(".")[0] in hidden.split():
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Block())
 from ironlaw.cli.show import draw, measured_machine
