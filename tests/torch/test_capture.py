@@ -366,7 +366,7 @@ def test_a_branch_on_what_is_known_goes_on() -> None:
         (lambda: il.capture(lambda: 3), "ran no op on a tensor"),
         (lambda: il.capture(lambda x: x, (torch.empty(3),), training=True), "needs an nn.Module"),
         (lambda: il.capture(nn.ReLU(), (torch.empty(3),), training=True), "no weight of the module asks for a gradient"),
-        (lambda: il.capture(lambda x: x.nope, (torch.empty(3),)), "AttributeError.*mend the model"),
+        (lambda: il.capture(lambda x: x.nope, (torch.empty(3),)), "AttributeError.*fix the model"),
     ],
 )
 def test_bad_calls(call: Any, said: str) -> None:

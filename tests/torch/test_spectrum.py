@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from ironlaw.labs.review import capture
-from ironlaw.tracing.spectrum import gate, run
+from ironlaw.tracing.capture_spectrum import gate, run
 
 
 def test_what_each_way_does_with_the_other_branch():

@@ -36,7 +36,7 @@ class Captures:
 
 def capture_all(args: argparse.Namespace) -> Captures:
     from ironlaw.tracing.load import load
-    from ironlaw.tracing.sizes import batch_of, resized
+    from ironlaw.tracing.resize import batch_of, resized
 
     batches = args.batch or (None,)
     target = load(args.target, args.input, batches[0], args.dtype, args.seq, dict(args.set))
@@ -63,7 +63,7 @@ def growths(
     target: Target, args: argparse.Namespace, first: tuple[int | None, Graph], progress: Any
 ) -> tuple[tuple[Growth, ...], tuple[str, ...]]:
     """How memory grows with the batch and, for a model of transformers that takes tokens, with the sequence."""
-    from ironlaw.tracing.sizes import positions_of, resized, tokens_of
+    from ironlaw.tracing.resize import positions_of, resized, tokens_of
 
     batch, graph = first
     grown: list[Growth] = []

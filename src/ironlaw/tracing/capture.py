@@ -33,9 +33,9 @@ def capture(
         raise MissingExtra("capture needs PyTorch; install it with: pip install torch") from None
     from torch.utils import _pytree as pytree
 
+    from ironlaw.tracing.fake_run import run, step
     from ironlaw.tracing.fakes import Fakes
-    from ironlaw.tracing.record import Recorder
-    from ironlaw.tracing.run import run, step
+    from ironlaw.tracing.recorder import Recorder
 
     if not callable(module_or_fn):
         raise BadValue(f"capture needs an nn.Module or a function; this is a {type(module_or_fn).__name__}")
@@ -55,8 +55,8 @@ def capture(
     if not recorder.ops:
         raise BadValue("the call ran no op on a tensor: there is nothing to predict; check the function and its arguments")
     produced = {t.name for op in recorder.ops for t in op.outputs}
-    found = [recorder.tensor(t).name for t in pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.numel()]
-    outputs = tuple(dict.fromkeys(name for name in found if name in produced))
+    names = [recorder.tensor(t).name for t in pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.numel()]
+    outputs = tuple(dict.fromkeys(name for name in names if name in produced))
     named = module_or_fn if isinstance(module_or_fn, type) or hasattr(module_or_fn, "__name__") else type(module_or_fn)
     params_of = {"captured": True, "training": training, "unknown": dict(recorder.unknown), "calls": tuple(recorder.calls)}
     return Graph(named.__name__, tuple(recorder.ops), main_format(recorder), params_of, outputs)
@@ -97,23 +97,23 @@ def broken(error: Exception) -> Exception:
 
     place = users_line(error)
     asks = (fake_tensor.DataDependentOutputException, fake_tensor.DynamicOutputShapeException)
-    said = str(error)
-    if isinstance(error, asks) or "data-dependent" in said.lower() or "meta tensor" in said:
+    message = str(error)
+    if isinstance(error, asks) or "data-dependent" in message.lower() or "meta tensor" in message:
         what = getattr(error, "func", "") or "a tensor's value"
         return CaptureBreak(
             f"capture must break at {place}: what runs next depends on the value of a tensor ({what}), and nothing is run here;"
             " replace the branch by torch.where, or capture the parts before and after it as functions of their own"
         )
-    if ".numpy()" in said or "can't convert" in said:
+    if ".numpy()" in message or "can't convert" in message:
         return CaptureBreak(f"capture must break at {place}: a tensor's values leave PyTorch there; use torch's own functions instead")
-    if "HigherOrderOperator" in said:
-        name = said.partition("HigherOrderOperator ")[2].split()[0]
+    if "HigherOrderOperator" in message:
+        name = message.partition("HigherOrderOperator ")[2].split()[0]
         return CaptureBreak(
             f"capture must break at {place}: torch.{name} chooses what runs by the value of a tensor, or builds its own kernel;"
             " capture the parts as functions of their own"
         )
-    first = said.splitlines()[0] if said else ""
-    return BadValue(f"the call fails at {place}: {type(error).__name__}: {first}; mend the model or its arguments")
+    first = message.splitlines()[0] if message else ""
+    return BadValue(f"the call fails at {place}: {type(error).__name__}: {first}; fix the model or its arguments")
 
 
 def users_line(error: Exception) -> str:

@@ -9,8 +9,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _pytree as pytree
 
-from ironlaw.tracing.quick import Quick
-from ironlaw.tracing.record import Recorder
+from ironlaw.tracing.fake_results import FakeResultCache
+from ironlaw.tracing.recorder import Recorder
 
 CACHES = ("past_key_values", "past_key_value", "cache", "kv_cache", "layer_past")
 SMALL = 1 << 16  # elements of an integer input up to which code may look at its values
@@ -22,12 +22,12 @@ class Fakes:
     def __init__(self, recorder: Recorder) -> None:
         self.mode = FakeTensorMode(allow_non_fake_inputs=True)
         self.recorder = recorder
-        recorder.quick = Quick(self.mode)
-        self.made: dict[int, Any] = {}
+        recorder.results = FakeResultCache(self.mode)
+        self.fakes: dict[int, Any] = {}
 
     def fake(self, tensor: Any, name: str, role: str) -> Any:
-        if id(tensor) in self.made:
-            return self.made[id(tensor)]
+        if id(tensor) in self.fakes:
+            return self.fakes[id(tensor)]
         with self.mode:
             twin: Any = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cpu")
         if isinstance(tensor, torch.nn.Parameter):
@@ -35,7 +35,7 @@ class Fakes:
         self.recorder.known(twin, name, role)
         if self.has_values(tensor) and role in ("input", "buffer"):
             self.recorder.values[id(twin)] = tensor.detach().clone()
-        self.made[id(tensor)] = twin
+        self.fakes[id(tensor)] = twin
         return twin
 
     def has_values(self, tensor: Any) -> bool:
@@ -67,5 +67,5 @@ class Fakes:
 
     def state(self, module: torch.nn.Module) -> dict[str, Any]:
         """Weights and buffers by name."""
-        found = {name: self.fake(t, name, "weight") for name, t in module.named_parameters(remove_duplicate=False)}
-        return found | {name: self.fake(t, name, "buffer") for name, t in module.named_buffers(remove_duplicate=False)}
+        weights = {name: self.fake(t, name, "weight") for name, t in module.named_parameters(remove_duplicate=False)}
+        return weights | {name: self.fake(t, name, "buffer") for name, t in module.named_buffers(remove_duplicate=False)}

@@ -1,4 +1,4 @@
-"""Libraries that look for fake tensors, and then take the path that suits a compiler, shall take the one of a plain call."""
+"""Makes libraries that look for fake tensors, and then take the path that suits a compiler, take the one of a plain call."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from typing import Any
 
 
 @dataclass
-class Library:
+class LibraryBehaviour:
     """What was seen of a library while it ran."""
 
     masks_when_traced: bool = False  # transformers left a bidirectional mask out; for a compiler it spells it out
 
 
 @contextmanager
-def as_if_real() -> Iterator[Library]:
+def as_if_real() -> Iterator[LibraryBehaviour]:
     """transformers builds explicit masks for fake tensors; torch's own fast path for attention would hide its ops; autocast
-    for a GPU shall hold for tensors that stand for a GPU's; what is compiled on the way (flex_attention does so) runs as it is
+    for a GPU has to hold for tensors that stand for a GPU's; what is compiled on the way (flex_attention does so) runs as it is
     written; and what PyTorch logs about a call that fails, our error says.
     """
     import torch
 
-    library = Library()
+    library = LibraryBehaviour()
     masks: Any = sys.modules.get("transformers.masking_utils")
     skips: Any = getattr(masks, "_ignore_bidirectional_mask_sdpa", None)
 
-    def asked(*args: Any, **kwargs: Any) -> bool:
+    def skips_mask(*args: Any, **kwargs: Any) -> bool:
         skipped = bool(skips(*args, **kwargs))
         library.masks_when_traced |= skipped  # a model may have a second mask that is spelled out anyway
         return skipped
 
     if skips is not None:
-        masks._ignore_bidirectional_mask_sdpa = asked
-    found: Any = sys.modules.get("transformers.utils.import_utils")
-    before = getattr(found, "is_fake_tensor", None)
+        masks._ignore_bidirectional_mask_sdpa = skips_mask
+    imports: Any = sys.modules.get("transformers.utils.import_utils")
+    before = getattr(imports, "is_fake_tensor", None)
     fast = torch.backends.mha.get_fastpath_enabled()
     if before is not None:
-        found.is_fake_tensor = lambda x: False
+        imports.is_fake_tensor = lambda x: False
     torch.backends.mha.set_fastpath_enabled(False)
     autocast: Any = torch.amp.autocast_mode.autocast
     start = autocast.__init__
@@ -51,7 +51,7 @@ def as_if_real() -> Iterator[Library]:
         start(self, "cpu", *args, **kwargs)
 
     def plain(model: Any = None, **settings: Any) -> Any:
-        return model if model is not None else lambda given: given
+        return model if model is not None else lambda function: function
 
     compiler: Any = torch
     compiles, compiler.compile = torch.compile, plain
@@ -67,4 +67,4 @@ def as_if_real() -> Iterator[Library]:
         autocast.__init__ = start
         torch.backends.mha.set_fastpath_enabled(fast)
         if before is not None:
-            found.is_fake_tensor = before
+            imports.is_fake_tensor = before

@@ -1,6 +1,6 @@
 """What to capture, named as text: `model.py:net`, or `hf:LlamaConfig` for a model of transformers built from its configuration.
 
-A name in a file may be an nn.Module, a class of one (made without arguments), a function that makes one, or the function to
+A name in a file may be an nn.Module, a class of one (called without arguments), a function that returns one, or the function to
 capture itself. Its inputs come from the caller as shapes, or from `NAME_inputs` or `example_inputs` beside it: a tensor, a
 tuple of arguments, a dictionary of keywords, or a function that gives one of these.
 """
@@ -41,9 +41,9 @@ def load(
     settings: dict[str, Any] | None = None,
     device: str = "meta",
 ) -> Target:
-    """The call that `text` means. Nothing is materialised that can be helped: models are made on the meta device.
+    """The call that `text` means. Models are built on the meta device, without their weights.
 
-    With another `device` the model is made there, weights and all, to be run; inputs given as shapes stay without values.
+    With another `device` the model is built there, weights and all, to be run; inputs given as shapes stay without values.
     """
     try:
         import torch
@@ -97,9 +97,9 @@ def tensor(text: str) -> Any:
         if min(shape) < 1:
             raise ValueError
     except ValueError:
-        raise BadValue(f"the input {text!r} is no shape; write sizes with x between, such as 8x3x224x224 or 8x128:int64") from None
-    made = torch.get_default_dtype() if not fmt else FORMATS[fmt].in_torch(torch)
-    return torch.empty(shape, dtype=made, device="meta")
+        raise BadValue(f"the input {text!r} is not a valid shape; write sizes with x between, such as 8x3x224x224 or 8x128:int64") from None
+    dtype = torch.get_default_dtype() if not fmt else FORMATS[fmt].in_torch(torch)
+    return torch.empty(shape, dtype=dtype, device="meta")
 
 
 def from_file(text: str, settings: dict[str, Any], device: str = "meta") -> Target:
@@ -111,18 +111,18 @@ def from_file(text: str, settings: dict[str, Any], device: str = "meta") -> Targ
         raise BadValue(f"there is no file {place}; give the path of a Python file and a name in it, such as model.py:net")
     sys.path.insert(0, str(path.parent.resolve()))
     try:
-        found = runpy.run_path(str(path), run_name="__ironlaw__")
+        names = runpy.run_path(str(path), run_name="__ironlaw__")
     except IronlawError:
         raise
     except Exception as error:
         line = error.lineno if isinstance(error, SyntaxError) else _line(error, path)
-        raise BadValue(f"{place} does not run (line {line}): {type(error).__name__}: {error}; mend it first") from error
+        raise BadValue(f"{place} does not run (line {line}): {type(error).__name__}: {error}; fix it first") from error
     finally:
         sys.path.pop(0)
-    if name not in found:
-        raise unknown(f"name in {place}", name, [key for key, value in found.items() if not key.startswith("_") and callable(value)])
-    call = made(found[name], name, settings, device)
-    return Target(name, call[0], *(call[1:] if len(call) > 1 else inputs(found, name)))
+    if name not in names:
+        raise unknown(f"name in {place}", name, [key for key, value in names.items() if not key.startswith("_") and callable(value)])
+    call = instantiate(names[name], name, settings, device)
+    return Target(name, call[0], *(call[1:] if len(call) > 1 else inputs(names, name)))
 
 
 def _line(error: Exception, path: Path) -> int | str:
@@ -132,7 +132,7 @@ def _line(error: Exception, path: Path) -> int | str:
     return lines[-1] if lines and lines[-1] is not None else "?"
 
 
-def made(value: Any, name: str, settings: dict[str, Any], device: str = "meta") -> tuple[Any, ...]:
+def instantiate(value: Any, name: str, settings: dict[str, Any], device: str = "meta") -> tuple[Any, ...]:
     """(module or function,) or (module, args, kwargs) from whatever stands under the name."""
     import torch
 
@@ -163,17 +163,17 @@ def _makes(function: Any) -> bool:
     return not [p for p in inspect.signature(function).parameters.values() if p.default is p.empty and p.kind in kinds]
 
 
-def inputs(found: dict[str, Any], name: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def inputs(names: dict[str, Any], name: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
     import torch
 
-    given = found.get(f"{name}_inputs", found.get("example_inputs"))
-    if callable(given) and not isinstance(given, torch.Tensor):
-        given = given()
-    if given is None:
+    value = names.get(f"{name}_inputs", names.get("example_inputs"))
+    if callable(value) and not isinstance(value, torch.Tensor):
+        value = value()
+    if value is None:
         return (), {}
-    if isinstance(given, dict):
-        return (), given
-    return (given,) if isinstance(given, torch.Tensor) else tuple(given), {}
+    if isinstance(value, dict):
+        return (), value
+    return (value,) if isinstance(value, torch.Tensor) else tuple(value), {}
 
 
 def hugging_face(name: str, settings: dict[str, Any], seq: int | None, device: str = "meta") -> Target:
@@ -191,7 +191,7 @@ def hugging_face(name: str, settings: dict[str, Any], seq: int | None, device: s
     is_config = issubclass(cls, transformers.PretrainedConfig)
     configuration: Any = cls if is_config else getattr(cls, "config_class", None)
     if configuration is None:
-        raise BadValue(f"hf:{name} is no model and no configuration; name one, such as hf:LlamaConfig")
+        raise BadValue(f"hf:{name} is neither a model nor a configuration; name one, such as hf:LlamaConfig")
     try:
         config = configuration(**settings)
         with torch.device(device):

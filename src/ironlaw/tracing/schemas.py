@@ -19,27 +19,27 @@ class Schema(NamedTuple):
 
 @cache
 def schema(func: Any) -> Schema:
-    found = func._schema
-    name = found.name.partition("::")[2]
-    arguments = tuple(a.name for a in found.arguments)
-    written = tuple((i, a.name) for i, a in enumerate(found.arguments) if a.alias_info is not None and a.alias_info.is_write)
-    view = bool(found.returns) and all(r.alias_info is not None and not r.alias_info.is_write for r in found.returns)
+    declared = func._schema
+    name = declared.name.partition("::")[2]
+    arguments = tuple(a.name for a in declared.arguments)
+    written = tuple((i, a.name) for i, a in enumerate(declared.arguments) if a.alias_info is not None and a.alias_info.is_write)
+    view = bool(declared.returns) and all(r.alias_info is not None and not r.alias_info.is_write for r in declared.returns)
     plain = name if name.startswith("__") else name.rstrip("_")
-    return Schema(plain, view, bool(written), arguments, {a.name: a.default_value for a in found.arguments}, written)
+    return Schema(plain, view, bool(written), arguments, {a.name: a.default_value for a in declared.arguments}, written)
 
 
 def tensors(tree: Any) -> list[Tensor]:
     """All tensors in arguments or results, in order. They nest in lists, tuples and dictionaries and in nothing else."""
     if isinstance(tree, Tensor):
         return [tree]
-    found: list[Tensor] = []
+    leaves: list[Tensor] = []
     if isinstance(tree, dict):
         tree = tree.values()
     elif not isinstance(tree, (list, tuple)):
-        return found
+        return leaves
     for item in tree:
         if isinstance(item, Tensor):
-            found.append(item)
+            leaves.append(item)
         elif isinstance(item, (list, tuple, dict)):
-            found += tensors(item)
-    return found
+            leaves += tensors(item)
+    return leaves

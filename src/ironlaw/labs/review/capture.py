@@ -14,8 +14,8 @@ from ironlaw.kit.spectrum import Run, Runner, spectrum
 from ironlaw.widget.piece import Piece
 
 HERE = Path(__file__).parent
-MODULE = "ironlaw.tracing.spectrum"
-SCRIPT = HERE.parent.parent / "tracing" / "spectrum.py"
+MODULE = "ironlaw.tracing.capture_spectrum"
+SCRIPT = HERE.parent.parent / "tracing" / "capture_spectrum.py"
 WAYS = {"eager": "Eager", "trace": "torch.jit.trace", "script": "torch.jit.script", "fx": "torch.fx", "compile": "torch.compile"}
 
 

@@ -17,15 +17,15 @@ def _tensors(target: Target) -> list[Any]:
 
 def batch_of(target: Target) -> int | None:
     """The first size of the first input; None where the call takes no tensor with one."""
-    found = _tensors(target)
-    return int(found[0].shape[0]) if found else None
+    inputs = _tensors(target)
+    return int(inputs[0].shape[0]) if inputs else None
 
 
 def tokens_of(target: Target) -> int | None:
     """The length of the sequence, where all that goes in are token ids [batch, tokens]."""
-    found = _tensors(target)
-    ids = bool(found) and all(t.dim() == 2 and not t.is_floating_point() and t.shape == found[0].shape for t in found)
-    return int(found[0].shape[1]) if ids else None
+    inputs = _tensors(target)
+    ids = bool(inputs) and all(t.dim() == 2 and not t.is_floating_point() and t.shape == inputs[0].shape for t in inputs)
+    return int(inputs[0].shape[1]) if ids else None
 
 
 def positions_of(target: Target) -> int | None:

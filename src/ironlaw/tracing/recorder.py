@@ -15,16 +15,17 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 import ironlaw.engine.backward
-import ironlaw.engine.recurrent
-import ironlaw.tracing.rules  # noqa: F401  all of them add op kinds and rules
+import ironlaw.engine.recurrent  # noqa: F401  both add op kinds
 from ironlaw.engine import types, work
 from ironlaw.engine.types import Op
 from ironlaw.formats import is_float, of_torch
-from ironlaw.tracing.aten import Call, last_channels, translate
-from ironlaw.tracing.quick import Quick
+from ironlaw.tracing.aten import Call
+from ironlaw.tracing.aten_tables import FREE
+from ironlaw.tracing.fake_results import FakeResultCache
+from ironlaw.tracing.layout import strided
+from ironlaw.tracing.quantised_rules import DYNAMIC, dynamic
 from ironlaw.tracing.schemas import Schema, schema, tensors
-from ironlaw.tracing.stored import DYNAMIC, dynamic
-from ironlaw.tracing.tables import FREE
+from ironlaw.tracing.translate import translate
 
 GATHERED = ("layer_norm", "rms_norm", "softmax", "log_softmax", "group_norm")
 SAME_FORMAT = ("mm", "addmm", "bmm", "baddbmm", "linear", "convolution")  # a fake tensor does not mind, a real one does
@@ -54,7 +55,7 @@ class Recorder(TorchDispatchMode):
         self.values: dict[int, Tensor] = {}  # id of a fake tensor -> its values
         self.memo: dict[Any, Any] = {}
         self.places: dict[int, str] = {}  # number of an autograd node -> the module that made it
-        self.quick: Quick | None = None
+        self.results: FakeResultCache | None = None
         self.progress = progress
         self.thread = threading.get_ident()
 
@@ -92,25 +93,25 @@ class Recorder(TorchDispatchMode):
         kwargs = kwargs or {}
         if isinstance(func, HigherOrderOperator):
             return self.higher(func, args)
-        said = schema(func)
-        self.call = (said.name, self.call[1] + 1)
-        if said.name == "_local_scalar_dense":
+        schema_info = schema(func)
+        self.call = (schema_info.name, self.call[1] + 1)
+        if schema_info.name == "_local_scalar_dense":
             known = self.value(args[0])
             if known is not None:
-                self.write("copy", said.name, [self.tensor(args[0])], [types_scalar(self.unique("item"))], {})
+                self.write("copy", schema_info.name, [self.tensor(args[0])], [types_scalar(self.unique("item"))], {})
                 with _disable_current_modes():
                     return known.item()
-        given, graded = tensors((args, kwargs)), torch.is_grad_enabled()
+        tensors_in, graded = tensors((args, kwargs)), torch.is_grad_enabled()
         if graded:
             self.places.setdefault(torch.autograd._get_sequence_nr() - 1, self.path[-1] if self.path else "")  # type: ignore[attr-defined]
-        if said.name in DYNAMIC and func.namespace == "quantized":
-            return dynamic(self, said.name, args)
-        quick = self.quick if given and not graded and not said.inplace and said.name not in RANDOM else None
-        out = quick(func, args, kwargs, given) if quick is not None else func(*args, **kwargs)
-        made = tensors(out)
-        self.shadow(func, said, args, kwargs, given, made)
-        if not said.view:
-            self.record(said, args, kwargs, given, made)
+        if schema_info.name in DYNAMIC and func.namespace == "quantized":
+            return dynamic(self, schema_info.name, args)
+        results = self.results if tensors_in and not graded and not schema_info.inplace and schema_info.name not in RANDOM else None
+        out = results(func, args, kwargs, tensors_in) if results is not None else func(*args, **kwargs)
+        tensors_out = tensors(out)
+        self.shadow(func, schema_info, args, kwargs, tensors_in, tensors_out)
+        if not schema_info.view:
+            self.record(schema_info, args, kwargs, tensors_in, tensors_out)
         return out
 
     def higher(self, func: Any, args: Any) -> Any:
@@ -124,24 +125,24 @@ class Recorder(TorchDispatchMode):
         return out, sums, sums
 
     def module(self) -> str:
-        """The running module; in a backward pass the one whose forward op made the gradient's node."""
+        """The running module; in a backward pass the one whose forward op created the gradient's node."""
         if self.path:
             return self.path[-1]
         node = torch._C._current_autograd_node()  # type: ignore[attr-defined]
         return self.places.get(node._sequence_nr(), "") if node is not None else ""
 
-    def record(self, said: Schema, args: Any, kwargs: Any, given: list[Tensor], made: list[Tensor]) -> None:
-        name, inplace = said.name, said.inplace
+    def record(self, schema_info: Schema, args: Any, kwargs: Any, tensors_in: list[Tensor], tensors_out: list[Tensor]) -> None:
+        name, inplace = schema_info.name, schema_info.inplace
         if name in FREE:
-            for t in made:
+            for t in tensors_out:
                 if self.place(t) not in self.names:
                     self.known(t, self.unique(name), "activation")
             return
-        counted = [t for t in given if t.numel() and (t.dim() or len(given) == 1)]
+        counted = [t for t in tensors_in if t.numel() and (t.dim() or len(tensors_in) == 1)]
         label = self.unique(".".join(filter(None, (self.module(), name))))
-        targets = [t for t in made if t.numel()] or self.written(said, args, kwargs)
+        targets = [t for t in tensors_out if t.numel()] or self.written(schema_info, args, kwargs)
         if inplace and name in ("copy", "fill", "zero", "uniform", "normal", "bernoulli"):
-            counted = [t for t in given[1:] if t.numel()]
+            counted = [t for t in tensors_in[1:] if t.numel()]
         inputs = [self.tensor(t) for t in counted]
         if name in SAME_FORMAT and len({t.dtype for t in inputs[:3] if is_float(t.dtype)}) > 1:
             raise RuntimeError(f"{name} of {' and '.join(dict.fromkeys(t.dtype for t in inputs[:3]))}: both must have one number format")
@@ -150,35 +151,35 @@ class Recorder(TorchDispatchMode):
             cached = self.names.get(self.place(t), ("", ""))[1] == "cache"  # a cache that is written to stays one
             self.known(t, label if i == 0 else f"{label}:{i}", "cache" if cached else "activation")
         outputs = [self.tensor(t) for t in targets]
-        arguments = said.defaults | dict(zip(said.arguments, args, strict=False)) | kwargs
-        for i, row in enumerate(translate(Call(name, inputs, outputs, arguments, self.tensor, inplace))):
-            if not row.outputs:
+        arguments = schema_info.defaults | dict(zip(schema_info.arguments, args, strict=False)) | kwargs
+        for i, draft in enumerate(translate(Call(name, inputs, outputs, arguments, self.tensor, inplace))):
+            if not draft.outputs:
                 continue
-            if row.kind == "unknown":
+            if draft.kind == "unknown":
                 self.unknown[name] = self.unknown.get(name, 0) + 1
-            attrs = dict(row.attrs)
+            attrs = dict(draft.attrs)
             if inplace:
                 attrs["inplace"] = True
-            group = work.category(row.kind)
+            group = work.category(draft.kind)
             if group in ("elementwise", "movement"):
-                attrs |= strided(given, made)
-            if row.kind in GATHERED and not given[0].is_contiguous():
-                self.gather(row, f"{label}:contiguous")
+                attrs |= strided(tensors_in, tensors_out)
+            if draft.kind in GATHERED and not tensors_in[0].is_contiguous():
+                self.gather(draft, f"{label}:contiguous")
             if group not in ("contraction", "attention"):
-                row.inputs = [stored.get(id(t), t) for t in row.inputs]
-            self.write(row.kind, label if i == 0 else f"{label}:{i}", row.inputs, row.outputs, attrs)
+                draft.inputs = [stored.get(id(t), t) for t in draft.inputs]
+            self.write(draft.kind, label if i == 0 else f"{label}:{i}", draft.inputs, draft.outputs, attrs)
 
-    def gather(self, row: Any, name: str) -> None:
+    def gather(self, draft: Any, name: str) -> None:
         """A norm or softmax wants its rows contiguous: what lies otherwise is copied first."""
-        x = row.inputs[0]
+        x = draft.inputs[0]
         copied = types.Tensor(name, x.shape, x.dtype)
         self.write("copy", name, [x], [copied], {"strided": "columns"})
-        row.inputs = [copied, *row.inputs[1:]]
+        draft.inputs = [copied, *draft.inputs[1:]]
 
-    def written(self, said: Schema, args: Any, kwargs: Any) -> list[Tensor]:
+    def written(self, schema_info: Schema, args: Any, kwargs: Any) -> list[Tensor]:
         """What an op that returns nothing changes: the lists of an optimiser."""
-        given = [args[i] if i < len(args) else kwargs.get(name) for i, name in said.written]
-        return [t for t in tensors(given) if t.dim()]
+        changed = [args[i] if i < len(args) else kwargs.get(name) for i, name in schema_info.written]
+        return [t for t in tensors(changed) if t.dim()]
 
     def write(self, kind: str, label: str, inputs: list[Any], outputs: list[Any], attrs: dict[str, Any]) -> None:
         if not inputs:
@@ -194,24 +195,24 @@ class Recorder(TorchDispatchMode):
         """What a tensor holds, if that is known: `torch.tensor([1, 2])` in the model's code is a real one."""
         return self.values.get(id(tensor)) if isinstance(tensor, FakeTensor) else tensor
 
-    def shadow(self, func: Any, said: Schema, args: Any, kwargs: Any, given: list[Tensor], made: list[Tensor]) -> None:
-        if not made:
+    def shadow(self, func: Any, schema_info: Schema, args: Any, kwargs: Any, tensors_in: list[Tensor], tensors_out: list[Tensor]) -> None:
+        if not tensors_out:
             return
-        if said.name in RANDOM or any(self.value(t) is None for t in given) or any(t.numel() > SHADOW for t in made):
-            for t in made:
+        if schema_info.name in RANDOM or any(self.value(t) is None for t in tensors_in) or any(t.numel() > SHADOW for t in tensors_out):
+            for t in tensors_out:
                 self.values.pop(id(t), None)
             return
-        if "empty" in said.name or ("device" in kwargs and str(kwargs["device"]) == "meta"):
+        if "empty" in schema_info.name or ("device" in kwargs and str(kwargs["device"]) == "meta"):
             return
         real_args, real_kwargs = pytree.tree_map(lambda x: self.value(x) if isinstance(x, Tensor) else x, (args, kwargs))
-        if said.inplace:
+        if schema_info.inplace:
             real_args = pytree.tree_map(lambda x: x.clone() if isinstance(x, Tensor) else x, real_args)
         try:
             with _disable_current_modes():
-                found = tensors(func(*real_args, **real_kwargs))
+                shadows = tensors(func(*real_args, **real_kwargs))
         except Exception:
             return
-        for t, value in zip(made, found, strict=False):
+        for t, value in zip(tensors_out, shadows, strict=False):
             self.kept.append(t)
             self.values[id(t)] = value
 
@@ -223,35 +224,3 @@ def format_of(dtype: torch.dtype) -> str:
 
 def types_scalar(name: str) -> types.Tensor:
     return types.Tensor(name, (1,), "bool")
-
-
-def strided(given: list[Tensor], made: list[Tensor]) -> dict[str, Any]:
-    """Whether it reads something that does not lie in memory as what it writes does: one layout throughout is as good as
-    contiguous, channels last too. Worst is an input whose neighbours in memory lie along another axis than the output's.
-    """
-    if all(t.dim() != 4 or last_channels(t) or t.numel() == t.shape[1] for t in (*given, *made)) and any(t.dim() == 4 for t in made):
-        return {}
-    many = [t for t in given if t.dim() and t.numel() > 1]
-    if all(t.is_contiguous() for t in many):
-        return {}
-    if made and all(t.shape == made[0].shape and t.stride() == made[0].stride() and dense(t) for t in many):
-        return {}
-    out = nearest(made[0]) if made else -1
-    across = any(t.shape == made[0].shape and nearest(t) != out for t in many) if made else False
-    return {"strided": "columns" if across else True}
-
-
-def dense(t: Tensor) -> bool:
-    """Without gaps or repetitions: the elements fill their memory in some order of the axes."""
-    filled = 1
-    for size, stride in sorted(((size, stride) for size, stride in zip(t.shape, t.stride(), strict=True) if size > 1), key=lambda p: p[1]):
-        if stride != filled:
-            return False
-        filled *= size
-    return True
-
-
-def nearest(t: Tensor) -> int:
-    """The axis along which neighbours lie nearest to each other in memory."""
-    long = [axis for axis in range(t.dim()) if t.shape[axis] > 1 and t.stride(axis) > 0]
-    return min(long, key=lambda axis: (t.stride(axis), -axis), default=-1)

@@ -1,4 +1,4 @@
-"""The short cut for calls that repeat changes nothing: the same graph with it and without it."""
+"""The cache of fake results changes nothing: the same graph with it and without it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ transformers = pytest.importorskip("transformers")
 from torch import nn  # noqa: E402
 
 import ironlaw as il  # noqa: E402
-from ironlaw.tracing import quick  # noqa: E402
+from ironlaw.tracing.fake_results import FakeResultCache  # noqa: E402
 
 SMALL = {"hidden_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 100}
 
@@ -40,12 +40,12 @@ def models() -> dict[str, Any]:
 def test_the_same_graph(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, args = models()[name]
     hits: list[int] = []
-    again = quick.Quick.again
+    again = FakeResultCache.again
     with monkeypatch.context() as patched:
-        patched.setattr(quick.Quick, "again", lambda self, *more: hits.append(1) or again(self, *more))
+        patched.setattr(FakeResultCache, "again", lambda self, *more: hits.append(1) or again(self, *more))
         short = il.capture(model, args)
     with monkeypatch.context() as patched:
-        patched.setattr(quick.Quick, "__call__", lambda self, func, args, kwargs, given: func(*args, **kwargs))
+        patched.setattr(FakeResultCache, "__call__", lambda self, func, args, kwargs, tensors_in: func(*args, **kwargs))
         long = il.capture(model, args)
     assert len(hits) > 0.3 * len(short.ops)
     assert [(op.name, op.key, op.inputs, op.outputs) for op in short.ops] == [(op.name, op.key, op.inputs, op.outputs) for op in long.ops]

@@ -8,8 +8,10 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from ironlaw.engine.quantise import scales
 from ironlaw.engine.types import Tensor
-from ironlaw.tracing.aten import Call, Row, rule
+from ironlaw.tracing.aten import Call, OpDraft, Rule, registrar
 
+RULES: dict[str, Rule] = {}
+rule = registrar(RULES)
 DYNAMIC = ("linear_dynamic", "linear_relu_dynamic", "linear_dynamic_fp16", "linear_relu_dynamic_fp16")
 
 
@@ -28,31 +30,31 @@ def stored(weight: Any, fmt: str, outputs: int, depth: int) -> Tensor:
     return Tensor(weight.name, (outputs, depth), fmt, "weight" if weight.role == "weight" else weight.role)
 
 
-def product(call: Call, fmt: str, packed: Any, rest: list[Any]) -> Row:
+def product(call: Call, fmt: str, packed: Any, rest: list[Any]) -> OpDraft:
     x, y = call.inputs[0], call.outputs[0]
     weight = stored(packed, fmt, y.shape[-1], x.shape[-1])
-    return Row("quantised_linear", [x, weight, *(rest or [scales(weight, fmt, x.dtype)])], [y], {"kernel": "torch"})
+    return OpDraft("quantised_linear", [x, weight, *(rest or [scales(weight, fmt, x.dtype)])], [y], {"kernel": "torch"})
 
 
 @rule("_weight_int8pack_mm")
-def int8(call: Call) -> Row:
+def int8(call: Call) -> OpDraft:
     return product(call, "int8", call.inputs[1], call.inputs[2:3])
 
 
 @rule("_weight_int4pack_mm", "_weight_int4pack_mm_for_cpu", "_weight_int4pack_mm_with_scales_and_zeros")
-def int4(call: Call) -> Row:
+def int4(call: Call) -> OpDraft:
     return product(call, "int4", call.inputs[1], call.inputs[2:3])
 
 
 @rule("_dyn_quant_matmul_4bit")
-def int4_on_arm(call: Call) -> Row:
+def int4_on_arm(call: Call) -> OpDraft:
     """The scales lie inside the packed weight."""
     return product(call, "int4", call.inputs[1], [])
 
 
 @rule("_convert_weight_to_int4pack", "_convert_weight_to_int4pack_for_cpu", "_dyn_quant_pack_4bit_weight")
-def packed(call: Call) -> Row:
-    return Row("copy", call.inputs[:1], call.outputs[:1])
+def packed(call: Call) -> OpDraft:
+    return OpDraft("copy", call.inputs[:1], call.outputs[:1])
 
 
 @rule(
@@ -61,9 +63,9 @@ def packed(call: Call) -> Row:
     "fake_quantize_per_tensor_affine_cachemask", "fake_quantize_per_channel_affine_cachemask",
     "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
 )  # fmt: skip
-def converted(call: Call) -> Row:
+def converted(call: Call) -> OpDraft:
     """Scale and shift, element by element; the scales are few."""
-    return Row("scale", call.inputs[:1], call.outputs)
+    return OpDraft("scale", call.inputs[:1], call.outputs)
 
 
 def dynamic(recorder: OpWriter, name: str, args: Any) -> Any:
@@ -75,12 +77,12 @@ def dynamic(recorder: OpWriter, name: str, args: Any) -> Any:
     out = x.new_empty((*x.shape[:-1], outputs))
     label = recorder.unique(".".join(filter(None, (recorder.module(), name))))
     recorder.known(out, label, "activation")
-    given, made = recorder.tensor(x), recorder.tensor(out)
+    source, result = recorder.tensor(x), recorder.tensor(out)
     fmt = "fp16" if name.endswith("fp16") else "int8"
     w = Tensor(f"{label} weight", (int(outputs), int(depth)), fmt, "weight")
     more = [] if bias is None else [Tensor(f"{label} bias", (int(outputs),), "fp32", "weight")]
     if fmt == "fp16":
-        recorder.write("linear", label, [given, w, *more], [made], {})
+        recorder.write("linear", label, [source, w, *more], [result], {})
     else:
-        recorder.write("quantised_linear", label, [given, w, scales(w, fmt, given.dtype), *more], [made], {"kernel": "torch"})
+        recorder.write("quantised_linear", label, [source, w, scales(w, fmt, source.dtype), *more], [result], {"kernel": "torch"})
     return out

@@ -1,8 +1,8 @@
 """One function with a branch on its data, captured in five ways: what each sees, and what it does with an input of the other branch.
 
-    python -m ironlaw.tracing.spectrum        prints JSON
+    python -m ironlaw.tracing.capture_spectrum        prints JSON
 
-Run as a process of its own: PyTorch is large, and who asks (the review's page) stays light. torch.compile is run with a backend that
+Run as a process of its own: PyTorch is large, and its caller (the review's page) stays light. torch.compile is run with a backend that
 only counts graphs: what is shown is the capture, and no code is generated.
 """
 
@@ -51,13 +51,13 @@ def _tried(capture: Callable[[Tensor], Captured], example: Tensor, other: Tensor
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            made, about = capture(example)
-            result = made(other)
+            captured, about = capture(example)
+            result = captured(other)
         except Exception as error:
-            return {"outcome": REFUSED, "error": f"{type(error).__name__}: {_first(str(error))}", "warnings": _said(caught), "result": None,
-                    "sees": "", "graphs": 0}  # fmt: skip
+            refusal = f"{type(error).__name__}: {_first(str(error))}"
+            return {"outcome": REFUSED, "error": refusal, "warnings": _messages(caught), "result": None, "sees": "", "graphs": 0}
         outcome = RIGHT if torch.equal(result, expected) else WRONG
-        return {"outcome": outcome, "error": "", "warnings": _said(caught), "result": result.tolist(), **about()}
+        return {"outcome": outcome, "error": "", "warnings": _messages(caught), "result": result.tolist(), **about()}
 
 
 def _eager(example: Tensor) -> Captured:
@@ -66,19 +66,19 @@ def _eager(example: Tensor) -> Captured:
 
 
 def _trace(example: Tensor) -> Captured:
-    made = torch.jit.trace(gate, (example,), check_trace=False)
-    return made, lambda: {"sees": _tidy(str(made.code)), "graphs": 1}
+    captured = torch.jit.trace(gate, (example,), check_trace=False)
+    return captured, lambda: {"sees": _tidy(str(captured.code)), "graphs": 1}
 
 
 def _script(example: Tensor) -> Captured:
-    made = torch.jit.script(gate)
-    made(example)
-    return made, lambda: {"sees": _tidy(str(made.code)), "graphs": 1}
+    captured = torch.jit.script(gate)
+    captured(example)
+    return captured, lambda: {"sees": _tidy(str(captured.code)), "graphs": 1}
 
 
 def _fx(example: Tensor) -> Captured:
-    made = torch.fx.symbolic_trace(gate)
-    return made, lambda: {"sees": _tidy(made.code), "graphs": 1}
+    captured = torch.fx.symbolic_trace(gate)
+    return captured, lambda: {"sees": _tidy(captured.code), "graphs": 1}
 
 
 def _compile(example: Tensor) -> Captured:
@@ -90,10 +90,10 @@ def _compile(example: Tensor) -> Captured:
         return module.forward
 
     torch._dynamo.reset()
-    made = torch.compile(gate, backend=keep)
-    made(example)
+    captured = torch.compile(gate, backend=keep)
+    captured(example)
     before = len(graphs)
-    return made, lambda: {"sees": "\n\n".join(graphs), "graphs": len(graphs), "first": before}
+    return captured, lambda: {"sees": "\n\n".join(graphs), "graphs": len(graphs), "first": before}
 
 
 def _tidy(code: str) -> str:
@@ -104,8 +104,8 @@ def _first(text: str) -> str:
     return text.strip().splitlines()[0] if text.strip() else ""
 
 
-def _said(caught: list[warnings.WarningMessage]) -> list[str]:
-    """What a learner would have been told; notices about the tools themselves are left out."""
+def _messages(caught: list[warnings.WarningMessage]) -> list[str]:
+    """What a learner would have seen; notices about the tools themselves are left out."""
     texts = [_first(str(item.message)) for item in caught if item.category.__name__ == TRACER]
     return list(dict.fromkeys(texts))
 

@@ -10,8 +10,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ironlaw.errors import BadValue
-from ironlaw.tracing.attention import AsOnGpu
 from ironlaw.tracing.fakes import Fakes
+from ironlaw.tracing.gpu_ops import AsOnGpu
 from ironlaw.tracing.libraries import as_if_real
 from ironlaw.tracing.paths import module_paths
 

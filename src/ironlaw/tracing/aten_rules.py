@@ -1,24 +1,28 @@
-"""Rules for norms, reductions, lookups, attention and the backward passes; importing this adds them."""
+"""Rules for norms, reductions, lookups, attention and the backward passes."""
 
 from __future__ import annotations
 
 from math import prod
 from typing import Any
 
-from ironlaw.tracing.aten import Call, Row, flat, reshaped, rule
-from ironlaw.tracing.tables import REDUCTIONS
+from ironlaw.tracing.aten import Call, OpDraft, Rule, registrar, reshaped
+from ironlaw.tracing.aten_tables import REDUCTIONS
+from ironlaw.tracing.product_rules import flat
+
+RULES: dict[str, Rule] = {}
+rule = registrar(RULES)
 
 # ---- norms and softmax
 
 
 @rule("native_layer_norm")
-def layer_norm(call: Call) -> Row:
-    return Row("layer_norm", call.inputs, call.outputs[:1], _row(prod(call.arguments["normalized_shape"]), call.inputs[0]))
+def layer_norm(call: Call) -> OpDraft:
+    return OpDraft("layer_norm", call.inputs, call.outputs[:1], _row(prod(call.arguments["normalized_shape"]), call.inputs[0]))
 
 
 @rule("_fused_rms_norm", "rms_norm")
-def rms_norm(call: Call) -> Row:
-    return Row("rms_norm", call.inputs, call.outputs[:1], _row(prod(call.arguments["normalized_shape"]), call.inputs[0]))
+def rms_norm(call: Call) -> OpDraft:
+    return OpDraft("rms_norm", call.inputs, call.outputs[:1], _row(prod(call.arguments["normalized_shape"]), call.inputs[0]))
 
 
 def _row(length: int, x: Any) -> dict[str, Any]:
@@ -26,10 +30,10 @@ def _row(length: int, x: Any) -> dict[str, Any]:
 
 
 @rule("native_group_norm")
-def group_norm(call: Call) -> Row:
+def group_norm(call: Call) -> OpDraft:
     a, x = call.arguments, call.inputs[0]
     groups = int(a["group"])
-    return Row("group_norm", call.inputs, call.outputs[:1], {"groups": groups, "row": prod(x.shape[1:]) // groups})
+    return OpDraft("group_norm", call.inputs, call.outputs[:1], {"groups": groups, "row": prod(x.shape[1:]) // groups})
 
 
 BATCH_NORMS = (
@@ -39,107 +43,107 @@ BATCH_NORMS = (
 
 
 @rule(*BATCH_NORMS)
-def batch_norm(call: Call) -> Row:
+def batch_norm(call: Call) -> OpDraft:
     if call.arguments.get("training") or call.name in ("_native_batch_norm_legit", "_batch_norm_with_update"):
         x = call.inputs[0]
-        return Row("batch_norm_train", call.inputs, call.outputs[:1], {"row": prod(x.shape) // x.shape[1], "axis": 1})
-    return Row("batch_norm", call.inputs, call.outputs[:1])
+        return OpDraft("batch_norm_train", call.inputs, call.outputs[:1], {"row": prod(x.shape) // x.shape[1], "axis": 1})
+    return OpDraft("batch_norm", call.inputs, call.outputs[:1])
 
 
 @rule("_softmax", "_log_softmax", "_safe_softmax")
-def softmax(call: Call) -> Row:
+def softmax(call: Call) -> OpDraft:
     x, dim = call.inputs[0], int(call.arguments["dim"])
     attrs = {} if dim % len(x.shape) == len(x.shape) - 1 else {"row": x.shape[dim], "axis": dim}
-    return Row("log_softmax" if call.name == "_log_softmax" else "softmax", [x], call.outputs[:1], attrs)
+    return OpDraft("log_softmax" if call.name == "_log_softmax" else "softmax", [x], call.outputs[:1], attrs)
 
 
 # ---- element-wise ones with an argument that matters
 
 
 @rule("gelu")
-def gelu(call: Call) -> Row:
-    return Row("gelu_tanh" if call.arguments.get("approximate") == "tanh" else "gelu", call.inputs, call.outputs)
+def gelu(call: Call) -> OpDraft:
+    return OpDraft("gelu_tanh" if call.arguments.get("approximate") == "tanh" else "gelu", call.inputs, call.outputs)
 
 
 @rule("pow")
-def power(call: Call) -> Row:
+def power(call: Call) -> OpDraft:
     known: dict[Any, str] = {2: "square", 3: "cube", 0.5: "sqrt", -0.5: "rsqrt", -1: "rsqrt"}
     exponent = call.arguments.get("exponent")
     kind = known.get(exponent, "power") if isinstance(exponent, (int, float)) else "power"
-    return Row(kind, call.inputs, call.outputs)
+    return OpDraft(kind, call.inputs, call.outputs)
 
 
 @rule("_to_copy")
-def to_copy(call: Call) -> Row:
+def to_copy(call: Call) -> OpDraft:
     same = call.inputs[0].dtype == call.outputs[0].dtype
-    return Row("copy" if same else "cast", call.inputs, call.outputs)
+    return OpDraft("copy" if same else "cast", call.inputs, call.outputs)
 
 
 @rule("native_dropout")
-def dropout(call: Call) -> Row:
-    return Row("dropout", call.inputs, call.outputs)
+def dropout(call: Call) -> OpDraft:
+    return OpDraft("dropout", call.inputs, call.outputs)
 
 
 @rule("hardtanh", "relu6")
-def hardtanh(call: Call) -> Row:
+def hardtanh(call: Call) -> OpDraft:
     a = call.arguments
-    return Row("relu6" if (a.get("min_val"), a.get("max_val")) == (0, 6) else "hardtanh", call.inputs, call.outputs)
+    return OpDraft("relu6" if (a.get("min_val"), a.get("max_val")) == (0, 6) else "hardtanh", call.inputs, call.outputs)
 
 
 # ---- reductions, pooling, lookups
 
 
 @rule(*REDUCTIONS)
-def reduction(call: Call) -> Row:
+def reduction(call: Call) -> OpDraft:
     x, out = call.inputs[0], call.outputs[0]
     kind = REDUCTIONS[call.name]
     if kind == "cumsum":
-        return Row(kind, [x], [out])
+        return OpDraft(kind, [x], [out])
     if len(call.inputs) > 1:  # max(a, b)
-        return Row("greatest", call.inputs, [out])
+        return OpDraft("greatest", call.inputs, [out])
     dims = call.arguments.get("dim")
     rank = len(x.shape)
     if dims is None or dims == [] or rank == 0:
-        return Row(kind, [x], [out], {"over": "all"})
+        return OpDraft(kind, [x], [out], {"over": "all"})
     axes = sorted(d % rank for d in (dims if isinstance(dims, (list, tuple)) else [dims]))
     attrs: dict[str, Any] = {"over": "all" if len(axes) == rank and rank > 1 else "row"}
     if axes != list(range(rank - len(axes), rank)):
         attrs["axis"] = axes[0]
-    return Row(kind, [x], [out], attrs)
+    return OpDraft(kind, [x], [out], attrs)
 
 
 @rule("max_pool2d_with_indices", "max_pool2d", "avg_pool2d", "max_pool3d_with_indices", "avg_pool3d", "avg_pool1d", "max_pool1d")
-def pool(call: Call) -> Row:
+def pool(call: Call) -> OpDraft:
     size = call.arguments["kernel_size"]
     size = [size] if isinstance(size, int) else list(size)
     kernel = (prod(size[:-1]), size[-1]) if len(size) > 1 else (size[0], size[0] if "2d" in call.name else 1)
-    return Row("avg_pool2d" if call.name.startswith("avg") else "max_pool2d", call.inputs[:1], call.outputs[:1], {"kernel": kernel})
+    return OpDraft("avg_pool2d" if call.name.startswith("avg") else "max_pool2d", call.inputs[:1], call.outputs[:1], {"kernel": kernel})
 
 
 @rule("_adaptive_avg_pool2d", "adaptive_max_pool2d", "_adaptive_avg_pool3d")
-def adaptive_pool(call: Call) -> Row:
+def adaptive_pool(call: Call) -> OpDraft:
     x, out = call.inputs[0], call.outputs[0]
     kernel = tuple(-(-i // o) for i, o in zip(flat(x.shape)[2:], flat(out.shape)[2:], strict=True))
-    return Row("avg_pool2d", [x], [out], {"kernel": kernel})
+    return OpDraft("avg_pool2d", [x], [out], {"kernel": kernel})
 
 
 @rule("embedding")
-def embedding(call: Call) -> Row:
-    return Row("embedding", call.inputs, call.outputs)
+def embedding(call: Call) -> OpDraft:
+    return OpDraft("embedding", call.inputs, call.outputs)
 
 
 @rule("_embedding_bag", "_embedding_bag_forward_only")
-def embedding_bag(call: Call) -> Row:
+def embedding_bag(call: Call) -> OpDraft:
     table, ids = call.inputs[:2]
     looked_up = reshaped(call.outputs[0], *ids.shape, table.shape[-1])
-    return Row("embedding", [table, ids], [looked_up])
+    return OpDraft("embedding", [table, ids], [looked_up])
 
 
 # ---- attention: `tracing.attention` records these
 
 
 @rule("attention")
-def attention(call: Call) -> Row:
+def attention(call: Call) -> OpDraft:
     a = call.arguments
     masked = a.get("mask") is not None
     attrs: dict[str, Any] = {"impl": "flash", "causal": bool(a["causal"]), "mask": "bidirectional" if a["traced"] else ""}
@@ -147,7 +151,7 @@ def attention(call: Call) -> Row:
     spread = not a["grouped"] and a["q"].dim() > 2 and a["q"].shape[-3] != a["k"].shape[-3]
     if torn or spread:
         attrs["path"] = "math"  # no fused kernel takes a last axis that is not contiguous, nor heads that are broadcast
-    return Row("attention", call.inputs if masked else call.inputs[:3], call.outputs[:1], attrs)
+    return OpDraft("attention", call.inputs if masked else call.inputs[:3], call.outputs[:1], attrs)
 
 
 SDPA = (
@@ -157,89 +161,89 @@ SDPA = (
 
 
 @rule(*SDPA)
-def sdpa(call: Call) -> Row:
+def sdpa(call: Call) -> OpDraft:
     """Where PyTorch calls it from inside its own layers."""
     attrs = {"impl": "flash", "causal": bool(call.arguments.get("is_causal"))}
-    return Row("attention", call.inputs[:3], call.outputs[:1], attrs)
+    return OpDraft("attention", call.inputs[:3], call.outputs[:1], attrs)
 
 
 @rule("mkldnn_rnn_layer")
-def lstm(call: Call) -> list[Row]:
+def lstm(call: Call) -> list[OpDraft]:
     """Where it is not taken as one op: a product for the inputs of all steps; then, step by step, one with the state and one
     element-wise pass."""
     x, w, u = call.inputs[:3]
     steps, batch, hidden = x.shape[0], x.shape[1], u.shape[1]
     out = call.outputs[0]
     gates = reshaped(out, steps * batch, w.shape[0])
-    rows = [Row("linear", [reshaped(x, steps * batch, x.shape[2]), w], [gates])]
+    rows = [OpDraft("linear", [reshaped(x, steps * batch, x.shape[2]), w], [gates])]
     step = reshaped(out, batch, u.shape[0])
     for _ in range(steps):
-        rows.append(Row("linear", [reshaped(out, batch, hidden), u], [step]))
-        rows.append(Row("silu", [step], [reshaped(out, batch, hidden)]))
+        rows.append(OpDraft("linear", [reshaped(out, batch, hidden), u], [step]))
+        rows.append(OpDraft("silu", [step], [reshaped(out, batch, hidden)]))
     return rows
 
 
 @rule("recurrent")
-def recurrent(call: Call) -> Row:
+def recurrent(call: Call) -> OpDraft:
     """As cuDNN runs it: `tracing.recurrent` records these."""
     a = call.arguments
     attrs = {name: a[name] for name in ("cell", "hidden", "layers", "directions")}
-    return Row("recurrent", call.inputs, call.outputs, attrs)
+    return OpDraft("recurrent", call.inputs, call.outputs, attrs)
 
 
 @rule("attention_backward")
-def attention_backward(call: Call) -> Row:
+def attention_backward(call: Call) -> OpDraft:
     """Five matrix products where the forward pass has two."""
-    return Row("attention_backward", call.inputs, call.outputs, {"causal": bool(call.arguments["causal"])})
+    return OpDraft("attention_backward", call.inputs, call.outputs, {"causal": bool(call.arguments["causal"])})
 
 
 # ---- backward passes that are not element-wise
 
 
 @rule("convolution_backward")
-def convolution_backward(call: Call) -> Row:
+def convolution_backward(call: Call) -> OpDraft:
     """One convolution's worth of arithmetic for each of the gradients of input and weight that is asked for."""
     a = call.arguments
     wanted = sum(bool(m) for m in a["output_mask"][:2])
     gradient, x, w = (reshaped(t, *flat(t.shape)) for t in call.inputs[:3])
-    return Row("conv_backward", [gradient, x, w], call.outputs, {"groups": int(a["groups"]), "wanted": wanted})
+    return OpDraft("conv_backward", [gradient, x, w], call.outputs, {"groups": int(a["groups"]), "wanted": wanted})
 
 
 NORMS_BACKWARD = ("native_layer_norm_backward", "native_group_norm_backward", "_fused_rms_norm_backward", "rms_norm_backward")
 
 
 @rule(*NORMS_BACKWARD)
-def norm_backward(call: Call) -> Row:
-    return Row("norm_backward", call.inputs, call.outputs)
+def norm_backward(call: Call) -> OpDraft:
+    return OpDraft("norm_backward", call.inputs, call.outputs)
 
 
 @rule("_softmax_backward_data", "_log_softmax_backward_data")
-def softmax_backward(call: Call) -> Row:
-    return Row("softmax", call.inputs, call.outputs)
+def softmax_backward(call: Call) -> OpDraft:
+    return OpDraft("softmax", call.inputs, call.outputs)
 
 
 @rule("native_batch_norm_backward", "cudnn_batch_norm_backward")
-def batch_norm_backward(call: Call) -> Row:
+def batch_norm_backward(call: Call) -> OpDraft:
     x = call.inputs[0]
-    return Row("batch_norm_backward", call.inputs, call.outputs, {"row": prod(x.shape) // x.shape[1], "axis": 1})
+    return OpDraft("batch_norm_backward", call.inputs, call.outputs, {"row": prod(x.shape) // x.shape[1], "axis": 1})
 
 
 @rule("gelu_backward")
-def gelu_backward(call: Call) -> Row:
-    return Row("gelu_backward", call.inputs, call.outputs)
+def gelu_backward(call: Call) -> OpDraft:
+    return OpDraft("gelu_backward", call.inputs, call.outputs)
 
 
 @rule("max_pool2d_with_indices_backward")
-def max_pool_backward(call: Call) -> Row:
-    return Row("max_pool2d_backward", [call.inputs[0], call.inputs[-1]], call.outputs)
+def max_pool_backward(call: Call) -> OpDraft:
+    return OpDraft("max_pool2d_backward", [call.inputs[0], call.inputs[-1]], call.outputs)
 
 
 @rule("embedding_dense_backward")
-def embedding_backward(call: Call) -> Row:
-    return Row("embedding_backward", call.inputs, call.outputs)
+def embedding_backward(call: Call) -> OpDraft:
+    return OpDraft("embedding_backward", call.inputs, call.outputs)
 
 
 @rule("roll")
-def roll(call: Call) -> Row:
+def roll(call: Call) -> OpDraft:
     """An axis at a time."""
-    return Row("copy", call.inputs, call.outputs, {"rolled": max(1, len(call.arguments["dims"]))})
+    return OpDraft("copy", call.inputs, call.outputs, {"rolled": max(1, len(call.arguments["dims"]))})

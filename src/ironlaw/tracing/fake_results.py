@@ -16,7 +16,7 @@ from torch.utils._mode_utils import no_dispatch
 PLAIN = (int, float, bool, str, type(None), torch.dtype, torch.device, torch.memory_format, torch.layout)
 
 
-class Made(NamedTuple):
+class FakeResult(NamedTuple):
     """What comes out, and of which argument it is a view (-1: of none)."""
 
     shape: tuple[int, ...]
@@ -26,7 +26,7 @@ class Made(NamedTuple):
     view_of: int
 
 
-def described(value: Any) -> Any:
+def key_of(value: Any) -> Any:
     """A key for an argument; raises where it has none."""
     if isinstance(value, Tensor):
         if type(value) is not FakeTensor or value.constant is not None or value.layout != torch.strided:
@@ -35,35 +35,35 @@ def described(value: Any) -> Any:
             raise TypeError
         return (tuple(value.shape), value.stride(), value.storage_offset(), value.dtype)
     if isinstance(value, (list, tuple)):
-        return tuple(map(described, value))
+        return tuple(map(key_of, value))
     if isinstance(value, PLAIN):
         return (type(value), value)
     raise TypeError
 
 
-class Quick:
+class FakeResultCache:
     def __init__(self, mode: FakeTensorMode) -> None:
         self.mode = mode
-        self.known: dict[Any, Made] = {}
+        self.known: dict[Any, FakeResult] = {}
 
-    def __call__(self, func: Any, args: Any, kwargs: Any, given: list[Tensor]) -> Any:
+    def __call__(self, func: Any, args: Any, kwargs: Any, tensors_in: list[Tensor]) -> Any:
         try:
-            key = (func, tuple(map(described, args)), tuple((name, described(value)) for name, value in kwargs.items()))
-            made = self.known.get(key)
+            key = (func, tuple(map(key_of, args)), tuple((name, key_of(value)) for name, value in kwargs.items()))
+            result = self.known.get(key)
         except TypeError:
             return func(*args, **kwargs)
-        if made is not None:
-            return self.again(made, given)
+        if result is not None:
+            return self.again(result, tensors_in)
         out = func(*args, **kwargs)
         if type(out) is FakeTensor and out.fake_mode is self.mode and out.constant is None and out.device.type == "cpu":
             place = out.untyped_storage()._cdata
-            view_of = next((i for i, t in enumerate(given) if t.untyped_storage()._cdata == place), -1)
-            self.known[key] = Made(tuple(out.shape), out.stride(), int(out.storage_offset()), out.dtype, view_of)
+            view_of = next((i for i, t in enumerate(tensors_in) if t.untyped_storage()._cdata == place), -1)
+            self.known[key] = FakeResult(tuple(out.shape), out.stride(), int(out.storage_offset()), out.dtype, view_of)
         return out
 
-    def again(self, made: Made, given: list[Tensor]) -> FakeTensor:
+    def again(self, result: FakeResult, tensors_in: list[Tensor]) -> FakeTensor:
         with no_dispatch():
-            bare = torch.empty_strided(made.shape, made.stride, dtype=made.dtype, device="meta")
-            if made.view_of >= 0:
-                bare.set_(given[made.view_of].untyped_storage(), made.offset, made.shape, made.stride)
+            bare = torch.empty_strided(result.shape, result.stride, dtype=result.dtype, device="meta")
+            if result.view_of >= 0:
+                bare.set_(tensors_in[result.view_of].untyped_storage(), result.offset, result.shape, result.stride)
         return FakeTensor(self.mode, bare, torch.device("cpu"))

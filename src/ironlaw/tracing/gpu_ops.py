@@ -1,5 +1,5 @@
-"""Attention as one op: what `scaled_dot_product_attention` is on a GPU, and not the matrix products that PyTorch takes it
-apart into where there is none. The same for dropout in training and for RMS norm. Gradients work as usual."""
+"""Ops that a GPU runs as one kernel, and that PyTorch takes apart where there is none: attention, RMS norm, dropout in training and
+recurrent layers are recorded as the GPU runs them. Gradients work as usual."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from ironlaw.tracing.libraries import Library
-from ironlaw.tracing.recurrent import CELLS, as_one
+from ironlaw.tracing.libraries import LibraryBehaviour
+from ironlaw.tracing.recurrent_op import CELLS, as_one
 
 
 @torch.library.custom_op("ironlaw::attention", mutates_args=())
@@ -91,7 +91,7 @@ rms_norm.register_autograd(_norm_gradients, setup_context=_keep_norm)
 MOVES = (Tensor.to, Tensor.cuda)
 
 
-def here(value: Any) -> Any:
+def on_one_device(value: Any) -> Any:
     """All tensors lie on one device, whatever the code calls it; "meta" stays what it is."""
     named = isinstance(value, torch.device) or (isinstance(value, str) and value.split(":")[0] in ("cuda", "mps", "xpu", "hip"))
     return torch.device("cpu") if named and str(value) != "meta" else value
@@ -100,26 +100,29 @@ def here(value: Any) -> Any:
 class AsOnGpu(TorchFunctionMode):
     """Sends the calls that a GPU runs as one kernel to one op. `library`: what was seen of the one that calls."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: LibraryBehaviour) -> None:
         super().__init__()
         self.library = library
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        given = kwargs or {}
-        if "device" in given or func in MOVES:
+        keywords = kwargs or {}
+        if "device" in keywords or func in MOVES:
             if func is Tensor.cuda:
                 return args[0]
-            args, given = tuple(map(here, args)), {name: here(value) if name == "device" else value for name, value in given.items()}
+            args, keywords = (
+                tuple(map(on_one_device, args)),
+                {name: on_one_device(value) if name == "device" else value for name, value in keywords.items()},
+            )
         if func is functional.scaled_dot_product_attention:
-            return self.sdpa(*args, **given)
+            return self.sdpa(*args, **keywords)
         if func in (functional.rms_norm, torch.rms_norm):
-            return self.rms_norm(*args, **given)
+            return self.rms_norm(*args, **keywords)
         if func is functional.dropout:
-            return self.dropout(func, *args, **given)
+            return self.dropout(func, *args, **keywords)
         if getattr(func, "__name__", "") in CELLS and getattr(torch, func.__name__, None) == func:
-            out = as_one(func.__name__, args, given)
-            return out if out is not None else func(*args, **given)
-        return func(*args, **given)
+            out = as_one(func.__name__, args, keywords)
+            return out if out is not None else func(*args, **keywords)
+        return func(*args, **keywords)
 
     def sdpa(
         self,

@@ -1,0 +1,85 @@
+"""Rules for matrix products and convolutions."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from ironlaw.tracing.aten import Call, OpDraft, Rule, registrar, reshaped
+from ironlaw.tracing.layout import last_channels
+
+RULES: dict[str, Rule] = {}
+rule = registrar(RULES)
+
+
+# ---- matrix products
+
+
+def product(x: Any, w: Any, out: Any, bias: list[Any]) -> OpDraft:
+    """x [m, k] times w [k, n]: a linear layer where w is a weight, whichever way it lies in memory."""
+    if w.role == "weight":
+        return OpDraft("linear", [x, reshaped(w, w.shape[1], w.shape[0]), *bias], [out])
+    return OpDraft("matmul", [x, w, *bias], [out])
+
+
+@rule("mm", "_int_mm", "_scaled_mm")
+def mm(call: Call) -> OpDraft:
+    return product(call.inputs[0], call.inputs[1], call.outputs[0], [])
+
+
+@rule("addmm")
+def addmm(call: Call) -> OpDraft:
+    return product(call.inputs[1], call.inputs[2], call.outputs[0], [call.inputs[0]])
+
+
+@rule("bmm")
+def bmm(call: Call) -> OpDraft:
+    return OpDraft("bmm", call.inputs, call.outputs)
+
+
+@rule("baddbmm")
+def baddbmm(call: Call) -> list[OpDraft]:
+    """What is added to is copied into the output first."""
+    out = call.outputs[0]
+    before = type(out)(f"{out.name}:before", out.shape, out.dtype)
+    return [OpDraft("copy", call.inputs[:1], [before]), OpDraft("bmm", [*call.inputs[1:3], before], [out])]
+
+
+@rule("mv", "dot", "addmv", "vdot")
+def vectors(call: Call) -> OpDraft:
+    x, y = (call.inputs[-2], call.inputs[-1])
+    rows, depth = x.shape if len(x.shape) == 2 else (1, x.shape[0])
+    return product(reshaped(x, rows, depth), reshaped(y, depth, 1), reshaped(call.outputs[0], rows, 1), [])
+
+
+@rule("linear")
+def linear(call: Call) -> OpDraft:
+    return OpDraft("linear", call.inputs, call.outputs)
+
+
+@rule("_grouped_mm")
+def grouped(call: Call) -> OpDraft:
+    x, w = call.inputs[:2]
+    return OpDraft("grouped_matmul", [x, reshaped(w, w.shape[0], w.shape[2], w.shape[1])], call.outputs)
+
+
+# ---- convolutions: 1-D and 3-D ones as 2-D ones with the same arithmetic and bytes
+
+
+def flat(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
+    n, c, *space = shape
+    return (n, c, 1, space[0]) if len(space) == 1 else (n, c, prod(space[:-1]), space[-1])
+
+
+@rule("convolution", "_convolution", "cudnn_convolution", "mkldnn_convolution")
+def convolution(call: Call) -> OpDraft:
+    a = call.arguments
+    x, w = (reshaped(t, *flat(t.shape)) for t in call.inputs[:2])
+    out = reshaped(call.outputs[0], *flat(call.outputs[0].shape))
+    attrs = {
+        "stride": int(a["stride"][0]), "groups": int(a["groups"]), "padding": tuple(int(p) for p in a["padding"]),
+        "dilation": int(a["dilation"][0]),
+    }  # fmt: skip
+    if last_channels(a["input"]):
+        attrs["layout"] = "nhwc"
+    return OpDraft("conv_transpose2d" if a.get("transposed") else "conv2d", [x, w, *call.inputs[2:3]], [out], attrs)

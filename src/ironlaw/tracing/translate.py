@@ -1,0 +1,36 @@
+"""ATen op -> engine op kind: the tables, and for what no table can say, the rules."""
+
+from __future__ import annotations
+
+from ironlaw.tracing import aten_rules, product_rules, quantised_rules
+from ironlaw.tracing.aten import Call, OpDraft, Rule
+from ironlaw.tracing.aten_tables import BINARY, FILLS, LOOKUPS, MOVES, ROUTES, UNARY
+
+RULES: dict[str, Rule] = product_rules.RULES | aten_rules.RULES | quantised_rules.RULES
+
+
+def translate(call: Call) -> list[OpDraft]:
+    """Nothing: free. An op that no table knows becomes kind "unknown"."""
+    name = call.name
+    if name in RULES:
+        drafts = RULES[name](call)
+        return drafts if isinstance(drafts, list) else [drafts]
+    out = call.outputs[:1]
+    if name in UNARY:
+        return [OpDraft(UNARY[name], call.inputs[:1], out)]
+    if name in BINARY:
+        pair = BINARY[name]
+        return [OpDraft(pair[0] if len(call.inputs) > 1 else pair[1], call.inputs, out)]
+    if name in FILLS:
+        return [OpDraft("fill", [], out)]
+    if name in MOVES:
+        return [OpDraft(MOVES[name], call.inputs, out)]
+    if name in LOOKUPS:
+        return [OpDraft("gather", call.inputs[:2], out)]
+    if name in ROUTES:
+        return [OpDraft(ROUTES[name], call.inputs, call.outputs)]
+    if name.startswith(("_foreach_", "_fused_adam", "_fused_sgd")):
+        return [OpDraft("foreach", call.inputs, call.outputs)]
+    if name.endswith("_backward") and call.inputs and len(call.outputs) == 1:
+        return [OpDraft("mul", call.inputs, out)]
+    return [OpDraft("unknown", call.inputs, call.outputs, {"aten": name})]
