@@ -137,7 +137,7 @@ def test_what_no_browser_of_ours_sends_is_refused(page, desk):
 
 
 def test_a_noisy_machine_is_said(ledger):
-    reasons = ["other processes took 40% of the processors (up to 10% is let pass)"]
+    reasons = ["other processes took 40% of the processors (limit 10%)"]
     ledger.append("_template", "measured", payload(noise={"noisy": True, "reasons": reasons}))
     found = here.newest(ledger)["tiny_ops"]
     text = experiment.table(found)

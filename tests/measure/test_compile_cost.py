@@ -34,7 +34,7 @@ def test_the_process_gets_empty_caches(monkeypatch):
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (subprocess.TimeoutExpired("python", 3), "given up"),
+        (subprocess.TimeoutExpired("python", 3), "abandoned"),
         (subprocess.CalledProcessError(1, "python", stderr="Traceback\nRuntimeError: no compiler"), "RuntimeError: no compiler"),
         (subprocess.CalledProcessError(-9, "python", stderr=""), "no message"),
         (OSError("no memory"), "no memory"),

@@ -93,7 +93,7 @@ def silent() -> Watch:
 def pretended(name, seconds=0.002, **how):
     told = []
     made = Pretend(**how)
-    found = run(name, lambda share, doing: told.append((share, doing)), given=made, seconds=seconds, watch=silent())
+    found = run(name, lambda share, doing: told.append((share, doing)), device=made, seconds=seconds, watch=silent())
     return found, told
 
 
@@ -148,7 +148,7 @@ def test_tiny_ops_cost_a_call_queued_and_a_wait_more_waited_for():
 
 def test_a_reference_that_drifts_and_busy_neighbours_are_told():
     readings = iter([Reading(0.0, 0.0, 0.0), Reading(9.0, 10.0, 0.0)])
-    found = run("gemm_sweep", given=Pretend(), seconds=0.01, watch=Watch(lambda: next(readings), lambda: 0.0))
+    found = run("gemm_sweep", device=Pretend(), seconds=0.01, watch=Watch(lambda: next(readings), lambda: 0.0))
     assert found["noise"]["noisy"] and "other processes took 90%" in found["noise"]["reasons"][0]
 
     class Slowing(Pretend):
@@ -158,7 +158,7 @@ def test_a_reference_that_drifts_and_busy_neighbours_are_told():
 
             return call
 
-    drifting = run("gemm_sweep", given=Slowing(), seconds=0.2, watch=silent())
+    drifting = run("gemm_sweep", device=Slowing(), seconds=0.2, watch=silent())
     assert drifting["noise"]["drift"] > 0.2 and "varied" in drifting["noise"]["reasons"][0]
 
 
@@ -171,7 +171,7 @@ def test_it_can_be_stopped_between_two_samples(name):
         return len(asked) > 40
 
     with pytest.raises(Cancelled):
-        run(name, given=Pretend(), seconds=5.0, watch=silent(), stop=stop)
+        run(name, device=Pretend(), seconds=5.0, watch=silent(), stop=stop)
     assert len(asked) == 41
 
 
@@ -184,7 +184,7 @@ def test_a_real_run_with_numpy_alone(name, monkeypatch):
     monkeypatch.setattr(trials, "WIDE", (256, 256))
     monkeypatch.setattr(trials, "SIZES", (32, 64))
     monkeypatch.setattr(trials, "OPS", 10)
-    found = run(name, wanted="numpy", seconds=0.002)
+    found = run(name, library="numpy", seconds=0.002)
     assert found["library"].startswith("NumPy ") and found["machine"]["backend"] == "cpu" and found["software"]["numpy"]
     assert found["rows"] and all(0 < row["best_s"] <= row["wall_s"] and row["samples"] >= 5 for row in found["rows"])
     assert json.loads(json.dumps(found, allow_nan=False)) == found
@@ -237,7 +237,7 @@ def test_with_numpy_alone_only_the_spotter_is_missing(monkeypatch):
     assert {name for name in EXPERIMENTS if why_not(name)} == {"ds_cnn"}
     assert "pip install torch" in why_not("ds_cnn") and why_not(MACHINE) == ""
     with pytest.raises(MissingExtra, match="pip install torch"):
-        run("ds_cnn", given=Pretend(), watch=silent())
+        run("ds_cnn", device=Pretend(), watch=silent())
 
 
 def test_an_experiment_that_nobody_knows():
@@ -259,7 +259,7 @@ def test_the_whole_machine_is_characterised_and_stored(monkeypatch, capsys):
         return Found()
 
     monkeypatch.setattr(characterise, "characterise", characterised)
-    monkeypatch.setattr(keep, "described", lambda found, device: "figures")
+    monkeypatch.setattr(keep, "read_figures", lambda found, device: "figures")
     monkeypatch.setattr(keep, "keep", lambda found, told, device: seen.append((found.rows, told)))
     monkeypatch.setattr(choice, "choose", Pretend)
     assert main([MACHINE]) == 0 and seen == [([1, 2], "figures")]

@@ -14,7 +14,7 @@ from ironlaw.errors import BadValue, UnknownName
 from ironlaw.measure.machine import keep as keeping
 from ironlaw.measure.machine.characterise import characterise
 from ironlaw.measure.machine.datasheet import figures, toml
-from ironlaw.measure.machine.keep import as_evidence, as_toml, checked, described, keep, source
+from ironlaw.measure.machine.keep import as_evidence, as_toml, checked, keep, read_figures, source
 from ironlaw.measure.machine.sizes import Sizes
 from ironlaw.measure.noise import Noise, Noisy
 from ironlaw.registry.evidence import evidence, read
@@ -38,7 +38,7 @@ def noisy(found):
 def test_the_machine_appears(found, ironlaw_home):
     with pytest.raises(UnknownName, match="ironlaw measure"):
         hardware("this")
-    told = described(found, DEVICE)
+    told = read_figures(found, DEVICE)
     kept = keep(found, told, DEVICE)
     machine = hardware("this")
     assert machine.slug == "this_machine"
@@ -54,7 +54,7 @@ def test_the_machine_appears(found, ironlaw_home):
 
 
 def test_levels_are_ordered_and_end_in_main_memory(found):
-    machine = checked(as_toml(found, described(found, DEVICE), None))
+    machine = checked(as_toml(found, read_figures(found, DEVICE), None))
     speeds = [level.bandwidth for level in machine.levels]
     assert speeds == sorted(speeds, reverse=True)
     assert machine.levels[-1].name == "main"
@@ -62,19 +62,19 @@ def test_levels_are_ordered_and_end_in_main_memory(found):
 
 def test_a_noisy_machine_is_not_stored(noisy, ironlaw_home):
     with pytest.raises(Noisy, match=r"other processes took 50%.*--force"):
-        keep(noisy, described(noisy, DEVICE), DEVICE)
+        keep(noisy, read_figures(noisy, DEVICE), DEVICE)
     assert list(ironlaw_home.rglob("*.*")) == []
 
 
 def test_unless_it_is_asked_for_and_then_it_says_so(noisy):
-    kept = keep(noisy, described(noisy, DEVICE), DEVICE, force=True)
+    kept = keep(noisy, read_figures(noisy, DEVICE), DEVICE, force=True)
     data = json.loads(kept.evidence.read_text())
     assert data["noise"]["noisy"] and "other processes" in data["noise"]["reasons"][0]
     assert "noisy" in hardware("this").figures["bandwidth"].source
 
 
 def test_an_interrupt_leaves_the_old_machine(found, monkeypatch, ironlaw_home):
-    keep(found, described(found, DEVICE), DEVICE)
+    keep(found, read_figures(found, DEVICE), DEVICE)
     before = {path: path.read_bytes() for path in ironlaw_home.rglob("*.*")}
 
     def interrupted(*_):
@@ -82,7 +82,7 @@ def test_an_interrupt_leaves_the_old_machine(found, monkeypatch, ironlaw_home):
 
     monkeypatch.setattr("ironlaw.home.os.fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        keep(replace(found, rows=found.rows[::-1]), described(found, DEVICE), DEVICE)
+        keep(replace(found, rows=found.rows[::-1]), read_figures(found, DEVICE), DEVICE)
     assert {path: path.read_bytes() for path in ironlaw_home.rglob("*.*")} == before
 
 
@@ -98,7 +98,7 @@ def test_ctrl_c_between_the_files_is_heard_after_the_last(found, monkeypatch, ir
     monkeypatch.setattr(keeping.home, "replace_text", interrupted)
     try:
         with pytest.raises(KeyboardInterrupt):
-            keep(found, described(found, DEVICE), DEVICE)
+            keep(found, read_figures(found, DEVICE), DEVICE)
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, heard)
@@ -108,13 +108,13 @@ def test_ctrl_c_between_the_files_is_heard_after_the_last(found, monkeypatch, ir
 
 def test_it_can_be_kept_from_a_thread(found):
     with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(keep, found, described(found, DEVICE), DEVICE).result().figures.exists()
+        assert pool.submit(keep, found, read_figures(found, DEVICE), DEVICE).result().figures.exists()
 
 
 def test_a_machine_that_would_not_load_is_never_stored(found, monkeypatch, ironlaw_home):
-    monkeypatch.setattr(keeping, "toml", lambda *_: 'name = "half"')
+    monkeypatch.setattr(keeping.datasheet, "toml", lambda *_: 'name = "half"')
     with pytest.raises(ValueError, match="memory"):
-        keep(found, described(found, DEVICE), DEVICE)
+        keep(found, read_figures(found, DEVICE), DEVICE)
     assert list(ironlaw_home.rglob("*.*")) == []
 
 

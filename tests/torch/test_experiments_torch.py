@@ -23,13 +23,13 @@ def small(monkeypatch):
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_real_run_with_pytorch(small, name):
-    found = run(name, wanted="torch", seconds=0.002)
+    found = run(name, library="torch", seconds=0.002)
     assert found["library"].startswith("PyTorch ") and found["software"]["torch"]
     assert found["rows"] and all(0 < row["best_s"] <= row["wall_s"] for row in found["rows"])
 
 
 def test_the_spotter_s_rows_are_the_registry_s_workload(small):
-    rows = [row for row in run("ds_cnn", wanted="torch", seconds=0.002)["rows"] if row["mode"] == "eager"]
+    rows = [row for row in run("ds_cnn", library="torch", seconds=0.002)["rows"] if row["mode"] == "eager"]
     assert [row["params"]["batch"] for row in rows] == [1, 2] and {row["workload"] for row in rows} == {"dscnn_kws"}
 
 

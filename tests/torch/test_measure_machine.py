@@ -139,12 +139,12 @@ sys.meta_path.insert(0, Block())
 from ironlaw.cli.show import draw, measured_machine
 from ironlaw.measure.devices.choice import choose
 from ironlaw.measure.machine.characterise import characterise
-from ironlaw.measure.machine.keep import described, keep
+from ironlaw.measure.machine.keep import read_figures, keep
 from ironlaw.measure.machine.sizes import Sizes
 draw.rich = lambda: False
 device = choose("cpu")
 found = characterise(device, Sizes("tiny", each=0.001, longest=0.004, streams=1, ops=False, patience=0.0))
-told = described(found, device)
+told = read_figures(found, device)
 measured_machine.report(found, told, keep(found, told, device, force=True), None)
 """
 

@@ -183,7 +183,7 @@ def test_a_noisy_machine_is_tried_again_and_said(monkeypatch):
     monkeypatch.setattr(models, "Watch", watch)
     (run,) = models.measure(mlp(), (torch.randn(8, 64),), device=CPU, modes=("eager",), seconds=0.05)
     assert len(made) == models.TRIES and run.noise.noisy
-    assert run.row["noise"]["reasons"] == ["other processes took 50% of the processors (up to 10% is let pass)"]
+    assert run.row["noise"]["reasons"] == ["other processes took 50% of the processors (limit 10%)"]
 
 
 def test_inputs_get_values():

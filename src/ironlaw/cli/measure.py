@@ -22,7 +22,7 @@ from ironlaw.measure.devices.kinds import KINDS
 from ironlaw.measure.host import SLUG
 from ironlaw.measure.machine.characterise import Characterisation, characterise, with_rows
 from ironlaw.measure.machine.datasheet import Figures
-from ironlaw.measure.machine.keep import Kept, as_evidence, described, keep, refuse
+from ironlaw.measure.machine.keep import Kept, as_evidence, keep, read_figures, refuse_if_noisy
 from ironlaw.measure.machine.sizes import QUICK, SHORT
 from ironlaw.measure.noise import Noisy, settled
 from ironlaw.measure.progress import within
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     with ProgressBar() as meter:
         _wait(args, meter)
         result = _measure(device, args, parts, meter)
-        figures = described(result, device)
+        figures = read_figures(result, device)
         meter(1.0, "fitting curves")
         stored = _store(result, figures, device, place, args)
     draw.emit(as_json(result, figures, stored, args.out)) if args.json else report(result, figures, stored, args.out)
@@ -122,6 +122,6 @@ def _measure(device: Device, args: argparse.Namespace, parts: Sequence[str], met
 def _store(result: Characterisation, figures: Figures, device: Device, place: Path, args: argparse.Namespace) -> Kept | None:
     if not args.out:
         return keep(result, figures, device, args.noisy)
-    refuse(result, args.noisy)
+    refuse_if_noisy(result, args.noisy)
     home.replace_text(place, as_evidence(result))
     return None

@@ -99,7 +99,7 @@ def timed(
     batch: int | None = None,
     stop: Stop | None = None,
 ) -> Timing:
-    """Time `call` until `seconds` are spent and `least` samples are there. `stop` is asked before each sample."""
+    """Time `call` until `seconds` are spent and `least` samples are there. `stop` is called before each sample."""
     if least < 1 or warmup < 0 or seconds < 0 or (batch is not None and batch < 1):
         raise BadValue(f"timed with least={least}, warmup={warmup}, seconds={seconds}, batch={batch}; none may be below 1, 0, 0, 1")
     clock = clock or Clock()
@@ -127,14 +127,14 @@ def _sample(call: Callable[[], Any], clock: Clock, size: int) -> float:
 
 def _batch(call: Callable[[], Any], clock: Clock, stop: Stop | None) -> int:
     """How many calls make a sample: as few as outlast RESOLUTION steps of the clock."""
-    wanted = RESOLUTION * step(clock)
+    enough = RESOLUTION * step(clock)
     size = 1
     while size < LARGEST:
         halt(stop)
         took = _sample(call, clock, size) * size
-        if took >= wanted:
+        if took >= enough:
             return size
-        size = min(LARGEST, max(2 * size, ceil(size * wanted / took)) if took > 0 else 8 * size)
+        size = min(LARGEST, max(2 * size, ceil(size * enough / took)) if took > 0 else 8 * size)
     return size
 
 

@@ -32,19 +32,19 @@ class Content(TypedDict):
     noise: NotRequired[Mapping[str, Any]]
 
 
-def text(**told: Unpack[Content]) -> str:
+def text(**content: Unpack[Content]) -> str:
     """An evidence file's text: the head, then one row a line."""
-    about = {"machine": dict(told["machine"]), "software": dict(told["software"])}
-    head: Row = {"format": FORMAT, **about, "date": told.get("date") or today(), "method": told["method"]}
-    if "noise" in told:
-        head["noise"] = dict(told["noise"])
-    lines = ",\n".join(json.dumps(row, allow_nan=False) for row in told["rows"])
+    about = {"machine": dict(content["machine"]), "software": dict(content["software"])}
+    head: Row = {"format": FORMAT, **about, "date": content.get("date") or today(), "method": content["method"]}
+    if "noise" in content:
+        head["noise"] = dict(content["noise"])
+    lines = ",\n".join(json.dumps(row, allow_nan=False) for row in content["rows"])
     return json.dumps(head, indent=1, allow_nan=False)[:-2] + f',\n "rows": [\n{lines}\n]}}\n'
 
 
-def write(path: Path, **told: Unpack[Content]) -> Path:
+def write(path: Path, **content: Unpack[Content]) -> Path:
     """Write an evidence file in place of whatever is at `path`."""
-    return replace_text(path, text(**told))
+    return replace_text(path, text(**content))
 
 
 def append(

@@ -1,6 +1,6 @@
 """What this machine is, without naming it: processors, caches, memory, and the versions of what runs here.
 
-Only the standard library, and PyTorch or NumPy where they were imported already or are asked for. No host name, no user, no path.
+Only the standard library, and PyTorch or NumPy where they were imported already. No host name, no user, no path.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ def software() -> dict[str, Any]:
     """Versions: Python, and of PyTorch, NumPy, Triton, transformers and a C++ compiler those that are there."""
     from importlib.metadata import PackageNotFoundError, version  # slow to import, and needed once something was measured
 
-    told: dict[str, Any] = {"python": platform.python_version()}
+    versions: dict[str, Any] = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
-            told[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
     torch = sys.modules.get("torch")
     if torch is not None:
-        told["torch"] = str(torch.__version__)
+        versions["torch"] = str(torch.__version__)
         if torch.version.cuda:
-            told |= {"cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version()}
-    found = compiler()
-    return told | ({"compiler": found} if found else {})
+            versions |= {"cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version()}
+    cxx = compiler()
+    return versions | ({"compiler": cxx} if cxx else {})
 
 
 def cores() -> int:
@@ -58,7 +58,7 @@ def cores() -> int:
 
 @cache
 def cpu_name() -> str:
-    """`Intel(R) Xeon(R) …`, `Neoverse-N1`, `Apple M3 Max`; the architecture where nothing better is told."""
+    """`Intel(R) Xeon(R) …`, `Neoverse-N1`, `Apple M3 Max`; the architecture where nothing better is reported."""
     if sys.platform == "darwin":
         return output_of("sysctl", "-n", "machdep.cpu.brand_string") or platform.machine()
     for line in _lines(Path("/proc/cpuinfo")):
@@ -83,24 +83,24 @@ def memory() -> int | None:
 @cache
 def caches() -> dict[str, tuple[int, int]]:
     """Data caches as the system reports them: level -> (bytes of one, how many the allowed processors have)."""
-    found: dict[str, tuple[int, set[str]]] = {}
+    shared_by: dict[str, tuple[int, set[str]]] = {}
     allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
     for number in sorted(allowed):
         for index in sorted((CPU / f"cpu{number}" / "cache").glob("index*")):
             kind, level, size, shared = (_text(index / name) for name in ("type", "level", "size", "shared_cpu_list"))
             if kind in ("Data", "Unified") and level and size:
-                _, users = found.setdefault(f"l{level}", (_bytes(size), set()))
+                _, users = shared_by.setdefault(f"l{level}", (_bytes(size), set()))
                 users.add(shared)
-    if found:
-        return {level: (size, len(users)) for level, (size, users) in sorted(found.items())}
+    if shared_by:
+        return {level: (size, len(users)) for level, (size, users) in sorted(shared_by.items())}
     if sys.platform == "darwin":
-        told = {"l1": output_of("sysctl", "-n", "hw.l1dcachesize"), "l2": output_of("sysctl", "-n", "hw.l2cachesize")}
-        return {level: (int(size), 1) for level, size in told.items() if size.isdigit() and int(size)}
+        sizes = {"l1": output_of("sysctl", "-n", "hw.l1dcachesize"), "l2": output_of("sysctl", "-n", "hw.l2cachesize")}
+        return {level: (int(size), 1) for level, size in sizes.items() if size.isdigit() and int(size)}
     return {}
 
 
 def virtual() -> bool | None:
-    """Whether a hypervisor is beneath; None where that can't be told."""
+    """Whether a hypervisor is beneath; None where nothing says so."""
     kind = output_of("systemd-detect-virt", "--vm")
     if kind:
         return kind != "none"

@@ -42,21 +42,21 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    others: float | None  # share of the processors' time taken by other processes; None where the system does not tell
+    others: float | None  # share of the processors' time taken by other processes; None where the system does not say
     stolen: float | None  # share given to other virtual machines
     drift: float  # of the reference
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why the machine is too noisy; empty where it is not."""
-        found = []
+        reasons = []
         if self.others is not None and self.others > OTHERS:
-            found.append(f"other processes took {self.others:.0%} of the processors (up to {OTHERS:.0%} is let pass)")
+            reasons.append(f"other processes took {self.others:.0%} of the processors (limit {OTHERS:.0%})")
         if self.stolen is not None and self.stolen > STOLEN:
-            found.append(f"the hypervisor gave {self.stolen:.0%} of the processors to others (up to {STOLEN:.0%} is let pass)")
+            reasons.append(f"the hypervisor gave {self.stolen:.0%} of the processors to others (limit {STOLEN:.0%})")
         if self.drift > DRIFT:
-            found.append(f"the same reference work varied by {self.drift:.0%} over the run (up to {DRIFT:.0%} is let pass)")
-        return tuple(found)
+            reasons.append(f"the same reference work varied by {self.drift:.0%} over the run (limit {DRIFT:.0%})")
+        return tuple(reasons)
 
     @property
     def noisy(self) -> bool:
@@ -64,8 +64,8 @@ class Noise:
 
     def as_json(self) -> dict[str, Any]:
         """As the evidence keeps it."""
-        told = {name: round(value, 4) for name, value in asdict(self).items() if value is not None}
-        return told | {"noisy": self.noisy, "reasons": list(self.reasons)}
+        figures = {name: round(value, 4) for name, value in asdict(self).items() if value is not None}
+        return figures | {"noisy": self.noisy, "reasons": list(self.reasons)}
 
 
 def processors(path: Path = STAT) -> Reading | None:
@@ -120,19 +120,19 @@ class Watch:
 
 def settled(
     longest: float,
-    tell: Callable[[float], None] = lambda share: None,
+    report: Callable[[float], None] = lambda share: None,
     watch: Callable[[], Watch] = Watch,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Noise:
     """Wait until others leave the processors alone, `longest` seconds at the most; what they took in the last look.
 
-    `tell` is called with their share after every look that was not quiet.
+    `report` is called with their share after every look that was not quiet.
     """
     for _ in range(max(1, round(longest / LOOK))):
         watched = watch()
         sleep(LOOK)
-        found = watched.verdict()
-        if not found.noisy:
+        noise = watched.verdict()
+        if not noise.noisy:
             break
-        tell(max(found.others or 0.0, found.stolen or 0.0))
-    return found
+        report(max(noise.others or 0.0, noise.stolen or 0.0))
+    return noise

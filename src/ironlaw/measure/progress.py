@@ -1,11 +1,11 @@
-"""How a measurement tells how far it is, and how it is stopped."""
+"""How a measurement reports how far it is, and how it is stopped."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 Progress = Callable[[float, str], None]  # share done, 0 to 1, and what is being done
-Stop = Callable[[], bool]  # asked between samples; True ends the measurement
+Stop = Callable[[], bool]  # called between samples; True ends the measurement
 
 
 class Cancelled(Exception):

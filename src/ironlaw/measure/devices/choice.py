@@ -1,4 +1,4 @@
-"""Which device to measure with: the one that is asked for, else the fastest that is here."""
+"""Which device to measure with: the one that was asked for, else the fastest that is here."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What torch.compile costs on a small function, in a process of its own with empty caches.
 
 The first function pays for loading the compiler (`startup_s`), the second only for itself (`compile_s`). A process of its own can be
-given up when it takes too long, and leaves nothing behind in this one.
+abandoned when it takes too long, and leaves nothing behind in this one.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def median(call):
         call()
     return sorted(took(call) for _ in range(15))[7]
 
-startup = took(lambda made=torch.compile(first, dynamic=False): made(x))
-made = torch.compile(function, dynamic=False)
-compiled = took(lambda: made(x, y))
-told = {"startup_s": startup, "compile_s": compiled}
-print(json.dumps(told | {"eager": median(lambda: function(x, y)), "compiled": median(lambda: made(x, y))}))
+startup = took(lambda once=torch.compile(first, dynamic=False): once(x))
+fast = torch.compile(function, dynamic=False)
+compiled = took(lambda: fast(x, y))
+times = {"startup_s": startup, "compile_s": compiled}
+print(json.dumps(times | {"eager": median(lambda: function(x, y)), "compiled": median(lambda: fast(x, y))}))
 """
 
 
@@ -57,21 +57,21 @@ def cost(device: str, longest: float) -> tuple[list[dict[str, Any]], list[str]]:
             done = subprocess.run(
                 [sys.executable, "-c", SCRIPT, device], capture_output=True, text=True, timeout=longest, env=os.environ | caches, check=True
             )
-            told = json.loads(done.stdout.strip().splitlines()[-1])
+            times = json.loads(done.stdout.strip().splitlines()[-1])
         except subprocess.TimeoutExpired:
-            return [], [f"torch.compile had not compiled two small functions after {longest:.0f} s: it was given up"]
+            return [], [f"torch.compile had not compiled two small functions after {longest:.0f} s: it was abandoned"]
         except subprocess.CalledProcessError as error:
             last = (error.stderr or "").strip().splitlines()
             return [], [f"torch.compile failed here: {last[-1][:160] if last else 'no message'}"]
         except (OSError, ValueError, IndexError) as error:
             return [], [f"torch.compile could not be tried: {error}"]
-    return rows(told), []
+    return rows(times), []
 
 
-def rows(told: dict[str, float]) -> list[dict[str, Any]]:
-    """What the process told, as evidence."""
+def rows(times: dict[str, float]) -> list[dict[str, Any]]:
+    """What the process printed, as evidence."""
     base: dict[str, Any] = {"kind": "function", "name": "sigmoid_relu_muladd", "params": {"shape": list(SHAPE), "dtype": "fp32"}}
-    figures = {name: float(f"{value:.6g}") for name, value in told.items()}
+    figures = {name: float(f"{value:.6g}") for name, value in times.items()}
     return [
         {**base, "mode": "eager", "wall_s": figures["eager"]},
         {**base, "mode": "compiled", "wall_s": figures["compiled"], "compile_s": figures["compile_s"], "startup_s": figures["startup_s"]},

@@ -15,7 +15,7 @@ from ironlaw.measure.devices.device import COMPILED, KERNELS, Call, Unsupported
 from ironlaw.measure.devices.kernel_times import profile
 from ironlaw.measure.devices.torch_device import TorchDevice, first_line, tried
 
-FULL = 0.4  # share of the GPU's memory; what PyTorch holds beyond is given back when asked for
+FULL = 0.4  # share of the GPU's memory; what PyTorch holds beyond that is released on request
 
 
 class Cuda(TorchDevice):
@@ -91,7 +91,7 @@ class Cuda(TorchDevice):
         if self.torch.cuda.memory_reserved() > FULL * self.properties().total_memory:
             self.torch.cuda.empty_cache()
 
-    # ---- what it can be asked to do
+    # ---- what it can do
 
     def gemm(self, fmt: str, n: int) -> Call:
         torch = self.torch

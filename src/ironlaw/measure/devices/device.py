@@ -1,4 +1,4 @@
-"""What can be asked of a library on a kind of device: products, streams, tiny calls, single ops, chains of ops, graphs.
+"""What a library can do on a kind of device, and be timed at: products, streams, tiny calls, single ops, chains of ops, graphs.
 
 A *call* is a function without arguments that does the work once; its inputs were made beforehand.
 """
@@ -101,7 +101,7 @@ class Device(ABC):
         """Give memory back that the library holds and does not use; nothing where it holds none."""
         return None
 
-    # ---- what it can be asked to do
+    # ---- what it can do
 
     def session(self) -> AbstractContextManager[Any]:
         """What has to hold while measuring, and not after."""

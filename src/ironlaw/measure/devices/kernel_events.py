@@ -13,12 +13,12 @@ Event = tuple[str, float]  # a kernel's name and seconds
 
 def events(torch: Any, profiler: Any) -> list[Event]:
     cuda = torch.autograd.DeviceType.CUDA
-    found = [
+    launched = [
         (event.start_ns(), event.name(), event.duration_ns() * 1e-9)
         for event in profiler.profiler.kineto_results.events()
         if event.device_type() == cuda
     ]
-    return [(name, seconds) for _, name, seconds in sorted(found)]
+    return [(name, seconds) for _, name, seconds in sorted(launched)]
 
 
 def cut(events: Sequence[Event]) -> list[list[Event]]:

@@ -28,7 +28,7 @@ def profile(
     keep: int | None = None,
     each: Callable[[int], None] = lambda index: None,
 ) -> list[Row]:
-    """One session of the profiler. A case prepares its inputs and gives the call; `each` is told which one is next, and may raise.
+    """One session of the profiler. A case prepares its inputs and returns the call; `each` is called with its number first, and may raise.
 
     `keep`: how many kernels are listed, the longest ones.
     """

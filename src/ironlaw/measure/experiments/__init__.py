@@ -1,1 +1,1 @@
-"""What a lab can measure on the machine of whoever reads it."""
+"""What a lab can measure on its reader's machine."""

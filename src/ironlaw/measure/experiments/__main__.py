@@ -7,5 +7,5 @@ from ironlaw.measure.experiments.run import main
 
 try:
     sys.exit(main())
-except BrokenPipeError:  # whoever asked is gone
+except BrokenPipeError:  # the reader is gone
     os._exit(1)

@@ -49,7 +49,7 @@ class Bench:
         self.watch.reference(timed(self.work, self.clock, seconds=0.02, least=9, stop=self.stop).median)
 
     def each(self, cases: Sequence[tuple[str, Any]]) -> Iterator[Any]:
-        """The cases one after the other, told about, with a visit to the reference before each and after the last."""
+        """The cases one after the other, each announced, with a visit to the reference before each and after the last."""
         for i, (words, case) in enumerate(cases):
             if self.stop is not None and self.stop():
                 raise Cancelled("the measurement was stopped; nothing was stored")

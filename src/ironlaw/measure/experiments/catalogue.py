@@ -32,8 +32,8 @@ def _shapes(shapes: Sequence[tuple[int, int]]) -> str:
 
 
 EXPERIMENTS = {
-    found.name: found
-    for found in (
+    item.name: item
+    for item in (
         Experiment(
             "three_op_chain", "LayerNorm, dropout, ReLU",
             f"Runs the three ops one after the other, then in one pass over memory, on tensors from {_shapes(trials.SHAPES)}.",

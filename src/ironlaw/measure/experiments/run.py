@@ -36,14 +36,14 @@ METHOD = (
 
 
 def run(
-    name: str, progress: Progress = quiet, stop: Stop | None = None, *, wanted: str = "", seconds: float = 0.25,
-    given: Device | None = None, clock: Clock | None = None, watch: Watch | None = None,
+    name: str, progress: Progress = quiet, stop: Stop | None = None, *, library: str = "", seconds: float = 0.25,
+    device: Device | None = None, clock: Clock | None = None, watch: Watch | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """One run: rows of evidence, and what they were measured on and with. Cancelled where `stop` says so between two samples."""
     needs = experiment(name).needs
-    progress(0.0, f"starting {'PyTorch' if (wanted or needs or choice.installed()) == 'torch' else 'NumPy'}")
-    device = given or choice.choose(library=wanted or needs)
-    watch = watch or Watch()  # not before: importing is no part of the measurement
+    progress(0.0, f"starting {'PyTorch' if (library or needs or choice.installed()) == 'torch' else 'NumPy'}")
+    device = device or choice.choose(library=library or needs)
+    watch = watch or Watch()  # not before: importing is not part of the measurement
     bench = Bench(device, within(progress, STARTING, 1.0), stop, seconds, clock, watch)
     rows = list(TRIALS[name](bench))
     method = METHOD + (f"; {device.threads()} threads" if device.kind.on_host else "")
@@ -57,33 +57,33 @@ def this_machine(progress: Progress = quiet) -> dict[str, Any]:
     """The whole machine, as `ironlaw measure` does it: characterised and stored. Noisy where it was too busy; nothing is stored then."""
     progress(0.0, "starting")
     device = choice.choose()
-    found = characterise.characterise(device, QUICK, within(progress, STARTING, 0.97))
+    measured = characterise.characterise(device, QUICK, within(progress, STARTING, 0.97))
     progress(0.97, "fitting curves")
-    keep.keep(found, keep.described(found, device), device)
-    return {"machine": found.machine, "rows": len(found.rows)}
+    keep.keep(measured, keep.read_figures(measured, device), device)
+    return {"machine": measured.machine, "rows": len(measured.rows)}
 
 
-def say(**told: Any) -> None:
-    print(json.dumps(told, allow_nan=False), flush=True)
+def say(**message: Any) -> None:
+    print(json.dumps(message, allow_nan=False), flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m ironlaw.measure.experiments", description=__doc__.partition("\n")[0])
     parser.add_argument("name", choices=[*sorted(EXPERIMENTS), MACHINE])
-    parser.add_argument("--with", dest="wanted", choices=("torch", "numpy"), default="", help="the library to use")
+    parser.add_argument("--with", dest="library", choices=("torch", "numpy"), default="", help="the library to use")
     parser.add_argument("--seconds", type=float, default=0.25, help="how long each case is sampled")
-    asked = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
 
     def shown(share: float, doing: str) -> None:
         say(share=round(share, 4), doing=doing)
 
     try:
-        found = this_machine(shown) if asked.name == MACHINE else run(asked.name, shown, wanted=asked.wanted, seconds=asked.seconds)
+        result = this_machine(shown) if args.name == MACHINE else run(args.name, shown, library=args.library, seconds=args.seconds)
     except IronlawError as error:
         say(error=f"{error}: in a terminal, ironlaw measure --force" if isinstance(error, Noisy) else str(error))
         return 2
     except MemoryError:
         say(error="There was not enough memory for it; close other programs, then measure again.")
         return 2
-    say(result=found)
+    say(result=result)
     return 0

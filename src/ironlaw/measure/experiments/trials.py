@@ -51,10 +51,10 @@ def gemm_sweep(bench: Bench) -> Iterator[Row]:
     for n, dtype in bench.each(cases):
         if dtype in ended:
             continue
-        found = bench.time(bench.device.gemm(dtype, n), least=5, warmup=2)
-        if found.median * 8 > LONGEST_S:  # twice the side is eight times the work
+        timing = bench.time(bench.device.gemm(dtype, n), least=5, warmup=2)
+        if timing.median * 8 > LONGEST_S:  # twice the side is eight times the work
             ended.add(dtype)
-        yield {"kind": "op", "op": "matmul", "params": {"m": n, "n": n, "k": n, "dtype": dtype}, **found.row()}
+        yield {"kind": "op", "op": "matmul", "params": {"m": n, "n": n, "k": n, "dtype": dtype}, **timing.row()}
 
 
 def tiny_ops(bench: Bench) -> Iterator[Row]:
@@ -74,8 +74,8 @@ def tiny_ops(bench: Bench) -> Iterator[Row]:
                 clock.sync()
 
         queued, waited = (_each(bench.time(run, batch=1, warmup=1)) for run in (queue, wait))
-        told = waited.row()
-        sync = {"sync_s": told["wall_s"], "sync_low_s": told["low_s"], "sync_high_s": told["high_s"]}
+        row = waited.row()
+        sync = {"sync_s": row["wall_s"], "sync_low_s": row["low_s"], "sync_high_s": row["high_s"]}
         yield {"kind": "launch", "op": name, "params": {"dtype": bench.device.default_format}, **queued.row(), **sync}
 
 
@@ -126,9 +126,9 @@ def _function(bench: Bench, name: str, params: Row, mode: str, make: Callable[[]
     return row | ({"compile_s": float(f"{spent:.6g}")} if mode == COMPILED else {})
 
 
-def _each(found: Timing) -> Timing:
+def _each(timing: Timing) -> Timing:
     """One of the ops of a sample."""
-    return Timing(found.median / OPS, found.low / OPS, found.high / OPS, found.best / OPS, found.count, OPS)
+    return Timing(timing.median / OPS, timing.low / OPS, timing.high / OPS, timing.best / OPS, timing.count, OPS)
 
 
 def _nothing() -> None:

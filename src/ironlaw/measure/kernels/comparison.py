@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import IronlawError
-from ironlaw.measure import evidence_file as store
+from ironlaw.measure import evidence_file
 from ironlaw.measure.devices.cuda import Cuda
 from ironlaw.measure.devices.kernel_times import profile
 from ironlaw.measure.host import software
@@ -39,7 +39,7 @@ class Wrong(IronlawError):
 
 
 def check() -> list[str]:
-    """Each kernel against PyTorch in FP32; what was found, in words. Raises where one is wrong."""
+    """Each kernel against PyTorch in FP32; the results in words. Raises where one is wrong."""
     import torch
     import torch.nn.functional as F
 
@@ -47,25 +47,25 @@ def check() -> list[str]:
     from ironlaw.measure.kernels.norm_dropout_relu import norm_dropout_relu
     from ironlaw.measure.kernels.softmax import softmax
 
-    told = []
+    verdicts = []
     for shape in ((7, 100), (1024, 768), (4096, 8192)):
         x, w, b = _normed(shape)
-        wanted = F.relu(F.layer_norm(x.float(), shape[-1:], w.float(), b.float()))
-        told.append(_near(f"norm, ReLU {shape}", norm_dropout_relu(x, w, b, 0.0), wanted, 4e-3))
+        expected = F.relu(F.layer_norm(x.float(), shape[-1:], w.float(), b.float()))
+        verdicts.append(_near(f"norm, ReLU {shape}", norm_dropout_relu(x, w, b, 0.0), expected, 4e-3))
         y = norm_dropout_relu(x, w, b, DROPPED, seed=1)
-        alive = wanted > 0.02
-        told.append(_near(f"what was kept {shape}", y[alive & (y != 0)], wanted[alive & (y != 0)] / (1 - DROPPED), 4e-3))
+        alive = expected > 0.02
+        verdicts.append(_near(f"what was kept {shape}", y[alive & (y != 0)], expected[alive & (y != 0)] / (1 - DROPPED), 4e-3))
         share, count = float((y[alive] != 0).float().mean()), int(alive.sum())
         bound = 5 * (DROPPED * (1 - DROPPED) / count) ** 0.5
         if abs(share - (1 - DROPPED)) > bound:
             raise Wrong(f"{share:.5f} of {count} elements were kept, not {1 - DROPPED}; five deviations are {bound:.5f}")
-        told.append(f"kept {share:.5f} of {count} elements {shape}")
+        verdicts.append(f"kept {share:.5f} of {count} elements {shape}")
         x = torch.randn(shape, device="cuda")
-        told.append(_near(f"softmax {shape}", softmax(x), x.softmax(-1), 1e-5))
+        verdicts.append(_near(f"softmax {shape}", softmax(x), x.softmax(-1), 1e-5))
     for causal in (False, True):
         q, k, v = (torch.randn(2, 4, 777, 64, device="cuda", dtype=torch.bfloat16) for _ in range(3))
-        told.append(_near(f"attention, causal={causal}", tiled(q, k, v, causal), naive(q.float(), k.float(), v.float(), causal), 2e-2))
-    return told
+        verdicts.append(_near(f"attention, causal={causal}", tiled(q, k, v, causal), naive(q.float(), k.float(), v.float(), causal), 2e-2))
+    return verdicts
 
 
 def _normed(shape: tuple[int, int]) -> tuple[Any, Any, Any]:
@@ -75,8 +75,8 @@ def _normed(shape: tuple[int, int]) -> tuple[Any, Any, Any]:
     return torch.randn(shape, **make), torch.randn(shape[-1], **make), torch.randn(shape[-1], **make)
 
 
-def _near(what: str, found: Any, wanted: Any, bound: float) -> str:
-    worst = float(((found.float() - wanted).abs() / (1.0 + wanted.abs())).max())
+def _near(what: str, result: Any, expected: Any, bound: float) -> str:
+    worst = float(((result.float() - expected).abs() / (1.0 + expected.abs())).max())
     if not worst <= bound:
         raise Wrong(f"{what}: off by {worst:.2g}, {bound:.2g} is allowed; the kernel is wrong on this machine")
     return f"{what}: off by at most {worst:.2g}"
@@ -99,12 +99,12 @@ def _norms() -> Iterator[Way]:
         return F.relu(F.dropout(F.layer_norm(x, x.shape[-1:], w, b), DROPPED, True))
 
     compiled = torch.compile(eager, dynamic=False)
-    found: dict[str, Callable[..., Any]] = {
+    by_mode: dict[str, Callable[..., Any]] = {
         "copy": lambda x, w, b: x.clone(), "eager": eager, "compiled": compiled,
         "triton": lambda x, w, b: norm_dropout_relu(x, w, b, DROPPED, 1),
     }  # fmt: skip
     for shape in SHAPES:
-        for mode, call in found.items():
+        for mode, call in by_mode.items():
             yield "layernorm_dropout_relu", {"shape": list(shape), "dtype": "fp16"}, mode, partial(_bound, call, partial(_normed, shape))
 
 
@@ -113,11 +113,11 @@ def _softmaxes() -> Iterator[Way]:
 
     from ironlaw.measure.kernels.softmax import softmax, step_by_step
 
-    found: dict[str, Callable[..., Any]] = {
+    by_mode: dict[str, Callable[..., Any]] = {
         "copy": torch.clone, "step_by_step": step_by_step, "library": lambda x: x.softmax(-1), "triton": softmax,
     }  # fmt: skip
     for shape in ROWS:
-        for mode, call in found.items():
+        for mode, call in by_mode.items():
             params = {"shape": list(shape), "dtype": "fp32"}
             yield "softmax", params, mode, partial(_bound, call, partial(_noise, shape, 1, torch.float32))
 
@@ -128,12 +128,12 @@ def _attentions() -> Iterator[Way]:
 
     from ironlaw.measure.kernels.attention import naive, tiled
 
-    found: dict[str, Callable[..., Any]] = {
+    by_mode: dict[str, Callable[..., Any]] = {
         "naive": lambda q, k, v: naive(q, k, v, True), "library": lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
         "triton": lambda q, k, v: tiled(q, k, v, True),
     }  # fmt: skip
     for size in SEQUENCES:
-        for mode, call in found.items():
+        for mode, call in by_mode.items():
             params = {"b": 4, "h": 32, "s": size, "d": 128, "causal": 1, "dtype": "bf16"}
             yield "attention", params, mode, partial(_bound, call, partial(_noise, (4, 32, size, 128), 3, torch.bfloat16))
 
@@ -145,9 +145,9 @@ def _noise(shape: tuple[int, ...], count: int, dtype: Any) -> tuple[Any, ...]:
 
 
 def _bound(call: Callable[..., Any], make: Callable[[], Sequence[Any]]) -> Callable[[], Any]:
-    given = make()
-    call(*given)  # compiles, outside the clock
-    return lambda: call(*given)
+    inputs = make()
+    call(*inputs)  # compiles, outside the clock
+    return lambda: call(*inputs)
 
 
 def rows() -> list[Row]:
@@ -155,20 +155,20 @@ def rows() -> list[Row]:
 
     device = Cuda()
     with torch.no_grad():
-        told = list(ways())
-        found = [profile(device, [prepare], keep=6)[0] for *_, prepare in told]
+        todo = list(ways())
+        profiles = [profile(device, [prepare], keep=6)[0] for *_, prepare in todo]
     return [
-        {"kind": "function", "name": name, "params": params, "mode": mode, **seen}
-        for (name, params, mode, _), seen in zip(told, found, strict=True)
+        {"kind": "function", "name": name, "params": params, "mode": mode, **profiled}
+        for (name, params, mode, _), profiled in zip(todo, profiles, strict=True)
     ]
 
 
-def table(found: Sequence[Row]) -> str:
+def table(rows: Sequence[Row]) -> str:
     """Microseconds, and how many times the copy (or the library's kernel)."""
     lines = []
-    for row in found:
+    for row in rows:
         base = next(
-            (r for r in found if r["params"] == row["params"] and r["name"] == row["name"] and r["mode"] in ("copy", "library")), row
+            (r for r in rows if r["params"] == row["params"] and r["name"] == row["name"] and r["mode"] in ("copy", "library")), row
         )
         size = "×".join(map(str, row["params"].get("shape") or [row["params"]["s"]]))
         if "error" in row:
@@ -179,15 +179,15 @@ def table(found: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def main(given: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m ironlaw.measure.kernels", description="Check and time ironlaw's own GPU kernels.")
     parser.add_argument("--out", metavar="FILE", type=Path, help="write the rows there, as evidence")
-    asked = parser.parse_args(given)
+    args = parser.parse_args(arguments)
     need()
     print("\n".join(check()))
-    found = rows()
-    print(table(found))
-    if asked.out:
-        store.write(asked.out, machine=Cuda().machine(), software=software(), method=METHOD, rows=found)
-        print(f"written to {asked.out}")
+    measured = rows()
+    print(table(measured))
+    if args.out:
+        evidence_file.write(args.out, machine=Cuda().machine(), software=software(), method=METHOD, rows=measured)
+        print(f"written to {args.out}")
     return 0

@@ -6,7 +6,7 @@ backward pass can draw it again from the same seed. Eager PyTorch makes three ro
 A program walks over many rows and keeps the weights in registers: they are read once per program, not once per row. While it works on
 one row the next ones are already on their way (STAGES).
 
-Random numbers are the dear part: integer work beside a kernel that should do nothing but wait for memory. Philox 2×32 with 7 rounds
+Random numbers are the expensive part: integer work beside a kernel that should do nothing but wait for memory. Philox 2×32 with 7 rounds
 (Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC 2011: the fewest that pass BigCrush) gives 64 bits a call, 8 for each of
 the eight elements that a thread loads at once. 8 bits are too coarse for p = 0.1, which lies between 25/256 and 26/256, so the threshold
 is drawn too, one for each group of eight: 26 as often as makes p exact. Each element is dropped with probability p; two of one group
@@ -25,7 +25,7 @@ ROUNDS = 7
 GROUP = 8  # elements of a thread's 16-byte load: one call of Philox
 STAGES = 4  # rows on their way
 PROGRAMS = 2  # for each multiprocessor
-LEVELS = 256  # what 8 bits can tell apart
+LEVELS = 256  # what 8 bits can distinguish
 PARTS = 65536  # into which a level is divided by drawing the threshold
 
 

@@ -31,11 +31,11 @@ class MemoryLevel:
 
 def falling(points: Sequence[Point]) -> list[Point]:
     """The curve, never rising: a small working set is no slower than a larger one, where its overhead is taken off."""
-    best, found = 0.0, []
+    best, curve = 0.0, []
     for size, rate in sorted(points, reverse=True):
         best = max(best, rate)
-        found.append((size, best))
-    return found[::-1]
+        curve.append((size, best))
+    return curve[::-1]
 
 
 def plateaus(points: Sequence[Point]) -> list[Point]:
@@ -49,13 +49,13 @@ def plateaus(points: Sequence[Point]) -> list[Point]:
         best = min((price[start] + _error(logs[start:end]) + PRICE, start) for start in range(end))
         price.append(best[0])
         pieces.append([*pieces[best[1]], end])
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for start, end in pairwise(pieces[-1]):
-        if found and exp(_mean(logs[slice(*found[-1])]) - _mean(logs[start:end])) < STEP:
-            found[-1] = (found[-1][0], end)
+        if spans and exp(_mean(logs[slice(*spans[-1])]) - _mean(logs[start:end])) < STEP:
+            spans[-1] = (spans[-1][0], end)
         else:
-            found.append((start, end))
-    return [(curve[end - 1][0], exp(_mean(logs[start:end]))) for start, end in found]
+            spans.append((start, end))
+    return [(curve[end - 1][0], exp(_mean(logs[start:end]))) for start, end in spans]
 
 
 def levels(points: Sequence[Point], reported: Mapping[str, float]) -> list[MemoryLevel]:
@@ -69,14 +69,14 @@ def levels(points: Sequence[Point], reported: Mapping[str, float]) -> list[Memor
         return []
     if not reported:
         return [MemoryLevel(f"l{i}", size, rate, False, True) for i, (size, rate) in enumerate(steps[:-1], 1)]
-    found, before = [], 0.0
+    caches, before = [], 0.0
     for name, size in sorted(reported.items(), key=lambda pair: pair[1]):
         inside = [rate for work, rate in curve if before < work <= size]
         if inside:
             seen = any(size / NEAR <= end <= size * NEAR for end, _ in steps[:-1])
-            found.append(MemoryLevel(name, size, inside[len(inside) // 2], True, seen))  # the middle: edges are half the neighbour's
+            caches.append(MemoryLevel(name, size, inside[len(inside) // 2], True, seen))  # the middle: edges are half the neighbour's
         before = size
-    return found
+    return caches
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -1,6 +1,6 @@
-"""This machine, measured part by part. A part that was disturbed is measured again; what stays disturbed is said.
+"""This machine, measured part by part. A part that was disturbed is measured again; what stays disturbed is reported.
 
-found = characterise(choose(), QUICK, progress)         found.rows, found.notes, found.noise
+measured = characterise(choose(), QUICK, progress)         measured.rows, measured.notes, measured.noise
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PARTS: tuple[tuple[str, sections.Section, float], ...] = (  # name, what is run,
 
 @dataclass(frozen=True)
 class Characterisation:
-    """All that was found, ready to be stored."""
+    """All that was measured, ready to be stored."""
 
     machine: dict[str, Any]
     software: dict[str, Any]
@@ -132,7 +132,7 @@ def _worse(noise: Noise) -> float:
 
 def method(device: Device, sizes: Sizes) -> str:
     """How it was timed, in words that fit what was done."""
-    told = [
+    sentences = [
         f"ironlaw measure, {sizes.name}, {device.library} on {device.kind.name}, {device.threads()} threads. Host clock (perf_counter);"
         " wall_s is the median over samples, low_s and high_s the 10 % and 90 % quantiles; short calls are batched so that a sample lasts"
         " 200 steps of the clock; one to five calls of warm-up; calls that outlast a quarter of their time are timed three times.",
@@ -141,20 +141,20 @@ def method(device: Device, sizes: Sizes) -> str:
         " The loop around a call (some tens of nanoseconds) is in its time. Matrices hold random numbers on a GPU, else constants.",
     ]
     if device.queued:
-        told.append(
+        sentences.append(
             "wall_s of op rows is one call and the wait for its result; of launch rows, calls queued back to back"
             " (sync_s: with a wait after each)."
         )
-    told += device.method_notes()
+    sentences += device.method_notes()
     if device.has_graphs:
-        told.append(f"graph_s: {sections.IN_GRAPH} calls replayed as a graph, per call.")
-    told.append(
+        sentences.append(f"graph_s: {sections.IN_GRAPH} calls replayed as a graph, per call.")
+    sentences.append(
         "Noise: processor time of others from /proc/stat, and the same small work (a hash by one thread; on a GPU an FP32 product) timed"
         " before, during and after each part; a disturbed part was measured twice, the quieter kept."
     )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
-def with_rows(found: Characterisation, more: list[dict[str, Any]], how: str) -> Characterisation:
+def with_rows(measured: Characterisation, more: list[dict[str, Any]], how: str) -> Characterisation:
     """The same with further rows, such as those of the wide sweep; `how` joins the method."""
-    return replace(found, rows=[*found.rows, *more], method=f"{found.method} {how}".strip())
+    return replace(measured, rows=[*measured.rows, *more], method=f"{measured.method} {how}".strip())

@@ -58,14 +58,14 @@ def figures(rows: Sequence[Row], machine: Mapping[str, Any], caches: Mapping[str
     best, at = max(large)
     ops = [row for row in rows if row["kind"] == "launch" and (row.get("kernels") or "kernels" not in row)]
     floor = min(float(row.get("busy_s") or row["wall_s"]) for row in ops if row["op"] not in ("view", "empty", "sync_idle"))
-    found = [level for level in levels(curve, caches) if level.size < at]
-    return Figures(peaks, emulated, best, at, _ordered(found, best), median(plain), floor, tuple(curve))
+    inner = [level for level in levels(curve, caches) if level.size < at]
+    return Figures(peaks, emulated, best, at, _ordered(inner, best), median(plain), floor, tuple(curve))
 
 
 def parted(rates: Mapping[str, tuple[float, int]]) -> tuple[dict[str, tuple[float, int]], dict[str, float]]:
     """Formats that the machine has units for, and those it converts in software."""
     least = EMULATED * rates["fp32"][0] if "fp32" in rates else 0.0
-    real = {fmt: found for fmt, found in rates.items() if found[0] >= least or fmt == "fp64"}
+    real = {fmt: best for fmt, best in rates.items() if best[0] >= least or fmt == "fp64"}
     return real, {fmt: rate for fmt, (rate, _) in rates.items() if fmt not in real}
 
 
@@ -74,7 +74,7 @@ def bandwidths(rows: Sequence[Row], threads: int, grain: int | None, host: bool)
 
     On a processor, tensors of which fewer threads than there are take a share are scaled to all of them.
     """
-    found: dict[float, float] = {}
+    best: dict[float, float] = {}
     streams = sorted((row for row in rows if "working_set" in row), key=lambda row: float(row["working_set"]))
     floors: dict[str, float] = {}
     for row in streams:
@@ -87,9 +87,9 @@ def bandwidths(rows: Sequence[Row], threads: int, grain: int | None, host: bool)
             used = min(threads, ceil(row["params"]["numel"] / grain)) if grain else 1
             rate *= threads / used if used < threads and size < SPREAD else 1.0
         key = 2.0 ** (round(2 * log2(size)) / 2)  # copy and add of one step lie some bytes apart
-        if rate > found.get(key, 0.0):
-            found[key] = rate
-    return sorted(found.items())
+        if rate > best.get(key, 0.0):
+            best[key] = rate
+    return sorted(best.items())
 
 
 FAR = 4.0  # times the last cache: a working set of which little is still there when it comes round again
@@ -98,48 +98,48 @@ NEARLY = 1.1
 SPREAD = 2.0**20  # bytes beyond which one thread's rate is not multiplied: what processors share would be counted twice
 
 
-def _ordered(found: Sequence[MemoryLevel], main: float) -> tuple[MemoryLevel, ...]:
+def _ordered(caches: Sequence[MemoryLevel], main: float) -> tuple[MemoryLevel, ...]:
     """Levels no slower than what lies behind them."""
-    made: list[MemoryLevel] = []
-    for level in reversed(found):
+    ordered: list[MemoryLevel] = []
+    for level in reversed(caches):
         main = max(main, level.bandwidth)
-        made.append(MemoryLevel(level.name, level.size, main, level.reported, level.seen))
-    return tuple(reversed(made))
+        ordered.append(MemoryLevel(level.name, level.size, main, level.reported, level.seen))
+    return tuple(reversed(ordered))
 
 
-def toml(found: Figures, machine: Mapping[str, Any], source: str, date: str, power: float | None = None) -> str:
-    """The machine's file. `power`: the device's limit in watts, where it tells one."""
+def toml(figures: Figures, machine: Mapping[str, Any], source: str, date: str, power: float | None = None) -> str:
+    """The machine's file. `power`: the device's limit in watts, where one can be read."""
     kind = kind_of(machine)
     gpu, backend = not kind.on_host, kind.registry[1 if machine.get("hip") else 0]
     name = str(machine.get("gpu") or machine["cpu"]) + ("" if gpu else f", {machine['cores']} processors")
     memory = show(float(machine.get("memory_bytes") or 8e9), "B", 6)
-    streamed = f"Measured: the best of copies and sums at {show(found.working_set, 'B')}, read and written together."
+    streamed = f"Measured: the best of copies and sums at {show(figures.working_set, 'B')}, read and written together."
     called = "Measured: the median over element-wise ops on tiny tensors, called from Python."
     lines = [
         "# This machine, written by `ironlaw measure`; measuring again replaces it. The grammar is that of registry/hardware.",
         f"name = {_quoted('This machine: ' + name)}", "aliases = []", f'kind = "{"gpu" if gpu else "cpu"}"', f'backend = "{backend}"',
         f'context = "{"cloud" if machine.get("virtual") else "desktop"}"',
-        f"note = {_quoted(_note(found, machine))}",
-        *_table("[memory]", memory, source, date, "As the device reports it." if machine.get("memory_bytes") else "Not told; assumed."),
-        *_table("[bandwidth]", show(found.bandwidth, "B/s", 4), source, date, streamed),
+        f"note = {_quoted(_note(figures, machine))}",
+        *_table("[memory]", memory, source, date, "As the device reports it." if machine.get("memory_bytes") else "Not reported; assumed."),
+        *_table("[bandwidth]", show(figures.bandwidth, "B/s", 4), source, date, streamed),
         *_power(machine, power, source, date),
-        *_table("[launch]", show(found.launch, "s", 4), source, date, called),
+        *_table("[launch]", show(figures.launch, "s", 4), source, date, called),
     ]  # fmt: skip
-    for fmt, (rate, n) in found.peaks.items():
+    for fmt, (rate, n) in figures.peaks.items():
         lines += _table(
-            f"[peak.{fmt}]", show(rate, "FLOP/s", 4), source, date, f"Measured: the best product, of side {n}; no maker's figure."
+            f"[peak.{fmt}]", show(rate, "FLOP/s", 4), source, date, f"Measured: the best product, of side {n}; not the maker's figure."
         )
-    for level in found.levels:
+    for level in figures.levels:
         lines += _level(level, source, date, "" if gpu else SCALED)
-    lines += _level(MemoryLevel("main", float(machine.get("memory_bytes") or 8e9), found.bandwidth, True, True), source, date)
+    lines += _level(MemoryLevel("main", float(machine.get("memory_bytes") or 8e9), figures.bandwidth, True, True), source, date)
     units = {"sms": machine.get("sms"), "cores": None if gpu else machine.get("cores"), "threads": None if gpu else machine.get("threads")}
     return "\n".join([*lines, "", "[units]", *(f"{key} = {value}" for key, value in units.items() if value), ""])
 
 
-def _note(found: Figures, machine: Mapping[str, Any]) -> str:
-    told = f"Measured with {machine.get('library', 'PyTorch')} on {machine.get('backend', 'cpu')}, {machine.get('threads', 1)} threads."
-    slow = ", ".join(f"{fmt} {show(rate, 'FLOP/s')}" for fmt, rate in found.emulated.items())
-    return told + (f" Converted in software, slower than FP32: {slow}." if slow else "")
+def _note(figures: Figures, machine: Mapping[str, Any]) -> str:
+    note = f"Measured with {machine.get('library', 'PyTorch')} on {machine.get('backend', 'cpu')}, {machine.get('threads', 1)} threads."
+    slow = ", ".join(f"{fmt} {show(rate, 'FLOP/s')}" for fmt, rate in figures.emulated.items())
+    return note + (f" Converted in software, slower than FP32: {slow}." if slow else "")
 
 
 def _level(level: MemoryLevel, source: str, date: str, more: str = "") -> list[str]:

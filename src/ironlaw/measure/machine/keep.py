@@ -15,8 +15,9 @@ from ironlaw import home
 from ironlaw.measure.devices.device import Device
 from ironlaw.measure.evidence_file import text, today
 from ironlaw.measure.host import SLUG
+from ironlaw.measure.machine import datasheet
 from ironlaw.measure.machine.characterise import Characterisation
-from ironlaw.measure.machine.datasheet import Figures, figures, toml
+from ironlaw.measure.machine.datasheet import Figures
 from ironlaw.measure.noise import Noisy
 
 if TYPE_CHECKING:
@@ -32,21 +33,21 @@ class Kept:
     curves: tuple[str, ...]  # names of the fitted curves; empty where the rows did not suffice
 
 
-def described(found: Characterisation, device: Device) -> Figures:
-    return figures(found.rows, found.machine, device.caches(), device.grain)
+def read_figures(result: Characterisation, device: Device) -> Figures:
+    return datasheet.figures(result.rows, result.machine, device.caches(), device.grain)
 
 
-def source(found: Characterisation) -> str:
-    torch = found.software.get("torch")
+def source(result: Characterisation) -> str:
+    torch = result.software.get("torch")
     library = (
-        f"PyTorch {torch}" if torch and found.machine.get("library") == "torch" else f"NumPy {found.software.get('numpy', '')}".strip()
+        f"PyTorch {torch}" if torch and result.machine.get("library") == "torch" else f"NumPy {result.software.get('numpy', '')}".strip()
     )
-    return f"ironlaw measure, {SLUG}/machine.json ({found.machine['backend']}, {library}{', noisy' if found.noise.noisy else ''})"
+    return f"ironlaw measure, {SLUG}/machine.json ({result.machine['backend']}, {library}{', noisy' if result.noise.noisy else ''})"
 
 
-def as_toml(found: Characterisation, told: Figures, power: float | None, date: str = "") -> str:
+def as_toml(result: Characterisation, figures: Figures, power: float | None, date: str = "") -> str:
     """The machine's file, read once as any other machine's would be: what is stored is valid. `power`: its limit in watts, if known."""
-    written = toml(told, found.machine, source(found), date or today(), power)
+    written = datasheet.toml(figures, result.machine, source(result), date or today(), power)
     checked(written)
     return written
 
@@ -58,28 +59,28 @@ def checked(written: str) -> Hardware:
         return load(home.replace_text(Path(folder) / f"{SLUG}.toml", written))
 
 
-def as_evidence(found: Characterisation, date: str = "") -> str:
-    noise = found.noise.as_json() | {"repeated": found.repeated}
-    machine = found.machine | {"notes": found.notes}
-    return text(machine=machine, software=found.software, method=found.method, rows=found.rows, date=date, noise=noise)
+def as_evidence(result: Characterisation, date: str = "") -> str:
+    noise = result.noise.as_json() | {"repeated": result.repeated}
+    machine = result.machine | {"notes": result.notes}
+    return text(machine=machine, software=result.software, method=result.method, rows=result.rows, date=date, noise=noise)
 
 
-def refuse(found: Characterisation, force: bool) -> None:
-    """A noisy machine's figures are kept only when that is asked for."""
-    if found.noise.noisy and not force:
+def refuse_if_noisy(result: Characterisation, force: bool) -> None:
+    """A noisy machine's figures are kept only on request."""
+    if result.noise.noisy and not force:
         raise Noisy(
-            f"nothing was stored: {'; '.join(found.noise.reasons)}, and measuring twice did not help. Close what else is running and"
+            f"nothing was stored: {'; '.join(result.noise.reasons)}, and measuring twice did not help. Close what else is running and"
             " measure again, or keep the figures as they are with --force (the evidence then says that they are noisy)"
         )
 
 
-def keep(found: Characterisation, told: Figures, device: Device, force: bool = False) -> Kept:
+def keep(result: Characterisation, figures: Figures, device: Device, force: bool = False) -> Kept:
     """Store it as this machine."""
     from ironlaw.registry.this import fit, store_curves
 
-    refuse(found, force)
-    written, evidence = as_toml(found, told, device.power_limit()), as_evidence(found)
-    fitted = fit(found.rows, found.machine, (source(found),))
+    refuse_if_noisy(result, force)
+    written, evidence = as_toml(result, figures, device.power_limit()), as_evidence(result)
+    fitted = fit(result.rows, result.machine, (source(result),))
     with uninterrupted():
         place = home.replace_text(home.path("evidence", SLUG, "machine.json"), evidence)
         store_curves(fitted)

@@ -28,7 +28,7 @@ SMALL = 2048  # products up to this side are replayed as a graph too
 
 @dataclass
 class SectionResult:
-    """What a section found."""
+    """What a section measured."""
 
     rows: list[Row] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -108,8 +108,8 @@ def streams(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> Sec
         if spread is not None and last.get("copy", 0.0) * 2 <= sizes.longest:
             numel = elements(work, TRAFFIC["copy"])
             params = {"numel": numel, "dtype": "fp32", "threads": device.threads()}
-            told = {"kind": "function", "name": "copy_by_threads", "params": params, "mode": "eager", "working_set": numel * 8}
-            result.rows.append(told | brief(spread, device, sizes.each, stop).row())
+            row = {"kind": "function", "name": "copy_by_threads", "params": params, "mode": "eager", "working_set": numel * 8}
+            result.rows.append(row | brief(spread, device, sizes.each, stop).row())
     return result
 
 
@@ -162,9 +162,9 @@ def _roundtrips(device: Device, call: Call, sizes: Sizes, stop: Stop) -> list[Ro
 def ops(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> SectionResult:
     """Single ops at a few shapes, which the machine's curves are fitted to."""
     result = SectionResult()
-    found = list(device.cases())
-    for index, case in enumerate(found):
-        progress(index / len(found), f"{case.op} {_shape(case.params)}")
+    cases = list(device.cases())
+    for index, case in enumerate(cases):
+        progress(index / len(cases), f"{case.op} {_shape(case.params)}")
         try:
             row = {"kind": "op", "op": case.op, "params": case.params} | per_call(case.prepare(), device, sizes.each, stop)
         except (RuntimeError, NotImplementedError, TypeError) as error:
@@ -181,13 +181,13 @@ def kernels(work: list[tuple[Row, Callable[[], Call]]], device: Device, progress
     for start in range(0, len(work), AT_ONCE):
         halt(stop)
         progress(start / len(work), "device time of kernels")
-        made: list[tuple[Row, Call]] = []
+        ready: list[tuple[Row, Call]] = []
         for row, make in work[start : start + AT_ONCE]:
             try:
-                made.append((row, make()))
+                ready.append((row, make()))
             except RuntimeError:  # no room beside the others
                 missed += 1
-        for (row, _), times in zip(made, device.busy([call for _, call in made]), strict=False):
+        for (row, _), times in zip(ready, device.busy([call for _, call in ready]), strict=False):
             missed += "error" in times
             row.update({key: value for key, value in times.items() if key != "error"})
     return [f"the profiler gave no device time for {missed} of {len(work)} rows"] if missed else []
@@ -212,8 +212,8 @@ def _replayed(call: Call, device: Device, about: float, seconds: float, stop: St
     except Unsupported:
         return {}
     times = min(50, ceil(LONG / (IN_GRAPH * about)))
-    found = timed(graph, device.clock, seconds=seconds / 2, least=3, warmup=1, batch=times, stop=stop)
-    return {"graph_s": float(f"{found.median / IN_GRAPH:.6g}")}
+    replays = timed(graph, device.clock, seconds=seconds / 2, least=3, warmup=1, batch=times, stop=stop)
+    return {"graph_s": float(f"{replays.median / IN_GRAPH:.6g}")}
 
 
 def _shape(params: Row) -> str:

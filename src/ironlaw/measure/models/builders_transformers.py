@@ -31,8 +31,8 @@ class Layers(nn.Module):
 def model(family: str, p: dict[str, Any], classes: int | None) -> nn.Module:
     """vit, bert, gpt2, llama or moe, with a registry file's [params]."""
     transformers.logging.set_verbosity_error()
-    made: nn.Module = MAKERS[family](p, classes)
-    return made
+    module: nn.Module = MAKERS[family](p, classes)
+    return module
 
 
 def vit(p: dict[str, Any], classes: int | None) -> Any:

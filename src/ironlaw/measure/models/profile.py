@@ -41,8 +41,8 @@ class Profile:
 
     def listed(self) -> list[dict[str, Any]]:
         """As evidence rows list them: what takes most first."""
-        found = sorted(self.seconds.items(), key=lambda item: -item[1][1])[:KEEP]
-        return [{"name": name[:120], "count": round(count, 2), "seconds": float(f"{s:.6g}")} for name, (count, s) in found]
+        longest = sorted(self.seconds.items(), key=lambda item: -item[1][1])[:KEEP]
+        return [{"name": name[:120], "count": round(count, 2), "seconds": float(f"{s:.6g}")} for name, (count, s) in longest]
 
 
 def profiled(call: Callable[[], Any], device: TorchDevice, wall_s: float) -> Profile:
@@ -89,14 +89,14 @@ def trace(call: Callable[[], Any], device: TorchDevice, runs: int, memory: bool 
 def outermost(events: list[Event]) -> list[Event]:
     """Operators that no other operator called. A compiled region counts by what it calls, not as a whole."""
     ops = sorted((e for e in events if _is(e, "cpu_op") and _operator(str(e["name"]))), key=lambda e: (e["ts"], -e["dur"]))
-    found: list[Event] = []
+    outer: list[Event] = []
     ends: dict[Any, float] = {}
     for e in ops:
         thread = (e.get("pid"), e.get("tid"))
         if e["ts"] >= ends.get(thread, float("-inf")):
-            found.append(e)
+            outer.append(e)
             ends[thread] = e["ts"] + e["dur"]
-    return found
+    return outer
 
 
 def _operator(name: str) -> bool:
@@ -118,7 +118,7 @@ def _summed(by_run: list[list[Event]], calls: int) -> tuple[float, float, dict[s
     seconds = {}
     for name in names:
         each = [[e["dur"] / 1e6 for e in run if e["name"] == name] for run in by_run]
-        seconds[name] = (median(len(found) for found in each) / calls, median(sum(found) for found in each) / calls)
+        seconds[name] = (median(len(times) for times in each) / calls, median(sum(times) for times in each) / calls)
     counts = [sum(str(e["name"]).removeprefix("aten::") not in VIEWS for e in run) / calls for run in by_run]
     busy = [sum(e["dur"] for e in run) / 1e6 / calls for run in by_run]
     return (round(median(counts), 2), median(busy), seconds) if by_run else (0.0, 0.0, {})
@@ -126,8 +126,8 @@ def _summed(by_run: list[list[Event]], calls: int) -> tuple[float, float, dict[s
 
 def _peak_in_trace(events: list[Event]) -> int | None:
     """Bytes that PyTorch's allocator held at most, above what it held before the call."""
-    found = [e["args"] for e in sorted(events, key=lambda e: e.get("ts", 0)) if e.get("name") == "[memory]" and "args" in e]
-    totals = [(int(a["Total Allocated"]), int(a.get("Bytes", 0))) for a in found if a.get("Device Type") == 0 and "Total Allocated" in a]
+    changes = [e["args"] for e in sorted(events, key=lambda e: e.get("ts", 0)) if e.get("name") == "[memory]" and "args" in e]
+    totals = [(int(a["Total Allocated"]), int(a.get("Bytes", 0))) for a in changes if a.get("Device Type") == 0 and "Total Allocated" in a]
     if not totals:
         return None
     return max(total for total, _ in totals) - (totals[0][0] - totals[0][1])

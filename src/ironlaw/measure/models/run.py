@@ -180,20 +180,20 @@ def _mode(run: ModelCall, mode: str, seconds: float, progress: Progress, compile
     return Run(mode, row, profile, noise)
 
 
-def _quiet(run: ModelCall, seconds: float, tell: Callable[[float], None]) -> tuple[Timing, Noise]:
+def _quiet(run: ModelCall, seconds: float, report: Callable[[float], None]) -> tuple[Timing, Noise]:
     """The quietest of up to TRIES timings, each in three visits that the drift is taken from."""
-    found: list[tuple[Timing, Noise]] = []
+    timings: list[tuple[Timing, Noise]] = []
     for attempt in range(TRIES):
         watch = Watch()
         visits = []
         for part in range(3):
-            tell((attempt + part / 3) / TRIES)
+            report((attempt + part / 3) / TRIES)
             visits.append(_timed(run, seconds / 3))
             watch.reference(visits[-1].best)
-        found.append((_together(visits), watch.verdict()))
-        if not found[-1][1].noisy:
+        timings.append((_together(visits), watch.verdict()))
+        if not timings[-1][1].noisy:
             break
-    return min(found, key=lambda pair: (pair[1].noisy, pair[0].median))
+    return min(timings, key=lambda pair: (pair[1].noisy, pair[0].median))
 
 
 def _timed(run: ModelCall, seconds: float) -> Timing:

@@ -1,8 +1,8 @@
-"""The wide sweep for a processor: which ops, at which shapes. FP32, as models run there; batch sizes that a processor is given.
+"""The wide sweep for a processor: which ops, at which shapes. FP32, as models run there; batch sizes that are usual there.
 
 A case prepares its inputs and returns the call to time. Weights are walked through a pool far larger than the caches, so
 they come from memory, as in a model whose layers take turns; activations stay where the last call left them. What is compiled,
-and the tiny calls that tell what a launch costs, are here; the single ops are in `products` and `movement`.
+and the tiny calls that show what a launch costs, are here; the single ops are in `products` and `movement`.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def loops() -> Iterator[Case]:
         yield Case("generated", params | ({"rows": rows} if what in ("rows", "both") else {}), prepare)
 
 
-def _compiled(call: Callable[..., Any], given: list[Any]) -> Callable[[], Any]:
+def _compiled(call: Callable[..., Any], inputs: list[Any]) -> Callable[[], Any]:
     import torch
 
-    found = torch.compile(call, dynamic=False)
-    found(*given)
-    return lambda: found(*given)
+    compiled = torch.compile(call, dynamic=False)
+    compiled(*inputs)
+    return lambda: compiled(*inputs)
 
 
 def calls() -> dict[str, Callable[[], Any]]:

@@ -27,9 +27,9 @@ class Weights:
             size *= d
         if self.at + size > POOL:
             self.at = 0
-        found = self.buffer[self.at : self.at + size].view(shape)
+        weight = self.buffer[self.at : self.at + size].view(shape)
         self.at += -(-size // 16) * 16
-        return found
+        return weight
 
 
 LINEAR = [

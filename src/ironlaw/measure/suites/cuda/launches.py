@@ -38,7 +38,7 @@ def gpu_or_processor() -> Cuda | TorchCpu:
 
 
 def launches(stop: Stop | None = None) -> list[Row]:
-    """Launch rows from a fresh process; a row of kind `error` where it can't be had."""
+    """Launch rows from a fresh process; a row of kind `error` where it fails."""
     source = str(Path(__file__).parents[4])
     known = os.environ | {"PYTHONPATH": os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])}
     command = [sys.executable, "-m", "ironlaw.measure.suites.cuda.launches"]
@@ -71,10 +71,10 @@ def measured(device: TorchDevice, calls: dict[str, Call], times: int = CALLS) ->
     rows = [clocked(device, op, call, times) for op, call in calls.items()]
     rows += waits(device, calls["add_"], times)
     profiles = profile(device, [partial(itself, call) for call in calls.values()])
-    for row, call, seen in zip(rows, calls.values(), profiles, strict=False):
-        if row["kind"] == "launch" and "error" not in seen:
-            row |= {"kernels": seen["kernels"], "busy_s": seen["busy_s"], "wall_after_profiler_s": queued(device, call, times)}
-            if not seen["kernels"]:
+    for row, call, profiled in zip(rows, calls.values(), profiles, strict=False):
+        if row["kind"] == "launch" and "error" not in profiled:
+            row |= {"kernels": profiled["kernels"], "busy_s": profiled["busy_s"], "wall_after_profiler_s": queued(device, call, times)}
+            if not profiled["kernels"]:
                 row.pop("graph_s", None)
     return rows
 
@@ -95,15 +95,15 @@ def clocked(device: TorchDevice, op: str, call: Call, times: int) -> Row:
 
 def queued(device: TorchDevice, call: Call, times: int) -> float:
     """Host time of one call when many are queued back to back."""
-    found = []
+    samples = []
     for _ in range(REPEATS):
         device.clock.sync()
         start = time.perf_counter()
         for _ in range(times):
             call()
-        found.append((time.perf_counter() - start) / times)
+        samples.append((time.perf_counter() - start) / times)
     device.clock.sync()
-    return round(median(found), 10)
+    return round(median(samples), 10)
 
 
 def replayed(device: TorchDevice, call: Call, times: int) -> Row:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import BadValue
-from ironlaw.measure import evidence_file as store
+from ironlaw.measure import evidence_file
 from ironlaw.measure.devices.device import Call, Case
 from ironlaw.measure.devices.kernel_events import ITERATIONS, WARMUP
 from ironlaw.measure.devices.kernel_times import profile, reason
@@ -61,17 +61,17 @@ def sweep(
 ) -> list[Row]:
     """Rows of evidence, part by part in their order. Without `seconds` each part has its own limit.
 
-    `limit`: at most so many cases of an op in a part. `after` is given a part's rows whenever there are more of them.
+    `limit`: at most so many cases of an op in a part. `after` is called with a part's rows whenever there are more of them.
     """
     import torch
 
     torch.manual_seed(0)
-    found: dict[str, list[Row]] = {name: [] for name in PARTS if name in parts}
+    by_part: dict[str, list[Row]] = {name: [] for name in PARTS if name in parts}
     end = None if seconds is None else time.monotonic() + seconds
-    whole, done = sum(PARTS[name].seconds for name in found), 0.0
+    whole, done = sum(PARTS[name].seconds for name in by_part), 0.0
     inputs = SweepInputs(device.NAME, elements_of(device))
     with _settings(), torch.no_grad():
-        for name, rows in found.items():
+        for name, rows in by_part.items():
             part, begun = PARTS[name], done / whole
             done += part.seconds
             if name == FIRST:
@@ -82,7 +82,7 @@ def sweep(
                 rows.extend(fresh)
                 after(name, rows)
     progress(1.0, "done")
-    return list(chain.from_iterable(found.values()))
+    return list(chain.from_iterable(by_part.values()))
 
 
 def cases(part: SweepPart, inputs: SweepInputs, limit: int | None = None) -> Iterator[Case]:
@@ -123,12 +123,12 @@ def session(device: TorchDevice, group: Sequence[Case], inputs: SweepInputs, war
         return case.prepare()
 
     try:
-        seen = profile(device, [partial(fresh, case) for case in group], warmup=warmup, each=each)
+        profiles = profile(device, [partial(fresh, case) for case in group], warmup=warmup, each=each)
     except Cancelled:
         raise
     except Exception as error:  # the profiler's own, or a GPU that is lost
-        seen = [{"error": reason(error)} for _ in group]
-    return [{"kind": "op", "op": case.op, "params": case.params, **told} for case, told in zip(group, seen, strict=True)]
+        profiles = [{"error": reason(error)} for _ in group]
+    return [{"kind": "op", "op": case.op, "params": case.params, **profiled} for case, profiled in zip(group, profiles, strict=True)]
 
 
 @contextmanager
@@ -168,20 +168,20 @@ class Written:
         if self.place.suffix == ".json":
             files = {self.place: list(chain.from_iterable(self.kept.values()))}
         for path, rows in files.items():
-            store.write(path, machine=self.machine, software=software(), method=self.method, rows=rows)
+            evidence_file.write(path, machine=self.machine, software=software(), method=self.method, rows=rows)
         self.last = time.monotonic()
-        told = (f"{part} {len(rows)} rows, {sum('error' in row for row in rows)} errors" for part, rows in self.kept.items())
-        print(f"{self.last - self.begun:6.1f} s  {'; '.join(told)}", flush=True)
+        counts = (f"{part} {len(rows)} rows, {sum('error' in row for row in rows)} errors" for part, rows in self.kept.items())
+        print(f"{self.last - self.begun:6.1f} s  {'; '.join(counts)}", flush=True)
 
 
-def main(given: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m ironlaw.measure.suites.cuda", description=str(__doc__).splitlines()[0])
     parser.add_argument("--out", required=True, type=Path, help="FILE.json for all rows, or a folder for PART.json")
     parser.add_argument("--part", help=f"which, of {', '.join(PARTS)}; all by default")
     parser.add_argument("--seconds", type=float, help="for all parts together; each has its own limit by default")
     parser.add_argument("--limit", type=int, help="at most so many cases of an op, to try it")
     parser.add_argument("--hardware", default=SLUG, help="the machine's name in the registry, for evidence that goes there")
-    args = parser.parse_args(given)
+    args = parser.parse_args(arguments)
     try:
         parts = named(args.part) if args.part else tuple(PARTS)
     except BadValue as error:
