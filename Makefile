@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: labs test check bench mutants wheel clean help python3
+.PHONY: labs test check bench mutants wheel release clean help python3
 
 BIN := .venv/bin
 SETUP := python3 scripts/setup.py
@@ -56,6 +56,12 @@ mutants: python3 ## changes the code on purpose and sees whether a test notices
 wheel: python3 ## build a wheel into dist/
 	@$(SETUP) wheel
 	@ls dist/*.whl
+
+release: python3 ## build the sdist and the wheel into an empty dist/, and check that version, changelog and tags agree (docs/release.md)
+	@$(SETUP) venv release
+	@rm -rf dist
+	@$(BIN)/python -m build --outdir dist .
+	@$(BIN)/python scripts/release.py check dist
 
 clean: ## remove everything that make created
 	@rm -rf .venv dist build .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache mutants .mutmut-cache

@@ -1,4 +1,4 @@
-"""Prepares what the Makefile's targets need, and nothing twice. Standard library only.
+"""Prepares what the Makefile's targets need, each thing once. Standard library only.
 
     python3 scripts/setup.py venv [EXTRA ...]   .venv with ironlaw (editable) and the extras of pyproject.toml
     python3 scripts/setup.py torch              PyTorch and transformers, added to .venv
@@ -23,8 +23,8 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
-PYTHON = os.path.join(VENV, "bin", "python")
-STAMP = os.path.join(VENV, ".ironlaw.json")  # what .venv holds: made for which folder, which pyproject.toml, which extras
+PYTHON = os.path.join(VENV, "Scripts" if os.name == "nt" else "bin", "python")
+STAMP = os.path.join(VENV, ".ironlaw.json")  # what .venv holds: for which folder, which pyproject.toml, which extras
 TORCH_STAMP = os.path.join(VENV, ".ironlaw-torch.json")
 
 OLDEST_PYTHON = (3, 11)
@@ -32,7 +32,7 @@ TORCH = "torch==2.13.0"
 TRANSFORMERS = "transformers>=5.17,<5.23"  # the tests follow op by op what it runs, and that changes between versions
 TRITON = "triton>=3.6,<4"  # our kernels run in its interpreter where there is no GPU; it exists for Linux alone
 
-# what benchmarks/capture.py runs beside us: name, and pip's words for it; DeepSpeed looks for torch while it is built
+# what benchmarks/capture.py runs beside us: name, and pip's arguments for it; DeepSpeed looks for torch while it is built
 COUNTERS = {
     "fvcore": ["fvcore"],
     "ptflops": ["ptflops"],
@@ -68,7 +68,7 @@ The package index could not be reached, or lacks that package. One of:
     behind a proxy        export HTTPS_PROXY=http://HOST:PORT
     your own mirror       export PIP_INDEX_URL=https://HOST/simple
     no network            export PIP_NO_INDEX=1 PIP_FIND_LINKS=FOLDER_OF_WHEELS   (docs/setup.md, Offline)""",
-    "": "Mend what the lines above say, then run make again.",
+    "": "Fix what the lines above say, then run make again.",
 }
 
 
@@ -95,7 +95,7 @@ def works(*command):
 
 
 def last_lines(text, count=8):
-    """The last lines that say something: pip frames its errors with boxes and notes."""
+    """The last lines of substance: pip frames its errors with boxes and notes."""
     return [line[:180] for line in text.splitlines() if line.strip(" │") and not re.match(r"\s*([×│╰]|note:|\[end)", line)][-count:]
 
 
@@ -106,8 +106,10 @@ def to_type(package):
 
 def apt_install(package):
     """Installs Debian's package where no password is asked for; returns whether it did."""
+    if not shutil.which("apt-get"):
+        return False
     root = os.geteuid() == 0
-    if not shutil.which("apt-get") or not (root or works("sudo", "-n", "true")):
+    if not root and not works("sudo", "-n", "true"):
         return False
     say(f"installing {package['apt-get']} with apt-get …")
     apt = ([] if root else ["sudo", "-n"]) + ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]
@@ -193,7 +195,7 @@ def prepare_torch():
 
 
 def prepare_counters():
-    """One that can't be installed is said, and the benchmark lists it so; the rest goes on."""
+    """One that can't be installed is reported and the benchmark lists it as missing; the others are still compared."""
     prepare_torch()
     for name, words in COUNTERS.items():
         if works(PYTHON, "-m", "pip", "show", name):
@@ -201,7 +203,7 @@ def prepare_counters():
         say(f"installing {name} …")
         code, output = run(PYTHON, "-m", "pip", "install", "--quiet", "setuptools", "wheel", *words, TORCH, TRANSFORMERS)
         if code:
-            say(f"{name} can't be installed here, so it is not compared:", *last_lines(output, 3))
+            say(f"{name} can't be installed here, so it is left out of the comparison:", *last_lines(output, 3))
 
 
 def first_program(patterns):
@@ -212,7 +214,10 @@ def first_program(patterns):
 def find_chromium():
     named = os.environ.get("IRONLAW_CHROMIUM")
     if named and not shutil.which(named):
-        fail("IRONLAW_CHROMIUM names no program: " + named, "unset IRONLAW_CHROMIUM, or give it the path of a Chromium or Chrome.")
+        fail(
+            "IRONLAW_CHROMIUM is not the path of a program: " + named,
+            "unset IRONLAW_CHROMIUM, or give it the path of a Chromium or Chrome.",
+        )
     return named or next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None) or first_program(CHROMIUM_PLACES)
 
 
