@@ -1,18 +1,24 @@
-"""The wheel in an empty environment, as someone who has only pip would meet it: no checkout, no Node, and a lab opens."""
+"""The release recipe of docs/release.md, command by command: what it builds starts in an empty environment, and a lab opens.
 
+As someone meets it who has only pipx: no checkout, no Node.
+"""
+
+import hashlib
 import json
 import os
 import queue
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 import urllib.error
 import urllib.request
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -22,12 +28,8 @@ from websockets.sync.client import connect
 ROOT = Path(__file__).parent.parent.parent
 LAB = "lab_01_magnitude"
 PATIENCE = 120  # seconds
+INSTALLING = 300  # seconds that pipx may take to install the wheel with its dependencies
 LOGS: dict[str, queue.Queue[str]] = {}  # what a server at an address has said and nobody has read yet
-
-
-def run(*command: object, cwd: Path) -> None:
-    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False, env=bare())
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
 
 
 def bare(**more: str) -> dict[str, str]:
@@ -35,47 +37,78 @@ def bare(**more: str) -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")} | more
 
 
+def recipe() -> tuple[str, str]:
+    """The page's two commands between the version and the tag: build, and start what was built."""
+    page = (ROOT / "docs" / "release.md").read_text(encoding="utf-8")
+    build, start = re.findall(r"^```sh\n(.+)\n```$", page, re.MULTILINE)
+    return build, start
+
+
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT, cwd=folder)
-    (built,) = folder.glob("ironlaw-*.whl")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the repository, built by the recipe's first command. Its .venv is this one by another name, so that none is installed."""
+    copy = tmp_path_factory.mktemp("checkout")
+    listed = subprocess.run(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, copy / name)
+    programs = copy / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    for name, arguments in (("python", ""), ("pipx", "-m pipx")):
+        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
+        (programs / name).chmod(0o755)
+    project = hashlib.sha256((copy / "pyproject.toml").read_bytes()).hexdigest()
+    (copy / ".venv" / ".ironlaw.json").write_text(json.dumps({"root": str(copy), "project": project, "extras": ["release"]}))
+    done = subprocess.run(["bash", "-c", recipe()[0]], cwd=copy, capture_output=True, text=True, check=False, env=bare())
+    assert done.returncode == 0, f"{recipe()[0]}\n{done.stdout}\n{done.stderr}"
+    return copy
+
+
+@pytest.fixture(scope="module")
+def wheel(checkout: Path) -> Path:
+    (built,) = (checkout / "dist").glob("ironlaw-*.whl")
     return built
 
 
-@pytest.fixture(scope="module")
-def program(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`ironlaw`, installed with its dependencies and nothing else."""
-    folder = tmp_path_factory.mktemp("env")
-    run(sys.executable, "-m", "venv", folder, cwd=folder)
-    run(folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, cwd=folder)
-    return folder / "bin" / "ironlaw"
-
-
 @contextmanager
-def serving(program: Path, home: Path) -> Iterator[str]:
+def serving(checkout: Path, home: Path) -> Iterator[str]:
+    """The recipe's second command. Nothing is in PATH: no Node, no compiler. pipx keeps what it installs beside the copy."""
+    (home / "nothing").mkdir(exist_ok=True)
     environment = bare(
-        IRONLAW_HOME=str(home), PATH=str(program.parent), PYTHONUNBUFFERED="1"
-    )  # nothing else is in PATH: no Node, no compiler
-    command = [program, "labs", "--no-browser", "--port", "0"]
-    server = subprocess.Popen(command, cwd=home, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        IRONLAW_HOME=str(home), PATH=str(home / "nothing"), PYTHONUNBUFFERED="1", PIPX_HOME=str(checkout.with_name("pipx")),
+        PIPX_BIN_DIR=str(checkout.with_name("pipx-bin")), PIPX_DEFAULT_BACKEND="pip",
+    )  # fmt: skip
+    command = [shutil.which("bash"), "-c", f"exec {recipe()[1]}"]
+    server = subprocess.Popen(command, cwd=checkout, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     lines: queue.Queue[str] = queue.Queue()
     threading.Thread(target=lambda: [lines.put(line) for line in server.stdout or ()], daemon=True).start()
     try:
-        said = lines.get(timeout=PATIENCE)
-        found = re.search(r"http://127\.0\.0\.1:\d+", said)
-        assert found, said
-        LOGS[found[0]] = lines
-        yield found[0]
+        address = first_address(lines)
+        LOGS[address] = lines
+        yield address
     finally:
         server.terminate()
         server.wait(30)
 
 
+def first_address(lines: queue.Queue[str]) -> str:
+    """What the server prints once pipx has installed it."""
+    seen: list[str] = []
+    deadline = time.monotonic() + INSTALLING
+    while time.monotonic() < deadline:
+        with suppress(queue.Empty):
+            seen.append(lines.get(timeout=1))
+            address = re.search(r"http://127\.0\.0\.1:\d+", seen[-1])
+            if address:
+                return address[0]
+    raise AssertionError(f"no address within {INSTALLING} s:\n{''.join(seen)}")
+
+
 @pytest.fixture(scope="module")
-def url(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(program, tmp_path_factory.mktemp("home")) as found:
-        yield found
+def url(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(checkout, tmp_path_factory.mktemp("home")) as address:
+        yield address
 
 
 def get(url: str) -> tuple[str, str]:
@@ -104,6 +137,14 @@ def test_everything_is_in_it(wheel: Path):
     for part in ("widget/css/theme.css", "widget/js/piece.js", "server/gallery.html", *(f"labs/{LAB}/{name}" for name in lab)):
         assert f"ironlaw/{part}" in packed
     assert not [name for name in packed if "node_modules" in name or "/tests/" in name]
+
+
+def test_the_sdist_is_the_repository_without_traces(checkout: Path):
+    (archive,) = (checkout / "dist").glob("ironlaw-*.tar.gz")
+    with tarfile.open(archive) as packed:
+        names = {name.partition("/")[2] for name in packed.getnames()}
+    assert {"pyproject.toml", "LICENSE", "README.md", "CHANGELOG.md", "Makefile", "src/ironlaw/__init__.py", "tests/conftest.py"} <= names
+    assert not [name for name in names if re.search(r"(^|/)(\.venv|\.git|__pycache__|dist|node_modules)(/|$)", name)]
 
 
 def test_the_start_page_lists_the_lab(url: str):
@@ -149,8 +190,8 @@ def test_the_lab_runs_and_brings_its_widget(url: str):
     assert "export default" in script
 
 
-def test_a_lab_opened_at_once_runs(program: Path, tmp_path: Path):
+def test_a_lab_opened_at_once_runs(checkout: Path, tmp_path: Path):
     """While the server is still importing what labs need (two threads inside one import once made both fail)."""
-    with serving(program, tmp_path) as url:
+    with serving(checkout, tmp_path) as url:
         get(url)
         assert "il-header" in "".join(run_of_the_lab(url))
