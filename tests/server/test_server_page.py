@@ -1,5 +1,6 @@
 """The pages and their files: headers, and nothing from elsewhere."""
 
+import json
 import re
 
 import pytest
@@ -7,6 +8,7 @@ from starlette.testclient import TestClient
 
 from ironlaw import __version__
 from ironlaw.server.app import STATIC
+from ironlaw.widget import assets
 
 FILES = sorted(str(path.relative_to(STATIC)) for path in STATIC.rglob("*") if path.is_file())
 
@@ -20,7 +22,11 @@ def html(client: TestClient) -> str:
 
 
 def folder(html: str) -> str:
-    return re.search(r'src="(/static/[0-9a-f]+)/js/main\.js"', html)[1]
+    return re.search(r'href="(/static/[0-9a-f]+)/page\.css"', html)[1]
+
+
+def widget(html: str) -> str:
+    return re.search(r'src="(/widget/[0-9a-f]+)/piece\.js"', html)[1]
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -79,10 +85,22 @@ def test_nothing_from_elsewhere(name: str):
     assert not re.search(r"""(["'(]|import )(https?:)?//[\w.]""", text)
 
 
-def test_every_import_is_there(client: TestClient):
-    for path in (STATIC / "js").glob("*.js"):
-        for name in re.findall(r'from "\./(.+?)"', path.read_text("utf-8")):
-            assert (STATIC / "js" / name).is_file(), (path.name, name)
+def test_the_widget_is_served_and_kept(client: TestClient, html: str):
+    script, sheet = (client.get(f"{widget(html)}/{name}") for name in ("piece.js", "piece.css"))
+    assert script.headers["content-type"].startswith("text/javascript")
+    assert script.text == assets.script(assets.HOSTED)
+    assert sheet.text == assets.style()
+    assert all("immutable" in response.headers["cache-control"] for response in (script, sheet))
+    assert client.get(f"{widget(html)}/dom.js").status_code == 404
+
+
+def test_the_page_carries_its_piece(client: TestClient):
+    text = client.get("/explore?workload=gpt2&batch=8&colour=red").text
+    piece = json.loads(re.search(r'data-piece="instrument">(.*?)</script>', text, re.S)[1])
+    assert piece["state"]["dials"]["batch"] == 8
+    assert "workload=gpt2" in piece["view"]["query"]
+    assert "colour" not in piece["view"]["query"]
+    assert [json.loads(figure)["id"] for figure in piece["view"]["figures"]] == ["terms", "roofline"]
 
 
 def test_no_way_out_of_the_static_folder(client: TestClient, html: str):

@@ -4,19 +4,32 @@ lab = kit.open("lab_01_magnitude")
 lab.lock("act1")            # a cell of the lab shows what a method returns
 """
 
+from typing import TYPE_CHECKING, Any
+
 from ironlaw.kit.banner import banner
 from ironlaw.kit.cards import card, cite, share, tone
 from ironlaw.kit.claims import Here
 from ironlaw.kit.formula import iron_law, ratio, term
 from ironlaw.kit.here import Measured
 from ironlaw.kit.instrument import View
-from ironlaw.kit.lab import Lab, open
 from ironlaw.kit.message import SEALED
 from ironlaw.kit.prose import amount, capacity, dress, html, inline, times
 from ironlaw.kit.reveal import Distance, off, points
 from ironlaw.widget.dials import chain, choice, pins, select, span, switch
 
+if TYPE_CHECKING:
+    from ironlaw.kit.lab import Lab, open
+
 __all__ = [
     "SEALED", "Distance", "Here", "Lab", "Measured", "View", "amount", "banner", "capacity", "card", "chain", "choice", "cite", "dress",
     "html", "inline", "iron_law", "off", "open", "pins", "points", "ratio", "select", "share", "span", "switch", "term", "times", "tone",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """`Lab` and `open` bring marimo, which takes a second to import: not for those who want a card or a formula."""
+    if name in ("Lab", "open"):
+        from ironlaw.kit import lab
+
+        return getattr(lab, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

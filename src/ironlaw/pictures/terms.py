@@ -18,8 +18,11 @@ def row_name(term: str) -> str:
     return f"{SYMBOLS[term]} {TERM_NAMES[term]}"
 
 
-def terms(prediction: Prediction, predicted: str | None = None, id: str = "terms") -> Figure:
-    """The figure of one prediction. `predicted`: the term that the learner said would be the largest, or "equal"."""
+def terms(prediction: Prediction, predicted: str | None = None, id: str = "terms", interval: bool = False) -> Figure:
+    """The figure of one prediction. `predicted`: the term that the learner said would be the largest, or "equal".
+
+    `interval` draws where four measured runs in five should fall, if that is known.
+    """
     seconds = dict(zip(TERMS, map(float, (prediction.data_s, prediction.compute_s, prediction.overhead_s)), strict=True))
     bound, total = str(prediction.bound), float(prediction.seconds)
     low, high = (float(end) for end in prediction.band)
@@ -31,13 +34,21 @@ def terms(prediction: Prediction, predicted: str | None = None, id: str = "terms
         more: dict[str, Any] = {"id": term, "name": name, "emphasis": term == bound, "tags": _tags(term, bound, predicted)}
         marks.append(mark("bar", term, x=value, y=name, label=format_quantity(value, "s"), hover=hover, **more))
     span = [("overlapped", exact(low, "s")), ("in sequence", exact(high, "s")), ("predicted", exact(total, "s"))]
-    marks.append(mark("bar", "muted", x0=low, x1=high, y=TOTAL, id="band", label=_band(low, high), name=TOTAL, emphasis=True, hover=span))
+    runs = [float(end) for end in prediction.interval] if interval and prediction.interval else []
+    words = {"label": _band(low, high)}
+    last = bool(runs) and runs[1] > high  # the words stand behind whichever ends last
+    band: dict[str, Any] = {"x0": low, "x1": high, "y": TOTAL, "id": "band", "name": TOTAL, "emphasis": True}
+    marks.append(mark("bar", "muted", **band, hover=span, **({} if last else words)))
+    if runs:
+        ends: dict[str, Any] = {"x0": runs[0], "x1": runs[1], "y": TOTAL, "id": "interval", "thin": True, "emphasis": True}
+        fall: list[Row] = [("four runs in five", f"{format_quantity(runs[0], 's')} to {format_quantity(runs[1], 's')}")]
+        marks.append(mark("bar", "accent", **ends, name="measured runs", hover=fall, **(words if last else {})))
     marks.append(mark("point", "accent", x=total, y=TOTAL, id="total", shape="diamond", size=5, emphasis=True))
     title = f"{TERM_NAMES[bound].capitalize()} binds"
     names = (*(row_name(term) for term in TERMS), TOTAL)
     return Figure(
         id, title, Axis("log", "time", "s"), Axis("band", names=names), tuple(marks), _words(seconds, bound, low, high, predicted),
-        _table(seconds, bound, low, high, total, predicted),
+        _table(seconds, bound, {"overlapped": low, "in sequence": high, "predicted": total}, runs, predicted),
         note=f"{format_quantity(seconds[bound], 's')} of {format_quantity(total, 's')}",
     )  # fmt: skip
 
@@ -63,13 +74,14 @@ def _words(seconds: dict[str, float], bound: str, low: float, high: float, predi
     return f"{each}; {TERM_NAMES[bound]} binds. In all {_band(low, high)}, overlapped to in sequence.{said}"
 
 
-def _table(seconds: dict[str, float], bound: str, low: float, high: float, total: float, predicted: str | None) -> Table:
+def _table(seconds: dict[str, float], bound: str, totals: dict[str, float], runs: list[float], predicted: str | None) -> Table:
     whole = sum(seconds.values())
     rows = []
     for term, value in seconds.items():
         notes = [word for word, here in (("binds", term == bound), ("you said", term == predicted)) if here]
         rows.append((row_name(term), format_quantity(value, "s"), exact(value, "s"), share(value, whole), ", ".join(notes)))
-    for name, value in (("overlapped", low), ("in sequence", high), ("predicted", total)):
+    totals |= dict(zip(("four runs in five, from", "four runs in five, to"), runs, strict=False))
+    for name, value in totals.items():
         rows.append((f"T, {name}", format_quantity(value, "s"), exact(value, "s"), "", ""))
     return Table(("term", "time", "exactly", "of the sum", "note"), tuple(rows))
 

@@ -23,8 +23,8 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 
 @cache
 def script() -> str:
-    own = [(files("ironlaw.report") / f"{name}.js").read_text(encoding="utf-8") for name in ("grid", "report")]
-    return '(() => {\n"use strict";\n' + "\n".join([assets.script(assets.DRAWING), *own]) + "\n})();"
+    own = (files("ironlaw.report") / "report.js").read_text(encoding="utf-8")
+    return '(() => {\n"use strict";\n' + f"{assets.script(assets.DRAWING)}\n{own}" + "\n})();"
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from ironlaw.engine.predict import OpRow, Prediction, predict
 from ironlaw.engine.types import Graph, Plan
@@ -22,15 +22,28 @@ MOST = 10**7
 LABELS = {"bandwidth": "memory bandwidth BW", "launch": "cost of one launch", "memory": "memory", "power": "rated power"}
 
 
+class Answer(NamedTuple):
+    """A prediction, the workload that it is of, and that workload's graph as it was asked for, before any fusion."""
+
+    prediction: Prediction
+    name: str
+    asked: Graph
+
+
 def answer(query: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """The prediction for a query such as `[("workload", "gpt2"), ("batch", "8")]`."""
-    asked = tuple(sorted(query))
-    here = any(key == "hardware" and this.is_this(value) for key, value in asked)
-    return _answer(asked, this.state() if here else ())
+    """The prediction for a query such as `[("workload", "gpt2"), ("batch", "8")]`, as JSON values."""
+    return as_json(*ask(query))
 
 
-@lru_cache(maxsize=256)
-def _answer(query: tuple[tuple[str, str], ...], _: this.Stamp) -> dict[str, Any]:
+def ask(query: Iterable[tuple[str, str]]) -> Answer:
+    """The engine's answer to a query. Those asked lately are kept."""
+    settings = tuple(sorted(query))
+    local = any(key == "hardware" and this.is_this(value) for key, value in settings)
+    return _ask(settings, this.state() if local else ())
+
+
+@lru_cache(maxsize=32)  # a prediction of a large model has thousands of rows
+def _ask(query: tuple[tuple[str, str], ...], _: this.Stamp) -> Answer:
     given = dict(query)
     known = (*DEFAULTS, *SIZES, "phase", "dtype")
     for key in given:
@@ -54,7 +67,7 @@ def _answer(query: tuple[tuple[str, str], ...], _: this.Stamp) -> dict[str, Any]
     graph = build(name, tuple(sorted(chosen.items())))
     with refusing("dtype"):
         prediction = predict(graph, machine, plan)
-    return as_json(prediction, name, graph)
+    return Answer(prediction, name, graph)
 
 
 def _setting(key: str, text: str) -> int | str:
@@ -75,10 +88,18 @@ def build(name: str, chosen: tuple[tuple[str, Any], ...]) -> Graph:
         return workload(name, **dict(chosen))
 
 
+def inputs(name: str, asked: Graph) -> tuple[float, str]:
+    """How many inputs one run takes, and what one is called: images, tokens (one per sequence in decode), samples."""
+    settings, unit = asked.params_of, kind(name)[1]
+    batch = float(settings.get("batch", 1))
+    if unit == "token" and settings.get("phase") != "decode":
+        return batch * float(settings.get("seq", 1)), unit
+    return batch, unit
+
+
 def as_json(p: Prediction, name: str, asked: Graph) -> dict[str, Any]:
     graph, machine, work = p.graph, p.hardware, p.graph.work
-    batch, unit = float(asked.params_of.get("batch", 1)), kind(name)[1]
-    items = batch * float(asked.params_of.get("seq", 1) if asked.params_of.get("phase") != "decode" else 1) if unit == "token" else batch
+    items, unit = inputs(name, asked)
     return {
         "workload": {"slug": name, "name": about(name)["name"], "params": asked.params, "settings": dict(asked.params_of)},
         "hardware": {

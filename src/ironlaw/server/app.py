@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import anyio
 from starlette.applications import Starlette
@@ -20,8 +20,6 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Mount, Route, WebSocketRoute
 
 from ironlaw.errors import IronlawError
-from ironlaw.registry import this
-from ironlaw.server import pages
 from ironlaw.server.actions import Actions
 from ironlaw.server.answers import answer
 from ironlaw.server.catalogue import LABS, catalogue
@@ -29,7 +27,7 @@ from ironlaw.server.choices import choices
 from ironlaw.server.direct import direct
 from ironlaw.server.files import Immutable, digest
 from ironlaw.server.gallery import SAID, gallery
-from ironlaw.server.guard import Guard
+from ironlaw.server.guard import SECURITY, Guard
 from ironlaw.server.labs import Labs
 from ironlaw.server.marimo_page import ahead, marimo_files
 from ironlaw.server.pages import STATIC, THEME, static
@@ -67,6 +65,7 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
         Route("/api/registry", registry),
         Route("/api/predict", Predict().__call__),
         Mount("/lab", labs),
+        Mount("/widget/{digest}", widget),
         WebSocketRoute("/direct", direct),
         Mount(static(), Immutable(STATIC)),
         Mount(assets, Immutable(files)),
@@ -104,19 +103,19 @@ def icon(request: Request) -> Response:
 
 
 def explore(request: Request) -> Response:
-    return HTMLResponse(explore_text(), headers={"cache-control": "no-cache"})
+    """The free instrument. The socket it asks on is named for browsers that don't take 'self' for one."""
+    from ironlaw.server.explore.page import page  # brings anywidget, which the start page need not wait for
+
+    policy = dict(SECURITY)[b"content-security-policy"].decode() + f"; connect-src 'self' ws://{request.headers['host']}"
+    headers = {"cache-control": "no-cache", "content-security-policy": policy}
+    return HTMLResponse(page(request.query_params.multi_items()), headers=headers)
 
 
-def explore_text() -> str:
-    """The free instrument, with the registry's choices in it, so that it draws after one more request."""
-    return _explore_text(this.state())
+async def widget(scope: Any, receive: Any, send: Any) -> None:
+    """The widget's files under /widget/<digest>/."""
+    from ironlaw.server.explore.page import files
 
-
-@lru_cache(maxsize=2)
-def _explore_text(_: this.Stamp) -> str:
-    modules = "".join(f'<link rel="modulepreload" href="{static()}/js/{path.name}">\n' for path in sorted((STATIC / "js").glob("*.js")))
-    data = json.dumps(choices(), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-    return pages.fill("explore.html", title="where does the time go?", modules=modules, registry=data)
+    await files()(scope, receive, send)
 
 
 def registry(request: Request) -> Response:

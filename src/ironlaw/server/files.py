@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import mimetypes
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,11 @@ KEEP = (b"cache-control", b"public, max-age=31536000, immutable")
 
 
 class Immutable:
-    """`/<anything>/<name>` -> the file `name` in `folder`. Pure ASGI; mounted under an address with a digest in it."""
+    """`/<anything>/<name>` -> the file `name` in `folder`, or the text of that name. Pure ASGI; its address has a digest in it."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder.resolve()
-        self.kept: dict[str, tuple[list[tuple[bytes, bytes]], bytes]] = {}
+    def __init__(self, folder: Path | None = None, texts: Mapping[str, str] | None = None) -> None:
+        self.folder = folder and folder.resolve()
+        self.kept = {name: kept(name, text.encode()) for name, text in (texts or {}).items()}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         name = scope["path"].removeprefix(scope.get("root_path", "")).lstrip("/")
@@ -38,17 +38,27 @@ class Immutable:
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
     def read(self, name: str) -> tuple[list[tuple[bytes, bytes]], bytes] | None:
+        if self.folder is None:
+            return None
         path = (self.folder / name).resolve()
         if not path.is_relative_to(self.folder) or not path.is_file():
             return None
-        body = path.read_bytes()
-        kind = TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        etag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'.encode()
-        headers = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode()), (b"etag", etag), KEEP]
-        self.kept[name] = headers, body
+        self.kept[name] = kept(path.name, path.read_bytes())
         return self.kept[name]
+
+
+def kept(name: str, body: bytes) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    """The headers of a file and its content."""
+    kind = TYPES.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+    etag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'.encode()
+    return [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode()), (b"etag", etag), KEEP], body
 
 
 def digest(files: Iterable[Path]) -> str:
     """Changes with any of the files."""
     return hashlib.sha256(b"".join(path.name.encode() + path.read_bytes() for path in sorted(files))).hexdigest()[:12]
+
+
+def digest_of(*texts: str) -> str:
+    """Changes with any of the texts."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]

@@ -76,13 +76,12 @@ def serve(port: int = PORT, open_browser: bool = True, host: str = "127.0.0.1", 
 
 def warm(app: Any) -> None:
     """What the first visitor would wait for otherwise, in the order in which it is wanted."""
-    from ironlaw.server.answers import answer
-    from ironlaw.server.choices import choices
-
     app.state.seen.wait(NOBODY_S)  # an import takes turns with whatever is asked meanwhile, and the start page goes first
     time.sleep(PAUSE_S)
     app.state.labs.warm()
-    choices(), answer([])
+    from ironlaw.server.explore.page import page
+
+    page([])
     gc.collect()
     gc.freeze()  # what is there now stays: the collector need not look at it while somebody turns a dial
 

@@ -13,14 +13,15 @@ from ironlaw.widget.schema import LONGEST_NAME, SCHEMA
 
 CONTRACT = "contract"  # not a file: written from Python's own tables
 # Joined in this order into one module: each file uses only names from those before it. DRAWING alone draws a figure.
-DRAWING = ("dom", "units", "scale", "labels", "tip", "axes", "marks", "drag", "targets", "table", "figure")
+DRAWING = ("dom", "units", "scale", "labels", "tip", "axes", "marks", "drag", "targets", "table", "figure", "grid")
 SCRIPTS = (
     "dom", "units", "scale", "labels", "tip", "axes", "marks", "contract", "schema", "dials", "chain", "pins", "drag", "targets", "table",
-    "figure", "readouts", "export", "permalink", "direct", "link", "instrument", "lock", "reflect", "small", "card", "sheet", "map", "walk",
-    "asked", "experiment", "piece",
+    "figure", "grid", "readouts", "export", "permalink", "direct", "link", "instrument", "lock", "reflect", "small", "card", "sheet", "map",
+    "walk", "asked", "experiment", "piece",
 )  # fmt: skip
+HOSTED = (*SCRIPTS, "host")  # for a page of our own
 DRAWING_STYLES = ("piece", "figure")
-STYLES = ("piece", "chain", "pins", "figure", "review", "experiment")
+STYLES = ("piece", "chain", "pins", "figure", "review", "experiment", "lead")
 TOKENS_END = "/* tokens end */"  # theme.css begins with the colours and sizes that widget and page share
 CSS = Path(str(files("ironlaw.widget"))) / "css"
 

@@ -15,6 +15,7 @@ from typing import Any
 
 LETTERS = 24  # of a token: 136 bits, and no digit in it that could be taken for a figure
 PIECES: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
+HOSTED: dict[str, Any] = {}  # a name of its own -> a piece that only this socket reaches: nothing comes another way
 OFFERED = threading.Event()  # set by a server that has the socket; under marimo's own there is none
 
 
@@ -34,7 +35,10 @@ def answered(text: str) -> str | None:
         token, state = str(asked["piece"]), dict(asked["state"])
     except (ValueError, KeyError, TypeError):
         return None
-    piece = PIECES.get(token)
-    if piece is None:
+    if token in HOSTED:
+        view = HOSTED[token].look(state)
+    elif (piece := PIECES.get(token)) is not None:
+        view = piece.look(state | {"moving": True})
+    else:
         return None
-    return json.dumps({"piece": token, "view": piece.look(state | {"moving": True})}, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps({"piece": token, "view": view}, ensure_ascii=False, separators=(",", ":"))

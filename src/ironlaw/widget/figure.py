@@ -108,7 +108,8 @@ def mark(
     """Any mark. Positions and options go by name; those that are None or False are left out.
 
     Options: shape, size, dash, emphasis, pattern, hollow, role, distance (of a prediction), tags (words after a bar's
-    value), slot (i of n bars in one row), along (a line's words follow it), drag ({"dial", "axis"}), id (keeps the node).
+    value), thin (an interval over its bar), slot (i of n bars in one row), along (a line's words follow it), drag ({"dial", "axis"}),
+    id (keeps the node).
     """
     given = {key: value for key, value in more.items() if value is not None and value is not False}
     places = tuple((key, given.pop(key)) for key in ("x", "y", "x0", "x1", "y0", "y1") if key in given)

@@ -88,7 +88,7 @@ class Piece(anywidget.AnyWidget):
         self._heard = 0
         self._turn = threading.RLock()  # a dial that is being turned asks from a thread of its own
         spec = plain(spec)
-        if kind == "instrument" and (token := register(self)):
+        if kind == "instrument" and "direct" not in spec and (token := register(self)):
             spec = {**spec, "direct": token}
         begin = {**KINDS[kind](spec), **plain(state or {})}
         super().__init__(kind=kind, spec=spec, state=begin, view=self._answer(spec, begin))
@@ -100,7 +100,7 @@ class Piece(anywidget.AnyWidget):
 
     def look(self, state: State) -> View:
         """The view for a state that is only passed through, as it crosses to the browser; nothing is kept."""
-        return wire(self._answer(self.spec, state))
+        return wire({**self._answer(self.spec, state), "seq": int(state.get("seq") or 0)})
 
     def quiet(self) -> None:
         """No cell reads its value: a turn of a dial is answered by the piece alone, and marimo runs nothing after it."""

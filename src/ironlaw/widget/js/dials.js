@@ -5,7 +5,7 @@ function dialView(dial, ctx) {
   const wrong = blame(dial, ctx);
   const hints = [dial.help, ...reasons(dial)].filter(Boolean);
   const about = { "aria-describedby": [hints.length && `${id}-help`, wrong && `${id}-error`].filter(Boolean).join(" ") || null };
-  const given = { dial, id, ctx, value: ctx.state.dials?.[dial.id] ?? dial.value, about, wrong };
+  const given = { dial, id, ctx, value: standing(dial, ctx), about, wrong };
   const body = DIALS[dial.type](given);
   const tail = [
     hints.length ? h("p", { key: "help", class: "il-hint", id: `${id}-help` }, hints.map((hint) => h("span", {}, hint))) : null,
@@ -15,6 +15,13 @@ function dialView(dial, ctx) {
   const head = h(grouped ? "legend" : "label", grouped ? {} : { for: id }, dial.label, dial.unit && h("span", { class: "il-unit" }, ` ${dial.unit}`));
   const attributes = { key: dial.id, class: `il-dial il-${dial.type}`, "data-dial": dial.id, ...(grouped ? about : {}) };
   return h(grouped ? "fieldset" : "div", attributes, dial.type === "switch" ? [body] : [head, body], tail);
+}
+
+// Where a dial stands: as asked, or where Python put it because the rest does not allow that; what was asked is kept.
+function standing(dial, ctx) {
+  const asked = ctx.state.dials?.[dial.id] ?? dial.value;
+  const moved = ctx.view.moved?.[dial.id];
+  return moved && moved.asked === asked ? moved.value : asked;
 }
 
 // Why an option can't be taken, in sight and not only on hover.
@@ -41,7 +48,7 @@ const DIALS = {
     return h("div", { class: "il-options" }, dial.options.map((option) =>
       h("label", { key: String(option.value), title: option.disabled ?? null },
         h("input", {
-          type: "radio", name: id, checked: option.value === value, disabled: Boolean(option.disabled),
+          type: "radio", name: id, checked: option.value === value, disabled: Boolean(option.disabled || dial.idle),
           onchange: () => ctx.line.turn(dial.id, option.value),
         }),
         h("span", {}, option.label))));
@@ -74,8 +81,8 @@ function slider({ dial, id, ctx, value, about, wrong }, steps) {
   const type = (event) => {
     local[draft] = event.target.value;
     const number = Number(event.target.value);
-    const good = event.target.value.trim() !== "" && number >= dial.min && number <= dial.max;
-    local[bad] = good ? null : `Give a number from ${significant(dial.min, 6)} to ${significant(dial.max, 6)}.`;
+    const good = event.target.value.trim() !== "" && allowed(dial, number);
+    local[bad] = good ? null : `Give a ${dial.whole ? "whole " : ""}number from ${significant(dial.min, 6)} to ${significant(dial.max, 6)}.`;
     if (good) ctx.line.turn(dial.id, number);
     else ctx.redraw();
   };
@@ -90,10 +97,10 @@ function slider({ dial, id, ctx, value, about, wrong }, steps) {
   return h("div", { class: "il-slide" },
     h("input", {
       type: "range", min: 0, max: steps.length - 1, step: 1, value: nearestStep(steps, value, dial.type), oninput: slide,
-      "aria-label": dial.label, "aria-valuetext": `${significant(value, 6)}${dial.unit ? ` ${dial.unit}` : ""}`,
+      "aria-label": dial.label, "aria-valuetext": `${Number.isFinite(value) ? significant(value, 6) : value}${dial.unit ? ` ${dial.unit}` : ""}`,
     }),
     h("input", {
-      type: "number", id, min: dial.min, max: dial.max, step: "any", inputmode: "decimal", value: local[draft] ?? String(Number(Number(value).toPrecision(6))),
+      type: "number", id, min: dial.min, max: dial.max, step: dial.whole ? 1 : "any", inputmode: dial.whole ? "numeric" : "decimal", value: local[draft] ?? (Number.isFinite(value) ? String(dial.whole ? value : Number(value.toPrecision(6))) : ""),
       oninput: type, onblur: leave, "aria-invalid": wrong ? "true" : null, ...about,
     }),
     dial.presets?.length ? h("div", { key: "presets", class: "il-presets", role: "group", "aria-label": `${dial.label}: presets` },

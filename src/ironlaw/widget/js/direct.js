@@ -5,12 +5,16 @@ const AGAIN = 2000; // ms until a lost socket is opened again
 
 const direct = (() => {
   const listening = new Map(); // token of a piece -> what to do with its view
+  const openings = []; // what to do whenever the socket is there, again too
   let socket = null;
   let worked = false;
   const open = () => {
     if (socket || !listening.size) return;
     socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/direct`);
-    socket.onopen = () => { worked = true; };
+    socket.onopen = () => {
+      worked = true;
+      for (const opened of openings) opened();
+    };
     socket.onmessage = (event) => {
       const { piece, view } = JSON.parse(event.data);
       listening.get(piece)?.(view);
@@ -27,6 +31,7 @@ const direct = (() => {
       listening.set(token, heard);
       if (worked || listening.size === 1) open();
     },
+    opened: (does) => openings.push(does),
     leave: (token) => listening.delete(token),
     send: (token, state) => {
       if (!ready(token)) return false;

@@ -1,30 +1,58 @@
 // Dials, pictures, readouts. While it is locked there is only an outline and the reason: no figure is in the page.
 
 function instrumentPiece(ctx) {
-  const { spec, view, ui } = ctx;
+  const { spec, view, ui, line } = ctx;
   const title = spec.title && h("h3", { key: "title", class: "il-title", id: `${ui.id}-title` }, spec.title);
   const named = spec.title ? { "aria-labelledby": `${ui.id}-title` } : { "aria-label": "Instrument" };
   if (spec.locked) {
     return h("section", { key: "locked", class: "il-locked", ...named },
       title, h("p", { class: "il-locked-why" }, padlock(), rich("span", {}, spec.locked === true ? "Commit a prediction to unlock." : spec.locked)));
   }
-  const stale = Boolean(view.error) && !view.figures;
-  if (!stale) ui.shown = view;
+  const slow = Boolean(line.slow && spec.slow);
+  const stale = slow || (Boolean(view.error) && !view.figures);
+  if (view.figures || !view.error) ui.shown = view;
   const shown = { ...ctx, view: { ...ui.shown, error: view.error } };
   announce(shown);
   const dials = spec.dials?.length
     ? h("form", { key: "dials", class: "il-dials", "aria-label": spec.title ? `Dials: ${spec.title}` : "Dials", autocomplete: "off", onsubmit: (event) => event.preventDefault() },
         spec.dials.map((dial) => ({ ...dial, ...view.dials?.[dial.id] })).filter((dial) => !dial.hidden).map((dial) => dialView(dial, ctx)), orphan(ctx))
     : null;
-  const { figures, cards, formula, banner, note, after } = shown.view;
-  return h("section", { key: "open", class: `il-desk ${stale ? "il-stale" : ""} ${dials ? "" : "il-bare"}`, ...named },
-    title,
-    dials,
-    h("div", { key: "stage", class: "il-stage" },
-      bannerView(banner),
-      figures?.length ? h("div", { key: "figures", class: "il-figures" }, figures.flatMap((figure, i) => [figureView(figure, shown, i), toolsView(figure, shown)])) : null,
-      noteView(note), cardsView(cards, shown), formulaView(formula), noteView(after, "after")),
+  const { cards, formula, banner, note, after } = shown.view;
+  const figures = (shown.view.figures ?? []).map((figure, i) => [figureView(figure, shown, i), toolsView(figure, shown)]);
+  const pictures = (key, some) => (some.length ? h("div", { key, class: `il-figures il-${key}` }, some) : null);
+  const readouts = [cardsView(cards, shown), formulaView(formula), noteView(after, "after")];
+  const parts = spec.lead
+    ? [h("div", { key: "near", class: "il-near" }, bannerView(banner, ctx), slow && h("p", { key: "slow", class: "il-hint", role: "status" }, spec.slow),
+        pictures("first", figures.slice(0, 1)), noteView(note), dials),
+      h("div", { key: "stage", class: "il-stage" }, pictures("figures", figures.slice(1))),
+      h("div", { key: "under", class: "il-under" }, readouts, sectionsView(ctx))]
+    : [dials, h("div", { key: "stage", class: "il-stage" }, bannerView(banner, ctx), pictures("figures", figures), noteView(note), readouts)];
+  return h("section", { key: "open", class: `il-desk ${spec.lead ? "il-lead" : ""} ${stale ? "il-stale" : ""} ${dials ? "" : "il-bare"}`, "aria-busy": slow ? "true" : null, ...named },
+    title, parts,
     h("p", { key: "live", class: "il-hearing", role: "status", after: (node) => { ui.live = node; } }));
+}
+
+// Reference under the readouts: sortable tables, and HTML in a fold. They come when the dials rest; until then the last ones stay.
+function sectionsView(ctx) {
+  const { ui, view } = ctx;
+  if (view.sections) ui.sections = view.sections;
+  return (ui.sections ?? []).map((section) => {
+    const body = [section.note && h("p", { key: "note", class: "il-hint" }, section.note), section.table && h("div", { key: "table" }, sectionTable(section, ctx)),
+      section.html && rich("div", { key: "html", class: "il-scroll", tabindex: 0, role: "region", "aria-label": section.title }, section.html)];
+    return section.folded
+      ? h("details", { key: section.id, class: "il-section", "data-section": section.id }, h("summary", {}, section.title), body)
+      : h("section", { key: section.id, class: "il-section", "data-section": section.id, "aria-label": section.title }, h("h2", {}, section.title), body);
+  });
+}
+
+function sectionTable({ id, table }, { ui, redraw }) {
+  const key = `grid:${id}`;
+  const state = (ui.local[key] ??= gridStart(table));
+  const set = (change) => {
+    ui.local[key] = { ...state, ...change };
+    redraw();
+  };
+  return remembered(ui.drawn, key, [table, state], () => h("div", { class: "il-grid-table" }, gridView(table, state, set, `${ui.id}-${id}`)));
 }
 
 // An error that no dial can be blamed for.

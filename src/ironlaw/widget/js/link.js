@@ -2,6 +2,7 @@
 // Only the latest state is sent, and only when the one before is answered: a held key makes no backlog.
 
 const PATIENCE = 1500; // ms until an answer is given up and the next state is sent all the same
+const SLOW = 400; // ms until a piece that has words for it says that it is computing
 const REST = 300; // ms without a turn until the dials are at rest
 const KEEP = "ironlaw:dials:";
 
@@ -12,6 +13,7 @@ function link(model, redraw, show) {
   let waitingSince = 0;
   let queued = false;
   let timer = 0;
+  let slow = 0;
   let turned = -REST;
   let resting = 0;
   let looked = null; // the view that came the short way, where it is newer than the model's
@@ -27,6 +29,11 @@ function link(model, redraw, show) {
       model.set("state", line.state);
       model.save_changes();
     }
+    clearTimeout(slow);
+    slow = setTimeout(() => {
+      line.slow = true;
+      redraw();
+    }, SLOW);
     clearTimeout(timer);
     timer = setTimeout(() => {
       waitingSince = 0;
@@ -57,7 +64,9 @@ function link(model, redraw, show) {
   line.answered = () => {
     if ((line.view().seq ?? 0) < sent) return;
     waitingSince = 0;
+    line.slow = false;
     clearTimeout(timer);
+    clearTimeout(slow);
     if (queued) flush();
   };
   // Python itself may set the state (a dial that could not stay, say), and then it has no number. What we have sent since
@@ -76,6 +85,7 @@ function link(model, redraw, show) {
   };
   line.stop = () => {
     clearTimeout(timer);
+    clearTimeout(slow);
     clearTimeout(resting);
     direct.leave(token);
   };

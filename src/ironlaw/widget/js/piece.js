@@ -42,6 +42,7 @@ function render({ model, el, signal }) {
     moving = performance.now() - last < MOVING ? "il-moving" : "";
     last = performance.now();
     draw();
+    model.shown?.(line.view()); // where the page itself goes along, its address say
   };
   let later = 0;
   const onSpec = () => {

@@ -24,11 +24,14 @@ function cardView(card, i, ctx) {
 
 const cardsView = (cards, ctx) => cards?.length ? h("ul", { key: "cards", class: "il-cards", role: "list", "aria-label": "Readouts" }, cards.map((card, i) => cardView(card, i, ctx))) : null;
 
-function bannerView(banner) {
+function bannerView(banner, ctx) {
   if (!banner) return null;
+  const turn = ([[id, value], ...rest]) => ctx.line.turn(id, value, Object.fromEntries(rest));
   return h("div", { key: "banner", class: `il-banner il-banner-${banner.tone}`, role: "status" },
     h("p", { class: "il-banner-title" }, h("span", { class: "il-mark", "aria-hidden": "true" }, BANNERS[banner.tone] ?? "!"), banner.title),
-    rich("div", {}, banner.text));
+    rich("div", {}, banner.text),
+    banner.actions?.length ? h("div", { key: "actions", class: "il-act" }, banner.actions.map((action) => // ways out, each a setting of dials
+      h("button", { key: action.label, type: "button", class: "il-preset", onclick: () => turn(Object.entries(action.dials)) }, action.label))) : null);
 }
 
 const formulaView = (html) => html ? rich("div", { key: "formula", class: "il-formula", role: "group", "aria-label": "The law with the current figures" }, html) : null;

@@ -1,0 +1,72 @@
+"""T = D/BW + O/R + L with the current figures in it: amounts over the rates that are reached, and what the launches are."""
+
+from __future__ import annotations
+
+from html import escape
+
+from ironlaw.engine.predict import Prediction
+from ironlaw.kit.prose import amount
+from ironlaw.pictures.theme import SYMBOLS
+from ironlaw.widget.quantities import exact, format_quantity, share
+
+SAME = 0.005  # rates this near are one
+
+
+def formula(p: Prediction) -> str:
+    """HTML, a line for each term and one for their sum."""
+    memory, compute, overhead = float(p.data_s), float(p.compute_s), float(p.overhead_s)
+    work, machine, total = p.graph.work, p.hardware, float(p.seconds)
+    summed = memory + compute + overhead
+    terms = " + ".join(f'<span class="il-{term}">{_seconds(value)}</span>' for term, value in _named(memory, compute, overhead))
+    overlap = ", because they overlap" if summed / total > 1 + SAME else ""
+    return "".join((
+        _line("memory", _quotient(float(work.bytes), "B", memory, float(machine.bandwidth), "B/s")),
+        _line("compute", _quotient(float(work.flops), "FLOP", compute, float(machine.peak(p.graph.dtype)), "FLOP/s")),
+        _line("overhead", f"<strong>{_seconds(overhead)}</strong>{_quiet(_launches(p))}"),
+        f'<p class="il-sum"><b>T</b> ≤ {terms} = <strong>{_seconds(summed)}</strong>{_quiet("one after the other; predicted")}'
+        f" <strong>{_seconds(total)}</strong>{_quiet(overlap)}</p>",
+    ))  # fmt: skip
+
+
+def _named(memory: float, compute: float, overhead: float) -> tuple[tuple[str, float], ...]:
+    return ("memory", memory), ("compute", compute), ("overhead", overhead)
+
+
+def _line(term: str, rest: str) -> str:
+    return f'<p class="il-{term}"><b>{SYMBOLS[term]}</b> = {rest}</p>'
+
+
+def _seconds(value: float) -> str:
+    return amount(value, "s", exact=exact(value, "s"))
+
+
+def _quiet(text: str) -> str:
+    return f' <span class="il-quiet">{escape(text)}</span>' if text else ""
+
+
+def _quotient(size: float, unit: str, seconds: float, rated: float, rate: str) -> str:
+    """Amount over the rate that is reached; beside the rated one where they differ."""
+    if seconds <= 0:
+        return f"{amount(size, unit, exact=exact(size, unit))}, no time"
+    reached = size / seconds
+    same = abs(reached / rated - 1) < SAME
+    note = "" if same else f"(the rate reached on average, {share(reached, rated)} of {format_quantity(rated, rate)})"
+    shown = rated if same else reached
+    return (
+        f"{amount(size, unit, exact=exact(size, unit))} ÷ {amount(shown, rate, exact=exact(shown, rate))}"
+        f" = <strong>{_seconds(seconds)}</strong>{_quiet(note)}"
+    )
+
+
+def _launches(p: Prediction) -> str:
+    fixed = "the kernels’ own fixed cost" if p.calibrated else ""
+    kernels = int(p.kernels)
+    count = f"{kernels:,} kernel{'' if kernels == 1 else 's'}"
+    if p.plan.mode == "graphs":
+        return f"(one launch for all {count}{f', and {fixed}' if fixed else ''})"
+    together = sum(float(row.launch_s) for row in p.ops)
+    each = f"{kernels:,} launch{'' if kernels == 1 else 'es'} of {format_quantity(together / kernels, 's')}"
+    launches = f"{each} are {format_quantity(together, 's')}"
+    if p.plan.dispatch == "synchronous":
+        return f"({launches}, and the device waits for each{f'; the rest is {fixed}' if fixed else ''})"
+    return f"({launches} on the CPU; L is the part that no kernel covers{f', and {fixed}' if fixed else ''})"

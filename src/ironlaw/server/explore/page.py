@@ -1,0 +1,46 @@
+"""The page of /explore: the piece's traits in it as JSON, so that it draws without another request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from ironlaw.server import pages
+from ironlaw.server.explore import settings
+from ironlaw.server.explore.view import view
+from ironlaw.server.files import Immutable, digest_of
+from ironlaw.widget import assets, direct
+from ironlaw.widget.piece import Piece
+
+NAME = "explore"
+SLOW = "Predicting. A model with thousands of operators takes a few seconds."
+
+
+@cache
+def texts() -> dict[str, str]:
+    return {"piece.js": assets.script(assets.HOSTED), "piece.css": assets.style()}
+
+
+@cache
+def files() -> Immutable:
+    """Serves the widget's files."""
+    return Immutable(texts=texts())
+
+
+@cache
+def piece() -> Piece:
+    """One for all pages: what it shows follows from the settings alone. It has a name, so a page outlives a server that is started anew."""
+    dials = settings.usual()
+    spec = {"id": NAME, "title": "", "lead": True, "slow": SLOW, "direct": NAME, "dials": dials}
+    direct.HOSTED[NAME] = made = Piece("instrument", spec, view)
+    return made
+
+
+def page(query: Iterable[tuple[str, str]]) -> str:
+    _, values = settings.strict(settings.read(query))
+    state = {"dials": values}
+    traits: dict[str, Any] = {"kind": "instrument", "spec": piece().spec, "state": state, "view": piece().look(state)}
+    data = json.dumps(traits, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    return pages.fill("explore.html", title="where does the time go?", widget=f"/widget/{digest_of(*texts().values())}", piece=data)

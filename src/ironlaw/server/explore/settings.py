@@ -1,0 +1,147 @@
+"""The dials of /explore: filled from the registry, each with the reason where it can't be turned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from ironlaw.registry.workloads import workloads
+from ironlaw.server.answers import DEFAULTS, MOST, SIZES
+from ironlaw.server.choices import choices, settings
+from ironlaw.widget.dials import Dial, choice, select, span, why_not
+from ironlaw.widget.quantities import format_quantity
+
+Values = Mapping[str, Any]
+
+CONTEXTS = {"cloud": "Cloud", "desktop": "Desk", "edge": "Edge", "mobile": "Mobile", "tiny": "Tiny"}
+MODES = {
+    "eager": "Each operator is its own kernel.",
+    "compiled": "Operators are fused where their data allow it.",
+    "graphs": "Fused, and all kernels are replayed with one launch.",
+}
+DISPATCHES = {"queued": "The CPU runs ahead of the device.", "synchronous": "The CPU waits for every kernel."}
+FIGURES = "This machine was measured: predict with the curves fitted to it, or with the datasheet’s peaks."
+BATCHES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+TOKENS = (1, 16, 32, 64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768)
+# in place of a precision that a machine lacks: the same width first, then wider, then narrower
+SUBSTITUTES = ("fp16", "bf16", "fp32", "tf32", "int8", "fp8", "fp64", "int4", "fp4")
+OPTIONAL = (*SIZES, "phase", "dtype")
+
+
+def read(query: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """The settings in an address, others left out; sizes as numbers where they are some."""
+    given = [(key, text) for key, text in query if key in DEFAULTS or key in OPTIONAL]
+    return {key: int(text) if key in SIZES and text.isdecimal() and len(text) < 16 else text for key, text in given}
+
+
+def query(values: Values) -> list[tuple[str, str]]:
+    """The settings as the engine is asked for them, and as they are in the address: only those that the workload takes."""
+    workload = values.get("workload")
+    takes = settings(str(workload)) if workload in workloads() else OPTIONAL
+    return [(key, str(values[key])) for key in (*DEFAULTS, *OPTIONAL) if key in values and (key in DEFAULTS or key in takes)]
+
+
+def dials(values: Values) -> list[Dial]:
+    """The dials as they are for the chosen workload and machine; where one is not known, as for the usual one."""
+    known = choices()
+    model = _find(known["workloads"], values.get("workload"), DEFAULTS["workload"])
+    machine = _find(known["machines"], values.get("hardware"), DEFAULTS["hardware"])
+    takes, mode = model["takes"], values.get("mode", DEFAULTS["mode"])
+    decode = "phase" in takes and values.get("phase", takes["phase"]) == "decode"
+    most = model["most_tokens"]
+    return [
+        _menu("workload", "Workload", known["workloads"], values, _size(model)),
+        _menu("hardware", "Machine", known["machines"], values, _memory(machine)),
+        choice("phase", "Phase", _plain(known["phases"]), takes.get("phase"), hidden="phase" not in takes),
+        span("batch", "Batch", 1, MOST, takes.get("batch", 1), log=True, whole=True, steps=BATCHES),
+        _tokens("seq", "Sequence length", "tokens", most, takes.get("seq"), hidden="seq" not in takes or decode),
+        _tokens("context", "Context", "tokens held", most - 1, takes.get("context"), hidden="context" not in takes or not decode),
+        _precision(known["formats"], machine, takes),
+        choice("mode", "Mode", _plain(known["modes"]), DEFAULTS["mode"], help=MODES.get(mode, "")),
+        _dispatch(known["dispatches"], values, mode),
+        choice("figures", "Figures", _plain(("measured", "datasheet")), DEFAULTS["figures"], hidden=not machine["measured"], help=FIGURES),
+    ]  # fmt: skip
+
+
+@cache
+def usual() -> list[Dial]:
+    """The dials before anything is set; a page has these, and is told what differs."""
+    return dials({})
+
+
+def settle(values: Values) -> tuple[list[Dial], dict[str, Any], dict[str, dict[str, Any]]]:
+    """Dials, where each stands, and those that could not stay where they were set: dial -> what was asked, where it stands, why."""
+    asked = dict(values)
+    listed = dials(asked)
+    for dial in listed[:2]:  # a model or machine that is not known gives way first: the other dials follow from the two
+        if why_not(dial, asked.get(dial["id"])):
+            asked[dial["id"]] = dial["value"]
+    listed = dials(asked)
+    stand, moved = {}, {}
+    for dial in listed:
+        name, wanted = dial["id"], values.get(dial["id"])
+        reason = why_not(dial, wanted)
+        stand[name] = dial["value"] if reason else wanted
+        if reason and wanted is not None and not dial.get("hidden"):
+            moved[name] = {"asked": wanted, "value": dial["value"], "why": reason}
+    return listed, stand, moved
+
+
+def strict(values: Values) -> tuple[list[Dial], dict[str, Any]]:
+    """Dials and where each stands, with what was asked for left as it is; only what was not said is filled in."""
+    listed = dials(values)
+    return listed, {dial["id"]: values.get(dial["id"], dial["value"]) for dial in listed}
+
+
+def _find(items: list[dict[str, Any]], slug: Any, usual: str) -> dict[str, Any]:
+    return next((item for item in items if item["slug"] == slug), None) or next(item for item in items if item["slug"] == usual)
+
+
+def _plain(values: Iterable[str]) -> list[tuple[str, str]]:
+    return [(value, value) for value in values]
+
+
+def _menu(name: str, label: str, items: list[dict[str, Any]], values: Values, help: str) -> Dial:
+    dial = select(name, label, [(item["slug"], item["name"]) for item in items], DEFAULTS[name], help=help)
+    for option, item in zip(dial["options"], items, strict=True):
+        option["group"] = _group(item)
+    chosen = values.get(name, dial["value"])
+    if all(item["slug"] != chosen for item in items):
+        dial["options"].insert(0, {"value": chosen, "label": str(chosen)[:40], "disabled": "unknown"})
+        dial["help"] = ""
+    return dial
+
+
+def _group(item: Mapping[str, Any]) -> str:
+    """What it is listed under: a machine its context, a model its kind."""
+    name = str(item.get("context") or item["group"])
+    return CONTEXTS.get(name, name.capitalize())
+
+
+def _size(model: Mapping[str, Any]) -> str:
+    return f"{format_quantity(model['params'])} parameters" if model["params"] else ""
+
+
+def _memory(machine: Mapping[str, Any]) -> str:
+    return f"{_group(machine)}, {format_quantity(machine['memory'], 'B')} of memory"
+
+
+def _tokens(name: str, label: str, unit: str, most: int, usual: Any, hidden: bool) -> Dial:
+    steps = [n for n in TOKENS if n < most] + [most]
+    return span(name, label, 1, most, min(usual or 1, most), log=True, whole=True, unit=unit, steps=steps, hidden=hidden)
+
+
+def _precision(formats: list[str], machine: Mapping[str, Any], takes: Mapping[str, Any]) -> Dial:
+    lacks = [fmt for fmt in formats if fmt not in machine["formats"]]
+    reason = f"{machine['name']} has no unit for it"
+    usual = next((fmt for fmt in (takes.get("dtype", "fp16"), *SUBSTITUTES) if fmt in machine["formats"]), machine["formats"][0])
+    return choice("dtype", "Precision", _plain(formats), usual, dict.fromkeys(lacks, reason))
+
+
+def _dispatch(names: list[str], values: Values, mode: str) -> Dial:
+    chosen = values.get("dispatch", DEFAULTS["dispatch"])
+    dial = choice("dispatch", "Dispatch", _plain(names), DEFAULTS["dispatch"], help=DISPATCHES.get(chosen, ""))
+    if mode == "graphs":
+        dial |= {"idle": True, "help": "One launch for all kernels: there is nothing to queue."}
+    return dial

@@ -1,0 +1,155 @@
+"""What /explore shows for its settings: the terms, the roofline, readouts, the law with figures, and tables of reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from html import escape
+from typing import Any
+from urllib.parse import urlencode
+
+from ironlaw.errors import IronlawError
+from ironlaw.kit.banner import banner
+from ironlaw.kit.cards import Card, card, tone
+from ironlaw.pictures.roofline import roofline, spots
+from ironlaw.pictures.terms import terms
+from ironlaw.registry import this
+from ironlaw.registry.workloads import about
+from ironlaw.server.advice import advice
+from ironlaw.server.answers import Answer, ask, inputs
+from ironlaw.server.explore import settings
+from ironlaw.server.explore.formula import formula
+from ironlaw.server.explore.sections import sections
+from ironlaw.units import significant
+from ironlaw.widget.dials import Dial
+from ironlaw.widget.figure import Figure
+from ironlaw.widget.piece import plain
+from ironlaw.widget.quantities import THIN, format_quantity, share
+
+CHANGING = ("options", "hidden", "help", "steps", "max", "value", "idle")  # what a turn of one dial may change of another
+MANY_SPOTS = 5  # spots of which the longest is worth naming
+
+
+def view(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The view for a state. What an address asks for is taken as it is; a dial that is turned may move others, which say so."""
+    asked, moved = dict(state.get("dials") or {}), {}
+    if "seq" in state:
+        dials, values, moved = settings.settle(asked)
+    else:
+        dials, values = settings.strict(asked)
+    query = settings.query(values)
+    shown: dict[str, Any] = {"dials": _changes(dials, moved), "moved": moved, "query": urlencode(query), "error": None}
+    try:
+        return shown | _view(tuple(query), bool(state.get("moving")), this.state())
+    except IronlawError as error:
+        return shown | {"error": {"dial": error.field, "message": str(error)}}
+
+
+def _changes(dials: list[Dial], moved: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    changes = {
+        dial["id"]: {key: dial.get(key) for key in CHANGING if dial.get(key) != usual.get(key)}
+        for dial, usual in zip(dials, settings.usual(), strict=True)
+    }
+    by_name = {dial["id"]: dial for dial in dials}
+    for name, move in moved.items():
+        said = f"{move['asked']} can’t be set here, so {move['value']} is."
+        if name == "dtype":
+            said = f"{move['asked']} is not on this machine, so {move['value']} is set."
+        changes[name]["help"] = " ".join(filter(None, (said, changes[name].get("help", by_name[name].get("help", "")))))
+    return changes
+
+
+@lru_cache(maxsize=256)  # a dial goes back and forth over the same settings
+def _view(query: tuple[tuple[str, str], ...], moving: bool, _: this.Stamp) -> dict[str, Any]:
+    answer = ask(query)
+    parts: dict[str, Any] = {
+        "figures": [_terms(answer), _roofline(answer)],
+        "note": f"<p>{escape(_band(answer))}</p>",
+        "cards": _cards(answer),
+        "formula": formula(answer.prediction),
+        "banner": _out_of_memory(answer),
+    }
+    if not moving:  # what lies below the pictures follows when the dials rest
+        parts["sections"] = sections(answer.prediction)
+    return dict(plain(parts))
+
+
+def _terms(answer: Answer) -> Figure:
+    p = answer.prediction
+    figure = terms(p, interval=True)
+    basis = "From curves measured on this machine." if p.calibrated else "A bound from the datasheet’s figures: a real run takes longer."
+    return replace(figure, note=f"{figure.note}. {basis}", more={**figure.more, "tint": str(p.bound)})
+
+
+def _roofline(answer: Answer) -> Figure:
+    p = answer.prediction
+    figure = roofline(p)
+    drawn = spots(p)
+    words = []
+    if len(drawn) >= MANY_SPOTS:
+        longest = max(drawn, key=lambda spot: spot.seconds)
+        words.append(f"Longest of these: {longest.name}, {format_quantity(longest.seconds, 's')}.")
+    rest = [row for row in p.ops if not (row.work.flops > 0 and row.work.bytes > 0 and row.seconds > 0)]
+    if rest:
+        time = sum(float(row.seconds) for row in rest)
+        words.append(f"Not drawn: {_count(len(rest), 'operator')} without arithmetic, {share(time, float(p.busy_s))} of the device’s time.")
+    note = "every operator: the rate it reaches against its arithmetic per byte; size is time"
+    return replace(figure, note=note, more={**figure.more, "foot": " ".join(words)})
+
+
+def _band(answer: Answer) -> str:
+    p = answer.prediction
+    low, high = (format_quantity(float(end), "s") for end in p.band)
+    runs = ""
+    if p.interval:
+        runs = f"; four measured runs in five should fall in {' to '.join(format_quantity(float(end), 's') for end in p.interval)}"
+    if low == high:
+        return f"Overlapping memory and compute makes no difference here: {low} either way{runs}. Log axis."
+    return f"Band: {low} with memory and compute overlapped, {high} in sequence; the mark is the prediction{runs}. Log axis."
+
+
+def _cards(answer: Answer) -> list[Card]:
+    p, memory = answer.prediction, answer.prediction.memory
+    count, unit = inputs(answer.name, answer.asked)
+    used = float(memory.total / memory.capacity)
+    part = f"{share(used, 1.0)}" if used <= 1 else f"{significant(used)}×"
+    hypothetical = "" if p.fits else "if it fitted"
+    utilisation = tone("utilization", float(p.utilization))
+    filled = {"tone": "fail", "word": "does not fit"} if not p.fits else {"tone": "middling" if used > 0.8 else ""}
+    per_s = card("throughput", count / float(p.seconds), note=", ".join(filter(None, (f"{unit}s per s", hypothetical))))
+    return [
+        card("time", float(p.seconds), "s", note=hypothetical or p.label),
+        per_s,
+        card("utilisation", 100 * float(p.utilization), "%", tone=utilisation, source="share of the time in which the device has work")
+        | ({"word": "low"} if utilisation == "bad" else {}),
+        card("kernels", float(p.kernels), note=f"from {len(answer.asked.ops):,} operators") | {"value": f"{int(p.kernels):,}", "unit": ""},
+        card("memory", float(memory.total), "B", note=f"{part} of {format_quantity(float(memory.capacity), 'B')}") | filled,
+        card("energy", float(p.energy_j), "J", note=f"estimate, {format_quantity(float(p.energy_j) / count, 'J')} per {unit}"),
+    ]  # fmt: skip
+
+
+def _out_of_memory(answer: Answer) -> dict[str, Any] | None:
+    """What is too much, by how much, and the changes that would help, each a button."""
+    p, memory = answer.prediction, answer.prediction.memory
+    if p.fits:
+        return None
+    parts = (("weights", memory.weights), ("KV cache", memory.kv_cache), ("activations", memory.activations))
+    listed = ", ".join(f"{name} {format_quantity(float(size), 'B')}" for name, size in parts if size > 0)
+    text = (
+        f"{about(answer.name)['name']} needs {format_quantity(float(memory.total), 'B')} ({listed}); this machine has"
+        f" {format_quantity(float(memory.capacity), 'B')}, {significant(float(memory.total / memory.capacity))}× too little."
+        " The times below are what it would take if it fitted."
+    )
+    ways = advice(p, answer.name, answer.asked)
+    sentences = "".join(f" Take {escape(way['text'])}." for way in ways if not way["value"])
+    actions = [{"label": f"Use {way['text']}", "dials": {way["field"]: _typed(way)}} for way in ways if way["value"]]
+    return {**banner("fail", "Out of memory", f"<p>{escape(text)}{sentences}</p>"), "actions": actions}
+
+
+def _typed(way: Mapping[str, Any]) -> Any:
+    return int(way["value"]) if way["field"] in settings.SIZES else way["value"]
+
+
+def _count(n: int, word: str) -> str:
+    return f"{n:,}{THIN}{word}{'' if n == 1 else 's'}"
