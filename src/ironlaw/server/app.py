@@ -32,6 +32,7 @@ from ironlaw.server.labs import Labs
 from ironlaw.server.marimo_page import ahead, marimo_files
 from ironlaw.server.pages import STATIC, THEME, static
 from ironlaw.server.records import Keeper
+from ironlaw.widget.direct import HOSTED
 
 
 def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS) -> Starlette:
@@ -39,6 +40,7 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
     files, assets = marimo_files()
     keeper, token, seen = Keeper(), secrets.token_urlsafe(24), threading.Event()
     labs = Labs(labs_folder, assets, head())
+    HOSTED["explore"] = explored
 
     def show(said: str = "", wrong: dict[str, str] | None = None) -> Response:
         listed = catalogue(labs_folder)
@@ -109,6 +111,13 @@ def explore(request: Request) -> Response:
     policy = dict(SECURITY)[b"content-security-policy"].decode() + f"; connect-src 'self' ws://{request.headers['host']}"
     headers = {"cache-control": "no-cache", "content-security-policy": policy}
     return HTMLResponse(page(request.query_params.multi_items()), headers=headers)
+
+
+def explored() -> Any:
+    """The piece of the free instrument, for the socket."""
+    from ironlaw.server.explore.page import piece
+
+    return piece()
 
 
 async def widget(scope: Any, receive: Any, send: Any) -> None:

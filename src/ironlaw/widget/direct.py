@@ -10,12 +10,14 @@ import json
 import secrets
 import threading
 import weakref
+from collections.abc import Callable
 from string import ascii_letters
 from typing import Any
 
 LETTERS = 24  # of a token: 136 bits, and no digit in it that could be taken for a figure
 PIECES: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
-HOSTED: dict[str, Any] = {}  # a name of its own -> a piece that only this socket reaches: nothing comes another way
+# a name of its own -> what gives the piece; only this socket reaches it, so nothing comes another way
+HOSTED: dict[str, Callable[[], Any]] = {}
 OFFERED = threading.Event()  # set by a server that has the socket; under marimo's own there is none
 
 
@@ -36,7 +38,7 @@ def answered(text: str) -> str | None:
     except (ValueError, KeyError, TypeError):
         return None
     if token in HOSTED:
-        view = HOSTED[token].look(state)
+        view = HOSTED[token]().look(state)
     elif (piece := PIECES.get(token)) is not None:
         view = piece.look(state | {"moving": True})
     else:

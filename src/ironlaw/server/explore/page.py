@@ -11,10 +11,10 @@ from ironlaw.server import pages
 from ironlaw.server.explore import settings
 from ironlaw.server.explore.view import view
 from ironlaw.server.files import Immutable, digest_of
-from ironlaw.widget import assets, direct
+from ironlaw.widget import assets
 from ironlaw.widget.piece import Piece
 
-NAME = "explore"
+NAME = "explore"  # by which the socket knows it
 SLOW = "Predicting. A model with thousands of operators takes a few seconds."
 
 
@@ -34,8 +34,7 @@ def piece() -> Piece:
     """One for all pages: what it shows follows from the settings alone. It has a name, so a page outlives a server that is started anew."""
     dials = settings.usual()
     spec = {"id": NAME, "title": "", "lead": True, "slow": SLOW, "direct": NAME, "dials": dials}
-    direct.HOSTED[NAME] = made = Piece("instrument", spec, view)
-    return made
+    return Piece("instrument", spec, view)
 
 
 def page(query: Iterable[tuple[str, str]]) -> str:

@@ -21,15 +21,20 @@ function instrumentPiece(ctx) {
   const figures = (shown.view.figures ?? []).map((figure, i) => [figureView(figure, shown, i), toolsView(figure, shown)]);
   const pictures = (key, some) => (some.length ? h("div", { key, class: `il-figures il-${key}` }, some) : null);
   const readouts = [cardsView(cards, shown), formulaView(formula), noteView(after, "after")];
-  const parts = spec.lead
-    ? [h("div", { key: "near", class: "il-near" }, bannerView(banner, ctx), slow && h("p", { key: "slow", class: "il-hint", role: "status" }, spec.slow),
+  const live = h("p", { key: "live", class: "il-hearing", role: "status", after: (node) => { ui.live = node; } });
+  const dress = { key: "open", ...named };
+  const mood = `${stale ? "il-stale" : ""} ${dials ? "" : "il-bare"}`;
+  if (!spec.lead) {
+    return h("section", { ...dress, class: `il-desk ${mood}` }, title, dials,
+      h("div", { key: "stage", class: "il-stage" }, bannerView(banner, ctx), pictures("figures", figures), noteView(note), readouts), live);
+  }
+  // the first picture leads, and readouts have the whole width
+  return h("section", { ...dress, class: `il-lead ${mood}`, "aria-busy": slow ? "true" : null }, title,
+    h("div", { key: "desk", class: "il-desk" },
+      h("div", { key: "near", class: "il-near" }, bannerView(banner, ctx), slow && h("p", { key: "slow", class: "il-hint", role: "status" }, spec.slow),
         pictures("first", figures.slice(0, 1)), noteView(note), dials),
-      h("div", { key: "stage", class: "il-stage" }, pictures("figures", figures.slice(1))),
-      h("div", { key: "under", class: "il-under" }, readouts, sectionsView(ctx))]
-    : [dials, h("div", { key: "stage", class: "il-stage" }, bannerView(banner, ctx), pictures("figures", figures), noteView(note), readouts)];
-  return h("section", { key: "open", class: `il-desk ${spec.lead ? "il-lead" : ""} ${stale ? "il-stale" : ""} ${dials ? "" : "il-bare"}`, "aria-busy": slow ? "true" : null, ...named },
-    title, parts,
-    h("p", { key: "live", class: "il-hearing", role: "status", after: (node) => { ui.live = node; } }));
+      h("div", { key: "stage", class: "il-stage" }, pictures("figures", figures.slice(1)))),
+    h("div", { key: "under", class: "il-under" }, readouts, sectionsView(ctx)), live);
 }
 
 // Reference under the readouts: sortable tables, and HTML in a fold. They come when the dials rest; until then the last ones stay.
