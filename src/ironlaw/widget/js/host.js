@@ -10,7 +10,7 @@ function hosted(traits) {
   let address = 0;
   const tell = (name) => (listeners[`change:${name}`] ?? []).forEach((does) => does());
   const lost = () => {
-    traits.view = { error: LOST, seq: traits.state.seq };
+    traits.view = { error: LOST, seq: traits.state.seq - 0.5 }; // newer than any answer so far, older than the one to this state
     tell("view");
   };
   const model = {
