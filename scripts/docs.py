@@ -16,17 +16,17 @@ INTRO = """# The command line
 
 Written by `scripts/docs.py` from the commands' help; change that, then run it again.
 
-Names of machines and models are forgiving (`h100`, `H100-SXM`), sizes may carry units (`"51 MB"`, `"10 us"`), and `--json`
-prints JSON and nothing else, in SI units; where a figure does not exist it is `null`, and `"never"` where compiling never pays.
+Names of machines and models are matched loosely (`h100`, `H100-SXM`), sizes may have units (`"51 MB"`, `"10 us"`), and `--json`
+prints only JSON, in SI units; a figure that does not exist is `null`, and `"never"` means that compiling never pays.
 
 | exit code | meaning |
 |---|---|
-| 0 | fine |
+| 0 | success |
 | 1 | a validation failed, or a file could not be written |
 | 2 | bad input; one paragraph on stderr names the value, the place and what to do |
-| 70 | a fault of ours; `IRONLAW_DEBUG=1` shows the traceback |
+| 70 | an internal error; `IRONLAW_DEBUG=1` shows the traceback |
 | 130 | Ctrl-C |
-| 141 | the reader of the output went away (`… \\| head`) |
+| 141 | the output's pipe was closed (`… \\| head`) |
 
 | variable | meaning |
 |---|---|

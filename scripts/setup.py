@@ -77,7 +77,7 @@ def say(*lines):
 
 
 def fail(reason, *steps):
-    say("", "set-up stopped: " + reason, *["  " + step for step in steps])
+    say("", "setup stopped: " + reason, *["  " + step for step in steps])
     sys.exit(1)
 
 
