@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).with_name("device")))
 import models
 import transformers
 import zoo
+from builders import build_model
 
 MACHINE = "h200_sxm"
 EVIDENCE = Path(il.__file__).parent / "registry" / "evidence" / MACHINE
@@ -50,17 +51,16 @@ def rows(*files: str) -> list[dict[str, Any]]:
 
 def captured(row: dict[str, Any], memo: dict[str, Any]) -> il.Graph:
     """The row's model as PyTorch would run it; eager and compiled are one graph."""
-    models.DEVICE = "meta"
     p, training = row["params"], row["mode"] == "training"
     key = json.dumps([row["model"], p, training])
     if key not in memo:
         if "settings" in p:
-            model, args, keywords = zoo.built((row["model"], p["settings"], p["input"], p["batch"], p["size"], p["dtype"]), "meta")
+            model, args, keywords = zoo.build((row["model"], p["settings"], p["input"], p["batch"], p["size"], p["dtype"]), "meta")
             keywords = ({"labels": args[0]} if p["input"] == "ids" else {}) if training else keywords
             memo[key] = il.capture(model.train(training), args, keywords, training=training)
         else:
             (found,) = ((params, build) for name, params, build in models.MODELS if name == row["model"] and params["batch"] == p["batch"])
-            memo[key] = il.capture(*models.build_model(*found))
+            memo[key] = il.capture(*build_model(*found, "meta"))
     return memo[key]
 
 

@@ -13,22 +13,22 @@ import transformers
 from torch.profiler import ProfilerActivity, profile
 
 
-def traced(place):
+def trace(place):
     ids = torch.randint(50257, (4, 512), device="cuda")
     image = torch.randn(32, 3, 224, 224, dtype=torch.half, device="cuda")
-    made = {
+    models = {
         "gpt2": (transformers.GPT2LMHeadModel(transformers.GPT2Config()), ids, {"use_cache": False}),
         "resnet50": (transformers.ResNetForImageClassification(transformers.ResNetConfig(num_labels=1000)), image, {}),
     }
-    for name, (plain, given, keywords) in made.items():
+    for name, (plain, inputs, keywords) in models.items():
         model = plain.to("cuda", torch.half).eval()
         with torch.no_grad():
             for _ in range(3):
-                model(given, **keywords)
+                model(inputs, **keywords)
             torch.cuda.synchronize()
             with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as prof:
                 for _ in range(2):
-                    model(given, **keywords)
+                    model(inputs, **keywords)
                 torch.cuda.synchronize()
         prof.export_chrome_trace(os.path.join(place, f"{name}.json.gz"))
 
@@ -36,4 +36,4 @@ def traced(place):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", default=".")
-    traced(parser.parse_args().out)
+    trace(parser.parse_args().out)

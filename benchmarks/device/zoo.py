@@ -3,7 +3,7 @@
     PYTHONPATH=src python3 benchmarks/device/zoo.py --out DIR [--seconds 400] [--part eager|compiled|training|held|held_compiled]
 
 Writes DIR/zoo-PART.json: one row per model. Each model is a transformers class with a configuration, so that `capture` can
-build the same one anywhere. Weights are random. Needs torch, transformers, and models.py beside it.
+build the same one anywhere. Weights are random. Needs torch and transformers.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import time
 
 import torch
 import transformers as tf
-from models import DTYPES, GPU, clock, sync, write
+from gpu import DTYPES, GPU, clock, sync, write
 
 from ironlaw.measure.devices.kernel_times import profile
 
@@ -136,7 +136,7 @@ TRAINED = [
 ]
 
 
-def built(entry, device="cuda"):
+def build(entry, device="cuda"):
     """(model, arguments, keywords); also on the meta device."""
     name, settings, kind, batch, size, dtype = entry
     cls = getattr(tf, name)
@@ -147,11 +147,11 @@ def built(entry, device="cuda"):
         with torch.device(device):
             model = cls(config)
             # not zeros: some kernels divide more slowly there, and arithmetic on constants draws less power
-            given = torch.randint(config.vocab_size, (batch, size)) if kind == IDS else torch.randn(batch, 3, size, size)
+            inputs = torch.randint(config.vocab_size, (batch, size)) if kind == IDS else torch.randn(batch, 3, size, size)
     finally:
         torch.set_default_dtype(before)
     keywords = {"use_cache": False} if "CausalLM" in name or "LMHead" in name else {}
-    return model.to(DTYPES[dtype]), (given,), keywords
+    return model.to(DTYPES[dtype]), (inputs,), keywords
 
 
 def measure(entry, mode):
@@ -159,7 +159,7 @@ def measure(entry, mode):
     params = {"settings": settings, "input": kind, "batch": batch, "size": size, "dtype": dtype}
     row = {"kind": "model", "model": name, "params": params, "mode": mode}
     try:
-        model, args, keywords = built(entry)
+        model, args, keywords = build(entry)
         row["parameters"] = sum(p.numel() for p in model.parameters())
         if mode == "training":
             call = step_of(model.train(), args, kind)
