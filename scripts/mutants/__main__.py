@@ -1,0 +1,124 @@
+"""Change the code on purpose, one small thing at a time, and see whether a test notices.
+
+    make mutants                              what has not been tried since its statement last changed; can be stopped and taken up again
+    make mutants ARGS="engine/device"         this folder or file only, under src/ironlaw
+    make mutants ARGS="--again engine"        survivors too: the tests have become better
+    make mutants ARGS="--list"                also print each survivor
+    make mutants ARGS="--minutes 40"          stop after so long
+
+What became of each mutant is kept in mutants/fates.jsonl, so that the pieces of a run add up; docs/mutants.md shows all of it.
+Works on a copy of the tree, at the lowest priority. Exit 1 where a file is under the limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import pickle
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from changes import Mutant, mutants_of
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+ROOMS = ("engine", "backends", "calibration")
+TESTS = ("tests/engine", "tests/backends", "tests/calibration", "tests/test_units.py", "tests/test_errors.py")
+KEPT, TREE = ROOT / "mutants/fates.jsonl", ROOT / "mutants/tree"
+PAGE, REASONS = ROOT / "docs/mutants.md", Path(__file__).with_name("reasons.toml")
+
+
+def copy_of_the_tree() -> list[str]:
+    """Editing may go on meanwhile. Returns the paths of the tests."""
+    shutil.rmtree(TREE, ignore_errors=True)
+    shutil.copytree(ROOT / "src", TREE / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    paths = [path for path in TESTS if (ROOT / path).exists()]
+    for path in paths:
+        copy = shutil.copytree if (ROOT / path).is_dir() else shutil.copy
+        (TREE / path).parent.mkdir(parents=True, exist_ok=True)
+        copy(ROOT / path, TREE / path)
+    return paths
+
+
+def read_fates() -> dict[str, str]:
+    rows = map(json.loads, KEPT.read_text().splitlines()) if KEPT.exists() else ()
+    return dict(rows)
+
+
+def mutants_in(file: str, text: str) -> list[Mutant]:
+    """Kept beside the fates: half a minute for all files."""
+    kept = KEPT.with_name("changes") / f"{hashlib.sha1((file + text).encode()).hexdigest()}.pickle"
+    if not kept.exists():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_bytes(pickle.dumps(list(mutants_of(file, text))))
+    return pickle.loads(kept.read_bytes())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("paths", nargs="*", help="folders or files under src/ironlaw; all of " + ", ".join(ROOMS) + " if none is named")
+    parser.add_argument("--again", action="store_true", help="survivors too")
+    parser.add_argument("--list", action="store_true", help="print each survivor")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so long")
+    parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
+    options = parser.parse_args()
+    os.nice(19)
+    from page import LEAST, page, read_reasons, reason_of, scores
+
+    every = []
+    for file in sorted(path for room in ROOMS for path in (ROOT / "src/ironlaw" / room).rglob("*.py")):
+        every += mutants_in(str(file.relative_to(ROOT / "src/ironlaw")), file.read_text(encoding="utf-8"))
+    chosen = [m for m in every if not options.paths or any(Path(m.file).is_relative_to(path) for path in options.paths)]
+    if not chosen:
+        sys.exit(f"nothing to change in {' '.join(options.paths)}; name folders or files under src/ironlaw, such as engine or engine/device")
+    fates = read_fates()
+    todo = [m for m in chosen if m.key not in fates or (options.again and fates[m.key] == "survived")]
+    if todo:
+        run(todo, options.jobs, options.minutes)
+        fates = read_fates()
+    reasons = read_reasons(REASONS)
+    PAGE.write_text(page(every, fates, reasons), encoding="utf-8")
+    survivors = [m for m in chosen if fates.get(m.key) == "survived"]
+    for m in survivors if options.list else ():
+        print(f"\n{m.file}:{m.line}  {reason_of(m, reasons) or 'NOT EXPLAINED'}")
+        print("\n".join([*(f"  - {line}" for line in m.was.splitlines()), *(f"  + {line}" for line in m.now.splitlines())]))
+    rows = scores(chosen, fates)
+    print("\n".join(row.row() for row in rows))
+    print(f"{sum(not reason_of(m, reasons) for m in survivors)} of {len(survivors)} survivors are not explained in {REASONS.name}")
+    return 0 if all(row.percent >= LEAST for row in rows) else 1
+
+
+def run(todo: list[Mutant], jobs: int, minutes: float) -> None:
+    import hypothesis  # noqa: F401
+
+    for module in ("numpy", "scipy.optimize", "hypothesis.extra.numpy"):  # once, before the forks
+        with contextlib.suppress(ImportError):
+            __import__(module)
+    os.environ["IRONLAW_HYPOTHESIS"] = "mutants"
+    paths = copy_of_the_tree()
+    sys.path.insert(0, str(TREE / "src"))
+    os.chdir(TREE)
+    from trials import Tests, try_all
+
+    tests = Tests(TREE, KEPT.parent, paths)
+    began = shown = time.monotonic()
+    with KEPT.open("a", buffering=1) as kept, os.fdopen(os.dup(2), "w", buffering=1) as screen, contextlib.suppress(KeyboardInterrupt):
+        before = len(read_fates())
+
+        def report(mutant: Mutant, fate: str) -> bool:
+            nonlocal shown
+            kept.write(json.dumps([mutant.key, fate]) + "\n")
+            if (now := time.monotonic()) - shown > 10:
+                shown = now
+                screen.write(f"{len(read_fates()) - before} of {len(todo)} mutants in {now - began:.0f} s\n")
+            return now - began < 60 * minutes
+
+        try_all(todo, tests, jobs, report)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,211 @@
+"""Each mutant before the tests that run its lines, the quickest first, until one fails.
+
+A change inside a function is tried in a fork of a process that has collected every test: the new code object takes the place of the old
+one, so a mutant costs a few hundredths of a second. What runs while modules are imported or tests collected (tables, defaults,
+decorators) is tried in a fork that has imported nothing of ironlaw yet, and reads the changed file.
+"""
+
+from __future__ import annotations
+
+import __future__
+import gc
+import json
+import os
+import resource
+import signal
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from types import CodeType, FunctionType
+
+import pytest
+from changes import Mutant
+
+OPTIONS = ["-q", "-s", "-x", "--assert=plain", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:anyio", "-o", "addopts="]
+MEMORY = 8 << 30
+IMPORT = ""  # coverage's name for what runs outside any test
+Report = Callable[[Mutant, str], bool]  # takes a mutant and what became of it; whether there is time for more
+
+
+class Tests:
+    """Which tests run which lines, and how long each takes."""
+
+    def __init__(self, root: Path, folder: Path, paths: list[str]) -> None:
+        self.root, self.src, self.paths = root, root / "src/ironlaw", paths
+        kept, log = folder / "baseline.json", folder / "baseline.txt"
+        if _ended(_fork(lambda: self._measure(kept), log)) != 0:
+            sys.exit(f"{log.read_text()}\nthe tests fail without any change; fix them first: pytest {' '.join(paths)}")
+        self.seconds, self.lines = json.loads(kept.read_text())
+
+    def _measure(self, kept: Path) -> int:
+        import coverage
+
+        measured = coverage.Coverage(data_file=None, include=[str(self.src / "*")], config_file=False)
+        seconds: dict[str, float] = defaultdict(float)
+
+        class Timer:
+            def pytest_runtest_logstart(self, nodeid: str) -> None:
+                measured.switch_context(nodeid)
+
+            def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+                seconds[report.nodeid] += report.duration
+
+        with measured.collect():
+            code = pytest.main([*OPTIONS, *self.paths], plugins=[Timer()])
+        data = measured.get_data()
+        files = {str(Path(file).relative_to(self.src)): data.contexts_by_lineno(file) for file in data.measured_files()}
+        kept.write_text(json.dumps([seconds, files]))
+        return int(code)
+
+    def of(self, mutant: Mutant) -> list[str]:
+        """Those that can notice it: its own file's first, then the quickest first."""
+        ran = self.lines.get(mutant.file, {})
+        lines = ran if mutant.lines is None else map(str, range(mutant.lines[0], mutant.lines[1] + 1))
+        names = {name for line in lines for name in ran.get(line, ())} - {IMPORT}
+        own = f"test_{Path(mutant.file).stem}.py"
+        return sorted(names, key=lambda name: (own not in name, self.seconds[name], name))
+
+    def at_import(self, mutant: Mutant) -> bool:
+        ran = self.lines.get(mutant.file, {})
+        return mutant.lines is None or any(IMPORT in ran.get(str(n), ()) for n in range(mutant.lines[0], mutant.lines[1] + 1))
+
+    def allow(self, name: str) -> None:
+        """So much processor time for a test; then the process is killed."""
+        signal.setitimer(signal.ITIMER_PROF, 3 + 5 * self.seconds.get(name, 0))
+
+
+def try_all(mutants: Iterable[Mutant], tests: Tests, jobs: int, report: Report) -> None:
+    quick, thorough = [], []
+    for mutant in mutants:
+        (thorough if tests.at_import(mutant) else quick).append(mutant)
+    _ended(_fork(lambda: int(pytest.main([*OPTIONS, *tests.paths], plugins=[InMemory(quick, tests, jobs, report)])), Path(os.devnull)))
+    _in_parallel(thorough, jobs, lambda mutant: _from_source(mutant, tests), report)
+
+
+def _in_parallel(mutants: list[Mutant], jobs: int, child: Callable[[Mutant], int], report: Report) -> None:
+    running: dict[int, Mutant] = {}
+    waiting = mutants[::-1]
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            mutant = waiting.pop()
+            running[_fork(lambda mutant=mutant: child(mutant), Path(os.devnull))] = mutant
+        pid, status = os.wait()
+        code = os.waitstatus_to_exitcode(status)
+        if not report(running.pop(pid), "survived" if code == 0 else "killed" if code > 0 else "timeout"):
+            waiting = []
+
+
+class EndAtFailure:
+    """The tests by name, in that order; the first that fails ends the process."""
+
+    def __init__(self, names: list[str], tests: Tests) -> None:
+        self.order, self.tests = {name: i for i, name in enumerate(names)}, tests
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = sorted((item for item in items if item.nodeid in self.order), key=lambda item: self.order[item.nodeid])
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.tests.allow(nodeid)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            os._exit(1)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            os._exit(1)
+
+
+class InMemory:
+    """Instead of running the collected tests once: for each mutant, those of them that can notice it, in a fork."""
+
+    def __init__(self, mutants: list[Mutant], tests: Tests, jobs: int, report: Report) -> None:
+        self.mutants, self.tests, self.jobs, self.report = mutants, tests, jobs, report
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        self.items = {item.nodeid: item for item in session.items}
+        self.functions = defaultdict(list)
+        for function in gc.get_objects():
+            if isinstance(function, FunctionType) and function.__code__.co_filename.startswith(str(self.tests.src)):
+                self.functions[function.__code__.co_filename, function.__code__.co_qualname].append(function)
+        session.config.pluginmanager.register(EndAtFailure([], self.tests))
+        gc.freeze()
+        _in_parallel(self.mutants, self.jobs, self.attempt, self.report)
+        return True
+
+    def attempt(self, mutant: Mutant) -> int:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        path = str(self.tests.src / mutant.file)
+        flags = __future__.annotations.compiler_flag
+        code = compile("\n" * (mutant.first - 1) + mutant.statement, path, "exec", flags)
+        replacement = _innermost_before(mutant.lines[0], [c for c in _codes(code) if c.co_qualname == mutant.function])
+        for function in self.functions[path, mutant.function]:
+            if function.__code__.co_firstlineno == replacement.co_firstlineno:
+                function.__code__ = replacement
+        items = [self.items[name] for name in self.tests.of(mutant)]
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        return 0
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from _codes(constant)
+
+
+def _innermost_before(line: int, codes: list[CodeType]) -> CodeType:
+    return max((code for code in codes if code.co_firstlineno <= line), key=lambda code: code.co_firstlineno)
+
+
+class ChangedFile(MetaPathFinder, SourceFileLoader):
+    """Imports one module from text instead of its file."""
+
+    def __init__(self, name: str, path: Path, text: str) -> None:
+        SourceFileLoader.__init__(self, name, str(path))
+        self.text = text
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        return spec_from_file_location(name, self.path, loader=self) if name == self.name else None
+
+    def get_code(self, fullname: str) -> CodeType:
+        return compile(self.text, self.path, "exec")
+
+
+def _from_source(mutant: Mutant, tests: Tests) -> int:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    path = tests.src / mutant.file
+    module = ".".join(["ironlaw", *Path(mutant.file).with_suffix("").parts]).removesuffix(".__init__")
+    sys.meta_path.insert(0, ChangedFile(module, path, mutant.source(path.read_text(encoding="utf-8"))))
+    names = tests.of(mutant)
+    for file in dict.fromkeys(name.split("::")[0] for name in names):  # one after the other: most are noticed by the first
+        signal.setitimer(signal.ITIMER_PROF, 10)  # for importing and collecting
+        code = pytest.main([*OPTIONS, file], plugins=[EndAtFailure(names, tests)])
+        if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            return 1
+    return 0
+
+
+def _fork(child: Callable[[], int], output: Path) -> int:
+    """Its process id; what it writes goes to `output`."""
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 3
+    try:
+        words = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(words, 1)
+        os.dup2(words, 2)
+        code = child()
+    finally:
+        os._exit(code)
+
+
+def _ended(pid: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
