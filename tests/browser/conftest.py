@@ -14,9 +14,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, Request, sync_playwright
 
-from ironlaw.ledger import open_ledger
+from ironlaw.ledger import Ledger, open_ledger
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Chromium heeds only the last list of features, so Playwright's own is repeated. The first two are the list below the address
@@ -27,6 +27,7 @@ OFF = (
     "AvoidCorsURLLoaderRestartOnRedirect,OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch"
 )
 # Nothing that Chromium does by itself may reach the network: what is left in the log is the page's own doing.
+# All pages share one process, which then has marimo's scripts compiled already: a third of what it costs to open a lab.
 ARGUMENTS = [
     f"--disable-features={OFF}",
     "--no-sandbox",
@@ -36,8 +37,19 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--renderer-process-limit=1",
+    "--process-per-site",
 ]
 START_SECONDS = 60
+# `ironlaw labs`, but "measure it here" takes NumPy and short samples: what PyTorch measures is tested without a browser.
+SHORT = """
+import sys
+from ironlaw.cli import main
+from ironlaw.kit import experiment
+whole = experiment.command
+experiment.command = lambda name: [*whole(name), "--with", "numpy", "--seconds", "0.1"]
+sys.exit(main(sys.argv[1:]))
+"""
 
 
 @pytest.fixture(scope="session")
@@ -51,6 +63,16 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def shared_context(chromium: Browser) -> Iterator[tuple[BrowserContext, CDPSession]]:
+    """One cache for all tests, and a page that stays open, so that the process with the compiled scripts does."""
+    with chromium.new_context() as context:
+        first = context.new_page()
+        first.route("**", lambda route: route.fulfill(body=""))
+        first.goto("http://127.0.0.1/")
+        yield context, context.new_cdp_session(first)
+
+
 @pytest.fixture
 def requests() -> list[str]:
     """The address of everything the page asked for, in order."""
@@ -58,14 +80,22 @@ def requests() -> list[str]:
 
 
 @pytest.fixture
-def page(chromium: Browser, requests: list[str]) -> Iterator[Page]:
-    """A fresh page; the test fails if it asks for anything outside this machine."""
-    context = chromium.new_context()
-    context.on("request", lambda request: requests.append(request.url))
+def page(shared_context: tuple[BrowserContext, CDPSession], requests: list[str]) -> Iterator[Page]:
+    """A page with nothing stored; the test fails if it asks for anything outside this machine."""
+    context, session = shared_context
+
+    def note(request: Request) -> None:
+        requests.append(request.url)
+
+    context.on("request", note)
     page = context.new_page()
     page.on("websocket", lambda socket: requests.append(socket.url))
     yield page
-    context.close()
+    page.close()
+    context.remove_listener("request", note)
+    context.clear_cookies()
+    for origin in {f"http://{urlsplit(url).netloc}" for url in requests if urlsplit(url).netloc}:
+        session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "local_storage,indexeddb"})
     outside = [url for url in requests if urlsplit(url).scheme not in {"data", "blob", "about"} and urlsplit(url).hostname != "127.0.0.1"]
     assert not outside, f"the page asked for something outside 127.0.0.1: {outside}"
 
@@ -74,7 +104,7 @@ def page(chromium: Browser, requests: list[str]) -> Iterator[Page]:
 def running(home: Path, port: int = 0) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """A running `ironlaw labs` with a home of its own: its address and its process."""
     environment = {**os.environ, "IRONLAW_HOME": str(home), "PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, "-m", "ironlaw", "labs", "--no-browser", "--port", str(port)]
+    command = [sys.executable, "-c", SHORT, "labs", "--no-browser", "--port", str(port)]
     server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     lines: queue.Queue[str | None] = queue.Queue()
     # Read to the end, or the server blocks once the pipe is full.
@@ -103,10 +133,16 @@ def labs_server(shared_home: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def beginner(labs_server: str, shared_home: Path) -> str:
-    """The address of the shared server, for a learner who has done nothing yet: each test begins a new epoch."""
-    with open_ledger(shared_home / "ledger.db") as kept:
-        kept.reset()
+def shared_ledger(labs_server: str, shared_home: Path) -> Iterator[Ledger]:
+    """The ledger of the shared server, for a learner who has done nothing yet: each test begins a new epoch."""
+    with open_ledger(shared_home / "ledger.db") as ledger:
+        ledger.reset()
+        yield ledger
+
+
+@pytest.fixture
+def beginner(labs_server: str, shared_ledger: Ledger) -> str:
+    """The address of the shared server, for a learner who has done nothing yet."""
     return labs_server
 
 

@@ -1,15 +1,13 @@
 """What a learner does in any lab, and what any lab's page must keep: shared by the labs' browser tests."""
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import axe_playwright_python
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
+
+from ironlaw.ledger import Ledger
 
 AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
 PATIENCE = 60_000  # a loaded machine is slow, not wrong
@@ -73,17 +71,15 @@ def expect_measured(page: Page, act: str, name: str) -> None:
     expect(page.locator(f"#{act}-claims")).to_contain_text("Measured here")
 
 
-def ledger(home: Path) -> list[dict]:
-    """The events of a home, as the command line exports them."""
-    command = [sys.executable, "-m", "ironlaw", "ledger", "export", "-"]
-    shown = subprocess.run(command, env={**os.environ, "IRONLAW_HOME": str(home)}, capture_output=True, text=True, check=True).stdout
-    return json.loads(shown)["events"]
+def payloads(ledger: Ledger, kind: str) -> list[dict]:
+    """What the current epoch holds of one kind, in order."""
+    return [event.payload for event in ledger.events(kind=kind)]
 
 
 def serious(page: Page) -> list[str]:
     """What axe finds serious or critical."""
-    page.add_script_tag(path=str(AXE))
-    found = page.evaluate("async () => (await axe.run(document, { resultTypes: ['violations'] })).violations")
+    page.evaluate(AXE.read_text(encoding="utf-8"))  # not as a script of the page, which its own rules would forbid
+    found = page.evaluate("async () => (await axe.run(document, { resultTypes: ['violations'], preload: false })).violations")
     return [f"{v['id']}: {v['nodes'][0]['html'][:120]}" for v in found if v["impact"] in ("serious", "critical")]
 
 
@@ -119,18 +115,27 @@ def commit_by_keyboard(page: Page, first: str) -> None:
     page.keyboard.press("Enter")
 
 
-def two_looks(chromium: Browser, url: str) -> Iterator[tuple[bool, Page]]:
-    """A lab in light and wide, then in dark and narrow, which finds it as the first left it; at the end of each, whether all can
-    be read. True for the first."""
-    for scheme, width in (("light", 1280), ("dark", 390)):
-        context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 900}, reduced_motion="reduce")
-        page = patient(context.new_page())
-        page.goto(url)
-        yield scheme == "light", page
-        page.wait_for_timeout(500)
+def settle(page: Page) -> None:
+    """Wait until what is on the screen has been drawn and stands still."""
+    page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+    page.wait_for_function("() => document.getAnimations().every((each) => each.playState !== 'running')")
+
+
+def open_in_the_dark(page: Page, url: str) -> None:
+    """As on a phone at night."""
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.goto(url)
+
+
+def expect_readable(page: Page) -> None:
+    """As it was opened, then in the light on a wide screen, nothing keeps a reader out, and nothing scrolls sideways."""
+    for scheme, width in (("dark", 390), ("light", 1280)):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        page.set_viewport_size({"width": width, "height": 900})
+        settle(page)
+        page.wait_for_function("() => document.documentElement.scrollWidth <= window.innerWidth")
         assert serious(page) == []
-        assert fits_across(page)
-        context.close()
 
 
 def changes(page: Page, where: Locator, act: Callable[[], object]) -> None:

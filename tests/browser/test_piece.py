@@ -7,9 +7,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import product
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from ironlaw.widget.assets import CSS
 
@@ -351,21 +352,26 @@ def test_a_held_key_makes_no_backlog(lab: Page):
 
 
 def test_a_moving_dial_is_followed_without_transition_and_python_hears_when_it_rests(lab: Page):
+    """Answers that come close together are one movement; on a busy machine they may be long in coming, so the dial moves until they do."""
     piece = terms_piece(lab)
     dial(lab, "batch").locator("input[type=range]").focus()
     lab.keyboard.press("ArrowRight")
     expect(lab.locator("#seen")).to_have_text("batch 2")
     assert "il-moving" not in str(piece.get_attribute("class"))
-    for _ in range(4):
+    piece.evaluate(
+        """e => new MutationObserver(() => { if (e.matches('.il-moving')) e.dataset.followed = 'yes'; })
+        .observe(e, { attributeFilter: ['class'] })"""
+    )
+    for _ in range(200):
         lab.keyboard.press("ArrowRight")
-        lab.wait_for_timeout(60)
-    expect(piece).to_have_class(re.compile("il-moving"))
-    turned = int(str(piece.get_attribute("data-seq")))
-    expect(piece).not_to_have_attribute("data-seq", str(turned))  # one more, by itself
-    lab.wait_for_timeout(700)
-    rested = piece.get_attribute("data-seq")
-    lab.wait_for_timeout(700)
-    assert piece.get_attribute("data-seq") == rested  # and then it is quiet
+        lab.keyboard.press("ArrowLeft")
+        if piece.get_attribute("data-followed"):
+            break
+    expect(piece).to_have_attribute("data-followed", "yes")
+    lab.keyboard.press("End")
+    expect(lab.locator("#seen")).to_have_text("batch 256")  # the last turn, and nobody touches the dial any more
+    after_resting = "e => new Promise((rested) => setTimeout(() => rested(e.dataset.seq), 2 * 300))"
+    assert piece.evaluate(after_resting) == piece.evaluate(after_resting)  # and then it is quiet
 
 
 def test_a_locked_instrument_has_nothing_in_the_page_until_the_lock_is_committed(lab: Page):
@@ -455,18 +461,19 @@ def test_a_killed_server_brings_the_dials_back(page: Page, served: tuple[str, St
     expect(page.locator("#seen")).to_have_text("batch 96", timeout=30_000)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_scrolls_sideways_in_light_or_dark(chromium: Browser, served: tuple[str, Start], scheme: str):
-    with chromium.new_page(color_scheme=scheme) as page:  # type: ignore[arg-type]
-        for width in (1280, 390, 360):
-            page.set_viewport_size({"width": width, "height": 800})
-            opened(page, served[0])
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
-            assert paper == ("rgb(19, 23, 27)" if scheme == "dark" else "rgb(252, 252, 251)")
-            desk, stage = terms_piece(page).locator(".il-dials").bounding_box(), terms_piece(page).locator(".il-stage").bounding_box()
-            assert desk and stage
-            assert (stage["y"] < desk["y"]) == (width < 800)  # on a phone the picture comes first
+def test_nothing_scrolls_sideways_in_light_or_dark(page: Page, served: tuple[str, Start]):
+    papers = {"dark": "rgb(19, 23, 27)", "light": "rgb(252, 252, 251)"}
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 360, "height": 800})
+    opened(page, served[0])
+    for (scheme, paper), width in product(papers.items(), (360, 390, 1280)):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.set_viewport_size({"width": width, "height": 800})
+        page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+        expect(page.locator("body")).to_have_css("background-color", paper)
+        desk, stage = terms_piece(page).locator(".il-dials").bounding_box(), terms_piece(page).locator(".il-stage").bounding_box()
+        assert desk and stage
+        assert (stage["y"] < desk["y"]) == (width < 800)  # on a phone the picture comes first
 
 
 def test_the_chrome_of_the_notebook_is_gone(lab: Page):
