@@ -49,9 +49,9 @@ bench: python3 ## speed and accuracy, as tables
 	@$(BIN)/python benchmarks/accuracy.py
 	@chromium="$$($(SETUP) browser)" && IRONLAW_CHROMIUM="$$chromium" $(BIN)/python benchmarks/labs.py
 
-mutants: python3 ## changes the code on purpose and sees whether a test notices
+mutants: python3 ## change the code on purpose and see whether a test notices
 	@$(SETUP) venv mutants
-	@$(BIN)/python scripts/mutants.py $(ARGS)
+	@$(BIN)/python scripts/mutants $(ARGS)
 
 wheel: python3 ## build a wheel into dist/
 	@$(SETUP) wheel

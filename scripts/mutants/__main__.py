@@ -36,6 +36,7 @@ def copy_of_the_tree() -> list[str]:
     """Editing may go on meanwhile. Returns the paths of the tests."""
     shutil.rmtree(TREE, ignore_errors=True)
     shutil.copytree(ROOT / "src", TREE / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    (TREE / "pytest.ini").write_text("[pytest]\n")  # or the project's would be found, and names be relative to it
     paths = [path for path in TESTS if (ROOT / path).exists()]
     for path in paths:
         copy = shutil.copytree if (ROOT / path).is_dir() else shutil.copy
@@ -74,7 +75,9 @@ def main() -> int:
         every += mutants_in(str(file.relative_to(ROOT / "src/ironlaw")), file.read_text(encoding="utf-8"))
     chosen = [m for m in every if not options.paths or any(Path(m.file).is_relative_to(path) for path in options.paths)]
     if not chosen:
-        sys.exit(f"nothing to change in {' '.join(options.paths)}; name folders or files under src/ironlaw, such as engine or engine/device")
+        sys.exit(
+            f"nothing to change in {' '.join(options.paths)}; name folders or files under src/ironlaw, such as engine or engine/device"
+        )
     fates = read_fates()
     todo = [m for m in chosen if m.key not in fates or (options.again and fates[m.key] == "survived")]
     if todo:
@@ -84,8 +87,7 @@ def main() -> int:
     PAGE.write_text(page(every, fates, reasons), encoding="utf-8")
     survivors = [m for m in chosen if fates.get(m.key) == "survived"]
     for m in survivors if options.list else ():
-        print(f"\n{m.file}:{m.line}  {reason_of(m, reasons) or 'NOT EXPLAINED'}")
-        print("\n".join([*(f"  - {line}" for line in m.was.splitlines()), *(f"  + {line}" for line in m.now.splitlines())]))
+        print(f"{m.file}:{m.line}  {reason_of(m, reasons) or 'NOT EXPLAINED'}\n    {m.marked}")
     rows = scores(chosen, fates)
     print("\n".join(row.row() for row in rows))
     print(f"{sum(not reason_of(m, reasons) for m in survivors)} of {len(survivors)} survivors are not explained in {REASONS.name}")

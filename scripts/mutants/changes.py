@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -15,6 +16,7 @@ from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvide
 from mutmut.mutation.file_mutation import NEVER_MUTATE_FUNCTION_CALLS
 from mutmut.mutation.mutators import mutation_operators
 
+WORDS = re.compile(r"\w+|\s+|.", re.DOTALL)
 TYPES = ("Any", "Callable", "Mapping", "Sequence")  # an alias of these is an annotation, not a value
 
 
@@ -37,6 +39,14 @@ class Mutant:
         """The same as long as the statement is, wherever it moves."""
         return hashlib.sha1(f"{Path(self.file).name}\0{self.original}\0{self.statement}".encode()).hexdigest()[:16]
 
+    @property
+    def marked(self) -> str:
+        """The changed lines with the change marked in them: `x = «1 → 2» + y`."""
+        before, after = WORDS.findall(self.was), WORDS.findall(self.now)
+        head, tail = _common(before, after)
+        old, new = before[head : len(before) - tail], after[head : len(after) - tail]
+        return "".join([*before[:head], "«", *old, " → ", *new, "»", *before[len(before) - tail :]])
+
     def source(self, text: str) -> str:
         """The whole file, changed."""
         lines = text.splitlines(keepends=True)
@@ -54,6 +64,7 @@ def mutants_of(file: str, text: str) -> Iterator[Mutant]:
             return module.code_for_node(new if node is statement else statement.deep_replace(node, new))
         begin, end = (ends[place.line - 1] + place.column for place in (extents[node].start, extents[node].end))
         return text[ends[first - 1] : begin] + module.code_for_node(new) + text[end : ends[first - 1] + len(original)]
+
     originals = [module.code_for_node(statement) for statement in module.body]
     footer = "".join(module.code_for_node(line) for line in module.footer)
     first = 1 + text[: len(text) - len("".join(originals)) - len(footer)].count("\n")
@@ -114,8 +125,14 @@ def _reach(node: cst.CSTNode, places: dict, parents: dict) -> tuple[tuple[int, i
 
 def _difference(before: list[str], after: list[str]) -> tuple[str, str, int]:
     """The lines that differ, and how many come before them."""
+    head, tail = _common(before, after)
+    was, now = before[head : len(before) - tail], after[head : len(after) - tail]
+    return "\n".join(map(str.strip, was)), "\n".join(map(str.strip, now)), head
+
+
+def _common(before: list[str], after: list[str]) -> tuple[int, int]:
+    """How many are the same at the beginning, and how many of the rest at the end."""
     shorter = min(len(before), len(after))
     head = next((i for i in range(shorter) if before[i] != after[i]), shorter)
     tail = next((i for i in range(shorter - head) if before[-1 - i] != after[-1 - i]), shorter - head)
-    was, now = before[head : len(before) - tail], after[head : len(after) - tail]
-    return "\n".join(map(str.strip, was)), "\n".join(map(str.strip, now)), head
+    return head, tail

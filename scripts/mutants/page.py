@@ -14,9 +14,15 @@ LEAST = 92.0
 HEAD = f"""# Mutants
 
 Written by `make mutants`, which changes the engine, the backends and the calibration in small ways, one at a time, and runs the tests
-that run the changed line. At least {LEAST:.0f} % must be noticed in every file; a test that hangs has noticed. Why the survivors may live is
-said by class, as patterns in `scripts/mutants/reasons.toml`; one that no class explains is a test that is missing.
+that run the changed line. At least {LEAST:.0f} % must be noticed in every file; a test that hangs has noticed.
 """
+SURVIVORS = """
+## Why survivors may live
+
+By class of change (`scripts/mutants/reasons.toml`); one that no class explains is a test that is missing.
+
+| survivors | reason |
+|--:|---|"""
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,7 @@ class Reason:
     file: str = ""
 
     def explains(self, mutant: Mutant) -> bool:
-        return self.file in mutant.file and any(pattern.search(f"{mutant.was} -> {mutant.now}") for pattern in self.changes)
+        return self.file in mutant.file and any(pattern.search(mutant.marked) for pattern in self.changes)
 
 
 def read_reasons(path: Path) -> list[Reason]:
@@ -59,7 +65,8 @@ class Score:
         return 100.0 * (self.killed + self.timeout) / self.tried if self.tried else 0.0
 
     def row(self) -> str:
-        verdict = f"{self.percent:.1f} %" if self.tried == self.mutants else f"{self.percent:.1f} % of {self.tried} tried"
+        verdict = f"{self.percent:.1f} %" if self.tried else "not tried"
+        verdict += f" of {self.tried}" if 0 < self.tried < self.mutants else ""
         return f"| {self.file} | {self.mutants} | {self.killed} | {self.survived} | {self.timeout} | {verdict} |"
 
 
@@ -77,17 +84,13 @@ def page(mutants: list[Mutant], fates: dict[str, str], reasons: list[Reason]) ->
     unexplained = classes.pop("", 0)
     text = [HEAD, "| file | mutants | killed | survived | timeout | score |", "|---|--:|--:|--:|--:|--:|"]
     text += [score.row() for score in scores(mutants, fates)]
-    text += ["", "## Why survivors may live", "", "| survivors | reason |", "|--:|---|"]
+    text.append(SURVIVORS)
     text += [f"| {count} | {why} |" for why, count in classes.most_common()]
     if unexplained:
-        text += ["", f"## Not explained: {unexplained}", "", "| where | was | became |", "|---|---|---|"]
-        text += [
-            f"| {mutant.file}:{mutant.line} | {_code(mutant.was)} | {_code(mutant.now)} |"
-            for mutant in survivors
-            if not reason_of(mutant, reasons)
-        ]
+        text += ["", f"## Not explained: {unexplained}", "", "| where | change |", "|---|---|"]
+        text += [f"| {mutant.file}:{mutant.line} | {_code(mutant.marked)} |" for mutant in survivors if not reason_of(mutant, reasons)]
     return "\n".join(text) + "\n"
 
 
 def _code(text: str) -> str:
-    return "<br>".join("`" + line.replace("|", "\\|").replace("`", "'") + "`" for line in text.splitlines()) or "(nothing)"
+    return "<br>".join("`" + line.replace("|", "\\|").replace("`", "'") + "`" for line in text.splitlines())

@@ -6,16 +6,18 @@ decorators) is tried in a fork that has imported nothing of ironlaw yet, and rea
 """
 
 from __future__ import annotations
-
 import __future__
+
 import gc
 import json
 import os
 import resource
 import signal
 import sys
+import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
@@ -27,6 +29,7 @@ from changes import Mutant
 
 OPTIONS = ["-q", "-s", "-x", "--assert=plain", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:anyio", "-o", "addopts="]
 MEMORY = 8 << 30
+KILLED = 100  # the exit code, which nothing else has
 IMPORT = ""  # coverage's name for what runs outside any test
 Report = Callable[[Mutant, str], bool]  # takes a mutant and what became of it; whether there is time for more
 
@@ -36,9 +39,9 @@ class Tests:
 
     def __init__(self, root: Path, folder: Path, paths: list[str]) -> None:
         self.root, self.src, self.paths = root, root / "src/ironlaw", paths
-        kept, log = folder / "baseline.json", folder / "baseline.txt"
-        if _ended(_fork(lambda: self._measure(kept), log)) != 0:
-            sys.exit(f"{log.read_text()}\nthe tests fail without any change; fix them first: pytest {' '.join(paths)}")
+        kept, self.log = folder / "baseline.json", folder / "log.txt"
+        if _ended(_fork(lambda: self._measure(kept), self.log)) != 0:
+            sys.exit(f"{self.log.read_text()}\nthe tests fail without any change; fix them first: pytest {' '.join(paths)}")
         self.seconds, self.lines = json.loads(kept.read_text())
 
     def _measure(self, kept: Path) -> int:
@@ -82,20 +85,26 @@ def try_all(mutants: Iterable[Mutant], tests: Tests, jobs: int, report: Report) 
     quick, thorough = [], []
     for mutant in mutants:
         (thorough if tests.at_import(mutant) else quick).append(mutant)
-    _ended(_fork(lambda: int(pytest.main([*OPTIONS, *tests.paths], plugins=[InMemory(quick, tests, jobs, report)])), Path(os.devnull)))
+    in_memory = InMemory(quick, tests, jobs, report)
+    if quick and _ended(_fork(lambda: int(pytest.main([*OPTIONS, *tests.paths], plugins=[in_memory])), tests.log)) != 0:
+        sys.exit(tests.log.read_text())
     _in_parallel(thorough, jobs, lambda mutant: _from_source(mutant, tests), report)
 
 
 def _in_parallel(mutants: list[Mutant], jobs: int, child: Callable[[Mutant], int], report: Report) -> None:
+    fates = {0: "survived", KILLED: "killed"}  # or it was ended by a signal: too much time, or memory
     running: dict[int, Mutant] = {}
-    waiting = mutants[::-1]
+    unchanged = [replace(mutant, statement=mutant.original) for mutant in mutants[:1]]
+    waiting = [*mutants[::-1], *unchanged]  # first of all, what must survive
     while waiting or running:
         while waiting and len(running) < jobs:
             mutant = waiting.pop()
             running[_fork(lambda mutant=mutant: child(mutant), Path(os.devnull))] = mutant
         pid, status = os.wait()
-        code = os.waitstatus_to_exitcode(status)
-        if not report(running.pop(pid), "survived" if code == 0 else "killed" if code > 0 else "timeout"):
+        mutant, code = running.pop(pid), os.waitstatus_to_exitcode(status)
+        if (code > 0 and code != KILLED) or (mutant in unchanged and code != 0):
+            raise RuntimeError(f"{mutant.file}:{mutant.line} could not be tried: exit code {code} for {mutant.marked}")
+        if mutant not in unchanged and not report(mutant, fates.get(code, "timeout")):
             waiting = []
 
 
@@ -113,11 +122,11 @@ class EndAtFailure:
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
-            os._exit(1)
+            os._exit(KILLED)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
-            os._exit(1)
+            os._exit(KILLED)
 
 
 class InMemory:
@@ -187,7 +196,7 @@ def _from_source(mutant: Mutant, tests: Tests) -> int:
         signal.setitimer(signal.ITIMER_PROF, 10)  # for importing and collecting
         code = pytest.main([*OPTIONS, file], plugins=[EndAtFailure(names, tests)])
         if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-            return 1
+            return int(code)
     return 0
 
 
@@ -203,6 +212,8 @@ def _fork(child: Callable[[], int], output: Path) -> int:
         os.dup2(words, 1)
         os.dup2(words, 2)
         code = child()
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(code)
 
