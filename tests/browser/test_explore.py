@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import product
 
 import pytest
+from lab_steps import serious, settle
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from ironlaw.registry.machines import hardware
@@ -315,6 +316,14 @@ def test_on_a_phone_the_terms_stay_in_view_over_the_dials(chromium: Browser, lab
         box = page.locator(".il-first").bounding_box()
         assert box["y"] >= -1
         assert box["y"] + box["height"] <= 0.5 * 800
+
+
+def test_axe_finds_nothing_serious(instrument: Page):
+    instrument.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true; })")
+    for scheme in ("light", "dark"):
+        instrument.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        settle(instrument)
+        assert serious(instrument) == []
 
 
 def test_targets_are_large_enough(instrument: Page):
