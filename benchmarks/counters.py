@@ -60,7 +60,7 @@ class Attention(nn.Module):
 
 
 class Elementwise(nn.Module):
-    """7 + 5 + 1 + 5 operations an element, by the conventions of ironlaw.engine.work."""
+    """7 + 5 + 1 + 5 operations an element, by the conventions of ironlaw.engine.device.work."""
 
     def __init__(self) -> None:
         super().__init__()

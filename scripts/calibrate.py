@@ -2,8 +2,9 @@
 
 import sys
 
-from ironlaw.registry.curves import calibration, write
+from ironlaw.registry.calibrations import calibration
 from ironlaw.registry.evidence import measured
+from ironlaw.registry.refit import write
 
 if __name__ == "__main__":
     for slug in sys.argv[1:] or [name for name in measured() if calibration(name)]:

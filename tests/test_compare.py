@@ -4,11 +4,11 @@ from dataclasses import replace
 from statistics import mean
 
 import pytest
+from ironlaw.engine.samples import OPS
 
 import ironlaw as il
+from ironlaw.calibration.calibration import Calibration, Curve
 from ironlaw.compare import FUNCTIONS, KINDS, Comparison, compare, comparisons, graph_of, leave_one_out, speedups, summary
-from ironlaw.engine.calibrate import Calibration, Curve
-from ironlaw.engine.samples import OPS
 from ironlaw.registry.evidence import measured
 
 GAP = Comparison("m", "gemm", "name", "eager", predicted=3.0, measured=2.0, bound=1.0, kernels=1.0, measured_kernels=None, source="s")

@@ -13,17 +13,18 @@ from pathlib import Path
 import pytest
 
 import ironlaw as il
-from ironlaw.engine.compilation import breakeven, breakeven_days
-from ironlaw.engine.dispatch import queued, synchronous, utilization
-from ironlaw.engine.fusion import fuse
-from ironlaw.engine.iron_law import iron_law
-from ironlaw.engine.memory import footprint, live_activations
-from ironlaw.engine.memory import kv_cache as kv_bytes
-from ironlaw.engine.predict import predict
-from ironlaw.engine.roofline import gemm_intensity, mfu, roofline
-from ironlaw.engine.tree import decide
-from ironlaw.engine.types import Graph, Hardware, Plan, Tensor
-from ironlaw.engine.work import op
+from ironlaw.engine.device.compilation import breakeven, breakeven_days
+from ironlaw.engine.device.dispatch import queued, synchronous, utilization
+from ironlaw.engine.device.fusion import fuse
+from ironlaw.engine.device.fusion_rules import decide
+from ironlaw.engine.device.iron_law import iron_law
+from ironlaw.engine.device.machine import Hardware, Plan
+from ironlaw.engine.device.memory import footprint, live_activations
+from ironlaw.engine.device.memory import kv_cache as kv_bytes
+from ironlaw.engine.device.predict import predict
+from ironlaw.engine.device.roofline import gemm_intensity, mfu, roofline
+from ironlaw.engine.device.types import Graph, Tensor
+from ironlaw.engine.device.work import op
 from ironlaw.registry.claims import NAMESPACE, attention, chain, claim, claims
 
 MS, US, NS = 1e-3, 1e-6, 1e-9

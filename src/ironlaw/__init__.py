@@ -6,11 +6,12 @@
 'overhead'
 """
 
-from ironlaw.engine.compilation import breakeven
-from ironlaw.engine.fusion import fuse
-from ironlaw.engine.predict import Prediction, predict
-from ironlaw.engine.roofline import roofline
-from ironlaw.engine.types import Graph, Hardware, Plan
+from ironlaw.engine.device.compilation import breakeven
+from ironlaw.engine.device.fusion import fuse
+from ironlaw.engine.device.machine import Hardware, Plan
+from ironlaw.engine.device.predict import Prediction, predict
+from ironlaw.engine.device.roofline import roofline
+from ironlaw.engine.device.types import Graph
 from ironlaw.errors import IronlawError
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.workloads import kv_cache, workload, workloads

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from statistics import mean, median, quantiles
 from typing import Any
 
-from ironlaw.engine.chains import chain
-from ironlaw.engine.predict import predict
-from ironlaw.engine.samples import OPS
-from ironlaw.engine.types import MODES, Graph, Hardware, Plan, Tensor
-from ironlaw.engine.work import op
+from ironlaw.backends.evidence_ops import OPS
+from ironlaw.calibration.rows import Row
+from ironlaw.engine.device.chains import chain
+from ironlaw.engine.device.machine import MODES, Hardware, Plan
+from ironlaw.engine.device.predict import predict
+from ironlaw.engine.device.types import Graph, Tensor
+from ironlaw.engine.device.work import op
 from ironlaw.errors import UnsupportedPrecision
 from ironlaw.registry.evidence import evidence, measured
 from ironlaw.registry.machines import hardware
@@ -125,16 +127,16 @@ def comparisons(machine: str = "", kind: str = "") -> Iterator[Comparison]:
                     yield comparison
 
 
-def compare(row: Mapping[str, Any], machine: Hardware, source: str) -> Comparison | None:
+def compare(row: Row, machine: Hardware, source: str) -> Comparison | None:
     """A row beside what the engine predicts for it; None where the row holds no device time that the engine predicts."""
     known = graph_of(row)
     time = _measured(row, machine)
     if known is None or time is None:
         return None
-    if "device" in row and (row["device"] == "cpu") != (machine.backend == "cpu"):
+    if row.device and row.device != machine.backend:
         return None  # run on the processor of a machine that was measured on its GPU, or the other way round
     graph, kind, name = known
-    mode = row.get("mode", "compiled" if row.get("op") == "sdpa_masked" else "eager")
+    mode = row.mode or ("compiled" if row.op == "sdpa_masked" else "eager")
     if mode not in MODES:
         return None  # a kernel of our own, a copy to measure it by
     try:
@@ -144,41 +146,40 @@ def compare(row: Mapping[str, Any], machine: Hardware, source: str) -> Compariso
         return None  # a format without a unit of its own, converted in software: measured, but no peak of the machine
     wall = machine.kind == "cpu" and kind == "model"
     predicted, bound = (calibrated.seconds, bare.seconds) if wall else (calibrated.busy_s, bare.busy_s)
-    if "busy_s" not in row and not wall and machine.calibration:
+    if row.busy_s is None and not wall and machine.calibration:
         predicted += machine.calibration.graph_gap * calibrated.kernels
-    model = str(row["workload"]) if kind == "model" else ""
-    return Comparison(machine.slug, kind, name, mode, predicted, time, bound, calibrated.kernels, row.get("kernels"), source, model)
+    model = row.workload if kind == "model" else ""
+    return Comparison(machine.slug, kind, name, mode, predicted, time, bound, calibrated.kernels, row.kernels, source, model)
 
 
-def _measured(row: Mapping[str, Any], machine: Hardware) -> float | None:
+def _measured(row: Row, machine: Hardware) -> float | None:
     if machine.kind == "cpu":  # a call returns when its work is done
-        return row.get("wall_s") or row.get("busy_s")
-    return row.get("busy_s") or (row.get("graph_s") if row["kind"] == "op" else None)
+        return row.wall_s or row.busy_s
+    return row.busy_s or (row.graph_s if row.kind == "op" else None)
 
 
-def graph_of(row: Mapping[str, Any]) -> tuple[Graph, str, str] | None:
+def graph_of(row: Row) -> tuple[Graph, str, str] | None:
     """The graph that a row was measured on, its kind and its name."""
-    params = row.get("params", {})
-    if row["kind"] == "model" and "workload" in row and not row.get("variant"):
+    params = row.params
+    if row.kind == "model" and row.workload and not row.variant:
         shown = ", ".join(f"{k} {v}" for k, v in params.items() if k not in ("dtype", "classes", "padding"))
         try:
-            return workload(row["workload"], **params), "model", f"{row['workload']} ({shown})"
+            return workload(row.workload, **params), "model", f"{row.workload} ({shown})"
         except ValueError:
             return None  # a variant that the registry does not build
-    if row["kind"] == "function" and row["name"] in FUNCTIONS and "shape" in params:
+    if row.kind == "function" and row.name in FUNCTIONS and "shape" in params:
         shape, dtype = tuple(params["shape"]), params["dtype"]
-        return FUNCTIONS[row["name"]](shape, dtype), "function", f"{row['name']} {'×'.join(map(str, shape))}"
-    if row["kind"] == "op" and row["op"] in OPS and "error" not in row and params.get("layout") != "nhwc":
-        if row["op"] == "generated_norm":
+        return FUNCTIONS[row.name](shape, dtype), "function", f"{row.name} {'×'.join(map(str, shape))}"
+    if row.kind == "op" and row.op in OPS and not row.error and params.get("layout") != "nhwc":
+        if row.op == "generated_norm":
             return None  # its row holds convolutions too
-        op_of_row = OPS[row["op"]](params)
-        if op_of_row is not None:
-            return Graph(row["op"], (op_of_row,), op_of_row.dtype), _kind(row["op"]), f"{row['op']} {_shape(params)}"
+        op_of_row = OPS[row.op](params)
+        return Graph(row.op, (op_of_row,), op_of_row.dtype), _kind(row.op), f"{row.op} {_shape(params)}"
     return None
 
 
-def _kind_of(row: Mapping[str, Any]) -> str:
-    return _kind(row["op"]) if row["kind"] == "op" else str(row["kind"])
+def _kind_of(row: Row) -> str:
+    return _kind(row.op) if row.kind == "op" else row.kind
 
 
 def _kind(name: str) -> str:

@@ -27,8 +27,8 @@ def _():
     from ironlaw.errors import BadValue
     from ironlaw.widget.piece import Piece
     from ironlaw.pictures import curve, ladder, reveal, terms
-    from ironlaw.engine.predict import one_launch, predict
-    from ironlaw.engine.types import Plan
+    from ironlaw.engine.device.predict import one_launch, predict
+    from ironlaw.engine.device.machine import Plan
     from ironlaw.registry.machines import hardware
     from ironlaw.registry.workloads import workload
 

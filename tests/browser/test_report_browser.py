@@ -9,9 +9,10 @@ import pytest
 from lab_steps import fits_across, serious, watched
 from playwright.sync_api import Browser, Page, expect
 
-from ironlaw.engine.predict import predict
-from ironlaw.engine.types import MODES, Graph, Plan, Tensor
-from ironlaw.engine.work import op
+from ironlaw.engine.device.machine import MODES, Plan
+from ironlaw.engine.device.predict import predict
+from ironlaw.engine.device.types import Graph, Tensor
+from ironlaw.engine.device.work import op
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
 from ironlaw.report.analysis import Analysis, Compiling

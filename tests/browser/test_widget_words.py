@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import Browser, Page
 
-from ironlaw.engine.predict import predict
-from ironlaw.engine.types import Plan
+from ironlaw.engine.device.machine import Plan
+from ironlaw.engine.device.predict import predict
 from ironlaw.kit.claims import panel
 from ironlaw.kit.prose import html
 from ironlaw.kit.reveal import reveal

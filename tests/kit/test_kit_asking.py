@@ -5,7 +5,7 @@ import time
 import pytest
 from as_browser import send
 
-from ironlaw.engine.tree import decide
+from ironlaw.engine.device.fusion_rules import decide
 from ironlaw.kit.loop import Step, Told, loop
 from ironlaw.kit.spectrum import Runner, spectrum
 from ironlaw.kit.walker import PATTERNS, SHAPES, START, walked, walker

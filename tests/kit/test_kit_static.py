@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ironlaw.engine.types import Figure
+from ironlaw.engine.device.machine import Figure
 from ironlaw.errors import UnknownName
 from ironlaw.kit import cards, claims, context, formula, header, hud, message, peek, rail, reveal, step, takeaways
 from ironlaw.kit.banner import banner, notice

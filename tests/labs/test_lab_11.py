@@ -7,9 +7,9 @@ import pytest
 from headless import Page, bare
 
 from ironlaw import hardware, workload
-from ironlaw.engine.fusion import fuse
-from ironlaw.engine.memory import live_activations
-from ironlaw.engine.serving import serving
+from ironlaw.engine.device.deployment import serving
+from ironlaw.engine.device.fusion import fuse
+from ironlaw.engine.device.memory import live_activations
 from ironlaw.kit.check import complete, problems
 from ironlaw.kit.lab import LABS
 from ironlaw.labs.lab_11_roofline.act1 import gemm

@@ -47,7 +47,7 @@ def test_what_the_machine_lacks_is_noted():
 
 
 def test_rows_are_evidence_that_the_engine_knows():
-    from ironlaw.engine.rows import OPS
+    from ironlaw.backends.evidence_ops import OPS
 
     found = run()
     assert {("op", "matmul"), ("op", "copy"), ("op", "add"), ("op", "relu"), ("launch", "softmax")} <= kinds(found)

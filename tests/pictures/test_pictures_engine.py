@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from ironlaw.engine.predict import one_launch, predict
-from ironlaw.engine.types import Plan
+from ironlaw.engine.device.machine import Plan
+from ironlaw.engine.device.predict import one_launch, predict
 from ironlaw.errors import BadValue, UnknownName
 from ironlaw.pictures.curve import Chosen, curve
 from ironlaw.pictures.ladder import Rung, ladder, ladders, value_of

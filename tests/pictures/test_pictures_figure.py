@@ -2,7 +2,7 @@
 
 import pytest
 
-from ironlaw.engine.types import Figure as Sourced
+from ironlaw.engine.device.machine import Figure as Sourced
 from ironlaw.errors import BadValue, UnknownName
 from ironlaw.pictures.theme import context_colour, tone
 from ironlaw.widget.colours import COLOURS

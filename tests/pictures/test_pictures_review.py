@@ -1,7 +1,7 @@
 """The review's pictures say in words what they draw."""
 
 from ironlaw import hardware
-from ironlaw.engine.levels import ladder
+from ironlaw.engine.device.placement import ladder
 from ironlaw.pictures.calibration import calibration, verdict
 from ironlaw.pictures.levels import levels
 from ironlaw.recall.confidence import Row

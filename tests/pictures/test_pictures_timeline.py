@@ -2,10 +2,10 @@
 
 import pytest
 
-from ironlaw.engine.memory import live_activations
-from ironlaw.engine.predict import predict
-from ironlaw.engine.timeline import timeline as schedule
-from ironlaw.engine.types import Plan
+from ironlaw.engine.device.machine import Plan
+from ironlaw.engine.device.memory import live_activations
+from ironlaw.engine.device.predict import predict
+from ironlaw.engine.device.timeline import timeline as schedule
 from ironlaw.pictures.live import live
 from ironlaw.pictures.timeline import BARS, ROWS, module, parts, stretches, timeline
 from ironlaw.registry.machines import hardware

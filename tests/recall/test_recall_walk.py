@@ -2,8 +2,8 @@
 
 import pytest
 
-from ironlaw.engine.tree import decide
-from ironlaw.engine.work import KINDS, category
+from ironlaw.engine.device.fusion_rules import decide
+from ironlaw.engine.device.work import KINDS, category
 from ironlaw.errors import BadValue, UnknownName
 from ironlaw.recall.pairs import make, pair, siblings
 from ironlaw.recall.walk import SIBLINGS, TREE, truth, walk, walk_siblings

@@ -1,11 +1,13 @@
 """Evidence files: all read, all of known kinds, and the models in them are the registry's own."""
 
 import json
+import re
 
 import pytest
 
 import ironlaw as il
-from ironlaw.engine.types import FORMATS
+from ironlaw.calibration.rows import Row
+from ironlaw.engine.device.types import FORMATS
 from ironlaw.errors import BadRegistry
 from ironlaw.registry.evidence import FORMAT, HERE, Evidence, evidence, files, measured, read
 
@@ -41,54 +43,53 @@ def test_every_file_reads(path):
 
 @pytest.mark.parametrize("path", FILES, ids=IDS)
 def test_rows_are_of_known_kinds_and_have_what_the_format_asks(path):
-    for row in read(path).rows:
-        assert row["kind"] in NEEDED
-        assert set(row) >= NEEDED[row["kind"]], row
+    raw = json.loads(path.read_text())["rows"]
+    for row, fields in zip(read(path).rows, raw, strict=True):
+        assert row.kind in NEEDED
+        assert set(fields) >= NEEDED[row.kind], row
         for key in TIMES:
-            if row.get(key) is not None and row["kind"] != "flop_counter":
-                assert 0 < row[key] < 1000 or row.get("kernels") == row[key] == 0, (key, row)
-        if "kernels" in row and row["kernels"] is not None:
-            assert row["kernels"] == int(row["kernels"]) >= 0
-        if row["kind"] in ("op", "function", "model", "traffic"):
-            assert row["params"]["dtype"] in FORMATS
-        if "mode" in row:
-            own = ("copy", "library", "step_by_step", "naive", "triton") if row["kind"] in ("function", "traffic") else ()
-            assert row["mode"] in ("eager", "compiled", "graphs", "training", *own)
-        assert not ("workload" in row and "model" in row)
-        if row["kind"] == "model":
-            assert "workload" in row or "model" in row
+            if fields.get(key) is not None and row.kind != "flop_counter":
+                assert 0 < row.value(key) < 1000 or row.kernels == row.value(key) == 0, (key, row)
+        if row.kernels is not None:
+            assert row.kernels == int(row.kernels) >= 0
+        if row.kind in ("op", "function", "model", "traffic"):
+            assert row.params["dtype"] in FORMATS
+        if row.mode:
+            own = ("copy", "library", "step_by_step", "naive", "triton") if row.kind in ("function", "traffic") else ()
+            assert row.mode in ("eager", "compiled", "graphs", "training", *own)
+        assert not (row.workload and row.model)
+        if row.kind == "model":
+            assert row.workload or row.model
 
 
 def test_parts_add_up_to_the_whole():
     """The kernels of an op row sum to its busy time (medians of each, so within a few percent)."""
-    for row in (r for file in evidence("h200_sxm") for r in file.rows if r["kind"] == "op" and r.get("list")):
-        assert sum(kernel["seconds"] for kernel in row["list"]) == pytest.approx(row["busy_s"], rel=0.25)
-        assert sum(kernel["count"] for kernel in row["list"]) == row["kernels"]
+    for row in (r for file in evidence("h200_sxm") for r in file.rows if r.kind == "op" and r.kernel_times):
+        assert sum(kernel.seconds for kernel in row.kernel_times) == pytest.approx(row.busy_s, rel=0.25)
+        assert sum(kernel.count for kernel in row.kernel_times) == row.kernels
 
 
-MODELS = [
-    (slug, row) for slug in measured() for file in evidence(slug) for row in file.rows if row["kind"] == "model" and "workload" in row
-]
+MODELS = [(slug, row) for slug in measured() for file in evidence(slug) for row in file.rows if row.kind == "model" and row.workload]
 # GPT-2 with attention written out in matrix products is not in the registry
-BUILT = [(slug, row) for slug, row in MODELS if "attention" not in row["params"]]
+BUILT = [(slug, row) for slug, row in MODELS if "attention" not in row.params]
 
 
 def test_there_are_models():
     assert len(BUILT) >= 70
     assert len(MODELS) - len(BUILT) <= 2
-    assert {row["workload"] for _, row in MODELS} <= set(il.workloads())
+    assert {row.workload for _, row in MODELS} <= set(il.workloads())
 
 
-@pytest.mark.parametrize(("slug", "row"), BUILT, ids=[f"{slug}-{row['workload']}-{row['mode']}-{i}" for i, (slug, row) in enumerate(BUILT)])
+@pytest.mark.parametrize(("slug", "row"), BUILT, ids=[f"{slug}-{row.workload}-{row.mode}-{i}" for i, (slug, row) in enumerate(BUILT)])
 def test_every_model_row_is_the_registrys_model(slug, row):
-    graph = il.workload(row["workload"], **row["params"])
-    assert graph.dtype == row["params"]["dtype"]
-    if "parameters" in row:
-        assert graph.params == row["parameters"]
-    if "flops" in row:
-        assert graph.flops == row["flops"]
-    if "hand_count" in row:
-        assert graph.flops == row["hand_count"]["flops"]
+    graph = il.workload(row.workload, **row.params)
+    assert graph.dtype == row.params["dtype"]
+    if row.parameters is not None:
+        assert graph.params == row.parameters
+    if "flops" in row.extra:
+        assert graph.flops == row.extra["flops"]
+    if "hand_count" in row.extra:
+        assert graph.flops == row.extra["hand_count"]["flops"]
 
 
 # ---- files that are not as they should be
@@ -112,9 +113,35 @@ def write(tmp_path, text):
 
 def test_a_small_file_reads(tmp_path):
     file = read(write(tmp_path, GOOD))
-    assert file == Evidence("chip/ops", {"hardware": "chip"}, {"python": "3"}, "2026-11", "m", ({"kind": "op"},))
+    assert file == Evidence("chip/ops", {"hardware": "chip"}, {"python": "3"}, "2026-11", "m", (Row(kind="op"),))
     assert file.source == "evidence chip/ops, 2026-11"
     assert read(write(tmp_path, GOOD | {"software": {"torch": "2.11"}})).source == "evidence chip/ops, 2026-11, PyTorch 2.11"
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_a_row_read_and_written_again_has_lost_nothing(path):
+    for fields in json.loads(path.read_text())["rows"]:
+        written = Row.from_json(fields).to_json()
+        for kernel in fields.get("list", ()):
+            kernel.setdefault("count", 1.0)
+            kernel.setdefault("seconds", 0.0)
+        assert written == {key: value for key, value in fields.items() if value not in (None, "", [], {})}
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (3, "not an object with a kind"), ({"op": "add"}, "not an object with a kind"),
+        ({"kind": "op", "busy_s": "fast"}, "busy_s is 'fast', not a finite number"),
+        ({"kind": "op", "busy_s": -1.0}, "busy_s is -1.0, not a finite number"),
+        ({"kind": "op", "busy_s": True}, "busy_s is True, not a finite number"),
+        ({"kind": "op", "op": 7}, "op is 7, not a text"), ({"kind": "op", "params": [1]}, "params is"),
+        ({"kind": "op", "list": [{"seconds": 1.0}]}, "list must hold objects with name"),
+    ],
+)  # fmt: skip
+def test_a_row_that_is_not_as_it_should_be_is_named(tmp_path, row, words):
+    with pytest.raises(BadRegistry, match=rf"evidence chip/ops, row 2.*{re.escape(words)}.*FORMAT\.md"):
+        read(write(tmp_path, GOOD | {"rows": [{"kind": "op"}, row]}))
 
 
 def test_another_format_or_version(tmp_path):

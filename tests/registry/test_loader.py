@@ -2,7 +2,7 @@
 
 import pytest
 
-from ironlaw.engine.types import Figure
+from ironlaw.engine.device.machine import Figure
 from ironlaw.errors import BadRegistry
 from ironlaw.registry.loader import figure, folder, normal, quantity, read, slugs
 

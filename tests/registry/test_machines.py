@@ -5,7 +5,7 @@ import re
 import pytest
 
 import ironlaw as il
-from ironlaw.engine.types import FORMATS
+from ironlaw.engine.device.types import FORMATS
 from ironlaw.errors import BadRegistry, UnknownName
 from ironlaw.registry import loader, machines
 from ironlaw.registry.loader import folder, normal, read

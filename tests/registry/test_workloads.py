@@ -218,7 +218,7 @@ def test_tied_head_counts_once_and_is_read() -> None:
 
 def totals(slug: str, **settings: object) -> tuple[object, ...]:
     graph = workload(slug, **settings)
-    return graph.flops, graph.work.flops, graph.bytes, graph.kernels, graph.cache_bytes, graph.io_bytes
+    return graph.flops, graph.work.flops, graph.bytes, graph.kernels, graph.cache_bytes
 
 
 def check_sweep(slug: str, key: str, sizes: list[int], **settings: object) -> None:

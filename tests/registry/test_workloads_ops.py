@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from ironlaw.engine.fusion import fuse
-from ironlaw.engine.types import Graph
+from ironlaw.engine.device.fusion import fuse
+from ironlaw.engine.device.types import Graph
 from ironlaw.registry.workloads import workload, workloads
 
 # our kinds -> the ATen ops they stand for. A scalar operand makes an add a shift and a mul a scale here.

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ironlaw.engine.memory import footprint
+from ironlaw.engine.device.memory import footprint
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
 from ironlaw.report.capacity import Capacity, Growth, capacities, growth, words

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from ironlaw.engine.predict import predict
-from ironlaw.engine.quantise import quantised
-from ironlaw.engine.types import Plan
+from ironlaw.engine.device.machine import Plan
+from ironlaw.engine.device.predict import predict
+from ironlaw.engine.device.stored_weights import quantised
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
 from ironlaw.report.model_variants import OWN, Variant, comparable, lines, matrix, names

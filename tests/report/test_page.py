@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ironlaw.engine.compilation import PER_KERNEL
-from ironlaw.engine.predict import predict
-from ironlaw.engine.types import Graph, Plan, Tensor
-from ironlaw.engine.work import op
+from ironlaw.engine.device.compilation import PER_KERNEL
+from ironlaw.engine.device.machine import Plan
+from ironlaw.engine.device.predict import predict
+from ironlaw.engine.device.types import Graph, Tensor
+from ironlaw.engine.device.work import op
 from ironlaw.errors import BadValue
 from ironlaw.registry.machines import hardware
 from ironlaw.report.analysis import Analysis
@@ -114,8 +115,8 @@ def test_what_is_said_is_what_was_predicted(analysed):
 
 
 def test_fusion_groups_and_refused_edges(analysed):
-    from ironlaw.engine.fusion import fuse
-    from ironlaw.engine.tree import INDUCTOR
+    from ironlaw.engine.device.fusion import fuse
+    from ironlaw.engine.device.fusion_rules import INDUCTOR
 
     analysis = analysed()
     grids = carried(html(analysis))["grids"]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ironlaw.engine.predict import predict
-from ironlaw.engine.types import Plan
+from ironlaw.engine.device.machine import Plan
+from ironlaw.engine.device.predict import predict
 from ironlaw.registry.machines import hardware
 from ironlaw.report.kineto import parse, read
 from ironlaw.report.trace_join import calls_predicted, family, join

@@ -4,8 +4,9 @@ from dataclasses import fields
 
 import pytest
 
-from ironlaw.engine.calibrate import Curve
-from ironlaw.registry.curves import calibration, refit
+from ironlaw.calibration.curve import Curve
+from ironlaw.registry.calibrations import calibration
+from ironlaw.registry.refit import refit
 
 
 @pytest.mark.parametrize("slug", ["h200_sxm", "neoverse_n1_2core"])

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from ironlaw.cli import analyze, main  # noqa: E402
-from ironlaw.engine.compilation import compile_seconds  # noqa: E402
+from ironlaw.engine.device.compilation import compile_seconds  # noqa: E402
 
 FILE = """
 import torch

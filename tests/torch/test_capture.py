@@ -16,7 +16,7 @@ from torch.nn import functional as F  # noqa: E402
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
 import ironlaw as il  # noqa: E402
-from ironlaw.engine.types import Graph  # noqa: E402
+from ironlaw.engine.device.types import Graph  # noqa: E402
 from ironlaw.errors import BadValue, CaptureBreak  # noqa: E402
 from ironlaw.registry.workloads import about  # noqa: E402
 

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 import ironlaw as il  # noqa: E402
-from ironlaw.engine.quantise import quantised  # noqa: E402
+from ironlaw.engine.device.stored_weights import quantised  # noqa: E402
 
 H200 = il.hardware("h200_sxm")
 

@@ -76,7 +76,7 @@ def test_noise_was_watched(told):
 
 def test_every_op_of_the_quick_look_runs_as_its_row_says(monkeypatch):
     """One call of each shape that is not large, its output held against what the engine thinks it writes."""
-    from ironlaw.engine.rows import OPS
+    from ironlaw.backends.evidence_ops import OPS
 
     monkeypatch.setattr(TorchCpu, "POOL", 2**22)
     device = choose("cpu")

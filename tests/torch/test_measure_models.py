@@ -13,7 +13,7 @@ from torch import nn  # noqa: E402
 
 from ironlaw.cli import main  # noqa: E402
 from ironlaw.cli.show import measured_model  # noqa: E402
-from ironlaw.engine.predict import Cost, OpRow  # noqa: E402
+from ironlaw.engine.device.predict import Cost, OpRow  # noqa: E402
 from ironlaw.errors import BadValue, MissingExtra  # noqa: E402
 from ironlaw.measure.devices.cuda import Cuda  # noqa: E402
 from ironlaw.measure.devices.torch_cpu import TorchCpu  # noqa: E402

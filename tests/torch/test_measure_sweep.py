@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from ironlaw.engine.rows import OPS  # noqa: E402
+from ironlaw.backends.evidence_ops import OPS  # noqa: E402
 from ironlaw.errors import BadValue  # noqa: E402
 from ironlaw.measure.devices.torch_cpu import TorchCpu  # noqa: E402
 from ironlaw.measure.progress import Cancelled  # noqa: E402

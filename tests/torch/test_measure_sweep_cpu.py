@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from ironlaw.engine.rows import OPS  # noqa: E402
+from ironlaw.backends.evidence_ops import OPS  # noqa: E402
 from ironlaw.measure.suites.cpu import cases as cases_cpu  # noqa: E402
 from ironlaw.measure.suites.cpu.products import POOL, Weights  # noqa: E402
 

@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from ironlaw.engine.types import Tensor
-from ironlaw.engine.work import conv2d_shape, op
+from ironlaw.engine.device.types import Tensor
+from ironlaw.engine.device.work import conv2d_shape, op
 
 
 def meta(*shape: int) -> torch.Tensor:

@@ -23,8 +23,8 @@ from torch import nn  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
-from ironlaw.engine.types import Graph  # noqa: E402
-from ironlaw.engine.work import category  # noqa: E402
+from ironlaw.engine.device.types import Graph  # noqa: E402
+from ironlaw.engine.device.work import category  # noqa: E402
 from ironlaw.measure.models import builders  # noqa: E402
 from ironlaw.registry.families import FAMILIES  # noqa: E402
 from ironlaw.registry.workloads import about, workload, workloads  # noqa: E402

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ironlaw.calibration import local_machine
 from ironlaw.errors import BadValue
 from ironlaw.home import replace_text
-from ironlaw.registry import this
 
 if TYPE_CHECKING:
     from ironlaw.compare import Comparison
@@ -32,7 +32,7 @@ def accuracy(rows: Iterable[Comparison]) -> dict[str, dict[str, dict[str, float]
     groups: dict[str, dict[str, list[Comparison]]] = {}
     for row in rows:
         kind = f"model {row.mode}" if row.kind == "model" else row.kind
-        if row.machine != this.SLUG:
+        if row.machine != local_machine.SLUG:
             groups.setdefault(row.machine, {}).setdefault(kind, []).append(row)
     return {machine: {kind: _figures(summary(kind, group)) for kind, group in kinds.items()} for machine, kinds in groups.items()}
 

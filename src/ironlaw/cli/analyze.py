@@ -7,18 +7,19 @@ import ast
 from collections import Counter
 from typing import Any
 
+from ironlaw.backends.inductor import INDUCTOR
 from ironlaw.cli.captures import Captures, capture_all
 from ironlaw.cli.options import Parser, add_json, add_machines, checked, figure, modes, number, number_format, size
 from ironlaw.cli.predict import as_json as prediction_json
 from ironlaw.cli.predict import predictions
 from ironlaw.cli.show import comparison, draw, trace
 from ironlaw.cli.show.prediction import operators, report
-from ironlaw.engine.compilation import NEVER
-from ironlaw.engine.fusion import fuse
-from ironlaw.engine.predict import Prediction, predict
-from ironlaw.engine.quantise import STORED
-from ironlaw.engine.tree import INDUCTOR
-from ironlaw.engine.types import Graph, Plan
+from ironlaw.engine.device.compilation import NEVER
+from ironlaw.engine.device.fusion import fuse
+from ironlaw.engine.device.machine import Plan
+from ironlaw.engine.device.predict import Prediction, predict
+from ironlaw.engine.device.stored_weights import STORED
+from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, unknown
 from ironlaw.report.analysis import Analysis, Compiling, Payback, compiling, paybacks
 from ironlaw.report.capacity import capacities

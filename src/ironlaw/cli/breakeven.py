@@ -8,7 +8,7 @@ from typing import Any
 
 from ironlaw.cli.options import Parser, add_json, figure, number
 from ironlaw.cli.show import draw
-from ironlaw.engine.compilation import breakeven, saving, sensitivity
+from ironlaw.engine.device.compilation import breakeven, saving, sensitivity
 from ironlaw.errors import BadValue
 from ironlaw.units import show, significant
 

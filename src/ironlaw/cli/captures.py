@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ironlaw.engine.quantise import quantised
-from ironlaw.engine.types import Graph
+from ironlaw.engine.device.stored_weights import quantised
+from ironlaw.engine.device.types import Graph
 from ironlaw.errors import IronlawError
 from ironlaw.report.capacity import Growth, growth
 from ironlaw.report.model_variants import OWN

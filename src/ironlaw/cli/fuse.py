@@ -8,8 +8,8 @@ from typing import Any
 
 from ironlaw.cli.options import Parser, add_json, add_settings, settings
 from ironlaw.cli.show import draw
-from ironlaw.engine.fusion import FusionPlan, Group
-from ironlaw.engine.tree import Verdict
+from ironlaw.engine.device.fusion import FusionPlan, Group
+from ironlaw.engine.device.fusion_rules import Verdict
 from ironlaw.units import show
 
 EXAMPLE = """

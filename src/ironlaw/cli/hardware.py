@@ -6,12 +6,13 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
+from ironlaw.calibration import local_machine
 from ironlaw.cli.options import Parser, add_json
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.sources import value
-from ironlaw.engine.types import Hardware
+from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import IronlawError, UnknownName
-from ironlaw.registry import this
+from ironlaw.registry.machines import local
 from ironlaw.units import show, significant
 
 EXAMPLE = """
@@ -54,19 +55,19 @@ def listing(found: list[Hardware]) -> None:
         draw.DIM,
     )
     draw.say("`ironlaw hardware SLUG` shows every figure with its source.", draw.DIM)
-    if not any(hw.slug == this.SLUG for hw in found):
+    if not any(hw.slug == local_machine.SLUG for hw in found):
         draw.say(*absent())
 
 
 def _place(hw: Hardware) -> tuple[int, str]:
     """This machine first, then from large to small."""
-    return (-1 if hw.slug == this.SLUG else CONTEXTS.index(hw.context)), hw.slug
+    return (-1 if hw.slug == local_machine.SLUG else CONTEXTS.index(hw.context)), hw.slug
 
 
 def absent() -> tuple[str, str]:
     """Why this machine is not among them, in its style."""
     try:
-        return f"{this.hardware().slug} was measured just now; ask again to see it.", draw.DIM
+        return f"{local().slug} was measured just now; ask again to see it.", draw.DIM
     except UnknownName:
         return "`ironlaw measure` adds this machine.", draw.DIM
     except IronlawError as error:

@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ironlaw import home
+from ironlaw.calibration import local_machine
 from ironlaw.cli.options import Parser, modes, number_format, size
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.measured_model import MeasuredModel, as_json, report
 from ironlaw.cli.show.progress_bar import ProgressBar
-from ironlaw.engine.predict import predict
-from ironlaw.engine.types import Graph, Plan
+from ironlaw.engine.device.machine import Plan
+from ironlaw.engine.device.predict import predict
+from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadRegistry, BadValue, IronlawError, UnknownName
 from ironlaw.measure.devices.kinds import device_name
-from ironlaw.registry import this
 from ironlaw.registry.evidence import read
 from ironlaw.registry.loader import normal
+from ironlaw.registry.machines import local
 from ironlaw.report.kineto import parse
 from ironlaw.report.trace_join import join
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from ironlaw.measure.devices.torch_device import TorchDevice
     from ironlaw.measure.models.run import Run
 
-EVIDENCE = ("evidence", this.SLUG, "models.json")
+EVIDENCE = ("evidence", local_machine.SLUG, "models.json")
 SECONDS = 2.0  # of timing, for each mode
 OPS = 8  # operators that are shown
 OPTIONS = ("batch", "seq", "dtype", "mode", "input", "set", "ops")  # meaningless without a model
@@ -147,7 +149,7 @@ def compared(name: str, chosen: Chosen, device: TorchDevice, runs: list[Run], gr
     if graph is None:
         return model
     try:
-        machine = this.hardware()
+        machine = local()
         if machine.backend not in device.kind.registry:
             raise BadValue(
                 f"{machine.name} was measured on its {machine.backend}, and the model ran on {device.NAME}; run it with --device"

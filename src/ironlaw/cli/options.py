@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 from ironlaw import units
-from ironlaw.engine.types import FORMATS, MODES, Hardware
+from ironlaw.engine.device.machine import MODES, Hardware
+from ironlaw.engine.device.types import FORMATS
 from ironlaw.errors import BadValue, IronlawError, unknown
 
 LARGEST = 10**12  # sizes beyond any model; keeps products of them within a float

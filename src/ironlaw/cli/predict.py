@@ -8,8 +8,9 @@ from typing import Any
 from ironlaw.cli.options import Parser, add_json, add_machines, add_settings, figure, modes, settings, size
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.prediction import heaviest, kinds, report
-from ironlaw.engine.predict import OpRow, Prediction
-from ironlaw.engine.types import Graph, Hardware, Plan
+from ironlaw.engine.device.machine import Hardware, Plan
+from ironlaw.engine.device.predict import OpRow, Prediction
+from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.units import show
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from ironlaw.cli.options import Parser, add_json, add_machines, checked, figure, number_format, size
 from ironlaw.cli.show import draw
-from ironlaw.engine.roofline import Roofline, roofline
-from ironlaw.engine.types import Hardware, bytes_per_element
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.roofline import Roofline, roofline
+from ironlaw.engine.device.types import bytes_per_element
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.units import show, significant
 

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ironlaw.calibration import local_machine
 from ironlaw.cli.accuracy_history import PLACE
 from ironlaw.cli.options import Parser, add_json
 from ironlaw.errors import BadValue, unknown
-from ironlaw.registry import this
 from ironlaw.units import show
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def judge(rows: list[Comparison], checked: list[Claim]) -> Result:
     far: dict[bool, list[str]] = {True: [], False: []}
     for (machine, _, mode), line in summaries.items():
         if mode and hardware(machine).calibration and line.mean > LIMIT:
-            far[machine == this.SLUG].append(f"{machine} {line.kind}: mean error {line.mean:.1%}")
+            far[machine == local_machine.SLUG].append(f"{machine} {line.kind}: mean error {line.mean:.1%}")
     return Result(rows, summaries, checked, broken, missed=far[False], own=far[True])
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ironlaw.cli.options import Parser, add_json, add_settings, settings
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.prediction import sizes
-from ironlaw.engine.types import Graph, Op, Work
+from ironlaw.engine.device.types import Graph, Op, Work
 from ironlaw.units import show, significant
 
 EXAMPLE = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironlaw.engine.types import Figure
+from ironlaw.engine.device.machine import Figure
 from ironlaw.pictures.theme import tone
 from ironlaw.units import UNITS, show, significant
 from ironlaw.widget.quantities import cite, exact

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ironlaw.engine.types import Figure, Hardware
+from ironlaw.calibration import local_machine
+from ironlaw.engine.device.machine import Figure, Hardware
 from ironlaw.errors import BadRegistry, unknown
-from ironlaw.registry import this
-from ironlaw.registry.machines import hardware
+from ironlaw.registry.machines import hardware, known_local
 from ironlaw.widget.piece import Piece
 
-HERE = this.SLUG
+HERE = local_machine.SLUG
 PREFERRED = ("fp16", "bf16", "fp32", "int8")
 REGIMES = {"here": "This machine"}
 
@@ -66,7 +66,7 @@ def this_machine() -> Context | None:
 
     The file has the grammar of registry/hardware. One that can't be read counts as absent: no lab may fail to open for it.
     """
-    machine = this.known()
+    machine = known_local()
     if machine is None:
         return None
     formats = [fmt for fmt in PREFERRED if fmt in machine.peaks] or list(machine.peaks)

@@ -11,7 +11,7 @@ from ironlaw.kit.here import Measured
 from ironlaw.kit.instrument import Instrument
 from ironlaw.kit.known import Known
 from ironlaw.kit.process import DESK
-from ironlaw.registry import this
+from ironlaw.registry.machines import known_local
 
 
 class Measuring(Known):
@@ -38,8 +38,8 @@ class Measuring(Known):
     def measuring(self, act: str, told: Mapping[str, Callable[[Measured], str]]) -> Any:
         """`told`: experiment -> what to say about a result, as Markdown. This machine itself is offered where it was not measured."""
         items: list[experiment.Item | experiment.Machine] = [experiment.Item(name, words) for name, words in told.items()]
-        if this.known() is None:
-            items.append(experiment.Machine(lambda: this.known() is not None))
+        if known_local() is None:
+            items.append(experiment.Machine(lambda: known_local() is not None))
         piece = experiment.measure(act, items, self.here, self._keep, self._landed, lambda: self.committed(act) is not None)
         return self._show(f"{act}.measure", piece, act, "measure", "Measure it here")
 

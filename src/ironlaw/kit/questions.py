@@ -23,7 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ironlaw.engine.predict import Prediction
+from ironlaw.engine.device.predict import Prediction
 from ironlaw.errors import BadRegistry, BadValue, unknown
 from ironlaw.kit.prose import power_of_ten
 from ironlaw.registry import claims

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ironlaw.engine.work import KINDS, category
+from ironlaw.engine.device.work import KINDS, category
 from ironlaw.errors import BadValue
 from ironlaw.recall import walk as walks
 from ironlaw.recall.pairs import OVER, pair, siblings

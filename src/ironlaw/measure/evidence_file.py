@@ -69,6 +69,6 @@ def append(
             for name, value, now in (("date", old.date, ""), ("software", old.software, dict(software)), ("method", old.method, method))
             if value != now
         }
-        kept = [{**changed, **row} for row in old.rows]
+        kept = [{**changed, **row.to_json()} for row in old.rows]
     fresh = [{**row, "date": date} for row in rows]
     return write(path, machine=machine, software=software, method=method, rows=[*kept, *fresh], date=date)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ironlaw.engine.types import Hardware, Work
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.types import Work
 from ironlaw.errors import BadValue
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ironlaw.engine.types import Figure as Sourced
-from ironlaw.engine.types import Hardware
+from ironlaw.engine.device.machine import Figure as Sourced
+from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import unknown
 from ironlaw.pictures.theme import context_colour
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironlaw.engine.memory import live_profile
-from ironlaw.engine.types import Graph, Hardware
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.memory import live_profile
+from ironlaw.engine.device.types import Graph
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import cite, exact, format_quantity, share
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ironlaw.engine.predict import OpRow, Prediction
-from ironlaw.engine.types import Hardware
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.pictures.theme import SHAPES, TERM_NAMES
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark

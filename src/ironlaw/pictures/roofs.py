@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ironlaw.engine.types import Figure as Sourced
-from ironlaw.engine.types import Hardware, Level
+from ironlaw.engine.device.machine import Figure as Sourced
+from ironlaw.engine.device.machine import Hardware, Level
 from ironlaw.errors import BadValue
 from ironlaw.pictures.theme import context_colour
 from ironlaw.units import significant

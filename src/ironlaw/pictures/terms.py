@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironlaw.engine.predict import Prediction
+from ironlaw.engine.device.predict import Prediction
 from ironlaw.pictures.theme import SYMBOLS, TERM_NAMES
 from ironlaw.widget.colours import TERMS
 from ironlaw.widget.figure import Axis, Figure, Row, Table, mark

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from ironlaw.engine.iron_law import binding
-from ironlaw.engine.predict import Prediction
-from ironlaw.engine.timeline import Slot
-from ironlaw.engine.timeline import timeline as schedule
+from ironlaw.engine.device.iron_law import binding
+from ironlaw.engine.device.predict import Prediction
+from ironlaw.engine.device.timeline import Slot
+from ironlaw.engine.device.timeline import timeline as schedule
 from ironlaw.pictures.theme import TERM_NAMES
 from ironlaw.widget.colours import TERMS
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark

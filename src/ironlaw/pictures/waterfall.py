@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ironlaw.engine.memory import Memory
-from ironlaw.engine.predict import Prediction
-from ironlaw.engine.types import Hardware
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.memory import Memory
+from ironlaw.engine.device.predict import Prediction
 from ironlaw.errors import BadValue
 from ironlaw.pictures.theme import TERM_NAMES
 from ironlaw.units import significant

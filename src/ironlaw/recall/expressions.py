@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from ironlaw.engine.chains import chain
-from ironlaw.engine.compilation import sensitivity
-from ironlaw.engine.types import Graph, Tensor, bytes_per_element
-from ironlaw.engine.work import op
+from ironlaw.engine.device.chains import chain
+from ironlaw.engine.device.compilation import sensitivity
+from ironlaw.engine.device.types import Graph, Tensor, bytes_per_element
+from ironlaw.engine.device.work import op
 from ironlaw.recall.words import display
 from ironlaw.registry.claims import claim, compute, row
 from ironlaw.registry.workloads import about, workload, workloads

@@ -3,8 +3,8 @@ not matter to it and is not counted here."""
 
 from __future__ import annotations
 
-from ironlaw.engine.types import Op, Tensor, Work
-from ironlaw.engine.work import category
+from ironlaw.engine.device.types import Op, Tensor, Work
+from ironlaw.engine.device.work import category
 from ironlaw.errors import BadValue
 
 Shape = tuple[int, ...]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ironlaw.engine.fusion import fuse
-from ironlaw.engine.tree import FUSED, Verdict, decide, same_size
-from ironlaw.engine.types import Graph, Op
-from ironlaw.engine.work import SMALL_REDUCTION, category
+from ironlaw.engine.device.fusion import fuse
+from ironlaw.engine.device.fusion_rules import FUSED, Verdict, decide, same_size
+from ironlaw.engine.device.types import Graph, Op
+from ironlaw.engine.device.work import SMALL_REDUCTION, category
 from ironlaw.errors import BadValue
 
 Predicate = Callable[[Op, Op], bool]

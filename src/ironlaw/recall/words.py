@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ironlaw.engine.types import FORMATS
-from ironlaw.engine.work import KINDS
+from ironlaw.engine.device.types import FORMATS
+from ironlaw.engine.device.work import KINDS
 from ironlaw.errors import BadRegistry, BadValue
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.workloads import about, workloads

@@ -8,7 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ironlaw.engine.types import FORMATS, Figure
+from ironlaw.engine.device.machine import Figure
+from ironlaw.engine.device.types import FORMATS
 from ironlaw.errors import BadRegistry, BadValue
 from ironlaw.units import parse
 

@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-from functools import cache
+from dataclasses import replace
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from ironlaw.engine.types import Figure, Hardware, Level
-from ironlaw.errors import BadRegistry, unknown
-from ironlaw.registry import this
-from ironlaw.registry.curves import calibration
+from ironlaw.backends import find
+from ironlaw.calibration import local_machine
+from ironlaw.engine.device.machine import SCHEDULES, Figure, Hardware, Level
+from ironlaw.errors import BadRegistry, IronlawError, UnknownName, unknown
+from ironlaw.registry.calibrations import calibration
 from ironlaw.registry.loader import figure, folder, normal, quantity, read, slugs
 
 KINDS = ("gpu", "cpu", "tpu", "npu", "mcu")
-BACKENDS = ("cuda", "rocm", "xla", "coreml", "cpu", "bare")
+BACKENDS = ("cuda", "rocm", "xla", "coreml", "mps", "cpu", "bare")  # what a file may name; those in ironlaw.backends can be calibrated
+NO_BACKEND = "bound: ironlaw does not know how libraries run on {backend} ({slug}), so datasheet figures are all there is"
 CONTEXTS = ("cloud", "edge", "mobile", "tiny", "desktop")
 
 
 @cache
 def aliases() -> dict[str, str]:
     """Every name that people may type -> slug. Two machines can't share one."""
-    names = dict.fromkeys(this.NAMES, this.SLUG)
+    names = dict.fromkeys(local_machine.NAMES, local_machine.SLUG)
     for slug in slugs("hardware"):
         for name in (slug, *read(folder("hardware") / f"{slug}.toml").get("aliases", ())):
             other = names.setdefault(normal(name), slug)
             if other != slug:
                 raise BadRegistry(f"alias {name!r} of hardware {slug} belongs to {other} already; give it another")
-    return {name: slug for name, slug in names.items() if slug != this.SLUG}
+    return {name: slug for name, slug in names.items() if slug != local_machine.SLUG}
 
 
 def hardware(name: str) -> Hardware:
     """A machine by slug or alias (`"h100_sxm"`, `"h100"`), or the one that was measured here (`"this"`)."""
-    return this.hardware() if this.is_this(name) else registered(name)
+    return local() if is_local(name) else registered(name)
 
 
 @cache
@@ -40,14 +43,48 @@ def registered(name: str) -> Hardware:
         return load(folder("hardware") / f"{normal(name)}.toml")
     slug = aliases().get(normal(name))
     if slug is None:
-        names = (*aliases(), *this.NAMES[:1])
+        names = (*aliases(), *local_machine.NAMES[:1])
         raise unknown("hardware", name, names, f"registry/hardware/{normal(name)}.toml with its figures and their sources")
     return registered(slug)
 
 
+def is_local(name: str) -> bool:
+    """Whether a name means the machine that was measured here."""
+    return normal(name) in local_machine.NAMES
+
+
+def local() -> Hardware:
+    """This machine. Not measured yet, or a file that can't be read: an error with the next step."""
+    if not local_machine.figures().exists():
+        raise UnknownName(local_machine.FIRST)
+    return _local(local_machine.figures(), local_machine.state())
+
+
+def known_local() -> Hardware | None:
+    """This machine, or None where it was not measured or its file can't be read: for what must open all the same."""
+    try:
+        return local()
+    except IronlawError:
+        return None
+
+
+@lru_cache(maxsize=4)
+def _local(path: Path, _: local_machine.Stamp) -> Hardware:
+    again = local_machine.AGAIN
+    try:
+        machine, curves = load(path), local_machine.calibration()
+        own = curves if curves and curves.backend == machine.backend else None
+        caveats = machine.caveats if own is curves else (*machine.caveats, f"its stored curves are of another device; {again}")
+        return replace(machine, aliases=local_machine.NAMES[:-1], calibration=own, caveats=caveats)
+    except OSError as error:
+        raise BadRegistry(f"{path} can't be read ({error.strerror or error}); check its permissions, or {again}") from None
+    except BadRegistry as error:
+        raise BadRegistry(str(error) if again in str(error) else f"{path} can't be used: {error}; or {again}") from None
+
+
 def machines() -> tuple[str, ...]:
     """The slugs of all machines; the one that was measured here comes last."""
-    return (*slugs("hardware"), this.SLUG) if this.known() else slugs("hardware")
+    return (*slugs("hardware"), local_machine.SLUG) if known_local() else slugs("hardware")
 
 
 def load(path: Path) -> Hardware:
@@ -68,12 +105,24 @@ def load(path: Path) -> Hardware:
     for key, allowed in (("kind", KINDS), ("backend", BACKENDS), ("context", CONTEXTS)):
         if data.get(key) not in allowed:
             raise BadRegistry(f"{path.name}: {key} is {data.get(key)!r}; choose one of {', '.join(allowed)}")
+    backend = find(data["backend"])
     return Hardware(
-        slug, data.get("name", slug), _rates(figures, "peak"), figures["bandwidth"].value, figures["memory"].value,
-        figures["power"].value, figures["launch"].value, data["kind"], data["backend"], data["context"],
-        _rates(figures, "sparse"), _rates(figures, "vector"), _levels(path, data), _units(path, data.get("units", {})), figures,
-        tuple(data.get("aliases", ())), data.get("note", ""), None if slug == this.SLUG else calibration(slug),
+        slug=slug, name=data.get("name", slug), peaks=_rates(figures, "peak"), bandwidth=figures["bandwidth"].value,
+        memory=figures["memory"].value, power=figures["power"].value, launch=figures["launch"].value, kind=data["kind"],
+        backend=data["backend"], context=data["context"], sparse=_rates(figures, "sparse"), vector=_rates(figures, "vector"),
+        levels=_levels(path, data), units=_units(path, data.get("units", {})), figures=figures,
+        aliases=tuple(data.get("aliases", ())), note=data.get("note", ""),
+        dispatch=_dispatch(path, data, backend.dispatch if backend else "queued"),
+        caveats=() if backend else (NO_BACKEND.format(slug=slug, backend=data["backend"]),),
+        calibration=calibration(slug) if backend and slug != local_machine.SLUG else None,
     )  # fmt: skip
+
+
+def _dispatch(path: Path, data: dict[str, Any], usual: str) -> str:
+    dispatch = data.get("dispatch", usual)
+    if dispatch not in SCHEDULES:
+        raise BadRegistry(f"{path.name}: dispatch is {dispatch!r}; choose one of {', '.join(SCHEDULES)}, or leave it out")
+    return str(dispatch)
 
 
 def _rates(figures: dict[str, Figure], group: str) -> dict[str, float]:

@@ -6,9 +6,9 @@ import inspect
 from functools import cache
 from typing import Any
 
-from ironlaw.engine import memory
 from ironlaw.engine.arrays import Number, plain
-from ironlaw.engine.types import Graph, bytes_per_element, check_positive
+from ironlaw.engine.device import memory
+from ironlaw.engine.device.types import Graph, bytes_per_element, check_positive
 from ironlaw.errors import BadRegistry, BadValue, refusing, unknown
 from ironlaw.registry.loader import folder, normal, read, slugs
 

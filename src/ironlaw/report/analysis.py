@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ironlaw.engine.compilation import PER_KERNEL, breakeven, breakeven_days, compile_seconds
-from ironlaw.engine.predict import Prediction
-from ironlaw.engine.tree import INDUCTOR, TREE, Rules
-from ironlaw.engine.types import MODES, Graph, Hardware
+from ironlaw.backends.inductor import INDUCTOR
+from ironlaw.engine.device.compilation import PER_KERNEL, breakeven, breakeven_days, compile_seconds
+from ironlaw.engine.device.fusion_rules import TREE, Rules
+from ironlaw.engine.device.machine import MODES, Hardware
+from ironlaw.engine.device.predict import Prediction
+from ironlaw.engine.device.types import Graph
 from ironlaw.report.capacity import Capacity
 from ironlaw.report.model_variants import Variant
 from ironlaw.report.trace_join import TraceJoin

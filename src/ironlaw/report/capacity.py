@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ironlaw.engine.memory import largest_that_fits, live_profile
-from ironlaw.engine.types import Graph, Hardware
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.memory import largest_that_fits, live_profile
+from ironlaw.engine.device.types import Graph
 
 NEEDED = {"batch": 2, "tokens": 3}
 MOST = 1 << 50  # no machine is that large

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ironlaw.engine.predict import Prediction, predict
-from ironlaw.engine.types import Graph
+from ironlaw.engine.device.predict import Prediction, predict
+from ironlaw.engine.device.types import Graph
 from ironlaw.report.markup import Cell
 from ironlaw.units import significant
 from ironlaw.widget.quantities import format_quantity

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ironlaw.engine.predict import Prediction
+from ironlaw.engine.device.predict import Prediction
 from ironlaw.errors import BadValue
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import data, paragraph, text

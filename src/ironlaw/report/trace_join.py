@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from ironlaw.engine.predict import OpRow, Prediction
+from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.report.align import align
 from ironlaw.report.kineto import Trace
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ironlaw.engine.memory import footprint
-from ironlaw.engine.predict import Prediction
-from ironlaw.engine.types import FORMATS, Graph
+from ironlaw.engine.device.memory import footprint
+from ironlaw.engine.device.predict import Prediction
+from ironlaw.engine.device.types import FORMATS, Graph
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.workloads import about, workload, workloads
 from ironlaw.units import show

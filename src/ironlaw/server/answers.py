@@ -7,10 +7,12 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ironlaw.engine.predict import OpRow, Prediction, predict
-from ironlaw.engine.types import Graph, Plan
+from ironlaw.engine.device.predict import OpRow, Prediction, predict
+from ironlaw.engine.device.machine import Plan
+from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, refusing
-from ironlaw.registry import this
+from ironlaw.calibration import local_machine
+from ironlaw.registry.machines import is_local
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import about, workload
 from ironlaw.server.advice import advice
@@ -38,12 +40,12 @@ def answer(query: Iterable[tuple[str, str]]) -> dict[str, Any]:
 def ask(query: Iterable[tuple[str, str]]) -> Answer:
     """The engine's answer to a query. Those asked lately are kept."""
     settings = tuple(sorted(query))
-    local = any(key == "hardware" and this.is_this(value) for key, value in settings)
-    return _ask(settings, this.state() if local else ())
+    local = any(key == "hardware" and is_local(value) for key, value in settings)
+    return _ask(settings, local_machine.state() if local else ())
 
 
 @lru_cache(maxsize=32)  # a prediction of a large model has thousands of rows
-def _ask(query: tuple[tuple[str, str], ...], _: this.Stamp) -> Answer:
+def _ask(query: tuple[tuple[str, str], ...], _: local_machine.Stamp) -> Answer:
     given = dict(query)
     known = (*DEFAULTS, *SIZES, "phase", "dtype")
     for key in given:

@@ -6,8 +6,9 @@ import inspect
 from functools import cache, lru_cache
 from typing import Any
 
-from ironlaw.engine.types import FORMATS, MODES
-from ironlaw.registry import this
+from ironlaw.calibration import local_machine
+from ironlaw.engine.device.machine import MODES
+from ironlaw.engine.device.types import FORMATS
 from ironlaw.registry.families import FAMILIES
 from ironlaw.registry.machines import CONTEXTS, hardware, machines
 from ironlaw.registry.workloads import about, workloads
@@ -26,11 +27,11 @@ MOST_TOKENS = 32768
 
 def choices() -> dict[str, Any]:
     """Everything that the page needs before the first prediction."""
-    return _choices(this.state())
+    return _choices(local_machine.state())
 
 
 @lru_cache(maxsize=2)
-def _choices(_: this.Stamp) -> dict[str, Any]:
+def _choices(_: local_machine.Stamp) -> dict[str, Any]:
     listed = [_machine(slug) for slug in machines()]
     formats = [fmt for fmt in FORMATS if any(fmt in machine["formats"] for machine in listed)]
     return {

@@ -8,7 +8,7 @@ from html import escape
 from starlette.responses import Response
 
 from ironlaw.errors import IronlawError, UnknownName
-from ironlaw.registry import this
+from ironlaw.registry.machines import local
 from ironlaw.server import pages
 from ironlaw.server.catalogue import Lab
 from ironlaw.server.records import REVIEW, STAGES, Cards, Records, Standing
@@ -63,7 +63,7 @@ def machine() -> str:
     """A card for this machine: what was measured and when, or how to measure it."""
     how = "<code>ironlaw measure</code> in a terminal"
     try:
-        here = this.hardware()
+        here = local()
     except UnknownName:
         told = f"Run {how}: in about a minute your own machine is one of those in every lab, with its own figures."
         return _machine("This machine", told, "not measured yet")

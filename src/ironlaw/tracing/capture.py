@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ironlaw.engine.types import Graph
+from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, CaptureBreak, IronlawError, MissingExtra
 from ironlaw.formats import is_float
 

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 from torch.utils._python_dispatch import _disable_current_modes
 
-from ironlaw.engine.quantise import scales
-from ironlaw.engine.types import Tensor
+from ironlaw.engine.device.stored_weights import scales
+from ironlaw.engine.device.types import Tensor
 from ironlaw.tracing.aten import Call, OpDraft, Rule, registrar
 
 RULES: dict[str, Rule] = {}

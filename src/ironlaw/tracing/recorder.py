@@ -16,8 +16,8 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 
 import ironlaw.engine.backward
 import ironlaw.engine.recurrent  # noqa: F401  both add op kinds
-from ironlaw.engine import types, work
-from ironlaw.engine.types import Op
+from ironlaw.engine.device import types, work
+from ironlaw.engine.device.types import Op
 from ironlaw.formats import is_float, of_torch
 from ironlaw.tracing.aten import Call
 from ironlaw.tracing.aten_tables import FREE

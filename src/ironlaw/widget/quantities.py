@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from ironlaw.engine.types import Figure as Sourced
+from ironlaw.engine.device.machine import Figure as Sourced
 from ironlaw.units import UNITS, show, significant
 
 THIN = "\u202f"  # keeps the unit with its number

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from ironlaw.cli.show import draw
-from ironlaw.engine.predict import predict
-from ironlaw.engine.quantise import quantised, unpacking
-from ironlaw.engine.types import Graph
+from ironlaw.engine.device.predict import predict
+from ironlaw.engine.device.stored_weights import quantised
+from ironlaw.engine.device.types import Graph
+from ironlaw.engine.device.work.quantised import unpacking
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.capacity import words
 from ironlaw.report.model_variants import comparable, lines, matrix

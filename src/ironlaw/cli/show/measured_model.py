@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ironlaw.cli.show import draw, trace
-from ironlaw.engine.compilation import compile_seconds
-from ironlaw.engine.predict import OpRow, Prediction
+from ironlaw.engine.device.compilation import compile_seconds
+from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.report.trace_join import TraceJoin
 from ironlaw.units import show, significant
 

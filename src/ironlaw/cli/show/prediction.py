@@ -6,8 +6,8 @@ from typing import Any
 
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.sources import brief
-from ironlaw.engine.predict import OpRow, Prediction
-from ironlaw.engine.types import Graph
+from ironlaw.engine.device.predict import OpRow, Prediction
+from ironlaw.engine.device.types import Graph
 from ironlaw.units import show
 
 SIZES = ("batch", "seq", "context", "classes")

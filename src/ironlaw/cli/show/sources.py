@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ironlaw.engine.predict import Prediction
-from ironlaw.engine.types import Figure
+from ironlaw.engine.device.machine import Figure
+from ironlaw.engine.device.predict import Prediction
 from ironlaw.units import show
 
 ASIDE = re.compile(r"\s*\([^)]*\)|,?\s*https?://\S+")

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ironlaw.engine import memory
-from ironlaw.engine.fusion import fuse
-from ironlaw.engine.predict import one_launch
-from ironlaw.engine.types import Graph, Work
+from ironlaw.engine.device import memory
+from ironlaw.engine.device.fusion import fuse
+from ironlaw.engine.device.predict import one_launch
+from ironlaw.engine.device.types import Graph, Work
 from ironlaw.registry.workloads import workload
 
 WORKLOADS = ("resnet50", "mobilenet_v2", "dscnn_kws")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
 
-from ironlaw.engine.dispatch import Timeline, graph_replay, queued, synchronous, utilization
-from ironlaw.engine.predict import Prediction, predict
-from ironlaw.engine.types import Hardware, Plan
+from ironlaw.calibration.rows import Row
+from ironlaw.engine.device.dispatch import graph_replay, queued, synchronous, utilization
+from ironlaw.engine.device.machine import CostModel, Hardware, Plan
+from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.kit.context import Context
 from ironlaw.registry.claims import row
 from ironlaw.registry.evidence import evidence
@@ -34,7 +33,7 @@ def name_of(model: str) -> str:
 
 
 @lru_cache(maxsize=32)
-def measured_run(model: str, mode: str) -> Mapping[str, Any]:
+def measured_run(model: str, mode: str) -> Row:
     """The evidence's row for a graph at batch 1: kernels, wall, queued wall, busy."""
     return row(FILE, workload=model.partition(":")[2], batch=1, mode={GRAPH: "graphs"}.get(mode, mode))
 
@@ -45,30 +44,30 @@ def source() -> str:
 
 def kernels_of(model: str) -> int:
     """Launches of an eager pass: the textbook's, or as many as the evidence counted."""
-    return int(measured_run(model, EAGER)["kernels"]) if is_graph(model) else textbook(model).kernels
+    return int(measured_run(model, EAGER).value("kernels")) if is_graph(model) else textbook(model).kernels
 
 
 def removed_of(model: str) -> float:
     """Share of launches that compiling takes away; for a graph, as counted."""
     if not is_graph(model):
         return textbook(model).removed
-    return 1.0 - float(measured_run(model, COMPILED)["kernels"]) / float(measured_run(model, EAGER)["kernels"])
+    return 1.0 - float(measured_run(model, COMPILED).value("kernels")) / float(measured_run(model, EAGER).value("kernels"))
 
 
 def launch_of(context: Context) -> float:
     """What one launch costs the context's host: measured where it was, else the registry's figure."""
-    return float(context.hardware.calibration.launches["default"]) if queues(context) else float(context.hardware.launch)
+    calibration = queueing(context)
+    return calibration.launches["default"] if calibration else float(context.hardware.launch)
 
 
-def queues(context: Context) -> bool:
-    """Whether the context's host was measured launching onto a device; on a processor a call is its work."""
-    calibration = context.hardware.calibration
-    return bool(calibration) and calibration.backend == "cuda"
+def queueing(context: Context) -> CostModel | None:
+    """What measuring the context's host has taught about launching onto a device with a queue; a processor has none."""
+    return context.hardware.calibration if context.hardware.dispatch == "queued" else None
 
 
 def launch_source(context: Context) -> str:
-    if queues(context):
-        sources = context.hardware.calibration.sources
+    if calibration := queueing(context):
+        sources = calibration.sources
         return f"measured on its host, {next((source for source in sources if 'machine' in source), sources[0])}"
     figure = context.hardware.figures.get("launch")
     return f"{figure.source}, {figure.date}" if figure else ""
@@ -150,8 +149,8 @@ def _run(job: Job, mode: str, dispatch: str) -> Run:
     launches, kernels, shares = _graph(job, mode, count) if is_graph(job.model) else _textbook(job, count)
     if mode == GRAPH:
         calibration = job.context.hardware.calibration
-        start, gap = calibration.graph_launch() if calibration and is_graph(job.model) else (job.launch, 0.0)
-        timeline: Timeline = graph_replay(start, kernels, [count / len(kernels)] * len(kernels), gap)
+        start, gap = (calibration.graph_start, calibration.graph_gap) if calibration and is_graph(job.model) else (job.launch, 0.0)
+        timeline = graph_replay(start, kernels, [count / len(kernels)] * len(kernels), gap)
     else:
         timeline = (queued if dispatch == QUEUED else synchronous)(launches, kernels)
     compute, memory, floor = shares

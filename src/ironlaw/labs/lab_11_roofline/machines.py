@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ironlaw import kit
-from ironlaw.engine.types import Hardware
+from ironlaw.engine.device.machine import Hardware
 from ironlaw.kit.context import HERE, pick
 from ironlaw.registry.machines import hardware
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.engine.levels import ladder, lives
-from ironlaw.engine.types import Hardware, Level, Tensor
+from ironlaw.engine.device.machine import Hardware, Level
+from ironlaw.engine.device.placement import ladder, lives
+from ironlaw.engine.device.types import Tensor
 from ironlaw.kit.review import Review
 from ironlaw.pictures.levels import levels
 from ironlaw.registry.machines import hardware, machines

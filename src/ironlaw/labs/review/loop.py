@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ironlaw import kit
-from ironlaw.engine.predict import Prediction, predict
-from ironlaw.engine.types import TERMS, Plan
+from ironlaw.engine.device.machine import Plan
+from ironlaw.engine.device.predict import Prediction, predict
+from ironlaw.engine.device.types import TERMS
 from ironlaw.kit.cards import share
 from ironlaw.kit.formula import term
 from ironlaw.kit.loop import Step, Told, Values, loop

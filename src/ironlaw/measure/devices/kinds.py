@@ -33,7 +33,7 @@ KINDS = {
     for kind in (
         Kind("cpu", ("cpu",), on_host=True, why="as server processors of 80 to 128 cores have it."),
         Kind("cuda", ("cuda", "rocm"), watts=300.0, why="300 W is assumed, as accelerators of a server have it."),
-        Kind("mps", ("coreml",), watts=30.0, why="30 W is assumed, as a laptop's GPU has it."),
+        Kind("mps", ("mps", "coreml"), watts=30.0, why="30 W is assumed, as a laptop's GPU has it."),
     )
 }
 

@@ -9,7 +9,7 @@ from math import ceil, log2
 from statistics import median
 from typing import Any
 
-from ironlaw.engine.fit import PLAIN
+from ironlaw.calibration.fit import PLAIN
 from ironlaw.errors import BadValue
 from ironlaw.measure.devices.kinds import kind_of
 from ironlaw.measure.machine.cache_levels import MemoryLevel, levels

@@ -21,7 +21,7 @@ from ironlaw.measure.machine.datasheet import Figures
 from ironlaw.measure.noise import Noisy
 
 if TYPE_CHECKING:
-    from ironlaw.engine.types import Hardware
+    from ironlaw.engine.device.machine import Hardware
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def refuse_if_noisy(result: Characterisation, force: bool) -> None:
 
 def keep(result: Characterisation, figures: Figures, device: Device, force: bool = False) -> Kept:
     """Store it as this machine."""
-    from ironlaw.registry.this import fit, store_curves
+    from ironlaw.calibration.local_machine import fit, store_curves
 
     refuse_if_noisy(result, force)
     written, evidence = as_toml(result, figures, device.power_limit()), as_evidence(result)

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ironlaw.engine.memory import footprint
+from ironlaw.engine.device.memory import footprint
 from ironlaw.errors import BadValue
 from ironlaw.formats import FORMATS, MODEL_FORMATS
 from ironlaw.registry.workloads import about, workload

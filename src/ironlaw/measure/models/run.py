@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from ironlaw.engine.types import MODES
+from ironlaw.engine.device.machine import MODES
 from ironlaw.errors import BadValue
 from ironlaw.formats import of_torch
 from ironlaw.measure.clock import Clock, Timing, timed

@@ -16,17 +16,19 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from ironlaw.engine.compilation import breakeven, breakeven_days, devices_needed, saving
-from ironlaw.engine.dispatch import graph_replay, queued, synchronous, utilization
-from ironlaw.engine.fusion import fuse
-from ironlaw.engine.iron_law import iron_law
-from ironlaw.engine.memory import footprint, live_activations
-from ironlaw.engine.memory import kv_cache as kv_bytes
-from ironlaw.engine.predict import one_launch, predict
-from ironlaw.engine.roofline import gemm_intensity, mfu, roofline
-from ironlaw.engine.tree import decide
-from ironlaw.engine.types import Graph, Plan, Tensor
-from ironlaw.engine.work import op
+from ironlaw.calibration.rows import Row
+from ironlaw.engine.device.compilation import breakeven, breakeven_days, devices_needed, saving
+from ironlaw.engine.device.dispatch import graph_replay, queued, synchronous, utilization
+from ironlaw.engine.device.fusion import fuse
+from ironlaw.engine.device.fusion_rules import decide
+from ironlaw.engine.device.iron_law import iron_law
+from ironlaw.engine.device.machine import Plan
+from ironlaw.engine.device.memory import footprint, live_activations
+from ironlaw.engine.device.memory import kv_cache as kv_bytes
+from ironlaw.engine.device.predict import one_launch, predict
+from ironlaw.engine.device.roofline import gemm_intensity, mfu, roofline
+from ironlaw.engine.device.types import Graph, Tensor
+from ironlaw.engine.device.work import op
 from ironlaw.errors import BadRegistry, unknown
 from ironlaw.registry.evidence import evidence
 from ironlaw.registry.loader import folder, read
@@ -202,10 +204,10 @@ def _measured(where: str, table: Any) -> Measured | None:
     return Measured(table["unit"], table["from"], table["expression"], where)
 
 
-def row(file: str, /, **wanted: Any) -> Mapping[str, Any]:
+def row(file: str, /, **wanted: Any) -> Row:
     """The one row of an evidence file (`"h200_sxm/micro"`) whose fields or params are as wanted; None means: not there."""
     rows = [r for e in evidence(file.partition("/")[0]) if e.name == file for r in e.rows]
-    found = [r for r in rows if all(r.get(key, r.get("params", {}).get(key)) == value for key, value in wanted.items())]
+    found = [r for r in rows if all(r.get(key) == value for key, value in wanted.items())]
     if len(found) != 1:
         raise BadRegistry(f"evidence {file} has {len(found)} rows of {len(rows)} with {wanted}; name one")
     return found[0]

@@ -8,11 +8,13 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from ironlaw.calibration import local_machine
+from ironlaw.calibration.rows import SCHEMA, Row
 from ironlaw.errors import BadRegistry
-from ironlaw.registry import this
+from ironlaw.registry.machines import known_local
 
 HERE = Path(__file__).parent
-FORMAT = "ironlaw-evidence/1"
+FORMAT = SCHEMA
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,7 @@ class Evidence:
     software: dict[str, Any]
     date: str
     method: str
-    rows: tuple[dict[str, Any], ...]
+    rows: tuple[Row, ...]
 
     @property
     def source(self) -> str:
@@ -35,7 +37,7 @@ class Evidence:
 def read(path: Path) -> Evidence:
     """One file, checked: the format, and that machine, method, date and rows are there."""
     name = f"{path.parent.name}/{path.stem}"
-    again = f"update ironlaw, or {this.AGAIN}" if path.parent.name == this.SLUG else "see evidence/FORMAT.md"
+    again = f"update ironlaw, or {local_machine.AGAIN}" if path.parent.name == local_machine.SLUG else "see evidence/FORMAT.md"
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -49,21 +51,27 @@ def read(path: Path) -> Evidence:
     for key in ("machine", "software", "date", "method", "rows"):
         if not data.get(key):
             raise BadRegistry(f"evidence {name} has no {key}; see evidence/FORMAT.md")
-    return Evidence(name, data["machine"], data["software"], data["date"], data["method"], tuple(data["rows"]))
+    return Evidence(name, data["machine"], data["software"], data["date"], data["method"], _rows(data["rows"], name))
+
+
+def _rows(rows: Any, name: str) -> tuple[Row, ...]:
+    if not isinstance(rows, list):
+        raise BadRegistry(f"evidence {name}: rows is {type(rows).__name__}, not a list; see evidence/FORMAT.md")
+    return tuple(Row.from_json(row, f"evidence {name}, row {number}") for number, row in enumerate(rows, 1))
 
 
 def files(slug: str) -> tuple[Path, ...]:
-    place = this.evidence_folder() if slug == this.SLUG else HERE / slug
+    place = local_machine.evidence_folder() if slug == local_machine.SLUG else HERE / slug
     return tuple(sorted(path for path in place.glob("*.json") if not path.name.startswith(".")))
 
 
 def evidence(slug: str) -> tuple[Evidence, ...]:
     """All that was measured on a machine; empty where nothing was."""
-    return _read(files(slug), this.stamp(*files(slug))) if slug == this.SLUG else _stored(slug)
+    return _read(files(slug), local_machine.stamp(*files(slug))) if slug == local_machine.SLUG else _stored(slug)
 
 
 @lru_cache(maxsize=4)
-def _read(paths: tuple[Path, ...], _: this.Stamp) -> tuple[Evidence, ...]:
+def _read(paths: tuple[Path, ...], _: local_machine.Stamp) -> tuple[Evidence, ...]:
     return tuple(read(path) for path in paths)
 
 
@@ -74,7 +82,7 @@ def _stored(slug: str) -> tuple[Evidence, ...]:
 
 def measured() -> tuple[str, ...]:
     """The slugs of machines that have evidence; the one that was measured here comes last."""
-    return (*_listed(), this.SLUG) if this.known() and files(this.SLUG) else _listed()
+    return (*_listed(), local_machine.SLUG) if known_local() and files(local_machine.SLUG) else _listed()
 
 
 @cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ironlaw.engine.types import Graph
+from ironlaw.engine.device.types import Graph
 from ironlaw.registry.families import bert, ds_cnn, gpt2, llama, mlp, mobilenet, moe, resnet, unet, vit
 
 FAMILIES: dict[str, Callable[..., Graph]] = {

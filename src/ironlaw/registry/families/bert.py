@@ -4,7 +4,7 @@ pooler on the first token. DistilBERT is the same with neither token types nor p
 from __future__ import annotations
 
 from ironlaw.engine.arrays import Number
-from ironlaw.engine.types import Graph, Tensor
+from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.registry.families.build import Builder, check_positions, view
 from ironlaw.registry.families.transformer import feed_forward, self_attention
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from ironlaw.engine.arrays import Number, largest
-from ironlaw.engine.types import Graph, Op, Tensor, check_positive
-from ironlaw.engine.work import conv2d_shape, op
+from ironlaw.engine.device.types import Graph, Op, Tensor, check_positive
+from ironlaw.engine.device.work import conv2d_shape, op
 from ironlaw.errors import BadValue
 
 PHASES = ("prefill", "decode")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ironlaw.engine.arrays import Number
-from ironlaw.engine.types import Graph, Tensor
+from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.registry.families.build import Builder
 
 

@@ -7,7 +7,7 @@ GELU is the tanh formula, which transformers writes out in eight element-wise op
 from __future__ import annotations
 
 from ironlaw.engine.arrays import Number
-from ironlaw.engine.types import Graph, Tensor
+from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.registry.families.build import Builder, check_positions, split_heads, view
 from ironlaw.registry.families.transformer import Span, check_packing, extend_cache, positions, span
 

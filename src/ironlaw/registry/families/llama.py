@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ironlaw.engine.arrays import Number
-from ironlaw.engine.types import Graph, Tensor
+from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.errors import BadValue
 from ironlaw.registry.families.build import Builder, split_heads, view
 from ironlaw.registry.families.transformer import Span, check_packing, extend_cache, positions, span

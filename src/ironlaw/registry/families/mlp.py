@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ironlaw.engine.arrays import Number
-from ironlaw.engine.types import Graph
+from ironlaw.engine.device.types import Graph
 from ironlaw.registry.families.build import Builder
 
 

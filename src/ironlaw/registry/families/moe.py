@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ironlaw.engine.arrays import Number
-from ironlaw.engine.types import Graph, Tensor
+from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.errors import BadValue
 from ironlaw.registry.families.build import Builder, view
 from ironlaw.registry.families.llama import cast, decoder

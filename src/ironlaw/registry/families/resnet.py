@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ironlaw.engine.arrays import Number
-from ironlaw.engine.types import Graph, Tensor
-from ironlaw.engine.work import conv2d_shape
+from ironlaw.engine.device.types import Graph, Tensor
+from ironlaw.engine.device.work import conv2d_shape
 from ironlaw.registry.families.build import Builder, choose
 
 

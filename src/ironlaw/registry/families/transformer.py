@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ironlaw.engine.arrays import Number
-from ironlaw.engine.types import Tensor, check_positive
+from ironlaw.engine.device.types import Tensor, check_positive
 from ironlaw.registry.families.build import PHASES, Builder, choose, split_heads
 
 

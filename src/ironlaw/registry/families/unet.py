@@ -4,7 +4,7 @@ to every pixel; GroupNorm, SiLU, 3×3 convolution; skip connection."""
 from __future__ import annotations
 
 from ironlaw.engine.arrays import Number
-from ironlaw.engine.types import Graph
+from ironlaw.engine.device.types import Graph
 from ironlaw.registry.families.build import Builder, view
 
 

@@ -4,7 +4,7 @@ each part, and a linear classifier on the class token."""
 from __future__ import annotations
 
 from ironlaw.engine.arrays import Number
-from ironlaw.engine.types import Graph
+from ironlaw.engine.device.types import Graph
 from ironlaw.registry.families.build import Builder, view
 from ironlaw.registry.families.transformer import feed_forward, self_attention
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ironlaw.engine.compilation import DAY
-from ironlaw.engine.compilation import saving as net_saving
+from ironlaw.engine.device.compilation import DAY
+from ironlaw.engine.device.compilation import saving as net_saving
 from ironlaw.pictures.saving import Crossing, saving
 from ironlaw.report.analysis import Analysis, Payback, paybacks
 from ironlaw.report.markup import Cell, items, paragraph, table

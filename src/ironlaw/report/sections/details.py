@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironlaw.engine.predict import OpRow, Prediction
+from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.pictures.live import live
 from ironlaw.pictures.roofline import roofline
 from ironlaw.pictures.timeline import timeline

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from ironlaw.engine.fusion import FusionPlan, fuse
+from ironlaw.engine.device.fusion import FusionPlan, fuse
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import paragraph, text
 from ironlaw.widget.quantities import format_quantity

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ironlaw.engine.predict import Prediction
+from ironlaw.engine.device.predict import Prediction
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.theme import TERM_NAMES
 from ironlaw.pictures.waterfall import Part

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ironlaw.engine.predict import Prediction
-from ironlaw.engine.types import Graph
+from ironlaw.engine.device.predict import Prediction
+from ironlaw.engine.device.types import Graph
 from ironlaw.report.markup import Cell, paragraph, table
 from ironlaw.report.model_variants import Variant, comparable, lines, matrix
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any
 
-from ironlaw.engine import memory
-from ironlaw.engine.predict import Prediction, predict
-from ironlaw.engine.types import Hardware, Plan, Work
+from ironlaw.calibration.rows import Row
+from ironlaw.engine.device import memory
+from ironlaw.engine.device.machine import Hardware, Plan
+from ironlaw.engine.device.predict import Prediction, predict
+from ironlaw.engine.device.types import Work
 from ironlaw.labs.lab_01_magnitude.models import BATCHES, FORMATS, WORKLOADS, Facts, facts
 from ironlaw.registry.claims import row
 from ironlaw.registry.evidence import evidence
@@ -93,7 +93,7 @@ def models_by_fit(machine: Hardware) -> tuple[list[tuple[str, str, float]], list
 
 
 @lru_cache(maxsize=1)
-def measured_run() -> tuple[Mapping[str, Any], str]:
+def measured_run() -> tuple[Row, str]:
     """ResNet-50 at batch 1 in eager mode on the H200, and where that is written."""
     file = "h200_sxm/models"
     run = row(file, workload="resnet50", batch=1, mode="eager")

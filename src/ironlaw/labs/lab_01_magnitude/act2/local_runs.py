@@ -27,7 +27,7 @@ def source_of(file: str) -> str:
 
 def recorded_launch() -> float:
     """What the recorded H200's host takes to launch one add."""
-    return float(row(MICRO, kind="launch", op="add")["wall_s"])
+    return float(row(MICRO, kind="launch", op="add").value("wall_s"))
 
 
 def overhead_at(case: Case, launch: float) -> float:
@@ -65,8 +65,8 @@ def spotter_slots(run: kit.Measured) -> dict[str, object]:
     assert mine is not None
     return {
         "wall": kit.amount(mine["wall_s"], "s"), "span": span(mine), "format": mine["params"]["dtype"].upper(),
-        "recorded": kit.amount(theirs["wall_s"], "s"), "busy": kit.amount(theirs["busy_s"], "s"),
-        "recorded_format": theirs["params"]["dtype"].upper(), "source": source_of(MODELS),
+        "recorded": kit.amount(theirs.value("wall_s"), "s"), "busy": kit.amount(theirs.value("busy_s"), "s"),
+        "recorded_format": theirs.dtype.upper(), "source": source_of(MODELS),
     }  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def _spotter(lab: kit.Lab, case: Case) -> list[Seen]:
     bars = [Seen("T measured here", float(mine["wall_s"]), "s", run.source, span=span(mine))]
     if case.batch in RAN:
         theirs = row(MODELS, workload=SPOTTER, batch=case.batch, mode="eager")
-        bars.append(Seen("T on an H200", float(theirs["wall_s"]), "s", source_of(MODELS), RECORDED))
+        bars.append(Seen("T on an H200", float(theirs.value("wall_s")), "s", source_of(MODELS), RECORDED))
     return bars
 
 

@@ -15,7 +15,7 @@ from ironlaw.units import significant
 
 def kernels(case: Case) -> dict[str, object]:
     run, source = cases.measured_run()
-    wall, busy, kernels = run["wall_s"], run["busy_s"], run["kernels"]
+    wall, busy, kernels = run.value("wall_s"), run.value("busy_s"), run.value("kernels")
     return {
         "launches": significant(case.launches, 4),
         "overhead": kit.amount(case.seconds["overhead"], "s"),

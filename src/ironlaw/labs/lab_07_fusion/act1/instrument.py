@@ -206,8 +206,10 @@ def _device_time(lab: kit.Lab, job: Job, mode: str) -> str:
 def measured_slots(model: str) -> dict[str, object]:
     eager, compiled, replayed = (jobs.measured_run(model, mode) for mode in (EAGER, COMPILED, GRAPH))
     return {
-        "kernels": significant(eager["kernels"], 4), "busy": kit.amount(eager["busy_s"], "s"), "wall": kit.amount(eager["wall_s"], "s"),
-        "piped": kit.amount(eager["piped_s"], "s"), "share": kit.share(eager["busy_s"], eager["piped_s"]),
-        "compiled_kernels": significant(compiled["kernels"], 4), "compiled_wall": kit.amount(compiled["wall_s"], "s"),
-        "compiled_busy": kit.amount(compiled["busy_s"], "s"), "replayed": kit.amount(replayed["wall_s"], "s"), "source": jobs.source(),
+        "kernels": significant(eager.value("kernels"), 4), "busy": kit.amount(eager.value("busy_s"), "s"),
+        "wall": kit.amount(eager.value("wall_s"), "s"),
+        "piped": kit.amount(eager.value("piped_s"), "s"), "share": kit.share(eager.value("busy_s"), eager.value("piped_s")),
+        "compiled_kernels": significant(compiled.value("kernels"), 4), "compiled_wall": kit.amount(compiled.value("wall_s"), "s"),
+        "compiled_busy": kit.amount(compiled.value("busy_s"), "s"), "replayed": kit.amount(replayed.value("wall_s"), "s"),
+        "source": jobs.source(),
     }  # fmt: skip

@@ -30,7 +30,7 @@ def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
 
 def recorded_launch() -> float:
     """What the recorded H200's host takes to launch one add, in seconds."""
-    return float(row(MICRO, kind="launch", op="add")["wall_s"])
+    return float(row(MICRO, kind="launch", op="add").value("wall_s"))
 
 
 def launches(lab: kit.Lab) -> dict[str, float]:
@@ -59,7 +59,7 @@ def walls(lab: kit.Lab, job: Job) -> dict[str, list[Part]]:
     theirs = jobs.measured_run(SPOTTER, EAGER)
     return {
         RAN["here"]: [Part(RAN["here"], float(mine["wall_s"]), "here", source=f"{run.source}; {span(mine)}")],
-        RAN["recorded"]: [Part(RAN["recorded"], float(theirs["wall_s"]), "cloud", source=jobs.source())],
+        RAN["recorded"]: [Part(RAN["recorded"], float(theirs.value("wall_s")), "cloud", source=jobs.source())],
     }
 
 
@@ -82,10 +82,10 @@ def ops_slots(lab: kit.Lab, run: kit.Measured) -> dict[str, object]:
 def spotter_slots(lab: kit.Lab, run: kit.Measured) -> dict[str, object]:
     mine, theirs = run.row(batch=1, mode=EAGER), jobs.measured_run(SPOTTER, EAGER)
     assert mine is not None
-    quicker = mine["wall_s"] < theirs["wall_s"]
+    quicker = mine["wall_s"] < theirs.value("wall_s")
     return {
-        "wall": kit.amount(mine["wall_s"], "s"), "span": span(mine), "recorded": kit.amount(theirs["wall_s"], "s"),
-        "busy": kit.amount(theirs["busy_s"], "s"), "kernels": f"{int(theirs['kernels'])}", "source": jobs.source(),
+        "wall": kit.amount(mine["wall_s"], "s"), "span": span(mine), "recorded": kit.amount(theirs.value("wall_s"), "s"),
+        "busy": kit.amount(theirs.value("busy_s"), "s"), "kernels": f"{int(theirs.value('kernels'))}", "source": jobs.source(),
         "verdict": lab.words["act1.here_quicker" if quicker else "act1.here_slower"],
     }  # fmt: skip
 

@@ -23,9 +23,9 @@ def slots() -> dict[str, object]:
         "eager_bytes": kit.amount(eager_bytes, "B"), "compiled_bytes": kit.amount(fused["read"] + fused["written"], "B"),
         "counted_cut": kit.times(eager_bytes / (fused["read"] + fused["written"])), 
         "norm_reads": kit.times(counts["layer_norm"]["read"] / tensor, 2),
-        "fused_writes": kit.times(fused["written"] / tensor, 2), "eager_busy": kit.amount(times["eager"]["busy_s"], "s"),
-        "compiled_busy": kit.amount(times["compiled"]["busy_s"], "s"), "kernels": significant(times["compiled"]["kernels"]),
-        "measured_gain": kit.times(times["eager"]["wall_s"] / times["compiled"]["wall_s"]), "tensor": kit.amount(tensor, "B"),
+        "fused_writes": kit.times(fused["written"] / tensor, 2), "eager_busy": kit.amount(times["eager"].value("busy_s"), "s"),
+        "compiled_busy": kit.amount(times["compiled"].value("busy_s"), "s"), "kernels": significant(times["compiled"].value("kernels")),
+        "measured_gain": kit.times(times["eager"].value("wall_s") / times["compiled"].value("wall_s")), "tensor": kit.amount(tensor, "B"),
         **_side_by_side(tensor),
     }  # fmt: skip
 
@@ -37,11 +37,11 @@ def _side_by_side(tensor: float) -> dict[str, object]:
     busy["claimed"] = busy["plain"] / claim("three_op_fusion_5x").value
     busy["model"] = 2 * tensor / float(hardware("h200_sxm").bandwidth)
     traffic = row("h200_sxm/traffic", op="one_pass", shape=[16384, 8192])
-    slots: dict[str, object] = {"own_bytes": kit.amount(traffic["read_bytes"] + traffic["written_bytes"], "B")}
+    slots: dict[str, object] = {"own_bytes": kit.amount(traffic.value("read_bytes") + traffic.value("written_bytes"), "B")}
     for name, seconds in busy.items():
         slots |= {f"{name}_time": kit.amount(seconds, "s"), f"{name}_over": kit.times(seconds / busy["copy"], 3)}
     return slots
 
 
 def _kernel(mode: str) -> float:
-    return float(row("h200_sxm/kernels", name="layernorm_dropout_relu", shape=[16384, 8192], mode=mode)["busy_s"])
+    return float(row("h200_sxm/kernels", name="layernorm_dropout_relu", shape=[16384, 8192], mode=mode).value("busy_s"))

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from ironlaw.engine.chains import chain
-from ironlaw.engine.fusion import FusionPlan, fuse
-from ironlaw.engine.predict import Prediction, predict
-from ironlaw.engine.residency import crossover, residency
-from ironlaw.engine.types import Graph, Hardware, Level, Op, Plan
+from ironlaw.engine.device.chains import chain
+from ironlaw.engine.device.fusion import FusionPlan, fuse
+from ironlaw.engine.device.machine import Hardware, Level, Plan
+from ironlaw.engine.device.predict import Prediction, predict
+from ironlaw.engine.device.residency import crossover, residency
+from ironlaw.engine.device.types import Graph, Op
 from ironlaw.errors import IronlawError
 from ironlaw.kit.context import Context
 from ironlaw.labs.lab_07_fusion.jobs import launch_of
@@ -160,7 +161,7 @@ def flash_times(seq: int) -> tuple[float, float] | None:
     """Measured seconds on the H200, naive and tiled; None where it was not run."""
     if seq > 8192:
         return None
-    seconds = [row("h200_sxm/micro", op="attention", s=seq, impl=impl)["wall_s"] for impl in ("naive", "flash")]
+    seconds = [row("h200_sxm/micro", op="attention", s=seq, impl=impl).value("wall_s") for impl in ("naive", "flash")]
     return float(seconds[0]), float(seconds[1])
 
 
@@ -170,7 +171,7 @@ def measured_gains() -> tuple[tuple[float, float], ...]:
     shapes = ((64, 64), (1024, 768), (4096, 1024), (8192, 4096), (16384, 8192))
 
     def busy(shape: tuple[int, int], mode: str) -> float:
-        return float(row("h200_sxm/micro", name="layernorm_dropout_relu", shape=list(shape), mode=mode)["busy_s"])
+        return float(row("h200_sxm/micro", name="layernorm_dropout_relu", shape=list(shape), mode=mode).value("busy_s"))
 
     return tuple((2.0 * a * b, busy((a, b), "eager") / busy((a, b), "compiled")) for a, b in shapes)
 
@@ -181,4 +182,7 @@ def counters() -> dict[str, dict[str, float]]:
     big = {"shape": [16384, 8192]}
     modes = {"layer_norm": "eager", "dropout": "eager", "relu": "eager", "fused": "compiled"}
     rows = {name: row("h200_sxm/traffic", op=name, mode=mode, **big) for name, mode in modes.items()}
-    return {n: {"read": float(r["read_bytes"]), "written": float(r["written_bytes"]), "busy": float(r["busy_s"])} for n, r in rows.items()}
+    return {
+        n: {"read": float(r.value("read_bytes")), "written": float(r.value("written_bytes")), "busy": float(r.value("busy_s"))}
+        for n, r in rows.items()
+    }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.engine.chains import PALETTE
+from ironlaw.engine.device.chains import PALETTE
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_07_fusion.act2 import counters, fusion, local_runs
 from ironlaw.labs.lab_07_fusion.act2 import fusion_figures as figures

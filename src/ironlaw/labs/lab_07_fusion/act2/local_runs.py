@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.engine.chains import chain
-from ironlaw.engine.fusion import fuse
-from ironlaw.engine.types import bytes_per_element
+from ironlaw.engine.device.chains import chain
+from ironlaw.engine.device.fusion import fuse
+from ironlaw.engine.device.types import bytes_per_element
 from ironlaw.labs.lab_07_fusion.act2 import fusion
 from ironlaw.labs.lab_07_fusion.jobs import EAGER
 from ironlaw.measure.experiments.trials import COMPILED_SHAPE, LENGTHS, WIDE, words
@@ -83,7 +83,7 @@ def model(lab: kit.Lab) -> Points:
 @lru_cache(maxsize=1)
 def recorded_chains() -> tuple[tuple[float, float], ...]:
     def busy(name: str, mode: str) -> float:
-        return float(row(MICRO, name=name, shape=list(RECORDED), mode=mode)["busy_s"])
+        return float(row(MICRO, name=name, shape=list(RECORDED), mode=mode).value("busy_s"))
 
     return tuple((float(n), busy(name, EAGER) / busy(name, "compiled")) for n, name in CHAINS.items())
 
@@ -98,7 +98,9 @@ def gain(run: kit.Measured, **settings: Any) -> tuple[str, float, float]:
 
 def three_slots(run: kit.Measured) -> dict[str, object]:
     way, eager, fused = gain(run, shape=list(COMPILED_SHAPE))
-    walls = [float(row(MICRO, name="layernorm_dropout_relu", shape=list(COMPILED_SHAPE), mode=m)["wall_s"]) for m in (EAGER, "compiled")]
+    walls = [
+        float(row(MICRO, name="layernorm_dropout_relu", shape=list(COMPILED_SHAPE), mode=m).value("wall_s")) for m in (EAGER, "compiled")
+    ]
     return {
         "shape": f"{COMPILED_SHAPE[0]:,} × {COMPILED_SHAPE[1]:,}", "way": way,
         "eager": kit.amount(eager, "s"), "fused": kit.amount(fused, "s"),

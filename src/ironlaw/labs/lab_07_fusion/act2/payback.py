@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ironlaw.engine.compilation import DAY, breakeven, devices_needed, saving, sensitivity
+from ironlaw.engine.device.compilation import DAY, breakeven, devices_needed, saving, sensitivity
 from ironlaw.kit.context import Context
 from ironlaw.labs.lab_07_fusion import jobs
 from ironlaw.registry.textbooks import textbook
@@ -84,7 +84,7 @@ class Case:
 def eager_rate(model: str, context: Context) -> float:
     """Calls per second: the course's own where it has one, measured for a real graph, else from Act I's pass in this context."""
     if jobs.is_graph(model):
-        return 1.0 / float(jobs.measured_run(model, jobs.EAGER)["wall_s"])
+        return 1.0 / float(jobs.measured_run(model, jobs.EAGER).value("wall_s"))
     course_rate = textbook(model).eager_rate
     return course_rate if course_rate else 1.0 / jobs.pass_s(textbook(model), jobs.launch_of(context))
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.engine.compilation import devices_needed
+from ironlaw.engine.device.compilation import devices_needed
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_07_fusion import jobs
 from ironlaw.labs.lab_07_fusion.act2 import payback
@@ -193,7 +193,10 @@ def notes(lab: kit.Lab, case: Case) -> str:
     ]
     if jobs.is_graph(case.model):
         eager, compiled = (jobs.measured_run(case.model, mode) for mode in (jobs.EAGER, jobs.COMPILED))
-        gain, first = kit.amount(100 * (eager["wall_s"] / compiled["wall_s"] - 1), "%"), kit.amount(compiled["compile_s"], "s")
+        gain, first = (
+            kit.amount(100 * (eager.value("wall_s") / compiled.value("wall_s") - 1), "%"),
+            kit.amount(compiled.value("compile_s"), "s"),
+        )
         paragraphs.append(lab.fill("act2.measured", gain=gain, compile=first, source=jobs.source()))
     elif textbook(case.model).eager_rate:
         paragraphs.append(lab.fill("act2.stated", source=textbook(case.model).compiled_source))

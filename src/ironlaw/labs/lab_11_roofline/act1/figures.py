@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ironlaw.engine.types import Hardware
+from ironlaw.engine.device.machine import Hardware
 from ironlaw.labs.lab_11_roofline.act1 import gemm
 from ironlaw.labs.lab_11_roofline.act1.gemm import Case, Run
 from ironlaw.labs.lab_11_roofline.machines import MEASURED_MACHINE, short

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from ironlaw.engine.gap import Gap, gemm_gap
-from ironlaw.engine.roofline import Roofline, gemm_intensity, roofline
-from ironlaw.engine.types import Hardware, Tensor, Work, bytes_per_element
-from ironlaw.engine.work import op
+from ironlaw.calibration.roofline_gap import RooflineGap, gemm_gap
+from ironlaw.calibration.rows import Row
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.roofline import Roofline, gemm_intensity, roofline
+from ironlaw.engine.device.types import Tensor, Work, bytes_per_element
+from ironlaw.engine.device.work import op
 from ironlaw.labs.lab_11_roofline.machines import MEASURED_MACHINE, short
 from ironlaw.pictures.roofs import Roof
 from ironlaw.registry.evidence import evidence
@@ -101,7 +103,7 @@ class Run:
     case: Case
     seconds: float
     replayed: bool  # from a graph; else called from Python
-    gap: Gap
+    gap: RooflineGap
 
     @property
     def rate(self) -> float:
@@ -119,7 +121,7 @@ def runs(fmt: str) -> tuple[Run, ...]:
     runs_so_far: list[Run] = []
     best = 0.0
     for row in _rows(fmt):
-        n, wall, graph = row["params"]["n"], row["wall_s"], row.get("graph_s")
+        n, wall, graph = row.params["n"], row.value("wall_s"), row.graph_s
         case = Case(machine, n, n, n, fmt)
         runs_so_far.append(Run(case, wall, False, gemm_gap(n, n, n, fmt, machine, wall, graph, best)))
         if graph:
@@ -128,10 +130,10 @@ def runs(fmt: str) -> tuple[Run, ...]:
     return tuple(runs_so_far)
 
 
-def _rows(fmt: str) -> list[dict[str, Any]]:
-    rows = [r for e in evidence(MEASURED_MACHINE) if e.name == EVIDENCE for r in e.rows if r["kind"] == "op" and r["op"] == "matmul"]
-    square = [r for r in rows if r["params"]["dtype"] == fmt and r["params"]["m"] == r["params"]["n"] == r["params"]["k"]]
-    once = {r["params"]["n"]: r for r in reversed(square)}  # a size that was measured twice: the sweep's own row is the first
+def _rows(fmt: str) -> list[Row]:
+    rows = [r for e in evidence(MEASURED_MACHINE) if e.name == EVIDENCE for r in e.rows if r.kind == "op" and r.op == "matmul"]
+    square = [r for r in rows if r.dtype == fmt and r.params["m"] == r.params["n"] == r.params["k"]]
+    once = {r.params["n"]: r for r in reversed(square)}  # a size that was measured twice: the sweep's own row is the first
     return [once[n] for n in sorted(once)]
 
 

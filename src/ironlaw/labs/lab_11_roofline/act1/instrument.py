@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.engine.types import bytes_per_element
+from ironlaw.engine.device.types import bytes_per_element
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_11_roofline import intensity
 from ironlaw.labs.lab_11_roofline.act1 import figures, gemm, local_runs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ironlaw import kit
-from ironlaw.engine.roofline import mfu
+from ironlaw.engine.device.roofline import mfu
 from ironlaw.kit.context import pick
 from ironlaw.labs.lab_11_roofline.act1 import gemm
 from ironlaw.labs.lab_11_roofline.act1.gemm import Case

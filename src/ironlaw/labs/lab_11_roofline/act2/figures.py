@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironlaw.engine.predict import OpRow
-from ironlaw.engine.types import Tensor
-from ironlaw.engine.work import op
+from ironlaw.engine.device.predict import OpRow
+from ironlaw.engine.device.types import Tensor
+from ironlaw.engine.device.work import op
 from ironlaw.kit.prose import capacity
 from ironlaw.labs.lab_11_roofline.act2.layer import Case, part, short
 from ironlaw.labs.lab_11_roofline.machines import short as machine_name

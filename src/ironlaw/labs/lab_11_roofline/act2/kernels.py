@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ironlaw.engine.roofline import gemm_intensity, roofline
-from ironlaw.engine.types import Tensor, Work, bytes_per_element
-from ironlaw.engine.work import op
+from ironlaw.engine.device.roofline import gemm_intensity, roofline
+from ironlaw.engine.device.types import Tensor, Work, bytes_per_element
+from ironlaw.engine.device.work import op
 from ironlaw.labs.lab_11_roofline.act2.layer import settings_of
 from ironlaw.labs.lab_11_roofline.intensity import per_byte
 from ironlaw.labs.lab_11_roofline.machines import short

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from ironlaw.engine import memory
-from ironlaw.engine.dispatch import graph_replay
-from ironlaw.engine.fusion import fuse
-from ironlaw.engine.predict import OpRow, predict
-from ironlaw.engine.serving import Stack, largest_near, regroup, serving, stack
-from ironlaw.engine.tree import POINTWISE, TREE
-from ironlaw.engine.types import Graph, Hardware, Plan, Work, bytes_per_element
+from ironlaw.engine.device import memory
+from ironlaw.engine.device.deployment import Stack, largest_near, regroup, serving, stack
+from ironlaw.engine.device.dispatch import graph_replay
+from ironlaw.engine.device.fusion import fuse
+from ironlaw.engine.device.fusion_rules import POINTWISE, TREE
+from ironlaw.engine.device.machine import Hardware, Plan
+from ironlaw.engine.device.predict import OpRow, predict
+from ironlaw.engine.device.types import Graph, Work, bytes_per_element
 from ironlaw.registry.families import FAMILIES
 from ironlaw.registry.workloads import about, kv_cache, workload
 
@@ -160,7 +161,7 @@ class Case:
         busy = self.stack.sum((row.op, row.seconds) for row in self._all)
         kernels = self.stack.sum((row.op, row.kernels) for row in self._all)
         curves = self.hardware.calibration if self.measured else None
-        launch, gap = curves.graph_launch() if curves else (self.hardware.launch, 0.0)
+        launch, gap = (curves.graph_start, curves.graph_gap) if curves else (self.hardware.launch, 0.0)
         return float(graph_replay(launch, [busy], [kernels], gap).wall)
 
     @property

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ironlaw import kit
-from ironlaw.engine.fusion import fuse
-from ironlaw.engine.types import Graph, Tensor, bytes_per_element
-from ironlaw.engine.work import op
+from ironlaw.engine.device.fusion import fuse
+from ironlaw.engine.device.types import Graph, Tensor, bytes_per_element
+from ironlaw.engine.device.work import op
 from ironlaw.labs.lab_11_roofline.act2 import kernels, layer
 from ironlaw.labs.lab_11_roofline.intensity import per_byte
 from ironlaw.registry.claims import chain

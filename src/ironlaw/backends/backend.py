@@ -1,0 +1,79 @@
+"""How a library runs ops on a kind of device: the questions that every backend answers.
+
+A backend is a folder of `ironlaw.backends` with `BACKEND` in its `__init__.py`, or any object given to `backends.register`.
+It holds no figures of one chip: what follows from a chip (multiprocessors, clock, balance, caches) it asks the machine for.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from ironlaw.backends.inductor import INDUCTOR
+from ironlaw.backends.kernel import Kernel, Sample
+from ironlaw.engine.arrays import Number
+from ironlaw.engine.device.fusion_rules import Rules
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.types import Op
+from ironlaw.engine.device.work import category
+from ironlaw.errors import BadValue
+
+if TYPE_CHECKING:
+    from ironlaw.calibration.rows import Row
+
+# launch rows -> op kinds whose host cost they stand for
+KINDS_OF_ROW = {
+    "cast": ("cast",), "add_": (), "mul_scalar": ("scale", "shift"), "pow2": ("power", "square", "cube"), "pad": ("pad",),
+    "transpose_contiguous": ("transpose",), "sdpa": ("attention",), "copy_": (), "dropout_train": ("dropout",), "where": ("select",),
+    "adaptive_avg_pool2d": ("avg_pool2d",), "conv2d": ("conv2d",),
+}  # fmt: skip
+PLAIN = ("add", "mul", "relu", "gelu", "silu", "sigmoid", "copy")  # launch rows whose median is the default
+
+
+class Backend(ABC):
+    """One library on one kind of device. Stateless: every answer follows from the arguments."""
+
+    name: str
+    dispatch: str  # how launches reach the device, one of engine.device.machine.SCHEDULES
+    rules: Rules = INDUCTOR  # what its compiler fuses
+    fallback: Mapping[str, str]  # a curve that was not measured -> the one whose work is most alike
+    caches: tuple[str, ...]  # fields of a machine's description with the size of the cache before main memory, best first
+    row_time: str = "busy_s"  # the field of a model's row that is its device time
+
+    @abstractmethod
+    def lower(self, op: Op, machine: Hardware, mode: str) -> tuple[Kernel, ...]:
+        """The kernels behind an op on this machine, eager or as the compiler leaves it."""
+
+    @abstractmethod
+    def samples(self, rows: Iterable[Row], machine: Hardware) -> Iterator[Sample]:
+        """What rows of evidence say about single kernels."""
+
+    def arrange(self, ops: Sequence[Op]) -> tuple[Op, ...]:
+        """A compiled graph's ops with the layouts that the library gives their tensors."""
+        return tuple(ops)
+
+    def launches(self, rows: Sequence[Row]) -> dict[str, float]:
+        """Host seconds per call by op kind, and "default", from launch rows."""
+        found = by_kind(rows)
+        found["default"] = found["elementwise"] = median(row.wall_s for row in rows if row.op in PLAIN and row.wall_s is not None)
+        return found
+
+    def launch(self, op: Op, launches: Mapping[str, float], mode: str, kernels: Number) -> Number:
+        """Host seconds that an op's launches cost."""
+        if mode != "eager" and category(op.kind) not in ("contraction", "attention"):
+            return launches["default"] * kernels
+        return launches.get(op.kind, launches.get(category(op.kind), launches["default"]))
+
+    def cache_bytes(self, described: Mapping[str, Any]) -> float:
+        """The cache before main memory, from a machine as evidence describes it."""
+        for name in self.caches:
+            if described.get(name):
+                return float(described[name])
+        raise BadValue(f"the machine's description has no {' or '.join(self.caches)}; add one in bytes to the evidence's machine")
+
+
+def by_kind(rows: Sequence[Row]) -> dict[str, float]:
+    """Host seconds per call of each launch row, by the op kinds that it stands for."""
+    return {kind: row.wall_s for row in rows if row.wall_s is not None for kind in KINDS_OF_ROW.get(row.op, (row.op,))}

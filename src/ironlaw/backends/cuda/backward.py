@@ -1,0 +1,118 @@
+"""What PyTorch launches on a CUDA device for a training step: gradients, and an optimiser's passes over its lists of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ironlaw.backends.cuda.evidence import named
+from ironlaw.backends.kernel import Kernel, Sample, multiple
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.types import Op
+
+if TYPE_CHECKING:
+    from ironlaw.calibration.rows import Row
+
+ADAMW = (2, 3, 2, 4, 2, 2, 2, 4)  # tensors read and written by its eight passes: decay, mean, square, …
+
+
+def conv_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """A convolution for each gradient that is wanted, the weight's always; each converts its own operands and its result.
+
+    A 1×1 convolution on aligned planes is two matrix products on NCHW as it stands; the weight's is split and joined.
+    """
+    gradient, x, w = op.inputs
+    n, plane = gradient.shape[0], gradient.shape[2] * gradient.shape[3]
+    both = float(op.attrs["wanted"]) - 1.0  # is the input's gradient wanted too?
+    each, data = op.work.matmul_flops / (1.0 + both), gradient.bytes + x.bytes + w.bytes
+    point = w.shape[2] == w.shape[3] == 1
+    weights = Kernel("conv_wgrad", data, each, depth=n * plane)
+    if point and x.shape[2:] == gradient.shape[2:] and multiple(plane, 8):
+        return (Kernel("conv_1x1", data, each, depth=w.shape[0], count=both), weights, Kernel("tiny", 0.0))
+    k = 0.0 if point else 1.0
+    return (
+        Kernel("conv_dgrad", data, each, depth=w.shape[0] * w.shape[2] * w.shape[3], count=both), weights,
+        Kernel("layout", 2 * gradient.bytes, rows=n * gradient.shape[1], count=1.0 + both),
+        Kernel("layout", 2 * x.bytes, rows=n * x.shape[1], count=1.0 + both),
+        Kernel("layout_weight", 2 * w.bytes, count=k * (1.0 + both)), Kernel("tiny", 0.0),
+    )  # fmt: skip
+
+
+def conv_transpose(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
+    depth = w.shape[0] * w.shape[2] * w.shape[3]
+    return (
+        Kernel("conv", op.work.bytes, op.work.matmul_flops, depth=depth), Kernel("layout", 2 * x.bytes, rows=x.shape[0] * x.shape[1]),
+        Kernel("layout", 2 * y.bytes, rows=y.shape[0] * y.shape[1]), Kernel("layout_weight", 2 * w.bytes),
+    )  # fmt: skip
+
+
+def norm_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """One kernel for the input's gradient, one for those of gain and shift, which walks down the rows."""
+    gradient, x = op.inputs[0], op.inputs[1]
+    rows = x.size / x.shape[-1]
+    data = gradient.bytes + x.bytes
+    return (Kernel("layer_norm_backward", data + op.outputs[0].bytes, op.work.flops, rows), Kernel("layer_norm_weights", data, depth=rows))
+
+
+def batch_norm_train(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """Statistics, a block for each channel; their running means; the transform, as in inference."""
+    x = op.inputs[0]
+    n, c = x.shape[:2]
+    return (
+        Kernel("batch_norm_stats", x.bytes, rows=c, depth=x.size / c), Kernel("tiny", 0.0),
+        Kernel("batch_norm", op.work.bytes, 4.0 * x.size, n * c),
+    )  # fmt: skip
+
+
+def batch_norm_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """A block for each channel goes through gradient and input twice."""
+    gradient, x = op.inputs[0], op.inputs[1]
+    data = 2 * (gradient.bytes + x.bytes) + op.outputs[0].bytes
+    return (Kernel("batch_norm_backward", data, rows=x.shape[1], depth=x.size / x.shape[1]),)
+
+
+def max_pool_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """Filled, then a thread for each element of the input looks which windows chose it."""
+    y = op.outputs[0]
+    return (Kernel("fill", y.bytes), Kernel("max_pool2d_backward", op.work.bytes, rows=y.size))
+
+
+def embedding_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """Filled, then each block walks all tokens for the features that are its own."""
+    gradient, table = op.inputs[0], op.outputs[0]
+    tokens = gradient.size / gradient.shape[-1]
+    return (Kernel("fill", table.bytes), Kernel("embedding_backward", 2 * gradient.bytes, depth=tokens))
+
+
+def foreach(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    count = op.work.launches
+    return (Kernel("foreach", op.work.bytes / count, op.work.flops / count, count=count),)
+
+
+def adamw_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
+    """The mean launch of a step: a list of tensors at a time, pass by pass."""
+    p, launches = row.params, row.kernels
+    if launches and row.busy_s:
+        yield Sample(Kernel("foreach", 4.0 * p["tensors"] * p["size"] * sum(ADAMW) / launches), row.busy_s / launches)
+
+
+EAGER = {
+    "foreach": foreach, "conv_backward": conv_backward, "conv_transpose2d": conv_transpose, "norm_backward": norm_backward,
+    "batch_norm_train": batch_norm_train, "batch_norm_backward": batch_norm_backward, "max_pool2d_backward": max_pool_backward,
+    "embedding_backward": embedding_backward,
+}  # fmt: skip
+COMPILED = {"foreach": foreach}  # an optimiser's lists are not compiled with the model
+ROWS = {
+    "adamw": adamw_samples,
+    "layer_norm_backward": named(norm_backward, {"GammaBeta": "layer_norm_weights", "grad_input": "layer_norm_backward"}),
+    "conv_backward": named(conv_backward, {"dgrad": "conv_dgrad", "wgrad": "conv_wgrad", "_hss_": "conv_wgrad"}),
+    "batch_norm_train": named(batch_norm_train, {"collect_statistics": "batch_norm_stats", "transform_input": "batch_norm"}),
+    "max_pool2d_backward": named(max_pool_backward, {"max_pool_backward": "max_pool2d_backward"}),
+    "embedding_backward": named(embedding_backward, {"embedding_backward": "embedding_backward"}),
+}
+FALLBACK = {
+    "conv_dgrad": "conv", "conv_wgrad": "conv", "layer_norm_backward": "layer_norm", "layer_norm_weights": "fused_rows",
+    "batch_norm_stats": "fused_reduction", "batch_norm_backward": "fused_reduction", "gelu_backward": "gelu",
+    "embedding_backward": "embedding", "max_pool2d_backward": "max_pool2d",
+}  # fmt: skip

@@ -1,0 +1,151 @@
+"""Convolutions as cuDNN runs them: in NHWC, with conversions around them where tensors are NCHW.
+
+A 1×1 convolution with stride 1 is a matrix product on NCHW as it stands when a plane is a multiple of 8 elements; grouped
+ones run all at once, or group by group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ironlaw.backends.cuda.evidence import LAYOUT, seconds_of, single, tiny_seconds
+from ironlaw.backends.evidence_ops import OPS
+from ironlaw.backends.kernel import Kernel, Sample, launched
+from ironlaw.engine.arrays import Number, maximum, where
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.types import Op
+
+if TYPE_CHECKING:
+    from ironlaw.calibration.rows import Row
+
+
+FEW_ROWS = 40_000  # outputs times groups up to which cuDNN runs a grouped convolution group by group
+PADDED_IMAGES = 20_000  # pixels from which images of few channels are padded and converted
+GROUP_TILE = 64  # channels that a convolution's tile holds, however few a group has
+
+
+def conv2d(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
+    n, c, plane = x.shape[0], x.shape[1], y.shape[2] * y.shape[3]
+    kh, kw = w.shape[2], w.shape[3]
+    bias = (Kernel("broadcast", 2 * y.bytes, y.size),) if len(op.inputs) > 2 else ()
+    if w.shape[1] == 1 and c > 1:
+        if op.attrs.get("layout") == "nhwc":
+            return (Kernel("depthwise_nhwc", op.work.bytes, op.work.matmul_flops, depth=kh * kw), *bias)
+        name = "depthwise_large" if kh * kw > 9 else "depthwise_strided" if op.attrs.get("stride", 1) > 1 else "depthwise"
+        return (Kernel(name, op.work.bytes, op.work.matmul_flops, depth=kh * kw), *bias)
+    m, depth = n * plane, w.shape[1] * kh * kw
+    if w.shape[1] < c and op.dtype in ("fp16", "bf16") and op.attrs.get("layout") != "nhwc":
+        return (*_grouped(op), *bias)
+    if op.attrs.get("layout") == "nhwc":  # channels last already: nothing is converted
+        return (Kernel("conv_1x1_nhwc" if kh == kw == 1 else "conv", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
+    if op.dtype not in ("fp16", "bf16"):
+        return (Kernel(f"conv_{op.dtype}", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
+    if c % 8:
+        return (*_first_layer(op, m, depth), *bias)
+    one = kh == kw == 1 and x.shape[2:] == y.shape[2:]
+    if one and plane % 8 == 0:
+        return (Kernel("conv_1x1", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
+    direct = where((plane % 2 == 0) | (n == 1), 1.0, 0.0) if one else 0.0
+    other = 1.0 - direct
+    odd = Kernel("conv_1x1_odd", op.work.bytes, op.work.matmul_flops, depth=depth, count=direct)
+    split = Kernel("tiny", 0.0, count=direct * where((n == 1) & (depth >= 576), 1.0, 0.0)) if one else Kernel("tiny", 0.0, count=0.0)
+    weight = () if kh == kw == 1 else (Kernel("layout_weight", 2 * w.bytes, count=other),)
+    return (
+        odd, split, Kernel("layout", 2 * x.bytes, rows=n * c, count=other), *weight,
+        Kernel("conv", op.work.bytes, op.work.matmul_flops, depth=depth, count=other),
+        Kernel("layout", 2 * y.bytes, rows=n * y.shape[1], count=other), *bias,
+    )  # fmt: skip
+
+
+def _grouped(op: Op) -> Sequence[Kernel]:
+    """Few outputs in wide groups: a convolution and its conversions for each group. Else all at once, with a tile's channels
+    filled up with zeros.
+    """
+    x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
+    n, c, each, taps = x.shape[0], x.shape[1], w.shape[1], w.shape[2] * w.shape[3]
+    groups = c / each
+    outputs = y.size / y.shape[1]
+    apart = where((outputs * groups <= FEW_ROWS) & (each >= GROUP_TILE), 1.0, 0.0)
+    times, share = apart * groups + (1.0 - apart), 1.0 + apart * (groups - 1.0)  # so many launches, each with such a part
+    filled = maximum(each, GROUP_TILE)
+    return (
+        Kernel("layout", 2 * x.bytes / share, rows=n * c / share, count=times), Kernel("layout_weight", 2 * w.bytes / share, count=times),
+        Kernel("conv", op.work.bytes / share, op.work.matmul_flops * (filled / each) / share, depth=filled * taps, count=times),
+        Kernel("layout", 2 * y.bytes / share, rows=n * y.shape[1] / share, count=times),
+    )  # fmt: skip
+
+
+def _first_layer(op: Op, m: Number, depth: Number) -> Sequence[Kernel]:
+    """Images and spectrograms, whose few channels fill no vector: padded and converted when there is enough of it."""
+    x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
+    large = where(m > PADDED_IMAGES, 1.0, 0.0) if op.attrs.get("stride", 1) < 16 else 1.0
+    return (
+        Kernel("conv_few_channels", op.work.bytes, op.work.matmul_flops, depth=depth, count=1.0 - large),
+        Kernel("conv_first", op.work.bytes, op.work.matmul_flops, depth=depth, count=large),
+        Kernel("layout_first", x.bytes * (1 + 8 / x.shape[1]) + 2 * w.bytes, count=large),
+        Kernel("layout", 2 * y.bytes, rows=y.shape[0] * y.shape[1], count=large),
+        Kernel("tiny", 0.0, count=3.0 * large),
+    )
+
+
+def conv2d_compiled(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """In NHWC throughout; a bias is added by whatever reads the result."""
+    x, w = op.inputs[0], op.inputs[1]
+    kh, kw, depth = w.shape[2], w.shape[3], w.shape[1] * w.shape[2] * w.shape[3]
+    if w.shape[1] == 1 and x.shape[1] > 1:
+        return (Kernel("depthwise_nhwc", op.work.bytes, op.work.matmul_flops, depth=kh * kw),)
+    if op.dtype not in ("fp16", "bf16"):
+        return (Kernel(f"conv_{op.dtype}", op.work.bytes, op.work.matmul_flops, depth=depth),)
+    if x.shape[1] % 8:
+        # a single channel is innermost already: a little of it is read as it stands
+        few = where(op.outputs[0].size / w.shape[0] > PADDED_IMAGES, 0.0, 1.0) if x.shape[1] == 1 else 0.0
+        return (
+            Kernel("conv_few_channels", op.work.bytes, op.work.matmul_flops, depth=depth, count=few),
+            Kernel("conv_first_nhwc", op.work.bytes, op.work.matmul_flops, depth=depth, count=1.0 - few),
+            Kernel("layout_weight", 2 * x.bytes, count=1.0 - few), Kernel("layout", 2 * w.bytes, count=1.0 - few),
+        )  # fmt: skip
+    if kh == kw == 1:
+        return (Kernel("conv_1x1_nhwc", op.work.bytes, op.work.matmul_flops, depth=depth),)
+    return (Kernel("conv", op.work.bytes, op.work.matmul_flops, depth=depth), Kernel("layout", 2 * w.bytes))
+
+
+def conv2d_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
+    """The convolution without its conversions, each a sample of its own where a profile shows it."""
+    if not row.busy_s:
+        return
+    nhwc = row.params.get("layout") == "nhwc"
+    op = OPS[row.op](row.params)
+    kernels = launched((conv2d_compiled if nhwc else conv2d)(op, machine))
+    heavy = [k for k in kernels if single(k)]
+    layout, bias = seconds_of(row, LAYOUT), seconds_of(row, ("elementwise_kernel",))
+    if len(heavy) == 1 and (nhwc or bool(layout) == any(k.curve == "layout" for k in kernels)):
+        times, launches = heavy[0].count, sum(k.count for k in kernels)
+        if times == 1 or abs((row.kernels or 0.0) - launches) <= 1:  # group by group, where cuDNN does it too
+            yield Sample(replace(heavy[0], count=1.0), (row.busy_s - tiny_seconds(row) - layout - bias) / times)
+    if not nhwc:
+        yield from _conversions(row, kernels)
+
+
+def _conversions(row: Row, kernels: Sequence[Kernel]) -> Iterator[Sample]:
+    into, out = ([k for k in row.kernel_times if name in k.name] for name in LAYOUT)
+    wanted = [k for k in kernels if k.curve == "layout" and k.count == 1]
+    if len(wanted) != 2 or not out or sum(k.count for k in out) != 1:
+        return
+    yield Sample(wanted[1], out[0].seconds)
+    weights = [k for k in kernels if k.curve == "layout_weight"]
+    if into and into[0].count == 1 and not weights:
+        yield Sample(wanted[0], into[0].seconds)
+    elif into and into[0].count == 2 and weights and weights[0].data > 8 * wanted[0].data:
+        yield Sample(weights[0], into[0].seconds - 1.6e-6)  # the input's share is its floor
+
+
+EAGER = {"conv2d": conv2d}
+COMPILED = {"conv2d": conv2d_compiled}
+ROWS = {"conv2d": conv2d_samples}
+FALLBACK = {
+    "conv_1x1_nhwc": "conv_1x1", "depthwise_nhwc": "depthwise", "depthwise_strided": "depthwise", "depthwise_large": "depthwise",
+    "conv_first_nhwc": "conv_first", "conv_bf16": "conv", "conv_tf32": "conv",
+}  # fmt: skip

@@ -1,0 +1,83 @@
+"""Kernels that torch.compile writes for a CUDA device: by their reduction, or a plain stream whatever the layout."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ironlaw.backends.cuda.norm import joining, sums_columns
+from ironlaw.backends.evidence_ops import OPS
+from ironlaw.backends.kernel import Kernel, Sample
+from ironlaw.engine.arrays import is_array, where
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.types import Op
+from ironlaw.engine.device.work import category
+
+if TYPE_CHECKING:
+    from ironlaw.calibration.rows import Row
+
+
+SECTOR = 32.0  # bytes, the least that is fetched from memory
+LONG_GROUP = 8192  # elements of a group from which torch.compile sums it in parts
+
+
+def generated(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """A kernel that the compiler writes by itself: as its reduction does, or a plain stream whatever the layout."""
+    return written(op, (op,))
+
+
+def written(op: Op, parts: Sequence[Op]) -> Sequence[Kernel]:
+    """By its first reduction, or by a group norm among them."""
+    if long := [p for p in parts if p.kind == "group_norm"]:
+        return _groups(op, long[0])
+    rows = [p for p in parts if category(p.kind) in ("rowwise", "reduction") and not sums_columns(p)]
+    if rows:
+        first, x = rows[0], rows[0].inputs[0]
+        many = first.outputs[0].size if category(first.kind) == "reduction" else x.size / first.attrs.get("row", x.shape[-1])
+        name = "fused_reduction" if category(first.kind) == "reduction" else "fused_rows"
+        joined = [joining(p) for p in rows if p.attrs.get("over", "row") == "all"]
+        return (Kernel(name, op.work.bytes, op.work.flops, many), *joined)
+    return (Kernel("fused", op.work.bytes, op.work.flops),)
+
+
+def _groups(op: Op, norm: Op) -> Sequence[Kernel]:
+    """Sums over each group, in parts and joined where it is long, then the stream. `layout` (`cuda.layout`): with the channels
+    innermost the sums jump from pixel to pixel, and where the parts are uneven each element is fetched by itself; so it is in a
+    stream that turns an NCHW image round for the convolution that is to read it.
+    """
+    x, layout = norm.inputs[0], op.attrs.get("layout", "")
+    each = x.size / (x.shape[0] * norm.attrs.get("groups", 32.0))
+    inner, uneven = layout == "nhwc", layout == "nhwc" and not is_array(each) and not math.log2(each).is_integer()
+    sums = Kernel("group_sums_uneven", SECTOR * x.size) if uneven else Kernel("group_sums_nhwc" if inner else "group_sums", x.bytes)
+    stream = Kernel("group_turned", SECTOR * x.size) if layout == "to_nhwc" else Kernel("group_affine", op.work.bytes)
+    return sums, Kernel("tiny", 0.0, count=where(each >= LONG_GROUP, 2.0 if inner else 1.0, 0.0)), stream
+
+
+def generated_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
+    """A kernel that torch.compile wrote: its traffic is in the row."""
+    p = row.params
+    if row.error or row.kernels != 1 or not row.busy_s:
+        return
+    rows = p.get("rows", 0.0)
+    name = "fused" if not rows else "fused_reduction" if p.get("over") == "plane" else "fused_rows"
+    yield Sample(Kernel(name, p["read_bytes"] + p["written_bytes"], rows=rows), row.busy_s)
+
+
+def generated_norm_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
+    """The sums and the stream of a group norm; the convolutions around it are other kernels."""
+    if not row.busy_s:
+        return
+    kernels = generated(OPS[row.op](row.params), machine)
+    norm = [k for k in row.kernel_times if "group_norm" in k.name]
+    stream = [k.seconds for k in norm if "triton_poi" in k.name]
+    sums = [k.seconds for k in norm if "triton_poi" not in k.name]
+    yield from (Sample(kernel, max(times)) for kernel, times in ((kernels[0], sums), (kernels[-1], stream)) if times)
+
+
+COMPILED = {"max_pool2d": generated, "avg_pool2d": generated}
+ROWS = {"generated": generated_samples, "generated_norm": generated_norm_samples}
+FALLBACK = {
+    "fused": "elementwise", "fused_rows": "rms_norm", "fused_reduction": "mean", "group_sums": "fused_reduction",
+    "group_sums_nhwc": "fused_reduction", "group_sums_uneven": "fused_reduction", "group_affine": "fused", "group_turned": "fused",
+}  # fmt: skip

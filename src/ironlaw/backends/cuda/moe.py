@@ -1,0 +1,59 @@
+"""What PyTorch launches on a CUDA device to send tokens to their experts: choosing, sorting, counting, and one product for all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ironlaw.backends.cuda.evidence import named
+from ironlaw.backends.kernel import Kernel
+from ironlaw.engine.arrays import where
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.types import Op
+
+SORTED = (32, 128, 4096)  # elements of a row that a warp sorts, a warp with four each, a block
+
+
+def topk(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """Selected row by row, then sorted. To keep all of a row is to sort it: four small kernels set it up, then a warp takes a
+    short row, a block a longer one; what no block holds goes through eight passes over all digits, each with what it clears.
+    """
+    x, kept = op.inputs[0], op.outputs[0]
+    width = x.shape[-1]
+    rows = x.size / width
+    whole = where(kept.size < x.size, 0.0, 1.0)
+    few, some, many = (whole * where(width > size, 1.0, 0.0) for size in SORTED)
+    return (
+        Kernel("topk", 0.0, rows=rows, count=1.0 - whole), Kernel("topk_sort", 0.0, rows=rows, count=1.0 - few),
+        Kernel("sort_short", 2 * x.bytes, count=few - some), Kernel("sort_block", 2 * x.bytes, count=some - many),
+        Kernel("sort_pass", 4 * x.bytes, count=8.0 * many), Kernel("tiny", 0.0, count=4.0 * whole + 10.0 * many),
+    )  # fmt: skip
+
+
+def scatter(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """Written where an index says; counts of what there is, in fewer places than that, are cleared first."""
+    counts = where(op.outputs[0].size < op.inputs[0].size, 1.0, 0.0)
+    counted = Kernel("histogram", op.work.bytes, count=counts)
+    return (Kernel("scatter", op.work.bytes, count=1.0 - counts), counted, Kernel("tiny", 0.0, count=counts))
+
+
+def cumsum(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """A scan, whose blocks' state is set up by a kernel before it."""
+    return (Kernel("cumsum", op.work.bytes), Kernel("tiny", 0.0))
+
+
+def grouped_matrix(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """A matrix product for each expert in one launch; a small kernel works out where each begins."""
+    return (Kernel("grouped_gemm", op.work.bytes, op.work.matmul_flops, depth=op.inputs[1].shape[-1]), Kernel("tiny", 0.0))
+
+
+EAGER = {"topk": topk, "cumsum": cumsum, "grouped_matmul": grouped_matrix, "scatter": scatter}
+ROWS = {
+    "topk": named(topk, {"gatherTopK": "topk", "SortKVInPlace": "topk_sort"}),
+    "sort": named(topk, {", 32, 4, long": "sort_short", ", 32, long": "sort_block", "Onesweep": "sort_pass"}),
+    "grouped_mm": named(grouped_matrix, {"device_kernel": "grouped_gemm"}),
+    "histogram": named(scatter, {"kernelHistogram1D": "histogram"}),
+}
+FALLBACK = {
+    "topk": "softmax", "topk_sort": "softmax", "grouped_gemm": "gemm", "sort_short": "softmax", "sort_block": "softmax",
+    "sort_pass": "embedding", "scatter": "embedding", "histogram": "sum",
+}  # fmt: skip

@@ -1,0 +1,97 @@
+"""Norms, softmax and reductions on a CUDA device: rows or planes, each with a cost of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ironlaw.backends.cuda.evidence import named, plain
+from ironlaw.backends.evidence_ops import OPS
+from ironlaw.backends.kernel import Kernel, Sample
+from ironlaw.engine.arrays import is_array, where
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.types import Op
+from ironlaw.engine.device.work import SMALL_REDUCTION
+
+if TYPE_CHECKING:
+    from ironlaw.calibration.rows import Row
+
+
+MANY_ROWS = 1024  # from which a sum down the columns is shared out over blocks, whose counters are cleared first
+
+
+def rowwise(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    row = op.attrs.get("row", op.inputs[0].shape[-1])
+    return (Kernel(op.kind, op.work.bytes, op.work.flops, op.inputs[0].size / row),)
+
+
+def reduction(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """Along rows, or down columns; over the whole tensor, blocks sum their parts and a second kernel joins them."""
+    if sums_columns(op):
+        depth = op.inputs[0].size / op.outputs[0].size
+        return (Kernel("sum_columns", op.work.bytes, depth=depth), Kernel("tiny", 0.0, count=where(depth >= MANY_ROWS, 1.0, 0.0)))
+    if op.attrs.get("over", "row") == "row":
+        return (Kernel(op.kind, op.work.bytes, op.work.flops, op.outputs[0].size),)
+    return Kernel("sum_all", op.work.bytes, op.work.flops), joining(op)
+
+
+def joining(op: Op) -> Kernel:
+    return Kernel("tiny", 0.0, count=where(op.inputs[0].size > SMALL_REDUCTION, 1.0, 0.0))
+
+
+def sums_columns(op: Op) -> bool:
+    """Whether it sums down the columns: then each thread does so by itself, and it is a stream."""
+    return "axis" in op.attrs and op.attrs.get("over", "row") == "row"
+
+
+def batch_norm(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """Copy of the statistics, inverse deviation, transform, whose planes cost by themselves; where a channel is one number it has none."""
+    n, c, *plane = op.inputs[0].shape
+    flat = all(not is_array(size) and size == 1 for size in plane)
+    main = Kernel("broadcast", op.work.bytes) if flat else Kernel("batch_norm", op.work.bytes, op.work.flops, n * c)
+    return main, Kernel("tiny", 0.0, count=2.0)
+
+
+def group_norm(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    x = op.inputs[0]
+    groups = op.attrs.get("groups", 32.0)
+    each = x.size / (x.shape[0] * groups)  # one block sums a group by itself, so a long group takes long
+    return (Kernel("group_norm", op.work.bytes, depth=each), Kernel("broadcast", op.work.bytes), Kernel("tiny", 0.0))
+
+
+def batch_norm_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
+    """The longest kernel is the transform; the other two are tiny."""
+    if not row.busy_s:
+        return
+    main = batch_norm(OPS[row.op](row.params), machine)[0]
+    rest = sum(sorted((k.seconds for k in row.kernel_times), reverse=True)[1:])
+    yield Sample(replace(main, count=1.0), row.busy_s - rest)
+    yield Sample(Kernel("tiny", 0.0), rest / 2)
+
+
+def group_norm_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
+    """The kernel that sums; the others are streams."""
+    sums = [k.seconds for k in row.kernel_times if "elementwise" not in k.name]
+    if sums and row.busy_s:
+        yield Sample(group_norm(OPS[row.op](row.params), machine)[0], max(sums))
+
+
+def layer_norm_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
+    """Rows that fill no vector take other kernels, and one row is not enough for a curve."""
+    if (row.kernels or 1) <= 1:
+        yield from plain(row, rowwise(OPS[row.op](row.params), machine), row.busy_s)
+
+
+EAGER = {
+    "layer_norm": rowwise, "rms_norm": rowwise, "softmax": rowwise, "log_softmax": rowwise, "batch_norm": batch_norm,
+    "group_norm": group_norm, **dict.fromkeys(("sum", "mean", "amax", "argmax", "var"), reduction),
+}  # fmt: skip
+ROWS = {
+    "batch_norm": batch_norm_samples, "group_norm": group_norm_samples, "layer_norm": layer_norm_samples,
+    "sum_columns": named(reduction, {"reduce_kernel": "sum_columns"}),
+}  # fmt: skip
+FALLBACK = {
+    "group_norm": "layer_norm", "log_softmax": "softmax", "var": "mean", "amax": "sum", "cross_entropy": "softmax",
+    "sum_columns": "sum",
+}  # fmt: skip

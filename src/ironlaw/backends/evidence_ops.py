@@ -1,0 +1,248 @@
+"""Evidence rows of single ops -> engine ops. Names are those of evidence/FORMAT.md's op rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ironlaw.engine.device.stored_weights import scales
+from ironlaw.engine.device.types import Op, Tensor
+from ironlaw.engine.device.work import conv2d_shape, op
+from ironlaw.engine.device.work.recurrent import CELLS, widths
+
+Params = Mapping[str, Any]
+
+
+def _x(shape: tuple[Any, ...], dtype: str, name: str = "x", role: str = "activation") -> Tensor:
+    return Tensor(name, shape, dtype, role)
+
+
+def _linear(p: Params) -> Op:
+    m, n, k, d = p["m"], p["n"], p["k"], p["dtype"]
+    inputs = [_x((m, k), d), _x((n, k), d, "w", "weight")] + ([_x((n,), d, "b", "weight")] if p.get("bias") else [])
+    return op("linear", "linear", inputs, [_x((m, n), d, "y")])
+
+
+def _bmm(p: Params) -> Op:
+    b, m, n, k, d = p["b"], p["m"], p["n"], p["k"], p["dtype"]
+    return op("bmm", "bmm", [_x((b, m, k), d), _x((b, k, n), d, "w")], [_x((b, m, n), d, "y")])
+
+
+def _conv(p: Params) -> Op:
+    d, x = p["dtype"], (p["n"], p["c"], p["h"], p["w"])
+    y = conv2d_shape(x, p["out"], (p["kh"], p["kw"]), p["stride"], (p["ph"], p["pw"]), p.get("dilation", 1))
+    weight = _x((p["out"], p["c"] // p["groups"], p["kh"], p["kw"]), d, "w", "weight")
+    bias = [_x((p["out"],), d, "b")] if p.get("bias") else []
+    return op("conv2d", "conv", [_x(x, d), weight, *bias], [_x(y, d, "y")], stride=p["stride"])
+
+
+def _flat(kind: str, inputs: int = 1, out: str = "") -> Callable[[Params], Op]:
+    def make(p: Params) -> Op:
+        shape = (p["numel"],) if "numel" in p else (p["rows"], p["cols"])
+        to = p.get("to") or out or p["dtype"]
+        extra = [_x(shape, "bool", "mask")] if kind == "dropout" else []
+        return op(kind, kind, [_x(shape, p["dtype"], f"x{i}") for i in range(max(inputs, 1))][:inputs] or [_x((1,), p["dtype"])],
+                  [_x(shape, to, "y"), *extra])  # fmt: skip
+
+    return make
+
+
+def _rows(kind: str) -> Callable[[Params], Op]:
+    def make(p: Params) -> Op:
+        if "numel" in p:
+            return op(kind, kind, [_x((p["numel"],), p["dtype"])], [_x((1,), p["dtype"], "y")], over="all")
+        shape = (p["rows"], p["cols"])
+        out = (p["rows"], 1) if kind in ("mean", "sum", "var", "argmax") else shape
+        return op(kind, kind, [_x(shape, p["dtype"])], [_x(out, p["dtype"], "y")])
+
+    return make
+
+
+def _mul(shape: Callable[[Params], tuple[tuple[Any, ...], tuple[Any, ...]]], kind: str = "mul", **attrs: Any) -> Callable[[Params], Op]:
+    def make(p: Params) -> Op:
+        a, b = shape(p)
+        return op(kind, kind, [_x(a, p["dtype"]), _x(b, p["dtype"], "w")], [_x(a, p["dtype"], "y")], **attrs)
+
+    return make
+
+
+def _planes(kind: str) -> Callable[[Params], Op]:
+    def make(p: Params) -> Op:
+        x = _x((p["n"], p["c"], p["h"], p["w"]), p["dtype"])
+        if kind == "mean":
+            return op("mean", "mean", [x], [_x((p["n"], p["c"], 1, 1), p["dtype"], "y")])
+        if kind.endswith("pool2d"):
+            y = conv2d_shape(x.shape, p["c"], (p["k"], p["k"]), p["stride"], (p["pad"], p["pad"]))
+            return op(kind, kind, [x], [_x(y, p["dtype"], "y")], kernel=(p["k"], p["k"]))
+        attrs: dict[str, Any] = {"groups": float(p["groups"])} if "groups" in p else {}
+        if "layout" in p:
+            attrs["layout"] = p["layout"] if p["layout"] == "nhwc" else "to_nhwc"  # a convolution is to read it
+        return op(kind, kind, [x, *(_x((p["c"],), p["dtype"], f"s{i}") for i in range(4))], [_x(x.shape, p["dtype"], "y")], **attrs)
+
+    return make
+
+
+def _masked(p: Params) -> Op:
+    q, k, v = (_x((p["b"], p["h"], p["sq"], p["d"]), p["dtype"], name) for name in "qkv")
+    return op("attention", "sdpa", [q, k, v], [_x(q.shape, p["dtype"], "y")], impl="flash", causal=True)
+
+
+def _sdpa(p: Params) -> Op:
+    q = _x((p["b"], p["h"], p["sq"], p["d"]), p["dtype"], "q")
+    k, v = (_x((p["b"], p["hkv"], p["sk"], p["d"]), p["dtype"], name) for name in "kv")
+    mask = [_x((p["b"], p.get("heads", 1), p["sq"], p["sk"]), p["dtype"], "mask")] if p.get("mask") else []
+    return op("attention", "sdpa", [q, k, v, *mask], [_x(q.shape, p["dtype"], "y")], impl="flash", causal=bool(p["causal"]))
+
+
+def _math(p: Params) -> Op:
+    made = _sdpa({**p, "mask": 1, "heads": p["h"]})
+    return op("attention", "sdpa", made.inputs, made.outputs, path="math", **made.attrs)
+
+
+def _sdpa_backward(p: Params) -> Op:
+    shape = (p["b"], p["h"], p["s"], p["d"])
+    inputs = [_x(shape, p["dtype"], name) for name in ("g", "q", "k", "v", "y")]
+    return op("attention_backward", "sdpa", inputs, [_x(shape, p["dtype"], f"d{name}") for name in "qkv"], causal=bool(p["causal"]))
+
+
+# ---- gradients, and what is measured beside them
+
+
+def _depthwise(p: Params) -> Op:
+    x, w = (p["n"], p["c"], p["hw"], p["hw"]), (p["c"], 1, p["k"], p["k"])
+    return op("conv2d", "conv", [_x(x, p["dtype"]), _x(w, p["dtype"], "w", "weight")], [_x(x, p["dtype"], "y")], layout="nhwc")
+
+
+def _layer_norm_backward(p: Params) -> Op:
+    g, x = (_x((p["rows"], p["width"]), p["dtype"], name) for name in "gx")
+    return op("norm_backward", "norm", [g, x, _x((p["width"],), p["dtype"], "w")], [_x(x.shape, p["dtype"], "dx")])
+
+
+def _conv_backward(p: Params) -> Op:
+    size = p["h"] // p["stride"]
+    g, x = _x((p["n"], p["out"], size, size), p["dtype"], "g"), _x((p["n"], p["c"], p["h"], p["h"]), p["dtype"])
+    w = _x((p["out"], p["c"], p["k"], p["k"]), p["dtype"], "w", "weight")
+    return op("conv_backward", "conv", [g, x, w], [_x(x.shape, p["dtype"], "dx"), _x(w.shape, p["dtype"], "dw")], groups=1, wanted=2)
+
+
+def _batch_norm_backward(p: Params) -> Op:
+    g, x = (_x((p["n"], p["c"], p["h"], p["w"]), p["dtype"], name) for name in "gx")
+    return op("batch_norm_backward", "norm", [g, x], [_x(x.shape, p["dtype"], "dx")])
+
+
+def _max_pool_backward(p: Params) -> Op:
+    x = (p["n"], p["c"], p["h"], p["w"])
+    y = conv2d_shape(x, p["c"], (p["k"], p["k"]), p["stride"], (p["pad"], p["pad"]))
+    return op("max_pool2d_backward", "pool", [_x(y, p["dtype"], "g"), _x(y, "int64", "i")], [_x(x, p["dtype"], "dx")])
+
+
+def _embedding_backward(p: Params) -> Op:
+    g, ids = _x((p["tokens"], p["dim"]), p["dtype"], "g"), _x((p["tokens"],), "int64", "i")
+    return op("embedding_backward", "embedding", [g, ids], [_x((p["vocab"], p["dim"]), p["dtype"], "dt")])
+
+
+def _columns(p: Params) -> Op:
+    x = _x((p["rows"], p["cols"]), p["dtype"])
+    return op("sum", "sum", [x], [_x((1, p["cols"]), p["dtype"], "y")], over="row", axis=0)
+
+
+def _topk(p: Params) -> Op:
+    x, kept = _x((p["rows"], p["cols"]), p["dtype"]), (p["rows"], p["k"])
+    return op("topk", "topk", [x], [_x(kept, p["dtype"], "y"), _x(kept, "int64", "i")])
+
+
+def _sort(p: Params) -> Op:
+    x = _x((p["numel"],), p["dtype"])
+    return op("topk", "topk", [x], [_x(x.shape, p["dtype"], "y"), _x(x.shape, "int64", "i")])
+
+
+def _scatter(counts: int = 0) -> Callable[[Params], Op]:
+    """Into as many places, or into a few counts."""
+
+    def make(p: Params) -> Op:
+        x, order = _x((p["numel"],), "int32" if counts else p["dtype"]), _x((p["numel"],), "int64", "i")
+        return op("scatter", "scatter", [x] if counts else [x, order], [_x((counts,) if counts else x.shape, x.dtype, "y")])
+
+    return make
+
+
+def _grouped(p: Params) -> Op:
+    x, w = _x((p["m"], p["k"]), p["dtype"]), _x((p["experts"], p["n"], p["k"]), p["dtype"], "w", "weight")
+    return op("grouped_matmul", "grouped", [x, w, _x((p["experts"],), "int32", "i")], [_x((p["m"], p["n"]), p["dtype"], "y")])
+
+
+def _moved(kind: str, inputs: int, **attrs: Any) -> Callable[[Params], Op]:
+    def make(p: Params) -> Op:
+        shape = (p["numel"],)
+        return op(kind, kind, [_x(shape, p["dtype"], f"x{i}") for i in range(inputs)], [_x(shape, p["dtype"], "y")], **attrs)
+
+    return make
+
+
+def _embedding(p: Params) -> Op:
+    table, ids = _x((p["vocab"], p["dim"]), p["dtype"], "t", "weight"), _x((p["tokens"],), "int64", "i")
+    return op("embedding", "embedding", [table, ids], [_x((p["tokens"], p["dim"]), p["dtype"], "y")])
+
+
+def _cat(p: Params) -> Op:
+    if "ctx" in p:
+        a, b = (p["b"], p["h"], p["ctx"], p["d"]), (p["b"], p["h"], 1, p["d"])
+        y = (p["b"], p["h"], p["ctx"] + 1, p["d"])
+    else:
+        a = b = (p["b"], p["h"], p["s"], p["d"] // 2)
+        y = (p["b"], p["h"], p["s"], p["d"])
+    return op("cat", "cat", [_x(a, p["dtype"]), _x(b, p["dtype"], "b")], [_x(y, p["dtype"], "y")], over="seq" if "ctx" in p else "last")
+
+
+OPS: dict[str, Callable[[Params], Op]] = {
+    "linear": _linear, "matmul": _linear, "bmm": _bmm, "conv2d": _conv, "sdpa": _sdpa, "sdpa_masked": _masked, "embedding": _embedding,
+    "cat_last": _cat, "cat_seq": _cat, "batch_norm": _planes("batch_norm"), "group_norm": _planes("group_norm"),
+    "mean_hw": _planes("mean"), "max_pool2d": _planes("max_pool2d"), "avg_pool2d": _planes("avg_pool2d"),
+    "add": _flat("add", 2), "add_": _flat("add", 2), "mul": _flat("mul", 2), "relu": _flat("relu"), "gelu": _flat("gelu"),
+    "gelu_tanh": _flat("gelu_tanh"), "silu": _flat("silu"), "tanh": _flat("tanh"), "sigmoid": _flat("sigmoid"),
+    "pow2": _flat("power"), "neg": _flat("neg"), "mul_scalar": _flat("scale"), "add_scalar": _flat("shift"),
+    "hardtanh": _flat("hardtanh"), "copy": _flat("copy"), "cast": _flat("cast"), "rsqrt": _flat("rsqrt"),
+    "dropout_train": _flat("dropout"), "fill_": _flat("fill", 0), "layer_norm": _rows("layer_norm"), "rms_norm": _rows("rms_norm"),
+    "softmax": _rows("softmax"), "log_softmax": _rows("log_softmax"), "mean": _rows("mean"), "sum": _rows("sum"),
+    "var": _rows("var"), "sum_all": _rows("sum"),
+    "argmax": _rows("argmax"), "sdpa_math": _math, "sdpa_backward": _sdpa_backward, "depthwise_nhwc": _depthwise,
+    "layer_norm_backward": _layer_norm_backward, "conv_backward": _conv_backward, "batch_norm_train": _planes("batch_norm_train"),
+    "batch_norm_backward": _batch_norm_backward, "max_pool2d_backward": _max_pool_backward, "embedding_backward": _embedding_backward,
+    "sum_columns": _columns, "topk": _topk, "gelu_backward": _moved("gelu_backward", 2), "roll": _moved("copy", 1, rolled=2),
+    "clone_heads": _moved("copy", 1, strided=True), "add_permuted": _moved("add", 2, strided="columns"),
+    "sort": _sort, "index_put": _scatter(), "histogram": _scatter(8), "grouped_mm": _grouped, "generated_norm": _planes("group_norm"),
+    "mul_row": _mul(lambda p: ((p["rows"], p["cols"]), (p["cols"],))),
+    "mul_col": _mul(lambda p: ((p["rows"], p["cols"]), (p["rows"], 1))),
+    "mul_rope": _mul(lambda p: ((p["b"], p["h"], p["s"], p["d"]), (p["b"], 1, p["s"], p["d"])), strided=True),
+    "add_pos": _mul(lambda p: ((p["b"], p["s"], p["d"]), (1, p["s"], p["d"])), "add"),
+    "transpose_heads": lambda p: op("transpose", "t", [_x((p["b"], p["s"], p["h"], p["d"]), p["dtype"])],
+                                    [_x((p["b"], p["h"], p["s"], p["d"]), p["dtype"], "y")], strided=True),
+}  # fmt: skip
+
+
+# ---- rows whose kernels a backend takes apart itself
+
+RECURRENT = {"lstm": "lstm", "gru": "gru", "rnn_tanh": "rnn"}  # rows -> cells
+
+
+def recurrent_layer(name: str, p: Params) -> Op:
+    """The op that a row of lstm, gru or rnn_tanh was measured on."""
+    cell, both = RECURRENT[name], 2 if p["both"] else 1
+    x = Tensor("x", (p["steps"], p["batch"], p["features"]), p["dtype"], "input")
+    attrs = {"cell": cell, "hidden": p["hidden"], "layers": p["layers"], "directions": both}
+    gates = CELLS[cell][0] * p["hidden"]
+    weights = []
+    for layer, wide in enumerate(widths(x, attrs)):
+        for way in range(both):
+            shapes = ((gates, int(wide)), (gates, p["hidden"]), (gates,), (gates,))
+            weights += [Tensor(f"w{layer}.{way}.{i}", shape, p["dtype"], "weight") for i, shape in enumerate(shapes)]
+    y = Tensor("y", (p["steps"], p["batch"], p["hidden"] * both), p["dtype"])
+    return op("recurrent", name, [x, *weights], [y], **attrs)
+
+
+def stored_product(name: str, p: Params) -> Op:
+    """The product that a row of weight_int8_mm or weight_int4_mm was measured on."""
+    fmt = name.removeprefix("weight_").removesuffix("_mm")
+    w = Tensor("w", (p["n"], p["k"]), fmt, "weight")
+    inputs = [Tensor("x", (p["m"], p["k"]), p["dtype"], "input"), w, scales(w, fmt, p["dtype"])]
+    return op("quantised_linear", name, inputs, [Tensor("y", (p["m"], p["n"]), p["dtype"])], kernel="torch")

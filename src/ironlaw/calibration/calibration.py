@@ -1,0 +1,120 @@
+"""A measured machine: one curve per kind of kernel (`calibration.curve`), and what a launch costs its host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from ironlaw.backends import Backend, require
+from ironlaw.calibration.curve import Curve
+from ironlaw.engine.arrays import SCALARS, Number, is_array, maximum, minimum, where
+from ironlaw.engine.device.fusion_rules import Rules
+from ironlaw.engine.device.machine import Cost, Hardware, Plan
+from ironlaw.engine.device.types import Op
+from ironlaw.errors import UnsupportedPrecision
+
+BOOST = 0.01  # seconds of steady arithmetic before the clock begins to fall; measured between 10 ms (no effect) and 100 ms (full)
+RENAMED = {"fused_dear": "fused_transcendental"}  # curves that earlier versions stored under another name
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """All that was learnt about one machine."""
+
+    curves: Mapping[str, Curve]
+    launches: Mapping[str, float]  # host seconds per call, by op kind
+    cache_bytes: float
+    graph_gap: float  # seconds between kernels of a replayed graph
+    graph_start: float  # seconds to start a replay
+    slower: float = 1.0  # how much longer arithmetic takes once the chip runs into its power limit
+    spread: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # mode -> (low, high) of measured / predicted
+    sources: tuple[str, ...] = ()
+    host: str = ""
+    backend: str = "cuda"  # whose kernels an op becomes: a name in ironlaw.backends
+    entry: float = 0.0  # host seconds to enter a compiled function, whatever is in it
+
+    @cached_property
+    def library(self) -> Backend:
+        return require(self.backend)
+
+    @property
+    def rules(self) -> Rules:
+        """What the compiler of this machine's library fuses."""
+        return self.library.rules
+
+    def arrange(self, ops: Sequence[Op]) -> tuple[Op, ...]:
+        """A compiled graph's ops with the layouts that the library gives their tensors."""
+        return self.library.arrange(ops)
+
+    def curve(self, name: str, kind: str) -> Curve:
+        """The curve of a kernel; for one that was not measured, the nearest kind that was."""
+        found = self.curves.get(name)
+        if found is None:
+            nearest = self.library.fallback.get(name, "elementwise")
+            found = self.curves.get(nearest) or self.curves.get("elementwise")
+        if found is None:
+            raise UnsupportedPrecision(f"no measured curve for {name} ({kind}); ask for a bound with Plan(calibrated=False)")
+        return found
+
+    def cost(self, op: Op, hardware: Hardware, plan: Plan) -> Cost:
+        """An op's cost from the curves of its kernels."""
+        data = compute = floor = joint = count = 0.0
+        for kernel in self.library.lower(op, hardware, plan.mode):
+            curve = self.curve(kernel.curve, op.kind)
+            data_s, compute_s, overlap, total = curve.parts(kernel, self.cache_bytes)
+            times = kernel.count
+            once = isinstance(times, SCALARS) and times == 1
+            data = data + (data_s if once else times * data_s)
+            compute = compute + (compute_s if once else times * compute_s)
+            joint = joint + (overlap if once else times * overlap)
+            floor = floor + (total - overlap if once else times * (total - overlap))
+            count = count + times
+        return Cost(data, compute, floor, count, self.launch(op, plan, count), joint)
+
+    def sustain(self, costs: list[Cost]) -> list[Cost]:
+        """Under steady load the clock falls: arithmetic beyond BOOST seconds is slower, fully so at ten times that."""
+        share = minimum(maximum(sum(c.compute for c in costs) / (9.0 * BOOST) - 1.0 / 9.0, 0.0), 1.0)
+        factor = 1.0 + share * (self.slower - 1.0)
+        if not is_array(factor) and factor == 1.0:
+            return costs
+        slowed = {id(c): _slowed(c, factor) for c in {id(c): c for c in costs}.values()}
+        return [slowed[id(c)] for c in costs]
+
+    def launch(self, op: Op, plan: Plan, kernels: Number) -> Number:
+        """What the host spends on an op."""
+        if op.work.launches == 0:
+            return 0.0
+        if plan.launch is not None:
+            return plan.launch * kernels
+        return self.library.launch(op, self.launches, plan.mode, kernels)
+
+    def interval(self, seconds: Number, mode: str) -> tuple[Number, Number] | None:
+        """Where four measurements in five should fall, from how single ops and held-out models came out."""
+        low, high = self.spread.get(mode, (0.0, 0.0))
+        return (seconds * low, seconds * high) if high else None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"curves": {name: _finite(asdict(curve)) for name, curve in self.curves.items()}}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Calibration:
+        curves = {RENAMED.get(name, name): Curve(**values) for name, values in data["curves"].items()}
+        spread = {mode: (pair[0], pair[1]) for mode, pair in data.get("spread", {}).items()}
+        rest = {
+            k: v
+            for k, v in data.items()
+            if k in ("launches", "cache_bytes", "graph_gap", "graph_start", "host", "slower", "backend", "entry")
+        }
+        return cls(curves=curves, spread=spread, sources=tuple(data.get("sources", ())), **rest)
+
+
+def _slowed(cost: Cost, factor: Number) -> Cost:
+    extra = cost.compute * (factor - 1.0)
+    joint = cost.work + where(cost.compute > cost.data, extra, 0.0)
+    return replace(cost, compute=cost.compute + extra, joint=maximum(joint, cost.compute + extra))
+
+
+def _finite(curve: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in curve.items() if v != float("inf") and (v or k in ("floor",))}

@@ -1,0 +1,65 @@
+"""A fitted curve: what one kind of kernel takes on a measured machine.
+
+A kernel that moves D bytes and does O operations over R rows, with an inner loop of depth k, takes
+
+    t = floor + ‖ D / BW(D),  O·(1 + k₀/k) / rate,  R·row,  k·step ‖ₚ
+
+BW(D) goes from the cache's bandwidth to main memory's as the working set outgrows the cache. k₀ is what filling and
+emptying a tile costs, in steps; p says how well the terms overlap (1: one after the other; large: the longest alone).
+`calibration.fit` finds the constants from evidence on single ops; no constant is fitted to a whole model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ironlaw.backends.kernel import Kernel
+from ironlaw.engine.arrays import SCALARS, Number, is_positive, maximum, minimum
+from ironlaw.engine.device.sweep import points
+
+CACHE_FROM, CACHE_TO = 0.35, 1.5  # shares of the cache between which a working set stops fitting
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Constants of one kind of kernel; a rate or bandwidth of inf means that the term does not bind."""
+
+    floor: float
+    cache: float = float("inf")  # bytes/s while the working set fits the cache
+    main: float = float("inf")  # bytes/s from main memory
+    rate: float = float("inf")  # operations/s
+    knee: float = 0.0  # k₀
+    row: float = 0.0  # seconds per row
+    step: float = 0.0  # seconds per step of the inner loop
+    p: int = 4
+    error: float = 0.0  # mean |relative error| over the samples
+    samples: int = 0
+
+    def terms(self, kernel: Kernel, cache_bytes: float) -> tuple[Number, Number, Number]:
+        """(data, compute, total) in seconds for one launch."""
+        data_s, compute_s, _, total = self.parts(kernel, cache_bytes)
+        return data_s, compute_s, total
+
+    def parts(self, kernel: Kernel, cache_bytes: float) -> tuple[Number, Number, Number, Number]:
+        """(data, compute, both as they overlap, total) in seconds for one launch."""
+        outgrown = minimum(maximum((kernel.data / cache_bytes - CACHE_FROM) / (CACHE_TO - CACHE_FROM), 0.0), 1.0)
+        data_s = (outgrown * (1.0 / self.main - 1.0 / self.cache) + 1.0 / self.cache) * kernel.data
+        compute_s = kernel.flops / self.rate
+        if self.knee and is_positive(kernel.depth):
+            compute_s = compute_s * (1.0 + self.knee / kernel.depth)
+        overlap = norm(self.p, data_s, compute_s)
+        rest = norm(self.p, overlap, kernel.rows * self.row)
+        return data_s, compute_s, overlap, self.floor + norm(self.p, rest, kernel.depth * self.step)
+
+
+def norm(p: int, a: Number, b: Number) -> Number:
+    """(aᵖ + bᵖ)^(1/p) for p of 1, 2 or 4."""
+    if isinstance(b, SCALARS) and b == 0:
+        return a
+    if p == 1:
+        return a + b
+    a, b = points(a), points(b)
+    a, b = a * a, b * b
+    if p == 2:
+        return (a + b) ** 0.5
+    return ((a * a + b * b) ** 0.5) ** 0.5

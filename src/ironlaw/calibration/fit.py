@@ -1,0 +1,158 @@
+"""Samples -> curves, with the standard library: Nelder–Mead over the logarithms of the constants.
+
+The loss is a softened mean of |log(predicted / measured)|, so that a launch of 3 µs and a kernel of 3 ms weigh the same
+and an odd kernel choice of the library does not bend the curve.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from ironlaw.backends import require
+from ironlaw.backends.kernel import Sample
+from ironlaw.calibration.calibration import Calibration
+from ironlaw.calibration.curve import Curve
+from ironlaw.calibration.rows import Row
+from ironlaw.engine.device.machine import Hardware
+
+SOFT = 0.1  # relative error at which a sample stops pulling harder
+ENOUGH = 3  # samples for a curve of its own
+POOLED = (
+    "add", "mul", "relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", "power", "neg", "scale", "shift", "hardtanh", "copy", "rsqrt",
+)  # fmt: skip
+
+
+def calibrate(rows: Sequence[Row], described: Mapping[str, Any], hardware: Hardware, sources: tuple[str, ...]) -> Calibration:
+    """All that op and launch rows say about a machine. `described`: as evidence describes it; `hardware`: its figures."""
+    backend = require(hardware.backend)
+    cache_bytes = backend.cache_bytes(described)
+    launch_rows = [row for row in rows if row.kind == "launch"]
+    launches = backend.launches(launch_rows)
+    host = {row.op: row.wall_s for row in launch_rows if row.wall_s is not None}
+    gaps = [row.graph_s - row.busy_s for row in launch_rows if row.graph_s and row.busy_s]
+    start = launches.get("sync_roundtrip", launches["default"])
+    measured = list(backend.samples(rows, hardware))
+    curves = fit(measured, cache_bytes)
+    gap = max(median(gaps), 0.0) if gaps else 0.0
+    return Calibration(
+        curves=curves, launches=launches, cache_bytes=cache_bytes, graph_gap=gap, graph_start=start,
+        slower=slowdown(measured, curves, cache_bytes), sources=sources, host=str(described.get("host", "")), backend=backend.name,
+        entry=host.get("compiled", 0.0),
+    )  # fmt: skip
+
+
+def slowdown(measured: Sequence[Sample], curves: Mapping[str, Curve], cache_bytes: float) -> float:
+    """How far matrix products of over two milliseconds, run back to back, fall behind their curve: the power limit."""
+    late = [
+        s.seconds / curves[s.kernel.curve].terms(s.kernel, cache_bytes)[2]
+        for s in measured
+        if s.kernel.curve == "gemm" and s.seconds > 2e-3 and "gemm" in curves
+    ]
+    return round(max(1.0, median(late)), 4) if late else 1.0
+
+
+def fit(samples: Iterable[Sample], cache_bytes: float) -> dict[str, Curve]:
+    """One curve for each kind of kernel that was measured, and "elementwise" over the plain streams together."""
+    groups: dict[str, list[Sample]] = defaultdict(list)
+    for sample in samples:
+        if sample.seconds > 0:
+            groups[sample.kernel.curve].append(sample)
+    groups["elementwise"] = [s for name in POOLED for s in groups.get(name, ())]
+    return {name: fit_curve(group, cache_bytes) for name, group in sorted(groups.items()) if len(group) >= ENOUGH}
+
+
+def fit_curve(group: Sequence[Sample], cache_bytes: float) -> Curve:
+    """The best of the three ways in which terms may overlap."""
+    return min((_fit_one(group, cache_bytes, p) for p in (1, 2, 4)), key=lambda pair: pair[0])[1]
+
+
+def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int) -> tuple[float, Curve]:
+    shortest = min(s.seconds for s in group)
+    kernels = [s.kernel for s in group]
+    deep = any(k.depth > 0 for k in kernels)
+    names = ["floor"]
+    start = [0.8 * shortest]
+    if any(k.data > 0 for k in kernels):
+        best = max(s.kernel.data / s.seconds for s in group)
+        spread = max(k.data for k in kernels) > cache_bytes and not deep
+        names += ["main", "gain"] if spread else ["main"]
+        start += [best, 0.1] if spread else [2 * best]
+    if any(k.flops > 0 for k in kernels) and (deep or group[0].kernel.curve.startswith("attention")):
+        names += ["rate"]
+        start += [1.2 * max(s.kernel.flops / s.seconds for s in group)]
+        if deep:
+            names += ["knee"]
+            start += [50.0]
+    if deep:
+        names += ["step"]
+        start += [0.3 * min(s.seconds / s.kernel.depth for s in group)]
+    if any(k.rows > 0 for k in kernels):
+        names += ["row"]
+        start += [0.3 * min(s.seconds / s.kernel.rows for s in group if s.kernel.rows > 0)]
+
+    def curve(logs: Sequence[float]) -> Curve:
+        values: dict[str, Any] = dict(zip(names, (math.exp(v) for v in logs), strict=True))
+        if "main" in values:
+            values["cache"] = values["main"] * (1.0 + values.pop("gain", 0.0))  # a cache is no slower than what it caches
+        return Curve(**values, p=p)
+
+    # no faster than three times the best that was seen: a term that never binds must not run off to infinity
+    tops = {"main": 3.0, "gain": 30.0, "rate": 3.0}
+    limits = [math.log(tops[name] * value) if name in tops else 60.0 for name, value in zip(names, start, strict=True)]
+
+    def loss(logs: Sequence[float]) -> float:
+        if min(logs) < -60 or any(v > limit for v, limit in zip(logs, limits, strict=True)):
+            return 1e9
+        c, total = curve(logs), 0.0
+        for s in group:
+            e = math.log(c.terms(s.kernel, cache_bytes)[2] / s.seconds) / SOFT
+            total += (1 + e * e) ** 0.5 - 1
+        return total / len(group)
+
+    found, value = nelder_mead(loss, [math.log(v) for v in start])
+    c = curve(found)
+    error = sum(abs(c.terms(s.kernel, cache_bytes)[2] / s.seconds - 1) for s in group) / len(group)
+    values: dict[str, Any] = {
+        name: float(f"{getattr(c, name):.4g}") for name in ({*names, "cache"} - {"gain"}) if math.isfinite(getattr(c, name))
+    }
+    return value, Curve(**values, p=p, error=round(error, 4), samples=len(group))
+
+
+def nelder_mead(
+    loss: Callable[[Sequence[float]], float], start: list[float], size: float = 0.4, steps: int = 400
+) -> tuple[list[float], float]:
+    """The downhill simplex of Nelder and Mead (1965), restarted once from where it ended."""
+    best = start
+    for scale in (size, size / 4):
+        simplex = [best] + [[v + (scale if i == j else 0.0) for j, v in enumerate(best)] for i in range(len(best))]
+        scored = sorted((loss(point), point) for point in simplex)
+        for _ in range(steps):
+            if scored[-1][0] - scored[0][0] < 1e-7:
+                break
+            worst = scored[-1][1]
+            centre = [sum(point[j] for _, point in scored[:-1]) / (len(scored) - 1) for j in range(len(best))]
+
+            def along(t: float, centre: list[float] = centre, worst: list[float] = worst) -> tuple[float, list[float]]:
+                point = [c + t * (c - w) for c, w in zip(centre, worst, strict=True)]
+                return loss(point), point
+
+            reflected = along(1.0)
+            if reflected[0] < scored[0][0]:
+                scored[-1] = min(reflected, along(2.0))
+            elif reflected[0] < scored[-2][0]:
+                scored[-1] = reflected
+            else:
+                contracted = along(0.5 if reflected[0] < scored[-1][0] else -0.5)
+                if contracted[0] < min(reflected[0], scored[-1][0]):
+                    scored[-1] = contracted
+                else:
+                    low = scored[0][1]
+                    nearer = [[(a + b) / 2 for a, b in zip(point, low, strict=True)] for _, point in scored[1:]]
+                    scored = [scored[0], *((loss(point), point) for point in nearer)]
+            scored.sort()
+        best = scored[0][1]
+    return best, scored[0][0]

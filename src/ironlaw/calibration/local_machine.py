@@ -1,0 +1,116 @@
+"""This machine: what `ironlaw measure` left in ironlaw's home, read like any machine of the registry.
+
+    hardware/this_machine.toml        its figures, in the grammar of registry/hardware (`registry.machines` reads them)
+    calibration/this_machine.json     the curves fitted to it
+    evidence/this_machine/*.json      what was measured (registry/evidence/FORMAT.md)
+
+Another process may measure again at any time: what was read is kept only as long as the files are the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from ironlaw import home
+from ironlaw.backends import find
+from ironlaw.calibration.calibration import Calibration
+from ironlaw.calibration.fit import calibrate
+from ironlaw.calibration.rows import Row
+from ironlaw.engine.device.chains import chain
+from ironlaw.engine.device.machine import Hardware, Plan
+from ironlaw.errors import BadRegistry, IronlawError
+
+SLUG = "this_machine"
+NAMES = ("this", "here", "local", SLUG)  # what people may type
+AGAIN = "run `ironlaw measure` to measure this machine again"
+FIRST = "this machine was not measured yet; run `ironlaw measure` first (about a minute), then ask again"
+Stamp = tuple[tuple[str, int, int, int], ...]
+# ops of which some must have been measured before curves are worth having: with none for convolutions, say, the nearest curve
+# would stand in for them, and be called calibrated
+NEEDED = (("linear", "matmul"), ("conv2d",), ("layer_norm", "softmax", "batch_norm"), ("add", "mul", "relu"))
+
+
+def figures() -> Path:
+    return home.folder() / "hardware" / f"{SLUG}.toml"
+
+
+def curves() -> Path:
+    return home.folder() / "calibration" / f"{SLUG}.json"
+
+
+def evidence_folder() -> Path:
+    return home.folder() / "evidence" / SLUG
+
+
+def stamp(*paths: Path) -> Stamp:
+    """Changes whenever one of the files does; a file that is not there is left out."""
+    found = []
+    for path in paths:
+        with suppress(OSError):
+            state = path.stat()
+            found.append((str(path), state.st_mtime_ns, state.st_size, state.st_ino))
+    return tuple(found)
+
+
+def state() -> Stamp:
+    """The stamp of all that `hardware` reads: for callers that keep what they built from it."""
+    try:
+        return stamp(figures(), curves())
+    except IronlawError:  # no home is known
+        return ()
+
+
+def calibration() -> Calibration | None:
+    """The curves of this machine; None where none could be fitted."""
+    path = curves()
+    return _calibration(path, stamp(path)) if path.exists() else None
+
+
+@lru_cache(maxsize=4)
+def _calibration(path: Path, _: Stamp) -> Calibration:
+    try:
+        return Calibration.from_json(json.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise BadRegistry(f"{path} can't be read ({error.strerror or error}); check its permissions, or {AGAIN}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise BadRegistry(f"{path} is damaged, or another version of ironlaw wrote it ({why}); {AGAIN}") from None
+
+
+def store_curves(fitted: Calibration | None) -> Calibration | None:
+    """Store curves in place of those there are; None removes them."""
+    if fitted is None:
+        with suppress(FileNotFoundError):
+            curves().unlink()
+        return None
+    home.replace_text(home.path("calibration", f"{SLUG}.json"), json.dumps(fitted.to_json(), indent=1) + "\n")
+    return fitted
+
+
+def fit(rows: Sequence[Row], described: Mapping[str, Any], hardware: Hardware, sources: tuple[str, ...]) -> Calibration | None:
+    """Curves, if the device has a backend, there are rows of every needed kind, and a small graph can be predicted from them."""
+    usable = [row for row in rows if not row.error]
+    ops = {row.op for row in usable if row.kind == "op"}
+    if find(hardware.backend) is None or not all(ops.intersection(names) for names in NEEDED):
+        return None
+    try:
+        fitted = calibrate(usable, described, hardware, sources)
+    except (ValueError, KeyError, TypeError, ZeroDivisionError):  # no launch row, no cache size, nothing to take a median of
+        return None
+    return fitted if _predicts(fitted, hardware) else None
+
+
+def _predicts(fitted: Calibration, hardware: Hardware) -> bool:
+    """Whether a small graph of the usual ops gets a time from these curves."""
+    graph = chain(("matmul", "add", "relu", "layer_norm", "softmax"), (64, 64), "fp32")
+    try:
+        seconds = [float(fitted.cost(op, hardware, Plan()).device) for op in graph.ops]
+    except (IronlawError, KeyError, ZeroDivisionError):
+        return False
+    return all(isfinite(s) and s > 0 for s in seconds)

@@ -1,0 +1,145 @@
+"""How launches meet kernels: one at a time, queued, or replayed as a graph.
+
+synchronous  wall = Σ (launch + kernel)             the CPU waits for each kernel
+queued       the CPU runs ahead; kernel i starts when it is launched and the device is free:
+             device = max(device, host) + kernel    (a scan over the ops is the truth)
+replayed     wall = one launch + Σ (kernel + gap)
+
+`simulate` is the only place where this happens: a prediction takes its wall time from it, a timeline its starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ironlaw.engine.arrays import Number, is_array, maximum, ratio, total
+from ironlaw.engine.device.machine import SCHEDULES
+from ironlaw.engine.device.sweep import points
+from ironlaw.errors import unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How the ops of a run are launched."""
+
+    dispatch: str  # queued | synchronous | replayed
+    launches: Sequence[Number] = ()  # host seconds before each op; none in a replay
+    start: Number = 0.0  # a replay's one launch
+    gap: Number = 0.0  # before each kernel of a replay
+    counts: Sequence[Number] = ()  # kernels behind each op of a replay
+
+    def __post_init__(self) -> None:
+        if self.dispatch not in SCHEDULES:
+            raise unknown("dispatch", self.dispatch, SCHEDULES)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run of kernels comes to, in seconds."""
+
+    wall: Number
+    busy: Number
+    schedule: Schedule = field(default=Schedule("synchronous"), repr=False, compare=False)
+    kernels: Sequence[Number] = field(default=(), repr=False, compare=False)
+
+    @property
+    def idle(self) -> Number:
+        """Device time with nothing to do: launches that no kernel covers."""
+        return self.wall - self.busy
+
+    @property
+    def utilization(self) -> Number:
+        return ratio(self.busy, self.wall)
+
+    @cached_property
+    def starts(self) -> tuple[float, ...]:
+        """When each op's kernels begin; for one size, not for a sweep. The last op ends at `wall`."""
+        if self.schedule.dispatch == "replayed":
+            return _replay_starts(self.schedule, self.kernels)
+        return _scan_starts(self.schedule, self.kernels)
+
+
+def simulate(schedule: Schedule, kernels: Sequence[Number]) -> Run:
+    """Run kernels of so many seconds each as the schedule says."""
+    if schedule.dispatch != "queued":
+        waiting = schedule.start if schedule.dispatch == "replayed" else sum(schedule.launches)
+        work: Number = sum(kernels)
+        return Run(waiting + work + schedule.gap * sum(schedule.counts), work, schedule, kernels)
+    if is_array(*schedule.launches, *kernels):
+        return Run(*_queued_arrays(schedule.launches, kernels), schedule, kernels)
+    host = device = busy = 0.0
+    for launch, kernel in zip(schedule.launches, kernels, strict=True):
+        host += launch
+        device = (host if host > device else device) + kernel
+        busy += kernel
+    return Run(device, busy, schedule, kernels)
+
+
+def synchronous(launches: Sequence[Number], kernels: Sequence[Number]) -> Run:
+    return simulate(Schedule("synchronous", launches), kernels)
+
+
+def queued(launches: Sequence[Number], kernels: Sequence[Number]) -> Run:
+    return simulate(Schedule("queued", launches), kernels)
+
+
+def graph_replay(launch: Number, kernels: Sequence[Number], counts: Sequence[Number], gap: Number = 0.0) -> Run:
+    """One launch for all; `gap` between kernels, `counts[i]` kernels behind entry i."""
+    return simulate(Schedule("replayed", start=launch, gap=gap, counts=counts), kernels)
+
+
+def _queued_arrays(launches: Sequence[Number], kernels: Sequence[Number]) -> tuple[Number, Number]:
+    """(wall, busy): the same scan over many points at once, in place."""
+    import numpy as np
+
+    shape = np.broadcast_shapes(*{value.shape for value in (*launches, *kernels) if hasattr(value, "shape")})
+    kernels = list(kernels)  # rows of one array become objects that stay the same
+    alike = {id(kernel): kernel for kernel in kernels}  # a model repeats its layers: equal kernels are one array
+    host: Number = 0.0
+    device = np.zeros(shape)
+    counts = dict.fromkeys(alike, 0)
+    written = {key: points(kernel) for key, kernel in alike.items()}
+    for launch, kernel in zip(launches, kernels, strict=True):
+        host = host + launch
+        np.maximum(device, host, out=device)
+        device += written[id(kernel)]
+        counts[id(kernel)] += 1
+    return device, np.zeros(shape) + total(counts[key] * kernel for key, kernel in alike.items())
+
+
+def _scan_starts(schedule: Schedule, kernels: Sequence[Number]) -> tuple[float, ...]:
+    """A queued op starts when its launch is done and the device is free; a synchronous one when its own launch is done."""
+    starts = []
+    host = device = 0.0
+    for launch, kernel in zip(schedule.launches, kernels, strict=True):
+        host = (host if schedule.dispatch == "queued" else device) + float(launch)
+        starts.append(max(host, device))
+        device = starts[-1] + float(kernel)
+    return tuple(starts)
+
+
+def _replay_starts(schedule: Schedule, kernels: Sequence[Number]) -> tuple[float, ...]:
+    """All wait for the one launch, and a small gap lies before each kernel."""
+    starts = []
+    device = float(schedule.start)
+    for count, kernel in zip(schedule.counts, kernels, strict=True):
+        starts.append(device + float(schedule.gap) * float(count))
+        device = starts[-1] + float(kernel)
+    return tuple(starts)
+
+
+def utilization(count: Number, kernel: Number, launch: Number, memory: Number = 0.0, mode: str = "queued") -> Number:
+    """U = N·t_c / wall for N equal kernels of t_c and launches of t_l, with t_mem of memory time beside them.
+
+    synchronous: wall = N·(t_c + t_l) + t_mem. queued: launch-bound, all launches plus the last kernel; device-bound,
+    one launch plus all kernels; whichever is longer.
+    """
+    if mode not in ("queued", "synchronous"):
+        raise unknown("dispatch", mode, ("queued", "synchronous"))
+    compute = count * kernel
+    if mode == "synchronous":
+        return compute / (count * (kernel + launch) + memory)
+    device = kernel + memory / count
+    return compute / maximum(count * launch + device, launch + count * device)

@@ -1,0 +1,241 @@
+"""The fusion planner: the decision tree (`engine.tree`) walked over a graph.
+
+The fused graph's bytes are those that still cross memory: each outside input once, each output that someone outside needs.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from ironlaw.engine.arrays import Number, maximum, minimum
+from ironlaw.engine.device.fusion_rules import FUSED, TREE, Rules, Verdict, decide, fixed, same_size
+from ironlaw.engine.device.types import Graph, Op, Tensor, Work
+from ironlaw.engine.device.work import category
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Ops that become one kernel."""
+
+    ops: tuple[Op, ...]
+    patterns: tuple[str, ...]
+    reason: str
+
+    @property
+    def name(self) -> str:
+        return self.ops[0].name if len(self.ops) == 1 else f"{self.ops[0].name}…{self.ops[-1].name}"
+
+
+@dataclass(frozen=True)
+class FusionPlan:
+    """Groups in running order, a verdict per edge, and the graph they make."""
+
+    source: Graph
+    groups: tuple[Group, ...]
+    verdicts: tuple[Verdict, ...]
+
+    @cached_property
+    def graph(self) -> Graph:
+        needed = set(self.source.outputs)
+        users: dict[str, set[int]] = defaultdict(set)
+        for index, group in enumerate(self.groups):
+            for op in group.ops:
+                for t in op.inputs:
+                    users[t.name].add(index)
+        ops = []
+        for index, group in enumerate(self.groups):
+            escaping = {t.name for op in group.ops for t in op.outputs if t.name in needed or users[t.name] - {index} or not users[t.name]}
+            ops.append(merge(group.ops, escaping, self.source.tensors))
+        s = self.source
+        return Graph(f"{s.name} fused", tuple(ops), s.dtype, s.params_of, s.outputs)
+
+    @property
+    def kernels(self) -> Number:
+        return self.graph.kernels
+
+    @property
+    def bytes_saved(self) -> Number:
+        return self.source.bytes - self.graph.bytes
+
+
+def fuse(graph: Graph, rules: Rules = TREE) -> FusionPlan:
+    """Plan the fusion of a graph: greedy, in running order, never making a cycle. A graph remembers its plans."""
+    plan: FusionPlan | None = graph.plans.get(rules)
+    if plan is None:
+        plan = graph.plans[rules] = _Planner(graph, rules).plan()
+    return plan
+
+
+class _Planner:
+    """Union of ops into groups. `above[g]` and `below[g]` are bit sets of the ops that group g needs, and that need it,
+    also by way of other groups."""
+
+    def __init__(self, graph: Graph, rules: Rules) -> None:
+        self.graph, self.rules = graph, rules
+        ops = graph.ops
+        self.maker = {t.name: i for i, op in enumerate(ops) for t in op.outputs}
+        self.group = list(range(len(ops)))
+        self.members: dict[int, int] = {i: 1 << i for i in self.group}
+        self.above: dict[int, int] = dict.fromkeys(self.group, 0)
+        self.below: dict[int, int] = dict.fromkeys(self.group, 0)
+        makers = [[j for t in op.inputs if (j := self.maker.get(t.name, i)) < i] for i, op in enumerate(ops)]
+        for i in self.group:
+            for j in makers[i]:
+                self.above[i] |= 1 << j | self.above[j]
+        for i in reversed(self.group):
+            for j in makers[i]:
+                self.below[j] |= 1 << i | self.below[i]
+        self.verdicts: list[Verdict] = []
+        self.edges = [{j: decide(ops[j], op, rules) for j in dict.fromkeys(makers[i])} for i, op in enumerate(ops)]
+        # bit set, per op, of the ops that it may not share a kernel with
+        self.refused = [sum(1 << j for j, verdict in edges.items() if not verdict.fused) for edges in self.edges]
+        self.patterns: dict[int, list[str]] = defaultdict(list)
+        self.reasons: dict[int, list[str]] = defaultdict(list)
+
+    def plan(self) -> FusionPlan:
+        ops = self.graph.ops
+        for i, edges in enumerate(self.edges):
+            for j, verdict in edges.items():
+                self.consider(j, i, verdict)
+        if self.rules.horizontal:
+            self.siblings()
+        groups = []
+        for g in self._order():
+            inside = tuple(ops[i] for i in _bits(self.members[g]))
+            reasons = self.reasons[g]
+            groups.append(Group(inside, tuple(dict.fromkeys(self.patterns[g])), "; ".join(dict.fromkeys(reasons)) or "stands alone"))
+        return FusionPlan(self.graph, tuple(groups), tuple(self.verdicts))
+
+    def _order(self) -> list[int]:
+        """Groups as near to the order of the ops as their needs allow."""
+        makers: dict[int, set[int]] = defaultdict(set)
+        for i, op in enumerate(self.graph.ops):
+            makers[self.group[i]] |= {self.group[j] for t in op.inputs if (j := self.maker.get(t.name)) is not None}
+        last: dict[int, int] = {}
+        for g in sorted(self.members, key=lambda g: self.above[g].bit_count()):  # what is needed has fewer needs itself
+            last[g] = max([self.members[g].bit_length(), *(last[h] for h in makers[g] if h in last)])
+        return sorted(last, key=lambda g: (last[g], self.above[g].bit_count()))
+
+    def consider(self, j: int, i: int, verdict: Verdict) -> None:
+        """Join op i to op j's group if the tree allows and the group stays one kernel."""
+        a, b = self.group[j], self.group[i]
+        if verdict.fused and a != b:
+            why_not = self.blocked(a, b)
+            if why_not:
+                self.refused[i] |= 1 << j
+                verdict = Verdict(verdict.producer, verdict.consumer, False, "none", why_not)
+            else:
+                self.join(a, b, verdict)
+        self.verdicts.append(verdict)
+
+    def blocked(self, a: int, b: int) -> str:
+        """Why groups a and b can't be one kernel though the edge allows it; empty if they can."""
+        ops = self.graph.ops
+        kinds = [category(ops[i].kind) for i in _bits(self.members[a] | self.members[b])]
+        heavy = sum(k in ("contraction", "attention") for k in kinds)
+        if heavy > 1:
+            return "one kernel holds one matmul or convolution"
+        if heavy and any(k in ("rowwise", "reduction") for k in kinds):
+            return "a reduction along the row would span the matmul's tiles"
+        if self._apart(a, b) or self._apart(b, a):
+            return "another op in the one group must not share a kernel with one in the other"
+        if self._cyclic(a, b):
+            return "an op between the two runs outside the group and needs its result: fusing would make a cycle"
+        both = _bits(self.members[a] | self.members[b])
+        rows = [ops[i] for i in both if category(ops[i].kind) in ("rowwise", "reduction")]
+        if len({fixed(_rows(op)) for op in rows}) > 1:
+            return "the two reduce along rows of different length"
+        if len({op.attrs.get("axis", -1) for op in rows}) > 1:
+            return "the two reduce along different axes"
+        return ""
+
+    def _apart(self, a: int, b: int) -> bool:
+        return any(self.refused[i] & self.members[b] for i in _bits(self.members[a]))
+
+    def _cyclic(self, a: int, b: int) -> bool:
+        """Is there an op outside that the two need and that needs them?"""
+        inside = self.members[a] | self.members[b]
+        return bool((self.above[a] | self.above[b]) & (self.below[a] | self.below[b]) & ~inside)
+
+    def join(self, a: int, b: int, verdict: Verdict) -> None:
+        for i in _bits(self.members[b]):
+            self.group[i] = a
+        inside = self.members[a] = self.members[a] | self.members.pop(b)
+        above = self.above[a] = (self.above[a] | self.above.pop(b)) & ~inside
+        below = self.below[a] = (self.below[a] | self.below.pop(b)) & ~inside
+        for g, members in self.members.items():  # what needed a part now needs the whole
+            if members & above:
+                self.below[g] |= below | inside
+            if members & below:
+                self.above[g] |= above | inside
+        self.patterns[a] += [*self.patterns.pop(b, []), verdict.pattern]
+        self.reasons[a] += [*self.reasons.pop(b, []), verdict.reason]
+
+    def siblings(self) -> None:
+        """Horizontal: element-wise ops that read the same tensor and make the same shape."""
+        ops = self.graph.ops
+        readers: dict[str, list[int]] = defaultdict(list)
+        for i, op in enumerate(ops):
+            if category(op.kind) == "elementwise":
+                for t in op.inputs:
+                    if t.role in ("activation", "input"):
+                        readers[t.name].append(i)
+        for name, users in readers.items():
+            for j, i in pairwise(users):
+                a, b = self.group[j], self.group[i]
+                if a == b or not same_size(ops[j].outputs[0], ops[i].outputs[0]):
+                    continue
+                reason = f"{ops[j].kind} and {ops[i].kind} both read {name}: one read serves both"
+                self.consider(j, i, Verdict(ops[j].name, ops[i].name, True, "horizontal", reason))
+
+
+def _rows(op: Op) -> Number:
+    """Elements that are reduced together."""
+    t = op.inputs[0]
+    if category(op.kind) == "reduction":
+        return t.size / op.outputs[0].size
+    return op.attrs.get("row", t.shape[-1])
+
+
+def _bits(bits: int) -> list[int]:
+    out = []
+    while bits:
+        low = bits & -bits
+        out.append(low.bit_length() - 1)
+        bits ^= low
+    return out
+
+
+def merge(ops: tuple[Op, ...], escaping: set[str], whole: Mapping[str, Tensor]) -> Op:
+    """One op for a group: outside inputs read once, only escaping outputs written, one launch.
+
+    Two ops may read different parts of one tensor; together they read no more than the `whole` of it.
+    """
+    if len(ops) == 1:
+        return ops[0]
+    made = {t.name for op in ops for t in op.outputs}
+    reads: dict[str, tuple[Tensor, Number]] = {}
+    writes: dict[str, tuple[Tensor, Number]] = {}
+    for op in ops:
+        for t, count in zip(op.inputs, op.reads, strict=True):
+            if t.name not in made:
+                full = whole[t.name].bytes
+                reads[t.name] = (t, count if t.name not in reads else minimum(reads[t.name][1] + count, maximum(full, count)))
+        for t, count in zip(op.outputs, op.writes, strict=True):
+            if t.name in escaping:
+                writes[t.name] = (t, count)
+    flops = sum(op.work.flops for op in ops)
+    matmul = sum(op.work.matmul_flops for op in ops)
+    read_bytes, write_bytes = tuple(c for _, c in reads.values()), tuple(c for _, c in writes.values())
+    work = Work(flops, matmul, sum(read_bytes), sum(write_bytes), 1.0)
+    inputs, outputs = tuple(t for t, _ in reads.values()), tuple(t for t, _ in writes.values())
+    dtype = next((op.dtype for op in ops if category(op.kind) == "contraction"), ops[0].dtype)
+    name = f"{ops[0].name}…{ops[-1].name}"
+    number: dict[str, int] = {}  # tensors by first appearance: which ops share which tensor decides the traffic
+    wiring = tuple(tuple((number.setdefault(t.name, len(number)), t.name in escaping) for t in (*op.inputs, *op.outputs)) for op in ops)
+    key = (FUSED, tuple(op.key for op in ops), wiring)
+    return Op(name, FUSED, inputs, outputs, {"parts": ops, "dtype": dtype}, work, read_bytes, write_bytes, key)

@@ -1,0 +1,177 @@
+"""A machine, how a graph is run on it, and what an op costs there. All frozen: ask again with `dataclasses.replace`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
+
+from ironlaw.engine.arrays import Number, largest, maximum, total
+from ironlaw.engine.device.types import Op, bytes_per_element, check_positive
+from ironlaw.errors import BadValue, UnsupportedPrecision, unknown
+
+if TYPE_CHECKING:
+    from ironlaw.engine.device.fusion_rules import Rules
+
+MODES = ("eager", "compiled", "graphs")
+DISPATCHES = ("queued", "synchronous")  # how a plan may ask for launches to reach the device
+# queued: the host runs ahead of the device. synchronous: the processor that launches is the one that works, so it can't.
+# replayed: no driver and no queue (a microcontroller), so the launch is paid once for the whole run.
+SCHEDULES = (*DISPATCHES, "replayed")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One sourced number, as a registry file gives it; `value` is in SI."""
+
+    value: float
+    unit: str
+    source: str
+    date: str
+    format: str = ""
+    estimate: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of the memory ladder; sizes and bandwidths are totals over the chip."""
+
+    name: str
+    label: str
+    size: Number
+    bandwidth: Number
+    source: str = ""
+    date: str = ""
+    estimate: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """A machine. Peaks are dense; the 2:4-sparsity figures stand apart in `sparse`."""
+
+    slug: str
+    name: str
+    peaks: Mapping[str, Number]
+    bandwidth: Number
+    memory: Number
+    power: Number
+    launch: Number  # what one launch costs a typical host, seconds
+    kind: str = "gpu"
+    backend: str = "cuda"
+    context: str = "cloud"
+    sparse: Mapping[str, Number] = field(default_factory=dict)
+    vector: Mapping[str, Number] = field(default_factory=dict)
+    levels: tuple[Level, ...] = ()
+    units: Mapping[str, float] = field(default_factory=dict)
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
+    note: str = ""
+    dispatch: str = "queued"  # how launches reach the device: one of SCHEDULES
+    caveats: tuple[str, ...] = ()  # what every prediction for this machine must say beside its sources
+    calibration: CostModel | None = None  # where the machine was measured
+
+    def peak(self, fmt: str, sparse: bool = False) -> Number:
+        """Peak rate in FLOP/s for a number format; dense unless asked."""
+        table = self.sparse if sparse else self.peaks
+        if fmt not in table:
+            bytes_per_element(fmt)
+            raise UnsupportedPrecision(
+                f"{self.slug} has no {'sparse peak for ' if sparse else ''}{fmt}; it has {', '.join(table) or 'none'}; choose one of those"
+                f" or add [{'sparse' if sparse else 'peak'}.{fmt}] with its source to registry/hardware/{self.slug}.toml"
+            )
+        return table[fmt]
+
+    def ridge(self, fmt: str, level: str = "main") -> Number:
+        """FLOP per byte at which the memory roof meets the compute roof."""
+        return self.peak(fmt) / self.level(level).bandwidth
+
+    def level(self, name: str) -> Level:
+        for level in self.levels:
+            if level.name == name:
+                return replace(level, size=self.memory, bandwidth=self.bandwidth) if name == "main" else level
+        if name == "main":
+            return Level("main", "main memory", self.memory, self.bandwidth)
+        raise unknown(f"memory level of {self.slug}", name, ["main", *(lv.name for lv in self.levels)])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a graph is run. mode: eager | compiled | graphs; dispatch: queued | synchronous."""
+
+    mode: str = "eager"
+    dispatch: str = "queued"
+    calibrated: bool = True  # use the machine's measured curves where it has them
+    launch: Number | None = None  # seconds per launch; overrides the machine's and the evidence's host
+    efficiency: Number = 1.0  # η: the share of the peak rate that is reached, uncalibrated
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("mode", MODES), ("dispatch", DISPATCHES)):
+            if getattr(self, name) not in allowed:
+                raise unknown(f"plan {name}", getattr(self, name), allowed, field=name)
+        if largest(check_positive("plan efficiency", self.efficiency)) > 1:
+            raise BadValue(f"plan efficiency is {self.efficiency!r}; it is a share of the peak rate: give at most 1")
+        if self.launch is not None:
+            check_positive("plan launch cost", self.launch, zero=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one op takes, in seconds: terms on the device, kernels behind it, and what its launch costs the host."""
+
+    data: Number
+    compute: Number
+    floor: Number = 0.0  # what each kernel takes whatever its size
+    kernels: Number = 1.0
+    launch: Number = 0.0
+    joint: Number | None = None  # data and compute as they overlap on this machine; None: fully
+
+    @property
+    def work(self) -> Number:
+        return maximum(self.data, self.compute) if self.joint is None else self.joint
+
+    @property
+    def device(self) -> Number:
+        return total((self.floor, self.work))
+
+
+class CostModel(Protocol):
+    """What measuring a machine has taught: an op's cost, and what launches cost its host (`ironlaw.calibration`)."""
+
+    @property
+    def launches(self) -> Mapping[str, float]:
+        """Host seconds per call, by op kind; "default" for the others."""
+
+    @property
+    def backend(self) -> str: ...
+
+    @property
+    def sources(self) -> tuple[str, ...]: ...
+
+    @property
+    def entry(self) -> float:
+        """Host seconds to enter a compiled function, whatever is in it."""
+
+    @property
+    def graph_gap(self) -> float:
+        """Seconds between kernels of a replayed graph."""
+
+    @property
+    def graph_start(self) -> float:
+        """Seconds to start a replay."""
+
+    @property
+    def rules(self) -> Rules:
+        """What the compiler of this machine's library fuses."""
+
+    def arrange(self, ops: Sequence[Op]) -> tuple[Op, ...]:
+        """A compiled graph's ops with the layouts that the library gives their tensors."""
+
+    def cost(self, op: Op, hardware: Hardware, plan: Plan) -> Cost: ...
+
+    def sustain(self, costs: list[Cost]) -> list[Cost]:
+        """The same costs under steady load, where a clock falls."""
+
+    def interval(self, seconds: Number, mode: str) -> tuple[Number, Number] | None:
+        """Where four measurements in five should fall."""

@@ -1,0 +1,98 @@
+"""What must be in memory at once: weights, KV cache, live activations; and what fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ironlaw.engine.arrays import Number, maximum
+from ironlaw.engine.device.types import Graph, bytes_per_element, check_positive
+from ironlaw.engine.device.work import category
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes, by what they are for, against what the machine has."""
+
+    weights: Number
+    kv_cache: Number
+    activations: Number
+    capacity: Number
+
+    @property
+    def total(self) -> Number:
+        return self.weights + self.kv_cache + self.activations
+
+    @property
+    def fits(self) -> Number:
+        return self.total <= self.capacity
+
+    @property
+    def headroom(self) -> Number:
+        """Bytes to spare; negative where it does not fit."""
+        return self.capacity - self.total
+
+
+def footprint(graph: Graph, capacity: Number) -> Memory:
+    return Memory(graph.weight_bytes, graph.cache_bytes, live_activations(graph), capacity)
+
+
+def live_activations(graph: Graph) -> Number:
+    """The largest sum of activations alive at once."""
+    first, *later = live_profile(graph)
+    for live in later:
+        first = maximum(first, live)
+    return first
+
+
+def live_profile(graph: Graph) -> list[Number]:
+    """Bytes alive before the first op (the inputs), then while each op runs: from the op that makes a tensor to the last that reads it.
+
+    What a view makes, or an op that writes in place (attr `inplace`), is the memory of its first input under another name.
+    """
+    home: dict[str, str] = {}  # tensor -> the tensor whose memory it is
+    for op in graph.ops:
+        if op.inputs and (op.attrs.get("inplace") or category(op.kind) == "free"):
+            home.update({t.name: home.get(op.inputs[0].name, op.inputs[0].name) for t in op.outputs[:1]})
+    last: dict[str, int] = {}
+    for i, op in enumerate(graph.ops):
+        for t in op.inputs:
+            last[home.get(t.name, t.name)] = i
+    for name in graph.outputs:
+        last[home.get(name, name)] = len(graph.ops)
+    live: Number = sum(t.bytes for t in graph.tensors.values() if t.role == "input")
+    curve: list[Number] = [live]
+    frees: dict[int, list[Number]] = {}
+    for i, op in enumerate(graph.ops):
+        made = [t for t in op.outputs if t.role == "activation" and t.name not in home]
+        live = live + sum(t.bytes for t in made)
+        curve.append(live)
+        for t in made:
+            frees.setdefault(last.get(t.name, i), []).append(t.bytes)
+        for freed in frees.pop(i, ()):
+            live = live - freed
+    return curve
+
+
+def kv_cache(layers: Number, kv_heads: Number, head_dim: Number, batch: Number, context: Number, dtype: str = "fp16") -> Number:
+    """2 · layers · kv_heads · d_head · bytes · batch · context: keys and values of every layer and token."""
+    for name, size in (("layers", layers), ("kv_heads", kv_heads), ("head_dim", head_dim), ("batch", batch), ("context", context)):
+        check_positive(name, size)
+    return 2.0 * layers * kv_heads * head_dim * bytes_per_element(dtype) * batch * context
+
+
+def largest_that_fits(total: Callable[[int], float], capacity: float, limit: int = 1 << 24) -> int:
+    """The largest size n in 1 … limit with total(n) ≤ capacity, by bisection; 0 where not even 1 fits.
+
+    `total` grows with n: bytes needed at a batch (or a context) of n.
+    """
+    if total(1) > capacity:
+        return 0
+    low, high = 1, 2
+    while high <= limit and total(high) <= capacity:
+        low, high = high, high * 2
+    high = min(high, limit + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if total(middle) <= capacity else (low, middle)
+    return low

@@ -1,0 +1,290 @@
+"""A graph of operators and a machine in, one frozen Prediction out.
+
+Uncalibrated, every op takes max(D/BW, O/R) at the datasheet's figures: a bound, and labelled so. Calibrated, the
+figures are curves fitted to what was measured on the machine (`ironlaw.calibration`). Either way the ops' device times and
+the launches go through the same dispatch, and so do both ends of the band.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from ironlaw.engine.arrays import Number, is_array, is_positive, maximum, minimum, ratio, total, where
+from ironlaw.engine.device.dispatch import Run, Schedule, simulate
+from ironlaw.engine.device.fusion import fuse
+from ironlaw.engine.device.fusion_rules import TREE
+from ironlaw.engine.device.iron_law import binding
+from ironlaw.engine.device.machine import Cost, CostModel, Hardware, Plan
+from ironlaw.engine.device.memory import Memory, footprint
+from ironlaw.engine.device.sweep import points
+from ironlaw.engine.device.types import Graph, Op, Tensor, Work
+from ironlaw.engine.device.work import op as make_op
+from ironlaw.errors import unknown
+
+EAGER = Plan()
+
+
+@dataclass(frozen=True, slots=True)
+class OpRow:
+    """One op of a prediction."""
+
+    op: Op
+    cost: Cost
+
+    @property
+    def name(self) -> str:
+        return self.op.name
+
+    @property
+    def kind(self) -> str:
+        return self.op.kind
+
+    @property
+    def work(self) -> Work:
+        return self.op.work
+
+    @property
+    def seconds(self) -> Number:
+        """Time on the device."""
+        return self.cost.device
+
+    @property
+    def data_s(self) -> Number:
+        return self.cost.data
+
+    @property
+    def compute_s(self) -> Number:
+        return self.cost.compute
+
+    @property
+    def floor_s(self) -> Number:
+        return self.cost.floor
+
+    @property
+    def launch_s(self) -> Number:
+        """Host time to launch it; a queue may hide it behind earlier kernels."""
+        return self.cost.launch
+
+    @property
+    def kernels(self) -> Number:
+        return self.cost.kernels
+
+    @property
+    def term(self) -> Number:
+        """The largest of memory, compute and overhead (floor and launch) for this op alone."""
+        return binding(self.cost.data, self.cost.compute, self.cost.floor + self.cost.launch)
+
+    @property
+    def regime(self) -> Number:
+        """ "memory" or "compute": the side of the ridge, launches left out."""
+        return where(self.cost.data > self.cost.compute, "memory", "compute")
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Seconds throughout. `seconds` lies in `band` = (terms overlapped, terms in sequence)."""
+
+    graph: Graph  # as run: fused where the plan compiles
+    hardware: Hardware
+    plan: Plan
+    ops: tuple[OpRow, ...]
+    run: Run  # when each op is on the device
+    band: tuple[Number, Number]
+    data_s: Number
+    compute_s: Number
+    overhead_s: Number  # all that is neither data nor compute: launches no kernel covers, and kernel floors
+    kernels: Number
+    calibrated: bool
+    interval: tuple[Number, Number] | None  # where a measurement should fall, four times in five; calibrated only
+    sources: tuple[str, ...]
+
+    @property
+    def seconds(self) -> Number:
+        """Wall time."""
+        return self.run.wall
+
+    @property
+    def busy_s(self) -> Number:
+        """Time in which the device has work."""
+        return self.run.busy
+
+    @property
+    def bound(self) -> Number:
+        """The largest of the three totals: "memory", "compute" or "overhead"."""
+        return binding(self.data_s, self.compute_s, self.overhead_s)
+
+    @property
+    def utilization(self) -> Number:
+        """Share of wall time in which the device has work."""
+        return ratio(self.busy_s, self.seconds)
+
+    @property
+    def label(self) -> str:
+        return "calibrated" if self.calibrated else "bound"
+
+    @cached_property
+    def memory(self) -> Memory:
+        return footprint(self.graph, self.hardware.memory)
+
+    @property
+    def fits(self) -> Number:
+        return self.memory.fits
+
+    @property
+    def energy_j(self) -> Number:
+        """An estimate: the machine's rated power over the whole time."""
+        return self.hardware.power * self.seconds
+
+    @property
+    def mfu(self) -> Number:
+        """The share of the peak rate that this time would mean."""
+        return ratio(self.graph.flops, self.seconds * self.hardware.peak(self.graph.dtype))
+
+
+def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
+    """How long `graph` takes on `hardware` when run as `plan` says, and where the time goes."""
+    hardware.peak(graph.dtype)
+    model = hardware.calibration if plan.calibrated else None
+    graph = _as_run(graph, plan, model)
+    costs = _costs(graph, hardware, plan, model)
+    totals = _Totals(costs)
+    schedule = _schedule(plan, hardware, model, costs)
+    run = simulate(schedule, totals.each(lambda c: c.device))
+    low = run.wall if model is None else simulate(schedule, totals.each(_overlapped)).wall
+    high = simulate(schedule, totals.each(_sequential)).wall
+    interval = model.interval(run.wall, plan.mode) if model else None
+    return Prediction(
+        graph, hardware, plan, tuple(OpRow(op, cost) for op, cost in zip(graph.ops, costs, strict=True)), run, (low, high),
+        totals.sum(lambda c: c.data), totals.sum(lambda c: c.compute), run.wall - run.busy + totals.sum(lambda c: c.floor),
+        totals.sum(lambda c: c.kernels), model is not None, interval, _sources(graph, hardware, plan, model),
+    )  # fmt: skip
+
+
+def _as_run(graph: Graph, plan: Plan, model: CostModel | None) -> Graph:
+    """The graph that the plan runs: as it is, or fused. A graph remembers what became of it."""
+    if plan.mode == "eager":
+        return graph
+    if model is None:
+        return fuse(graph, TREE).graph
+    key = (model.backend, model.rules)
+    run: Graph | None = graph.plans.get(key)
+    if run is None:
+        fused = fuse(graph, model.rules).graph
+        run = graph.plans[key] = replace(fused, ops=model.arrange(fused.ops))
+    return run
+
+
+def _overlapped(cost: Cost) -> Number:
+    return total((cost.floor, maximum(cost.data, cost.compute)))
+
+
+def _sequential(cost: Cost) -> Number:
+    return total((cost.floor, cost.data, cost.compute))
+
+
+class _Totals:
+    """Sums over ops that do the arithmetic once for equal ops: a sweep's arrays are long, a model repeats its layers."""
+
+    def __init__(self, costs: Sequence[Cost]) -> None:
+        self.costs = costs
+        self.counts: dict[int, tuple[Cost, int]] = {}
+        for cost in costs:
+            self.counts[id(cost)] = (cost, self.counts.get(id(cost), (cost, 0))[1] + 1)
+
+    def sum(self, term: Callable[[Cost], Number]) -> Number:
+        return points(total(count * term(cost) for cost, count in self.counts.values()))
+
+    def each(self, term: Callable[[Cost], Number]) -> list[Number]:
+        values = {key: term(cost) for key, (cost, _) in self.counts.items()}
+        return [values[id(cost)] for cost in self.costs]
+
+
+def _costs(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None) -> list[Cost]:
+    """The cost of each op; ops with equal keys are counted once."""
+    known: dict[Any, Cost] = {}
+    costs = []
+    for op in graph.ops:
+        cost = known.get(op.key)
+        if cost is None:
+            cost = model.cost(op, hardware, plan) if model else bound(op, hardware, plan, graph.dtype)
+            known[op.key] = cost
+        costs.append(cost)
+    return model.sustain(costs) if model else costs
+
+
+def bound(op: Op, hardware: Hardware, plan: Plan, dtype: str) -> Cost:
+    """The Iron Law at the datasheet's figures."""
+    fmt = op.dtype
+    if fmt not in hardware.peaks and not is_positive(op.work.matmul_flops):
+        fmt = dtype  # index arithmetic and casts: the machine's own format for the graph
+    launch = hardware.launch if plan.launch is None else plan.launch
+    if hardware.dispatch == "replayed":
+        launch = 0.0
+    work = op.work
+    return Cost(
+        work.bytes / hardware.bandwidth, work.flops / (hardware.peak(fmt) * plan.efficiency), 0.0, work.launches, work.launches * launch
+    )
+
+
+def _schedule(plan: Plan, hardware: Hardware, model: CostModel | None, costs: Sequence[Cost]) -> Schedule:
+    """How the launches of these ops meet the device."""
+    if plan.mode == "graphs" or hardware.dispatch == "replayed":
+        start, gap = (model.graph_start, model.graph_gap) if model else (hardware.launch, 0.0)
+        return Schedule("replayed", start=start if plan.launch is None else plan.launch, gap=gap, counts=[c.kernels for c in costs])
+    launches = [c.launch for c in costs]
+    if plan.mode == "compiled" and model:
+        launches[0] = launches[0] + model.entry
+    return Schedule("queued" if plan.dispatch == hardware.dispatch == "queued" else "synchronous", launches)
+
+
+def _sources(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None) -> tuple[str, ...]:
+    if model:
+        used = list(model.sources)
+    else:
+        used = [
+            f"{name}: {hardware.figures[name].source}, {hardware.figures[name].date}"
+            for name in (f"peak.{graph.dtype}", "bandwidth", *(("launch",) if plan.launch is None else ()))
+            if name in hardware.figures
+        ]
+    if plan.launch is not None:
+        used.append("launch: given in the plan")
+    return (*used, *hardware.caveats)
+
+
+def one_launch(graph: Graph, traffic: str = "weights") -> Graph:
+    """The whole graph as one op: one launch, all its arithmetic.
+
+    traffic "weights": only weights, caches and the graph's own inputs and outputs cross memory, all else stays on chip;
+    "ops": every op's tensors do.
+    """
+    if traffic not in ("weights", "ops"):
+        raise unknown("traffic", traffic, ("weights", "ops"))
+    whole = graph.work
+    asked = _asked(graph)
+    inputs = tuple(graph.tensors[name] for name in asked) if traffic == "weights" else (Tensor("in", (1.0,), graph.dtype),)
+    outputs: tuple[Tensor, ...] = tuple(graph.tensors[name] for name in graph.outputs)
+    reads = tuple(asked.values()) if traffic == "weights" else (whole.read,)
+    writes = tuple(t.bytes for t in outputs) if traffic == "weights" else (whole.written,)
+    if traffic != "weights":
+        outputs = outputs[:1]
+    counts = {"matmul": whole.matmul_flops, "vector": whole.flops - whole.matmul_flops, "reads": reads, "writes": writes}
+    op = make_op("block", graph.name, inputs, outputs, dtype=graph.dtype, **counts)
+    return Graph(f"{graph.name} as one launch", (op,), graph.dtype, graph.params_of, tuple(t.name for t in outputs))
+
+
+def _asked(graph: Graph) -> dict[str, Number]:
+    """Bytes read of each tensor that no op makes: of a table the rows that are looked up, of any other all, once."""
+    found: dict[str, Number] = {}
+    for op in graph.ops:
+        for t, count in zip(op.inputs, op.reads, strict=True):
+            if t.role != "activation":
+                found[t.name] = minimum(found.get(t.name, 0.0) + count, graph.tensors[t.name].bytes)
+    return found
+
+
+def is_sweep(prediction: Prediction) -> bool:
+    """Whether the prediction holds arrays: many points in one."""
+    return is_array(prediction.seconds)

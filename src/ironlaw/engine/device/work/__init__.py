@@ -1,0 +1,106 @@
+"""Op -> Work, one small function per op kind.
+
+Conventions. A multiply and an add are two FLOPs; an elementary function (exp, tanh, rsqrt) is one. Each input is read
+once and each output written once, unless the kind says otherwise (a lookup reads the rows it needs, naive attention
+also writes and reads its score matrix). So per element: layer norm 7 (mean, subtract, square, sum, scale, gain, shift),
+softmax 5 (max, subtract, exp, sum, divide), dropout 2, ReLU 1.
+
+To add a kind: write one function in the file of its subject and decorate it with `@kind(category)`;
+`tests/engine/device/test_work.py` asks for a hand count. The fusion planner decides by the category.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ironlaw.engine.arrays import SCALARS, Number, total
+from ironlaw.engine.device.types import FORMATS, Op, Work
+from ironlaw.engine.device.work import elements, movement, products, quantised, recurrent, training
+from ironlaw.engine.device.work.count import CATEGORIES, Count, Kinds, Tensors
+from ironlaw.engine.device.work.elements import SMALL_REDUCTION
+from ironlaw.engine.device.work.products import conv2d_shape
+from ironlaw.errors import BadValue, IronlawError, unknown
+
+__all__ = ["CATEGORIES", "KINDS", "SMALL_REDUCTION", "Count", "category", "conv2d_shape", "op", "with_attrs"]
+
+# an op kind from outside ironlaw is added the same way: `@KINDS("elementwise")`
+KINDS = Kinds()
+for _file in (products, elements, movement, training, recurrent, quantised):
+    KINDS.update(_file.kind)
+
+
+def category(kind_name: str) -> str:
+    if kind_name not in KINDS:
+        raise unknown("op kind", kind_name, KINDS, "a function in engine/device/work/ decorated with @kind")
+    return KINDS[kind_name][0]
+
+
+def op(kind_name: str, name: str, inputs: Tensors, outputs: Tensors, memo: dict[Any, Any] | None = None, **attrs: Any) -> Op:
+    """Build an op and count its work. Sizes must be positive; the error names the tensor.
+
+    Callers that build many ops may pass a `memo`, so that equal ops are counted once; it must not outlive its arrays, and
+    their entries must have been checked.
+    """
+    shapes = tuple((_hashable(t.shape), t.dtype, t.role) for t in (*inputs, *outputs))
+    key = (kind_name, shapes, tuple((name, _hashable_value(attrs[name])) for name in sorted(attrs)))
+    counted = memo.get(key) if memo is not None else None
+    if counted is None:
+        counted = _count(kind_name, name, inputs, outputs, attrs, checked=memo is not None)
+        if memo is not None:
+            memo[key] = counted
+    work, reads, writes = counted
+    return Op(name, kind_name, tuple(inputs), tuple(outputs), attrs, work, reads, writes, key)
+
+
+def with_attrs(one: Op, **attrs: Any) -> Op:
+    """The same op with further attributes, in its key too; what its work counts by must not be among them."""
+    added = tuple((name, _hashable_value(attrs[name])) for name in sorted(attrs))
+    return replace(one, attrs={**one.attrs, **attrs}, key=(*one.key, added))
+
+
+def _count(kind_name: str, name: str, inputs: Tensors, outputs: Tensors, attrs: Mapping[str, Any], checked: bool) -> tuple[Work, Any, Any]:
+    category(kind_name)
+    for t in (*inputs, *outputs):
+        if t.dtype not in FORMATS:
+            raise unknown("number format", t.dtype, FORMATS)
+        for d in t.shape:
+            if not (d > 0 if isinstance(d, SCALARS) else _is_positive_array(d, checked)):
+                raise BadValue(f"tensor {t.name!r} of op {name!r} has shape {t.shape}; every size must be above 0")
+    try:
+        count = KINDS[kind_name][1](inputs, outputs, attrs)
+    except IronlawError:
+        raise
+    except (LookupError, TypeError, ValueError) as error:
+        raise BadValue(_explain(kind_name, name, inputs, outputs, attrs, error)) from None
+    reads = count.reads if count.reads is not None else tuple(t.bytes for t in inputs)
+    writes = count.writes if count.writes is not None else tuple(t.bytes for t in outputs)
+    read, written = total((*reads, count.scratch)), total((*writes, count.scratch))
+    return Work(total((count.matmul, count.vector)), count.matmul, read, written, count.launches), reads, writes
+
+
+def _is_positive_array(size: Any, checked: bool) -> bool:
+    return hasattr(size, "shape") and (checked or bool((size > 0).all()))
+
+
+def _explain(kind_name: str, name: str, inputs: Tensors, outputs: Tensors, attrs: Mapping[str, Any], error: Exception) -> str:
+    shapes = " and ".join(", ".join(str(t.shape) for t in side) or "nothing" for side in (inputs, outputs))
+    settings = ", ".join(f"{key}={value!r}" for key, value in attrs.items()) or "no attributes"
+    what = f"no {error}" if isinstance(error, KeyError) else str(error)
+    wants = (KINDS[kind_name][1].__doc__ or "").split("\n")[0]
+    return (
+        f"op {name!r} can't be a {kind_name}: {what}; it has {shapes} (inputs and outputs) and {settings}."
+        f"{f' A {kind_name} is: {wants}' if wants else ''} Fix its tensors or attributes"
+    )
+
+
+def _hashable_value(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return tuple(_hashable_value(v) for v in value)
+    return id(value) if hasattr(value, "shape") else value
+
+
+def _hashable(shape: tuple[Number, ...]) -> tuple[Any, ...]:
+    # a sweep's array stands for itself: the same array object means the same size
+    return tuple(d if isinstance(d, SCALARS) else id(d) for d in shape)

@@ -1,0 +1,53 @@
+"""Windows, lookups and movement, and ops known only as a whole."""
+
+from __future__ import annotations
+
+from ironlaw.engine.device.work.count import Attrs, Count, Kinds, Tensors, per_element
+from ironlaw.errors import BadValue
+
+kind = Kinds()
+
+
+@kind("window", "max_pool2d", "avg_pool2d")
+def pool2d(x: Tensors, y: Tensors, a: Attrs) -> Count:
+    """kernel² comparisons or additions per output."""
+    kh, kw = a["kernel"]
+    return Count(vector=y[0].size * float(kh * kw))
+
+
+@kind("lookup", "embedding", "gather")
+def lookup(x: Tensors, y: Tensors, a: Attrs) -> Count:
+    """inputs: the table, then the indices. The rows that are looked up are read, not the table."""
+    return Count(reads=(y[0].bytes, x[1].bytes))
+
+
+@kind("lookup", "topk", "scatter")
+def route(x: Tensors, y: Tensors, a: Attrs) -> Count:
+    return Count()
+
+
+kind("movement", "copy", "transpose", "cat", "pad", "repeat", "upsample")(per_element(0.0))
+
+
+@kind("free")
+def view(x: Tensors, y: Tensors, a: Attrs) -> Count:
+    """A new shape over the same bytes: nothing moves, nothing is launched."""
+    return Count(reads=tuple(0.0 for _ in x), writes=tuple(0.0 for _ in y), launches=0.0)
+
+
+@kind("contraction")
+def fused(x: Tensors, y: Tensors, a: Attrs) -> Count:
+    """Several ops in one kernel; built by `fusion.merge`."""
+    raise BadValue("a fused op is built by fusion.merge from the ops inside it; call il.fuse(graph)")
+
+
+@kind("contraction")
+def block(x: Tensors, y: Tensors, a: Attrs) -> Count:
+    """A whole graph as one launch; `predict.one_launch` gives the counts."""
+    return Count(matmul=a["matmul"], vector=a["vector"], reads=a["reads"], writes=a["writes"])
+
+
+@kind("opaque")
+def unknown(x: Tensors, y: Tensors, a: Attrs) -> Count:
+    """Nothing is known about what it does: each tensor once, no arithmetic."""
+    return Count()

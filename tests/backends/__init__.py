@@ -1,0 +1,1 @@
+"""Tests of the backends: kernels against traces and hand counts."""

@@ -1,0 +1,25 @@
+"""Kernels by themselves: what is not said is nothing, and how sizes fit their tiles."""
+
+import numpy as np
+import pytest
+
+from ironlaw.backends.cuda.gemm import gemm_curve
+from ironlaw.backends.kernel import Kernel, multiple, padded
+
+
+def test_a_kernel_does_nothing_that_it_is_not_told():
+    bare = Kernel("x", padded(1.0, 1))
+    assert (bare.curve, bare.data, bare.flops, bare.rows, bare.depth, bare.count) == ("x", 1.0, 0.0, 0.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(("size", "to", "whole"), [(1, 128, 128), (128, 128, 128), (129, 128, 256), (132, 132, 132), (40, 64, 64)])
+def test_whole_tiles(size, to, whole):
+    assert padded(size, to) == whole
+    assert multiple(size, to) is (size == whole)
+    assert padded(np.array([size, whole]), to).tolist() == [whole, whole]
+
+
+def test_rows_of_a_product_are_aligned_when_all_sizes_are():
+    assert [gemm_curve("fp16", (16, n)) for n in (8, 12, 9)] == ["gemm", "gemm_even", "gemm_odd"]
+    assert gemm_curve("bf16", (9, 16)) == "gemm_odd"
+    assert gemm_curve("fp32", (9, 16)) == "gemm_fp32"

@@ -1,0 +1,178 @@
+"""LSTM, GRU and plain recurrent layers: by hand, and against cuDNN's kernels on an H200."""
+
+import json
+from pathlib import Path
+from statistics import mean
+
+import pytest
+from on_machines import lower, lower_cpu, samples
+
+import ironlaw as il
+from ironlaw.backends.cuda.recurrent import persistent
+from ironlaw.backends.evidence_ops import recurrent_layer
+from ironlaw.backends.kernel import Kernel, Sample
+from ironlaw.engine.device.types import Graph, Tensor
+from ironlaw.engine.device.work import category
+
+H200 = il.hardware("h200_sxm")
+
+
+def layer(name="lstm", steps=3, batch=2, features=4, hidden=6, layers=1, both=0, dtype="fp16"):
+    return recurrent_layer(name, dict(steps=steps, batch=batch, features=features, hidden=hidden, layers=layers, both=both, dtype=dtype))
+
+
+def test_an_lstm_by_hand():
+    work = layer().work
+    # 3·2 tokens, 4·6 gates, each over 4 features and 6 of the state
+    assert work.matmul_flops == 2 * 6 * 24 * (4 + 6)
+    assert work.flops - work.matmul_flops == 22 * 6 * 6
+    weights = 24 * 4 + 24 * 6 + 24 + 24
+    gates = 6 * 24  # written once, read once
+    assert work.read == 2 * (24 + weights + gates)
+    assert work.written == 2 * (6 * 6 + gates)
+    assert work.launches == 1 + 2 * 3
+
+
+def test_a_gru_and_a_plain_one_have_fewer_gates():
+    assert layer("gru").work.matmul_flops == 2 * 6 * 18 * 10
+    assert layer("rnn_tanh").work.matmul_flops == 2 * 6 * 6 * 10
+    assert layer("gru").work.flops - layer("gru").work.matmul_flops == 17 * 36
+    assert layer("rnn_tanh").work.flops - layer("rnn_tanh").work.matmul_flops == 2 * 36
+
+
+def test_layers_and_directions():
+    two = layer(layers=2, both=1)
+    # the second layer reads both directions of the first
+    assert two.work.matmul_flops == 2 * 6 * 24 * 2 * ((4 + 6) + (12 + 6))
+    assert two.work.launches == 4 * 7
+    assert two.work.flops - two.work.matmul_flops == 22 * 36 * 4
+    # 288 weights a direction in the first layer, 480 in the second; the gates of all, and 12 features handed on
+    between = 4 * 6 * 24 + 6 * 12
+    assert two.work.read == 2 * (24 + 2 * 288 + 2 * 480 + between)
+    assert two.work.written == 2 * (6 * 12 + between)
+    assert layer(dtype="fp32").work.bytes == 2 * layer().work.bytes
+
+
+def test_its_tensors():
+    two = layer(layers=2, both=1)
+    assert (two.name, two.kind, category("recurrent")) == ("lstm", "recurrent", category("linear"))
+    assert two.attrs == {"cell": "lstm", "hidden": 6, "layers": 2, "directions": 2}
+    assert two.inputs[0] == Tensor("x", (3, 2, 4), "fp16", "input")
+    assert two.outputs == (Tensor("y", (3, 2, 12), "fp16"),)
+    shapes = {0: [(24, 4), (24, 6), (24,), (24,)], 1: [(24, 12), (24, 6), (24,), (24,)]}
+    weights = [Tensor(f"w{i}.{way}.{j}", shape, "fp16", "weight") for i in shapes for way in (0, 1) for j, shape in enumerate(shapes[i])]
+    assert two.inputs[1:] == tuple(weights)
+    assert layer("rnn_tanh").attrs["cell"] == "rnn" and layer("rnn_tanh").attrs["directions"] == 1
+
+
+def test_step_by_step():
+    one = layer("gru", 50, 3, 256, 256)
+    product, state, cell, fill = lower(one)
+    assert (product.curve, product.count, product.flops) == ("gemm", 1, 2.0 * 150 * 768 * 256)
+    assert (state.curve, state.count, state.flops, state.depth) == ("gemm", 50, 2.0 * 3 * 768 * 256, 256)
+    assert state.data == 2 * (3 * (256 + 768) + 768 * 256)
+    assert (cell.curve, cell.count, cell.data) == ("gru_cell", 50, 2 * 3 * (2 * 768 + 2 * 256))
+    assert fill == Kernel("tiny", 0.0)
+    assert product == Kernel("gemm", 2 * (150 * (256 + 768) + 768 * 256.0), 2.0 * 150 * 768 * 256, depth=256, count=1)
+    assert cell.flops == 3 * 256 * 17
+    assert (state.rows, cell.rows, cell.depth) == (0.0, 0.0, 0.0)
+    # two layers in both directions: 4 runs of 5 steps; the first is odd in its features, the state even in its gates
+    *products, state, cell, fill = lower(layer("lstm", 5, 3, 201, 250, 2, 1))
+    assert [(k.curve, k.depth, k.count) for k in products] == [("gemm_odd", 201, 2), ("gemm_even", 500, 2)]
+    assert (state.curve, state.count, cell.curve, cell.count) == ("gemm_even", 20, "lstm_cell", 20)
+    assert fill == Kernel("tiny", 0.0, count=2.0)
+    assert [k.curve for k in lower(layer("gru", 50, 3, 256, 256, dtype="fp32"))][:2] == ["gemm_tf32", "gemm_tf32"]
+
+
+def test_a_state_that_stays():
+    (_, kept, _) = lower(layer("gru", 50, 3, 100, 128, 2, 1))[1:]
+    assert kept == Kernel("rnn_small", 0.0, rows=50, depth=50 * 3 * 128 * 128, count=4)
+    (kept,) = (k for k in lower(layer("lstm", 50, 8, 256, 256)) if k.curve == "lstm_persistent")
+    assert (kept.flops, kept.depth, kept.count) == (50 * 2.0 * 8 * 1024 * 256, 50, 1)
+    assert (kept.data, kept.rows) == (2 * (50 * 8 * (1024 + 2 * 256) + 1024 * 256), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "curve"),
+    [
+        (("lstm", 8, 32, 512, 512), "lstm_persistent"),
+        (("lstm", 8, 33, 512, 512), ""),  # a batch in eights
+        (("lstm", 8, 36, 512, 512), ""),
+        (("lstm", 8, 8, 128, 1024), "lstm_persistent"),
+        (("lstm", 8, 8, 128, 1152), ""),
+        (("lstm", 8, 8, 192, 512), ""),
+        (("lstm", 8, 8, 128, 320), ""),
+        (("lstm", 8, 128, 512, 512), "lstm_persistent"),
+        (("lstm", 8, 136, 512, 512), ""),
+        (("lstm", 8, 128, 512, 1024), "lstm_persistent"),
+        (("rnn_tanh", 8, 88, 1024, 1024), "rnn_persistent"),
+        (("rnn_tanh", 8, 96, 1024, 896), ""),
+        (("rnn_tanh", 8, 96, 1024, 768), "rnn_persistent"),
+        (("rnn_tanh", 8, 8, 128, 385), ""),
+        (("lstm", 8, 3, 100, 193), ""),
+        (("gru", 8, 3, 100, 192), "rnn_small"),
+        (("lstm", 8, 32, 512, 512, 1, 0, "bf16"), ""),
+        (("lstm", 8, 256, 512, 512), ""),  # of at most 128
+        (("lstm", 8, 32, 500, 512), ""),
+        (("lstm", 8, 32, 512, 2048), ""),
+        (("lstm", 8, 32, 512, 512, 2), ""),
+        (("lstm", 8, 32, 512, 512, 1, 1), ""),
+        (("lstm", 8, 32, 512, 512, 1, 0, "fp32"), ""),
+        (("gru", 8, 32, 512, 512), ""),
+        (("rnn_tanh", 8, 32, 512, 512), "rnn_persistent"),
+        (("rnn_tanh", 8, 96, 1024, 1024), ""),
+        (("lstm", 8, 3, 100, 192), "rnn_small"),
+        (("gru", 8, 3, 100, 193), ""),
+        (("rnn_tanh", 8, 1, 100, 384, 2), "rnn_small"),
+    ],
+)
+def test_which_kernel_stays(shape, curve):
+    assert persistent(layer(*shape), H200) == curve
+
+
+def test_on_a_processor():
+    kernels = lower_cpu(layer("gru", 50, 1, 256, 256, dtype="fp32"))
+    # all inputs at once; then, for each of 50 steps, one row times the weights and a loop over three gates and two states
+    assert [(k.curve, k.count) for k in kernels] == [("gemm", 1), ("gemv", 50), ("sigmoid", 50)]
+    assert kernels[0].flops == 2.0 * 50 * 768 * 256
+    assert kernels[1].data == 4 * (256 + 768 + 768 * 256)
+    assert kernels[2].data == 4 * (768 + 512)
+    # two layers in both directions: each layer's inputs for each direction, then 4 runs of 50 steps, 16 rows at a time
+    kernels = lower_cpu(layer("lstm", 50, 16, 100, 256, 2, 1, "fp32"))
+    assert [(k.curve, k.count, k.depth) for k in kernels] == [("gemm", 2, 100), ("gemm", 2, 512), ("gemm", 200, 256), ("sigmoid", 200, 0.0)]
+    assert [k.flops for k in kernels] == [2.0 * 800 * 1024 * 100, 2.0 * 800 * 1024 * 512, 2.0 * 16 * 1024 * 256, 0.0]
+    assert kernels[3].data == 4 * 16 * (1024 + 512)
+
+
+def test_kernels_are_told_apart_by_their_names():
+    def row(name, *kernels, kind="op", **shape):
+        p = {"steps": 50, "batch": 8, "features": 256, "hidden": 256, "layers": 1, "both": 0, "dtype": "fp16", **shape}
+        return {"kind": kind, "op": name, "params": p, "busy_s": 9.0, "list": [{"name": n, "seconds": s, "count": 1} for n, s in kernels]}
+
+    def found(*rows):
+        return [(s.kernel.curve, s.kernel.count, s.seconds) for s in samples(list(rows))]
+
+    cells = (("void elemWiseRNNcell<half>", 4.0), ("elemWiseRNNcell_other", 1.0), ("gemm", 3.0))
+    assert found(row("gru", *cells)) == [("gru_cell", 1.0, 0.1)]  # 5 s in 50 steps
+    assert found(row("gru", *cells, kind="launch"), row("gru", *cells) | {"error": "no"}, row("gru", ("gemm", 3.0))) == []
+    assert found(row("lstm", ("RNN_persist_fp16", 4.0), ("lstm_tile_x", 2.0))) == [("lstm_persistent", 1.0, 6.0)]
+    small = row("rnn_tanh", ("blockPersist_fp_4", 8.0), hidden=128, layers=2, both=1)
+    assert found(small) == [("rnn_small", 1.0, 2.0)]  # 4 of them
+    (sample,) = samples([small])
+    assert isinstance(sample, Sample) and sample.kernel == Kernel("rnn_small", 0.0, rows=50, depth=50 * 128 * 128)
+    bare = row("gru", *cells)
+    del bare["list"]
+    assert found(bare) == []
+
+
+def test_against_cudnn():
+    rows = json.loads((Path(il.__file__).parent / "registry/evidence/h200_sxm/recurrent.json").read_text())["rows"]
+    gaps = []
+    for row in rows:
+        if row["op"] in ("lstm", "gru", "rnn_tanh"):
+            told = il.predict(Graph("r", (recurrent_layer(row["op"], row["params"]),), row["params"]["dtype"]), H200)
+            gaps.append((told.busy_s / row["busy_s"] - 1, told.kernels / row["kernels"] - 1, row["op"], tuple(row["params"].values())))
+    listed = "\n".join(map(str, sorted(gaps)))
+    assert len(gaps) == 144, listed
+    assert mean(abs(gap[0]) for gap in gaps) < 0.2, listed
+    assert mean(abs(gap[1]) for gap in gaps) < 0.2, listed

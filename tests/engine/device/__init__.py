@@ -1,0 +1,1 @@
+"""Tests of one device: hand counts and independent references."""

@@ -1,0 +1,104 @@
+"""What must hold of the planner for any graph."""
+
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from small_graphs import graphs
+
+from ironlaw.backends.inductor import INDUCTOR
+from ironlaw.engine.device.fusion import fuse
+from ironlaw.engine.device.fusion_rules import TREE
+
+rules = st.sampled_from([TREE, INDUCTOR])
+many = settings(max_examples=100)
+
+
+@many
+@given(graphs(), rules)
+def test_every_op_is_in_one_group(graph, allowed):
+    plan = fuse(graph, allowed)
+    inside = [op.name for group in plan.groups for op in group.ops]
+    assert sorted(inside) == sorted(op.name for op in graph.ops)
+    for group in plan.groups:
+        order = [graph.ops.index(op) for op in group.ops]
+        assert order == sorted(order)
+
+
+@many
+@given(graphs(), rules)
+def test_groups_run_after_what_they_need(graph, allowed):
+    ready = {"x"} | {f"w{i}" for i in range(20)}
+    for op in fuse(graph, allowed).graph.ops:
+        assert {t.name for t in op.inputs} <= ready
+        ready |= {t.name for t in op.outputs}
+    assert set(graph.outputs) <= ready
+
+
+@many
+@given(graphs(), rules)
+def test_fusing_never_adds_bytes_or_kernels_and_keeps_the_arithmetic(graph, allowed):
+    fused = fuse(graph, allowed).graph
+    assert fused.work.read <= graph.work.read
+    assert fused.work.written <= graph.work.written
+    assert fused.kernels <= graph.kernels
+    assert fused.work.flops == graph.work.flops
+    assert fused.flops == graph.flops
+
+
+@many
+@given(graphs(), rules)
+def test_bytes_are_what_still_crosses_memory(graph, allowed):
+    """Counted anew from the groups: each outside tensor once, each result that is needed outside once."""
+    plan = fuse(graph, allowed)
+    total = 0.0
+    for group in plan.groups:
+        if len(group.ops) == 1:
+            total += group.ops[0].work.bytes
+            continue
+        made = {t.name: t for op in group.ops for t in op.outputs}
+        read = {t.name: t for op in group.ops for t in op.inputs if t.name not in made}
+        elsewhere = {t.name for op in graph.ops if op not in group.ops for t in op.inputs} | set(graph.outputs)
+        anywhere = {t.name for op in graph.ops for t in op.inputs}
+        written = [t for name, t in made.items() if name in elsewhere or name not in anywhere]
+        total += sum(t.bytes for t in read.values()) + sum(t.bytes for t in written)
+    assert plan.graph.bytes == total
+    assert plan.bytes_saved == graph.bytes - total
+
+
+@many
+@given(graphs(), rules)
+def test_verdicts_cover_each_edge_once(graph, allowed):
+    plan = fuse(graph, allowed)
+    maker = {t.name: op.name for op in graph.ops for t in op.outputs}
+    edges = {(maker[t.name], op.name) for op in graph.ops for t in op.inputs if t.name in maker}
+    along = [(v.producer, v.consumer) for v in plan.verdicts if v.pattern != "horizontal" and (v.producer, v.consumer) in edges]
+    assert set(along) == edges
+    groups = {op.name: i for i, group in enumerate(plan.groups) for op in group.ops}
+    for v in plan.verdicts:
+        if v.fused:
+            assert groups[v.producer] == groups[v.consumer]
+            assert v.pattern in plan.groups[groups[v.producer]].patterns
+    for group in plan.groups:
+        assert (len(group.ops) > 1) == bool(group.patterns)
+        assert (group.reason == "stands alone") == (len(group.ops) == 1)
+
+
+@many
+@given(graphs(), rules)
+def test_a_group_holds_one_matmul_and_then_no_row_reduction(graph, allowed):
+    for group in fuse(graph, allowed).groups:
+        kinds = [op.kind for op in group.ops]
+        assert kinds.count("linear") <= 1
+        if "linear" in kinds:
+            assert not {"layer_norm", "softmax", "sum"} & set(kinds)
+        assert "view" not in kinds or len(kinds) == 1
+        if not allowed.epilogue and len(kinds) > 1:
+            assert "linear" not in kinds
+
+
+@settings(max_examples=100, phases=(Phase.explicit, Phase.generate))
+@given(graphs(), rules)
+def test_no_refused_edge_runs_inside_a_group(graph, allowed):
+    plan = fuse(graph, allowed)
+    groups = {op.name: i for i, group in enumerate(plan.groups) for op in group.ops}
+    for v in plan.verdicts:
+        assert v.fused or groups[v.producer] != groups[v.consumer]

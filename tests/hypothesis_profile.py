@@ -1,0 +1,10 @@
+"""Hypothesis runs the same examples every time, so that a mutant is killed or survives for good."""
+
+import os
+
+from hypothesis import Phase, settings
+
+settings.register_profile("engine", max_examples=40, derandomize=True, deadline=None, database=None)
+# under mutation a failure need not be made small: the first one is enough
+settings.register_profile("mutants", settings.get_profile("engine"), phases=(Phase.explicit, Phase.generate))
+settings.load_profile(os.environ.get("IRONLAW_HYPOTHESIS", "engine"))
