@@ -8,7 +8,7 @@ from typing import Any
 import ironlaw as il
 from ironlaw.backends import require
 from ironlaw.backends.kernel import Kernel, Sample
-from ironlaw.calibration.rows import Row
+from ironlaw.backends.rows import Row
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
 

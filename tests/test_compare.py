@@ -4,12 +4,24 @@ from dataclasses import replace
 from statistics import mean
 
 import pytest
-from ironlaw.engine.samples import OPS
 
 import ironlaw as il
-from ironlaw.calibration.calibration import Calibration, Curve
-from ironlaw.compare import FUNCTIONS, KINDS, Comparison, compare, comparisons, graph_of, leave_one_out, speedups, summary
+from ironlaw import compare as comparing
+from ironlaw.backends.evidence_ops import OPS
+from ironlaw.backends.rows import Row
+from ironlaw.calibration.calibration import Calibration
+from ironlaw.calibration.curve import Curve
+from ironlaw.compare import FUNCTIONS, KINDS, Comparison, comparisons, leave_one_out, speedups, summary
 from ironlaw.registry.evidence import measured
+
+
+def compare(row, machine, source):
+    return comparing.compare(Row.from_json(row), machine, source)
+
+
+def graph_of(row):
+    return comparing.graph_of(Row.from_json(row))
+
 
 GAP = Comparison("m", "gemm", "name", "eager", predicted=3.0, measured=2.0, bound=1.0, kernels=1.0, measured_kernels=None, source="s")
 H200, CPU = il.hardware("h200_sxm"), il.hardware("neoverse_n1_2core")

@@ -12,7 +12,7 @@ from statistics import mean, median, quantiles
 from typing import Any
 
 from ironlaw.backends.evidence_ops import OPS
-from ironlaw.calibration.rows import Row
+from ironlaw.backends.rows import Row
 from ironlaw.engine.device.chains import chain
 from ironlaw.engine.device.machine import MODES, Hardware, Plan
 from ironlaw.engine.device.predict import predict

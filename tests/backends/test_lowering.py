@@ -870,7 +870,7 @@ def model_kernels(row) -> float:
     return sum(launched(made, compiled) for made in (fuse(graph, INDUCTOR).graph if compiled else graph).ops)
 
 
-@pytest.mark.parametrize("row", MODELS, ids=lambda row: f"{row['workload']}-{row['mode']}-{row['params']['batch']}")
+@pytest.mark.parametrize("row", MODELS, ids=lambda row: f"{row.workload}-{row.mode}-{row.params['batch']}")
 def test_kernels_of_whole_models(row):
     allowed = (OFF if row.mode == "eager" else OFF_COMPILED).get(row.workload, 0.1)
     assert model_kernels(row) == pytest.approx(row.kernels, rel=allowed)

@@ -13,10 +13,10 @@ from ironlaw.backends.cpu import FALLBACK
 from ironlaw.backends.cpu.lowering import TRANSCENDENTAL
 from ironlaw.backends.inductor import INDUCTOR
 from ironlaw.backends.kernel import Kernel, Sample
+from ironlaw.backends.rows import Row
 from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.fit import calibrate
-from ironlaw.calibration.rows import Row
 from ironlaw.engine.device.fusion import fuse, merge
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict

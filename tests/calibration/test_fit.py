@@ -10,10 +10,10 @@ from scipy import optimize
 
 import ironlaw as il
 from ironlaw.backends.kernel import Kernel, Sample
+from ironlaw.backends.rows import Row
 from ironlaw.calibration import fit as fitting
 from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.fit import fit, fit_curve, nelder_mead, slowdown
-from ironlaw.calibration.rows import Row
 from ironlaw.errors import BadValue, UnknownName
 
 CACHE = 6e7  # bytes

@@ -387,7 +387,7 @@ def test_activations_are_the_live_set_of_the_whole_model():
     whole = serving(workload("llama3_8b", batch=8, seq=512))
     case = layer.Case(hardware("h200_sxm"), tiled=True)
     assert case.footprint.activations == float(live_activations(whole))
-    measured = claims.row("h200_sxm/models", workload="llama3_8b", batch=8, phase="prefill", mode="eager")["activation_bytes"]
+    measured = claims.row("h200_sxm/models", workload="llama3_8b", batch=8, phase="prefill", mode="eager").value("activation_bytes")
     assert case.footprint.activations == pytest.approx(measured, rel=0.1)
 
 
@@ -422,7 +422,7 @@ def test_tokens_per_second_count_the_whole_model_and_the_weight_reads(bench):
 
 def test_measured_curves_come_near_the_measured_run(bench):
     """Llama-3-8B, one token, batch 1, context 512 on the H200: 6.3 ms busy."""
-    busy = claims.row("h200_sxm/models", workload="llama3_8b", phase="decode", batch=1, context=512, mode="eager")["busy_s"]
+    busy = claims.row("h200_sxm/models", workload="llama3_8b", phase="decode", batch=1, context=512, mode="eager").value("busy_s")
     case = layer.Case(hardware("h200_sxm"), phase="decode", batch=1, tiled=True, measured=True)
     assert case.seconds == pytest.approx(busy, rel=0.2)
     view = bench.turn("act2", device="h200_sxm", measured=True, phase="decode")

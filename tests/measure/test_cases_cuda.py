@@ -27,7 +27,7 @@ def key(op: str, params: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("part", [name for name in PARTS if name in STORED])
 def test_every_row_of_the_h200_has_its_case(part: str) -> None:
-    rows = {key(row["op"], row["params"]) for row in STORED[part].rows if row["kind"] == "op"}
+    rows = {key(row.op, row.params) for row in STORED[part].rows if row.kind == "op"}
     assert len(rows) > 30
     assert rows <= {key(*spec) for spec in PARTS[part].specs()}
 

@@ -16,7 +16,7 @@ ROW = {"kind": "launch", "op": "add", "wall_s": 2.5e-6}
 def test_what_is_written_reads_as_evidence(tmp_path):
     path = store.write(tmp_path / "this_machine" / "machine.json", **HEAD, rows=[ROW, ROW], date="2026-11-15", noise={"noisy": False})
     found = read(path)
-    assert found.rows == (ROW, ROW)
+    assert [row.to_json() for row in found.rows] == [ROW, ROW]
     assert (found.date, found.method) == ("2026-11-15", "a fake clock")
     assert json.loads(path.read_text())["noise"] == {"noisy": False}
     assert store.today() == read(store.write(path, **HEAD, rows=[ROW])).date
@@ -53,9 +53,9 @@ def test_appending_begins_a_file_and_adds_to_it(tmp_path):
     store.append(path, [ROW], **HEAD, date="2026-11-15")
     store.append(path, [{**ROW, "op": "mul"}], **HEAD, date="2026-11-16")
     found = read(path)
-    assert [(row["op"], row["date"]) for row in found.rows] == [("add", "2026-11-15"), ("mul", "2026-11-16")]
+    assert [(row.op, row.extra["date"]) for row in found.rows] == [("add", "2026-11-15"), ("mul", "2026-11-16")]
     assert found.date == "2026-11-16"
-    assert "software" not in found.rows[0]  # the same still
+    assert "software" not in found.rows[0].extra  # the same still
 
 
 def test_rows_taken_with_other_software_say_so(tmp_path):
@@ -64,7 +64,7 @@ def test_rows_taken_with_other_software_say_so(tmp_path):
     newer = HEAD | {"software": {"python": "3.13"}}
     store.append(path, [ROW], **newer, date="2026-11-16")
     store.append(path, [ROW], **(newer | {"method": "another"}), date="2026-11-17")
-    first, second, third = read(path).rows
+    first, second, third = (row.to_json() for row in read(path).rows)
     assert (first["software"], first["method"]) == ({"python": "3.12"}, "a fake clock")
     assert ("software" in second, second["method"]) == (False, "a fake clock")
     assert third == {**ROW, "date": "2026-11-17"}

@@ -165,7 +165,7 @@ def test_full_adds_the_wide_sweep(here, capsys, monkeypatch):
     )
     code, out, _ = ran(capsys, "--full", "--seconds", "7", "--json")
     assert code == 0
-    assert read(Path(json.loads(out)["stored"][0])).rows[-1]["asked"] == ["cpu", 7.0]
+    assert read(Path(json.loads(out)["stored"][0])).rows[-1].extra["asked"] == ["cpu", 7.0]
 
 
 def test_what_the_sweep_could_not_measure_is_told(here, capsys, monkeypatch):

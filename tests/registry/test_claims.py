@@ -211,7 +211,7 @@ def test_one_id_for_one_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_row_names_exactly_one():
-    assert row("h200_sxm/models", workload="resnet50", batch=128, mode="eager")["kernels"] == 383
+    assert row("h200_sxm/models", workload="resnet50", batch=128, mode="eager").kernels == 383
     for wanted in ({"workload": "resnet50"}, {"workload": "resnet1000"}):
         with pytest.raises(BadRegistry, match="name one"):
             row("h200_sxm/models", **wanted)

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import ironlaw as il
-from ironlaw.calibration.rows import Row
+from ironlaw.backends.rows import Row
 from ironlaw.engine.device.types import FORMATS
 from ironlaw.errors import BadRegistry
 from ironlaw.registry.evidence import FORMAT, HERE, Evidence, evidence, files, measured, read

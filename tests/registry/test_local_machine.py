@@ -10,9 +10,9 @@ import pytest
 
 import ironlaw as il
 from ironlaw import home as home_of
+from ironlaw.backends.rows import Row
 from ironlaw.calibration import local_machine
 from ironlaw.calibration.calibration import Calibration
-from ironlaw.calibration.rows import Row
 from ironlaw.errors import BadRegistry, UnknownName
 from ironlaw.registry import calibrations as curves
 from ironlaw.registry.evidence import evidence, measured

@@ -7,9 +7,9 @@ from statistics import mean
 import pytest
 
 import ironlaw as il
+from ironlaw.backends.rows import Row
 from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
-from ironlaw.calibration.rows import Row
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.errors import BadRegistry
@@ -82,7 +82,7 @@ def test_graphs_scatter_as_compiled_models_do(spread_of):
 def test_few_models_say_nothing(spread_of):
     assert spread_of(*rows_of("eager", [1.0] * 7)) == {}
     assert spread_of(*rows_of("eager", [1.0] * 8)) == {"eager": (1.0, 1.0)}
-    ops = [{"kind": "op", "op": "relu", "params": {}, "busy_s": 1.0}] * 9
+    ops = [Row(kind="op", op="relu", busy_s=1.0)] * 9
     without_time = [replace(row, busy_s=None) for row in rows_of("eager", [1.0] * 9)]
     others = [replace(row, workload="", model="x") for row in rows_of("eager", [1.0] * 9)]
     assert spread_of(*ops, *without_time, *others) == {}

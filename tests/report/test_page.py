@@ -115,8 +115,8 @@ def test_what_is_said_is_what_was_predicted(analysed):
 
 
 def test_fusion_groups_and_refused_edges(analysed):
+    from ironlaw.backends.inductor import INDUCTOR
     from ironlaw.engine.device.fusion import fuse
-    from ironlaw.engine.device.fusion_rules import INDUCTOR
 
     analysis = analysed()
     grids = carried(html(analysis))["grids"]

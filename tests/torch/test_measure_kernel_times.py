@@ -114,7 +114,7 @@ def test_every_launch_of_the_h200_is_measured_again() -> None:
     from ironlaw.registry.evidence import evidence
 
     (ops,) = (file for file in evidence("h200_sxm") if file.name == "h200_sxm/machine")
-    stored = {row["op"] for row in ops.rows if row["kind"] == "launch"}
+    stored = {row.op for row in ops.rows if row.kind == "launch"}
     assert stored >= {*launches_cuda.tiny("meta"), "sync_roundtrip", "sync_idle"}  # and those of the quick part
 
 

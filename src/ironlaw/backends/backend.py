@@ -9,19 +9,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ironlaw.backends.inductor import INDUCTOR
 from ironlaw.backends.kernel import Kernel, Sample
+from ironlaw.backends.rows import Row
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.fusion_rules import Rules
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
 from ironlaw.engine.device.work import category
 from ironlaw.errors import BadValue
-
-if TYPE_CHECKING:
-    from ironlaw.calibration.rows import Row
 
 # launch rows -> op kinds whose host cost they stand for
 KINDS_OF_ROW = {

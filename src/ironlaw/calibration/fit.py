@@ -14,9 +14,9 @@ from typing import Any
 
 from ironlaw.backends import require
 from ironlaw.backends.kernel import Sample
+from ironlaw.backends.rows import Row
 from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
-from ironlaw.calibration.rows import Row
 from ironlaw.engine.device.machine import Hardware
 
 SOFT = 0.1  # relative error at which a sample stops pulling harder

@@ -19,9 +19,9 @@ from typing import Any
 
 from ironlaw import home
 from ironlaw.backends import find
+from ironlaw.backends.rows import Row
 from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.fit import calibrate
-from ironlaw.calibration.rows import Row
 from ironlaw.engine.device.chains import chain
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.errors import BadRegistry, IronlawError

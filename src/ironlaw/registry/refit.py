@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import quantiles
 
+from ironlaw.backends.rows import Row
 from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.fit import calibrate
-from ironlaw.calibration.rows import Row
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.errors import BadRegistry

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ironlaw.backends.backend import Backend, by_kind
 from ironlaw.backends.cpu import lowering
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample
+from ironlaw.backends.rows import Row
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
 from ironlaw.engine.device.work import with_attrs
-
-if TYPE_CHECKING:
-    from ironlaw.calibration.rows import Row
 
 MODULE = "nn_"  # launch rows of an op as a module's call, beside the bare function
 # a curve that was not measured -> the one whose work is most alike

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ironlaw.backends.backend import Backend
 from ironlaw.backends.cuda import attention, backward, conv, gemm, generated, layout, moe, norm, quantised, recurrent, stream
@@ -25,12 +24,10 @@ from ironlaw.backends.cuda.evidence import Lowering, Samples, plain
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.inductor import WRITTEN
 from ironlaw.backends.kernel import Kernel, Sample, launched
+from ironlaw.backends.rows import Row
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
 from ironlaw.engine.device.work import category
-
-if TYPE_CHECKING:
-    from ironlaw.calibration.rows import Row
 
 FAMILIES = (gemm, conv, attention, norm, stream, generated, moe, recurrent, backward, quantised)
 EAGER: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower in getattr(family, "EAGER", {}).items()}

@@ -8,19 +8,16 @@ exponential is taken for each score; on a multiprocessor of Hopper one takes as 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from ironlaw.backends.cuda.chip import exponential_flops, processors
 from ironlaw.backends.cuda.evidence import named, single
 from ironlaw.backends.cuda.gemm import gemm_curve
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, multiple, padded
+from ironlaw.backends.rows import Row
 from ironlaw.engine.arrays import Number, is_array, minimum, where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op, Tensor
-
-if TYPE_CHECKING:
-    from ironlaw.calibration.rows import Row
 
 TILE = 128  # queries, and keys, that a tiled kernel takes at a time
 

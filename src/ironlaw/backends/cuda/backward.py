@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from ironlaw.backends.cuda.evidence import named
 from ironlaw.backends.kernel import Kernel, Sample, multiple
+from ironlaw.backends.rows import Row
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
-
-if TYPE_CHECKING:
-    from ironlaw.calibration.rows import Row
 
 ADAMW = (2, 3, 2, 4, 2, 2, 2, 4)  # tensors read and written by its eight passes: decay, mean, square, …
 

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ironlaw.backends.cuda.evidence import LAYOUT, seconds_of, single, tiny_seconds
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, launched
+from ironlaw.backends.rows import Row
 from ironlaw.engine.arrays import Number, maximum, where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
-
-if TYPE_CHECKING:
-    from ironlaw.calibration.rows import Row
-
 
 FEW_ROWS = 40_000  # outputs times groups up to which cuDNN runs a grouped convolution group by group
 PADDED_IMAGES = 20_000  # pixels from which images of few channels are padded and converted

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, launched
+from ironlaw.backends.rows import Row
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
 
-if TYPE_CHECKING:
-    from ironlaw.calibration.rows import Row
-
 Lowering = Callable[[Op, Hardware], Sequence[Kernel]]
-Samples = Callable[["Row", Hardware], Iterator[Sample]]
+Samples = Callable[[Row, Hardware], Iterator[Sample]]
 
 TINY = ("Memset", "splitKreduce")
 LAYOUT = ("nchwToNhwc", "nhwcToNchw")

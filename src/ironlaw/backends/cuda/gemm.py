@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ironlaw.backends.cuda.chip import balance, filled_tiles, split_tiles
 from ironlaw.backends.cuda.evidence import plain
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, multiple
+from ironlaw.backends.rows import Row
 from ironlaw.engine.arrays import Number, minimum, where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
-
-if TYPE_CHECKING:
-    from ironlaw.calibration.rows import Row
-
 
 DEEPEST = 16384.0  # steps of a product's inner loop that were measured; beyond, the library splits it over more of the chip
 SPLIT_FROM = 3072  # steps from which a product of few tiles is shared out along its depth

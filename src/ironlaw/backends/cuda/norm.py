@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ironlaw.backends.cuda.evidence import named, plain
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample
+from ironlaw.backends.rows import Row
 from ironlaw.engine.arrays import is_array, where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
 from ironlaw.engine.device.work import SMALL_REDUCTION
-
-if TYPE_CHECKING:
-    from ironlaw.calibration.rows import Row
-
 
 MANY_ROWS = 1024  # from which a sum down the columns is shared out over blocks, whose counters are cleared first
 

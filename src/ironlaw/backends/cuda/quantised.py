@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ironlaw.backends.cuda.gemm import matrix
 from ironlaw.backends.cuda.moe import grouped_matrix
 from ironlaw.backends.evidence_ops import stored_product
 from ironlaw.backends.kernel import Kernel, Sample
+from ironlaw.backends.rows import Row
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op
-
-if TYPE_CHECKING:
-    from ironlaw.calibration.rows import Row
 
 
 def linear(op: Op, machine: Hardware) -> Sequence[Kernel]:

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ironlaw.backends.cuda.chip import resident_share
 from ironlaw.backends.cuda.evidence import seconds_of
 from ironlaw.backends.cuda.gemm import gemm_curve
 from ironlaw.backends.evidence_ops import recurrent_layer
 from ironlaw.backends.kernel import Kernel, Sample
+from ironlaw.backends.rows import Row
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op
 from ironlaw.engine.device.work.recurrent import CELLS, widths
-
-if TYPE_CHECKING:
-    from ironlaw.calibration.rows import Row
 
 SMALL = {"lstm": 192, "gru": 192, "rnn": 384}  # a state up to this wide stays in one block for the whole sequence
 NAMES = {"_cell": ("elemWiseRNNcell",), "_small": ("blockPersist_fp",), "_persistent": ("RNN_persist_fp", "lstm_tile")}

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample
+from ironlaw.backends.rows import Row
 from ironlaw.engine.arrays import Number, is_array
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op
-
-if TYPE_CHECKING:
-    from ironlaw.calibration.rows import Row
 
 
 def stream(op: Op, machine: Hardware) -> Sequence[Kernel]:

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ironlaw.backends.backend import PLAIN, Backend
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample
+from ironlaw.backends.rows import Row
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
 from ironlaw.engine.device.work import category
-
-if TYPE_CHECKING:
-    from ironlaw.calibration.rows import Row
 
 OUTLASTS = 3.0  # launches that a call must take before its time counts as the kernel's
 # a curve that was not measured -> the one whose work is most alike

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from ironlaw.engine.arrays import Number, largest, maximum, total
+from ironlaw.engine.device.fusion_rules import Rules
 from ironlaw.engine.device.types import Op, bytes_per_element, check_positive
 from ironlaw.errors import BadValue, UnsupportedPrecision, unknown
-
-if TYPE_CHECKING:
-    from ironlaw.engine.device.fusion_rules import Rules
 
 MODES = ("eager", "compiled", "graphs")
 DISPATCHES = ("queued", "synchronous")  # how a plan may ask for launches to reach the device

@@ -58,7 +58,8 @@ class Cuda(TorchDevice):
     def machine(self) -> dict[str, Any]:
         properties = self.properties()
         described = {
-            "backend": self.NAME, "gpu": properties.name, "sms": properties.multi_processor_count, "clock_hz": 1e3 * getattr(properties, "clock_rate", 0) or None,
+            "backend": self.NAME, "gpu": properties.name, "sms": properties.multi_processor_count,
+            "clock_hz": 1e3 * getattr(properties, "clock_rate", 0) or None,
             "l2_bytes": getattr(properties, "L2_cache_size", None), "memory_bytes": properties.total_memory,
             "driver": nvidia_smi.driver() or None, "hip": self.torch.version.hip,
         }  # fmt: skip

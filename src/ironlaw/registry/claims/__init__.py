@@ -16,7 +16,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from ironlaw.calibration.rows import Row
+from ironlaw.backends.rows import Row
 from ironlaw.engine.device.compilation import breakeven, breakeven_days, devices_needed, saving
 from ironlaw.engine.device.dispatch import graph_replay, queued, synchronous, utilization
 from ironlaw.engine.device.fusion import fuse

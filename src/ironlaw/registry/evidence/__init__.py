@@ -8,8 +8,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from ironlaw.backends.rows import SCHEMA, Row
 from ironlaw.calibration import local_machine
-from ironlaw.calibration.rows import SCHEMA, Row
 from ironlaw.errors import BadRegistry
 from ironlaw.registry.machines import known_local
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
+from ironlaw.backends.rows import Row
 from ironlaw.calibration.roofline_gap import RooflineGap, gemm_gap
-from ironlaw.calibration.rows import Row
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.roofline import Roofline, gemm_intensity, roofline
 from ironlaw.engine.device.types import Tensor, Work, bytes_per_element
