@@ -7,13 +7,12 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ironlaw.engine.device.predict import OpRow, Prediction, predict
+from ironlaw.calibration import local_machine
 from ironlaw.engine.device.machine import Plan
+from ironlaw.engine.device.predict import OpRow, Prediction, predict
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, refusing
-from ironlaw.calibration import local_machine
-from ironlaw.registry.machines import is_local
-from ironlaw.registry.machines import hardware
+from ironlaw.registry.machines import hardware, is_local
 from ironlaw.registry.workloads import about, workload
 from ironlaw.server.advice import advice
 from ironlaw.server.choices import kind, settings

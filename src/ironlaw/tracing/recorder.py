@@ -14,8 +14,6 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-import ironlaw.engine.backward
-import ironlaw.engine.recurrent  # noqa: F401  both add op kinds
 from ironlaw.engine.device import types, work
 from ironlaw.engine.device.types import Op
 from ironlaw.formats import is_float, of_torch

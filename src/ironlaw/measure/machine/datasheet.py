@@ -9,7 +9,7 @@ from math import ceil, log2
 from statistics import median
 from typing import Any
 
-from ironlaw.calibration.fit import PLAIN
+from ironlaw.backends.backend import PLAIN
 from ironlaw.errors import BadValue
 from ironlaw.measure.devices.kinds import kind_of
 from ironlaw.measure.machine.cache_levels import MemoryLevel, levels
@@ -132,7 +132,11 @@ def toml(figures: Figures, machine: Mapping[str, Any], source: str, date: str, p
     for level in figures.levels:
         lines += _level(level, source, date, "" if gpu else SCALED)
     lines += _level(MemoryLevel("main", float(machine.get("memory_bytes") or 8e9), figures.bandwidth, True, True), source, date)
-    units = {"sms": machine.get("sms"), "cores": None if gpu else machine.get("cores"), "threads": None if gpu else machine.get("threads")}
+    clock = machine.get("clock_hz")
+    units = {
+        "sms": machine.get("sms"), "clock": f'"{clock / 1e6:.0f} MHz"' if clock else None,
+        "cores": None if gpu else machine.get("cores"), "threads": None if gpu else machine.get("threads"),
+    }  # fmt: skip
     return "\n".join([*lines, "", "[units]", *(f"{key} = {value}" for key, value in units.items() if value), ""])
 
 

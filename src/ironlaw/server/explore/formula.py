@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from ironlaw.engine.predict import Prediction
+from ironlaw.engine.device.predict import Prediction
 from ironlaw.kit.prose import amount
 from ironlaw.pictures.theme import SYMBOLS
 from ironlaw.widget.quantities import exact, format_quantity, share

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 from urllib.parse import urlsplit
 
-from ironlaw.engine.predict import Prediction
+from ironlaw.engine.device.predict import Prediction
 from ironlaw.kit.prose import amount
 from ironlaw.server.answers import figures, grouped
 from ironlaw.widget.quantities import exact, format_quantity

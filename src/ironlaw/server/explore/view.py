@@ -9,12 +9,12 @@ from html import escape
 from typing import Any
 from urllib.parse import urlencode
 
+from ironlaw.calibration import local_machine
 from ironlaw.errors import IronlawError
 from ironlaw.kit.banner import banner
 from ironlaw.kit.cards import Card, card, tone
 from ironlaw.pictures.roofline import roofline, spots
 from ironlaw.pictures.terms import terms
-from ironlaw.registry import this
 from ironlaw.registry.workloads import about
 from ironlaw.server.advice import advice
 from ironlaw.server.answers import Answer, ask, inputs
@@ -41,7 +41,7 @@ def view(state: Mapping[str, Any]) -> dict[str, Any]:
     query = settings.query(values)
     shown: dict[str, Any] = {"dials": _changes(dials, moved), "moved": moved, "query": urlencode(query), "error": None}
     try:
-        return shown | _view(tuple(query), bool(state.get("moving")), this.state())
+        return shown | _view(tuple(query), bool(state.get("moving")), local_machine.state())
     except IronlawError as error:
         return shown | {"error": {"dial": error.field, "message": str(error)}}
 
@@ -61,7 +61,7 @@ def _changes(dials: list[Dial], moved: Mapping[str, Mapping[str, Any]]) -> dict[
 
 
 @lru_cache(maxsize=256)  # a dial goes back and forth over the same settings
-def _view(query: tuple[tuple[str, str], ...], moving: bool, _: this.Stamp) -> dict[str, Any]:
+def _view(query: tuple[tuple[str, str], ...], moving: bool, _: local_machine.Stamp) -> dict[str, Any]:
     answer = ask(query)
     parts: dict[str, Any] = {
         "figures": [_terms(answer), _roofline(answer)],
