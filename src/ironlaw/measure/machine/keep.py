@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ironlaw import home
+from ironlaw.backends.rows import Row
 from ironlaw.calibration.local_machine import fit, store_curves
 from ironlaw.measure.devices.device import Device
 from ironlaw.measure.evidence_file import text, today
