@@ -18,6 +18,7 @@ from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.measure.progress import Cancelled, Stop
+from ironlaw.measure.rows import rounded
 
 RESOLUTION = 200  # a sample lasts so many steps of the clock
 LARGEST = 1 << 20  # calls in one sample, at the most
@@ -65,7 +66,7 @@ class Timing:
     def row(self) -> dict[str, Any]:
         """As an evidence row has it: the median in `wall_s`, the quantiles beside it."""
         times = {"wall_s": self.median, "low_s": self.low, "high_s": self.high, "best_s": self.best}
-        return {name: float(f"{value:.6g}") for name, value in times.items()} | {"samples": self.count}
+        return {name: rounded(value) for name, value in times.items()} | {"samples": self.count}
 
 
 def quantile(ordered: list[float], share: float) -> float:

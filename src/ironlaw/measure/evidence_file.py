@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict, Unpack
 
 from ironlaw.home import replace_text
+from ironlaw.measure.rows import Row
 from ironlaw.registry.evidence import FORMAT, read
-
-Row = dict[str, Any]
 
 
 def today() -> str:

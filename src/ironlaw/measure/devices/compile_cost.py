@@ -11,7 +11,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from typing import Any
+
+from ironlaw.measure.rows import Row, function_row, rounded
 
 SHAPE = (1024, 1024)
 SCRIPT = """
@@ -49,7 +50,7 @@ print(json.dumps(times | {"eager": median(lambda: function(x, y)), "compiled": m
 """
 
 
-def cost(device: str, longest: float) -> tuple[list[dict[str, Any]], list[str]]:
+def cost(device: str, longest: float) -> tuple[list[Row], list[str]]:
     """Rows of kind function (eager and compiled), or a note on why there are none."""
     with tempfile.TemporaryDirectory() as empty:
         caches = {"TORCHINDUCTOR_CACHE_DIR": os.path.join(empty, "inductor"), "TRITON_CACHE_DIR": os.path.join(empty, "triton")}
@@ -68,11 +69,9 @@ def cost(device: str, longest: float) -> tuple[list[dict[str, Any]], list[str]]:
     return rows(times), []
 
 
-def rows(times: dict[str, float]) -> list[dict[str, Any]]:
+def rows(times: dict[str, float]) -> list[Row]:
     """What the process printed, as evidence."""
-    base: dict[str, Any] = {"kind": "function", "name": "sigmoid_relu_muladd", "params": {"shape": list(SHAPE), "dtype": "fp32"}}
-    figures = {name: float(f"{value:.6g}") for name, value in times.items()}
-    return [
-        {**base, "mode": "eager", "wall_s": figures["eager"]},
-        {**base, "mode": "compiled", "wall_s": figures["compiled"], "compile_s": figures["compile_s"], "startup_s": figures["startup_s"]},
-    ]
+    name, params = "sigmoid_relu_muladd", {"shape": list(SHAPE), "dtype": "fp32"}
+    digits = {key: rounded(value) for key, value in times.items()}
+    compiled = {"wall_s": digits["compiled"], "compile_s": digits["compile_s"], "startup_s": digits["startup_s"]}
+    return [function_row(name, params, "eager", {"wall_s": digits["eager"]}), function_row(name, params, "compiled", compiled)]

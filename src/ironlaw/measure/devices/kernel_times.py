@@ -16,7 +16,6 @@ from ironlaw.measure.devices.device import Call
 from ironlaw.measure.devices.kernel_events import ITERATIONS, WARMUP, Event, cut, events, summary
 from ironlaw.measure.devices.torch_device import TorchDevice
 
-Row = dict[str, Any]
 Owners = list[tuple[int | None, int]]  # of each marked call: which case, which turn; None after a case's last
 
 
@@ -27,7 +26,7 @@ def profile(
     iterations: int = ITERATIONS,
     keep: int | None = None,
     each: Callable[[int], None] = lambda index: None,
-) -> list[Row]:
+) -> list[dict[str, Any]]:
     """One session of the profiler. A case prepares its inputs and returns the call; `each` is called with its number first, and may raise.
 
     `keep`: how many kernels are listed, the longest ones.

@@ -12,7 +12,6 @@ from ironlaw.measure.devices.device import EAGER, Call, Device, Shape
 from ironlaw.measure.noise import Watch
 from ironlaw.measure.progress import Cancelled, Progress, Stop, quiet
 
-Row = dict[str, Any]
 STEP = ("scale", "shift")
 REFERENCE: Shape = (256, 256)
 QUEUED = 50  # calls that a sample on a GPU holds at the most

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ironlaw.measure.experiments.bench import Bench, Row
+from ironlaw.measure.experiments.bench import Bench
+from ironlaw.measure.rows import Row, model_row, rounded
 
 SLUG = "dscnn_kws"
 QUEUED = 20  # calls before one wait
@@ -17,13 +18,13 @@ def rows(bench: Bench, batch: int) -> Iterator[Row]:
     device, dtype = bench.device, bench.device.default_format
     model = build(SLUG, batch=batch, dtype=dtype, device=device.kind.name, room=float("inf"))
     model.module.requires_grad_(False)
-    row: Row = {"kind": "model", "workload": SLUG, "params": {"batch": batch, "dtype": dtype}}
+    about = {"workload": SLUG, "params": {"batch": batch, "dtype": dtype}}
 
     def call() -> Any:
         return model.module(*model.args, **model.kwargs)
 
-    waited = bench.time(call, batch=1)
-    piped = {"piped_s": float(f"{bench.time(call, batch=QUEUED).median:.6g}")} if device.queued else {}
-    yield {**row, "mode": "eager", **waited.row(), **piped}
+    waited = bench.time(call, batch=1).row()
+    piped = {"piped_s": rounded(bench.time(call, batch=QUEUED).median)} if device.queued else {}
+    yield model_row("eager", waited | piped, **about)
     if device.has_graphs:
-        yield {**row, "mode": "graphs", **bench.time(device.record(call), batch=1).row()}
+        yield model_row("graphs", bench.time(device.record(call), batch=1).row(), **about)

@@ -13,7 +13,8 @@ from ironlaw.errors import MissingExtra
 from ironlaw.measure.clock import Timing
 from ironlaw.measure.devices.device import BLOCKED, COMPILED, EAGER, Call, Device, Shape
 from ironlaw.measure.experiments import keyword_spotter
-from ironlaw.measure.experiments.bench import STEP, Bench, Row
+from ironlaw.measure.experiments.bench import STEP, Bench
+from ironlaw.measure.rows import Row, function_row, launch_row, op_row, rounded
 
 OPS = 1_000  # tiny ops in one sample
 SHAPES: tuple[Shape, ...] = ((64, 64), (1024, 768), (4096, 1024))  # 16 KiB to 16 MiB in FP32
@@ -54,7 +55,7 @@ def gemm_sweep(bench: Bench) -> Iterator[Row]:
         timing = bench.time(bench.device.gemm(dtype, n), least=5, warmup=2)
         if timing.median * 8 > LONGEST_S:  # twice the side is eight times the work
             ended.add(dtype)
-        yield {"kind": "op", "op": "matmul", "params": {"m": n, "n": n, "k": n, "dtype": dtype}, **timing.row()}
+        yield op_row("matmul", {"m": n, "n": n, "k": n, "dtype": dtype}, timing.row())
 
 
 def tiny_ops(bench: Bench) -> Iterator[Row]:
@@ -76,7 +77,7 @@ def tiny_ops(bench: Bench) -> Iterator[Row]:
         queued, waited = (_each(bench.time(run, batch=1, warmup=1)) for run in (queue, wait))
         row = waited.row()
         sync = {"sync_s": row["wall_s"], "sync_low_s": row["low_s"], "sync_high_s": row["high_s"]}
-        yield {"kind": "launch", "op": name, "params": {"dtype": bench.device.default_format}, **queued.row(), **sync}
+        yield launch_row(name, queued.row() | sync, params={"dtype": bench.device.default_format})
 
 
 def ds_cnn(bench: Bench) -> Iterator[Row]:
@@ -116,14 +117,8 @@ def _function(bench: Bench, name: str, params: Row, mode: str, make: Callable[[]
     start = clock.now()
     call = make()
     spent = clock.now() - start
-    row = {
-        "kind": "function",
-        "name": name,
-        "params": {**params, "dtype": "fp32"},
-        "mode": mode,
-        **bench.time(call, least=5, warmup=2).row(),
-    }
-    return row | ({"compile_s": float(f"{spent:.6g}")} if mode == COMPILED else {})
+    compiling = {"compile_s": rounded(spent)} if mode == COMPILED else {}
+    return function_row(name, {**params, "dtype": "fp32"}, mode, bench.time(call, least=5, warmup=2).row() | compiling)
 
 
 def _each(timing: Timing) -> Timing:

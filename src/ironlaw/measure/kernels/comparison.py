@@ -20,8 +20,8 @@ from ironlaw.measure.devices.cuda import Cuda
 from ironlaw.measure.devices.kernel_times import profile
 from ironlaw.measure.host import software
 from ironlaw.measure.kernels import need
+from ironlaw.measure.rows import Row, function_row
 
-Row = dict[str, Any]
 Way = tuple[str, dict[str, Any], str, Callable[[], Callable[[], Any]]]
 SHAPES = ((1024, 768), (4096, 1024), (8192, 4096), (16384, 8192))
 ROWS = ((4096, 1024), (16384, 2048), (16384, 8192))
@@ -157,10 +157,7 @@ def rows() -> list[Row]:
     with torch.no_grad():
         todo = list(ways())
         profiles = [profile(device, [prepare], keep=6)[0] for *_, prepare in todo]
-    return [
-        {"kind": "function", "name": name, "params": params, "mode": mode, **profiled}
-        for (name, params, mode, _), profiled in zip(todo, profiles, strict=True)
-    ]
+    return [function_row(name, params, mode, profiled) for (name, params, mode, _), profiled in zip(todo, profiles, strict=True)]
 
 
 def table(rows: Sequence[Row]) -> str:

@@ -16,6 +16,7 @@ from ironlaw.measure.machine import sections
 from ironlaw.measure.machine.sizes import QUICK, Sizes
 from ironlaw.measure.noise import Noise, Watch
 from ironlaw.measure.progress import Progress, Stop, quiet, within
+from ironlaw.measure.rows import Row
 
 WARM = 0.5  # seconds of the reference before anything is timed: clocks rise
 VISIT = 0.02  # seconds of it each time it is looked at
@@ -35,7 +36,7 @@ class Characterisation:
     machine: dict[str, Any]
     software: dict[str, Any]
     method: str
-    rows: list[dict[str, Any]]
+    rows: list[Row]
     notes: list[str]
     noise: Noise
     repeated: list[str] = field(default_factory=list)  # parts that were measured twice
@@ -49,8 +50,8 @@ def characterise(
     watch: Callable[[], Watch] = Watch,
 ) -> Characterisation:
     """Measure everything that `sizes` asks for. `watch` makes the counter of what others take; a test hands in its own."""
-    rows: list[dict[str, Any]] = []
-    work: list[tuple[dict[str, Any], Callable[[], Call]]] = []
+    rows: list[Row] = []
+    work: list[tuple[Row, Callable[[], Call]]] = []
     repeated, noises = [], []
     reference = device.reference()
     progress(0.0, "warming up")
@@ -155,6 +156,6 @@ def method(device: Device, sizes: Sizes) -> str:
     return " ".join(sentences)
 
 
-def with_rows(measured: Characterisation, more: list[dict[str, Any]], how: str) -> Characterisation:
+def with_rows(measured: Characterisation, more: list[Row], how: str) -> Characterisation:
     """The same with further rows, such as those of the wide sweep; `how` joins the method."""
     return replace(measured, rows=[*measured.rows, *more], method=f"{measured.method} {how}".strip())

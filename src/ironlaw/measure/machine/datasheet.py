@@ -13,9 +13,9 @@ from ironlaw.backends.backend import PLAIN
 from ironlaw.errors import BadValue
 from ironlaw.measure.devices.kinds import kind_of
 from ironlaw.measure.machine.cache_levels import MemoryLevel, levels
+from ironlaw.measure.rows import Row
 from ironlaw.units import show
 
-Row = Mapping[str, Any]
 TRAFFIC = {"copy": 8.0, "add": 12.0}  # bytes an element of FP32
 EMULATED = 0.5  # a format under this share of FP32's rate has no unit of its own here
 SCALED = ", tensors that the library keeps on one thread scaled to all"

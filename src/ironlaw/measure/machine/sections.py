@@ -9,11 +9,11 @@ from math import ceil, log2
 from typing import Any
 
 from ironlaw.measure.clock import Timing, halt, timed
-from ironlaw.measure.devices.device import Call, Device, Unsupported
+from ironlaw.measure.devices.device import EAGER, Call, Device, Unsupported
 from ironlaw.measure.machine.sizes import Sizes
 from ironlaw.measure.progress import Progress, Stop
+from ironlaw.measure.rows import Row, function_row, launch_row, op_row, rounded
 
-Row = dict[str, Any]
 SIDES = (64, 128, 256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 TRAFFIC = {"copy": 8, "add": 12}  # bytes an element: FP32, read and written
 VECTOR = 32  # elements: 128 bytes
@@ -49,7 +49,7 @@ def brief(call: Call, device: Device, seconds: float, stop: Stop | None = None) 
     return timed(call, device.clock, seconds=seconds, warmup=1, stop=stop)
 
 
-def per_call(call: Call, device: Device, seconds: float, stop: Stop | None = None) -> Row:
+def per_call(call: Call, device: Device, seconds: float, stop: Stop | None = None) -> dict[str, Any]:
     """`wall_s` of one call from Python, its result waited for."""
     if not device.queued:
         return brief(call, device, seconds, stop).row()
@@ -80,8 +80,7 @@ def products(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> Se
             except Unsupported as reason:
                 result.notes.append(str(reason))
                 break
-            row: Row = {"kind": "op", "op": "matmul", "params": {"m": n, "n": n, "k": n, "dtype": fmt}}
-            row |= _timed(call, device, n <= SMALL, sizes.each, stop)
+            row = op_row("matmul", {"m": n, "n": n, "k": n, "dtype": fmt}, _timed(call, device, n <= SMALL, sizes.each, stop))
             result.rows.append(row)
             result.work.append((row, partial(device.gemm, fmt, n)))
             last = row["wall_s"]
@@ -99,8 +98,8 @@ def streams(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> Sec
             if last.get(op, 0.0) * 2 > sizes.longest:
                 continue
             numel = elements(work, width)
-            row: Row = {"kind": "op", "op": op, "params": {"numel": numel, "dtype": "fp32"}, "working_set": numel * width}
-            row |= _timed(device.stream(op, numel), device, True, sizes.each, stop)
+            times = _timed(device.stream(op, numel), device, True, sizes.each, stop)
+            row = op_row(op, {"numel": numel, "dtype": "fp32"}, times, working_set=numel * width)
             result.rows.append(row)
             result.work.append((row, partial(device.stream, op, numel)))
             last[op] = row["wall_s"]
@@ -108,8 +107,8 @@ def streams(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> Sec
         if spread is not None and last.get("copy", 0.0) * 2 <= sizes.longest:
             numel = elements(work, TRAFFIC["copy"])
             params = {"numel": numel, "dtype": "fp32", "threads": device.threads()}
-            row = {"kind": "function", "name": "copy_by_threads", "params": params, "mode": "eager", "working_set": numel * 8}
-            result.rows.append(row | brief(spread, device, sizes.each, stop).row())
+            times = brief(spread, device, sizes.each, stop).row()
+            result.rows.append(function_row("copy_by_threads", params, EAGER, times, working_set=numel * 8))
     return result
 
 
@@ -134,7 +133,7 @@ def launches(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> Se
     for index, (op, call) in enumerate(calls.items()):
         progress(index / len(calls), f"launch cost, {op}")
         try:
-            row: Row = {"kind": "launch", "op": op, **queued(call, device, sizes.launch, stop).row()}
+            row = launch_row(op, queued(call, device, sizes.launch, stop).row())
         except (RuntimeError, NotImplementedError, TypeError) as error:
             result.notes.append(f"{op} can't be run here ({str(error).strip().splitlines()[0][:100]})")
             continue
@@ -150,13 +149,13 @@ def launches(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> Se
 
 def _roundtrips(device: Device, call: Call, sizes: Sizes, stop: Stop) -> list[Row]:
     """A tiny op and its result waited for; waiting for nothing; a graph of one op."""
-    rows = [{"kind": "launch", "op": "sync_roundtrip", **per_call(call, device, sizes.launch, stop)}]
-    rows.append({"kind": "launch", "op": "sync_idle", **timed(device.clock.sync, seconds=sizes.launch, stop=stop).row()})
+    rows = [launch_row("sync_roundtrip", per_call(call, device, sizes.launch, stop))]
+    rows.append(launch_row("sync_idle", timed(device.clock.sync, seconds=sizes.launch, stop=stop).row()))
     try:
         graph = device.record(call)
     except Unsupported:
         return rows
-    return [*rows, {"kind": "launch", "op": "graph_replay", **queued(graph, device, sizes.launch, stop).row()}]
+    return [*rows, launch_row("graph_replay", queued(graph, device, sizes.launch, stop).row())]
 
 
 def ops(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> SectionResult:
@@ -166,7 +165,7 @@ def ops(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> Section
     for index, case in enumerate(cases):
         progress(index / len(cases), f"{case.op} {_shape(case.params)}")
         try:
-            row = {"kind": "op", "op": case.op, "params": case.params} | per_call(case.prepare(), device, sizes.each, stop)
+            row = op_row(case.op, case.params, per_call(case.prepare(), device, sizes.each, stop))
         except (RuntimeError, NotImplementedError, TypeError) as error:
             result.notes.append(f"{case.op} can't be run here ({str(error).strip().splitlines()[0][:100]})")
             continue
@@ -199,13 +198,13 @@ def compiling(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> S
     return SectionResult(*device.compiles(sizes.compiled))
 
 
-def _timed(call: Call, device: Device, graphed: bool, seconds: float, stop: Stop) -> Row:
+def _timed(call: Call, device: Device, graphed: bool, seconds: float, stop: Stop) -> dict[str, Any]:
     """A call from Python, and one of many replayed as a graph."""
     row = per_call(call, device, seconds, stop)
     return row | (_replayed(call, device, row["wall_s"], seconds, stop) if graphed and row["wall_s"] < LONG else {})
 
 
-def _replayed(call: Call, device: Device, about: float, seconds: float, stop: Stop) -> Row:
+def _replayed(call: Call, device: Device, about: float, seconds: float, stop: Stop) -> dict[str, Any]:
     """`graph_s`: one of IN_GRAPH calls replayed as a graph; nothing where there are no graphs."""
     try:
         graph = device.record(call, IN_GRAPH)
@@ -213,10 +212,10 @@ def _replayed(call: Call, device: Device, about: float, seconds: float, stop: St
         return {}
     times = min(50, ceil(LONG / (IN_GRAPH * about)))
     replays = timed(graph, device.clock, seconds=seconds / 2, least=3, warmup=1, batch=times, stop=stop)
-    return {"graph_s": float(f"{replays.median / IN_GRAPH:.6g}")}
+    return {"graph_s": rounded(replays.median / IN_GRAPH)}
 
 
-def _shape(params: Row) -> str:
+def _shape(params: dict[str, Any]) -> str:
     return "×".join(
         str(value) for key, value in params.items() if key in ("m", "n", "k", "c", "h", "rows", "cols", "numel", "sq", "tokens")
     )

@@ -16,6 +16,7 @@ from typing import Any
 
 from ironlaw.measure.devices.device import KERNELS
 from ironlaw.measure.devices.torch_device import TorchDevice
+from ironlaw.measure.rows import rounded
 
 CALLS = 5  # in one profile
 LONG = 1.0  # seconds a call, from which one is enough
@@ -42,7 +43,7 @@ class Profile:
     def listed(self) -> list[dict[str, Any]]:
         """As evidence rows list them: what takes most first."""
         longest = sorted(self.seconds.items(), key=lambda item: -item[1][1])[:KEEP]
-        return [{"name": name[:120], "count": round(count, 2), "seconds": float(f"{s:.6g}")} for name, (count, s) in longest]
+        return [{"name": name[:120], "count": round(count, 2), "seconds": rounded(s)} for name, (count, s) in longest]
 
 
 def profiled(call: Callable[[], Any], device: TorchDevice, wall_s: float) -> Profile:

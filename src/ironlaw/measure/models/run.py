@@ -24,6 +24,7 @@ from ironlaw.measure.devices.torch_device import TorchDevice
 from ironlaw.measure.models.profile import Profile, profiled
 from ironlaw.measure.noise import Noise, Watch
 from ironlaw.measure.progress import Cancelled, Progress, Stop, quiet, within
+from ironlaw.measure.rows import Row, model_row, rounded
 
 SLOW = 0.5  # seconds a call, from which fewer samples must do
 PIPED = 10  # calls queued back to back
@@ -42,7 +43,7 @@ class Run:
     """One mode: its row, or why it could not be run; the profile; and how noisy the machine was."""
 
     mode: str
-    row: dict[str, Any]
+    row: Row
     profile: Profile | None = None
     noise: Noise | None = None
     error: str = ""
@@ -137,7 +138,7 @@ def measure(
             except Exception as error:
                 if mode == "eager":
                     raise BadValue(f"the model does not run: {reason(error)}; fix it or its --input first") from error
-                runs.append(Run(mode, {"kind": "model", "mode": mode}, error=reason(error)))
+                runs.append(Run(mode, model_row(mode), error=reason(error)))
     progress(1.0, "done")
     return runs
 
@@ -149,7 +150,7 @@ def reason(error: Exception) -> str:
 
 
 def _mode(run: ModelCall, mode: str, seconds: float, progress: Progress, compiled: list[Any]) -> Run:
-    row: dict[str, Any] = {"kind": "model", "mode": mode, "device": run.device.NAME}
+    row = model_row(mode, device=run.device.NAME)
     with ExitStack() as stack:
         if mode != "eager" and compiled:
             run.call = compiled[0]
@@ -164,7 +165,7 @@ def _mode(run: ModelCall, mode: str, seconds: float, progress: Progress, compile
         wall, noise = _quiet(run, seconds, lambda share: progress(0.2 + 0.5 * share, f"{mode}: timing"))
         row |= wall.row()
         if run.device.queued:
-            row["piped_s"] = _figure(timed(run.once, run.clock, seconds=seconds / 4, batch=PIPED, least=3, stop=run.stop).median)
+            row["piped_s"] = rounded(timed(run.once, run.clock, seconds=seconds / 4, batch=PIPED, least=3, stop=run.stop).median)
         row["noise"] = noise.as_json()
         if not run.device.profiles:
             return Run(mode, row, None, noise)
@@ -172,11 +173,11 @@ def _mode(run: ModelCall, mode: str, seconds: float, progress: Progress, compile
         if run.stop is not None and run.stop():
             raise Cancelled("the measurement was stopped; nothing was stored")
         profile = profiled(run.once, run.device, wall.median)
-    row |= {"kernels": profile.kernels, "busy_s": _figure(profile.busy_s), "list": profile.listed()}
+    row |= {"kernels": profile.kernels, "busy_s": rounded(profile.busy_s), "list": profile.listed()}
     if profile.activation_bytes is not None and mode != "graphs":
         row["activation_bytes"] = profile.activation_bytes
     if run.device.profiles == OPERATORS:
-        row["profiler_slows"] = _figure(profile.slower)
+        row["profiler_slows"] = rounded(profile.slower)
     return Run(mode, row, profile, noise)
 
 
@@ -228,8 +229,4 @@ def _compile(run: ModelCall, stack: ExitStack) -> float:
     began = run.clock.now()
     run.once()
     run.clock.sync()
-    return _figure(run.clock.now() - began)
-
-
-def _figure(value: float) -> float:
-    return float(f"{value:.6g}")
+    return rounded(run.clock.now() - began)

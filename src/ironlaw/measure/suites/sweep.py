@@ -9,11 +9,10 @@ from typing import Any
 from ironlaw.errors import BadValue
 from ironlaw.measure.devices.device import Device
 from ironlaw.measure.progress import Progress, Stop, quiet
+from ironlaw.measure.rows import Row
 from ironlaw.measure.suites.cpu import sweep as cpu
 from ironlaw.measure.suites.cuda import sweep as cuda
 from ironlaw.measure.suites.cuda.parts import PARTS, named
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)

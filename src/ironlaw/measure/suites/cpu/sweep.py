@@ -14,9 +14,9 @@ from ironlaw.measure.clock import Clock, Timing, timed
 from ironlaw.measure.devices.device import Case, Device
 from ironlaw.measure.noise import OTHERS, Watch
 from ironlaw.measure.progress import Progress, Stop, quiet
+from ironlaw.measure.rows import Row, launch_row, op_row
 from ironlaw.measure.suites.cpu import cases
 
-Row = dict[str, Any]
 TURNS = 3  # for a case whose machine was not quiet
 SECONDS = 0.12  # for one turn
 METHOD = (
@@ -46,7 +46,7 @@ def method(device: Device) -> str:
 
 
 def launch(name: str, call: Callable[[], Any], stop: Stop | None = None) -> Row:
-    return {"kind": "launch", "op": name, **timed(call, seconds=0.05, stop=stop).row()}
+    return launch_row(name, timed(call, seconds=0.05, stop=stop).row())
 
 
 def run(
@@ -61,8 +61,8 @@ def run(
         if seconds is not None and time.monotonic() - began > seconds:
             break
         timing, others = quietest(case.prepare(), stop, clock)
-        row = {"kind": "op", "op": case.op, "params": case.params, **timing.row()}
-        rows.append(row | ({"others": round(others, 3)} if others > OTHERS else {}))
+        disturbed = {"others": round(others, 3)} if others > OTHERS else {}
+        rows.append(op_row(case.op, case.params, timing.row() | disturbed))
     progress(1.0, "done")
     return rows
 

@@ -23,8 +23,8 @@ from ironlaw.measure.devices.kernel_times import profile, reason
 from ironlaw.measure.devices.torch_cpu import TorchCpu
 from ironlaw.measure.devices.torch_device import TorchDevice
 from ironlaw.measure.progress import Cancelled, Stop
+from ironlaw.measure.rows import Row, error_row, launch_row
 
-Row = dict[str, Any]
 CALLS, REPEATS = 200, 7  # calls in one sample, samples
 TRIED = 2  # calls in one sample where there is no GPU, and the figures say nothing
 LONGEST = 120.0  # seconds that the process may take
@@ -53,17 +53,13 @@ def launches(stop: Stop | None = None) -> list[Row]:
                     if stop is not None and stop():
                         raise Cancelled("the measurement was stopped; nothing was stored") from None
                     if time.monotonic() - began > LONGEST:
-                        return [failed("launches", f"not done after {LONGEST:.0f} s")]
+                        return [error_row("launches", f"not done after {LONGEST:.0f} s")]
         finally:
             child.kill()
     if child.returncode:
-        return [failed("launches", (err.strip().splitlines() or ["no message"])[-1][:200])]
+        return [error_row("launches", (err.strip().splitlines() or ["no message"])[-1][:200])]
     rows: list[Row] = json.loads(out.strip().splitlines()[-1])
     return rows
-
-
-def failed(op: str, why: str) -> Row:
-    return {"kind": "error", "op": op, "error": why}
 
 
 def measured(device: TorchDevice, calls: dict[str, Call], times: int = CALLS) -> list[Row]:
@@ -88,9 +84,9 @@ def clocked(device: TorchDevice, op: str, call: Call, times: int) -> Row:
     try:
         for _ in range(times // 10):
             call()
-        return {"kind": "launch", "op": op, "wall_s": queued(device, call, times)} | replayed(device, call, times)
+        return launch_row(op, {"wall_s": queued(device, call, times)} | replayed(device, call, times))
     except Exception as error:
-        return failed(op, reason(error))
+        return error_row(op, reason(error))
 
 
 def queued(device: TorchDevice, call: Call, times: int) -> float:
@@ -106,7 +102,7 @@ def queued(device: TorchDevice, call: Call, times: int) -> float:
     return round(median(samples), 10)
 
 
-def replayed(device: TorchDevice, call: Call, times: int) -> Row:
+def replayed(device: TorchDevice, call: Call, times: int) -> dict[str, float]:
     """`graph_s`: GPU time of one call inside a replayed graph of many; nothing where it can't be recorded."""
     if not isinstance(device, Cuda):
         return {}
@@ -130,7 +126,7 @@ def waits(device: TorchDevice, call: Call, times: int) -> list[Row]:
         wait()
         idle.append(time.perf_counter() - start)
     named = (("sync_roundtrip", trips), ("sync_idle", idle))
-    return [{"kind": "launch", "op": op, "wall_s": round(median(times), 10)} for op, times in named]
+    return [launch_row(op, {"wall_s": round(median(times), 10)}) for op, times in named]
 
 
 def tiny(where: str) -> dict[str, Call]:

@@ -26,11 +26,11 @@ from ironlaw.measure.devices.kernel_times import profile, reason
 from ironlaw.measure.devices.torch_device import TorchDevice
 from ironlaw.measure.host import SLUG, software
 from ironlaw.measure.progress import Cancelled, Progress, Stop, quiet, within
+from ironlaw.measure.rows import Row, op_row
 from ironlaw.measure.suites.cuda.inputs import SweepInputs, elements_of
 from ironlaw.measure.suites.cuda.launches import gpu_or_processor, launches
 from ironlaw.measure.suites.cuda.parts import FIRST, PARTS, SweepPart, named
 
-Row = dict[str, Any]
 EVERY = 5.0  # seconds between two writings of what there is
 
 
@@ -128,7 +128,7 @@ def session(device: TorchDevice, group: Sequence[Case], inputs: SweepInputs, war
         raise
     except Exception as error:  # the profiler's own, or a GPU that is lost
         profiles = [{"error": reason(error)} for _ in group]
-    return [{"kind": "op", "op": case.op, "params": case.params, **profiled} for case, profiled in zip(group, profiles, strict=True)]
+    return [op_row(case.op, case.params, profiled) for case, profiled in zip(group, profiles, strict=True)]
 
 
 @contextmanager
