@@ -52,7 +52,7 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     expect(page.get_by_text("989,000").first).to_be_visible()
     expect(page.get_by_text(re.compile("too small by a factor of 98.9"))).to_be_visible()
     expect(page.locator(".il-lock").first.get_by_role("radio").first).to_be_disabled()
-    expect(page.get_by_text("Opens when you have answered Act I's reflection.")).to_be_visible()
+    expect(page.get_by_text("Opens once you have answered Act I's reflection.")).to_be_visible()
     answer(page, "Each regime needs a software stack of its own.")
     commit(page, "Memory, moving the data, D/BW", "4 sure")
     instrument = page.locator(".il-instrument").nth(1)

@@ -93,7 +93,7 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
     sentence.get_by_role("combobox").nth(1).select_option(index=1)
     sentence.get_by_role("button", name="Answer", exact=True).click()
     expect(sentence.get_by_text("✓ Yes.")).to_be_visible()
-    answer(page, "Near nothing.")
+    answer(page, "Almost nothing.")
     expect(page.locator(".il-hud")).to_contain_text(re.compile(r"saved \d\d:\d\d"))
     expect(page.get_by_role("heading", name="Key takeaways")).to_be_visible()
     assert [each["value"] for each in payloads(shared_ledger, "prediction")] == [90, 10**4]
@@ -133,7 +133,7 @@ def test_by_keyboard_alone(beginner: str, page: Page) -> None:
     press("ArrowDown", "ArrowDown")
     tab_to(page, "button", "Answer")
     press("Enter")
-    expect(page.get_by_text("earned back?")).to_be_visible()
+    expect(page.get_by_text("paid for itself?")).to_be_visible()
     seal("10³")
     expect(banner(page, "Compilation pays")).to_be_visible()
     explorer = panels(page)[1]
@@ -161,7 +161,7 @@ def test_by_keyboard_alone(beginner: str, page: Page) -> None:
     tab_to(page, "button", "Answer")
     press("Enter")
     expect(page.locator("#act2-blanks").get_by_text("✓ Yes.")).to_be_visible()
-    tab_to(page, "radio", "Near nothing.")
+    tab_to(page, "radio", "Almost nothing.")
     press("Space")
     tab_to(page, "button", "Answer")
     press("Enter")

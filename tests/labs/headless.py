@@ -1,9 +1,13 @@
-"""A lab headless: locked, half-way, complete; each a run of the app on a ledger of its own."""
+"""A lab headless: locked, half-way, complete; each a run of the app on a ledger of its own.
+
+Tests compare figures and sections, not prose: `page.slots("act1.reveal", html)` is what a section of words.md says on the page, by slot.
+"""
 
 import re
 from importlib import import_module
 
 from ironlaw import kit
+from ironlaw.kit.words import SLOT
 
 SLUG = "lab_01_magnitude"
 
@@ -43,12 +47,46 @@ class Page:
         piece = self.piece(f"{act}.instrument")
         return self.send(f"{act}.instrument", dials={**piece.state["dials"], **dials}) and piece.view
 
+    def slots(self, section, html):
+        """The values that the page shows in a section's slots; fails where the section is not shown."""
+        return slots(self.lab.words.sections[section], html)
+
+    def shows(self, section, html):
+        """Whether a section is on the page, whatever its figures."""
+        return _pattern(self.lab.words.sections[section]).search(bare(html)) is not None
+
     @property
     def text(self):
         """All words of the page, those inside the pieces too."""
         html = " ".join(part.text for part in self.parts.values() if part is not None)
         pieces = " ".join(f"{element.widget.spec} {element.widget.view}" for element in self.lab.shown.values())
-        return bare(html + " " + pieces)
+        return re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "", bare(html + " " + pieces))  # a time of day may hold any figure
+
+
+def slots(section: str, html: str) -> dict[str, str]:
+    """The shortest stretch of the page that reads like the section, by slot."""
+    text, pattern = bare(html), _pattern(section)
+    opening = bare(kit.html(section.partition("{{")[0]))
+    begins = re.escape(opening) if opening else r"^|(?<=\. )"  # a section may open with a slot
+    matches = [match for begin in re.finditer(begins, text) if (match := pattern.match(text, begin.start()))]
+    assert matches, f"not on the page: {section}"
+    shortest = min(matches, key=lambda match: len(match[0]))
+    return {name: value.strip() for name, value in shortest.groupdict().items()}
+
+
+def _pattern(section: str) -> re.Pattern[str]:
+    """A section's words as the page has them, with a group for each slot."""
+    words = re.escape(bare(kit.html(SLOT.sub(lambda match: f"SLOT{match[1]}TOLS", section))))
+    seen: set[str] = set()
+
+    def group(match: re.Match[str]) -> str:
+        again = match[1] in seen
+        seen.add(match[1])
+        return f"(?P={match[1]})" if again else f"(?P<{match[1]}>.+?)"
+
+    pattern = re.sub(r"SLOT(\w+?)TOLS", group, words).replace(r")\.", r")\.(?!\d)")  # a full stop, not a decimal point
+    # nothing follows a slot at the end: its value reaches to the end of the sentence
+    return re.compile(pattern.removesuffix(".+?)") + r"[^.;]+)" if pattern.endswith(".+?)") else pattern)
 
 
 def bare(html: str) -> str:

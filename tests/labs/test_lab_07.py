@@ -135,7 +135,7 @@ def test_nothing_before_the_lock_gives_an_answer_away(page):
 def test_locked_shows_act_i_and_a_closed_act_ii(page):
     shown = {name for name, part in page.parts.items() if part is not None}
     assert shown == {"header", "rail", "context_toggle", "act1_message", "act1_lock", "act1_instrument", "act2_message", "hud"}
-    assert "Opens when you have answered" in page.parts["act2_message"].text
+    assert page.shows("act2.closed", page.parts["act2_message"].text)
     assert not page.ledger.designs()
 
 
@@ -146,8 +146,8 @@ def test_the_header_has_no_figure_at_all(page):
 
 
 def test_the_message_is_the_leads_own_and_the_premise_says_who_waits(page):
-    message = bare(page.parts["act1_message"].text)
-    assert "3 times slower" in message and "1,000 kernel launches" in message and "5 µs" in message and "10 µs" in message
+    told = page.slots("act1.message", page.parts["act1_message"].text)
+    assert told == {"slower": "3", "kernels": "1,000", "each": "5 µs", "launch": "10 µs"}
     spec = page.piece("act1").spec
     assert "waits for each kernel" in spec["premises"] and [o["label"] for o in spec["options"]] == ["90 %", "50 %", "33 %", "5 %"]
 
@@ -218,8 +218,8 @@ def test_errata_8_and_9_half_the_launches_removed_gives_half_and_leaves_the_comp
     assert shares(view)["compiled, synchronous"] == pytest.approx(50)
     assert walls(view)["compiled, synchronous"]["compute"] == walls(view)["eager, synchronous"]["compute"]
     assert shares(bench.turn("act1", removed_kws=75))["compiled, synchronous"] == pytest.approx(200 / 3)
-    peek = bare(bench.parts["act1_peek"].text)
-    assert "66.7 % takes the removal of 75 %" in peek
+    told = bench.slots("act1.peek", bench.parts["act1_peek"].text)
+    assert (told["quarters"], told["quarter_share"], told["compiled"]) == ("66.7 %", "75 %", "50 %")
     assert re.search(r"lifts utilisation to two thirds.{0,400}Does not hold", bare(bench.parts["act1_claims"].text))
 
 
@@ -237,7 +237,7 @@ def test_erratum_22_the_three_models_in_one_table(bench):
     assert "Keyword spotter1,0005 µs10 µs33.3 %50 %" in note
     assert "ResNet-5020050 µs10 µs83.3 %88.5 %" in note
     assert "GPT-2 layer20500 µs10 µs98 %98.3 %" in note and "90 %" not in note
-    assert "Utilisation is 98 %" in bare(bench.parts["act1_reveal"].text)
+    assert bench.slots("act1.reveal", bench.parts["act1_reveal"].text)["layer"] == "98 %"
 
 
 def test_erratum_30_the_context_moves_the_launch_and_says_what_it_keeps(bench):
@@ -246,25 +246,25 @@ def test_erratum_30_the_context_moves_the_launch_and_says_what_it_keeps(bench):
         bench.lab.chosen = next(c for c in bench.lab.contexts if c.slug == "orin_nx_16gb")
         view = bench.turn("act1")
         assert shares(view)["eager, synchronous"] == pytest.approx(100 / 11)  # 5 of 5 + 50
-        assert "One launch costs 50 µs on the Jetson Orin NX" in bare(view["note"]) and "keeps its kernels' microseconds" in bare(
-            view["note"]
-        )
+        told = bench.slots("act1.launch", view["note"])
+        assert (told["launch"], told["device"]) == ("50 µs", "Jetson Orin NX") and bench.shows("act1.kept", view["note"])
         real = bench.turn("act1", model="graph:resnet50")
         assert walls(real)["eager, synchronous"]["memory"] > 10 * 78e-6  # the device's own: 20 times less bandwidth than the A100's
     finally:
         bench.lab.chosen = bench.lab.contexts[0]
     assert shares(bench.turn("act1", model="kws")) == shares(before)
     assert bench.lab.question("act1").right.id == "p33"  # the premise names the A100, so the key holds in every context
-    assert "9.09 % with the same kernels" in bare(bench.parts["act1_reveal"].text)
+    assert bench.slots("act1.reveal", bench.parts["act1_reveal"].text)["edge"] == "9.09 %"
 
 
 def test_the_measured_launch_of_the_h200_is_used(bench):
     try:
         bench.lab.chosen = next(c for c in bench.lab.contexts if c.slug == "h200_sxm")
-        note = bare(bench.turn("act1")["note"])
-        assert "One launch costs 11 µs on the NVIDIA H200 (measured on its host, evidence h200_sxm/machine" in note
+        told = bench.slots("act1.launch", bench.turn("act1")["note"])
+        assert (told["launch"], told["device"]) == ("11 µs", "NVIDIA H200")
+        assert told["source"].startswith("measured on its host, evidence h200_sxm/machine")
         real = bench.turn("act1", model="graph:dscnn_kws")
-        assert "curves fitted to measurements" in bare(real["note"]) and walls(real)["eager, queued"]["kernel floor"] > 50e-6
+        assert bench.shows("act1.device_calibrated", real["note"]) and walls(real)["eager, queued"]["kernel floor"] > 50e-6
     finally:
         bench.lab.chosen = bench.lab.contexts[0]
 
@@ -273,8 +273,8 @@ def test_the_measured_launch_of_the_h200_is_used(bench):
 def test_real_graphs_have_the_launches_that_were_counted(bench, model, kernels, compiled):
     view = bench.turn("act1", model=f"graph:{model}", mode="compiled")
     assert cards(view)["Launches"] == {"label": "Launches", "value": f"{compiled}", "note": f"{kernels} eager"}
-    note = bare(view["note"])
-    assert f"{kernels} kernels" in note and f"Compiled: {compiled} kernels" in note and "evidence h200_sxm/models" in note
+    told = bench.slots("act1.measured", view["note"])
+    assert (told["kernels"], told["compiled_kernels"]) == (f"{kernels}", f"{compiled}") and "evidence h200_sxm/models" in told["source"]
     parts = walls(view)["eager, synchronous"]
     assert {"compute", "memory", "dispatch"} <= set(parts)
 
@@ -315,10 +315,10 @@ def test_every_control_of_act_i_changes_picture_and_formula(bench, dials):
 def test_reflection_feedback_explains_every_option(page):
     page.predict("act1", "p33")
     page.reload()
-    expect = {"power": "sustained load", "warmup": "first iterations only", "share": "20 %", "memory": "same small tensors"}
-    for option, words in expect.items():
+    for option in ("power", "warmup", "share", "memory"):
         view = page.reflect("act1", option)
-        assert view["answered"]["right"] is (option == "share") and words in bare(view["answered"]["feedback"])
+        told = page.slots(f"act1_reflection.feedback.{option}", view["answered"]["feedback"])
+        assert view["answered"]["right"] is (option == "share") and told.get("after", "20 %") == "20 %"
     beliefs = [event.payload["misconception"] for event in page.ledger.answers(SLUG, "act1_reflection")]
     assert beliefs == ["throttling_explains_all", "warm_up_lasts", None, "hierarchy_mismatch"]
 
@@ -350,14 +350,18 @@ def test_erratum_11_three_is_the_bound_whatever_the_dials(bench):
         assert 1 < value <= 3
     claims_ = bare(bench.parts["act2_claims"].text)
     assert re.search(r"five times faster.{0,200}5 ×.{0,200}3 ×.{0,200}1\.08 ×.{0,200}Does not hold", claims_)
-    assert "1.08 × by the wall clock" in bare(bench.turn("act2")["note"])
+    assert bench.slots("act2.counters", bench.turn("act2")["note"])["measured_gain"] == "1.08 ×"
 
 
 def test_the_counters_are_explained_from_the_byte_counts(bench):
-    note = bare(bench.turn("act2")["note"])
-    for words in ("1.89 GB cross DRAM in eager mode and 1.05 GB compiled", "LayerNorm read its input 1.8 ×", "wrote 2.9 × its output",
-                  "573 µs to 532 µs in 2 kernels", "makes the seed"):  # fmt: skip
-        assert words in note, words
+    told = bench.slots("act2.counters", bench.turn("act2")["note"])
+    assert (told["eager_bytes"], told["compiled_bytes"], told["norm_reads"], told["fused_writes"]) == (
+        "1.89 GB",
+        "1.05 GB",
+        "1.8 ×",
+        "2.9 ×",
+    )
+    assert (told["eager_busy"], told["compiled_busy"], told["kernels"]) == ("573 µs", "532 µs", "2")
 
 
 def test_erratum_12_intensity_rises_as_traffic_falls(bench):
@@ -369,13 +373,12 @@ def test_erratum_12_intensity_rises_as_traffic_falls(bench):
 
 
 def test_erratum_31_fused_is_still_memory_bound_and_the_units_are_tera(bench):
-    feedback = bare(str(bench.lab.words.fill_all(["act2_why.feedback.ridge"], {"intensity": "a", "ridge": "b"})))
-    assert "stays memory-bound" in feedback
+    assert "memory-bound" in bench.lab.words.sections["act2_why.feedback.ridge"]
     options = next(d for d in bench.piece("act2.instrument").spec["dials"] if d["id"] == "bandwidth")["options"]
     assert [o["label"] for o in options] == ["device's", "1 TB/s", "2 TB/s", "3.35 TB/s", "4.8 TB/s"]
     assert "2 GB/s" not in bench.text
-    text = bare(bench.parts["act2_reveal"].text)
-    assert "breaks even after 13.4 days" in text and "computes for 6.9 s in all of a day" in text  # 10,000 a day; errata 30 and 31
+    told = bench.slots("act2.reveal", bench.parts["act2_reveal"].text)
+    assert (told["web_days"], told["web_seconds"]) == ("13.4", "6.9 s")  # 10,000 a day; errata 30 and 31
 
 
 def test_a_mask_is_a_row_of_its_own(bench):
@@ -410,9 +413,9 @@ def test_the_l2_crossover_is_visible(bench):
     cut = dict(next(m for m in sizes["marks"] if m["id"] == "line-DRAM bytes, with the L2")["points"])
     assert {round(v, 6) for size, v in cut.items() if size < 20 * 2**20} == {1.0}
     assert {round(v, 6) for size, v in cut.items() if size > 20 * 2**20} == {3.0}
-    assert "stays in the L2 (41.9 MB)" in bare(view["note"])
+    assert bench.slots("act2.inside", view["note"])["cache"] == "41.9 MB"
     large = bench.turn("act2", rows=16384, cols=8192)
-    assert "does not stay in the L2" in bare(large["note"]) and "saves 3 × in bytes" in bare(large["note"])
+    assert bench.slots("act2.outside", large["note"])["dram"] == "3 ×"
     measured = [m for m in sizes["marks"] if m["type"] == "point" and "measured" in m.get("name", "")]
     assert len(measured) == 5
     assert not [m for m in figure(bench.turn("act2", chain=["relu", "relu"]), "sizes")["marks"] if "measured" in m.get("name", "")]
@@ -426,7 +429,8 @@ def test_erratum_32_flash_attention_is_no_constant(bench):
     assert "not measured at 16,384" in figure(view, "attention-times")["note"]
     assert "at 16,384;" in figure(view, "attention-bytes")["text"] and "16.4\u202fk" not in figure(view, "attention-bytes")["text"]
     assert figure(bench.turn("act2", seq=2048, head=64), "attention-bytes")["note"] == "33 × less at 2,048"
-    assert "differ by 2.69 to 6.9 ×" in bare(bench.turn("act2")["note"])
+    told = bench.slots("act2.flash", bench.turn("act2")["note"])
+    assert (told["low"], told["high"]) == ("2.69", "6.9 ×")
     assert re.search(r"10 to 20 times.{0,200}17 ×.{0,200}4\.83 ×.{0,200}Depends", bare(bench.parts["act2_claims"].text))
 
 
@@ -455,7 +459,8 @@ def test_the_second_key_by_hand(bench):
     """30 s over (1/1450 − 1/2150) s: 133,607.14."""
     assert bench.lab.question("act2").answer == pytest.approx(133_607.142857)
     text = bare(bench.parts["act2_reveal"].text)
-    assert "133,608 images" in text and "133,607.14" in text and "takes 690 µs and compiling saves 224.5 µs" in text
+    told = bench.slots("act2.reveal", bench.parts["act2_reveal"].text)
+    assert (told["each"], told["saved"], told["exactly"], told["calls"]) == ("690 µs", "224.5 µs", "133,607.14", "133,608")
     assert "too small by a factor of 13.4: 1.1 orders of magnitude" in text
     marks = {m["role"]: m["x"] for m in figure(bench.turn("act2.roi"), "counts")["marks"] if m.get("role")}
     assert marks == {"prediction": 1e4, "truth": pytest.approx(133_607.142857)}
@@ -488,27 +493,33 @@ def test_the_curve_begins_at_minus_the_cost_and_crosses_where_it_is_earned_back(
 
 def test_not_justified_says_what_is_short_and_what_to_change(bench):
     view = bench.turn("act2.roi", volume=10_000, span="7")
-    text = bare(view["banner"]["text"])
     assert view["banner"]["tone"] == "fail" and view["banner"]["title"] == "Compilation not justified"
-    assert "134,125 calls" in text and "serves 70,000 in 7 d" in text and "Deploy for 14 days" in text and "19,200 a day" in text
-    assert "stay eager" in text and bench.lab.readouts["act2.roi"]["constraint_hit"] is True
+    told = bench.slots("act2.fails", view["banner"]["text"])
+    assert (told["calls"], told["served"], told["days"], told["longer"], told["volume"]) == (
+        "134,125",
+        "70,000",
+        "7 d",
+        "14 days",
+        "19,200",
+    )
+    assert bench.lab.readouts["act2.roi"]["constraint_hit"] is True
     stay = bench.turn("act2.roi", volume=10_000, span="7", decision="eager")
     assert stay["banner"]["tone"] == "good" and bench.lab.readouts["act2.roi"]["constraint_hit"] is False
     once = bench.turn("act2.roi", volume=10_000, span="run", decision="compile")
     assert (
         once["banner"]["tone"] == "fail"
-        and "one run is one call" in bare(once["banner"]["text"])
+        and bench.shows("act2.fails_once", once["banner"]["text"])
         and cards(once)["Served, calls"]["value"] == "1"
     )
     year = bench.turn("act2.roi", volume=10_000, span="365", decision="eager")
-    assert year["banner"]["tone"] == "warn" and "forgoes" in bare(year["banner"]["text"])
+    assert year["banner"]["tone"] == "warn" and bench.shows("act2.forgone", year["banner"]["text"])
 
 
 def test_more_than_one_device_can_serve(bench):
     """15 ms a pass is 5.76 million a day; 100 million take 18 devices, and each compiles: 18 · 30 s."""
     view = bench.turn("act2.roi", model="kws", volume=1e8)
-    text = bare(view["banner"]["text"])
-    assert "18 devices" in text and "5,760,000 a day" in text and "each compiles" in text and "540 s" in text.replace("9 min", "540 s")
+    told = bench.slots("act2.devices", view["banner"]["text"])
+    assert (told["devices"], told["one"], told["cost"]) == ("18", "5,760,000", "9 min")
     assert cards(view)["Devices"]["value"] == "18"
     start = next(m for m in figure(view, "saving")["marks"] if m["id"] == "net")["points"][0]
     assert start == [0.0, -540.0]
@@ -516,8 +527,8 @@ def test_more_than_one_device_can_serve(bench):
 
 def test_sensitivity_names_the_strongest_input(bench):
     """d ln N / d ln R_eager = k/(k − e) = 1.48/0.48 = 3.08."""
-    note = bare(bench.turn("act2.roi")["note"])
-    assert "most is the eager rate: one percent more of it means 3.08 percent more calls" in note
+    told = bench.slots("act2.sensitivity", bench.turn("act2.roi")["note"])
+    assert told == {"input": "the eager rate", "by": "3.08", "way": "more"}
 
 
 def test_where_a_context_starts(revealed):
@@ -555,9 +566,10 @@ def test_presets_are_offered(bench):
 def test_the_challenge_is_entered_first_and_judged_within_a_tenth(revealed):
     assert "2,334" not in str(revealed.piece("act2_challenge").view) + str(revealed.piece("act2_challenge").spec)
     view = revealed.send("act2_challenge", value=22, commit=1)
-    text = bare(view["feedback"])
-    assert view["right"] is True and "2,334 inferences, 23.3 hours" in text and "passed" in text
-    assert "637 inferences do, 6.4 hours" in text and "3,499 inferences, 35.0 hours" in text  # 50 µs launches; a queue
+    assert view["right"] is True and revealed.shows("act2_challenge.right", view["feedback"])
+    told = revealed.slots("act2_challenge.feedback", view["feedback"])
+    assert (told["calls"], told["hours"]) == ("2,334", "23.3")
+    assert (told["edge_calls"], told["edge_hours"], told["queued_calls"], told["queued_hours"]) == ("637", "6.4", "3,499", "35.0")
     again = revealed.send("act2_challenge", value=5, commit=2)
     assert again["committed"]["value"] == 22 and len(revealed.ledger.events(SLUG, "challenge")) == 1
     assert revealed.reload().piece("act2_challenge").view["committed"]["value"] == 22
@@ -570,8 +582,9 @@ def test_how_near_the_challenge_wants_it(revealed, value, right):
 
 def test_the_sentence_with_two_blanks(revealed):
     view = fill(revealed, "wall5", "ridge")
-    text = bare(view["answered"]["feedback"])
-    assert view["answered"]["right"] is False and "3 × is its bound" in text and "ridge is at 153 FLOP/B" in text
+    gain = revealed.slots("act2_gain.feedback.wall5", view["answered"]["feedback"])
+    why = revealed.slots("act2_why.feedback.ridge", view["answered"]["feedback"])
+    assert view["answered"]["right"] is False and (gain["bound"], why["ridge"]) == ("3 ×", "153 FLOP/B")
     assert fill(revealed, "traffic3", "vanish")["answered"]["right"] is True
     beliefs = [event.payload["misconception"] for event in revealed.ledger.answers(SLUG, "act2_why")]
     assert beliefs == ["fusion_makes_compute_bound", None]
@@ -580,8 +593,10 @@ def test_the_sentence_with_two_blanks(revealed):
 
 def test_the_last_reflection_says_how_little(revealed):
     view = revealed.reflect("act2", "nothing")
-    assert "10 µs of 200 ms: 0.005 % of the pass" in bare(view["answered"]["feedback"])
-    assert "48 % belongs to a model of about 200 medium kernels" in bare(revealed.reflect("act2", "resnet")["answered"]["feedback"])
+    told = revealed.slots("act2_reflection.feedback.nothing", view["answered"]["feedback"])
+    assert told == {"launch": "10 µs", "kernel": "200 ms", "share": "0.005 %"}
+    told = revealed.slots("act2_reflection.feedback.resnet", revealed.reflect("act2", "resnet")["answered"]["feedback"])
+    assert told == {"resnet_gain": "48 %", "resnet_kernels": "200"}
 
 
 # --- complete

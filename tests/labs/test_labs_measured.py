@@ -122,10 +122,12 @@ def test_lab_01_draws_the_spotter_beside_the_h200(lab):
 
 
 def test_lab_01_tells_what_it_means(lab):
-    result = [bare(item["result"]) for item in lab[1].piece("act2.measure").view["items"]]
-    assert "One add on a few numbers takes 2 µs here (1.8 to 2.4 µs); 100 ns of it is the loop" in result[0]
-    assert "16.8 µs to launch one" in result[0] and "no queue" in result[0] and "quiet enough" in result[0]
-    assert "takes 2 ms here" in result[1] and "954 µs, eager, in FP16" in result[1]
+    ops, spotter = (item["result"] for item in lab[1].piece("act2.measure").view["items"][:2])
+    said = lab[1].slots("act2.here_ops", ops)
+    assert (said["each"], said["span"], said["loop"], said["recorded"]) == ("2 µs", "1.8 to 2.4 µs", "100 ns", "16.8 µs")
+    assert lab[1].shows("act2.here_no_queue", said["queue"]) and "quiet enough" in bare(ops)
+    said = lab[1].slots("act2.here_spotter", spotter)
+    assert (said["wall"], said["recorded"], said["recorded_format"]) == ("2 ms", "954 µs", "FP16")
     claims = bare(lab[1].parts["act2_claims"].text)
     # 2 µs over the H100's 8.33 µs for ResNet-50's arithmetic
     assert "Measured here" in claims and "0.24 ×" in claims
@@ -141,8 +143,8 @@ def test_lab_07_has_rows_at_this_machine_s_cost_for_textbook_models(lab):
     bars = {mark["y"]: mark["x"] for mark in meter["marks"] if mark["type"] == "bar"}
     assert bars["eager, an op's cost as here"] == pytest.approx(100 * 5 / 7)  # 5 µs of maths, 2 µs to launch it
     assert bars["eager, as on the H200's host"] == pytest.approx(100 * 5 / 21.8228)
-    ops, spotter = (bare(item["result"]) for item in lab[7].piece("act1.measure").view["items"][:2])
-    assert "71.4 %" in ops and "Here the ops themselves take longer than those launches." in spotter
+    ops, spotter = (item["result"] for item in lab[7].piece("act1.measure").view["items"][:2])
+    assert lab[7].slots("act1.here_ops", ops)["share"] == "71.4 %" and lab[7].shows("act1.here_slower", spotter)
 
 
 def test_lab_07_has_the_spotter_s_walls_for_its_graph(lab):
@@ -175,9 +177,12 @@ def test_lab_07_leaves_another_chain_s_plot_alone(lab):
 
 def test_lab_07_tells_what_it_means(lab):
     items = lab[7].piece("act2.measure").view["items"]
-    three, chain = (bare(item["result"]) for item in items[:2])
-    assert "take 4 ms here one after the other and 2 ms in one pass, block by block: 2 ×" in three and "allows 3 × at the most" in three
-    assert "24 pointwise ops takes 24 ms here op by op and 6 ms" in chain and "Traffic alone would allow 24 ×" in chain
+    three = lab[7].slots("act2.here_three", items[0]["result"])
+    assert (three["eager"], f"{three['fused']} {three['way']}") == ("4 ms", "2 ms in one pass, block by block")
+    assert (three["gain"], three["most"]) == ("2 ×", "3 ×")
+    chain = lab[7].slots("act2.here_chain", items[1]["result"])
+    assert (chain["ops"], chain["eager"], chain["most"]) == ("24", "24 ms", "24 ×")
+    assert f"{chain['fused']} {chain['way']}" == "6 ms in one pass, block by block"
     assert "2 µs" in bare(lab[7].parts["act1_claims"].text)
     assert "in one pass, block by block, 1,024 × 768; measured here, NumPy 2.1.3" in bare(lab[7].parts["act2_claims"].text)
 
@@ -209,12 +214,14 @@ def test_lab_11_draws_them_under_this_machine_s_own_roof_once_it_is_known(tmp_pa
             peak = page.lab.contexts[-1].hardware.peak("fp32")
             assert said["of the roof"].replace("\u202f", " ") == f"{100 * 4e10 / peak:.3g} %"
             assert any(str(mark.get("name", "")).startswith("this machine: peak") for mark in roofs["marks"])
-        assert "of this machine's own roof" in bare(page.piece("act1.measure").view["items"][0]["result"])
+        assert page.shows("act1.here_roof", page.piece("act1.measure").view["items"][0]["result"])
 
 
 def test_lab_11_tells_what_it_means(lab):
-    result = bare(lab[11].piece("act1.measure").view["items"][0]["result"])
-    assert "N = 64 reaches 10 GFLOP/s here, one of N = 1,024 40 GFLOP/s: 4 ×" in result and "roof is not known yet" in result
+    result = lab[11].piece("act1.measure").view["items"][0]["result"]
+    said = lab[11].slots("act1.here", result)
+    assert (said["least_n"], said["least"], said["best_n"], said["best"]) == ("64", "10 GFLOP/s", "1,024", "40 GFLOP/s")
+    assert said["times"] == "4 ×" and lab[11].shows("act1.here_no_roof", result)
     claims = bare(lab[11].parts["act1_claims"].text)
     assert "20 GFLOP/s" in claims and "50 %" in claims and "40 GFLOP/s" in claims
 
