@@ -6,7 +6,8 @@ import pytest
 
 from ironlaw.cli import lab as command
 from ironlaw.cli import main
-from ironlaw.kit.check import problems, typed_figures
+from ironlaw.kit.check import problems
+from ironlaw.kit.check_prose import typed_figures
 from ironlaw.kit.lab import LABS
 
 

@@ -6,9 +6,9 @@ import time
 import pytest
 from as_browser import send
 
-from ironlaw.kit import claims, experiment, here
-from ironlaw.kit.here import Measured
-from ironlaw.kit.process import Desk
+from ironlaw.kit import claims, experiment, local_runs
+from ironlaw.kit.local_runs import Measured
+from ironlaw.kit.process import JobRunner
 from ironlaw.measure.devices.choice import available
 from ironlaw.measure.experiments import catalogue
 from ironlaw.measure.host import machine
@@ -26,7 +26,7 @@ def payload(**more):
 
 @pytest.fixture
 def desk():
-    made = Desk()
+    made = JobRunner()
     yield made
     made.close()
 
@@ -47,7 +47,7 @@ def page(ledger, desk, monkeypatch):
             )  # fmt: skip
 
         def found(self, name):
-            return here.newest(ledger).get(name)
+            return local_runs.newest(ledger).get(name)
 
         def land(self):
             self.landed += 1
@@ -90,7 +90,9 @@ def test_a_run_is_shown_kept_and_told(page, ledger):
     assert page.landed == 1
     for words in ("2 µs", "1.9 to 2.4", "40", "NumPy 2.1.3", "Python 3.11.2", "quiet enough", "It took 2e-06."):
         assert words in item["result"].replace("\u202f", " ").replace('<span class="il-unit">', "").replace("</span>", ""), words
-    again = experiment.measure("act1", [experiment.Item("tiny_ops", lambda found: "x")], page.found, print, page.land, lambda: True, Desk())
+    again = experiment.measure(
+        "act1", [experiment.Item("tiny_ops", lambda found: "x")], page.found, print, page.land, lambda: True, JobRunner()
+    )
     assert "2.4" in again.view["items"][0]["result"]  # a reload finds it in the ledger
 
 
@@ -139,17 +141,17 @@ def test_what_no_browser_of_ours_sends_is_refused(page, desk):
 def test_a_noisy_machine_is_said(ledger):
     reasons = ["other processes took 40% of the processors (limit 10%)"]
     ledger.append("_template", "measured", payload(noise={"noisy": True, "reasons": reasons}))
-    found = here.newest(ledger)["tiny_ops"]
+    found = local_runs.newest(ledger)["tiny_ops"]
     text = experiment.table(found)
     assert found.noisy and "Noisy: other processes took 40%" in text and "measure again" in text and "c-warn" in text
 
 
 def test_another_machine_s_figures_are_not_this_one_s(ledger):
     ledger.append("_template", "measured", payload(machine={**machine(), "cpu": "PDP-11"}))
-    assert here.newest(ledger) == {}
+    assert local_runs.newest(ledger) == {}
     ledger.append("other_lab", "measured", payload())
     first = ledger.append("_template", "measured", payload(library="NumPy 9"))
-    assert here.newest(ledger)["tiny_ops"].library == "NumPy 9" and here.newest(ledger)["tiny_ops"].time == first.time
+    assert local_runs.newest(ledger)["tiny_ops"].library == "NumPy 9" and local_runs.newest(ledger)["tiny_ops"].time == first.time
 
 
 def test_rows_are_found_by_what_they_say():
@@ -174,11 +176,11 @@ def test_rows_have_names(row, said):
 
 
 def test_on_a_gpu_the_waited_calls_are_a_line_of_their_own():
-    found = here.Measured("tiny_ops", "x", (OPS,), {"backend": "cuda"}, {}, {}, "2026-11-15T08:00:00Z")
+    found = local_runs.Measured("tiny_ops", "x", (OPS,), {"backend": "cuda"}, {}, {}, "2026-11-15T08:00:00Z")
     assert [(label, key) for label, _, key in experiment.lines(found)] == [
         ("add, each of 1,000", "wall_s"), ("add, each of 1,000, waited for", "sync_s"),
     ]  # fmt: skip
-    assert here.span(OPS, "sync_s").replace("\u202f", " ") == "3 to 4 µs"
+    assert local_runs.span(OPS, "sync_s").replace("\u202f", " ") == "3 to 4 µs"
 
 
 def test_claims_gain_a_column_once_something_was_measured():

@@ -6,7 +6,7 @@ import pytest
 from as_browser import send
 
 from ironlaw.kit.absent import AbsentLedger
-from ironlaw.kit.flashcard import Desk, flashcard
+from ironlaw.kit.flashcard import ReviewDesk, flashcard
 from ironlaw.recall.schedule import time_until
 from ironlaw.recall.session import Session
 from ironlaw.recall.templates import KINDS, templates
@@ -29,7 +29,7 @@ def clock():
 
 @pytest.fixture
 def desk(ledger, clock):
-    return Desk(Session(ledger, clock, seed=3))
+    return ReviewDesk(Session(ledger, clock, seed=3))
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def test_an_unknown_act_and_an_old_message_do_nothing(piece, ledger):
 
 
 def test_without_a_ledger_it_says_why(clock):
-    desk = Desk(Session(AbsentLedger("the disk is gone"), clock))
+    desk = ReviewDesk(Session(AbsentLedger("the disk is gone"), clock))
     view = do(flashcard(desk), "answer", answer="7", confidence=3)
     assert "the disk is gone" in view["error"]["message"] and "key" not in view
 

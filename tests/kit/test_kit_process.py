@@ -6,7 +6,7 @@ import time
 import pytest
 
 from ironlaw.errors import BadValue, LedgerUnavailable
-from ironlaw.kit.process import CANCELLED, DONE, FAILED, Desk, Run
+from ironlaw.kit.process import CANCELLED, DONE, FAILED, JobRunner, Run
 
 
 def script(text: str) -> list[str]:
@@ -28,7 +28,7 @@ def until(condition) -> None:
 
 @pytest.fixture
 def desk():
-    made = Desk()
+    made = JobRunner()
     yield made
     made.close()
 

@@ -10,8 +10,8 @@ from ironlaw.kit.banner import banner
 from ironlaw.kit.cards import card, cite, share, tone
 from ironlaw.kit.claims import Here
 from ironlaw.kit.formula import iron_law, ratio, term
-from ironlaw.kit.here import Measured
 from ironlaw.kit.instrument import View
+from ironlaw.kit.local_runs import Measured
 from ironlaw.kit.message import SEALED
 from ironlaw.kit.prose import amount, capacity, dress, html, inline, times
 from ironlaw.kit.reveal import Distance, off, points

@@ -5,44 +5,23 @@
 
 from __future__ import annotations
 
-import re
 import runpy
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ironlaw.errors import IronlawError
+from ironlaw.kit import check_review
 from ironlaw.kit import lab as labs
 from ironlaw.kit.challenge import commit as commit_number
+from ironlaw.kit.check_prose import prose, typed_figures
 from ironlaw.kit.questions import Question, Sheet, is_typed
-from ironlaw.kit.words import SLOT, Words
+from ironlaw.kit.words import Words
 from ironlaw.ledger import open_ledger
 from ironlaw.registry.loader import read
 
 HEAD = ("title", "teaches", "sentence", "invariant", "read_first", "context", "sender", "takeaways", "connections")
 PER_ACT = ("title", "message", "question", "premises", "instrument", "reveal", "peek")
-HEDGES = re.compile(r"\bsimply\b|!(?!\[)", re.IGNORECASE)
-# Numbers that are names: parts of a word (H100, FP16, INT8, Cortex-M7), "Lab 07", "batch 1", and what follows a hyphen (ResNet-50).
-NAMES = re.compile(r"\b[Ll]abs? \d+\b|\b[Bb]atch 1\b|[A-Za-z][\w.]*-\d+\w*|\b(?=\w*[A-Za-z])(?!\d)\w+\b")
-NUMBER = re.compile(r"[$€]?\s?\d+(?:[.,]\d+)*|[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
-WORDY = re.compile(
-    r"\b(hundreds?|thousands?|millions?|billions?|trillions?|dozens?) (of )?(times|bytes|parameters|kernels|operations|FLOPs?)\b",
-    re.IGNORECASE,
-)
-LATEX = re.compile(r"\$\$.+?\$\$|\$(?!\s)[^$\n]+?(?<!\s)\$", re.DOTALL)
-ASIDE = re.compile(r"<!--.*?-->|`[^`]*`|\[[^\]]*\]\([^)]*\)|<[^>]+>|^\s*\d+\.\s|&#?\w+;", re.DOTALL | re.MULTILINE)
-
-
-def typed_figures(text: str, names: Iterable[str] = ()) -> list[str]:
-    """Numbers that somebody typed: with a unit, or standing alone as a result. Slots, names and code are no figures."""
-    bare = ASIDE.sub(" ", SLOT.sub(" ", text))
-    for name in names:  # a device may have a number in its name
-        bare = bare.replace(name, " ")
-    formulas = " ".join(LATEX.findall(bare))
-    found = [match[0].strip() for match in NUMBER.finditer(NAMES.sub(" ", LATEX.sub(" ", bare)))]
-    # a formula may have its small whole numbers (log_10, 2N); a figure in it has a point or more digits
-    found += re.findall(r"\d+\.\d+|\d{3,}", formulas)
-    return [*found, *(match[0] for match in WORDY.finditer(bare))]
 
 
 def problems(name: str | Path, run: bool = True) -> list[str]:
@@ -50,8 +29,6 @@ def problems(name: str | Path, run: bool = True) -> list[str]:
     try:
         folder = labs.folder(name)
         if read(folder / "questions.toml").get("lab", {}).get("kind") == "review":
-            from ironlaw.kit import check_review
-
             return check_review.problems(folder, run)
         with tempfile.TemporaryDirectory() as place:
             ledger = open_ledger(Path(place) / "check.db")
@@ -78,18 +55,6 @@ def _words(words: Words, names: Iterable[str] = ()) -> Iterator[str]:
         if name not in words:
             yield f"{words.where}: no section [{name}]; add `## {name}`"
     yield from prose(words, names)
-
-
-def prose(words: Words, names: Iterable[str] = ()) -> Iterator[str]:
-    for name, text in words.sections.items():
-        where = f"{words.where} [{name}]"
-        for figure in typed_figures(text, names):
-            yield f"{where}: {figure!r} is typed; write a {{{{ slot }}}} and let the engine or the registry fill it"
-        for match in HEDGES.finditer(ASIDE.sub(" ", text)):
-            yield f"{where}: {match[0]!r}; say it plainly"
-    for name, value in words.given.items():
-        if not any(name in SLOT.findall(text) for text in words.sections.values()):
-            yield f"{words.where}: nothing uses [given] {name} = {value!r}; write the slot, or take it out"
 
 
 def _questions(words: Words, sheet: Sheet, beliefs: set[str]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from ironlaw.errors import IronlawError
 from ironlaw.kit import review
-from ironlaw.kit.check import prose
+from ironlaw.kit.check_prose import prose
 from ironlaw.ledger import open_ledger
 from ironlaw.recall import checklist, grade, record
 from ironlaw.recall.templates import KINDS, templates

@@ -12,8 +12,8 @@ from html import escape
 from typing import Any
 
 from ironlaw.errors import BadValue
-from ironlaw.kit.here import Measured, span
-from ironlaw.kit.process import CANCELLED, DESK, FAILED, Desk, Keep, Run
+from ironlaw.kit.local_runs import Measured, span
+from ironlaw.kit.process import CANCELLED, FAILED, JOBS, JobRunner, Keep, Run
 from ironlaw.kit.prose import amount, html
 from ironlaw.measure.experiments import catalogue
 from ironlaw.measure.experiments.trials import OPS as COUNT
@@ -61,11 +61,11 @@ class Machine:
 
 def measure(
     act: str, items: Sequence[Item | Machine], found: Callable[[str], Measured | None], keep: Keep, landed: Callable[[], None],
-    allowed: Callable[[], bool], desk: Desk = DESK,
+    allowed: Callable[[], bool], jobs: JobRunner = JOBS,
 ) -> Piece:  # fmt: skip
     """`found` gives the newest run of an experiment, `keep` writes one to the ledger, `landed` is called when a run has ended."""
     by_name = {item.name: item for item in items}
-    acts, finished = ActCounter(), desk.finished
+    acts, finished = ActCounter(), jobs.finished
     mine: dict[str, Run] = {}
 
     def do(what: str, name: str) -> None:
@@ -74,11 +74,11 @@ def measure(
         if name not in by_name:
             raise BadValue(f"there is no experiment {name!r} here; choose one of {', '.join(by_name)}")
         if what == "cancel":
-            desk.cancel(name)
+            jobs.cancel(name)
         elif what == "start":
             if by_name[name].why:
                 raise BadValue(by_name[name].why)
-            mine[name] = desk.start(name, command(name), keep if name != MACHINE else lambda result: None)
+            mine[name] = jobs.start(name, command(name), keep if name != MACHINE else lambda result: None)
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
         nonlocal finished
@@ -89,9 +89,9 @@ def measure(
                 do(str(state.get("do")), which)
             except BadValue as error:
                 refused = str(error)
-        running = {item.name: desk.running(item.name) for item in items}  # before the next line: a run may end in between
-        if desk.finished != finished:
-            finished = desk.finished
+        running = {item.name: jobs.running(item.name) for item in items}  # before the next line: a run may end in between
+        if jobs.finished != finished:
+            finished = jobs.finished
             landed()
         told = [_shown(item, found(item.name), running[item.name], mine.get(item.name)) for item in items]
         for item in told:

@@ -25,7 +25,7 @@ CHOSEN = "chosen from the map"
 ANSWER, POINTS, KEY, DONE = "answer", "points", "key", "done"
 
 
-class Desk:
+class ReviewDesk:
     """What lies on the table: the card, how far it is, and those that were asked for by name."""
 
     def __init__(self, session: Session, changed: Callable[[], None] = lambda: None) -> None:
@@ -166,7 +166,7 @@ class Desk:
         return {"next": time_until(soon - found.now) if soon else "", "skipped": len(self.session.skipped)}
 
 
-def flashcard(desk: Desk) -> Piece:
+def flashcard(desk: ReviewDesk) -> Piece:
     """The piece in which the desk's cards are answered."""
     acts = ActCounter()
 
@@ -184,7 +184,7 @@ def flashcard(desk: Desk) -> Piece:
     return Piece("flashcard", {"id": "card", "levels": levels, "topics": named}, compute, {"act": 0})
 
 
-def act(desk: Desk, state: Mapping[str, Any]) -> None:
+def act(desk: ReviewDesk, state: Mapping[str, Any]) -> None:
     do = state.get("do")
     if do == "answer":
         desk.answer(state.get("answer"), state.get("confidence"))

@@ -8,7 +8,7 @@ from typing import Any
 from ironlaw.errors import unknown
 from ironlaw.kit import challenge as challenges
 from ironlaw.kit.context import Context
-from ironlaw.kit.here import Measured
+from ironlaw.kit.local_runs import Measured
 from ironlaw.kit.questions import Option, Question
 from ironlaw.ledger import Event
 

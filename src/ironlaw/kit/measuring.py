@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ironlaw.errors import LedgerError
-from ironlaw.kit import experiment, here
-from ironlaw.kit.here import Measured
+from ironlaw.kit import experiment, local_runs
 from ironlaw.kit.instrument import Instrument
 from ironlaw.kit.known import Known
-from ironlaw.kit.process import DESK
+from ironlaw.kit.local_runs import Measured
+from ironlaw.kit.process import JOBS
 from ironlaw.registry.machines import known_local
 
 
@@ -25,9 +25,9 @@ class Measuring(Known):
 
     def _recall(self) -> None:
         """What the ledger holds; read when the lab opens and when a run has ended, not with every turn of a dial."""
-        self._landed_at = DESK.finished
+        self._landed_at = JOBS.finished
         try:
-            self.measured = here.newest(self.ledger)
+            self.measured = local_runs.newest(self.ledger)
         except LedgerError as error:
             self.measured, self.trouble = {}, str(error)
 
@@ -48,7 +48,7 @@ class Measuring(Known):
 
     def _landed(self) -> None:
         """A run has ended: draw it on the instruments, tell the cells that name the state "measured", and the other acts' pieces."""
-        if self._landed_at == DESK.finished:
+        if self._landed_at == JOBS.finished:
             return
         self._recall()
         for instrument in self.instruments.values():

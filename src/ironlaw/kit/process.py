@@ -100,7 +100,7 @@ class Run:
         return DONE
 
 
-class Desk:
+class JobRunner:
     """Where runs are started. `finished` rises with every run that ends, so that a page knows when to look again."""
 
     def __init__(self) -> None:
@@ -138,5 +138,5 @@ class Desk:
             self.now.end()
 
 
-DESK = Desk()
-atexit.register(DESK.close)
+JOBS = JobRunner()
+atexit.register(JOBS.close)

@@ -55,7 +55,7 @@ class Review:
         self.trouble = self._begin()
         self._state: sessions.State | None = None
         self._counted: tuple[Any, Callable[[Any], None]] | None = None
-        self.desk = flashcard.Desk(sessions.Session(ledger, clock, seed=seed), self.changed)
+        self.desk = flashcard.ReviewDesk(sessions.Session(ledger, clock, seed=seed), self.changed)
 
     def _begin(self) -> str:
         try:

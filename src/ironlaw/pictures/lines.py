@@ -16,12 +16,13 @@ OWN = ("square", "circle")  # shapes of the learner's own points
 
 
 def lines(
-    series: Mapping[str, Points], x: Axis, y: Axis, title: str, *, measured: Mapping[str, Points] | None = None, extra: Sequence[Mark] = (),
+    series: Mapping[str, Points], x: Axis, y: Axis, title: str, *, measured: Mapping[str, Points] | None = None,
+    measured_on: str = "", extra: Sequence[Mark] = (),
     now: tuple[str, float] | None = None, note: str = "", id: str = "lines", more: dict[str, Any] | None = None,
     here: Mapping[str, Points] | None = None,
 ) -> Figure:  # fmt: skip
-    """`measured`: series of points alone. `now`: (series, x) where the dials stand; its point is emphasised. `here`: series of points that
-    were measured on the learner's own machine; their name says with what."""
+    """`measured`: series of points alone, of the machine `measured_on`. `now`: (series, x) where the dials stand; its point is
+    emphasised. `here`: series of points that were measured on the learner's own machine; their name says with what."""
     measured, here = measured or {}, here or {}
     if not series or not all(series.values()):
         raise BadValue(f"{title}: a series has no points; give each at least one")
@@ -30,7 +31,7 @@ def lines(
         marks.append(mark("line", COLOURS[i % 4], points=points, name=name, dash=DASHES[i % 4] or None, id=f"line-{name}"))
         marks += [_point(name, at, value, x, y) for at, value in points if now and now == (name, at)]
     for name, points in measured.items():
-        marks += [_measured(name, at, value, x, y) for at, value in points]
+        marks += [_measured(name, at, value, x, y, measured_on) for at, value in points]
     for i, (name, points) in enumerate(here.items()):
         marks += [_here(name, at, value, x, y, OWN[i % 2]) for at, value in points]
     told = {**series, **{f"{name}, measured": points for name, points in measured.items()}, **here}
@@ -84,8 +85,8 @@ def _point(name: str, at: float, value: float, x: Axis, y: Axis) -> Mark:
     )
 
 
-def _measured(name: str, at: float, value: float, x: Axis, y: Axis) -> Mark:
-    hover: list[Row] = [(x.label, exact(at, x.unit)), (y.label, exact(value, y.unit)), "measured on an H200"]
+def _measured(name: str, at: float, value: float, x: Axis, y: Axis, machine: str) -> Mark:
+    hover: list[Row] = [(x.label, exact(at, x.unit)), (y.label, exact(value, y.unit)), f"measured on {machine}" if machine else "measured"]
     return mark("point", "accent", x=at, y=value, shape="diamond", size=5, id=f"{name}-{at:g}", name=f"{name}, measured", hover=hover)
 
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.predict import OpRow, Prediction
+from ironlaw.pictures.roofs import UNIT, Roof, roof_marks
 from ironlaw.pictures.theme import SHAPES, TERM_NAMES
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
-from ironlaw.widget.quantities import cite, exact, format_quantity
+from ironlaw.widget.quantities import exact, format_quantity
 
-UNIT = "FLOP/B"
 TRIFLE = 1e-5  # of the peak: an op that much slower, and short, must not stretch the axis
 
 
@@ -76,50 +75,18 @@ def roofline(prediction: Prediction, id: str = "roofline", extra: Sequence[Mark]
     across = [run[0], ridge, *(spot.intensity for spot in drawn)]
     up = [run[1], *(spot.rate for spot in drawn)]
     left, right = min(across) / 2, max(4 * ridge, *across) * 2
-    marks = [*roofs(hardware, fmt, left, right), *(_point(spot, longest) for spot in drawn), _run(prediction, run), *extra]
+    marks = [
+        *roof_marks([Roof(hardware, fmt, hardware.name)], left, right),
+        *(_point(spot, longest) for spot in drawn),
+        _run(prediction, run),
+        *extra,
+    ]
     legend: list[dict[str, Any]] = [{"colour": term, "shape": SHAPES[term], "label": f"{TERM_NAMES[term]} binds"} for term in SHAPES]
     legend.append({"colour": "accent", "shape": "diamond", "hollow": True, "label": "the whole run"})
     x = Axis("log", "arithmetic intensity", UNIT, (left, right))
     y = Axis("log", "rate", "FLOP/s", (min(up) / 2, max(peak, *up) * 8))
     note = f"{hardware.name}, {fmt.upper()}; size is time"
     return Figure(id, "Roofline", x, y, tuple(marks), _words(prediction, run), _table(prediction, ops, run), note, tuple(legend))
-
-
-def roofs(hardware: Hardware, fmt: str, left: float, right: float) -> tuple[Mark, ...]:
-    """Both roofs and the ridge between intensities `left` and `right`."""
-    peak, bandwidth, ridge = float(hardware.peak(fmt)), float(hardware.bandwidth), float(hardware.ridge(fmt))
-    slope, flat = [(left, left * bandwidth), (ridge, peak)], [(ridge, peak), (right, peak)]
-    rate = f"{format_quantity(peak, 'FLOP/s')} {fmt.upper()}"
-    about: dict[str, list[Row]] = {
-        "memory": [("bandwidth", exact(bandwidth, "B/s")), cite(hardware.figures.get("bandwidth"))],
-        "compute": [("peak", exact(peak, "FLOP/s")), cite(hardware.figures.get(f"peak.{fmt}"))],
-        "ridge": [("ridge", exact(ridge, UNIT)), "peak over bandwidth"],
-    }
-    return (
-        mark("area", "memory", x1=ridge, label="memory-bound", anchor="end", id="memory-side"),
-        mark("area", "compute", x0=ridge, label="compute-bound", id="compute-side"),
-        mark(
-            "rule",
-            "ridge",
-            x=ridge,
-            dash=True,
-            label=f"ridge {format_quantity(ridge, UNIT)}",
-            name="ridge",
-            id="ridge",
-            hover=about["ridge"],
-        ),
-        mark(
-            "line",
-            "ink",
-            points=slope,
-            label=format_quantity(bandwidth, "B/s"),
-            name="memory roof",
-            along=True,
-            id="slope",
-            hover=about["memory"],
-        ),
-        mark("line", "ink", points=flat, label=rate, name="compute roof", along=True, id="flat", hover=about["compute"]),
-    )
 
 
 def _point(spot: Spot, longest: float) -> Mark:

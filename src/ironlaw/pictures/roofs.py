@@ -132,15 +132,19 @@ def roofs(
         raise BadValue("a roofline needs at least one roof; give the machine and the number format")
     left = min(across[0], *(dot.intensity / 1.5 for dot in dots)) if dots else across[0]
     right = max(across[1], *(2 * roof.ridge for roof in drawn), *(1.5 * dot.intensity for dot in dots))
-    first = drawn[0]
     room = 4.0 if len({roof.label for roof in drawn}) == 1 else 10.0  # over the highest roof, for the names of the roofs
     low = min([roof.bandwidth * left for roof in drawn] + [dot.height / 1.5 for dot in dots])
     high = max([roof.peak for roof in drawn] + [dot.height for dot in dots])
-    marks = [*_shading(first), *_lines(drawn, left, right), *(m for dot in dots for m in _marks(dot, low)), *extra]
+    marks = [*roof_marks(drawn, left, right), *(m for dot in dots for m in _marks(dot, low)), *extra]
     x, y = Axis("log", "arithmetic intensity", UNIT, (left, right)), Axis("log", "rate", "FLOP/s", (low, high * room))
     ridges = len({(roof.label, roof.ridge) for roof in drawn})
     options = {"export": True, "height": 440 + 14 * ridges, **more}
     return Figure(id, title, x, y, tuple(marks), _words(drawn, dots), _table(drawn, dots), note, tuple(legend), options)
+
+
+def roof_marks(drawn: Sequence[Roof], left: float, right: float) -> list[Mark]:
+    """The roofs between two intensities, and the two sides of the first one's ridge."""
+    return [*_shading(drawn[0]), *_lines(drawn, left, right)]
 
 
 def _shading(first: Roof) -> list[Mark]:

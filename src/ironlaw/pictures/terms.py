@@ -35,14 +35,14 @@ def terms(prediction: Prediction, predicted: str | None = None, id: str = "terms
         marks.append(mark("bar", term, x=value, y=name, label=format_quantity(value, "s"), hover=hover, **more))
     span = [("overlapped", exact(low, "s")), ("in sequence", exact(high, "s")), ("predicted", exact(total, "s"))]
     runs = [float(end) for end in prediction.interval] if interval and prediction.interval else []
-    words = {"label": _band(low, high)}
+    words = _band(low, high)
     last = bool(runs) and runs[1] > high  # the words stand behind whichever ends last
     band: dict[str, Any] = {"x0": low, "x1": high, "y": TOTAL, "id": "band", "name": TOTAL, "emphasis": True}
-    marks.append(mark("bar", "muted", **band, hover=span, **({} if last else words)))
+    marks.append(mark("bar", "muted", **band, hover=span, label="" if last else words))
     if runs:
         ends: dict[str, Any] = {"x0": runs[0], "x1": runs[1], "y": TOTAL, "id": "interval", "thin": True, "emphasis": True}
         fall: list[Row] = [("four runs in five", f"{format_quantity(runs[0], 's')} to {format_quantity(runs[1], 's')}")]
-        marks.append(mark("bar", "accent", **ends, name="measured runs", hover=fall, **(words if last else {})))
+        marks.append(mark("bar", "accent", **ends, name="measured runs", hover=fall, label=words if last else ""))
     marks.append(mark("point", "accent", x=total, y=TOTAL, id="total", shape="diamond", size=5, emphasis=True))
     title = f"{TERM_NAMES[bound].capitalize()} binds"
     names = (*(row_name(term) for term in TERMS), TOTAL)

@@ -56,7 +56,8 @@ def _ask(query: tuple[tuple[str, str], ...], _: local_machine.Stamp) -> Answer:
     with refusing("hardware"):
         machine = hardware(asked["hardware"])
     with refusing("workload"):
-        name = about(asked["workload"]) and asked["workload"]
+        name = asked["workload"]
+        about(name)
         takes = settings(name)
     chosen = {key: _setting(key, given[key]) for key in (*SIZES, "phase", "dtype") if key in given}
     with refusing("dtype"):

@@ -17,7 +17,7 @@ from ironlaw.pictures.roofline import roofline, spots
 from ironlaw.pictures.terms import terms
 from ironlaw.registry.workloads import about
 from ironlaw.server.advice import advice
-from ironlaw.server.answers import Answer, ask, inputs
+from ironlaw.server.answers import SIZES, Answer, ask, inputs
 from ironlaw.server.explore import settings
 from ironlaw.server.explore.formula import formula
 from ironlaw.server.explore.sections import sections
@@ -33,7 +33,8 @@ MANY_SPOTS = 5  # spots of which the longest is worth naming
 
 def view(state: Mapping[str, Any]) -> dict[str, Any]:
     """The view for a state. What an address asks for is taken as it is; a dial that is turned may move others, which say so."""
-    asked, moved = dict(state.get("dials") or {}), {}
+    asked = dict(state.get("dials") or {})
+    moved: dict[str, dict[str, Any]] = {}
     if "seq" in state:
         dials, values, moved = settings.settle(asked)
     else:
@@ -148,7 +149,7 @@ def _out_of_memory(answer: Answer) -> dict[str, Any] | None:
 
 
 def _typed(way: Mapping[str, Any]) -> Any:
-    return int(way["value"]) if way["field"] in settings.SIZES else way["value"]
+    return int(way["value"]) if way["field"] in SIZES else way["value"]
 
 
 def _count(n: int, word: str) -> str:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.kit.here import cost, span
+from ironlaw.kit.local_runs import cost, span
 from ironlaw.labs.lab_01_magnitude.act2.case import EACH, Case, premise
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD
 from ironlaw.pictures.beside import RECORDED, Seen

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.kit.here import cost, span
+from ironlaw.kit.local_runs import cost, span
 from ironlaw.labs.lab_07_fusion import jobs
 from ironlaw.labs.lab_07_fusion.jobs import EAGER, SYNC, Job, premise
 from ironlaw.pictures.waterfall import Part

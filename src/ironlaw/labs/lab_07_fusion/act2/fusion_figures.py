@@ -13,6 +13,7 @@ from ironlaw.pictures.roofline import roofline
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.traffic import traffic
 from ironlaw.pictures.waterfall import Part
+from ironlaw.registry.machines import hardware
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, mark
 from ironlaw.widget.quantities import exact, format_quantity
@@ -86,7 +87,8 @@ def sizes(lab: kit.Lab, case: Case) -> list[Figure]:
     return [
         lines(
             points, Axis("log", "bytes of one tensor", "B"), Axis("linear", "unfused over fused", "×"), "What fusing saves, by size",
-            measured=measured, extra=marks, note=f"L2 of {format_quantity(float(case.cache.size), 'B')}" if case.cache else "", id="sizes",
+            measured=measured, measured_on=hardware("h200_sxm").name, extra=marks,
+            note=f"L2 of {format_quantity(float(case.cache.size), 'B')}" if case.cache else "", id="sizes",
             here=local,
         )
     ]  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.kit.context import HERE, pick
-from ironlaw.kit.here import span
+from ironlaw.kit.local_runs import span
 from ironlaw.labs.lab_11_roofline.act1 import gemm
 from ironlaw.labs.lab_11_roofline.act1.gemm import Case
 from ironlaw.labs.lab_11_roofline.machines import MEASURED_MACHINE
