@@ -1,6 +1,7 @@
 """Every unit and prefix, round trips, and what does not parse."""
 
 import math
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -64,7 +65,7 @@ def test_texts(text, value):
 @pytest.mark.parametrize(
     ("text", "unit"), [("1 TB/s", "B/s"), ("1 TFLOPS", "FLOP/s"), ("1 TOP/s", "FLOP/s"), ("1 GOP", "FLOP"), ("1 h", "s"), ("1 mW", "W")]
 )
-def test_the_unit_that_is_wanted(text, unit):
+def test_the_unit_that_is_expected(text, unit):
     assert parse(text, unit) == parse(text)
 
 
@@ -75,42 +76,46 @@ def test_bare_numbers_are_taken_as_they_are():
     assert parse("2.5", "B/s") == 2.5
 
 
-@pytest.mark.parametrize("text", ["", "fast", "GB", "3 4 GB", "1..2 B", "nan", "inf", "--3 B", None, True, [3]])
-def test_what_is_no_figure(text):
+def refusal(text, unit: str | None = None) -> tuple[str, str]:
+    """The message in two halves: what is wrong, with the value as it was given, and the next step."""
     with pytest.raises(BadValue) as error:
-        parse(text, "B")
-    assert str(error.value) == f"cannot read {text!r} as a figure; write a number and a unit, such as '3.35 TB/s' or '10 us'"
+        parse(text, unit)
+    fault, _, step = str(error.value).partition("; ")
+    assert repr(text) in fault and step
+    return fault, step
+
+
+@pytest.mark.parametrize("text", ["", "fast", "GB", "3 4 GB", "1..2 B", "nan", "inf", "--3 B", None, True, [3]])
+def test_what_is_not_a_figure(text):
+    """The next step gives examples, and they would be accepted."""
+    examples = re.findall(r"'(.+?)'", refusal(text, "B")[1])
+    assert len(examples) >= 2 and all(parse(example) > 0 for example in examples)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, "1e999 B"])
 def test_figures_are_finite(value):
-    with pytest.raises(BadValue) as error:
-        parse(value, "B")
-    assert str(error.value) == f"{value!r} is not a finite number; give a finite one"
+    assert "finite" in refusal(value, "B")[0]
+
+
+def listed_units(step: str) -> set[str]:
+    return set(re.findall(r"[A-Z][A-Za-z]*(?:/[A-Za-z])?|\bs\b", step)) & {*UNITS}
 
 
 def test_a_unit_is_asked_for():
-    with pytest.raises(BadValue) as error:
-        parse("5")
-    assert str(error.value) == (
-        "'5' has no unit; write one of B, B/s, FLOP, OP, FLOP/s, FLOPS, OP/s, OPS, FLOP/B, s, W, J, Hz after it, with a prefix if you like"
-    )
+    fault, step = refusal("5")
+    assert "unit" in fault and listed_units(step) == {*UNITS}
 
 
 @pytest.mark.parametrize("unit", ["TQ/s", "GBs", "kmin", "mB", "ks", "KiW", "nHz", "k", "Gi"])
 def test_unknown_units(unit):
-    with pytest.raises(BadValue) as error:
-        parse(f"5 {unit}")
-    assert str(error.value) == (
-        f"unknown unit {unit!r} in '5 {unit}'; units are B, B/s, FLOP, OP, FLOP/s, FLOPS, OP/s, OPS, FLOP/B, s, W, J, Hz"
-        " with prefixes like k, M, G, T, Ki, Mi, Gi, m, u, n"
-    )
+    fault, step = refusal(f"5 {unit}")
+    assert repr(unit) in fault and listed_units(step) == {*UNITS}
+    assert {"k", "M", "G", "T", "Ki", "Mi", "Gi", "m", "u", "n"} <= set(re.findall(r"\b\w+\b", step.partition("prefixes")[2]))
 
 
 def test_the_wrong_unit():
-    with pytest.raises(BadValue) as error:
-        parse("5 GB", "B/s")
-    assert str(error.value) == "'5 GB' is in B, but B/s is wanted here"
+    fault, step = refusal("5 GB", "B/s")
+    assert "in B," in fault and "B/s" in fault and "B/s" in step
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The tree of errors. Every message names the value, the place, and what to do next."""
+"""The tree of errors. Every message names the value, the place and the next step."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-MANY = 60  # names that a message lists at the most
+MANY = 60  # names that a message lists at most
 
 
 class IronlawError(Exception):
@@ -50,7 +50,7 @@ class MissingExtra(IronlawError, ImportError):
 
 
 class LedgerError(IronlawError):
-    """Anything the ledger refuses to do. What it has acknowledged before stays as it was."""
+    """Anything the ledger refuses to do. What it acknowledged before stays as it was."""
 
 
 class AlreadyCommitted(LedgerError):
@@ -62,7 +62,7 @@ class LedgerUnavailable(LedgerError):
 
 
 class LedgerDamaged(LedgerUnavailable):
-    """The file or its content is broken, or no ledger at all. It is left as it is."""
+    """The file or its content is broken, or it is not a ledger. It is left as it is."""
 
 
 class LedgerNewer(LedgerUnavailable):
@@ -70,7 +70,7 @@ class LedgerNewer(LedgerUnavailable):
 
 
 class BadExport(LedgerError, ValueError):
-    """A file to import that breaks the format, or contradicts what the ledger holds. Nothing of it was taken in."""
+    """A file to import that breaks the format, or contradicts what the ledger holds. None of it was imported."""
 
 
 @contextmanager
@@ -87,8 +87,8 @@ def unknown(what: str, name: object, known: Iterable[str], add: str = "", field:
     """`no hardware 'h900'; did you mean h100_sxm, h200_sxm? …`: nearest matches first, then where to add one."""
     names = sorted(known)
     plain = {n.lower(): n for n in names}
-    found = difflib.get_close_matches(str(name).lower().replace("-", "_").replace(" ", "_"), plain, n=4, cutoff=0.5)
-    near = [plain[n] for n in found]
+    matches = difflib.get_close_matches(str(name).lower().replace("-", "_").replace(" ", "_"), plain, n=4, cutoff=0.5)
+    near = [plain[n] for n in matches]
     listed = ", ".join(names[:MANY]) + (f" and {len(names) - MANY:,} more" if len(names) > MANY else "")
     hint = f"did you mean {', '.join(near)}?" if near else f"known: {listed}"
     return UnknownName(f"no {what} {name!r}; {hint}" + (f"; to add one: {add}" if add else ""), field)

@@ -15,7 +15,7 @@ BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
 SMALL = {"": 1.0, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9, "p": 1e-12}
 LONG_TIMES = {"min": 60.0, "h": 3600.0, "d": 86400.0}
 
-# unit as written -> (unit it is kept in, prefixes that may stand before it)
+# unit as written -> (unit it is stored in, prefixes that may precede it)
 UNITS: dict[str, tuple[str, dict[str, float]]] = {
     "B": ("B", DECIMAL | BINARY),
     "B/s": ("B/s", DECIMAL | BINARY),
@@ -35,20 +35,20 @@ _TEXT = re.compile(r"^\s*([+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S
 
 
 def _scale(unit: str) -> tuple[str, float] | None:
-    """`"TB/s"` -> `("B/s", 1e12)`; None where it is no unit of ours."""
+    """`"TB/s"` -> `("B/s", 1e12)`; None for an unknown unit."""
     if unit in LONG_TIMES:
         return "s", LONG_TIMES[unit]
     for base in sorted(UNITS, key=len, reverse=True):
         if unit.endswith(base):
-            kept, prefixes = UNITS[base]
+            base_unit, prefixes = UNITS[base]
             factor = prefixes.get(unit[: -len(base)])
             if factor is not None:
-                return kept, factor
+                return base_unit, factor
     return None
 
 
 def parse(text: str | float, unit: str | None = None) -> float:
-    """A figure in SI. `unit` is what it must be (`"B/s"`); a bare number is taken to be in it already."""
+    """A figure in SI. `unit` is what it must be (`"B/s"`); a bare number is taken to be in that unit."""
     if isinstance(text, (int, float)) and not isinstance(text, bool):
         value, written = float(text), ""
     else:
@@ -60,16 +60,16 @@ def parse(text: str | float, unit: str | None = None) -> float:
         raise BadValue(f"{text!r} is not a finite number; give a finite one")
     if not written:
         if unit is None and not isinstance(text, (int, float)):
-            raise BadValue(f"{text!r} has no unit; write one of {', '.join(UNITS)} after it, with a prefix if you like")
+            raise BadValue(f"{text!r} has no unit; write one of {', '.join(UNITS)} after it, optionally with a prefix")
         return value
     scale = _scale(written)
     if scale is None:
         raise BadValue(
             f"unknown unit {written!r} in {text!r}; units are {', '.join(UNITS)} with prefixes like k, M, G, T, Ki, Mi, Gi, m, u, n"
         )
-    kept, factor = scale
-    if unit is not None and kept != unit:
-        raise BadValue(f"{text!r} is in {kept}, but {unit} is wanted here")
+    base_unit, factor = scale
+    if unit is not None and base_unit != unit:
+        raise BadValue(f"{text!r} is in {base_unit}, but {unit} is expected here; give a figure in {unit}")
     # divide by a power of ten rather than multiply by its inexact inverse: 10 us is 1e-05, not 9.999…e-06
     return value * factor if factor >= 1 else value / round(1 / factor)
 

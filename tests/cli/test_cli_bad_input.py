@@ -30,7 +30,7 @@ BAD = [
     (("predict", "resnet50", "--on", "h100", "--dispatch", "later"), "queued"),
     (("predict", "resnet50", "--on", "h100", "--launch", "10 parsecs"), "unknown unit 'parsecs'"),
     (("predict", "resnet50", "--on", "h100", "--launch", "-10 us"), "at least 0"),
-    (("predict", "resnet50", "--on", "h100", "--launch", "5 GB"), "s is wanted"),
+    (("predict", "resnet50", "--on", "h100", "--launch", "5 GB"), "s is expected"),
     (("predict", "resnet50", "--on", "h100", "--ops", "0"), "--ops"),
     (("predict", "resnet50", "--on", "h100", "--bacth", "8"), "--batch"),
     (("predict", "resnet50", "vit_b16", "--on", "h100"), "unexpected argument"),

@@ -95,7 +95,7 @@ def test_new_copies_a_working_lab(labs, capsys):
 
 @pytest.mark.parametrize("name", ["Lab 2", "../x", "", "lab-02"])
 def test_new_refuses_other_names(labs, name, capsys):
-    assert main(["lab", "new", name]) == 2 and "small letters" in capsys.readouterr().err
+    assert main(["lab", "new", name]) == 2 and "use lower-case letters" in capsys.readouterr().err
 
 
 def test_check_tells_and_fails(labs, capsys):

@@ -102,7 +102,7 @@ def test_bad_input(run, tmp_path):
     for argv, words in (
         ((), "ACT"),
         (("shwo",), "did you mean show"),
-        (("import",), "which file"),
+        (("import",), "name one: ironlaw ledger import FILE"),
         (("path", "x"), "takes no FILE"),
         (("export", "--lab", LAB), "takes no --lab"),
         (("import", tmp_path / "no.json"), "not JSON"),
@@ -125,7 +125,7 @@ def test_a_damaged_ledger_is_one_paragraph(run, ironlaw_home):
 def test_rescue(run, worked, ironlaw_home, tmp_path):
     target = tmp_path / "saved.json"
     code, _, err = run("export", target, "--rescue")
-    assert code == 0 and err == "4 events can be read, 0 of those before the last can't\n"
+    assert code == 0 and err == "4 events can be read; 0 before the last one can't\n"
     assert json.loads(target.read_text())["events"] == json.loads(run("export")[1])["events"]
     (ironlaw_home / "ledger.db").write_bytes(b"x" * 9000)
     code, _, err = run("export", "--rescue")

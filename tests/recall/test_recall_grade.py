@@ -24,7 +24,7 @@ def test_units_count():
     assert not grade(made, f"{made.key * 1e6} ms").correct
     with pytest.raises(BadValue, match="has no unit"):
         grade(made, str(made.key))
-    with pytest.raises(BadValue, match="s is wanted"):
+    with pytest.raises(BadValue, match="s is expected"):
         grade(made, "12 MB")
 
 

@@ -83,7 +83,7 @@ def test_typed_answers_are_read(text, unit, value):
     [
         ("five", "%", "a percentage"),
         ("12", "s", "has no unit; type a number and a unit"),
-        ("12 MB", "s", "is in B, but s is wanted"),
+        ("12 MB", "s", "is in B, but s is expected"),
         ("12 parsecs", "s", "unknown unit"),
         ("12 apples", "kernel", "type a number of kernels"),
         ("", "B", "is not a number"),

@@ -145,7 +145,7 @@ BROKEN = {
     "no source of a peak": (changed("peak.fp16", SOURCE, ""), r"chip\.toml \[peak\.fp16\] has no source; add"),
     "no date": (changed("power", 'date = "2023-07"', ""), r"chip\.toml \[power\] has no date; add"),
     "bad unit": (changed("memory", "80 GB", "80 Gb"), r"chip\.toml \[memory\]: unknown unit 'Gb'.*units are"),
-    "other unit": (changed("bandwidth", "3350 GB/s", "3350 GB"), r"chip\.toml \[bandwidth\]: '3350 GB' is in B, but B/s is wanted"),
+    "other unit": (changed("bandwidth", "3350 GB/s", "3350 GB"), r"chip\.toml \[bandwidth\]: '3350 GB' is in B, but B/s is expected"),
     "NaN": (changed("power", '"700 W"', "nan"), r"chip\.toml \[power\]: nan has no unit; write it as text"),
     "NaN as text": (changed("power", "700 W", "nan W"), r"chip\.toml \[power\]: cannot read 'nan W'.*write a number and a unit"),
     "infinite": (changed("power", '"700 W"', "inf"), r"chip\.toml \[power\]: inf has no unit"),
@@ -177,8 +177,11 @@ BROKEN = {
     ),
     "level without size": (GOOD.replace('size = "80 GB"', ""), r"chip\.toml \[\[level\]\] main has no value"),
     "level without bandwidth": (GOOD.replace('bandwidth = "7 TB/s"', ""), r"chip\.toml \[\[level\]\] l2 bandwidth: None has no unit"),
-    "level's bad bandwidth": (GOOD.replace("7 TB/s", "7 TB"), r"chip\.toml \[\[level\]\] l2 bandwidth: '7 TB' is in B, but B/s is wanted"),
-    "clock": (GOOD.replace("1980 MHz", "1980 MW"), r"chip\.toml \[units\] clock: '1980 MW' is in W, but Hz is wanted"),
+    "level's bad bandwidth": (
+        GOOD.replace("7 TB/s", "7 TB"),
+        r"chip\.toml \[\[level\]\] l2 bandwidth: '7 TB' is in B, but B/s is expected",
+    ),
+    "clock": (GOOD.replace("1980 MHz", "1980 MW"), r"chip\.toml \[units\] clock: '1980 MW' is in W, but Hz is expected"),
     "syntax": (GOOD.replace("[memory]", "[memory"), r"chip\.toml: .*line \d+.*; mend the TOML there"),
 }
 

@@ -31,8 +31,8 @@ def add(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.days is not None and args.per_day is None:
         raise BadValue("--days needs to know how many calls a day there are; add --per-day 10000")
-    told = answer(args)
-    draw.emit(told) if args.json else report(args, told)
+    result = answer(args)
+    draw.emit(result) if args.json else report(args, result)
     return 0
 
 
@@ -42,41 +42,44 @@ def answer(args: argparse.Namespace) -> dict[str, Any]:
     calls = breakeven(*rates)
     moves = sensitivity(*rates)
     pays = math.isfinite(calls)
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "pays": pays,
         "calls": calls if pays else "never",
         "saved_per_call_s": 1 / args.eager_rate - 1 / args.compiled_rate,
     }
     if args.per_day is not None:
-        told["days"] = calls / args.per_day if pays else "never"
+        result["days"] = calls / args.per_day if pays else "never"
     if args.days is not None:
-        told["net_saving_s"] = saving(args.days, *rates, args.per_day)
-    told["sensitivity"] = {name: getattr(moves, name) for name in INPUTS} if pays else None
-    told["strongest"] = moves.strongest if pays else None
-    return told
+        result["net_saving_s"] = saving(args.days, *rates, args.per_day)
+    result["sensitivity"] = {name: getattr(moves, name) for name in INPUTS} if pays else None
+    result["strongest"] = moves.strongest if pays else None
+    return result
 
 
-def report(args: argparse.Namespace, told: dict[str, Any]) -> None:
+def report(args: argparse.Namespace, result: dict[str, Any]) -> None:
     rows: list[tuple[str, Any]] = [
         ("compiling", f"{show(args.compile_s, 's')}, once"),
-        ("saved per call", _signed(told["saved_per_call_s"])),
+        ("saved per call", _signed(result["saved_per_call_s"])),
     ]
-    if told["pays"]:
-        rows.append(("pays after", (f"{told['calls']:,.2f} calls", draw.STRONG)))
+    if result["pays"]:
+        rows.append(("pays after", (f"{result['calls']:,.2f} calls", draw.STRONG)))
     else:
         rows.append(("pays after", ("never: a compiled call is no faster than an eager one", draw.BAD)))
-    if "days" in told:
-        days = told["days"]
-        rows.append(("that is", f"{significant(days)} days of {draw.count(args.per_day)} calls" if told["pays"] else "no day"))
-    if "net_saving_s" in told:
-        net = told["net_saving_s"]
+    if "days" in result:
+        days = result["days"]
+        rows.append(("that is", f"{significant(days)} days of {draw.count(args.per_day)} calls" if result["pays"] else "no day"))
+    if "net_saving_s" in result:
+        net = result["net_saving_s"]
         rows.append((f"after {significant(args.days)} days", (f"{_signed(net)} net", draw.GOOD if net > 0 else draw.BAD)))
     draw.say()
     draw.pairs(rows)
-    if told["pays"]:
+    if result["pays"]:
         draw.heading("what moves it", "1 % more of …")
         draw.pairs(
-            [(label, f"{abs(told['sensitivity'][name]):.2f} % {_more(told['sensitivity'][name])} calls") for name, label in INPUTS.items()]
+            [
+                (label, f"{abs(result['sensitivity'][name]):.2f} % {_more(result['sensitivity'][name])} calls")
+                for name, label in INPUTS.items()
+            ]
         )
 
 

@@ -45,19 +45,20 @@ def run(args: argparse.Namespace) -> int:
     from ironlaw.registry.claims import claim, claims
 
     if args.id is not None:
-        found = claim(args.id)
-        draw.emit(as_json(found)) if args.json else in_full(found)
+        one = claim(args.id)
+        draw.emit(as_json(one)) if args.json else in_full(one)
     else:
-        draw.emit([as_json(found) for found in claims().values()]) if args.json else listing(list(claims().values()))
+        every = list(claims().values())
+        draw.emit([as_json(one) for one in every]) if args.json else listing(every)
     return 0
 
 
-def listing(found: list[Claim]) -> None:
+def listing(claims: list[Claim]) -> None:
     from rich.text import Text
 
-    rows = [(Text.assemble((claim.id, draw.STRONG), "\n", claim.says), claim.claimed, claim.model, _verdict(claim)) for claim in found]
+    rows = [(Text.assemble((claim.id, draw.STRONG), "\n", claim.says), claim.claimed, claim.model, _verdict(claim)) for claim in claims]
     draw.table(["claim", "claimed", "computed", "verdict"], rows, left=("verdict",), text=("claim", "claimed"), sections=range(len(rows)))
-    counts = ", ".join(f"{sum(claim.verdict == name for claim in found)} {name}" for name in STYLES)
+    counts = ", ".join(f"{sum(claim.verdict == name for claim in claims)} {name}" for name in STYLES)
     draw.say(f"{counts}. `ironlaw claims ID` shows who says so, how it is computed and what was measured.", draw.DIM)
 
 
@@ -78,10 +79,10 @@ def _verdict(claim: Claim) -> draw.Cell:
 
 
 def as_json(claim: Claim) -> dict[str, Any]:
-    told = {name: getattr(claim, name) for name in FIELDS} | {"computed": _finite(claim.computed), "holds": bool(claim.holds)}
+    out = {name: getattr(claim, name) for name in FIELDS} | {"computed": _finite(claim.computed), "holds": bool(claim.holds)}
     measured = claim.measured
-    told["measured"] = {"value": _finite(measured.value), "unit": measured.unit, "source": measured.source} if measured else None
-    return told
+    out["measured"] = {"value": _finite(measured.value), "unit": measured.unit, "source": measured.source} if measured else None
+    return out
 
 
 def _finite(value: float) -> float | str:

@@ -69,12 +69,12 @@ Make = tuple[tuple[str, ...], tuple[str, ...]]
 
 def makes(plan: FusionPlan) -> dict[Make, list[tuple[Group, float]]]:
     """Groups of more than one op and the bytes each saves, by the kinds in them and the branches of the tree; commonest first."""
-    found: dict[Make, list[tuple[Group, float]]] = {}
+    alike: dict[Make, list[tuple[Group, float]]] = {}
     for group, kernel in zip(plan.groups, plan.graph.ops, strict=True):  # one kernel per group, in the same order
         if len(group.ops) > 1:
             saved = sum(op.work.bytes for op in group.ops) - kernel.work.bytes
-            found.setdefault((tuple(op.kind for op in group.ops), group.patterns), []).append((group, saved))
-    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+            alike.setdefault((tuple(op.kind for op in group.ops), group.patterns), []).append((group, saved))
+    return dict(sorted(alike.items(), key=lambda item: -len(item[1])))
 
 
 def _shortly(reason: str) -> str:
@@ -93,28 +93,28 @@ def chain(kinds: tuple[str, ...]) -> str:
     return " + ".join(kind if times == 1 else f"{times} {kind}" for kind, times in runs)
 
 
-def refusals(found: tuple[Verdict, ...]) -> None:
-    counted = Counter((v.pattern, v.reason) for v in found if not v.fused)
+def refusals(decisions: tuple[Verdict, ...]) -> None:
+    counted = Counter((v.pattern, v.reason) for v in decisions if not v.fused)
     if counted:
         draw.heading("kept apart", "every verdict: --verbose")
         draw.table(["", "because"], [(f"×{times}", reason) for (_, reason), times in counted.most_common()], text=("because",))
 
 
-def verdicts(found: tuple[Verdict, ...]) -> None:
-    draw.heading("verdicts", f"{sum(v.fused for v in found)} of {len(found)} edges fused")
-    rows = [(v.producer, v.consumer, (v.pattern, draw.GOOD) if v.fused else ("no", draw.BAD), v.reason) for v in found]
+def verdicts(decisions: tuple[Verdict, ...]) -> None:
+    draw.heading("verdicts", f"{sum(v.fused for v in decisions)} of {len(decisions)} edges fused")
+    rows = [(v.producer, v.consumer, (v.pattern, draw.GOOD) if v.fused else ("no", draw.BAD), v.reason) for v in decisions]
     draw.table(["producer", "consumer", "fused", "because"], rows, left=("fused",), text=("producer", "consumer", "because"))
 
 
 def as_json(plan: FusionPlan, verbose: bool) -> dict[str, Any]:
     before, after = plan.source, plan.graph
-    told: dict[str, Any] = {"workload": before.name, "dtype": before.dtype}
-    told["before"] = {"kernels": int(before.kernels), "bytes": before.bytes}
-    told["after"] = {"kernels": int(after.kernels), "bytes": after.bytes}
-    told["groups"] = [{"name": g.name, "ops": [op.name for op in g.ops], "patterns": g.patterns, "reason": g.reason} for g in plan.groups]
+    out: dict[str, Any] = {"workload": before.name, "dtype": before.dtype}
+    out["before"] = {"kernels": int(before.kernels), "bytes": before.bytes}
+    out["after"] = {"kernels": int(after.kernels), "bytes": after.bytes}
+    out["groups"] = [{"name": g.name, "ops": [op.name for op in g.ops], "patterns": g.patterns, "reason": g.reason} for g in plan.groups]
     if verbose:
-        told["verdicts"] = [
+        out["verdicts"] = [
             {"producer": v.producer, "consumer": v.consumer, "fused": v.fused, "pattern": v.pattern, "reason": v.reason}
             for v in plan.verdicts
         ]
-    return told
+    return out

@@ -34,28 +34,28 @@ def run(args: argparse.Namespace) -> int:
     from ironlaw import hardware, machines
 
     if args.name is None:
-        found = [hardware(slug) for slug in machines()]
-        draw.emit([as_json(hw) for hw in found]) if args.json else listing(found)
+        every = [hardware(slug) for slug in machines()]
+        draw.emit([as_json(hw) for hw in every]) if args.json else listing(every)
     else:
         machine = hardware(args.name)
         draw.emit(as_json(machine)) if args.json else in_full(machine)
     return 0
 
 
-def listing(found: list[Hardware]) -> None:
-    found = sorted(found, key=_place)
-    ends = [i for i, hw in enumerate(found[:-1]) if _place(hw)[0] != _place(found[i + 1])[0]]
+def listing(every: list[Hardware]) -> None:
+    rows = sorted(every, key=_place)
+    ends = [i for i, hw in enumerate(rows[:-1]) if _place(hw)[0] != _place(rows[i + 1])[0]]
     width = draw.width()
     name = ["name"] if width >= 140 else []
     launch = ["launch"] if width >= 90 else []
     columns = ["slug", *name, "16-bit", "int8", "bandwidth", "memory", "power", *launch, "ridge"]
-    draw.table(columns, [_row(hw, columns) for hw in found], left=("slug", "name"), sections=ends)
+    draw.table(columns, [_row(hw, columns) for hw in rows], left=("slug", "name"), sections=ends)
     draw.say(
         "16-bit (fp16 or bf16), int8: dense peaks in FLOP/s. ridge: FLOP per byte at 16 bits, or in the format named. ~ marks estimates.",
         draw.DIM,
     )
     draw.say("`ironlaw hardware SLUG` shows every figure with its source.", draw.DIM)
-    if not any(hw.slug == local_machine.SLUG for hw in found):
+    if not any(hw.slug == local_machine.SLUG for hw in rows):
         draw.say(*absent())
 
 
@@ -75,15 +75,15 @@ def absent() -> tuple[str, str]:
 
 
 def _row(hw: Hardware, columns: list[str]) -> list[str]:
-    def shown(key: str) -> str:
+    def text(key: str) -> str:
         return value(hw.figures[key]).replace("≈ ", "~") if key in hw.figures else "–"
 
     base = usual(hw)
     wide = base in ("fp16", "bf16")
-    cells = {"slug": hw.slug, "name": hw.name, "int8": shown("peak.int8").removesuffix("FLOP/s")}
-    cells["16-bit"] = shown(f"peak.{base}").removesuffix("FLOP/s") if wide else "–"
+    cells = {"slug": hw.slug, "name": hw.name, "int8": text("peak.int8").removesuffix("FLOP/s")}
+    cells["16-bit"] = text(f"peak.{base}").removesuffix("FLOP/s") if wide else "–"
     cells["ridge"] = significant(hw.ridge(base)) + ("" if wide else f" {base}")
-    return [cells.get(name) or shown(name) for name in columns]
+    return [cells.get(name) or text(name) for name in columns]
 
 
 def usual(hw: Hardware) -> str:
@@ -139,15 +139,15 @@ def memory_levels(hw: Hardware, sources: list[str]) -> None:
 
 
 def as_json(hw: Hardware) -> dict[str, Any]:
-    told: dict[str, Any] = {name: getattr(hw, name) for name in ("slug", "name", "kind", "backend", "context", "aliases", "note")}
-    told |= {name: getattr(hw, name) for name in ("bandwidth", "memory", "power", "launch")}
-    told |= {
+    out: dict[str, Any] = {name: getattr(hw, name) for name in ("slug", "name", "kind", "backend", "context", "aliases", "note")}
+    out |= {name: getattr(hw, name) for name in ("bandwidth", "memory", "power", "launch")}
+    out |= {
         "peaks": dict(hw.peaks),
         "sparse": dict(hw.sparse),
         "vector": dict(hw.vector),
         "ridge": {fmt: hw.ridge(fmt) for fmt in hw.peaks},
     }
-    told |= {"units": dict(hw.units), "calibrated": hw.calibration is not None}
-    told["figures"] = {key: asdict(f) for key, f in hw.figures.items()}
-    told["levels"] = [asdict(level) for level in hw.levels]
-    return told
+    out |= {"units": dict(hw.units), "calibrated": hw.calibration is not None}
+    out["figures"] = {key: asdict(f) for key, f in hw.figures.items()}
+    out["levels"] = [asdict(level) for level in hw.levels]
+    return out

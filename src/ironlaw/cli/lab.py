@@ -38,10 +38,12 @@ def labs() -> Path:
 def new(name: str | None) -> int:
     """Copy labs/_template, which is a small working lab."""
     if not name or not NAME.fullmatch(name):
-        raise BadValue(f"{name!r} is no name for a lab; write small letters, digits and underscores, such as lab_02_memory_wall")
+        raise BadValue(
+            f"{name!r} is not a valid name for a lab; use lower-case letters, digits and underscores, such as lab_02_memory_wall"
+        )
     place = labs() / name
     if place.exists():
-        raise BadValue(f"there is a lab {name} already; choose another name, or look at {place}")
+        raise BadValue(f"a lab {name} exists already; choose another name, or open {place}")
     shutil.copytree(labs() / "_template", place, ignore=shutil.ignore_patterns("__pycache__"))
     for path in place.rglob("*.py"):
         path.write_text(path.read_text(encoding="utf-8").replace("_template", name), encoding="utf-8")
@@ -54,9 +56,9 @@ def check(name: str | None) -> int:
     from ironlaw.kit.check import problems
 
     names = [name] if name else sorted(path.parent.name for path in labs().glob("*/lab.py"))
-    found = {each: problems(each) for each in names}
-    for each, wrong in found.items():
+    faults = {each: problems(each) for each in names}
+    for each, wrong in faults.items():
         print(f"{each}: {'fine' if not wrong else f'{len(wrong)} to fix'}")
         for line in wrong:
             print(f"  {line}")
-    return 1 if any(found.values()) else 0
+    return 1 if any(faults.values()) else 0

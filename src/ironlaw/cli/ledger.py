@@ -1,4 +1,4 @@
-"""`ironlaw ledger`: what the ledger holds, where it lies, and how to carry it elsewhere."""
+"""`ironlaw ledger`: what the ledger holds, where it is stored, and how to move it."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def add(parser: Parser) -> None:
     parser.add_argument(
         "act",
         metavar="ACT",
-        help="show: how far each lab is; export: all events of all epochs as JSON; import: add the events of an export"
-        " that are not here yet; path: where the ledger lies",
+        help="show: progress in each lab; export: all events of all epochs as JSON; import: add the events of an export"
+        " that are not here yet; path: where the ledger is stored",
     )
     parser.add_argument(
-        "file", metavar="FILE", nargs="?", help="to export to or to import from; - is the terminal, which export also takes without it"
+        "file", metavar="FILE", nargs="?", help="to export to or import from; - is standard output or input (export's default)"
     )
     parser.add_argument("--lab", metavar="LAB", help="with show: the events of one lab since the last reset")
-    parser.add_argument("--force", action="store_true", help="with export: replace a file that is there")
+    parser.add_argument("--force", action="store_true", help="with export: replace an existing file")
     parser.add_argument("--rescue", action="store_true", help="with export: what can still be read of a damaged ledger")
     add_json(parser)
 
@@ -78,7 +78,7 @@ def export(args: argparse.Namespace) -> None:
 
     if args.rescue:
         data, lost = rescue()
-        print(f"{len(data['events'])} events can be read, {lost} of those before the last can't", file=sys.stderr)
+        print(f"{len(data['events'])} events can be read; {lost} before the last one can't", file=sys.stderr)
     else:
         with open_ledger() as ledger:
             data = ledger.export()
@@ -94,12 +94,12 @@ def import_(args: argparse.Namespace) -> None:
     from ironlaw.ledger import open_ledger
 
     if args.file is None:
-        raise BadValue("which file? ironlaw ledger import FILE")
+        raise BadValue("no file to import; name one: ironlaw ledger import FILE")
     try:
         content = sys.stdin.buffer.read() if args.file == "-" else Path(args.file).read_bytes()
         data = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise BadExport(f"{args.file} is not JSON ({error}); a file is wanted that `ironlaw ledger export` wrote") from None
+        raise BadExport(f"{args.file} is not JSON ({error}); give a file that `ironlaw ledger export` wrote") from None
     with open_ledger() as ledger:
         added = ledger.import_(data)
         print(f"{added} new events of {len(data['events'])}, now in {ledger.where()}")
@@ -118,18 +118,18 @@ def _all_labs(ledger: Ledger, as_json: bool) -> None:
     labs = sorted({event.lab for event in ledger.events() if event.lab})
     progress, designs = {lab: ledger.progress(lab) for lab in labs}, ledger.designs()
     if as_json:
-        told = {lab: {**asdict(progress[lab]), "design": designs.get(lab)} for lab in labs}
+        state = {lab: {**asdict(progress[lab]), "design": designs.get(lab)} for lab in labs}
         learner = {"id": ledger.learner, "name": ledger.learner_name()}
-        draw.emit({"where": ledger.where(), "learner": learner, "track": ledger.track(), "labs": told})
+        draw.emit({"where": ledger.where(), "learner": learner, "track": ledger.track(), "labs": state})
         return
     draw.heading("The Design Ledger", ledger.where())
     if not labs:
-        draw.say("No events yet: they come from the labs. Open them with `ironlaw labs`.")
+        draw.say("No events yet: the labs record them. Open the labs with `ironlaw labs`.")
         return
     rows = [
-        (lab, str(found.predictions), str(found.reflections), "saved" if found.saved else "-", _when(found.last_event.time))
-        for lab, found in progress.items()
-        if found.last_event
+        (lab, str(done.predictions), str(done.reflections), "saved" if done.saved else "-", _when(done.last_event.time))
+        for lab, done in progress.items()
+        if done.last_event
     ]
     draw.table(["lab", "predictions", "reflections", "design", "last event (UTC)"], rows, left=("lab", "design"))
     draw.say("`ironlaw ledger show --lab LAB` lists a lab's events; `ironlaw ledger export FILE` makes a backup.", draw.DIM)
@@ -156,7 +156,7 @@ def _brief(payload: dict[str, Any]) -> str:
 def _write(place: Path, text: str, force: bool) -> None:
     """Whole or not at all: a full disk must not cost the backup that was there."""
     if place.exists() and not force:
-        raise BadValue(f"{place} is there already; choose another name, or add --force to replace it")
+        raise BadValue(f"{place} exists already; choose another name, or add --force to replace it")
     half = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
         with half.open("w", encoding="utf-8") as file:

@@ -29,17 +29,17 @@ def add(parser: Parser) -> None:
         metavar="MODE[,MODE]",
         type=modes,
         default=("eager",),
-        help="eager (default), compiled, graphs; several stand side by side",
+        help="eager (default), compiled, graphs; several are shown side by side",
     )
     parser.add_argument(
         "--dispatch",
         choices=("queued", "synchronous"),
         default="queued",
-        help="does the host run ahead (queued, the default) or wait for each kernel",
+        help="whether the host runs ahead (queued, the default) or waits for each kernel",
     )
     parser.add_argument("--uncalibrated", action="store_true", help="the datasheet's figures only: a bound")
     parser.add_argument("--launch", metavar="TIME", type=figure("s", zero=True), help="what one launch costs the host, such as '10 us'")
-    parser.add_argument("--ops", metavar="N", type=size, default=0, help="also the N operators that take most device time")
+    parser.add_argument("--ops", metavar="N", type=size, default=0, help="also list the N operators that take most device time")
     add_json(parser)
     add_settings(parser)
 
@@ -49,36 +49,36 @@ def run(args: argparse.Namespace) -> int:
 
     graph = workload(args.workload, **settings(args))
     plans = [Plan(mode, args.dispatch, not args.uncalibrated, args.launch) for mode in args.mode]
-    made, refused = predictions(graph, args.on, plans)
-    if not made:
+    rows, refused = predictions(graph, args.on, plans)
+    if not rows:
         reasons = list(refused.values())
         raise BadValue(reasons[0] if len(reasons) == 1 else f"none of these machines can run {args.workload}: {'; '.join(reasons)}")
     if args.json:
-        told = [as_json(p, args.ops) for p in made]
+        out = [as_json(p, args.ops) for p in rows]
         refusals = [{"hardware": slug, "reason": reason} for slug, reason in refused.items()]
         draw.emit(
-            {"workload": graph.name, "dtype": graph.dtype, "settings": dict(graph.params_of), "predictions": told, "refused": refusals}
+            {"workload": graph.name, "dtype": graph.dtype, "settings": dict(graph.params_of), "predictions": out, "refused": refusals}
         )
     else:
-        report(graph, made, list(refused.values()), args.ops)
+        report(graph, rows, list(refused.values()), args.ops)
     return 0
 
 
 def predictions(graph: Graph, machines: tuple[Hardware, ...], plans: list[Plan]) -> tuple[list[Prediction], dict[str, str]]:
-    """What each machine makes of the graph, and why some can't run it."""
+    """What is predicted for each machine, and why some can't run the graph."""
     from ironlaw import predict
 
-    made: list[Prediction] = []
+    able: list[Prediction] = []
     refused: dict[str, str] = {}
     for machine in machines:
         try:
             rows = [predict(graph, machine, plan) for plan in plans]
             if not any(p.fits for p in rows):
                 raise BadValue(_too_large(rows[0], graph))
-            made += rows
+            able += rows
         except IronlawError as error:
             refused[machine.slug] = str(error)
-    return made, refused
+    return able, refused
 
 
 def _too_large(p: Prediction, graph: Graph) -> str:
@@ -97,19 +97,19 @@ def _larger(p: Prediction, graph: Graph) -> str:
 
 
 def as_json(p: Prediction, ops: int) -> dict[str, Any]:
-    told: dict[str, Any] = {"hardware": p.hardware.slug, "mode": p.plan.mode, "dispatch": p.plan.dispatch, "label": p.label}
+    out: dict[str, Any] = {"hardware": p.hardware.slug, "mode": p.plan.mode, "dispatch": p.plan.dispatch, "label": p.label}
     for name in ("calibrated", "seconds", "band", "interval", "data_s", "compute_s", "overhead_s", "busy_s", "bound", "utilization", "mfu"):
-        told[name] = getattr(p, name)
-    told |= {"kernels": int(p.kernels), "flops": p.graph.flops, "bytes": p.graph.bytes, "params": int(p.graph.params)}
-    told["memory"] = {name: getattr(p.memory, name) for name in ("weights", "kv_cache", "activations", "total", "capacity")}
-    told |= {"fits": bool(p.fits), "energy_j": p.energy_j, "energy_is_estimate": True, "sources": p.sources}
+        out[name] = getattr(p, name)
+    out |= {"kernels": int(p.kernels), "flops": p.graph.flops, "bytes": p.graph.bytes, "params": int(p.graph.params)}
+    out["memory"] = {name: getattr(p.memory, name) for name in ("weights", "kv_cache", "activations", "total", "capacity")}
+    out |= {"fits": bool(p.fits), "energy_j": p.energy_j, "energy_is_estimate": True, "sources": p.sources}
     if ops:
-        told["ops"] = [_op_json(r) for r in heaviest(p, ops)]
-    return told
+        out["ops"] = [_op_json(r) for r in heaviest(p, ops)]
+    return out
 
 
 def _op_json(r: OpRow) -> dict[str, Any]:
-    told = {
+    out = {
         name: getattr(r, name) for name in ("name", "seconds", "data_s", "compute_s", "floor_s", "launch_s", "kernels", "term", "regime")
     }
-    return told | {"kind": kinds(r), "flops": r.work.flops, "bytes": r.work.bytes}
+    return out | {"kind": kinds(r), "flops": r.work.flops, "bytes": r.work.bytes}

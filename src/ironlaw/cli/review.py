@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         raise unknown("topic", args.topic, topics())
     with open_ledger() as ledger:
         if args.list or args.stats:
-            _tell(args, state(ledger, clock()))
+            _print(args, state(ledger, clock()))
             return 0
         from ironlaw.cli.show.review import sit
 
@@ -53,28 +53,28 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _tell(args: argparse.Namespace, found: State) -> None:
+def _print(args: argparse.Namespace, state: State) -> None:
     if args.list:
-        rows = listing(found, args.topic)
+        rows = listing(state, args.topic)
         draw.emit(rows) if args.json else show_list(rows)
     else:
-        told = stats(found)
-        draw.emit(told) if args.json else show_stats(told)
+        figures = stats(state)
+        draw.emit(figures) if args.json else show_stats(figures)
 
 
 def clock() -> datetime:
     return datetime.now(UTC)
 
 
-def listing(found: State, topic: str | None) -> list[dict[str, Any]]:
+def listing(state: State, topic: str | None) -> list[dict[str, Any]]:
     """Every card, first those that are to be answered now, in their order."""
     from ironlaw.recall.templates import templates
 
-    reasons = {card.template.id: card.reason for card in found.due(topic)}
+    reasons = {card.template.id: card.reason for card in state.due(topic)}
     chosen = [name for name, template in templates().items() if topic in (None, template.topic)]
     rows = []
     for name in sorted(chosen, key=lambda name: list(reasons).index(name) if name in reasons else len(reasons)):
-        template, stands = templates()[name], found.standing[name]
+        template, stands = templates()[name], state.standing[name]
         rows.append({
             "card": name, "topic": template.topic, "concept": template.concept, "lab": template.lab, "kind": template.kind,
             "answers": len(stands.reviews), "right": sum(review.correct for review in stands.reviews), "now": reasons.get(name),
@@ -83,25 +83,25 @@ def listing(found: State, topic: str | None) -> list[dict[str, Any]]:
     return rows
 
 
-def stats(found: State) -> dict[str, Any]:
+def stats(state: State) -> dict[str, Any]:
     from ironlaw.recall import beliefs, checklist, concepts, confidence, record
 
-    map_, mastery = concepts.concept_map(), found.mastery
-    ticks = record.ticks(found.events)
+    map_, mastery = concepts.concept_map(), state.mastery
+    ticks = record.ticks(state.events)
     points = checklist.score(ticks)
     band = checklist.band(points)
     return {
-        "answers": len(found.reviews),
-        "predictions": len(found.predictions),
+        "answers": len(state.reviews),
+        "predictions": len(state.predictions),
         "calibration": [
             {"confidence": row.confidence, "stated": row.stated, "answers": row.answers, "right": row.right, "share": row.share}
-            for row in confidence.table(found.answers)
+            for row in confidence.table(state.answers)
         ],
-        "brier": confidence.brier(found.answers),
+        "brier": confidence.brier(state.answers),
         "held": [
             {"belief": one.belief, "says": one.says, "times": one.times, "last": one.last.isoformat(), "where": list(one.where),
              "counterexample": beliefs.counterexample(one.belief).text}
-            for one in found.held_beliefs
+            for one in state.held_beliefs
         ],
         "mastery": [
             {"concept": name, "label": map_.concepts[name].label, "cards": len(map_.concepts[name].cards), "mastery": value}
@@ -110,13 +110,13 @@ def stats(found: State) -> dict[str, Any]:
         "checklist": [
             {"statement": one.statement.id, "says": one.statement.says, "ticked": one.ticked, "record": one.mastery, "gap": one.gap,
              "cards": list(one.statement.cards)}
-            for one in found.claims
+            for one in state.claims
         ],
         "score": {
             "points": points, "of": len(checklist.sheet().statements), "begun": bool(ticks), "label": band.label, "action": band.action,
-            "weak": [map_.concepts[name].label for name in checklist.weak_concepts(found.claims)],
+            "weak": [map_.concepts[name].label for name in checklist.weak_concepts(state.claims)],
         },
-        "due": len([card for card in found.due() if card.standing.due]),
+        "due": len([card for card in state.due() if card.standing.due]),
     }  # fmt: skip
 
 
@@ -129,32 +129,32 @@ def show_list(rows: list[dict[str, Any]]) -> None:
     draw.table(["card", "topic", "kind", "right", "due (UTC)"], shown, left=("topic", "kind", "due (UTC)"), text=("card",))
 
 
-def show_stats(told: dict[str, Any]) -> None:
+def show_stats(figures: dict[str, Any]) -> None:
     from ironlaw.recall.words import amount
 
-    labs = amount(told["predictions"], "prediction")
-    draw.heading("The review", f"{amount(told['answers'], 'answer')}, {labs} in labs, {amount(told['due'], 'card')} due")
+    labs = amount(figures["predictions"], "prediction")
+    draw.heading("The review", f"{amount(figures['answers'], 'answer')}, {labs} in labs, {amount(figures['due'], 'card')} due")
     rows = [
         (f"{row['confidence']}", draw.percent(row["stated"]), str(row["answers"]), str(row["right"]), "-" if row["share"] is None else
-         draw.percent(row["share"])) for row in told["calibration"]
+         draw.percent(row["share"])) for row in figures["calibration"]
     ]  # fmt: skip
     draw.table(["confidence", "stands for", "answers", "right", "were right"], rows)
-    if told["brier"] is None:
+    if figures["brier"] is None:
         draw.say("No answers yet: `ironlaw review` asks the first cards.", draw.DIM)
     else:
-        draw.say(f"Brier score {told['brier']:.3f} (0 is sure and right, 0.25 says one half to everything, 1 is sure and wrong).")
-    if told["held"]:
+        draw.say(f"Brier score {figures['brier']:.3f} (0 is sure and right, 0.25 says one half to everything, 1 is sure and wrong).")
+    if figures["held"]:
         draw.heading("Misconceptions held", "chosen with a confidence of 4 or 5")
-        for one in told["held"]:
+        for one in figures["held"]:
             draw.pairs([("belief", (one["says"], draw.BAD)), ("but", one["counterexample"]), ("seen in", ", ".join(one["where"]))])
     draw.heading("Mastery", "retrievability × correctness of the last three answers, mean over cards")
-    known = [row for row in told["mastery"] if row["cards"]]
+    known = [row for row in figures["mastery"] if row["cards"]]
     draw.table(["concept", "cards", "mastery"], [(row["label"], str(row["cards"]), draw.percent(row["mastery"] or 0)) for row in known],
                left=("concept",))  # fmt: skip
-    score = told["score"]
-    said = f": {score['label']}. {score['action']}" if score["begun"] else ""
-    draw.heading("Checklist", f"{score['points']} of {score['of']} ticked{said}")
-    ticks = [("✓" if one["ticked"] else "·", one["says"], draw.percent(one["record"]), one["gap"] or "-") for one in told["checklist"]]
+    score = figures["score"]
+    verdict = f": {score['label']}. {score['action']}" if score["begun"] else ""
+    draw.heading("Checklist", f"{score['points']} of {score['of']} ticked{verdict}")
+    ticks = [("✓" if one["ticked"] else "·", one["says"], draw.percent(one["record"]), one["gap"] or "-") for one in figures["checklist"]]
     draw.table(["", "can", "record", "gap"], ticks, left=("gap",), text=("can",))
     if score["begun"] and score["weak"]:
         draw.say(f"To review: {', '.join(score['weak'])}.")

@@ -46,16 +46,16 @@ def add(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     flops, moved = amounts(args)
-    found, refused = points(args, flops, moved)
-    if not found:
+    reached, refused = points(args, flops, moved)
+    if not reached:
         raise BadValue("; ".join(refused.values()))
     if args.json:
         refusals = [{"hardware": slug, "reason": reason} for slug, reason in refused.items()]
         draw.emit(
-            {"flops": flops, "bytes": moved, "dtype": args.dtype, "points": [as_json(*point) for point in found], "refused": refusals}
+            {"flops": flops, "bytes": moved, "dtype": args.dtype, "points": [as_json(*point) for point in reached], "refused": refusals}
         )
     else:
-        report(args, flops, moved, found, refused)
+        report(args, flops, moved, reached, refused)
     return 0
 
 
@@ -75,18 +75,18 @@ Point = tuple[Hardware, str, Roofline]
 
 
 def points(args: argparse.Namespace, flops: float, moved: float) -> tuple[list[Point], dict[str, str]]:
-    found: list[Point] = []
+    rows: list[Point] = []
     refused: dict[str, str] = {}
     for machine in args.on:
         levels = [level.name for level in machine.levels] if args.levels else [args.level]
         try:
-            found += [(machine, level, roofline(flops, moved, machine, args.dtype, level)) for level in levels]
+            rows += [(machine, level, roofline(flops, moved, machine, args.dtype, level)) for level in levels]
         except IronlawError as error:
             refused[machine.slug] = str(error)
-    return found, refused
+    return rows, refused
 
 
-def report(args: argparse.Namespace, flops: float, moved: float, found: list[Point], refused: dict[str, str]) -> None:
+def report(args: argparse.Namespace, flops: float, moved: float, reached: list[Point], refused: dict[str, str]) -> None:
     what = "gemm " + "×".join(map(str, args.gemm)) if args.gemm else show(flops, "FLOP")
     more = [*([show(flops, "FLOP")] if args.gemm else []), f"over {show(moved, 'B')}", f"{significant(flops / moved)} FLOP/B", args.dtype]
     draw.heading(what, " · ".join(more))
@@ -100,7 +100,7 @@ def report(args: argparse.Namespace, flops: float, moved: float, found: list[Poi
             f"≤ {draw.percent(r.mfu)}",
             f"≥ {show(r.seconds, 's')}",
         )
-        for hw, level, r in found
+        for hw, level, r in reached
     ]
     draw.table(["machine", "level", "ridge", "bound by", "attainable", "of peak", "time"], rows, left=("machine", "level", "bound by"))
     for reason in refused.values():
@@ -109,5 +109,5 @@ def report(args: argparse.Namespace, flops: float, moved: float, found: list[Poi
 
 
 def as_json(hw: Hardware, level: str, r: Roofline) -> dict[str, Any]:
-    told: dict[str, Any] = {"hardware": hw.slug, "level": level, "bound": True}
-    return told | {name: getattr(r, name) for name in ("intensity", "ridge", "peak", "attainable", "regime", "mfu", "seconds")}
+    out: dict[str, Any] = {"hardware": hw.slug, "level": level, "bound": True}
+    return out | {name: getattr(r, name) for name in ("intensity", "ridge", "peak", "attainable", "regime", "mfu", "seconds")}

@@ -32,13 +32,13 @@ def run(args: argparse.Namespace) -> int:
     from ironlaw import workload, workloads
     from ironlaw.errors import BadValue
 
-    given = settings(args)
+    chosen = settings(args)
     if args.name is not None:
-        graph = workload(args.name, **given)
+        graph = workload(args.name, **chosen)
         draw.emit(as_json(graph, args.ops)) if args.json else in_full(graph, args.ops)
         return 0
-    if given or args.ops:
-        raise BadValue(f"--{next(iter(given), 'ops')} is for one model; name it: ironlaw workload resnet50 …")
+    if chosen or args.ops:
+        raise BadValue(f"--{next(iter(chosen), 'ops')} is for one model; name it: ironlaw workload resnet50 …")
     graphs = [workload(slug) for slug in workloads()]
     draw.emit([_totals(graph) for graph in graphs]) if args.json else listing(graphs)
     return 0
@@ -128,13 +128,13 @@ def alike(graph: Graph) -> list[Alike]:
     groups: dict[Any, list[Op]] = {}
     for op in graph.ops:
         groups.setdefault(op.key, []).append(op)
-    found = [Alike(ops[0], len(ops)) for ops in groups.values()]
-    return sorted(found, key=lambda a: (-a.flops, -a.bytes))
+    shapes = [Alike(ops[0], len(ops)) for ops in groups.values()]
+    return sorted(shapes, key=lambda a: (-a.flops, -a.bytes))
 
 
 def heaviest(graph: Graph) -> None:
-    found = alike(graph)
-    draw.heading(f"{min(TOP, len(found))} heaviest of {len(found)} shapes of operator", "all of them: --ops")
+    shapes = alike(graph)
+    draw.heading(f"{min(TOP, len(shapes))} heaviest of {len(shapes)} shapes of operator", "all of them: --ops")
     rows = [
         (
             f"×{a.times}",
@@ -145,7 +145,7 @@ def heaviest(graph: Graph) -> None:
             show(a.bytes, "B"),
             significant(a.op.work.intensity) if a.bytes else "–",
         )
-        for a in found[:TOP]
+        for a in shapes[:TOP]
     ]
     draw.table(["", "first", "kind", "output", "work", "moved", "FLOP/B"], rows, left=("kind",), text=("first", "output"))
 
@@ -164,25 +164,25 @@ def _share(part: float, whole: float) -> str:
 
 
 def _totals(graph: Graph) -> dict[str, Any]:
-    told: dict[str, Any] = {"slug": graph.name, "family": about_family(graph), "dtype": graph.dtype, "params": int(graph.params)}
-    return told | {"flops": graph.flops, "bytes": graph.bytes, "kernels": int(graph.kernels), "intensity": graph.work.intensity}
+    out: dict[str, Any] = {"slug": graph.name, "family": about_family(graph), "dtype": graph.dtype, "params": int(graph.params)}
+    return out | {"flops": graph.flops, "bytes": graph.bytes, "kernels": int(graph.kernels), "intensity": graph.work.intensity}
 
 
 def as_json(graph: Graph, every: bool) -> dict[str, Any]:
     from ironlaw.registry.workloads import about
 
     data = about(graph.name)
-    told = _totals(graph) | {"name": data["name"], "source": data["source"], "date": data["date"]}
-    told["settings"] = dict(graph.params_of)
-    told |= {"all_flops": graph.work.flops, "read": graph.work.read, "written": graph.work.written}
-    told |= {"weight_bytes": graph.weight_bytes, "cache_bytes": graph.cache_bytes}
-    told["kinds"] = {
+    out = _totals(graph) | {"name": data["name"], "source": data["source"], "date": data["date"]}
+    out["settings"] = dict(graph.params_of)
+    out |= {"all_flops": graph.work.flops, "read": graph.work.read, "written": graph.work.written}
+    out |= {"weight_bytes": graph.weight_bytes, "cache_bytes": graph.cache_bytes}
+    out["kinds"] = {
         kind: {"flops": work.flops, "bytes": work.bytes, "kernels": int(work.launches)} for kind, work in by_kind(graph).items()
     }
-    told["heaviest"] = [_op(a.op) | {"times": a.times} for a in alike(graph)[:TOP]]
+    out["heaviest"] = [_op(a.op) | {"times": a.times} for a in alike(graph)[:TOP]]
     if every:
-        told["ops"] = [_op(op) for op in graph.ops]
-    return told
+        out["ops"] = [_op(op) for op in graph.ops]
+    return out
 
 
 def _op(op: Op) -> dict[str, Any]:

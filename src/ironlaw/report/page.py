@@ -44,16 +44,16 @@ def write(analysis: Analysis, place: str | Path) -> Path:
 
 def html(analysis: Analysis) -> str:
     """The whole file. `analysis.predictions` holds at least one prediction."""
-    shown: dict[str, Figure] = {}
+    figures: dict[str, Figure] = {}
     grids: dict[str, Any] = {}
-    sections = _sections(analysis, shown, grids)
+    sections = _sections(analysis, figures, grids)
     links = "".join(f'<li><a href="#{name}">{text(title)}</a></li>' for name, title, _ in sections)
     body = "".join(
         f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{text(title)}</h2>{inner}</section>'
         for name, title, inner in sections
     )
     carried = {
-        "figures": {name: figure.to_dict() for name, figure in shown.items()},
+        "figures": {name: figure.to_dict() for name, figure in figures.items()},
         "details": {details.key(p): {name: f.to_dict() for name, f in details.figures(p).items()} for p in analysis.predictions},
         "operators": details.operators(analysis),
         "grids": grids,
@@ -74,10 +74,10 @@ def html(analysis: Analysis) -> str:
     )
 
 
-def _sections(analysis: Analysis, shown: dict[str, Figure], grids: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """(id, title, HTML) in order; figures and tables they refer to go into `shown` and `grids`."""
+def _sections(analysis: Analysis, figures: dict[str, Figure], grids: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """(id, title, HTML) in order; figures and tables they refer to go into `figures` and `grids`."""
     of_modes = summary.modes(analysis)
-    shown |= of_modes
+    figures |= of_modes
     sections = [
         ("captured", "What was captured", summary.captured(analysis)),
         ("summary", "What it takes", summary.summary(analysis)),
@@ -85,7 +85,7 @@ def _sections(analysis: Analysis, shown: dict[str, Figure], grids: dict[str, Any
     ]
     if len(analysis.machines) > 1:
         words, figure = summary.devices(analysis)
-        shown["devices"] = figure
+        figures["devices"] = figure
         if len({p.plan.mode for p in analysis.predictions}) > 1:
             words += "<h3>Machines and modes</h3>" + variants.machines_and_modes(analysis.predictions, analysis.graph)
         sections.append(("devices", "Several machines", _figure("devices") + words))
@@ -102,7 +102,7 @@ def _sections(analysis: Analysis, shown: dict[str, Figure], grids: dict[str, Any
     sections.append(("fusion", "What compiling joins", words))
     words, picture = breakeven.section(analysis)
     if picture is not None:
-        shown["saving"] = picture
+        figures["saving"] = picture
     sections.append(("breakeven", "When compiling pays", words + (_figure("saving") if picture else "")))
     if analysis.joined is not None:
         words, grids["trace"] = trace.section(analysis.joined)

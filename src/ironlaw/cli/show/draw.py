@@ -73,16 +73,16 @@ def table(
     from rich import box
     from rich.table import Table
 
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style=STRONG)
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style=STRONG)
     for name in columns:
         wraps = name in text
-        made.add_column(
+        grid.add_column(
             name, justify="left" if wraps or name in left else "right", no_wrap=not wraps, overflow="fold" if wraps else "ellipsis"
         )
     breaks = set(sections)
     for index, row in enumerate(rows):
-        made.add_row(*map(_cell, row), end_section=index in breaks)
-    console().print(made)
+        grid.add_row(*map(_cell, row), end_section=index in breaks)
+    console().print(grid)
 
 
 def pairs(rows: Iterable[tuple[str, Any]]) -> None:
@@ -91,12 +91,12 @@ def pairs(rows: Iterable[tuple[str, Any]]) -> None:
         return plain.pairs(rows)
     from rich.table import Table
 
-    made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    made.add_column(style=DIM, no_wrap=True)
-    made.add_column(overflow="fold")
+    grid = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    grid.add_column(style=DIM, no_wrap=True)
+    grid.add_column(overflow="fold")
     for name, value in rows:
-        made.add_row(name, _cell(value))
-    console().print(made)
+        grid.add_row(name, _cell(value))
+    console().print(grid)
 
 
 def _cell(value: Any) -> Any:
@@ -115,18 +115,18 @@ def term(name: str) -> Cell:
 def bar(shares: Sequence[tuple[str, float]], length: int) -> Any:
     """A bar in the terms' colours; every part that is more than nothing is at least seen when it fills half a cell."""
     total = sum(value for _, value in shares) or 1.0
-    made: list[tuple[str, str]] = []
+    parts: list[tuple[str, str]] = []
     done, drawn = 0.0, 0
     for (name, value), mark in zip(shares, "█▒░", strict=False):  # marks differ, so the bar reads without colour too
         done += value
         end = round(length * done / total)
-        made.append((mark * (end - drawn), TERMS[name]))
+        parts.append((mark * (end - drawn), TERMS[name]))
         drawn = end
     if not rich():
-        return "".join(text for text, _ in made)
+        return "".join(text for text, _ in parts)
     from rich.text import Text
 
-    return Text.assemble(*made)
+    return Text.assemble(*parts)
 
 
 def span(low: float, high: float, unit: str, broken: bool = False) -> str:

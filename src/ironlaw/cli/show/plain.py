@@ -1,4 +1,4 @@
-"""Tables and lines without rich: for a locked-down machine on which nothing but Python and PyTorch can be had."""
+"""Tables and lines without rich: for a locked-down machine that has nothing but Python and PyTorch."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def _line(texts: Sequence[str], columns: Sequence[str], widths: Sequence[int], l
 
 
 def pairs(rows: Iterable[tuple[str, Any]]) -> None:
-    found = [(name, cell(value)) for name, value in rows]
-    first = max((len(name) for name, _ in found), default=0)
-    for name, value in found:
+    lines = [(name, cell(value)) for name, value in rows]
+    first = max((len(name) for name, _ in lines), default=0)
+    for name, value in lines:
         print(f"{name:<{first}}  {value}")
 
 
 def cell(value: Any) -> str:
-    """Text, or text and its style, which there is none of here."""
+    """Text, or the text of a (text, style) pair: there are no styles here."""
     return value if isinstance(value, str) else str(value[0])

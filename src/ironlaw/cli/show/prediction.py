@@ -15,26 +15,26 @@ BAR = "data █  compute ▒  overhead ░"
 LIKELY = 20  # columns that an interval takes
 
 
-def report(graph: Graph, made: list[Prediction], refused: list[str], ops: int) -> None:
+def report(graph: Graph, predictions: list[Prediction], refused: list[str], ops: int) -> None:
     draw.heading(graph.name, " · ".join([*sizes(graph), graph.dtype, show(graph.flops, "FLOP"), f"{show(graph.params)} parameters"]))
     room = draw.width()
     length = len(BAR) if room >= draw.WIDE + 10 else 0
     columns = ["machine", "mode", "time", *([BAR] if length else []), "data", "compute", "overhead", "bound by"]
-    draw.table(columns, [_where(p, length) for p in made], left=("machine", "mode", "bound by", BAR))
-    _takes(made, narrow=room < draw.WIDE + (LIKELY if any(p.interval for p in made) else 0))
-    for p in made if ops else ():
+    draw.table(columns, [_where(p, length) for p in predictions], left=("machine", "mode", "bound by", BAR))
+    _takes(predictions, narrow=room < draw.WIDE + (LIKELY if any(p.interval for p in predictions) else 0))
+    for p in predictions if ops else ():
         operators(p, ops)
     for reason in refused:
         draw.say(f"✗ {reason}", draw.BAD)
-    footnotes(made)
+    footnotes(predictions)
 
 
 def sizes(graph: Graph) -> list[str]:
     """The settings that matter: a prefill has no cache, a decoding step no sequence."""
-    given = dict(graph.params_of)
-    phase = given.pop("phase", "")
+    settings = dict(graph.params_of)
+    phase = settings.pop("phase", "")
     idle = {"prefill": "context", "decode": "seq"}.get(phase, "")
-    return [*([phase] if phase else []), *(f"{name} {value:,}" for name, value in given.items() if name in SIZES and name != idle)]
+    return [*([phase] if phase else []), *(f"{name} {value:,}" for name, value in settings.items() if name in SIZES and name != idle)]
 
 
 def _where(p: Prediction, length: int) -> list[Any]:
@@ -44,11 +44,11 @@ def _where(p: Prediction, length: int) -> list[Any]:
     return [p.hardware.slug, p.plan.mode, (show(p.seconds, "s"), draw.STRONG), *picture, *cells, draw.term(p.bound)]
 
 
-def _takes(made: list[Prediction], narrow: bool) -> None:
+def _takes(predictions: list[Prediction], narrow: bool) -> None:
     """What a run takes. In a narrow terminal two figures share a cell, one above the other."""
-    likely = ["likely"] if any(p.interval for p in made) else []
+    likely = ["likely"] if any(p.interval for p in predictions) else []
     rows = []
-    for p in made:
+    for p in predictions:
         interval = [draw.span(*p.interval, "s", narrow) if p.interval else "–"] if likely else []
         middle = [draw.span(*p.band, "s", narrow), *interval]
         memory = f"{show(p.memory.total, 'B')}{chr(10) if narrow else ' '}of {show(p.memory.capacity, 'B')}"
@@ -91,16 +91,16 @@ def kinds(r: OpRow) -> str:
     return " + ".join(part.kind for part in r.op.attrs["parts"]) if "parts" in r.op.attrs else r.kind
 
 
-def footnotes(made: list[Prediction]) -> None:
+def footnotes(predictions: list[Prediction]) -> None:
     words = [
         "band: terms overlapped – in sequence.",
         "busy: share of the time in which the device works.",
         "energy: rated power × time, an estimate.",
     ]
-    if any(p.interval for p in made):
+    if any(p.interval for p in predictions):
         words.append("likely: where four measurements in five should fall.")
-    if not all(p.calibrated for p in made):
+    if not all(p.calibrated for p in predictions):
         words.append("bound: at the datasheet's peaks; a real run is slower.")
     draw.say(" ".join(words), draw.DIM)
-    for slug, line in {p.hardware.slug: brief(p) for p in made}.items():
+    for slug, line in {p.hardware.slug: brief(p) for p in predictions}.items():
         draw.say(f"{slug}: {line}", draw.DIM)

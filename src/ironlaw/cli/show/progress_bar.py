@@ -20,7 +20,7 @@ class ProgressBar:
         self.stream = stream if stream is not None else sys.stderr
         self.live = self.stream is not None and self.stream.isatty()
         self.columns = columns or shutil.get_terminal_size().columns
-        self.said = float("-inf")
+        self.painted = float("-inf")
 
     def __enter__(self) -> ProgressBar:
         return self
@@ -32,9 +32,9 @@ class ProgressBar:
 
     def __call__(self, share: float, doing: str) -> None:
         now = time.monotonic()
-        if self.stream is None or now - self.said < (PAINT if self.live else EVERY):
+        if self.stream is None or now - self.painted < (PAINT if self.live else EVERY):
             return
-        self.said = now
+        self.painted = now
         share = min(max(share, 0.0), 1.0)
         if self.live:
             full = round(WIDTH * share)

@@ -22,7 +22,7 @@ Read = TypeVar("Read")
 
 
 class Quit(Exception):
-    """The learner has had enough; everything is kept."""
+    """The learner quits; every answer so far is kept."""
 
 
 class Skip(Exception):
@@ -44,50 +44,50 @@ def sit(session: Session) -> None:
                 session.skip(card.template)
             except Undo:
                 gone = session.undo()
-                told = f"Taken back: the answer {gone.answer!r} to {gone.card}." if gone else "There is no answer to take back."
-                draw.say(told, draw.DIM)
+                message = f"Taken back: the answer {gone.answer!r} to {gone.card}." if gone else "There is no answer to take back."
+                draw.say(message, draw.DIM)
     except Quit:
         pass
     _farewell(session)
 
 
 def _ask(session: Session, card: Due, left: int) -> None:
-    shown = session.variant(card.template)
+    variant = session.variant(card.template)
     topic = card.template.topic.replace("_", " ")
     draw.heading(f"{topic[0].upper()}{topic[1:]}", f"{card.template.id} · {card.reason} · {left} to go")
-    draw.say(shown.text)
-    for letter, choice in zip(LETTERS, shown.choices, strict=False):
+    draw.say(variant.text)
+    for letter, choice in zip(LETTERS, variant.choices, strict=False):
         draw.say(f"  {letter}  {choice.label}")
     if card.template.kind == "explain":
-        return _explain(session, shown)
-    draw.say(f"Type {grade.hint(shown)}; {KEYS}.", draw.DIM)
-    typed, graded = _read("answer> ", lambda text: (text, grade.grade(shown, text)))
+        return _explain(session, variant)
+    draw.say(f"Type {grade.hint(variant)}; {KEYS}.", draw.DIM)
+    typed, graded = _read("answer> ", lambda text: (text, grade.grade(variant, text)))
     confidence = _confidence()
-    session.answer(shown, typed, confidence, graded)
-    _key(shown, graded)
+    session.answer(variant, typed, confidence, graded)
+    _key(variant, graded)
     _again(session, card.template.id)
 
 
-def _explain(session: Session, shown: Variant) -> None:
+def _explain(session: Session, variant: Variant) -> None:
     draw.say(f"Answer in a line or two, from memory; {KEYS}.", draw.DIM)
     typed = _read("answer> ", lambda text: text)
     confidence = _confidence()
     draw.say("\nWhat a full answer has:", draw.STRONG)
-    for number, point in enumerate(shown.rubric, 1):
+    for number, point in enumerate(variant.rubric, 1):
         draw.say(f"  {number}  {point}")
-    needed = f"{shown.template.enough} of {len(shown.rubric)} make it right"
+    needed = f"{variant.template.enough} of {len(variant.rubric)} make it right"
     draw.say(f"Which points did you make? Their numbers, all, or none; {needed}.", draw.DIM)
-    graded = _read("points> ", lambda text: grade.grade_explanation(shown, grade.parse_points(text, len(shown.rubric))))
-    session.answer(shown, typed, confidence, graded)
+    graded = _read("points> ", lambda text: grade.grade_explanation(variant, grade.parse_points(text, len(variant.rubric))))
+    session.answer(variant, typed, confidence, graded)
     draw.say(f"{'Right' if graded.correct else 'Not yet'}: {graded.answer}.", draw.GOOD if graded.correct else draw.BAD)
-    _again(session, shown.template.id)
+    _again(session, variant.template.id)
 
 
-def _key(shown: Variant, graded: grade.Grade) -> None:
-    draw.say(f"{'Right' if graded.correct else 'Wrong'}: {shown.answer}.", draw.GOOD if graded.correct else draw.BAD)
+def _key(variant: Variant, graded: grade.Grade) -> None:
+    draw.say(f"{'Right' if graded.correct else 'Wrong'}: {variant.answer}.", draw.GOOD if graded.correct else draw.BAD)
     if not graded.correct:
         draw.say(f"You said {graded.answer}.")
-    draw.say(shown.working)
+    draw.say(variant.working)
     if graded.misconception:
         draw.pairs([
             ("you may believe", beliefs.belief(graded.misconception)),
@@ -143,15 +143,15 @@ def _line(prompt: str) -> str:
 
 
 def _farewell(session: Session) -> None:
-    found = session.state()
+    state = session.state()
     right = sum(review.correct for review in session.answers.values())
     if session.answers:
         draw.heading(f"{len(session.answers)} answered, {right} right", "all of it is in the ledger")
     else:
         draw.heading("Nothing answered")
-    left, soon = session.queue(), next_due(found.standing, found.now)
+    left, soon = session.queue(), next_due(state.standing, state.now)
     if left:
         draw.say(f"{len(left)} {'waits' if len(left) == 1 else 'wait'}; `ironlaw review` goes on with them.")
     elif soon is not None:
-        draw.say(f"Nothing is due now; the next card comes back {time_until(soon - found.now)}.")
+        draw.say(f"Nothing is due now; the next card comes back {time_until(soon - state.now)}.")
     draw.say("`ironlaw review --stats` shows how well you know what you know.", draw.DIM)
