@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from ironlaw.engine.device.compilation import PER_KERNEL
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
 from ironlaw.errors import BadValue
-from ironlaw.registry.machines import hardware
+from ironlaw.registry.machines import compile_cost, hardware
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.kineto import read
 from ironlaw.report.page import html, write
@@ -167,7 +166,7 @@ def test_a_predicted_compile_time_says_that_it_is_one(analysed):
     analysis = analysed(compiled=False)
     kernels = float(analysis.predictions[1].kernels)
     told = replace(analysis, compiling=compiling(analysis.predictions))
-    assert told.compiling["h200_sxm"].seconds == pytest.approx(PER_KERNEL * kernels)
+    assert told.compiling["h200_sxm"].seconds == pytest.approx(compile_cost(hardware("h200_sxm"))[0] * kernels)
     words = Reader(html(told)).words["breakeven"]
     assert "pays after about" in words and "Compile time: predicted, 89.8 ms for each" in words and "≈" in words
     assert compiling(analysis.predictions[:1]) == {}  # nothing is compiled
@@ -185,7 +184,7 @@ def test_names_from_outside_are_text(named):
 def test_unknown_ops_are_named(named):
     from dataclasses import replace
 
-    graph = replace(named("relu"), params_of={"unknown": {"my_op": 3}})
+    graph = replace(named("relu"), settings={"unknown": {"my_op": 3}})
     assert "my_op ×3" in Reader(html(Analysis(graph, (predict(graph, hardware("t4"), Plan()),)))).words["captured"]
 
 

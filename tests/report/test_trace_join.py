@@ -107,12 +107,12 @@ def test_calls_come_from_the_capture_and_not_from_names(named):
     """A module may be called anything, and a copy that a norm needs first belongs to the norm's call."""
     graph = named("addmm.2.relu", "norm:contiguous", "norm", "x:1")
     calls = (("relu", 7), ("native_layer_norm", 8), ("native_layer_norm", 8), ("add", 9))
-    predicted = calls_predicted(predict(replace(graph, params_of={"calls": calls}), hardware("h200_sxm"), Plan()))
+    predicted = calls_predicted(predict(replace(graph, settings={"calls": calls}), hardware("h200_sxm"), Plan()))
     assert [(call.aten, [row.name for row in call.rows]) for call in predicted] == [
         ("relu", ["addmm.2.relu"]), ("native_layer_norm", ["norm:contiguous", "norm"]), ("add", ["x:1"]),
     ]  # fmt: skip
 
 
 def test_without_a_capture_each_op_is_a_call_of_its_own(named):
-    predicted = calls_predicted(predict(replace(named("a", "a:1"), params_of={}), hardware("h200_sxm"), Plan()))
+    predicted = calls_predicted(predict(replace(named("a", "a:1"), settings={}), hardware("h200_sxm"), Plan()))
     assert [(call.aten, len(call.rows)) for call in predicted] == [("relu", 1), ("relu", 1)]

@@ -12,6 +12,7 @@ pytest.importorskip("transformers")
 
 from ironlaw.cli import analyze, main  # noqa: E402
 from ironlaw.engine.device.compilation import compile_seconds  # noqa: E402
+from ironlaw.registry.machines import compile_cost, hardware  # noqa: E402
 
 FILE = """
 import torch
@@ -163,7 +164,9 @@ def test_a_report_from_a_file(file: str, capsys: pytest.CaptureFixture[str]):
     assert pay["calls"] == pytest.approx(30.0 / (eager - compiled)) and pay["days"] == pytest.approx(pay["calls"] / 10_000)
     assert found["html"] == "report.html" and pay["compile_s_is_predicted"] is False
     pay = told(capsys, f"{file}:Net", "--on", "h200_sxm")["breakeven"][0]
-    assert pay["compile_s"] == pytest.approx(float(compile_seconds(found["predictions"][1]["kernels"]))) and pay["compile_s_is_predicted"]
+    per_kernel, _ = compile_cost(hardware("h200_sxm"))
+    assert pay["compile_s"] == pytest.approx(float(compile_seconds(found["predictions"][1]["kernels"], per_kernel)))
+    assert pay["compile_s_is_predicted"]
     assert main(["analyze", f"{file}:Net", "--on", "t4", "--html", "none/report.html"]) == 2
     assert "give a file in a folder that exists" in capsys.readouterr().err
 

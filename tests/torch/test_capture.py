@@ -47,7 +47,7 @@ def test_as_the_registry_has_it(slug: str) -> None:
     same = {"scale": "div"} if slug == "moe_small" else {}  # a division by a number
     assert [same.get(k, k) for k in kinds(found)] == [same.get(k, k) for k in kinds(known)]
     assert (found.params, found.flops, found.dtype) == (known.params, known.flops, "bf16")
-    assert found.params_of["unknown"] == {}
+    assert found.settings["unknown"] == {}
     assert found.bytes == pytest.approx(known.bytes, rel=1e-4)
     for mode in ("eager", "compiled"):
         ours, theirs = (il.predict(g, H200, il.Plan(mode=mode)) for g in (found, known))
@@ -128,7 +128,7 @@ def test_parameters_and_flops(name: str) -> None:
     found = il.capture(model, (given,))
     assert found.params <= sum(w.numel() for w in model.parameters())  # a weight that the call does not touch is not there
     assert found.params >= 0.9 * sum(w.numel() for w in model.parameters())
-    assert found.params_of["unknown"] == {}
+    assert found.settings["unknown"] == {}
     assert found.flops == counted(model, given)
     assert il.predict(found, H200).seconds > 0
 
@@ -252,12 +252,12 @@ def test_autocast_casts(device: str) -> None:
 def test_flops_by_hand(module: nn.Module, shape: tuple[int, ...], flops: int) -> None:
     graph = il.capture(module, (torch.empty(shape),))
     assert graph.flops == flops
-    assert graph.params_of["unknown"] == {}
+    assert graph.settings["unknown"] == {}
 
 
 def test_an_op_that_nobody_knows_is_counted_and_listed() -> None:
     graph = il.capture(lambda x: torch.fft.rfft(x).abs(), (torch.empty(16),))
-    assert graph.params_of["unknown"] == {"_fft_r2c": 1}
+    assert graph.settings["unknown"] == {"_fft_r2c": 1}
     assert graph.ops[0].kind == "unknown"
     assert sum(graph.ops[0].reads) == 64
     assert il.predict(graph, H200).seconds > 0
@@ -271,7 +271,7 @@ def test_each_op_says_which_call_it_came_from() -> None:
 
     graph = il.capture(call, (torch.zeros(8, 8),))
     assert kinds(graph) == ["matmul", "copy", "softmax", "relu"]
-    names, numbers = zip(*graph.params_of["calls"], strict=True)
+    names, numbers = zip(*graph.settings["calls"], strict=True)
     assert names == ("mm", "_softmax", "_softmax", "relu")
     assert numbers[0] < numbers[1] == numbers[2] < numbers[3]
 
@@ -319,7 +319,7 @@ def test_a_training_step_of_a_language_model() -> None:
     step = il.capture(model, (ids,), {"labels": ids}, training=True)
     forward = il.capture(model.eval(), (ids,), {"use_cache": False})
     assert kinds(step).count("attention_backward") == 2
-    assert step.params_of["unknown"] == {}
+    assert step.settings["unknown"] == {}
     assert 2.9 < step.flops / forward.flops < 3.1  # attention's scores are computed once more
 
 

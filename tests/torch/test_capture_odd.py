@@ -29,7 +29,7 @@ class Small(nn.Module):
 
 def kinds(call: Any, *args: Any, **more: Any) -> list[str]:
     graph = il.capture(call, args, more.pop("kwargs", None), **more)
-    assert graph.params_of["unknown"] == {}
+    assert graph.settings["unknown"] == {}
     return [op.kind for op in graph.ops]
 
 

@@ -37,7 +37,7 @@ def test_pytorchs_own_products_with_stored_weights(bits: int) -> None:
     assert graph.flops == 2 * 4 * 256 * 512
     scales = 256 * 2 if bits == 8 else 4 * 256 * 2 * 2
     assert one.work.read == 4 * 512 * 2 + 256 * 512 * bits / 8 + scales
-    assert graph.params_of["unknown"] == {}
+    assert graph.settings["unknown"] == {}
     kernels = [row.kernels for row in il.predict(graph, H200).ops]
     assert kernels == [4 if bits == 8 else 1]
 
@@ -62,7 +62,7 @@ def test_dynamic_quantisation(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [op.kind for op in graph.ops] == ["quantised_linear", "relu"]
     assert graph.flops == 2 * 4 * 64 * 32
     assert graph.ops[0].inputs[1].bytes == 64 * 32
-    assert graph.params_of["unknown"] == {}
+    assert graph.settings["unknown"] == {}
 
 
 def test_quantise_and_dequantise_are_element_wise() -> None:
@@ -71,7 +71,7 @@ def test_quantise_and_dequantise_are_element_wise() -> None:
         return y + 1
 
     graph = il.capture(f, (torch.empty(64, 64),))
-    assert graph.params_of["unknown"] == {}
+    assert graph.settings["unknown"] == {}
     assert [op.kind for op in graph.ops] == ["scale", "shift"]
 
 
@@ -92,7 +92,7 @@ def test_a_recurrent_layer_is_one_op(module: nn.Module, shape: tuple[int, ...], 
     assert [op.kind for op in graph.ops if op.kind != "fill"] == ["recurrent"]
     assert graph.flops == flops
     assert graph.params == sum(w.numel() for w in module.parameters())
-    assert graph.params_of["unknown"] == {}
+    assert graph.settings["unknown"] == {}
 
 
 def test_what_comes_after_goes_on() -> None:

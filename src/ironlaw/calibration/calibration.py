@@ -34,6 +34,7 @@ class Calibration:
     host: str = ""
     backend: str = "cuda"  # whose kernels an op becomes: a name in ironlaw.backends
     entry: float = 0.0  # host seconds to enter a compiled function, whatever is in it
+    compile_kernel_s: float = 0.0  # host seconds to compile one kernel; 0: not measured
 
     @cached_property
     def library(self) -> Backend:
@@ -105,7 +106,7 @@ class Calibration:
         rest = {
             k: v
             for k, v in data.items()
-            if k in ("launches", "cache_bytes", "graph_gap", "graph_start", "host", "slower", "backend", "entry")
+            if k in ("launches", "cache_bytes", "graph_gap", "graph_start", "host", "slower", "backend", "entry", "compile_kernel_s")
         }
         return cls(curves=curves, spread=spread, sources=tuple(data.get("sources", ())), **rest)
 

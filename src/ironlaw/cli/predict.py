@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         out = [as_json(p, args.ops) for p in rows]
         refusals = [{"hardware": slug, "reason": reason} for slug, reason in refused.items()]
         draw.emit(
-            {"workload": graph.name, "dtype": graph.dtype, "settings": dict(graph.params_of), "predictions": out, "refused": refusals}
+            {"workload": graph.name, "dtype": graph.dtype, "settings": dict(graph.settings), "predictions": out, "refused": refusals}
         )
     else:
         report(graph, rows, list(refused.values()), args.ops)

@@ -53,7 +53,7 @@ def listing(graphs: list[Graph]) -> None:
             show(g.flops, "FLOP"),
             show(g.bytes, "B"),
             draw.count(g.kernels),
-            str(g.params_of.get("seq", "–")),
+            str(g.settings.get("seq", "–")),
         )
         for g in graphs
     ]
@@ -173,7 +173,7 @@ def as_json(graph: Graph, every: bool) -> dict[str, Any]:
 
     data = about(graph.name)
     out = _totals(graph) | {"name": data["name"], "source": data["source"], "date": data["date"]}
-    out["settings"] = dict(graph.params_of)
+    out["settings"] = dict(graph.settings)
     out |= {"all_flops": graph.work.flops, "read": graph.work.read, "written": graph.work.written}
     out |= {"weight_bytes": graph.weight_bytes, "cache_bytes": graph.cache_bytes}
     out["kinds"] = {

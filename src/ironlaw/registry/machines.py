@@ -17,6 +17,7 @@ from ironlaw.registry.loader import figure, folder, normal, quantity, read, slug
 KINDS = ("gpu", "cpu", "tpu", "npu", "mcu")
 BACKENDS = ("cuda", "rocm", "xla", "coreml", "mps", "cpu", "bare")  # what a file may name; those in ironlaw.backends can be calibrated
 NO_BACKEND = "bound: ironlaw does not know how libraries run on {backend} ({slug}), so datasheet figures are all there is"
+COMPILED_ON = "h200_sxm"  # whose host stands for one that compiled no models
 CONTEXTS = ("cloud", "edge", "mobile", "tiny", "desktop")
 
 
@@ -80,6 +81,14 @@ def _local(path: Path, _: local_machine.Stamp) -> Hardware:
         raise BadRegistry(f"{path} can't be read ({error.strerror or error}); check its permissions, or {again}") from None
     except BadRegistry as error:
         raise BadRegistry(str(error) if again in str(error) else f"{path} can't be used: {error}; or {again}") from None
+
+
+def compile_cost(machine: Hardware) -> tuple[float, str]:
+    """Host seconds to compile one kernel, and whose host that was: the machine's own, or else the one most models were compiled on."""
+    for known in (machine, registered(COMPILED_ON)):
+        if known.calibration and known.calibration.compile_kernel_s:
+            return known.calibration.compile_kernel_s, known.name
+    raise BadRegistry(f"no compile time is stored for {COMPILED_ON}; run: python scripts/calibrate.py {COMPILED_ON}")
 
 
 def machines() -> tuple[str, ...]:

@@ -8,9 +8,10 @@ A test fits again and holds the stored files to the evidence.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from statistics import quantiles
+from statistics import median, quantiles
 
 from ironlaw.backends.rows import Row
 from ironlaw.calibration.calibration import Calibration
@@ -33,7 +34,15 @@ def refit(slug: str) -> Calibration:
         raise BadRegistry(f"no op or launch rows for {slug}; put evidence into registry/evidence/{slug}/ first (see FORMAT.md there)")
     rows = [row for file in files for row in file.rows]
     fitted = calibrate(rows, files[-1].machine, hardware(slug), tuple(file.source for file in files))
-    return replace(fitted, spread=spread(slug, fitted))
+    return replace(
+        fitted, spread=spread(slug, fitted), compile_kernel_s=compile_kernel_s(row for file in evidence(slug) for row in file.rows)
+    )
+
+
+def compile_kernel_s(rows: Iterable[Row]) -> float:
+    """Seconds of a first compiled call for each kernel: the median over models. 0 where too few were compiled."""
+    each = [row.compile_s / row.kernels for row in rows if row.kind == "model" and row.mode == "compiled" and row.compile_s and row.kernels]
+    return float(f"{median(each):.3g}") if len(each) >= ENOUGH else 0.0
 
 
 def spread(slug: str, fitted: Calibration) -> dict[str, tuple[float, float]]:

@@ -59,7 +59,7 @@ def workload(name: str, **settings: Any) -> Graph:
     with refusing("dtype"):
         bytes_per_element(values.get("dtype", "fp16"))
     graph: Graph = build(**values)
-    return Graph(normal(name), graph.ops, graph.dtype, graph.params_of, graph.outputs)
+    return Graph(normal(name), graph.ops, graph.dtype, graph.settings, graph.outputs)
 
 
 def kv_cache(name: str, batch: Number = 1, context: Number = 1, dtype: str = "fp16") -> Number:

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ironlaw.backends.inductor import INDUCTOR
-from ironlaw.engine.device.compilation import PER_KERNEL, breakeven, breakeven_days, compile_seconds
+from ironlaw.engine.device.compilation import breakeven, breakeven_days, compile_seconds
 from ironlaw.engine.device.fusion_rules import TREE, Rules
 from ironlaw.engine.device.machine import MODES, Hardware
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.types import Graph
+from ironlaw.registry.machines import compile_cost
 from ironlaw.report.capacity import Capacity
 from ironlaw.report.model_variants import Variant
 from ironlaw.report.trace_join import TraceJoin
@@ -61,7 +62,7 @@ class Analysis:
 
     @property
     def unknown(self) -> dict[str, int]:
-        return dict(self.graph.params_of.get("unknown", {}))
+        return dict(self.graph.settings.get("unknown", {}))
 
 
 def compiling(predictions: Iterable[Prediction]) -> dict[str, Compiling]:
@@ -69,8 +70,9 @@ def compiling(predictions: Iterable[Prediction]) -> dict[str, Compiling]:
     costs = {}
     for p in predictions:
         if p.plan.mode != "eager" and p.hardware.slug not in costs:
-            source = f"predicted, {show(PER_KERNEL, 's')} for each of the compiled graph's kernels, as measured on an H200's host"
-            costs[p.hardware.slug] = Compiling(float(compile_seconds(p.kernels)), source, predicted=True)
+            per_kernel, host = compile_cost(p.hardware)
+            source = f"predicted, {show(per_kernel, 's')} for each of the compiled graph's kernels, as measured on the host of: {host}"
+            costs[p.hardware.slug] = Compiling(float(compile_seconds(p.kernels, per_kernel)), source, predicted=True)
     return costs
 
 

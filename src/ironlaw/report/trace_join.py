@@ -139,7 +139,7 @@ class PredictedCall:
 def calls_predicted(prediction: Prediction) -> list[PredictedCall]:
     """Rows of one ATen call together. Capture says which call an op came from; without a capture, each op is a call of its own."""
     calls: dict[object, PredictedCall] = {}
-    known = prediction.graph.params_of.get("calls") or [(row.kind, i) for i, row in enumerate(prediction.ops)]
+    known = prediction.graph.settings.get("calls") or [(row.kind, i) for i, row in enumerate(prediction.ops)]
     for row, (aten, number) in zip(prediction.ops, known, strict=True):
         calls.setdefault(number, PredictedCall(aten, [])).rows.append(row)
     return list(calls.values())

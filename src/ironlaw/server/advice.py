@@ -20,7 +20,7 @@ def advice(p: Prediction, name: str, asked: Graph) -> list[dict[str, Any]]:
 
 def _batch(p: Prediction, asked: Graph) -> Iterator[dict[str, Any]]:
     """Weights stay, everything else grows with the batch."""
-    batch = int(asked.params_of.get("batch", 1))
+    batch = int(asked.settings.get("batch", 1))
     each = (p.memory.total - p.memory.weights) / batch
     most = int((p.memory.capacity - p.memory.weights) // each) if each else 0
     if 1 <= most < batch:
@@ -29,7 +29,7 @@ def _batch(p: Prediction, asked: Graph) -> Iterator[dict[str, Any]]:
 
 def _context(p: Prediction, asked: Graph) -> Iterator[dict[str, Any]]:
     """Where keys and values are what is too much, a shorter context helps."""
-    context = int(asked.params_of.get("context", 0) or 0)
+    context = int(asked.settings.get("context", 0) or 0)
     room = p.memory.capacity - p.memory.weights - p.memory.activations
     if p.memory.kv_cache and 0 < room < p.memory.kv_cache:
         most = int(context * room / p.memory.kv_cache)
@@ -39,7 +39,7 @@ def _context(p: Prediction, asked: Graph) -> Iterator[dict[str, Any]]:
 
 def _precision(p: Prediction, name: str, asked: Graph) -> Iterator[dict[str, Any]]:
     """The widest narrower format that the machine has and that fits."""
-    settings = dict(asked.params_of)
+    settings = dict(asked.settings)
     narrower = [fmt for fmt in p.hardware.peaks if FORMATS[fmt] < FORMATS[asked.dtype]]
     for fmt in sorted(narrower, key=lambda fmt: -FORMATS[fmt]):
         graph = workload(name, **{**settings, "dtype": fmt})

@@ -92,7 +92,7 @@ def build(name: str, chosen: tuple[tuple[str, Any], ...]) -> Graph:
 
 def inputs(name: str, asked: Graph) -> tuple[float, str]:
     """How many inputs one run takes, and what one is called: images, tokens (one per sequence in decode), samples."""
-    settings, unit = asked.params_of, kind(name)[1]
+    settings, unit = asked.settings, kind(name)[1]
     batch = float(settings.get("batch", 1))
     if unit == "token" and settings.get("phase") != "decode":
         return batch * float(settings.get("seq", 1)), unit
@@ -103,7 +103,7 @@ def as_json(p: Prediction, name: str, asked: Graph) -> dict[str, Any]:
     graph, machine, work = p.graph, p.hardware, p.graph.work
     items, unit = inputs(name, asked)
     return {
-        "workload": {"slug": name, "name": about(name)["name"], "params": asked.params, "settings": dict(asked.params_of)},
+        "workload": {"slug": name, "name": about(name)["name"], "params": asked.params, "settings": dict(asked.settings)},
         "hardware": {
             "slug": machine.slug, "name": machine.name, "context": machine.context, "peak": machine.peak(graph.dtype),
             "bandwidth": machine.bandwidth, "launch": machine.launch, "ridge": machine.ridge(graph.dtype), "power": machine.power,

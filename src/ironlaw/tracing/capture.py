@@ -58,8 +58,8 @@ def capture(
     names = [recorder.tensor(t).name for t in pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.numel()]
     outputs = tuple(dict.fromkeys(name for name in names if name in produced))
     named = module_or_fn if isinstance(module_or_fn, type) or hasattr(module_or_fn, "__name__") else type(module_or_fn)
-    params_of = {"captured": True, "training": training, "unknown": dict(recorder.unknown), "calls": tuple(recorder.calls)}
-    return Graph(named.__name__, tuple(recorder.ops), main_format(recorder), params_of, outputs)
+    settings = {"captured": True, "training": training, "unknown": dict(recorder.unknown), "calls": tuple(recorder.calls)}
+    return Graph(named.__name__, tuple(recorder.ops), main_format(recorder), settings, outputs)
 
 
 def unwrapped(call: Any) -> Any:

@@ -55,7 +55,7 @@ def test_ops_and_tensors_are_numbered_from_one_and_passed_on():
     last = Tensor("t6", (1, 1), "fp32", "activation")
     assert [op.outputs for op in graph.ops] == [(t[1],), (t[2], masks[0]), (t[3],), (t[4],), (t[5], masks[1]), (last,)]
     assert graph.ops[-1].attrs == {"over": "all"}
-    assert (graph.name, graph.dtype, graph.params_of, graph.outputs) == ("chain", "fp32", {}, ("t6", "mask2", "mask5"))
+    assert (graph.name, graph.dtype, graph.settings, graph.outputs) == ("chain", "fp32", {}, ("t6", "mask2", "mask5"))
     assert chain(("relu",), (4, 8)).dtype == "fp16"
 
 

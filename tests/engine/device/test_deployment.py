@@ -69,7 +69,7 @@ def test_tensors_of_a_served_layer_in_fp32():
     ops = (append, op("attention", "sdpa", [q, k, k, mask], [y], causal=True), op("relu", "look", [old], [z]))
     graph = Graph("layer", ops, "fp32", {"batch": 1}, ("y", "z"))
     served = serving(graph, cache="fp8", tiled=False)
-    assert (served.name, served.dtype, served.params_of, served.outputs) == ("layer", "fp32", {"batch": 1}, ("y", "z"))
+    assert (served.name, served.dtype, served.settings, served.outputs) == ("layer", "fp32", {"batch": 1}, ("y", "z"))
     copied, scores, soft, last, look = served.ops
     assert (copied.kind, copied.outputs, copied.dtype) == ("copy", (Tensor("k.new", (1, 2, 1, 4), "fp8"),), "fp32")
     assert scores.inputs[1] == Tensor("k", (1, 2, 4, 6), "fp8", "cache")

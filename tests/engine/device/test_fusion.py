@@ -439,7 +439,7 @@ def test_what_others_need_is_written():
 def test_the_fused_graph_keeps_name_format_and_parameters():
     graph = Graph("net", chain("relu", "exp", dtype="fp32").ops, "fp32", {"batch": 4})
     fused = fuse(graph).graph
-    assert (fused.name, fused.dtype, fused.params_of, fused.outputs) == ("net fused", "fp32", {"batch": 4}, ("t1",))
+    assert (fused.name, fused.dtype, fused.settings, fused.outputs) == ("net fused", "fp32", {"batch": 4}, ("t1",))
     assert fuse(graph).source is graph
 
 

@@ -312,11 +312,11 @@ def test_one_launch_computes_in_the_graphs_format_whatever_it_reads_first():
 
 
 def test_one_launch_hands_back_all_outputs_and_keeps_the_parameters():
-    net = replace(NET, outputs=("a", "b"), params_of={"batch": 4})
+    net = replace(NET, outputs=("a", "b"), settings={"batch": 4})
     graph = one_launch(net)
     assert graph.outputs == ("a", "b")
     assert graph.work.written == 128
-    assert graph.params_of == {"batch": 4}
+    assert graph.settings == {"batch": 4}
     assert one_launch(net, "ops").outputs == ("a",)
 
 

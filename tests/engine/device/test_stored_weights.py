@@ -45,7 +45,7 @@ def test_int8_by_hand():
     assert first.inputs[2] == Tensor("w scales", (512, 1), "fp16", "buffer")
     assert (first.name, first.outputs, first.inputs[3].name) == ("l", own.ops[1].outputs, "b")
     assert (stored.name, stored.dtype, stored.outputs) == (own.name, own.dtype, own.outputs)
-    assert stored.params_of == {"weights": "int8", "kept": ()}
+    assert stored.settings == {"weights": "int8", "kept": ()}
     assert stored.ops[0] == own.ops[0]
 
 
@@ -65,8 +65,8 @@ def test_int4_by_hand():
 def test_a_weight_that_something_else_reads_stays():
     stored = quantised(model(tied=True), "int4")
     assert [one.kind for one in stored.ops] == ["embedding", "quantised_linear", "linear"]
-    assert stored.params_of["kept"] == ("table",)
-    assert quantised(model(), "int4").params_of["kept"] == ()
+    assert stored.settings["kept"] == ("table",)
+    assert quantised(model(), "int4").settings["kept"] == ()
 
 
 def test_only_weights_of_products_are_stored():
@@ -83,7 +83,7 @@ def test_only_weights_of_products_are_stored():
     )
     stored = quantised(Graph("g", ops, "fp16"), "int8")
     assert [one.kind for one in stored.ops] == ["quantised_linear", "linear", "linear", "linear", "quantised_linear", "relu"]
-    assert stored.params_of["kept"] == ("a", "v")
+    assert stored.settings["kept"] == ("a", "v")
 
 
 def test_experts_are_stored_too():

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from small_graphs import MACHINE, chain, graphs
 
-from ironlaw.engine.device.machine import Plan
+from ironlaw.engine.device.machine import DISPATCHES, MODES, Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.timeline import timeline
 from ironlaw.errors import BadValue
-from ironlaw.registry.machines import hardware
+from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.workloads import workload
 
 
@@ -47,13 +47,36 @@ def test_it_ends_with_the_prediction(graph):
         assert all(a.end <= b.start + 1e-12 for a, b in pairwise(slots))
 
 
-@pytest.mark.parametrize("machine", ["h200_sxm", "t4"])
-@pytest.mark.parametrize("mode", ["eager", "compiled", "graphs"])
-def test_real_models_calibrated_or_not(machine: str, mode: str):
-    p = predict(workload("resnet50", batch=1), hardware(machine), Plan(mode))
-    slots = timeline(p)
-    assert slots[-1].end == pytest.approx(p.seconds)
-    assert [slot.row for slot in slots] == list(p.ops)
+RUNS = [
+    (machine, plan)
+    for machine in machines()
+    for plan in (Plan(mode, dispatch, calibrated, launch) for mode in MODES for dispatch in DISPATCHES for calibrated in (True, False)
+                 for launch in (None, 3e-6))
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("machine", machines())
+def test_a_timeline_ends_when_the_prediction_does_on_every_machine_mode_and_dispatch(machine: str):
+    """The processors among them too, which once ran ahead of themselves here, and what entering a compiled function costs."""
+    target = hardware(machine)
+    dtype = next(fmt for fmt in ("fp16", "bf16", "fp32", "int8") if fmt in target.peaks)
+    for name in ("resnet18", "gpt2_layer"):
+        graph = workload(name, dtype=dtype)
+        for plan in (plan for slug, plan in RUNS if slug == machine):
+            p = predict(graph, target, plan)
+            slots = timeline(p)
+            assert slots[-1].end == pytest.approx(p.seconds, rel=1e-12), plan
+            assert sum(slot.idle for slot in slots) == pytest.approx(p.seconds - p.busy_s, abs=1e-12 * p.seconds), plan
+            assert all(a.end <= b.start * (1 + 1e-12) for a, b in pairwise(slots)), plan
+            assert [slot.row for slot in slots] == list(p.ops)
+
+
+def test_a_processor_waits_for_each_call_and_enters_a_compiled_function_first():
+    target = hardware("neoverse_n1_2core")
+    graph = workload("gpt2_layer", dtype="fp32")
+    eager = timeline(predict(graph, target, Plan()))
+    assert all(b.start - a.end == pytest.approx(float(b.row.launch_s), abs=1e-12) for a, b in pairwise(eager))
+    assert timeline(predict(graph, target, Plan("compiled")))[0].start == pytest.approx(target.calibration.entry)
 
 
 def test_a_sweep_has_no_timeline():

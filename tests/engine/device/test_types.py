@@ -85,7 +85,7 @@ def test_graph_totals_by_hand():
     assert g.total("nothing") == (0, 0)
     assert set(g.tensors) == {"x", "w", "a", "mean", "b", "c", "cache", "d"}
     assert g.tensors["w"].size == 64
-    assert (g.dtype, g.params_of) == ("fp16", {})
+    assert (g.dtype, g.settings) == ("fp16", {})
 
 
 def test_graph_keeps_the_outputs_it_is_given():

@@ -49,7 +49,7 @@ def fits(analysis: Analysis) -> None:
 
 def weights(analysis: Analysis, own: Graph) -> None:
     """What storing the weights in fewer bits changes; `own` is the graph with the weights as they are."""
-    fmt = analysis.graph.params_of.get("weights")
+    fmt = analysis.graph.settings.get("weights")
     if not fmt:
         return
     draw.say(stored_words(analysis.graph, own, str(fmt)), draw.DIM)
@@ -71,14 +71,14 @@ def stored_words(graph: Graph, own: Graph, fmt: str) -> str:
         f" {show(own.weight_bytes, 'B')}, {show(graph.bytes, 'B')} moved instead of {show(own.bytes, 'B')};"
         f" the multiply-adds stay, in {graph.dtype}; bringing weights back adds {show(extra, 'FLOP')}"
     )
-    kept = graph.params_of.get("kept")
+    kept = graph.settings.get("kept")
     return f"{text}; kept as they are, since something else reads them too: {', '.join(kept)}" if kept else text
 
 
 def stored_json(graph: Graph) -> dict[str, Any] | None:
-    if "weights" not in graph.params_of:
+    if "weights" not in graph.settings:
         return None
-    return {"format": graph.params_of["weights"], "bytes": graph.weight_bytes, "kept": list(graph.params_of["kept"])}
+    return {"format": graph.settings["weights"], "bytes": graph.weight_bytes, "kept": list(graph.settings["kept"])}
 
 
 def variants_json(analysis: Analysis) -> list[dict[str, Any]]:

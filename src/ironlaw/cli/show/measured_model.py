@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ironlaw.cli.show import draw, trace
 from ironlaw.engine.device.compilation import compile_seconds
 from ironlaw.engine.device.predict import OpRow, Prediction
+from ironlaw.registry.machines import compile_cost
 from ironlaw.report.trace_join import TraceJoin
 from ironlaw.units import show, significant
 
@@ -126,7 +127,7 @@ def _inside(ran: list[tuple[Run, Prediction | None]]) -> None:
             (row.get("busy_s"), p and p.busy_s, "s"),
             (row.get("kernels"), p and p.kernels, ""),
             (row.get("activation_bytes"), p and p.memory.activations, "B"),
-            (row.get("compile_s"), p and compile_seconds(p.kernels), "s"),
+            (row.get("compile_s"), p and compile_seconds(p.kernels, compile_cost(p.hardware)[0]), "s"),
         ]
         columns += [run.mode, "predicted"]
         pairs.append([(_shown(a, unit), _shown(b if a is not None else None, unit)) for a, b, unit in figures])

@@ -31,7 +31,7 @@ def report(graph: Graph, predictions: list[Prediction], refused: list[str], ops:
 
 def sizes(graph: Graph) -> list[str]:
     """The settings that matter: a prefill has no cache, a decoding step no sequence."""
-    settings = dict(graph.params_of)
+    settings = dict(graph.settings)
     phase = settings.pop("phase", "")
     idle = {"prefill": "context", "decode": "seq"}.get(phase, "")
     return [*([phase] if phase else []), *(f"{name} {value:,}" for name, value in settings.items() if name in SIZES and name != idle)]

@@ -12,15 +12,14 @@ from ironlaw.engine.device.types import check_positive
 
 NEVER = float("inf")
 DAY = 86400.0
-PER_KERNEL = 0.0898  # seconds: the median of 54 models compiled on an H200's host (evidence h200_sxm)
 
 
-def compile_seconds(kernels: Number) -> Number:
-    """What torch.compile takes on the first call, by the kernels of the compiled graph: right to three tenths, half the time.
+def compile_seconds(kernels: Number, per_kernel: Number) -> Number:
+    """What compiling takes on the first call, by the kernels of the compiled graph: within ±30 % for half the models.
 
-    Two hosts of one kind differ by as much.
+    `per_kernel`: what the host needs for each (`registry.machines.compile_cost`); two hosts of one kind differ by as much.
     """
-    return PER_KERNEL * check_positive("kernels", kernels, zero=True)
+    return check_positive("seconds per kernel", per_kernel) * check_positive("kernels", kernels, zero=True)
 
 
 def breakeven(compile_s: Number, eager_rate: Number, compiled_rate: Number) -> Number:

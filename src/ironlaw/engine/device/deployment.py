@@ -34,7 +34,7 @@ def serving(graph: Graph, weights: str = "", cache: str = "", tiled: bool = True
             ops.append(op)
         else:
             ops.append(make_op(op.kind, op.name, inputs, op.outputs, **{**op.attrs, "dtype": op.dtype}))
-    return Graph(graph.name, tuple(ops), graph.dtype, graph.params_of, graph.outputs)
+    return Graph(graph.name, tuple(ops), graph.dtype, graph.settings, graph.outputs)
 
 
 def _input(t: Tensor, kept: dict[str, Tensor], weights: str, cache: str) -> Tensor:

@@ -51,7 +51,7 @@ class FusionPlan:
             escaping = {t.name for op in group.ops for t in op.outputs if t.name in needed or users[t.name] - {index} or not users[t.name]}
             ops.append(merge(group.ops, escaping, self.source.tensors))
         s = self.source
-        return Graph(f"{s.name} fused", tuple(ops), s.dtype, s.params_of, s.outputs)
+        return Graph(f"{s.name} fused", tuple(ops), s.dtype, s.settings, s.outputs)
 
     @property
     def kernels(self) -> Number:

@@ -160,6 +160,10 @@ class CostModel(Protocol):
         """Seconds to start a replay."""
 
     @property
+    def compile_kernel_s(self) -> float:
+        """Host seconds to compile one kernel; 0 where that was not measured."""
+
+    @property
     def rules(self) -> Rules:
         """What the compiler of this machine's library fuses."""
 

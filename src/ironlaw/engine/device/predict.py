@@ -272,7 +272,7 @@ def one_launch(graph: Graph, traffic: str = "weights") -> Graph:
         outputs = outputs[:1]
     counts = {"matmul": whole.matmul_flops, "vector": whole.flops - whole.matmul_flops, "reads": reads, "writes": writes}
     op = make_op("block", graph.name, inputs, outputs, dtype=graph.dtype, **counts)
-    return Graph(f"{graph.name} as one launch", (op,), graph.dtype, graph.params_of, tuple(t.name for t in outputs))
+    return Graph(f"{graph.name} as one launch", (op,), graph.dtype, graph.settings, tuple(t.name for t in outputs))
 
 
 def _asked(graph: Graph) -> dict[str, Number]:

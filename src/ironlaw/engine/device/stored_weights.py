@@ -33,13 +33,13 @@ def scales(weight: Tensor, fmt: str, dtype: str, group: int = GROUP) -> Tensor:
 def quantised(graph: Graph, fmt: str, group: int = GROUP, kernel: str = "") -> Graph:
     """The same graph with the weights of its linear layers (and experts) stored in `fmt`, "int8" or "int4".
 
-    A weight that something else reads too (an embedding tied to the head) stays as it is; `params_of["kept"]` lists those.
+    A weight that something else reads too (an embedding tied to the head) stays as it is; `settings["kept"]` lists those.
     """
     if fmt not in STORED:
         raise unknown("format for stored weights", fmt, STORED)
     if kernel not in KERNELS:
         raise unknown("kernel for stored weights", kernel, KERNELS)
-    if graph.params_of.get("training"):
+    if graph.settings.get("training"):
         raise BadValue("weights stored in integers can't be trained; ask for the forward pass alone")
     used = _readers(graph)
     chosen = {name for name, kinds in used.items() if kinds <= set(INTO)}
@@ -47,8 +47,8 @@ def quantised(graph: Graph, fmt: str, group: int = GROUP, kernel: str = "") -> G
         raise BadValue(f"{graph.name} has no linear layer with a weight of its own: there is nothing to store in {fmt}")
     ops = tuple(_stored(one, fmt, group, kernel) if _weight(one) in chosen else one for one in graph.ops)
     kept = sorted(name for name, kinds in used.items() if kinds & set(INTO) and name not in chosen)
-    told = {**graph.params_of, "weights": fmt, "kept": tuple(kept)}
-    return replace(graph, ops=ops, params_of=told)
+    told = {**graph.settings, "weights": fmt, "kept": tuple(kept)}
+    return replace(graph, ops=ops, settings=told)
 
 
 def _weight(one: Op) -> str:

@@ -111,7 +111,7 @@ class Graph:
     name: str
     ops: tuple[Op, ...]
     dtype: str = "fp16"
-    params_of: Mapping[str, Any] = field(default_factory=dict)  # the workload's parameters: batch, seq, …
+    settings: Mapping[str, Any] = field(default_factory=dict)  # the workload's parameters: batch, seq, …
     outputs: tuple[str, ...] = ()  # names of the tensors handed back; the last op's if empty
     plans: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)  # fusion plans already made
 

@@ -42,7 +42,7 @@ def build(slug: str, *, batch: int | None = None, seq: int | None = None, dtype:
         raise BadValue(f"{slug} in {dtype} needs {show(need, 'B')}, and {show(room, 'B')} are free here; take a smaller model or --batch")
     data = about(slug)
     family, params = data["family"], data.get("params", {})
-    settings = {key: graph.params_of[key] for key in SETTINGS if key in graph.params_of}
+    settings = {key: graph.settings[key] for key in SETTINGS if key in graph.settings}
     before = torch.get_default_dtype()
     kind = FORMATS[dtype].in_torch(torch)
     torch.set_default_dtype(kind)

@@ -50,8 +50,8 @@ def captured(analysis: Analysis) -> str:
         ("bytes moved, eager", format_quantity(float(work.bytes), "B")),
         ("intensity", f"{significant(float(work.intensity))}\u202fFLOP/B"),
         ("weights", format_quantity(float(g.weight_bytes), "B")),
-        ("number format", g.dtype if "weights" not in g.params_of else f"{g.dtype}, weights in {g.params_of['weights']}"),
-        ("pass", "training step" if g.params_of.get("training") else "forward"),
+        ("number format", g.dtype if "weights" not in g.settings else f"{g.dtype}, weights in {g.settings['weights']}"),
+        ("pass", "training step" if g.settings.get("training") else "forward"),
     ]
     out = pairs(facts)
     if analysis.unknown:

@@ -32,7 +32,7 @@ def serving_graph(model: str, layers: int, phase: str, batch: int, context: int,
     data = about(model)
     settings = {**data["params"], **data["defaults"], "layers": layers, "phase": phase, "batch": batch, "seq": context, "context": context}
     graph: Graph = FAMILIES[data["family"]](**{**settings, "dtype": fmt})
-    return serving(Graph(model, graph.ops, graph.dtype, graph.params_of, graph.outputs), weights, cache, tiled)
+    return serving(Graph(model, graph.ops, graph.dtype, graph.settings, graph.outputs), weights, cache, tiled)
 
 
 @lru_cache(maxsize=256)
@@ -46,7 +46,7 @@ def fused(graph: Graph, layers: int, fmt: str, cache: str, tiled: bool, fusion: 
     """A graph of `served`, fused as the level says. The plan hangs on sizes only where two of them happen to be equal."""
     if RULES[fusion] is None:
         return graph
-    of = graph.params_of
+    of = graph.settings
     batch, context = of["batch"], of["context"]
     sizes = (1, 512) if batch == 1 else (256, 256) if batch == context else (8, 512)
     return regroup(graph, fusion_groups(graph.name, layers, of["phase"], sizes, fmt, cache, tiled, fusion))
