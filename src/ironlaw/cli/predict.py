@@ -56,9 +56,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         out = [as_json(p, args.ops) for p in rows]
         refusals = [{"hardware": slug, "reason": reason} for slug, reason in refused.items()]
-        draw.emit(
-            {"workload": graph.name, "dtype": graph.dtype, "settings": dict(graph.settings), "predictions": out, "refused": refusals}
-        )
+        draw.emit({"workload": graph.name, "dtype": graph.dtype, "settings": dict(graph.settings), "predictions": out, "refused": refusals})
     else:
         report(graph, rows, list(refused.values()), args.ops)
     return 0
