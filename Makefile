@@ -12,34 +12,31 @@ APART := torch browser postgres slow
 TWO := -n 2 --dist worksteal
 # quick enough, but together more than the minute that check may take
 LATER := $(wildcard tests/figures tests/labs tests/ledger tests/server tests/kit tests/recall tests/report tests/cli tests/measure/test_measure_command.py)
-tests-in = $(shell find tests/$(1) -name 'test_*.py' 2>/dev/null)
+# a server of the database that is there, or one for this run alone
+POSTGRES := if [ -n "$$IRONLAW_TEST_POSTGRES" ]; then $(BIN)/pytest tests/postgres; else \
+	$(BIN)/python scripts/private_postgres.py "$$($(SETUP) postgres)" $(BIN)/pytest tests/postgres; fi
+# what waits, or has one thread, leaves a core to the other
+TOGETHER := python3 scripts/side_by_side.py
 
 labs: python3 ## open the labs in the browser
 	@$(SETUP) venv
 	@$(BIN)/ironlaw labs $(ARGS)
 
-test: check ## all of check, then the command line, the labs, the ledger and the server, PyTorch, a browser and PostgreSQL
-	@$(BIN)/pytest $(TWO) $(LATER) $(ARGS)
-ifneq (,$(call tests-in,slow))
-	@$(BIN)/pytest -n 2 --dist loadfile tests/slow $(ARGS)
-endif
-ifneq (,$(call tests-in,torch))
-	@$(SETUP) torch
-	@$(BIN)/pytest $(TWO) tests/torch $(ARGS)
-endif
-ifneq (,$(call tests-in,browser))
-	@chromium="$$($(SETUP) browser)" && IRONLAW_CHROMIUM="$$chromium" $(BIN)/pytest $(TWO) tests/browser $(ARGS)
-endif
-	@if [ -n "$$IRONLAW_TEST_POSTGRES" ]; then $(BIN)/pytest tests/postgres $(ARGS); \
-	else programs="$$($(SETUP) postgres)" && $(BIN)/python scripts/private_postgres.py "$$programs" $(BIN)/pytest tests/postgres $(ARGS); fi
+# ARGS goes to every pytest; the environment carries it past all quoting
+test check: export PYTEST_ADDOPTS := $(PYTEST_ADDOPTS) $(ARGS)
 
-check: python3 ## format, lint, types, import contract and unit tests, in under a minute
+test: check ## all of check, then the command line, the labs, the ledger and the server, PyTorch, a browser and PostgreSQL
+	@$(SETUP) torch
+	@$(SETUP) browser >/dev/null
+	@[ -n "$$IRONLAW_TEST_POSTGRES" ] || $(SETUP) postgres >/dev/null
+	@$(TOGETHER) '$(BIN)/pytest $(TWO) $(LATER)' '$(BIN)/pytest -n 2 --dist loadfile tests/slow' '$(POSTGRES)'
+	@$(TOGETHER) "IRONLAW_CHROMIUM='$$($(SETUP) browser)' $(BIN)/pytest $(TWO) tests/browser" '$(BIN)/pytest $(TWO) tests/torch'
+
+check: python3 ## format, lint, types, import contract and unit tests, in under 45 seconds
 	@$(SETUP) venv test
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports
-	@$(BIN)/pytest $(TWO) $(APART:%=--ignore=tests/%) $(LATER:%=--ignore=%) $(ARGS)
+	@$(TOGETHER) '$(BIN)/pytest $(TWO) $(APART:%=--ignore=tests/%) $(LATER:%=--ignore=%)' '$(BIN)/mypy' '$(BIN)/lint-imports'
 
 bench: python3 ## speed and accuracy, as tables
 	@$(SETUP) venv bench

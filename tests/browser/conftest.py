@@ -14,7 +14,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, Request, sync_playwright
+from lab_steps import PATIENCE
+from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, Request, expect, sync_playwright
 
 from ironlaw.ledger import Ledger, open_ledger
 
@@ -66,7 +67,9 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def shared_context(chromium: Browser) -> Iterator[tuple[BrowserContext, CDPSession]]:
     """One cache for all tests, and a page that stays open, so that the process with the compiled scripts does."""
+    expect.set_options(timeout=PATIENCE)
     with chromium.new_context() as context:
+        context.set_default_timeout(PATIENCE)
         first = context.new_page()
         first.route("**", lambda route: route.fulfill(body=""))
         first.goto("http://127.0.0.1/")
@@ -159,16 +162,16 @@ def drain(server: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None
 
 
 def address(lines: queue.Queue[str | None]) -> str:
-    """Waits for the line that names the address; the server's own words are in the error if it does not come."""
-    said, deadline = "", time.monotonic() + START_SECONDS
+    """Waits for the line that names the address; if it does not come, the error quotes the server."""
+    output, deadline = "", time.monotonic() + START_SECONDS
     while (left := deadline - time.monotonic()) > 0:
         try:
             line = lines.get(timeout=left)
         except queue.Empty:
             break
         if line is None:
-            raise RuntimeError(f"`ironlaw labs` ended before it was ready:\n{said}")
-        said += line
-        if found := re.search(r"http://127\.0\.0\.1:[1-9]\d*", line):
-            return found.group()
-    raise RuntimeError(f"`ironlaw labs` named no address within {START_SECONDS} s:\n{said}")
+            raise RuntimeError(f"`ironlaw labs` ended before it was ready:\n{output}")
+        output += line
+        if match := re.search(r"http://127\.0\.0\.1:[1-9]\d*", line):
+            return match.group()
+    raise RuntimeError(f"`ironlaw labs` named no address within {START_SECONDS} s:\n{output}")

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 from ironlaw.ledger import Ledger
 
 AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
-PATIENCE = 60_000  # a loaded machine is slow, not wrong
+PATIENCE = 60_000  # ms: a loaded machine is slow, not wrong
 LOST = ("WebSocket connection", "ERR_CONNECTION", "Failed to fetch")  # a killed server is a test of its own
 
 
@@ -18,11 +18,11 @@ LOST = ("WebSocket connection", "ERR_CONNECTION", "Failed to fetch")  # a killed
 def watched(page: Page) -> Iterator[Page]:
     """With patience, and an error at the end for anything that the console complained of."""
     patient(page)
-    said: list[str] = []
-    page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: said.append(str(error)))
+    errors: list[str] = []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
     yield page
-    assert not [text for text in said if not any(word in text for word in LOST)]
+    assert not [text for text in errors if not any(word in text for word in LOST)]
 
 
 def patient(page: Page) -> Page:
@@ -54,20 +54,20 @@ def trial(page: Page, act: str, name: str) -> Locator:
 
 def measure(page: Page, act: str, name: str) -> None:
     """Start it, see it go on, cancel it; then let it run to its end."""
-    found = trial(page, act, name)
-    found.get_by_role("button", name="Measure it here").click()
-    expect(found.get_by_role("progressbar")).to_be_visible()
-    found.get_by_role("button", name="Cancel").click()
-    expect(found.get_by_text("Cancelled; nothing was kept.")).to_be_visible()
-    found.get_by_role("button", name="Measure it here").click()
-    expect(found.get_by_role("button", name="Cancel")).to_be_focused()  # the same button: who works by keyboard is not lost
+    experiment = trial(page, act, name)
+    experiment.get_by_role("button", name="Measure it here").click()
+    expect(experiment.get_by_role("progressbar")).to_be_visible()
+    experiment.get_by_role("button", name="Cancel").click()
+    expect(experiment.get_by_text("Cancelled; nothing was kept.")).to_be_visible()
+    experiment.get_by_role("button", name="Measure it here").click()
+    expect(experiment.get_by_role("button", name="Cancel")).to_be_focused()  # the same button, so the keyboard's focus is not lost
     expect_measured(page, act, name)
 
 
 def expect_measured(page: Page, act: str, name: str) -> None:
-    found = trial(page, act, name)
-    expect(found.get_by_role("button", name="Measure again")).to_be_visible()
-    expect(found.get_by_role("table")).to_contain_text("Median")
+    experiment = trial(page, act, name)
+    expect(experiment.get_by_role("button", name="Measure again")).to_be_visible()
+    expect(experiment.get_by_role("table")).to_contain_text("Median")
     expect(page.locator(f"#{act}-claims")).to_contain_text("Measured here")
 
 
@@ -79,8 +79,8 @@ def payloads(ledger: Ledger, kind: str) -> list[dict]:
 def serious(page: Page) -> list[str]:
     """What axe finds serious or critical."""
     page.evaluate(AXE.read_text(encoding="utf-8"))  # not as a script of the page, which its own rules would forbid
-    found = page.evaluate("async () => (await axe.run(document, { resultTypes: ['violations'], preload: false })).violations")
-    return [f"{v['id']}: {v['nodes'][0]['html'][:120]}" for v in found if v["impact"] in ("serious", "critical")]
+    violations = page.evaluate("async () => (await axe.run(document, { resultTypes: ['violations'], preload: false })).violations")
+    return [f"{v['id']}: {v['nodes'][0]['html'][:120]}" for v in violations if v["impact"] in ("serious", "critical")]
 
 
 def fits_across(page: Page) -> bool:

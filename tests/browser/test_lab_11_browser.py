@@ -53,9 +53,9 @@ def done(beginner: str, shared_home: Path, shared_ledger: Ledger, monkeypatch: p
 
 
 def instrument(page: Page, act: str) -> Locator:
-    found = page.locator(f"#{act}-instrument .il-instrument")
-    expect(found.locator(".il-drawing").first).to_be_visible()
-    return found
+    instrument = page.locator(f"#{act}-instrument .il-instrument")
+    expect(instrument.locator(".il-drawing").first).to_be_visible()
+    return instrument
 
 
 def target(where: Locator, picture: str, name: str) -> Locator:
