@@ -1,5 +1,6 @@
 """What the repository says about itself elsewhere than in code: the workflow, pre-commit, the citation, and paths named in the docs."""
 
+import configparser
 import re
 from pathlib import Path
 
@@ -13,6 +14,7 @@ PAGES = [
     ROOT / "SECURITY.md",
     ROOT / "CODE_OF_CONDUCT.md",
     *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "src" / "ironlaw" / "registry" / "evidence" / "FORMAT.md",
 ]
 
 
@@ -89,9 +91,21 @@ def test_the_citation_is_whole():
     assert f'license = "{citation["license"]}"' in (ROOT / "pyproject.toml").read_text()
 
 
+# ---- the order of imports
+
+
+def test_contributing_has_the_order_that_the_contract_enforces():
+    contract = configparser.ConfigParser()
+    contract.read(ROOT / ".importlinter")
+    lines = (line.strip() for line in contract["importlinter:contract:layers"]["layers"].splitlines())
+    layers = [re.findall(r"\w+", line) for line in lines if line and not line.startswith("#")]
+    stated = re.search(r"^`(\w+.* → .*)`\.$", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)[1]
+    assert [re.findall(r"\w+", layer) for layer in stated.split(" → ")] == layers
+
+
 # ---- paths in the docs
 
-PLACEHOLDER = re.compile(r"[<>{}*…$%~]|\bx\.toml|NAME|FILE|FOLDER|HOST|(^|/)(my|model|net|report|trace|thesis|wheels)\b")
+PLACEHOLDER = re.compile(r"[<>{}*…$%~]|\bx\.toml|NAME|FILE|FOLDER|HOST|this_machine|(^|/)(my|model|net|report|trace|thesis|wheels)\b")
 TOP = {path.name for path in ROOT.iterdir()} | {path.name for path in (ROOT / "src" / "ironlaw").iterdir()} | {"ironlaw"}
 BASES = [ROOT, ROOT / "docs", ROOT / "src", ROOT / "src" / "ironlaw"]
 
