@@ -46,7 +46,7 @@ def test_windows_runs_what_check_runs(jobs):
     """By name, since there is no make target for it: each tool of `make check`, and all tests but those that make test runs apart."""
     makefile = (ROOT / "Makefile").read_text()
     recipe = re.search(r"^check:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)[1]
-    tools = set(re.findall(r"\$\(BIN\)/(\S+)", recipe))
+    tools = set(re.findall(r"\$\(BIN\)/([\w-]+)", recipe))
     lines = commands(jobs["windows"])
     assert {line.split()[0].removeprefix(".venv/Scripts/") for line in lines} >= tools
     apart = set(re.search(r"^APART := (.*)$", makefile, re.MULTILINE)[1].split())
