@@ -9,6 +9,7 @@ import torch
 from ironlaw.formats import FORMATS
 from ironlaw.measure import evidence_file
 from ironlaw.measure.host import software
+from ironlaw.measure.rows import typed
 from ironlaw.measure.suites.cuda.launches import gpu_or_processor
 
 GPU = gpu_or_processor()
@@ -19,7 +20,7 @@ DTYPES = {name: FORMATS[name].in_torch(torch) for name in ("fp16", "bf16", "fp32
 def write(path, method, rows):
     """Write an evidence file of the H200."""
     machine = GPU.machine() | {"hardware": "h200_sxm"}
-    evidence_file.write(Path(path), machine=machine, software=software(), method=method, rows=rows)
+    evidence_file.write(Path(path), machine=machine, software=software(), method=method, rows=typed(rows))
 
 
 def clock(call):

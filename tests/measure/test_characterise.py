@@ -3,6 +3,7 @@
 import pytest
 from fake import CALL, LEVELS, RATES, FakeDevice, Quiet
 
+from ironlaw.backends.rows import Row
 from ironlaw.measure.clock import Timing
 from ironlaw.measure.devices.kinds import KINDS
 from ironlaw.measure.machine import sections
@@ -21,7 +22,7 @@ def run(backend=None, sizes=SMALL, others=0.0, **more):
 
 
 def kinds(found):
-    return {(row["kind"], row.get("op") or row.get("name")) for row in found.rows}
+    return {(row.kind, row.op or row.name) for row in found.rows}
 
 
 def test_the_machine_is_found_again():
@@ -52,13 +53,13 @@ def test_rows_are_evidence_that_the_engine_knows():
     found = run()
     assert {("op", "matmul"), ("op", "copy"), ("op", "add"), ("op", "relu"), ("launch", "softmax")} <= kinds(found)
     for row in found.rows:
-        assert row["wall_s"] > 0 and row["low_s"] <= row["wall_s"] <= row["high_s"]
-        if row["kind"] == "op":
-            assert OPS[row["op"]](row["params"]).work.bytes > 0
+        assert row.wall_s > 0 and row.low_s <= row.wall_s <= row.high_s
+        if row.kind == "op":
+            assert OPS[row.op](row.params).work.bytes > 0
 
 
 def test_a_side_that_would_take_too_long_is_left_out():
-    sides = [row["params"]["n"] for row in run().rows if row["kind"] == "op" and row["op"] == "matmul" and row["params"]["dtype"] == "fp32"]
+    sides = [row.params["n"] for row in run().rows if row.kind == "op" and row.op == "matmul" and row.dtype == "fp32"]
     assert sides == sorted(sides)
     assert 2 * sides[-1] ** 3 / RATES["fp32"] < SMALL.longest
     assert 2 * sections.SIDES[sections.SIDES.index(sides[-1]) + 1] ** 3 / RATES["fp32"] > SMALL.longest
@@ -123,8 +124,8 @@ def test_it_can_be_stopped():
 
 def test_further_rows_join_the_method():
     found = run()
-    wide = with_rows(found, [{"kind": "op"}], "A wide sweep.")
-    assert wide.rows[-1] == {"kind": "op"} and wide.method.endswith("A wide sweep.")
+    wide = with_rows(found, [Row(kind="op")], "A wide sweep.")
+    assert wide.rows[-1] == Row(kind="op") and wide.method.endswith("A wide sweep.")
 
 
 def test_the_worst_of_all_parts_counts():

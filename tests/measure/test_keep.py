@@ -49,7 +49,7 @@ def test_the_machine_appears(found, ironlaw_home):
     assert all(f.estimate and f.why for f in machine.figures.values())  # none of them is a maker's
     assert machine.level("main").bandwidth == machine.bandwidth
     assert kept.evidence.is_relative_to(ironlaw_home) and kept.figures.is_relative_to(ironlaw_home)
-    assert [row.to_json() for row in read(kept.evidence).rows] == list(found.rows)
+    assert list(read(kept.evidence).rows) == found.rows
     assert [file.name for file in evidence("this_machine")] == ["this_machine/machine"]
 
 
@@ -145,7 +145,7 @@ def test_a_gpu_that_tells_no_power_limit(found):
 def test_too_little_to_describe_a_machine(found):
     for kind in ("op", "launch"):
         with pytest.raises(BadValue, match="too little was measured"):
-            figures([row for row in found.rows if row["kind"] != kind], found.machine, {})
+            figures([row for row in found.rows if row.kind != kind], found.machine, {})
 
 
 def test_the_evidence_holds_notes_and_noise(found):

@@ -17,6 +17,7 @@ from ironlaw.cli.show.progress_bar import ProgressBar
 from ironlaw.measure.devices.kinds import KINDS
 from ironlaw.measure.machine.characterise import characterise
 from ironlaw.measure.noise import Noise
+from ironlaw.measure.rows import typed
 from ironlaw.measure.suites.cuda.parts import PARTS
 from ironlaw.registry.evidence import read
 
@@ -161,7 +162,8 @@ def test_full_knows_no_mps(here, capsys):
 def test_full_adds_the_wide_sweep(here, capsys, monkeypatch):
     row = {"kind": "op", "op": "relu", "params": {"numel": 4096, "dtype": "fp32"}, "wall_s": 3e-6}
     monkeypatch.setattr(
-        "ironlaw.measure.suites.sweep.sweep", lambda device, progress, stop, seconds, parts: [row | {"asked": [device.kind.name, seconds]}]
+        "ironlaw.measure.suites.sweep.sweep",
+        lambda device, progress, stop, seconds, parts: typed([row | {"asked": [device.kind.name, seconds]}]),
     )
     code, out, _ = ran(capsys, "--full", "--seconds", "7", "--json")
     assert code == 0
@@ -172,7 +174,7 @@ def test_what_the_sweep_could_not_measure_is_told(here, capsys, monkeypatch):
     row = {"kind": "op", "op": "relu", "params": {"numel": 4096, "dtype": "fp32"}, "wall_s": 3e-6}
     broken = {"kind": "op", "op": "gelu", "params": {"numel": 4096, "dtype": "fp32"}, "error": "out of memory"}
     monkeypatch.setattr(
-        "ironlaw.measure.suites.sweep.sweep", lambda *asked: [row, broken, {"kind": "error", "op": "launches", "error": "no"}]
+        "ironlaw.measure.suites.sweep.sweep", lambda *asked: typed([row, broken, {"kind": "error", "op": "launches", "error": "no"}])
     )
     code, out, _ = ran(capsys, "--full", "--json")
     assert code == 0

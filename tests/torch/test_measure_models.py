@@ -250,7 +250,7 @@ def test_the_keyword_spotter(quiet, told, laptop):
     assert sum(t["measured_s"] for t in found["terms"]) == pytest.approx(run["wall_s"], rel=1e-6)
     assert sum(t["predicted_s"] for t in found["terms"]) == pytest.approx(run["predicted"]["seconds"], rel=1e-6)
     (file,) = evidence("this_machine")
-    assert file.rows[0]["wall_s"] == run["wall_s"] and file.rows[0]["list"] and "this_machine" in measured()
+    assert file.rows[0].wall_s == run["wall_s"] and file.rows[0].kernel_times and "this_machine" in measured()
 
 
 def test_a_model_that_does_not_fit_is_refused_before_it_is_made(run):
@@ -282,7 +282,7 @@ def test_a_file_beside_its_prediction(quiet, told, run, file, laptop, ironlaw_ho
     assert code == 0, err
     assert "eager, term by term" in out and "overhead between them" in out and "predicted beside measured" in out
     assert "a bound: too little was measured" in out and "stored: " in out
-    assert [row["params"]["inputs"] for row in evidence("this_machine")[0].rows] == [["8x64:fp32"], ["16x64:fp32"]]
+    assert [row.params["inputs"] for row in evidence("this_machine")[0].rows] == [["8x64:fp32"], ["16x64:fp32"]]
 
 
 def test_shapes_given_by_hand_and_a_copy_of_the_rows(quiet, told, file, tmp_path):
@@ -310,7 +310,7 @@ def test_noise_is_not_stored_unless_asked_for(monkeypatch, told, file, ironlaw_h
     assert found["stored"] is None and "other processes took 60%" in found["left_out"][0] and "--force" in found["left_out"][0]
     assert not list(ironlaw_home.rglob("*.json"))
     assert told(f"{file}:net", "--mode", "eager", "--seconds", 0.05, "--force")["stored"]
-    assert evidence("this_machine")[0].rows[0]["noise"]["noisy"] is True
+    assert evidence("this_machine")[0].rows[0].extra["noise"]["noisy"] is True
 
 
 # ---- what goes wrong

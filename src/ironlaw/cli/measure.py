@@ -113,7 +113,7 @@ def _measure(device: Device, args: argparse.Namespace, parts: Sequence[str], met
 
     result = characterise(device, QUICK, within(meter, 0.0, WIDE))
     rows = sweep(device, within(meter, WIDE, 1.0), None, args.seconds, parts)
-    failed = sum("error" in row for row in rows)
+    failed = sum(bool(row.error) for row in rows)
     if failed:
         result.notes.append(f"{failed} of {len(rows)} cases of the wide sweep could not be measured; their rows say why")
     return with_rows(result, rows, f"Wide sweep: {method(device)}")

@@ -201,6 +201,7 @@ def store(model: MeasuredModel, device: TorchDevice, places: list[Path], noisy: 
     from ironlaw.measure.evidence_file import append
     from ironlaw.measure.host import software
     from ironlaw.measure.models.run import METHOD
+    from ironlaw.measure.rows import typed
 
     rows = []
     for run in model.runs:
@@ -214,5 +215,5 @@ def store(model: MeasuredModel, device: TorchDevice, places: list[Path], noisy: 
     if not rows:
         return
     for place in places:
-        append(place, rows, machine=device.machine(), software=software(), method=METHOD)
+        append(place, typed(rows), machine=device.machine(), software=software(), method=METHOD)
     model.stored = ", ".join(map(str, places))

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict, Unpack
 
+from ironlaw.backends.rows import Row
 from ironlaw.home import replace_text
-from ironlaw.measure.rows import Row
 from ironlaw.registry.evidence import FORMAT, read
 
 
@@ -26,7 +27,7 @@ class Content(TypedDict):
     machine: Mapping[str, Any]
     software: Mapping[str, Any]
     method: str
-    rows: Sequence[Mapping[str, Any]]
+    rows: Sequence[Row]
     date: NotRequired[str]
     noise: NotRequired[Mapping[str, Any]]
 
@@ -34,10 +35,10 @@ class Content(TypedDict):
 def text(**content: Unpack[Content]) -> str:
     """An evidence file's text: the head, then one row a line."""
     about = {"machine": dict(content["machine"]), "software": dict(content["software"])}
-    head: Row = {"format": FORMAT, **about, "date": content.get("date") or today(), "method": content["method"]}
+    head: dict[str, Any] = {"format": FORMAT, **about, "date": content.get("date") or today(), "method": content["method"]}
     if "noise" in content:
         head["noise"] = dict(content["noise"])
-    lines = ",\n".join(json.dumps(row, allow_nan=False) for row in content["rows"])
+    lines = ",\n".join(json.dumps(row.to_json(), allow_nan=False) for row in content["rows"])
     return json.dumps(head, indent=1, allow_nan=False)[:-2] + f',\n "rows": [\n{lines}\n]}}\n'
 
 
@@ -48,7 +49,7 @@ def write(path: Path, **content: Unpack[Content]) -> Path:
 
 def append(
     path: Path,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Row],
     *,
     machine: Mapping[str, Any],
     software: Mapping[str, Any],
@@ -68,6 +69,6 @@ def append(
             for name, value, now in (("date", old.date, ""), ("software", old.software, dict(software)), ("method", old.method, method))
             if value != now
         }
-        kept = [{**changed, **row.to_json()} for row in old.rows]
-    fresh = [{**row, "date": date} for row in rows]
+        kept = [replace(row, extra={**changed, **row.extra}) for row in old.rows]
+    fresh = [replace(row, extra={**row.extra, "date": date}) for row in rows]
     return write(path, machine=machine, software=software, method=method, rows=[*kept, *fresh], date=date)

@@ -34,12 +34,12 @@ def report(result: Characterisation, figures: Figures, stored: Kept | None, out:
 
 def _launches(result: Characterisation, figures: Figures) -> None:
     """Op kinds, the cheapest first: queued back to back, and what else is known on a device."""
-    rows = sorted((row for row in result.rows if row["kind"] == "launch"), key=lambda row: float(row["wall_s"]))
+    rows = sorted((row for row in result.rows if row.kind == "launch"), key=lambda row: row.value("wall_s"))
     more = [name for name in LAUNCH if any(row.get(name) for row in rows)]
     seen: dict[str, tuple[str, ...]] = {}
     for row in rows:
-        cells = [show(row[name], "s") if row.get(name) else "–" for name in more]
-        seen.setdefault(row["op"], (row["op"], show(row["wall_s"], "s"), *cells))
+        cells = [show(row.value(name), "s") if row.get(name) else "–" for name in more]
+        seen.setdefault(row.op, (row.op, show(row.value("wall_s"), "s"), *cells))
     draw.table(["launch", "queued", *(LAUNCH[name] for name in more)], seen.values(), left=("launch",))
     draw.say(f"launch of an element-wise op {show(figures.launch, 's')} (median); floor {show(figures.floor, 's')}")
 
@@ -61,11 +61,11 @@ def _about(result: Characterisation) -> str:
     return f"{where}, {show(machine.get('memory_bytes', 0), 'B')}, {library} on {machine['backend']}"
 
 
-def compiled(result: Characterisation) -> list[tuple[str, str, str, str]]:
+def compiled(result: Characterisation) -> list[tuple[str, ...]]:
     return [
-        (row["name"], show(row["compile_s"], "s"), show(row["startup_s"], "s"), show(row["wall_s"], "s"))
+        (row.name, *(show(row.value(name), "s") for name in ("compile_s", "startup_s", "wall_s")))
         for row in result.rows
-        if row["kind"] == "function" and row.get("compile_s")
+        if row.kind == "function" and row.compile_s
     ]
 
 
@@ -89,8 +89,8 @@ def as_json(result: Characterisation, figures: Figures, stored: Kept | None, out
         "curve": [{"working_set": size, "bandwidth": rate} for size, rate in figures.curve],
         "launch": figures.launch,
         "floor": figures.floor,
-        "launches": {row["op"]: row["wall_s"] for row in result.rows if row["kind"] == "launch"},
-        "compile_s": next((row["compile_s"] for row in result.rows if row.get("compile_s")), None),
+        "launches": {row.op: row.wall_s for row in result.rows if row.kind == "launch"},
+        "compile_s": next((row.compile_s for row in result.rows if row.compile_s), None),
         "notes": result.notes,
         "noise": result.noise.as_json() | {"repeated": result.repeated},
         "rows": len(result.rows),

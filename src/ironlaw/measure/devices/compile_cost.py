@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-from ironlaw.measure.rows import Row, function_row, rounded
+from ironlaw.measure.rows import Draft, function_row, rounded
 
 SHAPE = (1024, 1024)
 SCRIPT = """
@@ -50,7 +50,7 @@ print(json.dumps(times | {"eager": median(lambda: function(x, y)), "compiled": m
 """
 
 
-def cost(device: str, longest: float) -> tuple[list[Row], list[str]]:
+def cost(device: str, longest: float) -> tuple[list[Draft], list[str]]:
     """Rows of kind function (eager and compiled), or a note on why there are none."""
     with tempfile.TemporaryDirectory() as empty:
         caches = {"TORCHINDUCTOR_CACHE_DIR": os.path.join(empty, "inductor"), "TRITON_CACHE_DIR": os.path.join(empty, "triton")}
@@ -69,7 +69,7 @@ def cost(device: str, longest: float) -> tuple[list[Row], list[str]]:
     return rows(times), []
 
 
-def rows(times: dict[str, float]) -> list[Row]:
+def rows(times: dict[str, float]) -> list[Draft]:
     """What the process printed, as evidence."""
     name, params = "sigmoid_relu_muladd", {"shape": list(SHAPE), "dtype": "fp32"}
     digits = {key: rounded(value) for key, value in times.items()}

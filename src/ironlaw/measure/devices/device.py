@@ -15,7 +15,7 @@ from ironlaw.errors import IronlawError
 from ironlaw.measure import host
 from ironlaw.measure.clock import Clock
 from ironlaw.measure.devices.kinds import Kind
-from ironlaw.measure.rows import Row
+from ironlaw.measure.rows import Draft
 
 Call = Callable[[], Any]
 Shape = tuple[int, int]
@@ -157,6 +157,6 @@ class Device(ABC):
         """`times` calls recorded as one graph; the call that comes back replays it. Raises Unsupported where that can't be done."""
         raise Unsupported(f"no graphs can be recorded on {self.kind.name}")
 
-    def compiles(self, longest: float) -> tuple[list[Row], list[str]]:
+    def compiles(self, longest: float) -> tuple[list[Draft], list[str]]:
         """What compiling a small function costs: rows, notes."""
         return [], []

@@ -14,7 +14,7 @@ from ironlaw.measure.devices.compile_cost import cost
 from ironlaw.measure.devices.device import Call, Case, Device, Shape, Unsupported
 from ironlaw.measure.devices.kinds import KINDS
 from ironlaw.measure.devices.torch_chains import chain
-from ironlaw.measure.rows import Row
+from ironlaw.measure.rows import Draft
 
 GRAIN = 32768  # at::internal::GRAIN_SIZE: elements below which PyTorch keeps an element-wise op on one thread
 PRODUCTS = (*MODEL_FORMATS, "tf32")  # formats that `torch.mm` multiplies
@@ -104,7 +104,7 @@ class TorchDevice(Device):
     def pointwise_chain(self, kinds: Sequence[str], shape: Shape, mode: str) -> Call:
         return chain(self.torch, kinds, self.torch.randn(*shape, device=self.NAME), mode, self.threads() if self.kind.on_host else 1)
 
-    def compiles(self, longest: float) -> tuple[list[Row], list[str]]:
+    def compiles(self, longest: float) -> tuple[list[Draft], list[str]]:
         missing = self.compiler_missing()
         return ([], [missing]) if missing else cost(self.NAME, longest)
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from ironlaw.measure.experiments.bench import Bench
-from ironlaw.measure.rows import Row, model_row, rounded
+from ironlaw.measure.rows import Draft, model_row, rounded
 
 SLUG = "dscnn_kws"
 QUEUED = 20  # calls before one wait
 
 
-def rows(bench: Bench, batch: int) -> Iterator[Row]:
+def rows(bench: Bench, batch: int) -> Iterator[Draft]:
     from ironlaw.measure.models.builders import build
 
     device, dtype = bench.device, bench.device.default_format

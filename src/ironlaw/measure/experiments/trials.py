@@ -14,7 +14,7 @@ from ironlaw.measure.clock import Timing
 from ironlaw.measure.devices.device import BLOCKED, COMPILED, EAGER, Call, Device, Shape
 from ironlaw.measure.experiments import keyword_spotter
 from ironlaw.measure.experiments.bench import STEP, Bench
-from ironlaw.measure.rows import Row, function_row, launch_row, op_row, rounded
+from ironlaw.measure.rows import Draft, function_row, launch_row, op_row, rounded
 
 OPS = 1_000  # tiny ops in one sample
 SHAPES: tuple[Shape, ...] = ((64, 64), (1024, 768), (4096, 1024))  # 16 KiB to 16 MiB in FP32
@@ -27,7 +27,7 @@ BATCHES = (1, 8, 32)
 TINY = ("add", "mul", "relu", "sum", "layer_norm", "matmul")  # of a device's launches
 
 
-def three_op_chain(bench: Bench) -> Iterator[Row]:
+def three_op_chain(bench: Bench) -> Iterator[Draft]:
     """LayerNorm, dropout, ReLU: each over the whole tensor, and in one pass."""
     cases = [(f"{words(mode)}, {shape[0]:,} × {shape[1]:,}", (shape, mode)) for shape, mode in _modes(bench.device, SHAPES, COMPILED_SHAPE)]
     for shape, mode in bench.each(cases):
@@ -36,7 +36,7 @@ def three_op_chain(bench: Bench) -> Iterator[Row]:
         )
 
 
-def pointwise_chain(bench: Bench) -> Iterator[Row]:
+def pointwise_chain(bench: Bench) -> Iterator[Draft]:
     """Chains of pointwise ops, op by op and in one pass."""
     kinds = {n: tuple(STEP[i % len(STEP)] for i in range(n)) for n in LENGTHS}
     cases = [(f"{words(mode)}, {n} ops", (n, mode)) for n, mode in _modes(bench.device, LENGTHS, LENGTHS[-1])]
@@ -45,7 +45,7 @@ def pointwise_chain(bench: Bench) -> Iterator[Row]:
         yield _function(bench, "pointwise_chain", params, mode, partial(bench.device.pointwise_chain, kinds[n], WIDE, mode))
 
 
-def gemm_sweep(bench: Bench) -> Iterator[Row]:
+def gemm_sweep(bench: Bench) -> Iterator[Draft]:
     """Square products, until one takes too long."""
     cases = [(f"{dtype.upper()}, N = {n:,}", (n, dtype)) for dtype in dict.fromkeys(("fp32", bench.device.default_format)) for n in SIZES]
     ended: set[str] = set()
@@ -58,7 +58,7 @@ def gemm_sweep(bench: Bench) -> Iterator[Row]:
         yield op_row("matmul", {"m": n, "n": n, "k": n, "dtype": dtype}, timing.row())
 
 
-def tiny_ops(bench: Bench) -> Iterator[Row]:
+def tiny_ops(bench: Bench) -> Iterator[Draft]:
     """What one op costs the host when it has next to nothing to compute: queued back to back, and waited for one by one."""
     clock, calls = bench.clock, {"nothing": _nothing, **_tiny(bench.device)}
     assert clock is not None
@@ -80,7 +80,7 @@ def tiny_ops(bench: Bench) -> Iterator[Row]:
         yield launch_row(name, queued.row() | sync, params={"dtype": bench.device.default_format})
 
 
-def ds_cnn(bench: Bench) -> Iterator[Row]:
+def ds_cnn(bench: Bench) -> Iterator[Draft]:
     """The keyword spotter, eager, at a few batches; on a GPU also queued and replayed as a graph."""
     if bench.device.library != "torch":
         raise MissingExtra("the keyword spotter needs PyTorch, which is not installed here; install it with: pip install torch")
@@ -88,7 +88,7 @@ def ds_cnn(bench: Bench) -> Iterator[Row]:
         yield from keyword_spotter.rows(bench, batch)
 
 
-TRIALS: dict[str, Callable[[Bench], Iterator[Row]]] = {
+TRIALS: dict[str, Callable[[Bench], Iterator[Draft]]] = {
     "three_op_chain": three_op_chain, "gemm_sweep": gemm_sweep, "pointwise_chain": pointwise_chain, "ds_cnn": ds_cnn, "tiny_ops": tiny_ops,
 }  # fmt: skip
 WAYS = {EAGER: "op by op", BLOCKED: "in one pass, block by block", COMPILED: "compiled into one kernel"}
@@ -111,7 +111,7 @@ def _tiny(device: Device) -> dict[str, Call]:
     return {op: calls[op] for op in TINY if op in calls}
 
 
-def _function(bench: Bench, name: str, params: Row, mode: str, make: Callable[[], Call]) -> Row:
+def _function(bench: Bench, name: str, params: Draft, mode: str, make: Callable[[], Call]) -> Draft:
     clock = bench.clock
     assert clock is not None
     start = clock.now()

@@ -20,7 +20,7 @@ from ironlaw.measure.devices.cuda import Cuda
 from ironlaw.measure.devices.kernel_times import profile
 from ironlaw.measure.host import software
 from ironlaw.measure.kernels import need
-from ironlaw.measure.rows import Row, function_row
+from ironlaw.measure.rows import Draft, function_row, typed
 
 Way = tuple[str, dict[str, Any], str, Callable[[], Callable[[], Any]]]
 SHAPES = ((1024, 768), (4096, 1024), (8192, 4096), (16384, 8192))
@@ -150,7 +150,7 @@ def _bound(call: Callable[..., Any], make: Callable[[], Sequence[Any]]) -> Calla
     return lambda: call(*inputs)
 
 
-def rows() -> list[Row]:
+def rows() -> list[Draft]:
     import torch
 
     device = Cuda()
@@ -160,7 +160,7 @@ def rows() -> list[Row]:
     return [function_row(name, params, mode, profiled) for (name, params, mode, _), profiled in zip(todo, profiles, strict=True)]
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[Draft]) -> str:
     """Microseconds, and how many times the copy (or the library's kernel)."""
     lines = []
     for row in rows:
@@ -185,6 +185,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     measured = rows()
     print(table(measured))
     if args.out:
-        evidence_file.write(args.out, machine=Cuda().machine(), software=software(), method=METHOD, rows=measured)
+        evidence_file.write(args.out, machine=Cuda().machine(), software=software(), method=METHOD, rows=typed(measured))
         print(f"written to {args.out}")
     return 0

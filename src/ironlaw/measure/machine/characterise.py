@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ironlaw.backends.rows import Row
 from ironlaw.measure.clock import timed
 from ironlaw.measure.devices.device import Call, Device
 from ironlaw.measure.host import software
@@ -16,7 +17,7 @@ from ironlaw.measure.machine import sections
 from ironlaw.measure.machine.sizes import QUICK, Sizes
 from ironlaw.measure.noise import Noise, Watch
 from ironlaw.measure.progress import Progress, Stop, quiet, within
-from ironlaw.measure.rows import Row
+from ironlaw.measure.rows import Draft, typed
 
 WARM = 0.5  # seconds of the reference before anything is timed: clocks rise
 VISIT = 0.02  # seconds of it each time it is looked at
@@ -50,8 +51,8 @@ def characterise(
     watch: Callable[[], Watch] = Watch,
 ) -> Characterisation:
     """Measure everything that `sizes` asks for. `watch` makes the counter of what others take; a test hands in its own."""
-    rows: list[Row] = []
-    work: list[tuple[Row, Callable[[], Call]]] = []
+    drafts: list[Draft] = []
+    work: list[tuple[Draft, Callable[[], Call]]] = []
     repeated, noises = [], []
     reference = device.reference()
     progress(0.0, "warming up")
@@ -69,7 +70,7 @@ def characterise(
                 again, second = _watched(section, device, sizes, shown, stop, reference, watch)
                 if _worse(noise) > _worse(second):
                     part, noise = again, second
-            rows += part.rows
+            drafts += part.rows
             notes += part.notes
             work += part.work
             if name != "compiling":  # its processor time is its own child's
@@ -83,7 +84,7 @@ def characterise(
     machine = device.machine() | {"library": device.library, "threads": device.threads()}
     if device.memory():
         machine["memory_bytes"] = device.memory()
-    return Characterisation(machine, software(), method(device, sizes), rows, notes, worst(noises), repeated)
+    return Characterisation(machine, software(), method(device, sizes), typed(drafts), notes, worst(noises), repeated)
 
 
 def busy(device: Device, reference: Call, stop: Stop) -> Callable[[], None]:

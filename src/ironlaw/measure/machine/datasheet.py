@@ -10,10 +10,10 @@ from statistics import median
 from typing import Any
 
 from ironlaw.backends.backend import PLAIN
+from ironlaw.backends.rows import Row
 from ironlaw.errors import BadValue
 from ironlaw.measure.devices.kinds import kind_of
 from ironlaw.measure.machine.cache_levels import MemoryLevel, levels
-from ironlaw.measure.rows import Row
 from ironlaw.units import show
 
 TRAFFIC = {"copy": 8.0, "add": 12.0}  # bytes an element of FP32
@@ -38,17 +38,17 @@ class Figures:
 
 def seconds(row: Row) -> float:
     """The device's own time where it is known; else a replayed graph's share; else the call."""
-    return float(row.get("busy_s") or row.get("graph_s") or row["wall_s"])
+    return row.busy_s or row.graph_s or row.value("wall_s")
 
 
 def figures(rows: Sequence[Row], machine: Mapping[str, Any], caches: Mapping[str, float], grain: int | None = None) -> Figures:
     """`caches`: bytes of each level over all processors, as the system reports them; `grain`: elements that keep one thread busy."""
     rates: dict[str, tuple[float, int]] = {}
     for row in rows:
-        if row["kind"] == "op" and row["op"] == "matmul":
-            n, fmt = row["params"]["n"], row["params"]["dtype"]
+        if row.kind == "op" and row.op == "matmul":
+            n, fmt = row.params["n"], row.dtype
             rates[fmt] = max(rates.get(fmt, (0.0, 0)), (2.0 * n**3 / seconds(row), n))
-    plain = [row["wall_s"] for row in rows if row["kind"] == "launch" and row["op"] in PLAIN]
+    plain = [row.value("wall_s") for row in rows if row.kind == "launch" and row.op in PLAIN]
     curve = bandwidths(rows, int(machine.get("threads", 1)), grain, kind_of(machine).on_host)
     if not rates or not plain or not curve:
         raise BadValue("too little was measured to describe the machine (products, streams and launches are needed); run `ironlaw measure`")
@@ -56,8 +56,8 @@ def figures(rows: Sequence[Row], machine: Mapping[str, Any], caches: Mapping[str
     last = max(caches.values(), default=0.0)
     large = [(rate, size) for size, rate in curve if size >= FAR * last] or [(rate, size) for size, rate in curve[-2:]]
     best, at = max(large)
-    ops = [row for row in rows if row["kind"] == "launch" and (row.get("kernels") or "kernels" not in row)]
-    floor = min(float(row.get("busy_s") or row["wall_s"]) for row in ops if row["op"] not in ("view", "empty", "sync_idle"))
+    ops = [row for row in rows if row.kind == "launch" and row.kernels != 0]
+    floor = min(row.busy_s or row.value("wall_s") for row in ops if row.op not in ("view", "empty", "sync_idle"))
     inner = [level for level in levels(curve, caches) if level.size < at]
     return Figures(peaks, emulated, best, at, _ordered(inner, best), median(plain), floor, tuple(curve))
 
@@ -75,16 +75,16 @@ def bandwidths(rows: Sequence[Row], threads: int, grain: int | None, host: bool)
     On a processor, tensors of which fewer threads than there are take a share are scaled to all of them.
     """
     best: dict[float, float] = {}
-    streams = sorted((row for row in rows if "working_set" in row), key=lambda row: float(row["working_set"]))
+    streams = sorted((row for row in rows if row.working_set is not None), key=lambda row: row.value("working_set"))
     floors: dict[str, float] = {}
     for row in streams:
-        spent, size = seconds(row), float(row["working_set"])
-        floor = floors.setdefault(str(row.get("op") or row["name"]), spent if size <= NOTHING else 0.0)
+        spent, size = seconds(row), row.value("working_set")
+        floor = floors.setdefault(row.op or row.name, spent if size <= NOTHING else 0.0)
         if spent < NEARLY * floor:
             continue  # nearly all of it is the call
         rate = size / (spent - floor)
-        if host and row["kind"] == "op":
-            used = min(threads, ceil(row["params"]["numel"] / grain)) if grain else 1
+        if host and row.kind == "op":
+            used = min(threads, ceil(row.params["numel"] / grain)) if grain else 1
             rate *= threads / used if used < threads and size < SPREAD else 1.0
         key = 2.0 ** (round(2 * log2(size)) / 2)  # copy and add of one step lie some bytes apart
         if rate > best.get(key, 0.0):

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ironlaw import home
-from ironlaw.backends.rows import Row
 from ironlaw.calibration.local_machine import fit, store_curves
 from ironlaw.measure.devices.device import Device
 from ironlaw.measure.evidence_file import text, today
@@ -78,11 +77,9 @@ def refuse_if_noisy(result: Characterisation, force: bool) -> None:
 
 def keep(result: Characterisation, figures: Figures, device: Device, force: bool = False) -> Kept:
     """Store it as this machine."""
-
     refuse_if_noisy(result, force)
     written, evidence = as_toml(result, figures, device.power_limit()), as_evidence(result)
-    rows = [Row.from_json(row) for row in result.rows]
-    fitted = fit(rows, result.machine, checked(written), (source(result),))
+    fitted = fit(result.rows, result.machine, checked(written), (source(result),))
     with uninterrupted():
         place = home.replace_text(home.path("evidence", SLUG, "machine.json"), evidence)
         store_curves(fitted)

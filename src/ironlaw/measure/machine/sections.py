@@ -12,7 +12,7 @@ from ironlaw.measure.clock import Timing, halt, timed
 from ironlaw.measure.devices.device import EAGER, Call, Device, Unsupported
 from ironlaw.measure.machine.sizes import Sizes
 from ironlaw.measure.progress import Progress, Stop
-from ironlaw.measure.rows import Row, function_row, launch_row, op_row, rounded
+from ironlaw.measure.rows import Draft, function_row, launch_row, op_row, rounded
 
 SIDES = (64, 128, 256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 TRAFFIC = {"copy": 8, "add": 12}  # bytes an element: FP32, read and written
@@ -30,9 +30,9 @@ SMALL = 2048  # products up to this side are replayed as a graph too
 class SectionResult:
     """What a section measured."""
 
-    rows: list[Row] = field(default_factory=list)
+    rows: list[Draft] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    work: list[tuple[Row, Callable[[], Call]]] = field(default_factory=list)  # rows, and how their calls are made again
+    work: list[tuple[Draft, Callable[[], Call]]] = field(default_factory=list)  # rows, and how their calls are made again
 
 
 Section = Callable[[Device, Sizes, Progress, Stop], SectionResult]
@@ -147,7 +147,7 @@ def launches(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> Se
     return result
 
 
-def _roundtrips(device: Device, call: Call, sizes: Sizes, stop: Stop) -> list[Row]:
+def _roundtrips(device: Device, call: Call, sizes: Sizes, stop: Stop) -> list[Draft]:
     """A tiny op and its result waited for; waiting for nothing; a graph of one op."""
     rows = [launch_row("sync_roundtrip", per_call(call, device, sizes.launch, stop))]
     rows.append(launch_row("sync_idle", timed(device.clock.sync, seconds=sizes.launch, stop=stop).row()))
@@ -174,13 +174,13 @@ def ops(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> Section
     return result
 
 
-def kernels(work: list[tuple[Row, Callable[[], Call]]], device: Device, progress: Progress, stop: Stop) -> list[str]:
+def kernels(work: list[tuple[Draft, Callable[[], Call]]], device: Device, progress: Progress, stop: Stop) -> list[str]:
     """Put the device's own time into the rows, some at a time. Last of all: a profiler that ran once slows later launches."""
     missed = 0
     for start in range(0, len(work), AT_ONCE):
         halt(stop)
         progress(start / len(work), "device time of kernels")
-        ready: list[tuple[Row, Call]] = []
+        ready: list[tuple[Draft, Call]] = []
         for row, make in work[start : start + AT_ONCE]:
             try:
                 ready.append((row, make()))

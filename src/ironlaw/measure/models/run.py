@@ -24,7 +24,7 @@ from ironlaw.measure.devices.torch_device import TorchDevice
 from ironlaw.measure.models.profile import Profile, profiled
 from ironlaw.measure.noise import Noise, Watch
 from ironlaw.measure.progress import Cancelled, Progress, Stop, quiet, within
-from ironlaw.measure.rows import Row, model_row, rounded
+from ironlaw.measure.rows import Draft, model_row, rounded
 
 SLOW = 0.5  # seconds a call, from which fewer samples must do
 PIPED = 10  # calls queued back to back
@@ -43,7 +43,7 @@ class Run:
     """One mode: its row, or why it could not be run; the profile; and how noisy the machine was."""
 
     mode: str
-    row: Row
+    row: Draft
     profile: Profile | None = None
     noise: Noise | None = None
     error: str = ""

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ironlaw.backends.rows import Row
 from ironlaw.errors import BadValue
 from ironlaw.measure.devices.device import Device
 from ironlaw.measure.progress import Progress, Stop, quiet
-from ironlaw.measure.rows import Row
+from ironlaw.measure.rows import Draft, typed
 from ironlaw.measure.suites.cpu import sweep as cpu
 from ironlaw.measure.suites.cuda import sweep as cuda
 from ironlaw.measure.suites.cuda.parts import PARTS, named
@@ -19,7 +20,7 @@ from ironlaw.measure.suites.cuda.parts import PARTS, named
 class Suite:
     """The sweep of one kind of device; `parts`: those it comes in, where there are any."""
 
-    sweep: Callable[[Any, Progress, Stop | None, float | None, Sequence[str]], list[Row]]
+    sweep: Callable[[Any, Progress, Stop | None, float | None, Sequence[str]], list[Draft]]
     method: Callable[[Any], str]
     parts: tuple[str, ...] = ()
 
@@ -40,7 +41,7 @@ def sweep(
 ) -> list[Row]:
     """Rows of evidence for the wide sweep, op and launch rows alike; stops after `seconds` if given. `parts`: which, all by default."""
     chosen = suite(device)
-    return chosen.sweep(device, progress, stop, seconds, parts or chosen.parts)
+    return typed(chosen.sweep(device, progress, stop, seconds, parts or chosen.parts))
 
 
 def chosen_parts(device: Device, text: str | None = None) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from ironlaw.measure.clock import Clock, Timing, timed
 from ironlaw.measure.devices.device import Case, Device
 from ironlaw.measure.noise import OTHERS, Watch
 from ironlaw.measure.progress import Progress, Stop, quiet
-from ironlaw.measure.rows import Row, launch_row, op_row
+from ironlaw.measure.rows import Draft, launch_row, op_row
 from ironlaw.measure.suites.cpu import cases
 
 TURNS = 3  # for a case whose machine was not quiet
@@ -30,7 +30,7 @@ METHOD = (
 
 def sweep(
     device: Device, progress: Progress = quiet, stop: Stop | None = None, seconds: float | None = None, parts: Sequence[str] = ()
-) -> list[Row]:
+) -> list[Draft]:
     """Rows of evidence, launch and op rows alike; stops after `seconds` if given. This sweep has no parts."""
     import torch
 
@@ -45,16 +45,16 @@ def method(device: Device) -> str:
     return METHOD
 
 
-def launch(name: str, call: Callable[[], Any], stop: Stop | None = None) -> Row:
+def launch(name: str, call: Callable[[], Any], stop: Stop | None = None) -> Draft:
     return launch_row(name, timed(call, seconds=0.05, stop=stop).row())
 
 
 def run(
     todo: Iterable[Case], progress: Progress = quiet, stop: Stop | None = None, seconds: float | None = None, clock: Clock | None = None
-) -> list[Row]:
+) -> list[Draft]:
     """Each case, one after the other, while time lasts."""
     listed = list(todo)
-    rows: list[Row] = []
+    rows: list[Draft] = []
     began = time.monotonic()
     for done, case in enumerate(listed):
         progress(done / len(listed), f"{case.op} {done + 1} of {len(listed)}")

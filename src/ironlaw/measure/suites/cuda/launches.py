@@ -23,7 +23,7 @@ from ironlaw.measure.devices.kernel_times import profile, reason
 from ironlaw.measure.devices.torch_cpu import TorchCpu
 from ironlaw.measure.devices.torch_device import TorchDevice
 from ironlaw.measure.progress import Cancelled, Stop
-from ironlaw.measure.rows import Row, error_row, launch_row
+from ironlaw.measure.rows import Draft, error_row, launch_row
 
 CALLS, REPEATS = 200, 7  # calls in one sample, samples
 TRIED = 2  # calls in one sample where there is no GPU, and the figures say nothing
@@ -37,7 +37,7 @@ def gpu_or_processor() -> Cuda | TorchCpu:
     return Cuda() if Cuda.present(torch) else TorchCpu()
 
 
-def launches(stop: Stop | None = None) -> list[Row]:
+def launches(stop: Stop | None = None) -> list[Draft]:
     """Launch rows from a fresh process; a row of kind `error` where it fails."""
     source = str(Path(__file__).parents[4])
     known = os.environ | {"PYTHONPATH": os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])}
@@ -58,11 +58,11 @@ def launches(stop: Stop | None = None) -> list[Row]:
             child.kill()
     if child.returncode:
         return [error_row("launches", (err.strip().splitlines() or ["no message"])[-1][:200])]
-    rows: list[Row] = json.loads(out.strip().splitlines()[-1])
+    rows: list[Draft] = json.loads(out.strip().splitlines()[-1])
     return rows
 
 
-def measured(device: TorchDevice, calls: dict[str, Call], times: int = CALLS) -> list[Row]:
+def measured(device: TorchDevice, calls: dict[str, Call], times: int = CALLS) -> list[Draft]:
     """Every call: by the host's clock, as a graph, then by the profiler, and by the clock once more."""
     rows = [clocked(device, op, call, times) for op, call in calls.items()]
     rows += waits(device, calls["add_"], times)
@@ -80,7 +80,7 @@ def itself(call: Call) -> Call:
     return call
 
 
-def clocked(device: TorchDevice, op: str, call: Call, times: int) -> Row:
+def clocked(device: TorchDevice, op: str, call: Call, times: int) -> Draft:
     try:
         for _ in range(times // 10):
             call()
@@ -113,7 +113,7 @@ def replayed(device: TorchDevice, call: Call, times: int) -> dict[str, float]:
     return {"graph_s": round(median(device.seconds_between(replay) / times for _ in range(REPEATS)), 10)}
 
 
-def waits(device: TorchDevice, call: Call, times: int) -> list[Row]:
+def waits(device: TorchDevice, call: Call, times: int) -> list[Draft]:
     """A tiny op and its result waited for; waiting for nothing."""
     trips, idle, wait = [], [], device.clock.sync
     for _ in range(times):

@@ -26,7 +26,7 @@ from ironlaw.measure.devices.kernel_times import profile, reason
 from ironlaw.measure.devices.torch_device import TorchDevice
 from ironlaw.measure.host import SLUG, software
 from ironlaw.measure.progress import Cancelled, Progress, Stop, quiet, within
-from ironlaw.measure.rows import Row, op_row
+from ironlaw.measure.rows import Draft, op_row, typed
 from ironlaw.measure.suites.cuda.inputs import SweepInputs, elements_of
 from ironlaw.measure.suites.cuda.launches import gpu_or_processor, launches
 from ironlaw.measure.suites.cuda.parts import FIRST, PARTS, SweepPart, named
@@ -57,8 +57,8 @@ def sweep(
     parts: Sequence[str] = tuple(PARTS),
     *,
     limit: int | None = None,
-    after: Callable[[str, list[Row]], None] = lambda part, rows: None,
-) -> list[Row]:
+    after: Callable[[str, list[Draft]], None] = lambda part, rows: None,
+) -> list[Draft]:
     """Rows of evidence, part by part in their order. Without `seconds` each part has its own limit.
 
     `limit`: at most so many cases of an op in a part. `after` is called with a part's rows whenever there are more of them.
@@ -66,7 +66,7 @@ def sweep(
     import torch
 
     torch.manual_seed(0)
-    by_part: dict[str, list[Row]] = {name: [] for name in PARTS if name in parts}
+    by_part: dict[str, list[Draft]] = {name: [] for name in PARTS if name in parts}
     end = None if seconds is None else time.monotonic() + seconds
     whole, done = sum(PARTS[name].seconds for name in by_part), 0.0
     inputs = SweepInputs(device.NAME, elements_of(device))
@@ -99,7 +99,7 @@ def cases(part: SweepPart, inputs: SweepInputs, limit: int | None = None) -> Ite
 
 def run(
     device: TorchDevice, part: SweepPart, inputs: SweepInputs, progress: Progress, stop: Stop | None, until: float, limit: int | None = None
-) -> Iterator[list[Row]]:
+) -> Iterator[list[Draft]]:
     """A part's rows, session by session, while time lasts."""
     todo = list(cases(part, inputs, limit))
     for start in range(0, len(todo), part.chunk):
@@ -117,7 +117,7 @@ def run(
     progress(1.0, "done")
 
 
-def session(device: TorchDevice, group: Sequence[Case], inputs: SweepInputs, warmup: int, each: Callable[[int], None]) -> list[Row]:
+def session(device: TorchDevice, group: Sequence[Case], inputs: SweepInputs, warmup: int, each: Callable[[int], None]) -> list[Draft]:
     def fresh(case: Case) -> Call:
         inputs.reset()
         return case.prepare()
@@ -156,9 +156,9 @@ class Written:
     method: str
     begun: float = field(default_factory=time.monotonic)
     last: float = 0.0
-    kept: dict[str, list[Row]] = field(default_factory=dict)
+    kept: dict[str, list[Draft]] = field(default_factory=dict)
 
-    def after(self, part: str, rows: list[Row]) -> None:
+    def after(self, part: str, rows: list[Draft]) -> None:
         self.kept[part] = rows
         if time.monotonic() - self.last > EVERY:
             self.write()
@@ -168,7 +168,7 @@ class Written:
         if self.place.suffix == ".json":
             files = {self.place: list(chain.from_iterable(self.kept.values()))}
         for path, rows in files.items():
-            evidence_file.write(path, machine=self.machine, software=software(), method=self.method, rows=rows)
+            evidence_file.write(path, machine=self.machine, software=software(), method=self.method, rows=typed(rows))
         self.last = time.monotonic()
         counts = (f"{part} {len(rows)} rows, {sum('error' in row for row in rows)} errors" for part, rows in self.kept.items())
         print(f"{self.last - self.begun:6.1f} s  {'; '.join(counts)}", flush=True)
