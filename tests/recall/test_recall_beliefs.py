@@ -28,8 +28,9 @@ def test_the_counterexample_refutes_it_with_figures(name):
 
 
 def test_the_course_s_own_counterexamples():
-    assert counterexample("fewer_flops_is_faster").text.startswith("A product of N = 512 does 16 times the operations")
-    assert "15.5 s to compile, then 7.52 ms a pass instead of 4.83 ms" in counterexample("compiling_is_free").text
+    assert "16 times" in counterexample("fewer_flops_is_faster").text
+    figures = re.findall(r"[\d.]+ m?s\b", counterexample("compiling_is_free").text.replace("\u202f", " "))
+    assert figures == ["15.5 s", "7.52 ms", "4.83 ms"]  # to compile; a pass compiled; a pass eager
     assert counterexample("compiling_is_free").source == "h200_sxm/models"
 
 

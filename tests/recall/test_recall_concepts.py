@@ -141,12 +141,12 @@ def test_ten_statements_backed_by_cards():
 
 
 @pytest.mark.parametrize(
-    ("points", "action"),
-    [(10, "Go on."), (9, "Review the topics named."), (8, "Review the topics named."), (7, "Redo the exercises of the weak areas."),
-     (5, "Redo the exercises of the weak areas."), (4, "Start over from week 1."), (0, "Start over from week 1.")],
-)  # fmt: skip
-def test_bands(points, action):
-    assert checklist.band(points).action == action
+    ("points", "label"),
+    [(10, "All ten"), (9, "Minor gaps"), (8, "Minor gaps"), (7, "Weak areas"), (5, "Weak areas"), (4, "Not yet"), (0, "Not yet")],
+)
+def test_bands(points, label):
+    assert checklist.band(points).label == label and checklist.band(points).action
+    assert len({band.action for band in checklist.sheet().bands}) == 4
 
 
 def test_a_claim_is_laid_beside_the_record(session, ledger, say):
