@@ -38,14 +38,14 @@ def test_without_reports_each_plateau_but_the_last_is_a_level():
 
 def test_reported_sizes_are_the_levels_and_the_curve_confirms_them():
     found = levels(curve(*THREE), {"l1": 128e3, "l2": 2e6, "l3": 32e6})
-    assert [(level.name, level.size, level.seen) for level in found] == [("l1", 128e3, True), ("l2", 2e6, True), ("l3", 32e6, True)]
+    assert [(level.name, level.size, level.has_step) for level in found] == [("l1", 128e3, True), ("l2", 2e6, True), ("l3", 32e6, True)]
     assert [level.bandwidth for level in found] == pytest.approx([200e9, 100e9, 60e9])
 
 
 def test_a_reported_cache_without_a_step_is_kept_and_said():
     flat = curve((128e3, 200e9), (1e12, 40e9))
     l1, l3 = levels(flat, {"l1": 128e3, "l3": 32e6})
-    assert (l1.seen, l3.seen) == (True, False)
+    assert (l1.has_step, l3.has_step) == (True, False)
     assert l3.bandwidth == pytest.approx(40e9)
 
 

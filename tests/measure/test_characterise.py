@@ -32,7 +32,7 @@ def test_the_machine_is_found_again():
     assert told.peaks["bf16"][0] == pytest.approx(RATES["bf16"], rel=0.05)
     assert told.bandwidth == pytest.approx(LEVELS[-1][1], rel=0.02)
     assert [level.bandwidth for level in told.levels] == pytest.approx([400e9, 200e9], rel=0.05)
-    assert all(level.seen for level in told.levels)
+    assert all(level.has_step for level in told.levels)
     assert told.launch == pytest.approx(CALL, rel=0.02)
     assert told.floor == pytest.approx(CALL, rel=0.02)
 

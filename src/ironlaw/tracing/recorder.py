@@ -74,12 +74,12 @@ class Recorder(TorchDispatchMode):
         name, role = self.names[place]
         return types.Tensor(name, tuple(map(int, tensor.shape)), format_of(tensor.dtype), role)
 
-    def stored(self, tensor: Tensor, seen: types.Tensor) -> types.Tensor:
+    def stored(self, tensor: Tensor, plain: types.Tensor) -> types.Tensor:
         """An expanded axis is stored once."""
         if tensor.layout != torch.strided or 0 not in tensor.stride():
-            return seen
-        shape = tuple(1 if stride == 0 else size for size, stride in zip(seen.shape, tensor.stride(), strict=True))
-        return types.Tensor(seen.name, shape, seen.dtype, seen.role)
+            return plain
+        shape = tuple(1 if stride == 0 else size for size, stride in zip(plain.shape, tensor.stride(), strict=True))
+        return types.Tensor(plain.name, shape, plain.dtype, plain.role)
 
     def unique(self, name: str) -> str:
         count = self.used[name] = self.used.get(name, 0) + 1
@@ -144,7 +144,7 @@ class Recorder(TorchDispatchMode):
         inputs = [self.tensor(t) for t in counted]
         if name in SAME_FORMAT and len({t.dtype for t in inputs[:3] if is_float(t.dtype)}) > 1:
             raise RuntimeError(f"{name} of {' and '.join(dict.fromkeys(t.dtype for t in inputs[:3]))}: both must have one number format")
-        stored = {id(seen): self.stored(t, seen) for t, seen in zip(counted, inputs, strict=True)}
+        stored = {id(plain): self.stored(t, plain) for t, plain in zip(counted, inputs, strict=True)}
         for i, t in enumerate(targets):
             cached = self.names.get(self.place(t), ("", ""))[1] == "cache"  # a cache that is written to stays one
             self.known(t, label if i == 0 else f"{label}:{i}", "cache" if cached else "activation")

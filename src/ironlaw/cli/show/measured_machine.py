@@ -19,7 +19,7 @@ def report(result: Characterisation, figures: Figures, stored: Kept | None, out:
     peaks = [(fmt, show(rate, "FLOP/s"), f"a product of side {n:,}") for fmt, (rate, n) in figures.peaks.items()]
     peaks += [(fmt, show(rate, "FLOP/s"), "converted in software: no unit for it") for fmt, rate in figures.emulated.items()]
     draw.table(["peak", "measured", "by"], peaks, left=("peak",), text=("by",))
-    levels = [(lv.name, show(lv.bandwidth, "B/s"), show(lv.size, "B"), "yes" if lv.seen else "no") for lv in figures.levels]
+    levels = [(lv.name, show(lv.bandwidth, "B/s"), show(lv.size, "B"), "yes" if lv.has_step else "no") for lv in figures.levels]
     main = ("main", show(figures.bandwidth, "B/s"), show(result.machine.get("memory_bytes", 0), "B"), "")
     draw.table(["memory", "bandwidth", "size", "a step seen"], [*levels, main], left=("memory",))
     _launches(result, figures)
@@ -85,7 +85,7 @@ def as_json(result: Characterisation, figures: Figures, stored: Kept | None, out
         "peaks": {fmt: rate for fmt, (rate, _) in figures.peaks.items()},
         "emulated": figures.emulated,
         "bandwidth": figures.bandwidth,
-        "levels": [{"name": lv.name, "size": lv.size, "bandwidth": lv.bandwidth, "step_seen": lv.seen} for lv in figures.levels],
+        "levels": [{"name": lv.name, "size": lv.size, "bandwidth": lv.bandwidth, "step_seen": lv.has_step} for lv in figures.levels],
         "curve": [{"working_set": size, "bandwidth": rate} for size, rate in figures.curve],
         "launch": figures.launch,
         "floor": figures.floor,

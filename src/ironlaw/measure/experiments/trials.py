@@ -1,6 +1,6 @@
 """The five things that a lab can measure on the learner's machine, as rows of evidence. Each is a few seconds of work.
 
-A trial is given a Bench, which has the device and times its calls.
+A trial gets a Bench, which has the device and times its calls.
 """
 
 from __future__ import annotations

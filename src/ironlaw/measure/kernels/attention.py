@@ -43,10 +43,10 @@ def kernel(
         there = keys[:, None] < size
         key = tl.load(k + base + keys[:, None] * D + columns[None, :], mask=there, other=0.0)
         scores = tl.dot(queries, tl.trans(key)) * scale
-        seen = keys[None, :] < size
+        visible = keys[None, :] < size
         if CAUSAL:
-            seen = seen & (keys[None, :] <= rows[:, None])
-        scores = tl.where(seen, scores, -float("inf"))
+            visible = visible & (keys[None, :] <= rows[:, None])
+        scores = tl.where(visible, scores, -float("inf"))
         larger = tl.maximum(most, tl.max(scores, 1))
         shrink = tl.exp2(most - larger)
         raised = tl.exp2(scores - larger[:, None])

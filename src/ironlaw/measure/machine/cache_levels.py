@@ -20,13 +20,13 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class MemoryLevel:
-    """One level. `size`: where its plateau ends, or what the system reports; `seen`: whether the curve has a step there."""
+    """One level. `size`: where its plateau ends, or what the system reports; `has_step`: whether the curve has a step there."""
 
     name: str
     size: float
     bandwidth: float
     reported: bool
-    seen: bool
+    has_step: bool
 
 
 def falling(points: Sequence[Point]) -> list[Point]:
@@ -73,8 +73,8 @@ def levels(points: Sequence[Point], reported: Mapping[str, float]) -> list[Memor
     for name, size in sorted(reported.items(), key=lambda pair: pair[1]):
         inside = [rate for work, rate in curve if before < work <= size]
         if inside:
-            seen = any(size / NEAR <= end <= size * NEAR for end, _ in steps[:-1])
-            caches.append(MemoryLevel(name, size, inside[len(inside) // 2], True, seen))  # the middle: edges are half the neighbour's
+            has_step = any(size / NEAR <= end <= size * NEAR for end, _ in steps[:-1])
+            caches.append(MemoryLevel(name, size, inside[len(inside) // 2], True, has_step))  # the middle: edges are half the neighbour's
         before = size
     return caches
 

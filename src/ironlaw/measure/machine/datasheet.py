@@ -16,7 +16,6 @@ from ironlaw.measure.devices.kinds import kind_of
 from ironlaw.measure.machine.cache_levels import MemoryLevel, levels
 from ironlaw.units import show
 
-TRAFFIC = {"copy": 8.0, "add": 12.0}  # bytes an element of FP32
 EMULATED = 0.5  # a format under this share of FP32's rate has no unit of its own here
 SCALED = ", tensors that the library keeps on one thread scaled to all"
 LABELS = {"l1": "L1 data cache", "l2": "L2 cache", "l3": "L3 cache", "l4": "L4 cache"}
@@ -103,7 +102,7 @@ def _ordered(caches: Sequence[MemoryLevel], main: float) -> tuple[MemoryLevel, .
     ordered: list[MemoryLevel] = []
     for level in reversed(caches):
         main = max(main, level.bandwidth)
-        ordered.append(MemoryLevel(level.name, level.size, main, level.reported, level.seen))
+        ordered.append(MemoryLevel(level.name, level.size, main, level.reported, level.has_step))
     return tuple(reversed(ordered))
 
 
@@ -152,7 +151,7 @@ def _level(level: MemoryLevel, source: str, date: str, more: str = "") -> list[s
     else:
         label = LABELS.get(level.name, level.name)
         sized = "Size as the system reports it, over all processors" if level.reported else "Size where the bandwidth curve falls"
-        step = "the curve steps there" if level.seen else "the curve shows no step there"
+        step = "the curve steps there" if level.has_step else "the curve shows no step there"
         why = f"{sized}; {step}. Bandwidth measured within it, the cost of the call taken off{more}."
     return [
         "", "[[level]]", f'name = "{level.name}"', f"label = {_quoted(label)}", f'size = "{show(level.size, "B", 6)}"',

@@ -83,8 +83,8 @@ def generated(i: SweepInputs, p: Params) -> Call:
 
 def compiled(function: Callable[..., Any], inputs: list[Any]) -> Call:
     torch._dynamo.reset()
-    made = torch.compile(function, dynamic=False)
-    return lambda: made(*inputs)
+    fast = torch.compile(function, dynamic=False)
+    return lambda: fast(*inputs)
 
 
 @makes("generated_norm")

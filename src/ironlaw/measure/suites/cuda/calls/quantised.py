@@ -18,14 +18,14 @@ makes = registrar(CALLS)
 
 def stored(i: SweepInputs, bits: int, k: int, n: int) -> Any:
     """Weights and their scales, one after the other; enough that none is in the cache when its turn comes again."""
-    found = []
+    weights = []
     for _ in range(max(2, COLD * 8 // (bits * k * n))):
         if bits == 8:
-            found.append((torch.randint(-128, 127, (n, k), dtype=torch.int8, device=i.device), i.act((n,), "bf16")))
+            weights.append((torch.randint(-128, 127, (n, k), dtype=torch.int8, device=i.device), i.act((n,), "bf16")))
         else:
             packed = torch.randint(0, 255, (n, k // 2), dtype=torch.uint8, device=i.device)
-            found.append((torch.ops.aten._convert_weight_to_int4pack(packed, 8), i.act((k // 128, n, 2), "bf16")))
-    return cycle(found)
+            weights.append((torch.ops.aten._convert_weight_to_int4pack(packed, 8), i.act((k // 128, n, 2), "bf16")))
+    return cycle(weights)
 
 
 @makes("weight_int8_mm")
