@@ -11,6 +11,7 @@ from ironlaw.engine.device.work import op
 # 100 bytes/s, 1000 FLOP/s in fp16 (ridge 10), half a second to launch
 MACHINE = Hardware(
     slug="toy",
+    backend="cuda",
     name="Toy",
     peaks={"fp16": 1000.0, "fp32": 500.0},
     bandwidth=100.0,

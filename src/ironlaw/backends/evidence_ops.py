@@ -245,4 +245,4 @@ def stored_product(name: str, p: Params) -> Op:
     fmt = name.removeprefix("weight_").removesuffix("_mm")
     w = Tensor("w", (p["n"], p["k"]), fmt, "weight")
     inputs = [Tensor("x", (p["m"], p["k"]), p["dtype"], "input"), w, scales(w, fmt, p["dtype"])]
-    return op("quantised_linear", name, inputs, [Tensor("y", (p["m"], p["n"]), p["dtype"])], kernel="torch")
+    return op("quantised_linear", name, inputs, [Tensor("y", (p["m"], p["n"]), p["dtype"])], kernel="library")

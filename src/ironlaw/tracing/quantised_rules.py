@@ -33,7 +33,7 @@ def stored(weight: Any, fmt: str, outputs: int, depth: int) -> Tensor:
 def product(call: Call, fmt: str, packed: Any, rest: list[Any]) -> OpDraft:
     x, y = call.inputs[0], call.outputs[0]
     weight = stored(packed, fmt, y.shape[-1], x.shape[-1])
-    return OpDraft("quantised_linear", [x, weight, *(rest or [scales(weight, fmt, x.dtype)])], [y], {"kernel": "torch"})
+    return OpDraft("quantised_linear", [x, weight, *(rest or [scales(weight, fmt, x.dtype)])], [y], {"kernel": "library"})
 
 
 @rule("_weight_int8pack_mm")
@@ -84,5 +84,5 @@ def dynamic(recorder: OpWriter, name: str, args: Any) -> Any:
     if fmt == "fp16":
         recorder.write("linear", label, [source, w, *more], [result], {})
     else:
-        recorder.write("quantised_linear", label, [source, w, scales(w, fmt, source.dtype), *more], [result], {"kernel": "torch"})
+        recorder.write("quantised_linear", label, [source, w, scales(w, fmt, source.dtype), *more], [result], {"kernel": "library"})
     return out

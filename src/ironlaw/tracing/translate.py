@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ironlaw.backends.multi_tensor import list_launches
 from ironlaw.tracing import aten_rules, product_rules, quantised_rules
 from ironlaw.tracing.aten import Call, OpDraft, Rule
 from ironlaw.tracing.aten_tables import BINARY, FILLS, LOOKUPS, MOVES, ROUTES, UNARY
@@ -30,7 +31,7 @@ def translate(call: Call) -> list[OpDraft]:
     if name in ROUTES:
         return [OpDraft(ROUTES[name], call.inputs, call.outputs)]
     if name.startswith(("_foreach_", "_fused_adam", "_fused_sgd")):
-        return [OpDraft("foreach", call.inputs, call.outputs)]
+        return [OpDraft("foreach", call.inputs, call.outputs, {"launches": list_launches(call.inputs, call.outputs)})]
     if name.endswith("_backward") and call.inputs and len(call.outputs) == 1:
         return [OpDraft("mul", call.inputs, out)]
     return [OpDraft("unknown", call.inputs, call.outputs, {"aten": name})]

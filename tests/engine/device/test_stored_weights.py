@@ -124,7 +124,7 @@ def test_a_real_model_shrinks_and_decodes_faster():
     ("call", "error", "said"),
     [
         (lambda: quantised(model(), "int3"), UnknownName, "^no format for stored weights 'int3'; did you mean int8, int4"),
-        (lambda: quantised(model(), "int8", kernel="marlin"), UnknownName, "^no kernel for stored weights 'marlin'; known: , torch"),
+        (lambda: quantised(model(), "int8", kernel="marlin"), UnknownName, "^no kernel for stored weights 'marlin'; known: , library"),
         (lambda: quantised(Graph("m", model().ops, "fp16", {"training": True}), "int8"), BadValue,
          "^weights stored in integers can't be trained; ask for the forward pass alone$"),
         (lambda: quantised(Graph("m", model().ops[:1], "fp16"), "int8"), BadValue, "nothing to store in int8"),
@@ -141,14 +141,14 @@ def test_refusals(call, error, said):
 
 def test_kernels():
     plain, torch8, torch4 = (
-        quantised(model(), fmt, kernel=kernel).ops[1] for fmt, kernel in (("int8", ""), ("int8", "torch"), ("int4", "torch"))
+        quantised(model(), fmt, kernel=kernel).ops[1] for fmt, kernel in (("int8", ""), ("int8", "library"), ("int4", "library"))
     )
     assert lower(plain) == (Kernel("gemm", plain.work.bytes, 2.0 * 4 * 256 * 512, depth=256),)
     assert lower(torch8) == (
         Kernel("cast", 4 * 256 * (2 + 4.0)), Kernel("cast", 512 * (2 + 4.0)),  # rows and scales to FP32
         Kernel("weight_int8", torch8.work.bytes, 2.0 * 4 * 256 * 512, depth=256), Kernel("cast", 4 * 512 * (4.0 + 2)),
     )  # fmt: skip
-    assert torch8.attrs == {"kernel": "torch"} and plain.attrs == {}
+    assert torch8.attrs == {"kernel": "library"} and plain.attrs == {}
     assert lower(torch4) == (Kernel("weight_int4", torch4.work.bytes, 2.0 * 4 * 256 * 512, depth=256),)
 
 
@@ -167,7 +167,7 @@ def test_a_row_is_a_sample_of_its_longest_kernel():
         assert list(samples([row | {"op": name, "kind": "launch"}, row | {"op": name, "error": "no"}])) == []
         made = stored_product(name, p)
         assert made.outputs[0] == Tensor("y", (4, 512), "bf16")
-        assert (made.name, made.kind, made.attrs, made.dtype) == (name, "quantised_linear", {"kernel": "torch"}, "bf16")
+        assert (made.name, made.kind, made.attrs, made.dtype) == (name, "quantised_linear", {"kernel": "library"}, "bf16")
         assert [(t.name, t.role) for t in (*made.inputs, *made.outputs)] == [
             ("x", "input"), ("w", "weight"), ("w scales", "buffer"), ("y", "activation"),
         ]  # fmt: skip

@@ -153,7 +153,7 @@ def test_a_machine_names_what_it_lacks():
 
 def test_defaults():
     machine = Hardware("s", "S", {"fp16": 1.0}, 1.0, 1.0, 1.0, 1.0)
-    assert (machine.kind, machine.backend, machine.context, machine.note, machine.aliases) == ("gpu", "cuda", "cloud", "", ())
+    assert (machine.kind, machine.backend, machine.context, machine.note, machine.aliases) == ("gpu", "", "cloud", "", ())
     assert (machine.sparse, machine.vector, machine.levels, machine.units, machine.figures) == ({}, {}, (), {}, {})
     assert machine.calibration is None
     figure = Figure(1.0, "B", "a source", "2024-01-01")

@@ -16,7 +16,7 @@ from ironlaw.engine.device.types import FORMATS, Op
 
 def linear(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """As the plain product; PyTorch's own kernels by their own curves, INT8's on FP32 with conversions around it."""
-    if op.attrs.get("kernel") != "torch":
+    if op.attrs.get("kernel") != "library":
         return matrix(op, machine)
     x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
     main = Kernel(f"weight_{w.dtype}", op.work.bytes, op.work.matmul_flops, depth=w.shape[-1])

@@ -55,7 +55,7 @@ def weights(analysis: Analysis, own: Graph) -> None:
     draw.say(stored_words(analysis.graph, own, str(fmt)), draw.DIM)
     p = analysis.predictions[0]
     if p.calibrated and p.plan.mode == "eager":
-        torch = predict(quantised(own, str(fmt), kernel="torch"), p.hardware, replace(p.plan))
+        torch = predict(quantised(own, str(fmt), kernel="library"), p.hardware, replace(p.plan))
         draw.say(
             f"{p.hardware.slug}: that is with a kernel as fast as the plain product; with PyTorch's own _weight_{fmt}pack_mm, as measured,"
             f" eager takes {show(torch.seconds, 's')} instead of {show(p.seconds, 's')}",

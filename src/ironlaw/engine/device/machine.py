@@ -57,7 +57,7 @@ class Hardware:
     power: Number
     launch: Number  # what one launch costs a typical host, seconds
     kind: str = "gpu"
-    backend: str = "cuda"
+    backend: str = ""  # a name in ironlaw.backends; one that is not there gets a bound
     context: str = "cloud"
     sparse: Mapping[str, Number] = field(default_factory=dict)
     vector: Mapping[str, Number] = field(default_factory=dict)

@@ -4,9 +4,8 @@ A product with such a weight reads fewer bytes and does the same multiply-adds i
 weight is brought back to that format. INT8 has one scale for each output, which is applied to the sums; INT4 has a scale and a
 zero for each group of weights along a row, so each weight is multiplied and added to before it is used.
 
-`quantised` assumes a kernel that unpacks on the way and is otherwise as fast as the plain product. Those that PyTorch brings
-(`kernel="torch"`: _weight_int8pack_mm, _weight_int4pack_mm) are curves of their own: measured on an H200 they lose to the plain
-product from a few rows on.
+`quantised` assumes a kernel that unpacks on the way and is otherwise as fast as the plain product. Those that a library brings
+itself (`kernel="library"`) may be slower: a backend that measured them has curves for them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from ironlaw.errors import BadValue, unknown
 STORED = ("int8", "int4")
 GROUP = 128  # weights that share a scale and a zero, in INT4
 INTO = {"linear": "quantised_linear", "grouped_matmul": "quantised_grouped_matmul"}
-KERNELS = ("", "torch")
+KERNELS = ("", "library")
 
 
 def scales(weight: Tensor, fmt: str, dtype: str, group: int = GROUP) -> Tensor:

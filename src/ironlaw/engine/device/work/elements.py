@@ -5,7 +5,7 @@ from __future__ import annotations
 from ironlaw.engine.device.work.count import Attrs, Count, Kinds, Tensors, per_element
 
 # One block reduces this many elements by itself; beyond, a reduction over the whole tensor is split over kernels.
-# Measured on an H200: x / x.sum() is one compiled kernel at 4,096 elements and three at 786,432.
+# Measured: x / x.sum() is one compiled kernel at 4,096 elements and three at 786,432 (evidence h200_sxm/micro).
 SMALL_REDUCTION = 8192.0
 
 kind = Kinds()

@@ -1,18 +1,14 @@
 """Op kinds of a training step that differ from the forward kinds.
 
-The gradient of an element-wise op is element-wise, that of a matrix product is two matrix products: PyTorch runs those as
-such. These are its kernels that do more in one call.
+The gradient of an element-wise op is element-wise, that of a matrix product is two matrix products: libraries run those as
+such. These are the calls that do more at once.
 """
 
 from __future__ import annotations
 
-from ironlaw.engine.arrays import ceil, maximum
 from ironlaw.engine.device.work.count import Attrs, Count, Kinds, Tensors
 
 kind = Kinds()
-
-MOST_TENSORS = (110, 64, 48, 36, 30)  # of PyTorch's multi_tensor_apply, by lists taken together
-BLOCKS = 320 * 65536.0  # elements
 
 
 @kind("contraction")
@@ -69,7 +65,5 @@ def embedding_backward(x: Tensors, y: Tensors, a: Attrs) -> Count:
 
 @kind("elementwise")
 def foreach(x: Tensors, y: Tensors, a: Attrs) -> Count:
-    """One operation an element over a whole list of tensors, as optimisers do. A launch takes so many tensors and blocks."""
-    size = sum(t.size for t in y)
-    at_once = MOST_TENSORS[min(max(len(x) // len(y), 1), len(MOST_TENSORS)) - 1]
-    return Count(vector=1.0 * size, launches=ceil(maximum(len(y) / at_once, size / BLOCKS)))
+    """One operation an element over a whole list of tensors, as optimisers do; attr `launches` where a library takes several."""
+    return Count(vector=1.0 * sum(t.size for t in y), launches=a.get("launches", 1.0))
