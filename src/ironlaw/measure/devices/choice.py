@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from ironlaw.errors import BadValue, MissingExtra
-from ironlaw.measure.devices.cuda import Cuda
-from ironlaw.measure.devices.device import Device
 from ironlaw.measure.devices.kinds import KINDS
-from ironlaw.measure.devices.mps import Mps
-from ironlaw.measure.devices.numpy_cpu import NumpyCpu
-from ironlaw.measure.devices.torch_cpu import TorchCpu
-from ironlaw.measure.devices.torch_device import TorchDevice
 
-TORCH: dict[str, type[Cuda | Mps | TorchCpu]] = {device.NAME: device for device in (Cuda, Mps, TorchCpu)}  # the fastest first
+if TYPE_CHECKING:
+    from ironlaw.measure.devices.cuda import Cuda
+    from ironlaw.measure.devices.device import Device
+    from ironlaw.measure.devices.mps import Mps
+    from ironlaw.measure.devices.torch_cpu import TorchCpu
+    from ironlaw.measure.devices.torch_device import TorchDevice
+
 INSTALL = "install one with: pip install numpy"
 NEEDS = (
     "`ironlaw measure` needs NumPy or PyTorch to give the machine work: pip install numpy (a processor's rates and bandwidth), "
     "or pip install torch (operators, models and GPUs too)"
 )
+
+
+def torch_devices() -> dict[str, type[Cuda | Mps | TorchCpu]]:
+    """Every device that PyTorch may run on, the fastest first. Imported when asked for: help and labs only need the kinds' names."""
+    from ironlaw.measure.devices.cuda import Cuda
+    from ironlaw.measure.devices.mps import Mps
+    from ironlaw.measure.devices.torch_cpu import TorchCpu
+
+    return {device.NAME: device for device in (Cuda, Mps, TorchCpu)}
 
 
 def available(library: str) -> bool:
@@ -42,6 +52,8 @@ def choose(kind: str | None = None, library: str = "") -> Device:
     if kind is not None and not KINDS[kind].on_host:
         raise MissingExtra(f"measuring {kind} needs PyTorch: pip install torch")
     if library == "numpy" and available("numpy"):
+        from ironlaw.measure.devices.numpy_cpu import NumpyCpu
+
         return NumpyCpu()
     raise MissingExtra(NEEDS)
 
@@ -52,7 +64,8 @@ def choose_torch(kind: str | None = None) -> TorchDevice:
         raise MissingExtra("this needs PyTorch, which is not installed here; install it with: pip install torch")
     import torch
 
-    here = [name for name, device in TORCH.items() if device.present(torch)]
+    known = torch_devices()
+    here = [name for name, device in known.items() if device.present(torch)]
     if kind is not None and kind not in here:
         raise BadValue(f"PyTorch {torch.__version__} sees no {kind} device here; choose from {', '.join(here)}, or install a build with it")
-    return TORCH[kind or here[0]]()
+    return known[kind or here[0]]()
