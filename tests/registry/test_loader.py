@@ -78,7 +78,7 @@ def test_quantity():
 def test_a_syntax_error_names_the_file_and_line(tmp_path):
     path = tmp_path / "broken.toml"
     path.write_text('name = "x"\nvalue = = 3\n')
-    with pytest.raises(BadRegistry, match=r"broken\.toml: .*line 2.*; mend the TOML there"):
+    with pytest.raises(BadRegistry, match=r"broken\.toml: .*line 2.*; fix the TOML there"):
         read(path)
     path.write_text('name = "x"\n')
     assert read(path) == {"name": "x"}

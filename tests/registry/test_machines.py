@@ -182,7 +182,7 @@ BROKEN = {
         r"chip\.toml \[\[level\]\] l2 bandwidth: '7 TB' is in B, but B/s is expected",
     ),
     "clock": (GOOD.replace("1980 MHz", "1980 MW"), r"chip\.toml \[units\] clock: '1980 MW' is in W, but Hz is expected"),
-    "syntax": (GOOD.replace("[memory]", "[memory"), r"chip\.toml: .*line \d+.*; mend the TOML there"),
+    "syntax": (GOOD.replace("[memory]", "[memory"), r"chip\.toml: .*line \d+.*; fix the TOML there"),
 }
 
 

@@ -54,9 +54,9 @@ class Backend(ABC):
 
     def launches(self, rows: Sequence[Row]) -> dict[str, float]:
         """Host seconds per call by op kind, and "default", from launch rows."""
-        found = by_kind(rows)
-        found["default"] = found["elementwise"] = median(row.wall_s for row in rows if row.op in PLAIN and row.wall_s is not None)
-        return found
+        seconds = by_kind(rows)
+        seconds["default"] = seconds["elementwise"] = median(row.wall_s for row in rows if row.op in PLAIN and row.wall_s is not None)
+        return seconds
 
     def launch(self, op: Op, launches: Mapping[str, float], mode: str, kernels: Number) -> Number:
         """Host seconds that an op's launches cost."""

@@ -95,8 +95,8 @@ def _sdpa(p: Params) -> Op:
 
 
 def _math(p: Params) -> Op:
-    made = _sdpa({**p, "mask": 1, "heads": p["h"]})
-    return op("attention", "sdpa", made.inputs, made.outputs, path="math", **made.attrs)
+    plain = _sdpa({**p, "mask": 1, "heads": p["h"]})
+    return op("attention", "sdpa", plain.inputs, plain.outputs, path="math", **plain.attrs)
 
 
 def _sdpa_backward(p: Params) -> Op:

@@ -51,13 +51,13 @@ class Calibration:
 
     def curve(self, name: str, kind: str) -> Curve:
         """The curve of a kernel; for one that was not measured, the nearest kind that was."""
-        found = self.curves.get(name)
-        if found is None:
+        curve = self.curves.get(name)
+        if curve is None:
             nearest = self.library.fallback.get(name, "elementwise")
-            found = self.curves.get(nearest) or self.curves.get("elementwise")
-        if found is None:
+            curve = self.curves.get(nearest) or self.curves.get("elementwise")
+        if curve is None:
             raise UnsupportedPrecision(f"no measured curve for {name} ({kind}); ask for a bound with Plan(calibrated=False)")
-        return found
+        return curve
 
     def cost(self, op: Op, hardware: Hardware, plan: Plan) -> Cost:
         """An op's cost from the curves of its kernels."""

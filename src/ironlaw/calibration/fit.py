@@ -113,8 +113,8 @@ def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int) -> tuple[float
             total += (1 + e * e) ** 0.5 - 1
         return total / len(group)
 
-    found, value = nelder_mead(loss, [math.log(v) for v in start])
-    c = curve(found)
+    best, value = nelder_mead(loss, [math.log(v) for v in start])
+    c = curve(best)
     error = sum(abs(c.terms(s.kernel, cache_bytes)[2] / s.seconds - 1) for s in group) / len(group)
     values: dict[str, Any] = {
         name: float(f"{getattr(c, name):.4g}") for name in ({*names, "cache"} - {"gain"}) if math.isfinite(getattr(c, name))

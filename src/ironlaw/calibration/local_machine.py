@@ -50,12 +50,12 @@ def evidence_folder() -> Path:
 
 def stamp(*paths: Path) -> Stamp:
     """Changes whenever one of the files does; a file that is not there is left out."""
-    found = []
+    states = []
     for path in paths:
         with suppress(OSError):
-            state = path.stat()
-            found.append((str(path), state.st_mtime_ns, state.st_size, state.st_ino))
-    return tuple(found)
+            at = path.stat()
+            states.append((str(path), at.st_mtime_ns, at.st_size, at.st_ino))
+    return tuple(states)
 
 
 def state() -> Stamp:

@@ -29,7 +29,7 @@ class Tiling:
     tile: tuple[int, int]
     tiles: int
     waves: int
-    filled: float  # share of the multiplications in those waves that are asked for
+    filled: float  # share of the multiplications in those waves that the product needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +56,19 @@ def tilings(m: int, n: int, units: int) -> tuple[Tiling, ...]:
     """Every tile of the list, either way up, on a chip of `units` multiprocessors."""
     if not (m >= 1 and n >= 1 and units >= 1):
         raise BadValue(f"an output of {m}×{n} on {units} multiprocessors can't be tiled; give whole numbers above 0")
-    found = []
+    choices = []
     for rows, columns in {size for pair in TILES for size in (pair, pair[::-1])}:
         tiles = ceil(m / rows) * ceil(n / columns)
         waves = ceil(tiles / units)
-        found.append(Tiling((rows, columns), tiles, waves, m * n / (waves * units * rows * columns)))
-    return tuple(found)
+        choices.append(Tiling((rows, columns), tiles, waves, m * n / (waves * units * rows * columns)))
+    return tuple(choices)
 
 
 def tiling(m: int, n: int, units: int) -> Tiling:
     """The largest tile whose waves are nearly as full as any can be: it wastes little and reads least."""
-    found = tilings(m, n, units)
-    enough = NEAR * max(t.filled for t in found)
-    return max((t for t in found if t.filled >= enough), key=lambda t: (t.tile[0] * t.tile[1], t.tile[0]))
+    choices = tilings(m, n, units)
+    enough = NEAR * max(t.filled for t in choices)
+    return max((t for t in choices if t.filled >= enough), key=lambda t: (t.tile[0] * t.tile[1], t.tile[0]))
 
 
 def gemm_gap(

@@ -32,7 +32,7 @@ def read(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             return tomllib.load(file)
     except tomllib.TOMLDecodeError as error:
-        raise BadRegistry(f"{path.name}: {error}; mend the TOML there") from None
+        raise BadRegistry(f"{path.name}: {error}; fix the TOML there") from None
     except UnicodeDecodeError as error:
         raise BadRegistry(f"{path.name}: {error}; store the file as UTF-8") from None
 

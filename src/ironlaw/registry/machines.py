@@ -153,10 +153,10 @@ def _levels(path: Path, data: dict[str, Any]) -> tuple[Level, ...]:
 
 
 def _units(path: Path, table: dict[str, Any]) -> dict[str, float]:
-    found = {}
+    units = {}
     for key, value in table.items():
         where = f"{path.name} [units] {key}"
         if (isinstance(value, (int, float)) and not 0 < value < float("inf")) or not isinstance(value, (int, float, str)):
             raise BadRegistry(f"{where} is {value!r}; write a number above 0, or a text with its unit")
-        found[key] = quantity(where, value, "Hz") if isinstance(value, str) else float(value)
-    return found
+        units[key] = quantity(where, value, "Hz") if isinstance(value, str) else float(value)
+    return units

@@ -50,7 +50,7 @@ def textbook(name: str) -> Textbook:
         if data.get(key, "") == "":
             raise BadRegistry(f"{where} has no {key}; add `{key} = …` there")
     if not (isinstance(data["kernels"], int) and data["kernels"] > 0 and 0 <= data["removed"] < 1):
-        raise BadRegistry(f"{where}: kernels must be a whole number above 0 and removed a share below 1; mend them there")
+        raise BadRegistry(f"{where}: kernels must be a whole number above 0 and removed a share below 1; fix them there")
     kernel = quantity(f"{where}: kernel", data["kernel"], "s")
     more = _compiled(where, data["compiled"]) if "compiled" in data else {}
     return Textbook(slug, data["name"], data["kernels"], kernel, float(data["removed"]), data["source"], str(data["date"]), **more)

@@ -145,8 +145,8 @@ def recurrent(op: Op) -> Sequence[Kernel]:
 
     def product(rows: float, wide: float, times: float) -> list[Kernel]:
         inputs = [Tensor("x", (rows, wide), x.dtype), Tensor("w", (gates, wide), x.dtype, "weight")]
-        made = make_op("linear", "product", inputs, [Tensor("y", (rows, gates), x.dtype)])
-        return [replace(k, count=k.count * times) for k in matrix(made)]
+        op = make_op("linear", "product", inputs, [Tensor("y", (rows, gates), x.dtype)])
+        return [replace(k, count=k.count * times) for k in matrix(op)]
 
     inputs = [k for wide in widths(x, a) for k in product(steps * batch, wide, a["directions"])]
     cell = Kernel("sigmoid", batch * (gates + 2.0 * a["hidden"]) * FORMATS[x.dtype], count=count)

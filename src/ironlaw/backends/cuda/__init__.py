@@ -64,7 +64,7 @@ class Cuda(Backend):
 
     def samples(self, rows: Iterable[Row], machine: Hardware) -> Iterator[Sample]:
         """A row is turned into the engine's op and lowered like any other, so that a curve is fitted to exactly the quantities
-        it will be asked with. Where an op is several kernels, the row's profile says what each took.
+        it will be evaluated with. Where an op is several kernels, the row's profile says what each took.
         """
         for row in rows:
             if row.kind != "op" or row.error:

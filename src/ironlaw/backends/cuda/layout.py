@@ -20,11 +20,11 @@ def laid_out(ops: Sequence[Op]) -> tuple[Op, ...]:
     read = {op.inputs[0].name for op in ops if _has(op, "conv2d")}
     out = []
     for op in ops:
-        found = any(t.name in inner for t in op.inputs)
-        if found or _has(op, "conv2d"):
+        innermost = any(t.name in inner for t in op.inputs)
+        if innermost or _has(op, "conv2d"):
             inner |= {t.name for t in op.outputs if len(t.shape) == 4}
         turned = any(t.name in read for t in op.outputs)
-        out.append(with_attrs(op, layout="nhwc" if found else "to_nhwc" if turned else "") if _has(op, "group_norm") else op)
+        out.append(with_attrs(op, layout="nhwc" if innermost else "to_nhwc" if turned else "") if _has(op, "group_norm") else op)
     return tuple(out)
 
 

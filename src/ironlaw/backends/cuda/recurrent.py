@@ -41,11 +41,11 @@ def recurrent(op: Op, machine: Hardware) -> Sequence[Kernel]:
     gates = CELLS[a["cell"]][0] * a["hidden"]
     hidden, times, size = a["hidden"], a["directions"], FORMATS[x.dtype]
     fmt = "tf32" if op.dtype == "fp32" else op.dtype  # cuDNN's default
-    found = []
+    products = []
     for wide in widths(x, a):
         data = (steps * batch * (wide + gates) + gates * wide) * size
         flops = 2.0 * steps * batch * gates * wide
-        found.append(Kernel(gemm_curve(fmt, (wide, gates)), data, flops, depth=wide, count=times))
+        products.append(Kernel(gemm_curve(fmt, (wide, gates)), data, flops, depth=wide, count=times))
     each, alone = 2.0 * batch * gates * hidden, persistent(op, machine)
     moved = batch * (gates + 2.0 * hidden) * size
     fills = Kernel("tiny", 0.0, count=2.0 if a["cell"] == "lstm" else 1.0)  # the states it starts from
@@ -55,14 +55,14 @@ def recurrent(op: Op, machine: Hardware) -> Sequence[Kernel]:
             kept = Kernel(alone, 0.0, rows=steps, depth=steps * gates * hidden, count=calls)
         else:
             kept = Kernel(alone, steps * moved + gates * hidden * size, steps * each, depth=steps, count=calls)
-        return (*found, kept, fills)
+        return (*products, kept, fills)
     data = (batch * (hidden + gates) + gates * hidden) * size
     count = steps * a["layers"] * times
     product = Kernel(gemm_curve(fmt, (hidden, gates)), data, each, depth=hidden, count=count)
     cell = Kernel(
         f"{a['cell']}_cell", moved + batch * gates * size, batch * hidden * CELLS[a["cell"]][1], count=steps * a["layers"] * times
     )
-    return (*found, product, cell, fills)
+    return (*products, product, cell, fills)
 
 
 def recurrent_samples(row: Row, machine: Hardware) -> Iterator[Sample]:

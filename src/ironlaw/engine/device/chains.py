@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.types import Graph, Op, Tensor
-from ironlaw.engine.device.work import op
+from ironlaw.engine.device.work import op as make_op
 from ironlaw.errors import BadValue, unknown
 
 PALETTE = ("add", "mul", "relu", "gelu", "sigmoid", "layer_norm", "softmax", "dropout", "sum", "matmul")
@@ -27,21 +27,21 @@ def chain(kinds: Sequence[str], shape: tuple[Number, Number], dtype: str = "fp16
     for i, kind in enumerate(kinds, 1):
         if kind not in KINDS:
             raise unknown("op of a chain", kind, KINDS)
-        made = _step(kind, i, here, training)
-        ops.append(made)
-        here = made.outputs[0]
-        kept += [t.name for t in made.outputs[1:]]
+        op = _step(kind, i, here, training)
+        ops.append(op)
+        here = op.outputs[0]
+        kept += [t.name for t in op.outputs[1:]]
     return Graph("chain", tuple(ops), dtype, {}, (here.name, *kept))
 
 
 def _step(kind: str, i: int, x: Tensor, training: bool) -> Op:
     name, out = f"{i} {kind}", Tensor(f"t{i}", x.shape, x.dtype)
     if kind in BINARY:
-        return op(kind, name, (x, Tensor(f"b{i}", x.shape, x.dtype, "input")), (out,))
+        return make_op(kind, name, (x, Tensor(f"b{i}", x.shape, x.dtype, "input")), (out,))
     if kind == "matmul":
-        return op(kind, name, (x, Tensor(f"w{i}", (x.shape[-1], x.shape[-1]), x.dtype, "weight")), (out,))
+        return make_op(kind, name, (x, Tensor(f"w{i}", (x.shape[-1], x.shape[-1]), x.dtype, "weight")), (out,))
     if kind == "sum":
-        return op(kind, name, (x,), (Tensor(f"t{i}", (1, 1), x.dtype),), over="all")
+        return make_op(kind, name, (x,), (Tensor(f"t{i}", (1, 1), x.dtype),), over="all")
     if kind == "dropout" and training:
-        return op(kind, name, (x,), (out, Tensor(f"mask{i}", x.shape, "bool")))
-    return op(kind, name, (x,), (out,))
+        return make_op(kind, name, (x,), (out, Tensor(f"mask{i}", x.shape, "bool")))
+    return make_op(kind, name, (x,), (out,))

@@ -88,7 +88,7 @@ class Stack:
 def stack(graph: Graph, layers: int) -> Stack:
     """`graph` has three layers whose ops are named `layers.0.…` to `layers.2.…`; a fused op belongs where it begins."""
     if layers < 3:
-        raise BadValue(f"a stack of {layers} layers can't be made from one of three; build the graph itself")
+        raise BadValue(f"a stack of {layers} layers can't be built from one of three; build the graph itself")
     parts: dict[str, list[Op]] = {"0": [], "1": [], "2": [], "": []}
     for op in graph.ops:
         head, _, rest = op.name.partition(".")

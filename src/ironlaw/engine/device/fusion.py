@@ -217,12 +217,12 @@ def merge(ops: tuple[Op, ...], escaping: set[str], whole: Mapping[str, Tensor]) 
     """
     if len(ops) == 1:
         return ops[0]
-    made = {t.name for op in ops for t in op.outputs}
+    inner = {t.name for op in ops for t in op.outputs}
     reads: dict[str, tuple[Tensor, Number]] = {}
     writes: dict[str, tuple[Tensor, Number]] = {}
     for op in ops:
         for t, count in zip(op.inputs, op.reads, strict=True):
-            if t.name not in made:
+            if t.name not in inner:
                 full = whole[t.name].bytes
                 reads[t.name] = (t, count if t.name not in reads else minimum(reads[t.name][1] + count, maximum(full, count)))
         for t, count in zip(op.outputs, op.writes, strict=True):

@@ -53,7 +53,7 @@ def decide(producer: Op, consumer: Op, rules: Rules = TREE) -> Verdict:  # noqa:
     """Walk the tree for one producer–consumer edge."""
     if FUSED in (producer.kind, consumer.kind):
         return Verdict(producer.name, consumer.name, False, "none", "one of the two is a fused kernel already")
-    made, used = category(producer.kind), category(consumer.kind)
+    before, after = category(producer.kind), category(consumer.kind)
     same = same_size(producer.outputs[0], consumer.outputs[0])
 
     def verdict(fused: bool, pattern: str, reason: str) -> Verdict:
@@ -61,44 +61,44 @@ def decide(producer: Op, consumer: Op, rules: Rules = TREE) -> Verdict:  # noqa:
             fused, pattern, reason = False, "none", f"only neighbours that visit the same elements are joined: {consumer.kind} does not"
         return Verdict(producer.name, consumer.name, fused, pattern, reason)
 
-    if "free" in (made, used):
+    if "free" in (before, after):
         return verdict(False, "none", "a view moves nothing and launches nothing: there is nothing to fuse")
-    if "opaque" in (made, used):
-        return verdict(False, "none", f"nothing is known of what {(producer if made == 'opaque' else consumer).kind} does inside")
-    if made == "attention":
+    if "opaque" in (before, after):
+        return verdict(False, "none", f"nothing is known of what {(producer if before == 'opaque' else consumer).kind} does inside")
+    if before == "attention":
         return verdict(False, "none", "a tiled attention kernel is taken from a library as it is")
     if producer.kind == "topk":
         return verdict(False, "none", "sorting is taken from a library as it is")
-    if made == "contraction" and used == "elementwise":
+    if before == "contraction" and after == "elementwise":
         if not same:
             return verdict(False, "none", f"{consumer.kind} changes the shape of what {producer.kind} made, so a tile can't finish it")
         if not rules.epilogue:
             return verdict(False, "none", f"{producer.kind} comes from a library that takes no epilogue")
         return verdict(True, "epilogue", f"{consumer.kind} is done on {producer.kind}'s tile before the tile is written")
-    if used in ("contraction", "attention"):
+    if after in ("contraction", "attention"):
         return verdict(
             False, "none", f"{consumer.kind} reads each element many times: storing {producer.kind} costs less than recomputing it"
         )
-    if used in ("window", "lookup"):
+    if after in ("window", "lookup"):
         return verdict(False, "none", f"{consumer.kind} reads elements out of order: {producer.kind} must be stored for it")
-    if made == "contraction" and used == "movement":
+    if before == "contraction" and after == "movement":
         return verdict(False, "none", f"{consumer.kind} writes elsewhere than {producer.kind}'s tile stands: it is a kernel of its own")
-    if made == "contraction":
+    if before == "contraction":
         return verdict(False, "barrier", f"{consumer.kind} needs a whole row, and {producer.kind}'s rows are spread over tiles")
-    if made == "reduction" and producer.attrs.get("over", "row") == "all" and not _small(producer.inputs[0]):
+    if before == "reduction" and producer.attrs.get("over", "row") == "all" and not _small(producer.inputs[0]):
         return verdict(False, "barrier", f"{producer.kind} over the whole tensor must finish before {consumer.kind} can start")
-    if used == "reduction" and consumer.attrs.get("over", "row") == "all" and not _small(consumer.inputs[0]):
-        if made == "elementwise":
+    if after == "reduction" and consumer.attrs.get("over", "row") == "all" and not _small(consumer.inputs[0]):
+        if before == "elementwise":
             return verdict(
                 True, "vertical", f"{consumer.kind} takes {producer.kind}'s elements as they are made; the parts are joined later"
             )
         return verdict(False, "barrier", f"{consumer.kind} over the whole tensor is split over kernels")
-    if made == "elementwise" and used == "elementwise" and same:
+    if before == "elementwise" and after == "elementwise" and same:
         return verdict(True, "pointwise", f"{producer.kind} and {consumer.kind} visit the same elements in the same order")
-    if used in ("elementwise", "movement"):
+    if after in ("elementwise", "movement"):
         return verdict(True, "vertical", f"{consumer.kind} uses {producer.kind}'s value where it is made")
     # the consumer reduces along a row
-    if made in PER_ELEMENT:
+    if before in PER_ELEMENT:
         return verdict(True, "vertical", f"{consumer.kind} reduces along the row that {producer.kind} is making")
     return verdict(True, "vertical", f"{producer.kind} and {consumer.kind} reduce along the same row, which stays on chip")
 

@@ -64,10 +64,10 @@ def live_profile(graph: Graph) -> list[Number]:
     curve: list[Number] = [live]
     frees: dict[int, list[Number]] = {}
     for i, op in enumerate(graph.ops):
-        made = [t for t in op.outputs if t.role == "activation" and t.name not in home]
-        live = live + sum(t.bytes for t in made)
+        outputs = [t for t in op.outputs if t.role == "activation" and t.name not in home]
+        live = live + sum(t.bytes for t in outputs)
         curve.append(live)
-        for t in made:
+        for t in outputs:
             frees.setdefault(last.get(t.name, i), []).append(t.bytes)
         for freed in frees.pop(i, ()):
             live = live - freed

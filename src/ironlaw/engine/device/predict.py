@@ -263,10 +263,10 @@ def one_launch(graph: Graph, traffic: str = "weights") -> Graph:
     if traffic not in ("weights", "ops"):
         raise unknown("traffic", traffic, ("weights", "ops"))
     whole = graph.work
-    asked = _asked(graph)
-    inputs = tuple(graph.tensors[name] for name in asked) if traffic == "weights" else (Tensor("in", (1.0,), graph.dtype),)
+    outside = _outside_reads(graph)
+    inputs = tuple(graph.tensors[name] for name in outside) if traffic == "weights" else (Tensor("in", (1.0,), graph.dtype),)
     outputs: tuple[Tensor, ...] = tuple(graph.tensors[name] for name in graph.outputs)
-    reads = tuple(asked.values()) if traffic == "weights" else (whole.read,)
+    reads = tuple(outside.values()) if traffic == "weights" else (whole.read,)
     writes = tuple(t.bytes for t in outputs) if traffic == "weights" else (whole.written,)
     if traffic != "weights":
         outputs = outputs[:1]
@@ -275,14 +275,14 @@ def one_launch(graph: Graph, traffic: str = "weights") -> Graph:
     return Graph(f"{graph.name} as one launch", (op,), graph.dtype, graph.settings, tuple(t.name for t in outputs))
 
 
-def _asked(graph: Graph) -> dict[str, Number]:
+def _outside_reads(graph: Graph) -> dict[str, Number]:
     """Bytes read of each tensor that no op makes: of a table the rows that are looked up, of any other all, once."""
-    found: dict[str, Number] = {}
+    reads: dict[str, Number] = {}
     for op in graph.ops:
         for t, count in zip(op.inputs, op.reads, strict=True):
             if t.role != "activation":
-                found[t.name] = minimum(found.get(t.name, 0.0) + count, graph.tensors[t.name].bytes)
-    return found
+                reads[t.name] = minimum(reads.get(t.name, 0.0) + count, graph.tensors[t.name].bytes)
+    return reads
 
 
 def is_sweep(prediction: Prediction) -> bool:

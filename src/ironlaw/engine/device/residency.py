@@ -65,5 +65,5 @@ def _distance(graph: Graph, first: int, last: int) -> float:
 def crossover(graph: Graph) -> Number:
     """The smallest cache in which every intermediate of the graph stays."""
     maker = {t.name: i for i, op in enumerate(graph.ops) for t in op.outputs}
-    found = [_distance(graph, maker[t.name], i) for i, op in enumerate(graph.ops) for t in op.inputs if t.name in maker]
-    return max(found, default=0.0)
+    distances = [_distance(graph, maker[t.name], i) for i, op in enumerate(graph.ops) for t in op.inputs if t.name in maker]
+    return max(distances, default=0.0)

@@ -46,8 +46,8 @@ def quantised(graph: Graph, fmt: str, group: int = GROUP, kernel: str = "") -> G
         raise BadValue(f"{graph.name} has no linear layer with a weight of its own: there is nothing to store in {fmt}")
     ops = tuple(_stored(one, fmt, group, kernel) if _weight(one) in chosen else one for one in graph.ops)
     kept = sorted(name for name, kinds in used.items() if kinds & set(INTO) and name not in chosen)
-    told = {**graph.settings, "weights": fmt, "kept": tuple(kept)}
-    return replace(graph, ops=ops, settings=told)
+    settings = {**graph.settings, "weights": fmt, "kept": tuple(kept)}
+    return replace(graph, ops=ops, settings=settings)
 
 
 def _weight(one: Op) -> str:

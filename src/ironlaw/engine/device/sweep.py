@@ -98,8 +98,8 @@ class Line:
         return other**self.points
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        found = self.points
-        return found if dtype is None else found.astype(dtype)
+        values = self.points
+        return values if dtype is None else values.astype(dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:
         return getattr(ufunc, method)(*map(points, inputs), **more)

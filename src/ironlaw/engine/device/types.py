@@ -113,7 +113,7 @@ class Graph:
     dtype: str = "fp16"
     settings: Mapping[str, Any] = field(default_factory=dict)  # the workload's parameters: batch, seq, …
     outputs: tuple[str, ...] = ()  # names of the tensors handed back; the last op's if empty
-    plans: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)  # fusion plans already made
+    plans: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)  # fusion plans so far
 
     def __post_init__(self) -> None:
         if not self.ops:
@@ -149,11 +149,11 @@ class Graph:
     @cached_property
     def tensors(self) -> dict[str, Tensor]:
         """Each tensor once, as first seen (a later view keeps the name); tied weights share a name and so count once."""
-        found: dict[str, Tensor] = {}
+        tensors: dict[str, Tensor] = {}
         for op in self.ops:
             for t in (*op.inputs, *op.outputs):
-                found.setdefault(t.name, t)
-        return found
+                tensors.setdefault(t.name, t)
+        return tensors
 
     def total(self, *roles: str) -> tuple[Number, Number]:
         """Elements and bytes of all tensors with these roles."""

@@ -132,8 +132,8 @@ class Claim:
         """The claimed figure to read: `at least 60 ×`, `5 µs to 20 µs`."""
         if self.upto is not None:
             return f"{shown(self.value, self.unit, MOST)} to {shown(self.upto, self.unit, MOST)}"
-        told = shown(self.value, self.unit, MOST)
-        return told if self.relation == "about" else f"{self.relation} {told}"
+        figure = shown(self.value, self.unit, MOST)
+        return figure if self.relation == "about" else f"{self.relation} {figure}"
 
     @property
     def model(self) -> str:
@@ -156,13 +156,13 @@ def claim(name: str) -> Claim:
 @cache
 def claims() -> Mapping[str, Claim]:
     """All claims, by id."""
-    found: dict[str, Claim] = {}
+    by_id: dict[str, Claim] = {}
     for path in sorted(folder("claims").glob("*.toml")):
         for new in load(path):
-            if new.id in found:
-                raise BadRegistry(f"{path.name} [{new.id}]: {found[new.id].file} has a claim of that id; give it another")
-            found[new.id] = new
-    return found
+            if new.id in by_id:
+                raise BadRegistry(f"{path.name} [{new.id}]: {by_id[new.id].file} has a claim of that id; give it another")
+            by_id[new.id] = new
+    return by_id
 
 
 def load(path: Path) -> Iterator[Claim]:
@@ -207,10 +207,10 @@ def _measured(where: str, table: Any) -> Measured | None:
 def row(file: str, /, **wanted: Any) -> Row:
     """The one row of an evidence file (`"h200_sxm/micro"`) whose fields or params are as wanted; None means: not there."""
     rows = [r for e in evidence(file.partition("/")[0]) if e.name == file for r in e.rows]
-    found = [r for r in rows if all(r.get(key) == value for key, value in wanted.items())]
-    if len(found) != 1:
-        raise BadRegistry(f"evidence {file} has {len(found)} rows of {len(rows)} with {wanted}; name one")
-    return found[0]
+    matches = [r for r in rows if all(r.get(key) == value for key, value in wanted.items())]
+    if len(matches) != 1:
+        raise BadRegistry(f"evidence {file} has {len(matches)} rows of {len(rows)} with {wanted}; name one")
+    return matches[0]
 
 
 def compute(expression: str, where: str, more: Mapping[str, Any] | None = None) -> Any:
@@ -218,15 +218,15 @@ def compute(expression: str, where: str, more: Mapping[str, Any] | None = None) 
     try:
         return eval(_compiled(expression), {"__builtins__": {}, **NAMESPACE, **(more or {})})
     except Exception as error:
-        raise BadRegistry(f"{where}: cannot compute {expression!r}: {error}; mend the expression there") from error
+        raise BadRegistry(f"{where}: cannot compute {expression!r}: {error}; fix the expression there") from error
 
 
 def _evaluate(expression: str, where: str, more: Mapping[str, Any] | None = None) -> float:
-    found = compute(expression, where, more)
+    result = compute(expression, where, more)
     try:
-        return float(found)
+        return float(result)
     except (TypeError, ValueError) as error:
-        raise BadRegistry(f"{where}: cannot compute {expression!r}: {error}; mend the expression there") from error
+        raise BadRegistry(f"{where}: cannot compute {expression!r}: {error}; fix the expression there") from error
 
 
 @cache
