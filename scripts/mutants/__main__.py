@@ -27,7 +27,9 @@ from changes import Mutant, mutants_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ROOMS = ("engine", "backends", "calibration")
-TESTS = ("tests/engine", "tests/backends", "tests/calibration", "tests/test_units.py", "tests/test_errors.py")
+TESTS = (
+    *(f"tests/{room}" for room in ROOMS), "tests/registry/test_local_machine.py", "tests/test_units.py", "tests/test_errors.py",
+)  # fmt: skip
 KEPT, TREE = ROOT / "mutants/fates.jsonl", ROOT / "mutants/tree"
 PAGE, REASONS = ROOT / "docs/mutants.md", Path(__file__).with_name("reasons.toml")
 
@@ -37,11 +39,8 @@ def copy_of_the_tree() -> list[str]:
     shutil.rmtree(TREE, ignore_errors=True)
     shutil.copytree(ROOT / "src", TREE / "src", ignore=shutil.ignore_patterns("__pycache__"))
     (TREE / "pytest.ini").write_text("[pytest]\n")  # or the project's would be found, and names be relative to it
+    shutil.copytree(ROOT / "tests", TREE / "tests", ignore=shutil.ignore_patterns("__pycache__"))
     paths = [path for path in TESTS if (ROOT / path).exists()]
-    for path in paths:
-        copy = shutil.copytree if (ROOT / path).is_dir() else shutil.copy
-        (TREE / path).parent.mkdir(parents=True, exist_ok=True)
-        copy(ROOT / path, TREE / path)
     return paths
 
 

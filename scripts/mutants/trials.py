@@ -21,6 +21,7 @@ from dataclasses import replace
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
+from itertools import zip_longest
 from pathlib import Path
 from types import CodeType, FunctionType
 
@@ -156,7 +157,7 @@ class InMemory:
             if function.__code__.co_firstlineno == replacement.co_firstlineno:
                 function.__code__ = replacement
         items = [self.items[name] for name in self.tests.of(mutant)]
-        for item, following in zip(items, [*items[1:], None], strict=True):
+        for item, following in zip_longest(items, items[1:]):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         return 0
 

@@ -188,11 +188,11 @@ def test_unknown_ops_are_named(named):
     assert "my_op ×3" in Reader(html(Analysis(graph, (predict(graph, hardware("t4"), Plan()),)))).words["captured"]
 
 
-def test_thousands_of_ops_stay_small(named):
-    graph = named(*(f"layers.{i // 30}.part{i % 5}.relu" for i in range(3000)))
+def test_over_a_thousand_ops_stay_small(named):
+    graph = named(*(f"layers.{i // 30}.part{i % 5}.relu" for i in range(1200)))
     made = tuple(predict(graph, hardware("t4"), Plan(mode)) for mode in ("eager", "graphs"))
     data = carried(html(Analysis(graph, made)))
-    assert len(data["operators"]["costs"]["t4/eager"]["rows"]) == 3000
+    assert len(data["operators"]["costs"]["t4/eager"]["rows"]) == 1200
     for key in ("t4/eager", "t4/graphs"):
         for figure in data["details"][key].values():
             assert len(figure["marks"]) <= 500

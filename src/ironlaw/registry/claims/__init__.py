@@ -139,9 +139,10 @@ class Claim:
     def model(self) -> str:
         """The engine's figure to read: three digits, as many as an exact claim has that it agrees with, or as it takes to differ."""
         figure, digits = self.computed, 3
-        if self.relation == "about" and self.holds and self.tolerance < FINE:
+        holds = self.within(figure)
+        if self.relation == "about" and holds and self.tolerance < FINE:
             digits = min(MOST, max(digits, len(significant(self.value, MOST).replace(",", "").replace(".", "").strip("0"))))
-        while digits < MOST and not self.holds and shown(figure, self.unit, digits) == shown(self.value, self.unit, digits):
+        while digits < MOST and not holds and shown(figure, self.unit, digits) == shown(self.value, self.unit, digits):
             digits += 1
         return shown(figure, self.unit, digits)
 
