@@ -45,7 +45,7 @@ def test_a_figure_carries_its_source():
         (GOOD | {"estimate": True}, r"h\.toml \[memory\] is an estimate without a reason; add `why = …` there"),
         (GOOD | {"estimate": True, "why": ""}, "add `why"),
         (GOOD | {"value": "80 GX"}, r"h\.toml \[memory\]: unknown unit 'GX' in '80 GX'; units are"),
-        (GOOD | {"value": "80 GB/s"}, r"h\.toml \[memory\]: '80 GB/s' is in B/s, but B is wanted here"),
+        (GOOD | {"value": "80 GB/s"}, r"h\.toml \[memory\]: '80 GB/s' is in B/s, but B is expected here"),
         (GOOD | {"value": "NaN GB"}, r"h\.toml \[memory\]: cannot read 'NaN GB' as a figure; write a number and a unit"),
         (GOOD | {"value": "many GB"}, "cannot read 'many GB'"),
         (GOOD | {"value": "1e999 GB"}, "not a finite number; give a finite one"),
