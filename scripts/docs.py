@@ -30,7 +30,7 @@ prints only JSON, in SI units; a figure that does not exist is `null`, and `"nev
 
 | variable | meaning |
 |---|---|
-| `IRONLAW_HOME` | where your own things lie (ledger, measurements); else the platform's data folder |
+| `IRONLAW_HOME` | where your own data is kept (ledger, measurements); default: the platform's data folder |
 | `IRONLAW_LEDGER` | another ledger than the file there: a path, or `postgresql://…` |
 | `NO_COLOR` | no colours; there are none in a pipe anyway |
 | `COLUMNS` | the width to draw for |

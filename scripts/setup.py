@@ -32,7 +32,7 @@ TORCH = "torch==2.13.0"
 TRANSFORMERS = "transformers>=5.17,<5.23"  # the tests follow op by op what it runs, and that changes between versions
 TRITON = "triton>=3.6,<4"  # our kernels run in its interpreter where there is no GPU; it exists for Linux alone
 
-# what benchmarks/capture.py runs beside us: name, and pip's arguments for it; DeepSpeed looks for torch while it is built
+# what benchmarks/capture.py compares us with: name, and pip's arguments for it; DeepSpeed looks for torch while it is built
 COUNTERS = {
     "fvcore": ["fvcore"],
     "ptflops": ["ptflops"],
@@ -105,7 +105,7 @@ def to_type(package):
 
 
 def apt_install(package):
-    """Installs Debian's package where no password is asked for; returns whether it did."""
+    """Installs Debian's package if that needs no password; returns whether it did."""
     if not shutil.which("apt-get"):
         return False
     root = os.geteuid() == 0

@@ -34,7 +34,7 @@ BANDWIDTH = ("copy", "cat_last", "cat_seq", "embedding", "transpose_heads", "fil
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One prediction beside its measurement, in seconds of device time (or wall time where the row has no other)."""
+    """One prediction and its measurement, in seconds of device time (or wall time where the row has no other)."""
 
     machine: str
     kind: str
@@ -128,7 +128,7 @@ def comparisons(machine: str = "", kind: str = "") -> Iterator[Comparison]:
 
 
 def compare(row: Row, machine: Hardware, source: str) -> Comparison | None:
-    """A row beside what the engine predicts for it; None where the row holds no device time that the engine predicts."""
+    """A row compared with its prediction; None if the row has no time that the engine predicts."""
     known = graph_of(row)
     time = _measured(row, machine)
     if known is None or time is None:

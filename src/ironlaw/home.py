@@ -50,7 +50,7 @@ def path(*parts: str) -> Path:
 
 
 def replace_text(path: Path, text: str) -> Path:
-    """`text` at `path`, the whole file or none of it: written beside its place, forced to the disk, then renamed over it."""
+    """`text` at `path`, the whole file or none of it: written to a temporary file next to it, flushed to disk, then renamed over it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
@@ -94,7 +94,7 @@ def _former_folder() -> Path:
 
 
 def _settle(new: Path, former: Path) -> Path:
-    """The folder to use. What lies in the former one is moved, unless the new one holds something already."""
+    """The folder to use. The contents of the former one are moved, unless the new one has contents already."""
     if new == former or not _holds_something(former):
         return new
     if _holds_something(new):

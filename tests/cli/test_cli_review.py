@@ -12,8 +12,7 @@ import time
 import pytest
 
 from ironlaw.ledger import open_ledger
-from ironlaw.recall import record
-from ironlaw.recall.beliefs import belief, counterexample
+from ironlaw.recall import beliefs, record
 from ironlaw.recall.grade import Grade
 from ironlaw.recall.session import Session
 from ironlaw.recall.templates import template
@@ -65,8 +64,8 @@ def test_a_mistake_is_named_and_refuted():
     shown = variant(template("ridge_point"), 5 * 1_000_003)
     out = sit([str(shown.mistakes[0].value), "5", "q"], "--seed", "5").stdout
     assert f"Wrong: {shown.answer}." in out
-    refutation = counterexample("sparse_peak_is_dense").text
-    assert belief("sparse_peak_is_dense") in " ".join(out.split()) and refutation in " ".join(out.split())
+    belief, refutation = beliefs.belief("sparse_peak_is_dense"), beliefs.counterexample("sparse_peak_is_dense").text
+    assert belief in " ".join(out.split()) and refutation in " ".join(out.split())
     assert kept()[0].payload["misconception"] == "sparse_peak_is_dense"
     stats = sit([], "--stats").stdout
     assert "Misconceptions held" in stats and refutation in " ".join(stats.split())
@@ -112,7 +111,7 @@ def test_the_end_of_the_input_quits_and_keeps_everything():
 
 def test_when_all_is_answered_it_says_when_the_next_comes():
     done = sit(["q"], "--topic", "capture", "--new", "1")
-    assert "1 waits; `ironlaw review` goes on" in done.stdout
+    assert "1 left; `ironlaw review` continues with it" in done.stdout
     done = sit(["x", "3", "all"], "--topic", "capture", "--new", "1")
     assert "Nothing is due now; the next card comes back in" in done.stdout
 

@@ -1,6 +1,6 @@
 """The command line. One file per command; each has EXAMPLE, `add(parser)` and `run(args)`.
 
-Only the command that is asked for is imported, and rich only when a table is drawn, so that `--help` answers at once.
+Only the command in use is imported, and rich only when a table is drawn, so that `--help` answers at once.
 Exit codes: 0 success, 1 a failed validation or a file that can't be written, 2 bad input, 70 an internal error,
 130 Ctrl-C, 141 a closed pipe.
 """

@@ -42,7 +42,7 @@ def _figures(line: Any) -> dict[str, float]:
 
 
 def read(path: Path) -> Accuracy:
-    """What was stored; nothing where there is no file yet."""
+    """What is stored; empty if there is no file yet."""
     if path.is_dir():
         raise BadValue(f"{path} is a folder; give a file in it, such as --history {path / Path(PLACE).name}")
     if not path.exists():

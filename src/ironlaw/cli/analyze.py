@@ -72,7 +72,7 @@ def add(parser: Parser) -> None:
     parser.add_argument(
         "--trace",
         metavar="FILE",
-        help="a trace of torch.profiler (.json or .json.gz) of one or more eager runs: measured beside predicted, operator by operator",
+        help="a trace of torch.profiler (.json or .json.gz) of one or more eager runs, to compare with the prediction operator by operator",
     )
     parser.add_argument(
         "--compile-s", metavar="TIME", type=figure("s", zero=True), help="what compiling takes: 30, or '2 min'; else predicted"

@@ -1,4 +1,4 @@
-"""`ironlaw fuse`: what the decision tree makes of a model's graph."""
+"""`ironlaw fuse`: a model's graph fused by the decision tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ironlaw measure TARGET`: a model run on this machine, stored as evidence, beside what is predicted for it here."""
+"""`ironlaw measure TARGET`: a model run on this machine, stored as evidence, and compared with its prediction."""
 
 from __future__ import annotations
 
@@ -53,9 +53,7 @@ def add(parser: Parser) -> None:
     group.add_argument("--batch", metavar="N", type=size, help="samples at once: the first size of every input")
     group.add_argument("--seq", metavar="N", type=size, help="tokens, for models that take them")
     group.add_argument("--dtype", metavar="FMT", type=number_format, help="fp32, fp16 or bf16; default: the model's own, fp32 on a CPU")
-    group.add_argument(
-        "--mode", metavar="MODE[,MODE]", type=modes, help="eager, compiled, and graphs on CUDA; all that run here by default"
-    )
+    group.add_argument("--mode", metavar="MODE[,MODE]", type=modes, help="eager, compiled, and graphs on CUDA; default: all that run here")
     group.add_argument(
         "--input",
         metavar="SHAPE[:FMT]",

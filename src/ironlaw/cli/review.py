@@ -1,4 +1,4 @@
-"""`ironlaw review`: the cards that are due, one after the other; what stands in the ledger about them."""
+"""`ironlaw review`: the cards that are due, one after another, and what the ledger says about them."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def report(args: argparse.Namespace, flops: float, moved: float, reached: list[P
     draw.table(["machine", "level", "ridge", "bound by", "attainable", "of peak", "time"], rows, left=("machine", "level", "bound by"))
     for reason in refused.values():
         draw.say(f"✗ {reason}", draw.BAD)
-    draw.say("A bound: attainable = min(peak, bandwidth × intensity). What a real kernel reaches lies below it.", draw.DIM)
+    draw.say("A bound: attainable = min(peak, bandwidth × intensity). A real kernel stays below it.", draw.DIM)
 
 
 def as_json(hw: Hardware, level: str, r: Roofline) -> dict[str, Any]:

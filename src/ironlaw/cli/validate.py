@@ -99,7 +99,7 @@ def judge(rows: list[Comparison], checked: list[Claim]) -> Result:
 
 
 def _update_history(place: str, rows: list[Comparison]) -> list[str]:
-    """Write the history; what has changed since comes back."""
+    """Rewrite the history and return what has changed."""
     from ironlaw.cli.accuracy_history import accuracy, changes, keep, read
 
     path, now = Path(place), accuracy(rows)

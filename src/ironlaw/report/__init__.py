@@ -1,1 +1,1 @@
-"""The report of `ironlaw analyze`: one HTML file that opens from disk, and what a trace measured beside what was predicted."""
+"""The report of `ironlaw analyze`: one HTML file that opens from disk, and a trace's measurements compared with the prediction."""

@@ -55,7 +55,7 @@ class Analysis:
 
     @property
     def rules(self) -> dict[str, Rules]:
-        """The fusion rules that the compiled predictions used, by what they stand for; Inductor's where none was compiled."""
+        """The fusion rules that the compiled predictions used, by name; Inductor's if nothing was compiled."""
         compiled = [p for p in self.predictions if p.plan.mode != "eager"]
         used = {"torch.compile": INDUCTOR} if not compiled or any(p.calibrated for p in compiled) else {}
         return used | ({"the whole decision tree": TREE} if any(not p.calibrated for p in compiled) else {})

@@ -44,7 +44,7 @@ class Capacity:
 
 
 def growth(what: str, captured: Mapping[int, Graph], limit: int | None = None) -> Growth | None:
-    """`captured`: the graph at each size, the first the one that was asked for. None where their operators differ."""
+    """`captured`: the graph at each size, the one of the call first. None where their operators differ."""
     sizes = list(captured)
     if len(sizes) != NEEDED[what]:
         raise ValueError(f"{what} needs captures at {NEEDED[what]} sizes, and {len(sizes)} were given")

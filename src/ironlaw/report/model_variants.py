@@ -16,7 +16,7 @@ DOES_NOT_FIT = "does not fit"
 
 @dataclass(frozen=True)
 class Variant:
-    """One graph of the same model, and what the machines make of it."""
+    """One graph of the same model, with its predictions on each machine."""
 
     batch: int | None
     weights: str

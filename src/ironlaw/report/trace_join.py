@@ -1,7 +1,7 @@
-"""A trace beside a prediction: which run of which ATen op is which predicted op, and what is left over on either side.
+"""A trace joined with a prediction: which run of which ATen op is which predicted op, and what is left over on either side.
 
 Both are sequences of ATen ops. An op of the trace is taken at the outermost call that the prediction also has (a kernel of
-`cudnn_convolution` belongs to the `convolution` around it), the two sequences are laid side by side in order, and where the
+`cudnn_convolution` belongs to the `convolution` around it), the two sequences are aligned in order, and where the
 trace holds several runs the median of them is compared. Nothing is dropped: what has no partner is listed.
 """
 
@@ -38,7 +38,7 @@ def family(name: str) -> str:
 
 @dataclass
 class Call:
-    """An ATen op of the trace with all that it launched; on a CPU it is its own kernel."""
+    """An ATen op of the trace with everything it launched; on a CPU it is its own kernel."""
 
     name: str
     start: float

@@ -1,4 +1,4 @@
-"""A model's run beside its prediction: mode by mode, term by term, operator by operator. What `ironlaw measure TARGET` shows."""
+"""A model's run compared with its prediction: mode by mode, term by term, operator by operator. What `ironlaw measure TARGET` shows."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _wall(run: Run, p: Prediction | None, queued: bool) -> list[Any]:
 
 
 def _inside(ran: list[tuple[Run, Prediction | None]]) -> None:
-    """What the profiler says, a column for each mode, each beside its prediction."""
+    """What the profiler says, a column for each mode, each with its prediction."""
     columns, pairs = ["a call"], []
     for run, p in ran:
         row = run.row

@@ -17,7 +17,7 @@ from ironlaw.recall.session import Session
 from ironlaw.recall.variants import Variant
 
 KEYS = "s skips, u takes the last answer back, q quits"
-SURE = "How sure are you? 1 to 5 stands for " + ", ".join(f"{100 * p:.0f}" for p in PROBABILITY.values()) + " %"
+SURE = "How sure are you? 1 to 5 means " + ", ".join(f"{100 * p:.0f}" for p in PROBABILITY.values()) + " %"
 Read = TypeVar("Read")
 
 
@@ -151,7 +151,7 @@ def _farewell(session: Session) -> None:
         draw.heading("Nothing answered")
     left, soon = session.queue(), next_due(state.standing, state.now)
     if left:
-        draw.say(f"{len(left)} {'waits' if len(left) == 1 else 'wait'}; `ironlaw review` goes on with them.")
+        draw.say(f"{len(left)} left; `ironlaw review` continues with {'it' if len(left) == 1 else 'them'}.")
     elif soon is not None:
         draw.say(f"Nothing is due now; the next card comes back {time_until(soon - state.now)}.")
     draw.say("`ironlaw review --stats` shows how well you know what you know.", draw.DIM)

@@ -49,7 +49,7 @@ def _words(plan: FusionPlan) -> str:
 
 
 def every_layer(name: str) -> str:
-    """`h.3.mlp.act.mul.2` -> `h.*.mlp.act.mul.*`: what repeats layer by layer bears one name."""
+    """`h.3.mlp.act.mul.2` -> `h.*.mlp.act.mul.*`: what repeats layer by layer has one name."""
     return LAYER.sub("*", name)
 
 
@@ -63,7 +63,7 @@ def shorter(reason: str) -> str:
 
 
 def _groups(plan: FusionPlan) -> dict[str, Any]:
-    """Kernels that are alike in kinds, branch and reason stand in one row."""
+    """Kernels with the same kinds, branch and reason share a row."""
     alike: dict[tuple[str, str, str], list[Any]] = {}
     for group, merged in zip(plan.groups, plan.graph.ops, strict=True):
         if len(group.ops) > 1:

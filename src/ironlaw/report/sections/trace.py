@@ -19,11 +19,11 @@ COLUMNS: list[dict[str, Any]] = [
 
 def words(joined: TraceJoin) -> str:
     p, trace = joined.prediction, joined.trace
-    what = "kernels" if joined.on_device else "operators on the CPU (it has no device kernels, so an operator's own time stands for them)"
+    what = "kernels" if joined.on_device else "operators on the CPU (it has no device kernels, so each operator's own time is used)"
     runs = "one run" if joined.runs == 1 else f"the median of {joined.runs} runs"
     where = f" on {trace.device}" if trace.device else ""
     return (
-        f"{trace.name}{where}: {what}, {runs}, beside the prediction for {p.hardware.name}, {p.plan.mode}."
+        f"{trace.name}{where}: {what}, {runs}, compared with the prediction for {p.hardware.name}, {p.plan.mode}."
         f" {len(joined.pairs):,} operators have a partner."
         f" Without one: {_count(joined.missing)} predicted, {_count(joined.extra)} measured."
         f" Predicted {format_quantity(joined.predicted, 's')} of device time,"
