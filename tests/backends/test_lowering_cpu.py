@@ -242,7 +242,7 @@ def test_a_call_is_a_sample_and_of_a_compiled_one_only_the_loop():
         row("generated", 90e-6, read_bytes=400, written_bytes=100), row("generated", 50e-6, read_bytes=400, written_bytes=100),
         row("generated", 90e-6, read_bytes=400, written_bytes=100, dear=25),
         row("generated", 90e-6, read_bytes=400, written_bytes=100, rows=5),
-        row("generated", 90e-6, read_bytes=400, written_bytes=100, rows=5, dear=25),
+        row("generated", 90e-6, read_bytes=400, written_bytes=100, rows=5, transcendental=25),
         row("conv2d", 2e-4, n=1, c=16, h=8, w=8, out=32, kh=1, kw=1, stride=1, ph=0, pw=0, groups=1, layout="nhwc"),
     ]  # fmt: skip
     found = list(samples(rows, "cpu"))

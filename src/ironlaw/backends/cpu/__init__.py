@@ -79,8 +79,9 @@ def _op_of(row: Row) -> Op:
 
 
 def _loop(p: Mapping[str, Any]) -> Kernel:
-    """A loop that torch.compile wrote; what its time depends on is in the row (`dear`: elements of a transcendental function)."""
-    elements, rows = p.get("dear", 0.0), p.get("rows", 0.0)
+    """A loop that torch.compile wrote; what its time depends on is in the row (`transcendental`: elements of
+    such a function; `dear` in rows of earlier versions)."""
+    elements, rows = p.get("transcendental", p.get("dear", 0.0)), p.get("rows", 0.0)
     name = "fused_softmax" if elements and rows else "fused_transcendental" if elements else "fused_rows" if rows else "fused"
     return Kernel(name, p["read_bytes"] + p["written_bytes"], rows=elements or rows)
 

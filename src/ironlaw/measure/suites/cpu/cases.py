@@ -37,7 +37,7 @@ LOOP_SHAPES = [(16, 768), (128, 768), (512, 768), (4096, 768), (64, 3136), (256,
 def loops() -> Iterator[Case]:
     """Loops that torch.compile writes for a processor; nothing where no C++ compiler is found.
 
-    `dear`: how many elements go through a function such as an exponential; `rows`: how many rows are reduced.
+    `transcendental`: how many elements go through a function such as an exponential; `rows`: how many rows are reduced.
     """
     import torch
     import torch.nn.functional as F
@@ -46,7 +46,7 @@ def loops() -> Iterator[Case]:
         return
     written: dict[str, tuple[Callable[..., Any], int, str]] = {
         "scaled_relu": (lambda x: F.relu(x * 1.5 + 0.5), 1, ""), "added_relu": (lambda x, y: F.relu(x + y), 2, ""),
-        "gelu": (lambda x: F.gelu(x * 1.5), 1, "dear"), "gated": (lambda x, y: F.silu(x) * y, 2, "dear"),
+        "gelu": (lambda x: F.gelu(x * 1.5), 1, "transcendental"), "gated": (lambda x, y: F.silu(x) * y, 2, "transcendental"),
         "normed": (lambda x, y: F.layer_norm(x + y, x.shape[-1:]), 2, "rows"), "softmax": (lambda x: F.softmax(x * 0.1, -1), 1, "both"),
     }  # fmt: skip
     for (name, (call, inputs, what)), (rows, cols) in itertools.product(written.items(), LOOP_SHAPES):
@@ -55,7 +55,7 @@ def loops() -> Iterator[Case]:
             return _compiled(call, [torch.randn(rows, cols) for _ in range(inputs)])
 
         params: dict[str, Any] = {"what": name, "read_bytes": 4 * inputs * rows * cols, "written_bytes": 4 * rows * cols, "dtype": "fp32"}
-        params |= {"dear": rows * cols} if what in ("dear", "both") else {}
+        params |= {"transcendental": rows * cols} if what in ("transcendental", "both") else {}
         yield Case("generated", params | ({"rows": rows} if what in ("rows", "both") else {}), prepare)
 
 
