@@ -1,0 +1,115 @@
+"""The free instrument without a browser: its dials follow each other, what can't stay says so, and the socket answers."""
+
+import json
+
+import pytest
+from starlette.testclient import TestClient
+
+import ironlaw as il
+from ironlaw.server.choices import choices
+from ironlaw.server.explore import settings
+from ironlaw.server.explore.page import piece
+from ironlaw.server.explore.view import view
+from ironlaw.widget.quantities import format_quantity
+
+OURS = {"origin": "http://127.0.0.1:2718"}
+
+
+def turned(**values) -> dict:
+    """The view after a dial was turned."""
+    return view({"dials": settings.strict(values)[1], "seq": 1})
+
+
+def opened(**values) -> dict:
+    """The view of an address."""
+    return view({"dials": settings.strict(values)[1]})
+
+
+def test_every_model_and_machine_can_be_chosen():
+    listed = {dial["id"]: [option["value"] for option in dial["options"]] for dial in settings.dials({})[:2]}
+    assert set(listed["workload"]) == set(il.workloads())
+    assert set(listed["hardware"]) == {machine["slug"] for machine in choices()["machines"]}
+
+
+def test_dials_are_there_where_the_model_takes_them():
+    def shown(**values) -> set[str]:
+        return {dial["id"] for dial in settings.dials(values) if not dial.get("hidden")}
+
+    assert not {"seq", "context", "phase"} & shown(workload="resnet50")
+    assert {"seq", "phase"} <= shown(workload="gpt2") and "context" not in shown(workload="gpt2")
+    assert {"context", "phase"} <= shown(workload="gpt2", phase="decode") and "seq" not in shown(workload="gpt2", phase="decode")
+    assert "figures" in shown(hardware="h200_sxm") and "figures" not in shown(hardware="cortex_m7")
+
+
+def test_a_precision_that_a_machine_lacks_is_replaced_and_what_was_asked_is_kept():
+    shown = turned(hardware="cortex_m7", dtype="fp16")
+    assert shown["moved"]["dtype"]["asked"] == "fp16" and shown["moved"]["dtype"]["value"] == "fp32"
+    assert "fp16 is not on this machine, so fp32 is set" in shown["dials"]["dtype"]["help"]
+    assert "dtype=fp32" in shown["query"] and shown["error"] is None
+    back = turned(hardware="h100_sxm", dtype="fp16")
+    assert back["moved"] == {} and "dtype=fp16" in back["query"]
+
+
+def test_a_longer_sequence_than_the_model_has_gives_way():
+    shown = turned(workload="bert_base", seq=9999)
+    assert shown["moved"]["seq"]["asked"] == 9999
+    assert shown["error"] is None
+
+
+@pytest.mark.parametrize(
+    ("values", "field"),
+    [
+        ({"hardware": "h900"}, "hardware"),
+        ({"workload": "resnet5000"}, "workload"),
+        ({"batch": 0}, "batch"),
+        ({"batch": "many"}, "batch"),
+        ({"hardware": "cortex_m7", "dtype": "fp16"}, "dtype"),
+        ({"workload": "bert_base", "seq": 9999}, "seq"),
+        ({"workload": "gpt2", "phase": "sleep"}, "phase"),
+        ({"mode": "fast"}, "mode"),
+    ],
+)
+def test_an_address_is_taken_as_it_is_and_refused_at_its_dial(values, field):
+    shown = opened(**values)
+    assert shown["error"]["dial"] == field
+    assert "figures" not in shown
+
+
+@pytest.mark.parametrize("values", [{"hardware": "h900"}, {"workload": "resnet5000"}, {"batch": 0}, {"batch": "many"}, {"mode": "fast"}])
+def test_after_a_turn_whatever_an_address_asked_gives_way(values):
+    shown = turned(**values)
+    assert shown["error"] is None
+    assert len(shown["figures"]) == 2
+
+
+def test_the_view_says_what_the_engine_says():
+    shown = turned(workload="resnet50", hardware="h100_sxm", batch=8, dtype="fp16")
+    p = il.predict(il.workload("resnet50", batch=8, dtype="fp16"), il.hardware("h100_sxm"), il.Plan())
+    time, _, _, kernels, memory, _ = shown["cards"]
+    assert f"{time['value']}\u202f{time['unit']}" == format_quantity(p.seconds, "s")
+    assert kernels["value"] == f"{int(p.kernels):,}"
+    assert f"{memory['value']}\u202f{memory['unit']}" == format_quantity(p.memory.total, "B")
+    rows = shown["sections"][0]["table"]["rows"]
+    assert sum(row[6] for row in rows) == pytest.approx(sum(row.seconds for row in p.ops))
+
+
+def test_tables_wait_until_the_dials_rest():
+    moving = view({"dials": settings.strict({})[1], "seq": 1, "moving": True})
+    assert "sections" not in moving and moving["figures"] == turned()["figures"]
+
+
+def test_out_of_memory_offers_settings_that_fit():
+    values = {"workload": "resnet50", "hardware": "cortex_m7", "dtype": "fp32"}
+    banner = turned(**values)["banner"]
+    assert banner["tone"] == "fail" and "215×" in banner["text"]
+    for action in banner["actions"]:
+        assert turned(**values | action["dials"])["banner"] is None, action
+
+
+def test_the_socket_answers_for_the_page(client: TestClient):
+    with client.websocket_connect("ws://127.0.0.1:2718/direct", headers=OURS) as socket:
+        state = {"dials": {**piece().state["dials"], "batch": 4}, "seq": 7}
+        socket.send_text(json.dumps({"piece": "explore", "state": state}))
+        reply = json.loads(socket.receive_text())
+    assert reply["piece"] == "explore" and reply["view"]["seq"] == 7
+    assert "batch=4" in reply["view"]["query"] and "sections" in reply["view"]
