@@ -7,7 +7,7 @@
     make mutants ARGS="--minutes 40"          stop after so long
 
 What became of each mutant is kept in mutants/fates.jsonl, so that the pieces of a run add up; docs/mutants.md shows all of it.
-Works on a copy of the tree, at the lowest priority. Exit 1 where a file is under the limit.
+Works on a copy of the tree, at low priority. Exit 1 where a file is under the limit.
 """
 
 from __future__ import annotations
@@ -64,9 +64,10 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="survivors too")
     parser.add_argument("--list", action="store_true", help="print each survivor")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so long")
+    parser.add_argument("--nice", type=int, default=10, help="how far to stand back for other programs (10)")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
     options = parser.parse_args()
-    os.nice(19)
+    os.nice(options.nice)
     from page import LEAST, page, read_reasons, reason_of, scores
 
     every = []
