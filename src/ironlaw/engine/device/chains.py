@@ -15,7 +15,7 @@ from ironlaw.errors import BadValue, unknown
 
 PALETTE = ("add", "mul", "relu", "gelu", "sigmoid", "layer_norm", "softmax", "dropout", "sum", "matmul")
 BINARY = ("add", "mul")
-KINDS = (*PALETTE, "scale", "shift")  # the last two: a multiply and an add by a number, which need no second tensor
+KINDS = (*PALETTE, "scale", "shift", "copy")  # beside the palette: a multiply and an add by a number, and a plain copy
 
 
 def chain(kinds: Sequence[str], shape: tuple[Number, Number], dtype: str = "fp16", training: bool = False) -> Graph:

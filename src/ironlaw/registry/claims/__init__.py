@@ -17,6 +17,7 @@ from types import CodeType
 from typing import Any
 
 from ironlaw.backends.rows import Row
+from ironlaw.engine.device.chains import chain as engine_chain
 from ironlaw.engine.device.compilation import breakeven, breakeven_days, devices_needed, saving
 from ironlaw.engine.device.dispatch import graph_replay, queued, synchronous, utilization
 from ironlaw.engine.device.fusion import fuse
@@ -46,10 +47,9 @@ RELATIONS = ("about", "at least", "at most", "between")
 PLAIN_UNITS = ("%", "×", "orders of magnitude", "kernels", "parameters", "calls", "devices", "FLOP/element", "N")
 
 
-def chain(*kinds: str, shape: tuple[float, ...] = (1024, 768), dtype: str = "fp16") -> Graph:
-    """Ops of one input and one output in a row, all of one shape: `chain("layer_norm", "dropout", "relu")`."""
-    tensors = [Tensor(f"t{i}", shape, dtype, "activation" if i else "input") for i in range(len(kinds) + 1)]
-    return Graph("chain", tuple(op(kind, f"{kind}{i}", tensors[i : i + 1], tensors[i + 1 : i + 2]) for i, kind in enumerate(kinds)), dtype)
+def chain(*kinds: str, shape: tuple[float, float] = (1024, 768), dtype: str = "fp16") -> Graph:
+    """Ops in a row, all of one shape: `chain("layer_norm", "dropout", "relu")`."""
+    return engine_chain(kinds, shape, dtype)
 
 
 def attention(seq: float, head_dim: float, impl: str = "flash", *, batch: float = 4, heads: float = 32, dtype: str = "fp16") -> Graph:

@@ -59,7 +59,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
 
 
 def reflection(lab: kit.Lab) -> dict[str, object]:
-    separate = chain("mul", "add", "relu")
+    separate = chain("scale", "shift", "relu")
     fused = fuse(separate).graph
     return {
         "flops": kit.amount(float(separate.work.flops), "FLOP"), "apart": kit.amount(float(separate.bytes), "B"),
