@@ -9,7 +9,7 @@ import pytest
 from lab_steps import expect_readable, open_in_the_dark, payloads, tab_to, watched
 from playwright.sync_api import Locator, Page, expect
 
-from ironlaw.kit.walker import START, walked
+from ironlaw.kit.walker import START, walk_from
 from ironlaw.ledger import Ledger
 from ironlaw.recall.pairs import pair
 from ironlaw.recall.templates import templates
@@ -145,7 +145,7 @@ def test_the_models_ask_first_and_the_tree_agrees_with_the_planner(labs_server: 
     for second, pattern in (("relu", "epilogue"), ("matmul", "not fused")):
         state = {**START, "second": second}
         tree.get_by_label("Second op").select_option(second)
-        found = walked(state, [])
+        found = walk_from(state, [])
         answers = truth(*pair("matmul", second, (1024, 1024)))
         for yes in answers:
             expect(tree.locator(".il-ask")).to_have_count(1)

@@ -1,4 +1,4 @@
-"""The pieces that ask first: the walked tree, the loop, the spectrum and its runner."""
+"""The pieces that ask first: the walk_from tree, the loop, the spectrum and its runner."""
 
 import time
 
@@ -8,7 +8,7 @@ from as_browser import send
 from ironlaw.engine.device.fusion_rules import decide
 from ironlaw.kit.loop import Step, Told, loop
 from ironlaw.kit.spectrum import Runner, spectrum
-from ironlaw.kit.walker import PATTERNS, SHAPES, START, walked, walker
+from ironlaw.kit.walker import PATTERNS, SHAPES, START, walk_from, walker
 from ironlaw.recall.pairs import pair, siblings
 from ironlaw.recall.walk import sibling_verdict, truth
 
@@ -36,10 +36,10 @@ def test_who_answers_rightly_ends_where_the_planner_does(first, second, over):
 
 def test_siblings_and_another_shape():
     ops = siblings("relu", "gelu", SHAPES[1])
-    found = walked({**START, "first": "relu", "second": "gelu", "relation": "siblings"}, truth(*ops, shared=True))
+    found = walk_from({**START, "first": "relu", "second": "gelu", "relation": "siblings"}, truth(*ops, shared=True))
     assert found.verdict == sibling_verdict(*ops) and found.verdict.pattern == "horizontal"
     half = {**START, "first": "relu", "second": "gelu", "fit": "half"}
-    assert walked(half, []).verdict == decide(*pair("relu", "gelu", SHAPES[1], "row", (512, 1024)))
+    assert walk_from(half, []).verdict == decide(*pair("relu", "gelu", SHAPES[1], "row", (512, 1024)))
 
 
 @pytest.mark.parametrize("state", [{"first": "dance"}, {"shape": 9}, {"shape": True}, {"answers": ["yes"]}, {"answers": [False] * 30}])

@@ -122,9 +122,9 @@ def test_the_check_asks_for_a_numbers_feedback(tmp_path):
 
 def test_a_chain_takes_what_its_palette_has():
     dial = dials.chain("c", "Chain", [("a", "A"), ("b", "B")], ["a"], most=3)
-    assert dials.settled([dial], {"c": ["b", "b", "a"]}) == ({"c": ["b", "b", "a"]}, {})
+    assert dials.settle([dial], {"c": ["b", "b", "a"]}) == ({"c": ["b", "b", "a"]}, {})
     for wrong in ([], ["a"] * 4, ["x"], "a", None, [["a"]]):
-        stand, moved = dials.settled([dial], {"c": wrong})
+        stand, moved = dials.settle([dial], {"c": wrong})
         assert stand == {"c": ["a"]} and (wrong is None or "1 to 3 of a, b" in moved["c"])
     with pytest.raises(BadValue, match="can't start"):
         dials.chain("c", "Chain", [("a", "A")], [])

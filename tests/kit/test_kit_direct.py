@@ -27,7 +27,7 @@ def test_without_such_a_server_nothing_is_offered():
 
 
 def ask(token: str, state: dict) -> dict | None:
-    found = direct.answered(json.dumps({"piece": token, "state": state}))
+    found = direct.reply(json.dumps({"piece": token, "state": state}))
     return json.loads(found) if found else None
 
 
@@ -78,7 +78,7 @@ def test_readouts_wait_until_the_dials_rest():
     "text", ["", "no json", "[]", "{}", '{"piece": 1}', '{"piece": "x", "state": 3}', '{"piece": "stranger", "state": {}}']
 )
 def test_what_is_no_question_gets_no_answer(text):
-    assert direct.answered(text) is None
+    assert direct.reply(text) is None
 
 
 def test_only_instruments_can_be_asked_and_only_while_they_are_there():

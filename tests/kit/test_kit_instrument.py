@@ -16,10 +16,10 @@ def test_a_dial_stands_at_a_value_it_can_have():
         dials.select("s", "S", [(1, "one"), (2, "two")], 2),
     ]
     assert [dial["value"] for dial in made] == ["b", 1, False, 2]
-    stand, moved = dials.settled(made, {"fmt": "a", "n": 500, "on": "yes", "s": 1})
+    stand, moved = dials.settle(made, {"fmt": "a", "n": 500, "on": "yes", "s": 1})
     assert stand == {"fmt": "b", "n": 1, "on": False, "s": 1}
     assert moved["fmt"] == "no A here" and "1 to 256" in moved["n"] and set(moved) == {"fmt", "n", "on"}
-    assert dials.settled(made, {}) == ({"fmt": "b", "n": 1, "on": False, "s": 2}, {})
+    assert dials.settle(made, {}) == ({"fmt": "b", "n": 1, "on": False, "s": 2}, {})
 
 
 def test_a_dial_without_any_choice_is_the_author_s_mistake():

@@ -4,7 +4,7 @@ import pytest
 
 from ironlaw import kit
 from ironlaw.kit.instrument import Instrument
-from ironlaw.widget.dials import settled, why_not
+from ironlaw.widget.dials import settle, why_not
 
 DIAL = kit.pins("pins", "Pinned points", ("n", "device"), "here", most=2)
 PIN = {"name": "mine", "values": {"n": 4, "device": "h100"}}
@@ -31,7 +31,7 @@ def test_a_pin_has_a_name_and_settings_of_known_dials():
 )
 def test_what_is_no_list_of_pins_is_refused_with_the_reason(value, reason):
     assert reason in why_not(DIAL, value)
-    stand, moved = settled([DIAL], {"pins": value})
+    stand, moved = settle([DIAL], {"pins": value})
     assert stand == {"pins": []} and (value is None or reason in moved["pins"])
 
 

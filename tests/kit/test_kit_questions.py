@@ -82,7 +82,7 @@ def test_places_and_ids(sheet):
     found = question(sheet)
     assert found.at(3) == (3, found.options[3]) and found.place("b") == 1
     for index in (4, -1, None, True, "0"):
-        with pytest.raises(BadValue, match="no option"):
+        with pytest.raises(BadValue, match="not an option"):
             found.at(index)
 
 

@@ -12,7 +12,7 @@ from ironlaw.errors import LedgerUnavailable, UnknownName
 from ironlaw.ledger import open_ledger
 from ironlaw.registry.loader import folder
 from ironlaw.server.app import create_app
-from ironlaw.server.catalogue import catalogue, named
+from ironlaw.server.catalogue import catalogue, resolve
 from ironlaw.server.records import standings
 
 OURS = {"origin": "http://127.0.0.1:2718"}
@@ -167,10 +167,10 @@ def test_the_packages_own_labs_can_all_be_opened():
 
 def test_names_that_people_give(labs: Path):
     for name in ("lab_01_first", "01", "1", "lab-01", "lab01", "first", "Lab 01"):
-        assert named(name, labs).slug == "lab_01_first", name
-    assert named("review").slug == "review"
-    assert named("no_such_lab", labs) is None
-    assert named("", labs) is None
+        assert resolve(name, labs).slug == "lab_01_first", name
+    assert resolve("review").slug == "review"
+    assert resolve("no_such_lab", labs) is None
+    assert resolve("", labs) is None
 
 
 def test_the_command_line_opens_a_lab_by_number():

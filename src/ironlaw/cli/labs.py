@@ -48,10 +48,10 @@ def run(args: argparse.Namespace) -> int:
 
 def known(name: str) -> str:
     """The slug of the lab that is meant; the folder is the registry."""
-    from ironlaw.server.catalogue import catalogue, named
+    from ironlaw.server.catalogue import catalogue, resolve
 
     labs = catalogue()
-    lab = named(name)
+    lab = resolve(name)
     if lab is None:
         raise unknown("lab", name, [lab.slug for lab in labs])
     if not lab.ready:

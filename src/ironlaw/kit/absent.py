@@ -1,4 +1,4 @@
-"""What stands in for a ledger that could not be opened: the lab can be read, nothing can be committed, and it says why."""
+"""A substitute for a ledger that could not be opened: the lab can be read, nothing can be committed, and it says why."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ ASIDE = re.compile(r"<!--.*?-->|`[^`]*`|\[[^\]]*\]\([^)]*\)|<[^>]+>|^\s*\d+\.\s|
 
 
 def typed_figures(text: str, names: Iterable[str] = ()) -> list[str]:
-    """Numbers that somebody typed: with a unit, or standing alone as a result. Slots, names and code are no figures."""
+    """Numbers that somebody typed: with a unit, or standing alone as a result. Slots, names and code are not figures."""
     bare = ASIDE.sub(" ", SLOT.sub(" ", text))
     for name in names:  # a device may have a number in its name
         bare = bare.replace(name, " ")

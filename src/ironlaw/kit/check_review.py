@@ -36,7 +36,7 @@ def problems(folder: Path, run: bool = True) -> list[str]:
             try:
                 opened = review.open(folder, ledger)
                 app.run(defs={"lab": opened})
-                wrong = [line for name, element in opened.shown.items() for line in tried(name, element.widget)]
+                wrong = [line for name, element in opened.shown.items() for line in try_piece(name, element.widget)]
             except IronlawError as error:
                 wrong = [str(error)]
             except Exception as error:
@@ -49,13 +49,13 @@ def problems(folder: Path, run: bool = True) -> list[str]:
         return [f"{opened.words.where} [{name}]: nothing shows it; take it out, or show it" for name in idle]
 
 
-def tried(name: str, piece: Piece) -> Iterator[str]:
+def try_piece(name: str, piece: Piece) -> Iterator[str]:
     """The piece as it is opened, then with everything answered that it asks; what it can't compute."""
     for state in chain([{}], states(piece)):
         if state:
             piece.state = {**piece.state, **state}
         error = piece.view.get("error")
-        if error and not error["dial"]:  # a dial that could not stay says why, and that is no fault
+        if error and not error["dial"]:  # a dial that could not stay says why, and that is not a fault
             yield f"the piece {name} can't compute {state}: {error['message']}"
             return
 

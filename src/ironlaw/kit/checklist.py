@@ -28,7 +28,7 @@ def checklist(ledger: Ledger, state: Callable[[], State], changed: Callable[[], 
         if acts.advanced(given):
             statement = sheets.sheet().statement(str(given.get("statement")))
             if not isinstance(given.get("ticked"), bool):
-                raise BadValue(f"{given.get('ticked')!r} is no tick; a box is ticked or not")
+                raise BadValue(f"{given.get('ticked')!r} is not a tick; a box is ticked or not")
             record.tick(ledger, statement.id, bool(given["ticked"]))
             changed()
         return view(state())

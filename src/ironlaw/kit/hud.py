@@ -13,7 +13,7 @@ Item = tuple[str, str, str]  # label, value, tone ("" | good | warn | fail)
 
 
 def prediction(label: str, correct: bool | None, attempt: int = 1) -> Item:
-    """`Act I: right`; a wrong one is no failure, so it is amber."""
+    """`Act I: right`; a wrong one is not a failure, so it is amber."""
     if correct is None:
         return label, OPEN, ""
     nth = f" (attempt {attempt})" if attempt > 1 else ""
@@ -29,7 +29,7 @@ def ledger(receipt: Receipt | None) -> Item:
 
 
 def hud(items: Iterable[Item], receipt: Receipt | None = None, kept: Item | None = None) -> str:
-    """`kept` says what the ledger holds, where that is no lab's receipt."""
+    """`kept` says what the ledger holds, where that is not a lab's receipt."""
     cells = "".join(_cell(*item) for item in items)
     label, value, tone = kept or ledger(receipt)
     where = f' title="{escape(receipt.where)}"' if receipt and receipt.where else ""

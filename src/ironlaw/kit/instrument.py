@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ironlaw.widget.dials import Dial, settled
+from ironlaw.widget.dials import Dial, settle
 from ironlaw.widget.piece import Piece
 
 Values = Mapping[str, Any]
@@ -62,7 +62,7 @@ class Instrument:
         """A new context: these dials go to its defaults, the others stay; each context keeps positions of its own."""
         kept = {key: value for key, value in self.values.items() if key not in names}
         fresh = self._all(self.dials(kept))
-        stand, _ = settled(fresh, kept)
+        stand, _ = settle(fresh, kept)
         with self.piece.hold_trait_notifications():
             self.piece.spec = {**self.piece.spec, "store": store, "dials": [{**dial, "value": stand[dial["id"]]} for dial in fresh]}
             self.piece.state = {"dials": stand}
@@ -71,7 +71,7 @@ class Instrument:
     def _answer(self, state: Mapping[str, Any]) -> dict[str, Any]:
         asked = state.get("dials") or {}
         dials = self.dials(asked)
-        self.values, moved = settled(dials, asked)
+        self.values, moved = settle(dials, asked)
         if "seq" in state:  # the learner's doing; our own corrections come without a number
             self.touched, self.moved = True, {}
         if moved:

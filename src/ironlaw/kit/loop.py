@@ -41,7 +41,7 @@ def loop(menus: Sequence[Mapping[str, Any]], steps: Sequence[Step], after: Calla
             raise BadValue("answer the steps one after the other")
         for step, place in zip(steps, given, strict=False):
             if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(step.options):
-                raise BadValue(f"{place!r} is no answer to {step.title!r}; choose one of the {len(step.options)}")
+                raise BadValue(f"{place!r} is not an answer to {step.title!r}; choose one of the {len(step.options)}")
         shown = [_shown(step, values, given[: i + 1]) for i, step in enumerate(steps[: len(given)])]
         if len(given) < len(steps):
             waits = steps[len(given)]

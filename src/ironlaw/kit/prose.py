@@ -59,7 +59,7 @@ def dress(text: str, exact: str = "") -> str:
 
 
 def power_of_ten(value: float) -> str:
-    """10² for 100.0; the value itself where it is no power of ten."""
+    """10² for 100.0; the value itself where it is not a power of ten."""
     text = f"{value:.0e}"
     digit, _, exponent = text.partition("e")
     if float(text) != value or digit != "1":

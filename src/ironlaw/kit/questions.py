@@ -90,7 +90,7 @@ class Question:
     def at(self, index: Any) -> tuple[int, Option]:
         """The option that the browser names by its place."""
         if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(self.options):
-            raise BadValue(f"{index!r} is no option; choose one of the {len(self.options)}")
+            raise BadValue(f"{index!r} is not an option; choose one of the {len(self.options)}")
         return index, self.options[index]
 
     def place(self, name: str) -> int:

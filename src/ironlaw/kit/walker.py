@@ -1,4 +1,4 @@
-"""The fusion tree walked by hand: two ops, a question at each branch, then the planner's verdict with its reason.
+"""The fusion tree walk_from by hand: two ops, a question at each branch, then the planner's verdict with its reason.
 
 Nothing is said about an answer before the walk has ended: the verdict is the planner's, for the same two ops.
 """
@@ -46,7 +46,7 @@ def view(state: Mapping[str, Any]) -> dict[str, Any]:
     answers = state.get("answers")
     if not isinstance(answers, (list, tuple)) or not all(isinstance(answer, bool) for answer in answers):
         raise BadValue("answer each branch with yes or no")
-    found = walked(state, answers)
+    found = walk_from(state, answers)
     ended = found.pattern is not None
     steps = [{"ask": step.branch.ask, "answer": step.answer, "right": step.right if ended else None} for step in found.steps]
     reduces = any(category(str(state.get(end))) == "reduction" for end in ("first", "second"))
@@ -60,11 +60,11 @@ def view(state: Mapping[str, Any]) -> dict[str, Any]:
     return told
 
 
-def walked(state: Mapping[str, Any], answers: list[bool] | tuple[bool, ...]) -> walks.Walk:
+def walk_from(state: Mapping[str, Any], answers: list[bool] | tuple[bool, ...]) -> walks.Walk:
     """The walk of a state's two ops."""
     place = state.get("shape")
     if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(SHAPES):
-        raise BadValue(f"{place!r} is no shape; choose one of the {len(SHAPES)}")
+        raise BadValue(f"{place!r} is not a valid shape; choose one of the {len(SHAPES)}")
     shape = SHAPES[place]
     last = (shape[0] // 2, shape[1]) if state.get("fit") == "half" else None
     first, second, over = str(state.get("first")), str(state.get("second")), str(state.get("over"))

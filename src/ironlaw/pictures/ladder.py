@@ -1,6 +1,6 @@
 """Machines on one log axis: compute, bandwidth, capacity or power, the chosen one emphasised.
 
-An axis that puts FP16 beside INT8 says so; a figure that is no maker's own is hatched.
+An axis that puts FP16 beside INT8 says so; a figure that is not the maker's own is hatched.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Actions:
         ]
 
     def guarded(self, place: str, act: Callable[[Any], Response]) -> Callable[[Request], Any]:
-        """Reads the form, wants the token, and puts a refusal beside the control that caused it."""
+        """Reads the form, requires the token, and puts a refusal beside the control that caused it."""
 
         async def endpoint(request: Request) -> Response:
             if int(request.headers.get("content-length") or 0) > LARGEST:

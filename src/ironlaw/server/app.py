@@ -50,7 +50,7 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
         asked = request.query_params
         if "workload" in asked or "hardware" in asked:  # the instrument was here once; its bookmarks still work
             return RedirectResponse(f"/explore?{asked}", 307)
-        response = show(spoken(asked.get("said", ""), asked.get("n", "")))
+        response = show(announcement(asked.get("said", ""), asked.get("n", "")))
         response.background = BackgroundTask(seen.set)
         return response
 
@@ -92,7 +92,7 @@ def theme() -> str:
     return f"/theme/{digest([THEME] if THEME.is_file() else [])}"
 
 
-def spoken(said: str, count: str) -> str:
+def announcement(said: str, count: str) -> str:
     """What the start page says about the last action."""
     if said == "imported" and count.isdecimal():
         fresh = int(count)

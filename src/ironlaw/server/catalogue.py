@@ -47,7 +47,7 @@ def find(name: str, folder: Path = LABS) -> Lab | None:
     return next((lab for lab in catalogue(folder) if lab.slug == name), None)
 
 
-def named(name: str, folder: Path = LABS) -> Lab | None:
+def resolve(name: str, folder: Path = LABS) -> Lab | None:
     """The lab that a person means: `lab_01_magnitude`, `01`, `1`, `lab-01`, `magnitude`."""
     asked = name.lower().replace("-", "_").replace(" ", "_").removesuffix("/")
     for lab in catalogue(folder):

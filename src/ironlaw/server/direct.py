@@ -9,11 +9,11 @@ LONGEST = 65536  # characters of a question
 
 
 async def direct(socket: WebSocket) -> None:
-    """One answer after the other, each in the order of its question; what is no question is passed over."""
-    from ironlaw.widget.direct import answered
+    """One answer after the other, each in the order of its question; anything else is ignored."""
+    from ironlaw.widget.direct import reply
 
     await socket.accept()
     async for text in socket.iter_text():
-        reply = await run_in_threadpool(answered, text) if len(text) <= LONGEST else None
-        if reply is not None:
-            await socket.send_text(reply)
+        answer = await run_in_threadpool(reply, text) if len(text) <= LONGEST else None
+        if answer is not None:
+            await socket.send_text(answer)

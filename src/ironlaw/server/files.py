@@ -21,7 +21,7 @@ class Immutable:
 
     def __init__(self, folder: Path | None = None, texts: Mapping[str, str] | None = None) -> None:
         self.folder = folder and folder.resolve()
-        self.kept = {name: kept(name, text.encode()) for name, text in (texts or {}).items()}
+        self.kept = {name: response(name, text.encode()) for name, text in (texts or {}).items()}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         name = scope["path"].removeprefix(scope.get("root_path", "")).lstrip("/")
@@ -43,11 +43,11 @@ class Immutable:
         path = (self.folder / name).resolve()
         if not path.is_relative_to(self.folder) or not path.is_file():
             return None
-        self.kept[name] = kept(path.name, path.read_bytes())
+        self.kept[name] = response(path.name, path.read_bytes())
         return self.kept[name]
 
 
-def kept(name: str, body: bytes) -> tuple[list[tuple[bytes, bytes]], bytes]:
+def response(name: str, body: bytes) -> tuple[list[tuple[bytes, bytes]], bytes]:
     """The headers of a file and its content."""
     kind = TYPES.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
     etag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'.encode()

@@ -91,7 +91,7 @@ def listen(host: str, port: int) -> socket.socket:
     if host not in LOOPBACK:
         raise BadValue(f"host {host!r} is not this machine; the page is served on loopback only: give {', '.join(LOOPBACK)}")
     if not 0 <= port <= 65535:
-        raise BadValue(f"port {port} is no port; give one from 1 to 65535, or 0 for any free one")
+        raise BadValue(f"port {port} is not a valid port; give one from 1 to 65535, or 0 for any free one")
     last = port if port == 0 else min(port + TRIES, 65535)
     for candidate in range(port, last + 1):
         sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)

@@ -107,7 +107,7 @@ REASONS: dict[str, Callable[[Mapping[str, Any], Any], str]] = {
 }  # fmt: skip
 
 
-def settled(dials: Sequence[Mapping[str, Any]], values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def settle(dials: Sequence[Mapping[str, Any]], values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """Where the dials stand, each at a value it can have, and why some could not stay: (values, dial -> reason)."""
     stand, moved = {}, {}
     for dial in dials:

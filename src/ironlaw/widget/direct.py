@@ -30,8 +30,8 @@ def register(piece: Any) -> str:
     return token
 
 
-def answered(text: str) -> str | None:
-    """The reply to a message `{"piece": token, "state": {…}}`; None for what is none, or for a piece that is gone."""
+def reply(text: str) -> str | None:
+    """The reply to a message `{"piece": token, "state": {…}}`; None where it is not one, or the piece is gone."""
     try:
         asked = json.loads(text)
         token, state = str(asked["piece"]), dict(asked["state"])

@@ -34,7 +34,7 @@ function written(value, unit, digits = 3) {
 const SUPERSCRIPT = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 const power = (exponent) => `10${[...String(exponent)].map((digit) => SUPERSCRIPT[digit]).join("")}`;
 
-// A tick: the number with its prefix and unit; bare ratios far from one as powers of ten, and a count that is no round thousand in full:
+// A tick: the number with its prefix and unit; bare ratios far from one as powers of ten, and a count that is not a round thousand in full:
 // 1024, not 1.024 k.
 function tickText(value, unit) {
   if (unit === "" && Number.isInteger(value) && Math.abs(value) < 1e6 && value !== Number(value.toPrecision(3))) return String(value);

@@ -16,7 +16,7 @@ from ironlaw.labs.lab_11_roofline.intensity import per_byte
 from ironlaw.labs.lab_11_roofline.machines import machine, missing_formats, options, short
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.units import significant
-from ironlaw.widget.dials import settled
+from ironlaw.widget.dials import settle
 
 NONE = "none"
 BOUND = "a bound, not a measured MFU"
@@ -101,7 +101,7 @@ def _pins(lab: kit.Lab, values: Mapping[str, Any]) -> list[tuple[str, Case]]:
     """Each pin is a setting of some dials; one that can't stand where it was is put where it can, as the dials are."""
     pins = []
     for pin in values["pins"]:
-        at, _ = settled(dials(lab)(pin["values"]), pin["values"])
+        at, _ = settle(dials(lab)(pin["values"]), pin["values"])
         pins.append((pin["name"], case_of(machine(lab, at["device"]), at)))
     return pins
 
