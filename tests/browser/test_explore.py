@@ -219,6 +219,7 @@ def test_errors_stand_beside_their_control(page: Page, labs_server: str, query: 
     page.goto(f"{labs_server}/explore{query}")
     expect(dial(page, field).get_by_role("alert")).to_contain_text(says)
     expect(page.get_by_role("alert")).to_have_count(1)
+    expect(page.locator(".il-near")).to_contain_text("Nothing to draw yet")
 
 
 def test_an_error_goes_when_it_is_put_right(page: Page, labs_server: str):

@@ -32,7 +32,7 @@ function instrumentPiece(ctx) {
   return h("section", { ...dress, class: `il-lead ${mood}`, "aria-busy": slow ? "true" : null }, title,
     h("div", { key: "desk", class: "il-desk" },
       h("div", { key: "near", class: "il-near" }, bannerView(banner, ctx), slow && h("p", { key: "slow", class: "il-hint", role: "status" }, spec.slow),
-        pictures("first", figures.slice(0, 1)), noteView(note), dials),
+        figures.length ? pictures("first", figures.slice(0, 1)) : h("p", { key: "empty", class: "il-hint" }, "Nothing to draw yet."), noteView(note), dials),
       h("div", { key: "stage", class: "il-stage" }, pictures("figures", figures.slice(1)))),
     h("div", { key: "under", class: "il-under" }, readouts, sectionsView(ctx)), live);
 }
