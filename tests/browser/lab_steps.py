@@ -1,5 +1,6 @@
 """What a learner does in any lab, and what any lab's page must keep: shared by the labs' browser tests."""
 
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import axe_playwright_python
 from playwright.sync_api import Locator, Page, expect
 
+from ironlaw import labs
 from ironlaw.ledger import Ledger
 
 AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
@@ -29,6 +31,12 @@ def patient(page: Page) -> Page:
     page.set_default_timeout(PATIENCE)
     expect.set_options(timeout=PATIENCE)
     return page
+
+
+def label(slug: str, question: str, option: str) -> str:
+    """The words of an option as the lab has them now: its id never changes, its words may."""
+    options = tomllib.loads((Path(labs.__file__).parent / slug / "questions.toml").read_text(encoding="utf-8"))[question]["options"]
+    return next(str(each["label"]) for each in options if each["id"] == option)
 
 
 def commit(page: Page, option: str, confidence: str) -> None:

@@ -4,13 +4,26 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from lab_steps import answer, changes, commit, expect_measured, expect_readable, measure, open_in_the_dark, payloads, tab_to, trial, watched
+from lab_steps import (
+    answer,
+    changes,
+    commit,
+    expect_measured,
+    expect_readable,
+    label,
+    measure,
+    open_in_the_dark,
+    payloads,
+    tab_to,
+    trial,
+    watched,
+)
 from playwright.sync_api import Locator, Page, expect
 
 from ironlaw.ledger import Ledger
 
 LAB = "/lab/lab_07_fusion/"
-SHARE = "The fixed cost of each launch becomes a larger share."
+SHARE = label("lab_07_fusion", "act1_reflection", "share")
 FIELDS = {
     "context", "execution_mode", "fusion_enabled", "arithmetic_intensity_unfused", "arithmetic_intensity_fused",
     "compilation_roi_positive", "breakeven_inferences", "act2_result", "kws_utilization_eager_pct", "kws_utilization_compiled_pct",

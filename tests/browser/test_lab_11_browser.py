@@ -13,6 +13,7 @@ from lab_steps import (
     commit_by_keyboard,
     expect_measured,
     expect_readable,
+    label,
     measure,
     open_in_the_dark,
     patient,
@@ -28,14 +29,12 @@ from ironlaw.ledger import Ledger
 
 SLUG = "lab_11_roofline"
 LAB = f"/lab/{SLUG}/"
-MEMORY = "Memory bandwidth: it does too few operations for each byte it loads."
-REUSE = "Larger batches and tiles, so that each loaded byte is used more often."
-SPLIT = "Softmax and layer norm always; the GEMM is compute-bound once there are enough rows."
+MEMORY, REUSE = label(SLUG, "act1", "memory"), label(SLUG, "act1_reflection", "reuse")
+SPLIT, TRAFFIC = label(SLUG, "act2", "split"), label(SLUG, "act2_reflection", "traffic")
 HELD = (
     "() => { let e = document.activeElement; while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;"
     " return e.getAttribute('aria-label') ?? ''; }"
 )
-TRAFFIC = "Each value is loaded once and stored once, instead of once per kernel."
 
 
 @pytest.fixture
