@@ -90,9 +90,9 @@ def test_a_measured_machine_is_not_offered_again(tmp_path, ironlaw_home):
 def test_another_machine_s_run_is_not_shown(tmp_path):
     with revealed(tmp_path, "lab_01_magnitude") as page:
         keep(page.ledger, page.slug, "tiny_ops", machine={**machine(), "cpu": "PDP-11"})
-        assert page.reload().lab.here("tiny_ops") is None
+        assert page.reload().lab.local_run("tiny_ops") is None
         keep(page.ledger, "lab_07_fusion", "tiny_ops")  # measured in another lab: the machine is the same
-        assert page.reload().lab.here("tiny_ops") is not None
+        assert page.reload().lab.local_run("tiny_ops") is not None
 
 
 # --- Lab 01: 2 µs an op here, 16.8228 µs on the H200's host; the spotter takes 2 ms at batch 1

@@ -31,7 +31,7 @@ class Measuring(Known):
         except LedgerError as error:
             self.measured, self.trouble = {}, str(error)
 
-    def here(self, name: str) -> Measured | None:
+    def local_run(self, name: str) -> Measured | None:
         """The newest run of an experiment on this machine."""
         return self.measured.get(name)
 
@@ -40,7 +40,7 @@ class Measuring(Known):
         items: list[experiment.Item | experiment.Machine] = [experiment.Item(name, words) for name, words in told.items()]
         if known_local() is None:
             items.append(experiment.Machine(lambda: known_local() is not None))
-        piece = experiment.measure(act, items, self.here, self._keep, self._landed, lambda: self.committed(act) is not None)
+        piece = experiment.measure(act, items, self.local_run, self._keep, self._landed, lambda: self.committed(act) is not None)
         return self._show(f"{act}.measure", piece, act, "measure", "Measure it here")
 
     def _keep(self, result: dict[str, Any]) -> None:

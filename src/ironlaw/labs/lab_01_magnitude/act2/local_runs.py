@@ -76,7 +76,7 @@ def bars(lab: kit.Lab, case: Case) -> list[Seen]:
 
 
 def _launches(lab: kit.Lab, case: Case) -> list[Seen]:
-    run = lab.here("tiny_ops")
+    run = lab.local_run("tiny_ops")
     if run is None or case.launch != EACH or case.launches == 1:
         return []
     return [
@@ -86,7 +86,7 @@ def _launches(lab: kit.Lab, case: Case) -> list[Seen]:
 
 
 def _spotter(lab: kit.Lab, case: Case) -> list[Seen]:
-    run = lab.here("ds_cnn")
+    run = lab.local_run("ds_cnn")
     mine = run.row(batch=case.batch, mode="eager") if run and case.workload == SPOTTER else None
     if run is None or mine is None:
         return []
@@ -99,7 +99,7 @@ def _spotter(lab: kit.Lab, case: Case) -> list[Seen]:
 
 def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.Here]:
     """The arguments are states: naming them is what runs the cell again."""
-    run = lab.here("tiny_ops")
+    run = lab.local_run("tiny_ops")
     if run is None:
         return {}
     ratio = float(cost(run)["wall_s"]) / premise(CLOUD).seconds["compute"]

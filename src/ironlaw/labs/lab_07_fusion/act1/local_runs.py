@@ -35,7 +35,7 @@ def recorded_launch() -> float:
 
 def launches(lab: kit.Lab) -> dict[str, float]:
     """What an op costs: here, and on the recorded machine's host; empty where nothing was measured here."""
-    run = lab.here("tiny_ops")
+    run = lab.local_run("tiny_ops")
     return {"here": float(cost(run)["wall_s"]), "recorded": recorded_launch()} if run else {}
 
 
@@ -52,7 +52,7 @@ def textbook_jobs(lab: kit.Lab, job: Job) -> dict[str, Job]:
 
 def walls(lab: kit.Lab, job: Job) -> dict[str, list[Part]]:
     """The spotter's measured wall time, here and on the H200: nothing was counted that would take it apart."""
-    run = lab.here("ds_cnn") if job.model == SPOTTER else None
+    run = lab.local_run("ds_cnn") if job.model == SPOTTER else None
     mine = run.row(batch=1, mode=EAGER) if run else None
     if run is None or mine is None:
         return {}
@@ -92,5 +92,5 @@ def spotter_slots(lab: kit.Lab, run: kit.Measured) -> dict[str, object]:
 
 def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.Here]:
     """Further arguments are states: naming them is what runs the cell again."""
-    run = lab.here("tiny_ops")
+    run = lab.local_run("tiny_ops")
     return {"launch_5_to_20_us": kit.Here(float(cost(run)["wall_s"]), "s", f"one add; {run.source}")} if run else {}

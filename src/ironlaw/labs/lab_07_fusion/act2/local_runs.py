@@ -50,13 +50,13 @@ def tensor(params: dict[str, Any]) -> float:
 
 
 def by_size(lab: kit.Lab) -> dict[str, Points]:
-    run = lab.here("three_op_chain")
+    run = lab.local_run("three_op_chain")
     return gains(run, tensor) if run else {}
 
 
 def lengths(lab: kit.Lab) -> list[Figure]:
     """What one pass gains, by the number of ops: the model on the chosen device, the recorded chains, and here."""
-    run = lab.here("pointwise_chain")
+    run = lab.local_run("pointwise_chain")
     if run is None:
         return []
     local = gains(run, lambda params: float(params["ops"]))
@@ -119,7 +119,7 @@ def chain_slots(run: kit.Measured) -> dict[str, object]:
 
 def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.Here]:
     """Further arguments are states: naming them is what runs the cell again."""
-    run = lab.here("three_op_chain")
+    run = lab.local_run("three_op_chain")
     if run is None:
         return {}
     way, eager, fused = gain(run, shape=list(COMPILED_SHAPE))

@@ -50,7 +50,7 @@ def dials(lab: kit.Lab) -> Any:
             kit.choice("levels", "Memory levels", [("main", "main"), ("cache", "with caches"), ("all", "all")], "main", _levels(chosen)),
             kit.switch("formats", "Roofs of every format"),
             kit.choice("measured", "Measured on an H200", OVERLAYS, NONE, unmeasured),
-            {**kit.switch("here", "Measured on this machine", True), "hidden": lab.here("gemm_sweep") is None},
+            {**kit.switch("here", "Measured on this machine", True), "hidden": lab.local_run("gemm_sweep") is None},
             kit.pins("pins", "Pinned points", PINNED, suggest),
         ]
 

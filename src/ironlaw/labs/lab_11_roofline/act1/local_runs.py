@@ -48,7 +48,7 @@ def products(lab: kit.Lab, run: kit.Measured, default: Any = None) -> list[Produ
 
 def dots(lab: kit.Lab, case: Case) -> list[Dot]:
     """The points of the picture; the fastest is named."""
-    run = lab.here("gemm_sweep")
+    run = lab.local_run("gemm_sweep")
     if run is None:
         return []
     measured = products(lab, run, case.hardware)
@@ -93,7 +93,7 @@ def roof(lab: kit.Lab, run: kit.Measured) -> str:
 
 def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.Here]:
     """Further arguments are states: naming them is what runs the cell again."""
-    run = lab.here("gemm_sweep")
+    run = lab.local_run("gemm_sweep")
     if run is None:
         return {}
     measured = products(lab, run)
