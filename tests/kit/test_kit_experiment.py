@@ -185,7 +185,7 @@ def test_on_a_gpu_the_waited_calls_are_a_line_of_their_own():
 
 def test_claims_gain_a_column_once_something_was_measured():
     plain = claims.panel(["three_op_fusion_5x", "a100_bandwidth"])
-    told = claims.panel(["three_op_fusion_5x", "a100_bandwidth"], {"three_op_fusion_5x": claims.Here(1.25, "×", "NumPy, here")})
+    told = claims.panel(["three_op_fusion_5x", "a100_bandwidth"], {"three_op_fusion_5x": claims.LocalFigure(1.25, "×", "NumPy, here")})
     assert "Measured here" not in plain and plain == claims.panel(["three_op_fusion_5x", "a100_bandwidth"], {})
     assert told.count('data-label="Measured here"') == 2 and "NumPy, here" in told and "1.25" in told
 

@@ -11,12 +11,12 @@ from ironlaw.registry.claims import Claim, claim, shown
 
 VERDICTS = {"holds": "Holds", "refuted": "Does not hold", "depends": "Depends"}
 COLUMNS = ("Claim", "Model", "Measured")
-HERE = "Measured here"
+LOCAL_COLUMN = "Measured here"
 NOT_MEASURED = "Not measured: it follows from the figures above."
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class LocalFigure:
     """What the learner's own machine says to a claim. `source`: what was run, with what, when."""
 
     value: float
@@ -24,26 +24,26 @@ class Here:
     source: str
 
 
-def panel(names: Iterable[str], here: Mapping[str, Here] | None = None) -> str:
-    """One row a claim; on a phone each cell stands alone under its label. `here` adds a column, once something was measured."""
-    columns = (*COLUMNS, HERE) if here else COLUMNS
+def panel(names: Iterable[str], local: Mapping[str, LocalFigure] | None = None) -> str:
+    """One row a claim; on a phone each cell stands alone under its label. `local` adds a column, once something was measured."""
+    columns = (*COLUMNS, LOCAL_COLUMN) if local else COLUMNS
     head = "".join(f'<th scope="col">{name}</th>' for name in ("What is said", *columns, "Verdict, and why"))
-    rows = "".join(row(claim(name), (here.get(name),) if here else ()) for name in names)
+    rows = "".join(row(claim(name), (local.get(name),) if local else ()) for name in names)
     return f'<div class="il-claims"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
 
 
-def row(found: Claim, here: tuple[Here | None, ...] = ()) -> str:
-    measured = found.measured
+def row(entry: Claim, local: tuple[LocalFigure | None, ...] = ()) -> str:
+    measured = entry.measured
     cells = (
-        (escape(found.claimed), f"{found.who}; {found.source}, {found.date}"),
-        (dress(found.model), "ironlaw, computed now from the registry"),
+        (escape(entry.claimed), f"{entry.who}; {entry.source}, {entry.date}"),
+        (dress(entry.model), "ironlaw, computed now from the registry"),
         (dress(shown(measured.value, measured.unit)) if measured else "–", measured.source if measured else NOT_MEASURED),
-        *((dress(shown(own.value, own.unit)) if own else "–", own.source if own else "") for own in here),
+        *((dress(shown(own.value, own.unit)) if own else "–", own.source if own else "") for own in local),
     )
-    told = "".join(
+    figures = "".join(
         f'<td data-label="{label}"><span class="il-value">{value}</span><span class="il-source">{escape(source)}</span></td>'
-        for label, (value, source) in zip((*COLUMNS, HERE), cells, strict=False)
+        for label, (value, source) in zip((*COLUMNS, LOCAL_COLUMN), cells, strict=False)
     )
-    verdict = f'<strong class="il-verdict il-{found.verdict}">{VERDICTS[found.verdict]}</strong>'
-    said = f'<tr class="il-claim"><th scope="row">“{escape(found.says)}”</th>'
-    return f'{said}{told}<td data-label="Verdict">{verdict}<span class="il-why">{escape(found.why)}</span></td></tr>'
+    verdict = f'<strong class="il-verdict il-{entry.verdict}">{VERDICTS[entry.verdict]}</strong>'
+    head = f'<tr class="il-claim"><th scope="row">“{escape(entry.says)}”</th>'
+    return f'{head}{figures}<td data-label="Verdict">{verdict}<span class="il-why">{escape(entry.why)}</span></td></tr>'

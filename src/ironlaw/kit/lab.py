@@ -209,9 +209,9 @@ class Lab(Measuring):
         text = reveals.reveal(prose.inline(option.label), truth, distance, meaning, bool(self.correct(act)))
         return mo.Html(step.step(act, "reveal", text, "Reveal"))
 
-    def claims(self, act: str, names: Sequence[str], here: Mapping[str, claims.Here] | None = None) -> Any:
-        """`here`: claim -> what the learner's own machine says to it."""
-        return mo.Html(step.step(act, "claims", claims.panel(names, here), "Claim · Model · Measured"))
+    def claims(self, act: str, names: Sequence[str], local: Mapping[str, claims.LocalFigure] | None = None) -> Any:
+        """`local`: claim -> what the learner's own machine says to it."""
+        return mo.Html(step.step(act, "claims", claims.panel(names, local), "Claim · Model · Measured"))
 
     def reflect(self, act: str, slots: Slots | None = None) -> Any:
         name = f"{act}_reflection"

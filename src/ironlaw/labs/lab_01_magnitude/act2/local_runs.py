@@ -97,10 +97,10 @@ def _spotter(lab: kit.Lab, case: Case) -> list[Seen]:
     return bars
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.Here]:
+def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
     """The arguments are states: naming them is what runs the cell again."""
     run = lab.local_run("tiny_ops")
     if run is None:
         return {}
     ratio = float(cost(run)["wall_s"]) / premise(CLOUD).seconds["compute"]
-    return {"overhead_negligible": kit.Here(ratio, "×", f"one op on this machine's host over the same arithmetic; {run.source}")}
+    return {"overhead_negligible": kit.LocalFigure(ratio, "×", f"one op on this machine's host over the same arithmetic; {run.source}")}

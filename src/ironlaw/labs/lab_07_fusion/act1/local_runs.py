@@ -90,7 +90,7 @@ def spotter_slots(lab: kit.Lab, run: kit.Measured) -> dict[str, object]:
     }  # fmt: skip
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.Here]:
+def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
     """Further arguments are states: naming them is what runs the cell again."""
     run = lab.local_run("tiny_ops")
-    return {"launch_5_to_20_us": kit.Here(float(cost(run)["wall_s"]), "s", f"one add; {run.source}")} if run else {}
+    return {"launch_5_to_20_us": kit.LocalFigure(float(cost(run)["wall_s"]), "s", f"one add; {run.source}")} if run else {}

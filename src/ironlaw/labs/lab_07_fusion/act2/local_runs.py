@@ -117,10 +117,12 @@ def chain_slots(run: kit.Measured) -> dict[str, object]:
     }  # fmt: skip
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.Here]:
+def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
     """Further arguments are states: naming them is what runs the cell again."""
     run = lab.local_run("three_op_chain")
     if run is None:
         return {}
     way, eager, fused = gain(run, shape=list(COMPILED_SHAPE))
-    return {"three_op_fusion_5x": kit.Here(eager / fused, "×", f"{way}, {COMPILED_SHAPE[0]:,} × {COMPILED_SHAPE[1]:,}; {run.source}")}
+    return {
+        "three_op_fusion_5x": kit.LocalFigure(eager / fused, "×", f"{way}, {COMPILED_SHAPE[0]:,} × {COMPILED_SHAPE[1]:,}; {run.source}")
+    }

@@ -91,7 +91,7 @@ def roof(lab: kit.Lab, run: kit.Measured) -> str:
     return lab.fill("act1.here_roof", roof=kit.amount(float(at.attainable), "FLOP/s"), share=kit.share(best.rate, float(at.attainable)))
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.Here]:
+def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
     """Further arguments are states: naming them is what runs the cell again."""
     run = lab.local_run("gemm_sweep")
     if run is None:
@@ -100,7 +100,7 @@ def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.Here]:
     best = max(measured, key=lambda p: p.rate)
     small = next((p for p in measured if p.case.n == SMALL and p.case.fmt == best.case.fmt), None)
     rows = {} if small is None else {
-        "h200_n512_python": kit.Here(small.rate, "FLOP/s", f"{small.case.size}, {small.case.fmt.upper()}; {run.source}"),
-        "n512_share_15_7": kit.Here(100 * small.rate / best.rate, "%", f"of the best rate here, {best.case.size}; {run.source}"),
+        "h200_n512_python": kit.LocalFigure(small.rate, "FLOP/s", f"{small.case.size}, {small.case.fmt.upper()}; {run.source}"),
+        "n512_share_15_7": kit.LocalFigure(100 * small.rate / best.rate, "%", f"of the best rate here, {best.case.size}; {run.source}"),
     }  # fmt: skip
-    return rows | {"gemm_16384_at_peak": kit.Here(best.rate, "FLOP/s", f"the best here, {best.case.size}; {run.source}")}
+    return rows | {"gemm_16384_at_peak": kit.LocalFigure(best.rate, "FLOP/s", f"the best here, {best.case.size}; {run.source}")}
