@@ -6,7 +6,7 @@ import pytest
 from as_browser import send
 
 from ironlaw.engine.device.fusion_rules import decide
-from ironlaw.kit.loop import Step, Told, loop
+from ironlaw.kit.loop import Step, Verdict, loop
 from ironlaw.kit.spectrum import Runner, spectrum
 from ironlaw.kit.walker import PATTERNS, SHAPES, START, walk_from, walker
 from ironlaw.recall.pairs import pair, siblings
@@ -59,16 +59,16 @@ def test_a_wrong_answer_is_marked_at_the_end_only():
 
 
 def steps(called):
-    def told(values, given):
-        called.append((dict(values), list(given)))
-        return Told(1, f"<p>{values['a']}</p>")
+    def judge(values, answers):
+        called.append((dict(values), list(answers)))
+        return Verdict(1, f"<p>{values['a']}</p>")
 
-    return [Step("One", "first?", ("x", "y"), told), Step("Two", "second?", ("x", "y"), lambda values, given: Told(None, "kept"))]
+    return [Step("One", "first?", ("x", "y"), judge), Step("Two", "second?", ("x", "y"), lambda values, answers: Verdict(None, "kept"))]
 
 
 def test_a_step_is_answered_by_the_engine_only_after_the_learner():
     called = []
-    piece = loop([{"id": "a", "label": "A", "options": [("p", "P"), ("q", "Q")]}], steps(called), lambda values, given: "the end")
+    piece = loop([{"id": "a", "label": "A", "options": [("p", "P"), ("q", "Q")]}], steps(called), lambda values, answers: "the end")
     assert called == [] and piece.view["steps"] == [{"title": "One", "ask": "first?", "options": ["x", "y"], "given": None}]
     view = send(piece, answers=[0])
     assert called == [({"a": "p"}, [0])] and view["steps"][0]["right"] is False and view["steps"][1]["given"] is None

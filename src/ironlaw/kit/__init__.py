@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from ironlaw.kit.lab import Lab, open
 
 __all__ = [
-    "SEALED", "Distance", "Lab", "LocalFigure", "Measured", "View", "amount", "banner", "capacity", "card", "chain", "choice", "cite", "dress",
-    "html", "inline", "iron_law", "off", "open", "pins", "points", "ratio", "select", "share", "span", "switch", "term", "times", "tone",
+    "SEALED", "Distance", "Lab", "LocalFigure", "Measured", "View", "amount", "banner", "capacity", "card", "chain", "choice", "cite",
+    "dress", "html", "inline", "iron_law", "off", "open", "pins", "points", "ratio", "select", "share", "span", "switch", "term", "times",
+    "tone",
 ]  # fmt: skip
 
 

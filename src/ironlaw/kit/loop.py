@@ -14,7 +14,7 @@ Values = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Told:
+class Verdict:
     """The engine's answer to a step: what is right (None where any answer may stand), and why, as HTML."""
 
     right: int | None
@@ -23,12 +23,12 @@ class Told:
 
 @dataclass(frozen=True)
 class Step:
-    """`told(values, given)` answers it; `given` are the answers up to this one, as places among the options."""
+    """`judge(values, answers)` gives the verdict; `answers` are those up to this one, as places among the options."""
 
     title: str
     ask: str
     options: Sequence[str]
-    told: Callable[[Values, Sequence[int]], Told]
+    judge: Callable[[Values, Sequence[int]], Verdict]
 
 
 def loop(menus: Sequence[Mapping[str, Any]], steps: Sequence[Step], after: Callable[[Values, Sequence[int]], str]) -> Piece:
@@ -36,26 +36,26 @@ def loop(menus: Sequence[Mapping[str, Any]], steps: Sequence[Step], after: Calla
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
         values = {menu["id"]: _pick(menu, state.get(menu["id"])) for menu in menus}
-        given = state.get("answers")
-        if not isinstance(given, (list, tuple)) or len(given) > len(steps):
+        answers = state.get("answers")
+        if not isinstance(answers, (list, tuple)) or len(answers) > len(steps):
             raise BadValue("answer the steps one after the other")
-        for step, place in zip(steps, given, strict=False):
+        for step, place in zip(steps, answers, strict=False):
             if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(step.options):
                 raise BadValue(f"{place!r} is not an answer to {step.title!r}; choose one of the {len(step.options)}")
-        shown = [_shown(step, values, given[: i + 1]) for i, step in enumerate(steps[: len(given)])]
-        if len(given) < len(steps):
-            waits = steps[len(given)]
-            shown.append({"title": waits.title, "ask": waits.ask, "options": list(waits.options), "given": None})
-        return {"steps": shown, "of": len(steps), "after": after(values, given) if len(given) == len(steps) else ""}
+        views = [_view(step, values, answers[: i + 1]) for i, step in enumerate(steps[: len(answers)])]
+        if len(answers) < len(steps):
+            step = steps[len(answers)]
+            views.append({"title": step.title, "ask": step.ask, "options": list(step.options), "given": None})
+        return {"steps": views, "of": len(steps), "after": after(values, answers) if len(answers) == len(steps) else ""}
 
     begin = {menu["id"]: menu["options"][0][0] for menu in menus}
     return Piece("loop", {"id": "loop", "menus": list(menus)}, compute, {**begin, "answers": []})
 
 
-def _shown(step: Step, values: Values, given: Sequence[int]) -> dict[str, Any]:
-    told = step.told(values, given)
-    right = None if told.right is None else told.right == given[-1]
-    return {"title": step.title, "ask": step.ask, "options": list(step.options), "given": given[-1], "right": right, "says": told.says}
+def _view(step: Step, values: Values, answers: Sequence[int]) -> dict[str, Any]:
+    verdict = step.judge(values, answers)
+    right = None if verdict.right is None else verdict.right == answers[-1]
+    return {"title": step.title, "ask": step.ask, "options": list(step.options), "given": answers[-1], "right": right, "says": verdict.says}
 
 
 def _pick(menu: Mapping[str, Any], value: Any) -> str:

@@ -13,7 +13,7 @@ from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.types import TERMS
 from ironlaw.kit.cards import share
 from ironlaw.kit.formula import term
-from ironlaw.kit.loop import Step, Told, Values, loop
+from ironlaw.kit.loop import Step, Values, Verdict, loop
 from ironlaw.kit.review import Review
 from ironlaw.recall.words import display
 from ironlaw.registry.machines import hardware
@@ -79,7 +79,7 @@ def piece(lab: Review) -> Piece:
         {"id": "device", "label": "Device", "options": [(slug, display(slug)) for slug in DEVICES]},
     ]
     words = lab.words
-    noted = Told(None, kit.html(words["loop.kept"]))
+    noted = Verdict(None, kit.html(words["loop.kept"]))
     steps = [
         Step("Profile", words["loop.profile"], BUSY_LABELS, lambda values, answers: _profile(_case(values))),
         Step("Bottleneck", words["loop.bottleneck"], TERMS, lambda values, answers: _bottleneck(_case(values))),
@@ -99,30 +99,30 @@ def _change(answers: Sequence[int]) -> str:
     return tuple(CHANGES)[answers[2]]
 
 
-def _profile(case: Case) -> Told:
+def _profile(case: Case) -> Verdict:
     busy, wall = float(case.before.busy_s), float(case.before.seconds)
     says = f"{kit.amount(wall, 's')} of wall time, {kit.amount(busy, 's')} of it busy: {share(busy, wall)}"
-    return Told(bisect(BUSY, busy / wall), f"<p>{says}; {case.before.kernels:,.0f} launches.</p>")
+    return Verdict(bisect(BUSY, busy / wall), f"<p>{says}; {case.before.kernels:,.0f} launches.</p>")
 
 
-def _bottleneck(case: Case) -> Told:
+def _bottleneck(case: Case) -> Verdict:
     terms = ", ".join(f"{term(name, name)} {kit.amount(seconds, 's')}" for name, seconds in case.terms.items())
-    return Told(TERMS.index(str(case.before.bound)), f"<p>{terms}: {term(str(case.before.bound), str(case.before.bound))} binds.</p>")
+    return Verdict(TERMS.index(str(case.before.bound)), f"<p>{terms}: {term(str(case.before.bound), str(case.before.bound))} binds.</p>")
 
 
-def _apply(case: Case, change: str) -> Told:
+def _apply(case: Case, change: str) -> Verdict:
     gain = case.gain(change)
     items = case.batch * (MORE if change == "batch" else 1)
     each = float(case.after[change].seconds) / items
     before = float(case.before.seconds) / case.batch
     says = f"An item takes {kit.amount(each, 's')} instead of {kit.amount(before, 's')}: {kit.times(gain)} faster."
-    return Told(bisect(GAIN, gain), f"<p>{says}</p>")
+    return Verdict(bisect(GAIN, gain), f"<p>{says}</p>")
 
 
-def _validate(case: Case, change: str) -> Told:
+def _validate(case: Case, change: str) -> Verdict:
     bound = str(case.after[change].bound)
     same = "as before" if bound == str(case.before.bound) else f"and no longer {case.before.bound}"
-    return Told(TERMS.index(bound), f"<p>{term(bound, bound.capitalize())} binds now, {same}.</p>")
+    return Verdict(TERMS.index(bound), f"<p>{term(bound, bound.capitalize())} binds now, {same}.</p>")
 
 
 def _after(lab: Review, case: Case, change: str) -> str:
