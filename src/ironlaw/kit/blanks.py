@@ -16,22 +16,22 @@ from ironlaw.widget.piece import Piece
 
 def blanks(
     questions: Sequence[Question], ask: str, labels: Sequence[str], feedback: Mapping[str, Mapping[str, str]], ledger: Ledger, lab: str,
-    answered: Callable[[], None],
+    on_answer: Callable[[], None],
 ) -> Piece:  # fmt: skip
     """`ask` is the sentence, `labels` the words before each blank; `feedback`: Markdown by question, then by option."""
     answers = ActCounter("answer")
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
         if answers.advanced(state):
-            chosen = state.get("choice")
-            if not isinstance(chosen, (list, tuple)) or len(chosen) != len(questions):
+            places = state.get("choice")
+            if not isinstance(places, (list, tuple)) or len(places) != len(questions):
                 raise BadValue(f"fill all {len(questions)} blanks, then answer")
-            for question, place in zip(questions, chosen, strict=True):
+            for question, place in zip(questions, places, strict=True):
                 question.at(place)  # all of them are read before the first is kept
-            for question, place in zip(questions, chosen, strict=True):
+            for question, place in zip(questions, places, strict=True):
                 answer(question, ledger, lab, {"choice": place})
-            answered()
-        return {"answered": _shown(questions, feedback, ledger, lab)}
+            on_answer()
+        return {"answered": _view(questions, feedback, ledger, lab)}
 
     parts = [
         {"label": inline(label), "options": [{"label": option.label} for option in question.options]}
@@ -40,14 +40,14 @@ def blanks(
     return Piece("reflect", {"id": questions[0].name, "question": inline(ask), "blanks": parts, "options": []}, compute)
 
 
-def _shown(questions: Sequence[Question], feedback: Mapping[str, Mapping[str, str]], ledger: Ledger, lab: str) -> dict[str, Any] | None:
+def _view(questions: Sequence[Question], feedback: Mapping[str, Mapping[str, str]], ledger: Ledger, lab: str) -> dict[str, Any] | None:
     newest = [answers[-1] for question in questions if (answers := ledger.answers(lab, question.name))]
     if len(newest) < len(questions):
         return None
-    told = [feedback[question.name][str(event.payload["choice"])] for question, event in zip(questions, newest, strict=True)]
+    texts = [feedback[question.name][str(event.payload["choice"])] for question, event in zip(questions, newest, strict=True)]
     return {
         "choice": [question.place(str(event.payload["choice"])) for question, event in zip(questions, newest, strict=True)],
         "right": all(bool(event.payload["correct"]) for event in newest),
-        "feedback": html("\n\n".join(told)),
+        "feedback": html("\n\n".join(texts)),
         "time": newest[-1].time,
     }

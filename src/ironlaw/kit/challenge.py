@@ -15,20 +15,20 @@ from ironlaw.widget.piece import Piece
 
 
 def challenge(
-    question: Question, ask: str, told: Callable[[float, bool], str], ledger: Ledger, lab: str, committed: Callable[[], None]
+    question: Question, ask: str, feedback: Callable[[float, bool], str], ledger: Ledger, lab: str, on_commit: Callable[[], None]
 ) -> Piece:
-    """`told(value, right)` gives the feedback as Markdown; it is asked only once a number is committed."""
+    """`feedback(value, right)` is Markdown; it is called only once a number is committed."""
     commits = ActCounter("commit")
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
-        if commits.advanced(state) and entered(ledger, lab, question.name) is None:
+        if commits.advanced(state) and entry(ledger, lab, question.name) is None:
             commit(question, ledger, lab, state.get("value"))
-            committed()
-        event = entered(ledger, lab, question.name)
+            on_commit()
+        event = entry(ledger, lab, question.name)
         if event is None:
             return {"committed": None}
         value, right = float(event.payload["value"]), bool(event.payload["correct"])
-        return {"committed": {"value": value}, "right": right, "feedback": html(told(value, right))}
+        return {"committed": {"value": value}, "right": right, "feedback": html(feedback(value, right))}
 
     spec = {"id": question.name, "label": inline(ask), "unit": question.unit, "min": 0, "words": {"commit": "Commit my number"}}
     return Piece("number", spec, compute)
@@ -37,10 +37,10 @@ def challenge(
 def commit(question: Question, ledger: Ledger, lab: str, value: Any) -> Event:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
         raise BadValue(f"{value!r} can't be the answer; enter a number above 0")
-    said = {"question": question.name, "value": float(value), "correct": question.near(float(value))}
-    return ledger.append(lab, "challenge", said)
+    payload = {"question": question.name, "value": float(value), "correct": question.near(float(value))}
+    return ledger.append(lab, "challenge", payload)
 
 
-def entered(ledger: Ledger, lab: str, question: str) -> Event | None:
-    """What was committed; the first stands."""
+def entry(ledger: Ledger, lab: str, question: str) -> Event | None:
+    """The committed number; the first one counts."""
     return next((event for event in ledger.events(lab, "challenge") if event.question == question), None)

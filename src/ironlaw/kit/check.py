@@ -119,6 +119,6 @@ def complete(lab: labs.Lab) -> None:
         if question.kind == "prediction":
             if lab.committed(question.name) is None:
                 lab.ledger.commit_prediction(lab.slug, question.name, right.id, right.value, 3, True, 1)
-        elif not lab.answered(question.name):
-            said = {"question": question.name, "choice": right.id, "correct": True, "misconception": None}
-            lab.ledger.append(lab.slug, "reflection", said)
+        elif not lab.has_answer(question.name):
+            payload = {"question": question.name, "choice": right.id, "correct": True, "misconception": None}
+            lab.ledger.append(lab.slug, "reflection", payload)

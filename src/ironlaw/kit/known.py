@@ -22,7 +22,7 @@ class Known:
     chosen: Context
     readouts: dict[str, dict[str, Any]]
     measured: dict[str, Measured]
-    _held: dict[str, Event]
+    _predictions: dict[str, Event]
 
     def question(self, name: str) -> Question:
         if name not in self.questions:
@@ -30,13 +30,13 @@ class Known:
         return self.questions[name]
 
     def committed(self, name: str) -> Event | None:
-        """The newest prediction for a question. Kept once found: it can't change, and a dial need not wait for the database."""
-        if name not in self._held:
-            found: Event | None = self.ledger.prediction(self.slug, name)
-            if found is None:
+        """The newest prediction for a question. Cached once it exists: it can't change, and a dial need not wait for the database."""
+        if name not in self._predictions:
+            event: Event | None = self.ledger.prediction(self.slug, name)
+            if event is None:
                 return None
-            self._held[name] = found
-        return self._held[name]
+            self._predictions[name] = event
+        return self._predictions[name]
 
     def choice(self, name: str) -> Option | None:
         event = self.committed(name)
@@ -50,13 +50,13 @@ class Known:
         event = self.committed(name)
         return int(event.payload["confidence"]) if event else None
 
-    def answered(self, name: str) -> bool:
+    def has_answer(self, name: str) -> bool:
         """Whether a reflection was answered, rightly or not."""
         return bool(self.ledger.answers(self.slug, name))
 
-    def entered(self, name: str) -> Event | None:
-        """The number that was committed to a challenge."""
-        return challenges.entered(self.ledger, self.slug, name)
+    def entry(self, name: str) -> Event | None:
+        """The number committed to a challenge."""
+        return challenges.entry(self.ledger, self.slug, name)
 
     @property
     def complete(self) -> bool:
@@ -67,11 +67,11 @@ class Known:
         if name == "context":
             return self.chosen.slug
         if name == "measured":
-            return {experiment: found.time for experiment, found in self.measured.items()}
+            return {experiment: run.time for experiment, run in self.measured.items()}
         if name == "readouts":
-            return {act: dict(found) for act, found in self.readouts.items()}
+            return {act: dict(values) for act, values in self.readouts.items()}
         if self.question(name).kind == "prediction":
             return len(self.ledger.attempts(self.slug, name))
         if self.question(name).kind == "number":
-            return self.entered(name) is not None
-        return self.answered(name)
+            return self.entry(name) is not None
+        return self.has_answer(name)

@@ -74,7 +74,7 @@ class Lab(Measuring):
         self.shown: dict[str, Any] = {}  # marimo forgets an element that nobody holds
         self.readouts: dict[str, dict[str, Any]] = {}
         self.touched = False
-        self._held: dict[str, Event] = {}
+        self._predictions: dict[str, Event] = {}
         self._setters: dict[str, tuple[Any, Callable[[Any], None]]] = {}
         self._begin()
         self._recall()
@@ -129,7 +129,7 @@ class Lab(Measuring):
     def _acts(self) -> dict[str, Act]:
         acts, open_ = {}, True
         for act in (name for name, question in self.questions.items() if question.kind == "prediction"):
-            done = self.answered(f"{act}_reflection")
+            done = self.has_answer(f"{act}_reflection")
             acts[act] = Act(self.words[f"{act}.title"], open_, self.committed(act) is not None, done)
             open_ = done
         return acts
@@ -167,7 +167,7 @@ class Lab(Measuring):
 
     def _committed(self, act: str) -> None:
         self.touched = True
-        self._held.pop(act, None)  # there is a newer one
+        self._predictions.pop(act, None)  # there is a newer one
         for name, instrument in self.instruments.items():
             if name.partition(".")[0] == act:
                 instrument.open()
@@ -204,8 +204,8 @@ class Lab(Measuring):
             return None
         options = self.question(act).options
         names = [*(f"{act}.feedback.{o.id}" for o in options), f"{act}.reveal"]
-        told = self.words.fill_all(names, slots or {}, {o.id: prose.inline(o.label) for o in options})
-        meaning = told[f"{act}.feedback.{option.id}"] + "\n\n" + told[f"{act}.reveal"]
+        texts = self.words.fill_all(names, slots or {}, {o.id: prose.inline(o.label) for o in options})
+        meaning = texts[f"{act}.feedback.{option.id}"] + "\n\n" + texts[f"{act}.reveal"]
         text = reveals.reveal(prose.inline(option.label), truth, distance, meaning, bool(self.correct(act)))
         return mo.Html(step.step(act, "reveal", text, "Reveal"))
 
@@ -216,9 +216,9 @@ class Lab(Measuring):
     def reflect(self, act: str, slots: Slots | None = None) -> Any:
         name = f"{act}_reflection"
         question = self.question(name)
-        told = self.words.fill_all([f"{name}.question", *self._feedback(question).values()], slots or {})
-        chosen = {option: told[section] for option, section in self._feedback(question).items()}
-        piece = reflections.reflect(question, told[f"{name}.question"], chosen, self.ledger, self.slug, self._answered)
+        texts = self.words.fill_all([f"{name}.question", *self._feedback(question).values()], slots or {})
+        feedback = {option: texts[section] for option, section in self._feedback(question).items()}
+        piece = reflections.reflect(question, texts[f"{name}.question"], feedback, self.ledger, self.slug, self._on_answer)
         return self._show(name, piece, act, "reflect", "Reflection")
 
     @staticmethod
@@ -228,21 +228,21 @@ class Lab(Measuring):
 
     def blanks(self, act: str, names: Sequence[str], slots: Slots | None = None) -> Any:
         """A sentence (`act.blanks`) whose blanks are the questions of these names; `name.question` stands before each."""
-        asked = [self.question(name) for name in names]
-        sections = [f"{act}.blanks", *(f"{name}.question" for name in names), *(s for q in asked for s in self._feedback(q).values())]
-        told = self.words.fill_all(sections, slots or {})
-        feedback = {q.name: {option: told[section] for option, section in self._feedback(q).items()} for q in asked}
-        labels = [told[f"{name}.question"] for name in names]
-        piece = sentences.blanks(asked, told[f"{act}.blanks"], labels, feedback, self.ledger, self.slug, self._answered)
+        questions = [self.question(name) for name in names]
+        sections = [f"{act}.blanks", *(f"{name}.question" for name in names), *(s for q in questions for s in self._feedback(q).values())]
+        texts = self.words.fill_all(sections, slots or {})
+        feedback = {q.name: {option: texts[section] for option, section in self._feedback(q).items()} for q in questions}
+        labels = [texts[f"{name}.question"] for name in names]
+        piece = sentences.blanks(questions, texts[f"{act}.blanks"], labels, feedback, self.ledger, self.slug, self._on_answer)
         return self._show(names[0], piece, act, "reflect", "Reflection", anchor=f"{act}-blanks")
 
-    def challenge(self, act: str, name: str, slots: Slots, told: Callable[[float, bool], str]) -> Any:
-        """A number to commit; `told(value, right)` is Markdown, asked for only then."""
+    def challenge(self, act: str, name: str, slots: Slots, feedback: Callable[[float, bool], str]) -> Any:
+        """A number to commit; `feedback(value, right)` is Markdown, called only then."""
         ask = self.words.fill_all([f"{name}.question"], slots)[f"{name}.question"]
-        piece = challenges.challenge(self.question(name), ask, told, self.ledger, self.slug, self._answered)
+        piece = challenges.challenge(self.question(name), ask, feedback, self.ledger, self.slug, self._on_answer)
         return self._show(name, piece, act, "challenge", "Scaling challenge")
 
-    def _answered(self) -> None:
+    def _on_answer(self) -> None:
         self.touched = True
         self.moved()
 

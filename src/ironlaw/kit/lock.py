@@ -17,8 +17,8 @@ from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
 
-def lock(question: Question, ask: str, premises: str, ledger: Ledger, lab: str, committed: Callable[[], None]) -> Piece:
-    """`ask` and `premises` are Markdown; `committed` is called once the ledger holds a prediction."""
+def lock(question: Question, ask: str, premises: str, ledger: Ledger, lab: str, on_commit: Callable[[], None]) -> Piece:
+    """`ask` and `premises` are Markdown; `on_commit` is called once the ledger holds a prediction."""
     commits = ActCounter("commit")
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def lock(question: Question, ask: str, premises: str, ledger: Ledger, lab: str, 
         if commits.advanced(state):
             error = commit(question, ledger, lab, state)
             if error is None or error.startswith(ELSEWHERE):
-                committed()
+                on_commit()
         attempts = ledger.attempts(lab, question.name)
         return {"committed": sealed(question, attempts[-1]) if attempts else None, "attempts": len(attempts), "error": error}
 

@@ -12,16 +12,16 @@ from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
 
-def reflect(question: Question, ask: str, feedback: Mapping[str, str], ledger: Ledger, lab: str, answered: Callable[[], None]) -> Piece:
+def reflect(question: Question, ask: str, feedback: Mapping[str, str], ledger: Ledger, lab: str, on_answer: Callable[[], None]) -> Piece:
     """`feedback`: Markdown by option id, for the right one too: it explains the mechanism."""
     answers = ActCounter("answer")
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
         if answers.advanced(state):
             answer(question, ledger, lab, state)
-            answered()
+            on_answer()
         events = ledger.answers(lab, question.name)
-        return {"answered": _shown(question, events[-1], feedback) if events else None}
+        return {"answered": _view(question, events[-1], feedback) if events else None}
 
     spec = {"id": question.name, "question": inline(ask), "options": [{"label": inline(option.label)} for option in question.options]}
     return Piece("reflect", spec, compute)
@@ -30,15 +30,15 @@ def reflect(question: Question, ask: str, feedback: Mapping[str, str], ledger: L
 def answer(question: Question, ledger: Ledger, lab: str, state: Mapping[str, Any]) -> Event:
     _, option = question.at(state.get("choice"))
     right = question.right.id == option.id
-    said = {"question": question.name, "choice": option.id, "correct": right, "misconception": None if right else option.misconception}
-    return ledger.append(lab, "reflection", said, attempt=len(ledger.answers(lab, question.name)) + 1)
+    payload = {"question": question.name, "choice": option.id, "correct": right, "misconception": None if right else option.misconception}
+    return ledger.append(lab, "reflection", payload, attempt=len(ledger.answers(lab, question.name)) + 1)
 
 
-def _shown(question: Question, event: Event, feedback: Mapping[str, str]) -> dict[str, Any]:
-    chosen = str(event.payload["choice"])
+def _view(question: Question, event: Event, feedback: Mapping[str, str]) -> dict[str, Any]:
+    option = str(event.payload["choice"])
     return {
-        "choice": question.place(chosen),
+        "choice": question.place(option),
         "right": bool(event.payload["correct"]),
-        "feedback": html(feedback[chosen]),
+        "feedback": html(feedback[option]),
         "time": event.time,
     }

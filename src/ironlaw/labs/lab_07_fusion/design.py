@@ -14,7 +14,7 @@ ROI = ("compilation_roi_positive", "breakeven_inferences", "act2_result", "act2_
 def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read: Lab 08 the utilisations, Lab 11 fusion and intensities."""
     tax, fusion, roi = (lab.readouts.get(name, {}) for name in ("act1", "act2", "act2.roi"))
-    attempt = lab.entered("act2_challenge")
+    attempt = lab.entry("act2_challenge")
     return {
         "context": lab.chosen.slug,
         **{name: tax.get(name) for name in TAX},
