@@ -24,12 +24,12 @@ def checklist(ledger: Ledger, state: Callable[[], State], changed: Callable[[], 
     """`state` reads the ledger; `changed` is called once a tick is kept."""
     acts = ActCounter()
 
-    def compute(given: Mapping[str, Any]) -> dict[str, Any]:
-        if acts.advanced(given):
-            statement = sheets.sheet().statement(str(given.get("statement")))
-            if not isinstance(given.get("ticked"), bool):
-                raise BadValue(f"{given.get('ticked')!r} is not a tick; a box is ticked or not")
-            record.tick(ledger, statement.id, bool(given["ticked"]))
+    def compute(values: Mapping[str, Any]) -> dict[str, Any]:
+        if acts.advanced(values):
+            statement = sheets.sheet().statement(str(values.get("statement")))
+            if not isinstance(values.get("ticked"), bool):
+                raise BadValue(f"{values.get('ticked')!r} is not a tick; a box is ticked or not")
+            record.tick(ledger, statement.id, bool(values["ticked"]))
             changed()
         return view(state())
 
@@ -50,12 +50,12 @@ def view(state: State) -> dict[str, Any]:
 def _row(claim: Claim, standing: Mapping[str, Standing]) -> dict[str, Any]:
     return {
         "id": claim.statement.id, "says": claim.statement.says, "ticked": claim.ticked, "record": f"{100 * claim.mastery:.0f} %",
-        "backed": claim.backed, "gap": GAPS[claim.gap], "cards": [told(card, standing[card]) for card in claim.statement.cards],
+        "backed": claim.backed, "gap": GAPS[claim.gap], "cards": [card_record(card, standing[card]) for card in claim.statement.cards],
     }  # fmt: skip
 
 
-def told(card: str, stands: Standing) -> dict[str, Any]:
+def card_record(card: str, standing: Standing) -> dict[str, Any]:
     """One card's record in words: nothing of its question or its key."""
-    right = sum(review.correct for review in stands.reviews)
-    words = f"{right} of {len(stands.reviews)} right" if stands.reviews else "not answered yet"
+    right = sum(review.correct for review in standing.reviews)
+    words = f"{right} of {len(standing.reviews)} right" if standing.reviews else "not answered yet"
     return {"id": card, "label": plain(card), "topic": plain(template(card).topic), "words": words}

@@ -9,7 +9,7 @@ from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.kit import words
-from ironlaw.kit.checklist import told
+from ironlaw.kit.checklist import card_record
 from ironlaw.kit.lab import LABS
 from ironlaw.recall.concepts import GOOD, MIDDLING, Concept, concept_map
 from ironlaw.recall.layers import layers
@@ -23,19 +23,19 @@ def conceptmap(state: Callable[[], State], ask: Callable[[Sequence[str]], None])
     """`ask` puts cards on the table."""
     acts = ActCounter()
 
-    def compute(given: Mapping[str, Any]) -> dict[str, Any]:
-        opened = given.get("open")
+    def compute(values: Mapping[str, Any]) -> dict[str, Any]:
+        opened = values.get("open")
         concept = concept_map().concept(str(opened)) if opened else None
-        if acts.advanced(given):
+        if acts.advanced(values):
             if concept is None or not concept.cards:
                 raise BadValue("open a concept that has cards, then ask for them")
             ask(concept.cards)
         return {"nodes": nodes(state()), "opened": about(concept, state()) if concept else None}
 
-    found = concept_map()
+    graph = concept_map()
     spec = {
-        "id": "map", "rows": layers(found), "edges": [{"from": edge.source, "to": edge.target, "says": edge.says} for edge in found.edges],
-        "paths": [{"id": way.id, "label": way.label, "steps": [{"at": at, "says": says} for at, says in way.steps]} for way in found.paths],
+        "id": "map", "rows": layers(graph), "edges": [{"from": edge.source, "to": edge.target, "says": edge.says} for edge in graph.edges],
+        "paths": [{"id": way.id, "label": way.label, "steps": [{"at": at, "says": says} for at, says in way.steps]} for way in graph.paths],
     }  # fmt: skip
     return Piece("map", spec, compute, {"act": 0, "open": None})
 
@@ -65,10 +65,10 @@ def grade(mastery: float | None) -> str:
 
 def about(concept: Concept, state: State) -> dict[str, Any]:
     """Its definition, where it is learned, its neighbours and its cards with their record."""
-    found = concept_map()
-    neighbours = [(edge.source, edge.target, edge.says) for edge in found.edges if concept.id in (edge.source, edge.target)]
-    told_edges = [
-        {"to": target if source == concept.id else source, "label": found.concepts[target if source == concept.id else source].label,
+    graph = concept_map()
+    neighbours = [(edge.source, edge.target, edge.says) for edge in graph.edges if concept.id in (edge.source, edge.target)]
+    edges = [
+        {"to": target if source == concept.id else source, "label": graph.concepts[target if source == concept.id else source].label,
          "way": "leads to" if source == concept.id else "comes from", "says": says}
         for source, target, says in neighbours
     ]  # fmt: skip
@@ -76,7 +76,7 @@ def about(concept: Concept, state: State) -> dict[str, Any]:
     lab = {"href": f"/lab/{concept.lab}/", "title": title(concept.lab)} if at_home else None
     return {
         "id": concept.id, "label": concept.label, "days": concept.days, "definition": concept.definition, "lab": lab,
-        "to_come": concept.planned, "edges": told_edges, "cards": [told(card, state.standing[card]) for card in concept.cards],
+        "to_come": concept.planned, "edges": edges, "cards": [card_record(card, state.standing[card]) for card in concept.cards],
         "grade": grade(state.mastery[concept.id]),
     }  # fmt: skip
 

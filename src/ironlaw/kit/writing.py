@@ -19,9 +19,9 @@ def writing(ledger: Ledger, state: Callable[[], State], changed: Callable[[], No
     """The browser sends a text when its field is left or its button pressed; the same text twice is kept once."""
     acts = ActCounter()
 
-    def compute(given: Mapping[str, Any]) -> dict[str, Any]:
-        if acts.advanced(given):
-            prompt, text = sheet().prompt(str(given.get("prompt"))), str(given.get("text") or "")[:LONGEST]
+    def compute(values: Mapping[str, Any]) -> dict[str, Any]:
+        if acts.advanced(values):
+            prompt, text = sheet().prompt(str(values.get("prompt"))), str(values.get("text") or "")[:LONGEST]
             if text != record.texts(state().events).get(prompt.id, ""):
                 record.save_text(ledger, prompt.id, text)
                 changed()
