@@ -7,7 +7,7 @@ import pytest
 from ironlaw.cli import lab as command
 from ironlaw.cli import main
 from ironlaw.kit.check import problems
-from ironlaw.kit.check_prose import typed_figures
+from ironlaw.kit.check_prose import hard_coded_figures
 from ironlaw.kit.lab import LABS
 
 
@@ -18,8 +18,8 @@ from ironlaw.kit.lab import LABS
         "50% less", "at batch 256", "$3.35$", "512KB",
     ],
 )  # fmt: skip
-def test_typed_figures_are_found(text):
-    assert typed_figures(text)
+def test_hard_coded_figures_are_found(text):
+    assert hard_coded_figures(text)
 
 
 @pytest.mark.parametrize(
@@ -30,11 +30,11 @@ def test_typed_figures_are_found(text):
     ],
 )  # fmt: skip
 def test_names_slots_and_code_are_no_figures(text):
-    assert typed_figures(text) == []
+    assert hard_coded_figures(text) == []
 
 
 def test_a_device_may_have_a_number_in_its_name():
-    assert typed_figures("a Raspberry Pi 5", ["Raspberry Pi 5"]) == [] and typed_figures("a Raspberry Pi 5")
+    assert hard_coded_figures("a Raspberry Pi 5", ["Raspberry Pi 5"]) == [] and hard_coded_figures("a Raspberry Pi 5")
 
 
 @pytest.fixture
@@ -53,17 +53,17 @@ def spoil(folder, file, old, new):
 @pytest.mark.parametrize(
     ("file", "old", "new", "said"),
     [
-        ("words.md", "Two devices, one question.", "Two devices, 200 GB/s apart.", "'200' is typed"),
+        ("words.md", "Two devices, one question.", "Two devices, 200 GB/s apart.", "'200' is hard-coded"),
         ("words.md", "A copy is bound by memory.", "A copy is simply bound by memory!", "'simply'"),
         ("words.md", "## act1.feedback.e4", "## act1.feedback.e5", "no section [act1.feedback.e4]"),
         ("words.md", "## sentence", "## sentense", "no section [sentence]"),
         ("words.md", "{{ budget }}", "nothing", "nothing uses [given] budget"),
         ("words.md", "Worked: {{ gap }}.", "Worked.", "nothing uses gap"),
         ("words.md", "Bandwidth\n", "Bandwidth {{ more }}\n", "no value for more"),
-        ("questions.toml", "key = 'hardware(\"h100_sxm\").bandwidth / hardware(\"pi5\").bandwidth'", "key = '1e2'", "is typed; compute it"),
+        ("questions.toml", "key = 'hardware(\"h100_sxm\").bandwidth / hardware(\"pi5\").bandwidth'", "key = '1e2'", "is hard-coded; compute it"),
         ("questions.toml", 'misconception = "launch_always_binds"', 'misconception = "made_up"', "no misconception 'made_up'"),
         ("questions.toml", ', misconception = "launch_always_binds"', "", "names no misconception"),
-        ("questions.toml", '"The launches."', '"The launches, 10 us each."', "'10' is typed in option"),
+        ("questions.toml", '"The launches."', '"The launches, 10 us each."', "'10' is hard-coded in option"),
         ("questions.toml", "h100_sxm\").bandwidth >", "h900\").bandwidth >", "no hardware 'h900'"),
         ("lab.py", 'lab.claims("act1", act1.instrument.CLAIMS)', 'lab.claims("act1", ["no_such"])', "no claim 'no_such'"),
     ],

@@ -3,7 +3,7 @@
 import pytest
 
 from ironlaw.errors import BadRegistry, BadValue
-from ironlaw.kit.questions import is_typed, leading, load
+from ironlaw.kit.questions import is_hard_coded, leading, load
 from ironlaw.registry import claims
 
 OPTIONS = """
@@ -65,9 +65,9 @@ def test_a_key_sees_the_engine_and_nothing_else(sheet):
             _ = question(sheet, key).answer
 
 
-def test_typed_keys_are_known():
-    assert is_typed("1e6") and is_typed("10 ** 6") and is_typed("'memory'")
-    assert not is_typed(GAP)
+def test_hard_coded_keys_are_recognised():
+    assert is_hard_coded("1e6") and is_hard_coded("10 ** 6") and is_hard_coded("'memory'")
+    assert not is_hard_coded(GAP)
 
 
 def test_leading_names_the_term_or_says_equal():

@@ -1,4 +1,4 @@
-"""What a lab must keep: no typed figures, no typed keys, words for everything, and slots that match.
+"""What a lab must fulfil: no hard-coded figures or keys, words for everything, and slots that match.
 
 `problems(name)` reads a lab's files and runs it headless, locked and complete, on a ledger of its own.
 """
@@ -14,8 +14,8 @@ from ironlaw.errors import IronlawError
 from ironlaw.kit import check_review
 from ironlaw.kit import lab as labs
 from ironlaw.kit.challenge import commit as commit_number
-from ironlaw.kit.check_prose import prose, typed_figures
-from ironlaw.kit.questions import Question, Sheet, is_typed
+from ironlaw.kit.check_prose import hard_coded_figures, prose
+from ironlaw.kit.questions import Question, Sheet, is_hard_coded
 from ironlaw.kit.words import Words
 from ironlaw.ledger import open_ledger
 from ironlaw.registry.loader import read
@@ -34,11 +34,11 @@ def problems(name: str | Path, run: bool = True) -> list[str]:
             ledger = open_ledger(Path(place) / "check.db")
             try:
                 lab = labs.open(folder, ledger)
-                found = [
+                faults = [
                     *_words(lab.words, [context.label for context in lab.contexts]),
                     *_questions(lab.words, lab.sheet, _beliefs(folder)),
                 ]
-                return found + (_runs(folder, ledger) if run and not found else [])
+                return faults + (_runs(folder, ledger) if run and not faults else [])
             finally:
                 ledger.close()
     except IronlawError as error:
@@ -60,8 +60,8 @@ def _words(words: Words, names: Iterable[str] = ()) -> Iterator[str]:
 def _questions(words: Words, sheet: Sheet, beliefs: set[str]) -> Iterator[str]:
     acts = [name for name, question in sheet.questions.items() if question.kind == "prediction"]
     for act in acts:
-        wanted = [f"{act}.{part}" for part in PER_ACT] + ([f"{act}.closed"] if act != acts[0] else [])
-        yield from (f"{words.where}: no section [{name}]; add `## {name}`" for name in wanted if name not in words)
+        sections = [f"{act}.{part}" for part in PER_ACT] + ([f"{act}.closed"] if act != acts[0] else [])
+        yield from (f"{words.where}: no section [{name}]; add `## {name}`" for name in sections if name not in words)
         if f"{act}_reflection" not in sheet.questions:
             yield f"{sheet.questions[act].where}: [{act}] has no [{act}_reflection]; an act ends with one"
     for question in sheet.questions.values():
@@ -70,8 +70,8 @@ def _questions(words: Words, sheet: Sheet, beliefs: set[str]) -> Iterator[str]:
 
 def _question(words: Words, question: Question, beliefs: set[str]) -> Iterator[str]:
     where = f"{question.where} [{question.name}]"
-    if is_typed(question.key):
-        yield f"{where}: the key {question.key!r} is typed; compute it from the engine or the registry"
+    if is_hard_coded(question.key):
+        yield f"{where}: the key {question.key!r} is hard-coded; compute it from the engine or the registry"
         return
     if f"{question.name}.question" not in words:
         yield f"{words.where}: no section [{question.name}.question]; add it"
@@ -82,7 +82,9 @@ def _question(words: Words, question: Question, beliefs: set[str]) -> Iterator[s
     right = question.right
     for option in question.options:
         if isinstance(option.value, str):  # a number's label says its value, and the value is the author's to choose
-            yield from (f"{where}: {figure!r} is typed in option {option.id!r}; say it in words" for figure in typed_figures(option.label))
+            yield from (
+                f"{where}: {figure!r} is hard-coded in option {option.id!r}; say it in words" for figure in hard_coded_figures(option.label)
+            )
         if f"{question.name}.feedback.{option.id}" not in words:
             yield f"{words.where}: no section [{question.name}.feedback.{option.id}]; every option has feedback, the right one too"
         if not option.misconception and option.id != right.id:

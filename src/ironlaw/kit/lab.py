@@ -54,7 +54,7 @@ def open(name: str | Path, ledger: Any = None) -> Lab:
     """The lab of that slug, with the learner's ledger unless another is given."""
     place = folder(name)
     sheet = sheets.load(place / "questions.toml")
-    words = texts.load(place / "words.md", sheet.given)
+    words = texts.load(place / "words.md", sheet.premises)
     if ledger is None:
         try:
             ledger = open_ledger()

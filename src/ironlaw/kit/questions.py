@@ -34,10 +34,10 @@ FEWEST = {"blank": 2, "number": 0}  # options; a blank of a sentence may have fe
 EQUAL = "equal"
 
 
-def leading(found: Prediction, within: float) -> str:
+def leading(prediction: Prediction, within: float) -> str:
     """The largest of the three terms; "equal" where the next is nearer than `within` (a share of the largest)."""
-    first, second = sorted((found.data_s, found.compute_s, found.overhead_s), reverse=True)[:2]
-    return EQUAL if second >= (1.0 - within) * first else str(found.bound)
+    first, second = sorted((prediction.data_s, prediction.compute_s, prediction.overhead_s), reverse=True)[:2]
+    return EQUAL if second >= (1.0 - within) * first else str(prediction.bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +71,10 @@ class Question:
         answer = self.answer
         if self.scale == "log":
             return min(self.options, key=lambda o: abs(math.log10(float(o.value)) - math.log10(float(answer))))
-        found = [o for o in self.options if o.value == answer]
-        if len(found) != 1:
-            raise BadRegistry(f"{self.where} [{self.name}]: the engine answers {answer!r}, which {len(found)} options have; one must")
-        return found[0]
+        matches = [o for o in self.options if o.value == answer]
+        if len(matches) != 1:
+            raise BadRegistry(f"{self.where} [{self.name}]: the engine answers {answer!r}, which {len(matches)} options have; one must")
+        return matches[0]
 
     def near(self, value: float) -> bool:
         """Whether a number that was entered is right, within the tolerance."""
@@ -102,7 +102,7 @@ class Sheet:
     """All of a questions.toml."""
 
     lab: Mapping[str, Any]  # [lab]: number, minutes, next
-    given: Mapping[str, str]  # premises of the story, slots for words.md
+    premises: Mapping[str, str]  # [given]: premises of the story, slots for words.md
     contexts: tuple[Mapping[str, Any], ...]  # [[context]]
     questions: Mapping[str, Question]
 
@@ -111,8 +111,8 @@ def load(path: Path) -> Sheet:
     data, where = read(path), f"{path.parent.name}/{path.name}"
     tables = {name: table for name, table in data.items() if name not in ("lab", "given", "context")}
     questions = {name: _question(where, name, table) for name, table in tables.items()}
-    given = {name: str(value) for name, value in data.get("given", {}).items()}
-    return Sheet(data.get("lab", {}), given, tuple(data.get("context", ())), questions)
+    premises = {name: str(value) for name, value in data.get("given", {}).items()}
+    return Sheet(data.get("lab", {}), premises, tuple(data.get("context", ())), questions)
 
 
 def _question(where: str, name: str, table: Any) -> Question:
@@ -131,8 +131,8 @@ def _question(where: str, name: str, table: Any) -> Question:
         options.append(Option(entry["id"], value, label, entry.get("misconception", "")))
     fewest, most = FEWEST.get(table["kind"], 4), 0 if table["kind"] == "number" else 4
     if not fewest <= len(options) <= most or len({o.id for o in options}) != len(options):
-        wanted = {"blank": "a blank has two to four", "number": "a number has none"}.get(table["kind"], "a question has four")
-        raise BadRegistry(f"{at}: {len(options)} options; {wanted}, each with an id of its own")
+        rule = {"blank": "a blank has two to four", "number": "a number has none"}.get(table["kind"], "a question has four")
+        raise BadRegistry(f"{at}: {len(options)} options; {rule}, each with an id of its own")
     more = (float(table.get("tolerance", 0.0)), str(table.get("unit", "")))
     return Question(name, table["kind"], str(table["key"]), tuple(options), str(table.get("scale", "")), where, *more)
 
@@ -143,6 +143,6 @@ def evaluate(expression: str, where: str) -> Any:
 
 
 @cache
-def is_typed(expression: str) -> bool:
-    """Whether a key calls nothing, and so was typed rather than computed."""
+def is_hard_coded(expression: str) -> bool:
+    """Whether a key calls nothing, and so is hard-coded rather than computed."""
     return not any(isinstance(node, ast.Call) for node in ast.walk(ast.parse(f"({expression.strip()})", mode="eval")))

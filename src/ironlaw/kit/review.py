@@ -44,7 +44,7 @@ def open(name: str | Path = REVIEW, ledger: Any = None, clock: Clock = now, seed
             ledger = open_ledger()
         except IronlawError as error:
             ledger = AbsentLedger(str(error))
-    return Review(texts.load(place / "words.md", sheet.given), sheet, ledger, clock, seed)
+    return Review(texts.load(place / "words.md", sheet.premises), sheet, ledger, clock, seed)
 
 
 class Review:

@@ -20,12 +20,12 @@ BRACES = re.compile(r"\{\{|\}\}")
 
 
 class Words(Mapping[str, str]):
-    """The prose of a lab by section. `given`: slots that are premises of the story, known to every section."""
+    """The prose of a lab by section. `premises`: slots of the story that every section may use."""
 
-    def __init__(self, sections: Mapping[str, str], given: Mapping[str, str] | None = None, where: str = "words.md") -> None:
+    def __init__(self, sections: Mapping[str, str], premises: Mapping[str, str] | None = None, where: str = "words.md") -> None:
         self.sections, self.where = dict(sections), where
         # a price's $ must not open a formula
-        self.given = {name: text.replace("$", "&#36;") for name, text in (given or {}).items()}
+        self.premises = {name: text.replace("$", "&#36;") for name, text in (premises or {}).items()}
         self.used: set[str] = set()  # sections that were shown; the check asks for the rest
 
     def __getitem__(self, name: str) -> str:
@@ -52,23 +52,23 @@ class Words(Mapping[str, str]):
         """A section with its slots filled: all of them, and with nothing left over."""
         return self.fill_all([name], slots)[name]
 
-    def fill_all(self, names: Iterable[str], slots: Mapping[str, object], known: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Several sections from one set of slots: each must be used by at least one of them. `known` may be used, or not."""
+    def fill_all(self, names: Iterable[str], slots: Mapping[str, object], optional: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Several sections from one set of slots: each must be used by at least one of them. `optional` may be used, or not."""
         names = list(names)
-        wanted = {name: self.slots(name) for name in names}
-        known = {**self.given, **(known or {}), **{key: str(value) for key, value in slots.items()}}
-        for name, needs in wanted.items():
-            missing = sorted(needs - known.keys())
+        needed = {name: self.slots(name) for name in names}
+        values = {**self.premises, **(optional or {}), **{key: str(value) for key, value in slots.items()}}
+        for name, needs in needed.items():
+            missing = sorted(needs - values.keys())
             if missing:
                 raise BadRegistry(f"{self.where} [{name}]: no value for {_list(missing)}; hand it over, or take the slot out")
-        unused = sorted(slots.keys() - set().union(*wanted.values()))
+        unused = sorted(slots.keys() - set().union(*needed.values()))
         if unused:
             raise BadRegistry(f"{self.where} {_list(names, '[{}]')}: nothing uses {_list(unused)}; write the slot, or do not hand it over")
         self.used.update(names)
-        return {name: SLOT.sub(lambda match: known[match[1]], self.sections[name]) for name in names}
+        return {name: SLOT.sub(lambda match: values[match[1]], self.sections[name]) for name in names}
 
 
-def load(path: Path, given: Mapping[str, str] | None = None) -> Words:
+def load(path: Path, premises: Mapping[str, str] | None = None) -> Words:
     """One words.md, its grammar checked."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -77,16 +77,16 @@ def load(path: Path, given: Mapping[str, str] | None = None) -> Words:
     where = f"{path.parent.name}/{path.name}"
     sections: dict[str, str] = {}
     headings = list(HEADING.finditer(text))
-    for i, here in enumerate(headings):
-        name, end = here[1], headings[i + 1].start() if i + 1 < len(headings) else len(text)
+    for i, heading in enumerate(headings):
+        name, end = heading[1], headings[i + 1].start() if i + 1 < len(headings) else len(text)
         if name in sections:
             raise BadRegistry(f"{where}: two sections [{name}]; give one of them another id")
-        sections[name] = text[here.end() : end].strip()
+        sections[name] = text[heading.end() : end].strip()
         if BRACES.search(SLOT.sub("", sections[name])):
             raise BadRegistry(f"{where} [{name}]: a slot that does not read; write {{{{ small_letters }}}} and close it")
     if not sections:
         raise BadRegistry(f"{where} has no sections; begin one with `## id`")
-    return Words(sections, given, where)
+    return Words(sections, premises, where)
 
 
 def _list(names: Iterable[str], form: str = "{}") -> str:

@@ -46,7 +46,7 @@ def distance(lab: kit.Lab) -> str:
 
 
 def reveal(lab: kit.Lab) -> dict[str, object]:
-    case, web = premise_case(), premise_case(float(lab.sheet.given["web_volume"].replace(",", "")))
+    case, web = premise_case(), premise_case(float(lab.sheet.premises["web_volume"].replace(",", "")))
     cloud = premise_case(float(lab.sheet.contexts[0]["per_day"]))
     return {
         **{name: rate for name, rate in rates().items() if name != "compiled"}, "each": kit.amount(1 / case.eager_rate, "s"),
