@@ -5,7 +5,7 @@ from as_browser import send
 
 from ironlaw.errors import BadRegistry, BadValue
 from ironlaw.kit.blanks import blanks
-from ironlaw.kit.challenge import challenge, entered
+from ironlaw.kit.challenge import challenge, entry
 from ironlaw.kit.check import problems
 from ironlaw.kit.context import Context, toggle
 from ironlaw.kit.instrument import Instrument, View
@@ -62,14 +62,14 @@ def test_a_number_is_committed_once_and_judged_within_its_tolerance(number):
     view = send(piece, value=1.5, commit=1)
     assert view["committed"] == {"value": 1.5} and view["right"] is True and "secret" in view["feedback"] and calls == [1]
     assert send(piece, value=9, commit=2)["committed"] == {"value": 1.5} and calls == [1]
-    assert entered(ledger, LAB, "count").payload == {"question": "count", "value": 1.5, "correct": True}
+    assert entry(ledger, LAB, "count").payload == {"question": "count", "value": 1.5, "correct": True}
 
 
 @pytest.mark.parametrize("value", [None, 0, -3, float("nan"), float("inf"), True, "5"])
 def test_what_is_no_number_is_refused(number, value):
     piece, calls, ledger = number
     assert "above 0" in send(piece, value=value, commit=1)["error"]["message"]
-    assert entered(ledger, LAB, "count") is None and not calls
+    assert entry(ledger, LAB, "count") is None and not calls
 
 
 def test_how_near_counts():
