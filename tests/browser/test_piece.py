@@ -49,7 +49,7 @@ def _(BadValue, Piece, Plan, curve, hardware, mo, one_launch, predict, terms, wo
         p = predict(graph, machine, Plan(calibrated=False, efficiency=d["share"]))
         line = [(b, one_launch(workload("dscnn_kws", batch=b, dtype=d["format"])).work) for b in sorted({{1, 4, 16, 64, batch}})]
         card = {{"label": "time", "value": f"{{p.seconds * 1e6:.4g}}", "unit": "µs", "tone": "good"}}
-        rising = curve.curve({{"bytes": line}}, machine, d["format"], curve.Chosen("bytes", batch), "batch")
+        rising = curve.curve({{"bytes": line}}, machine, d["format"], curve.Position("bytes", batch), "batch")
         return {{
             "figures": [terms.terms(p, "compute" if d["said"] else None), rising],
             "cards": [card | {{"exact": f"{{p.seconds}} s", "source": "the engine"}}],

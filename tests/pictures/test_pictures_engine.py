@@ -8,7 +8,7 @@ import pytest
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import one_launch, predict
 from ironlaw.errors import BadValue, UnknownName
-from ironlaw.pictures.curve import Chosen, curve
+from ironlaw.pictures.curve import Position, curve
 from ironlaw.pictures.ladder import Rung, ladder, ladders, value_of
 from ironlaw.pictures.reveal import Distance, rules
 from ironlaw.pictures.roofline import roofline, spots
@@ -124,7 +124,7 @@ def test_distances():
 def test_the_intensity_levels_off_under_the_ridge():
     batches = (1, 8, 64, 256)
     series = {"every op": [(b, workload("resnet50", batch=b, dtype="fp16").work) for b in batches]}
-    figure = curve(series, hardware("h100_sxm"), "fp16", Chosen("every op", 8), drag="batch")
+    figure = curve(series, hardware("h100_sxm"), "fp16", Position("every op", 8), drag="batch")
     assert "none reaches the ridge" in figure.text
     assert by_id(figure, "ridge")["y"] == hardware("h100_sxm").ridge("fp16")
     now = by_id(figure, "now")

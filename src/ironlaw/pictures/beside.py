@@ -1,6 +1,6 @@
-"""What was measured, under the bars of what was predicted: on the learner's own machine, and on the recorded one.
+"""Measured values under the bars of predicted ones: from the learner's own machine, and from the recorded one.
 
-A Seen is one measured value. It becomes a bar of its own, is said in the picture's sentence and listed in its table.
+A Measurement is one measured value. It becomes a bar of its own, a phrase in the text under the picture and a row of its table.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ HERE, RECORDED = "here", "cloud"  # colours: the learner's machine, the one whos
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """`name` is the row's. `span`: from the tenth percentile to the ninetieth, in words."""
+class Measurement:
+    """`name` labels the row. `span`: from the tenth percentile to the ninetieth, in words."""
 
     name: str
     value: float
@@ -33,15 +33,15 @@ class Seen:
         return mark("bar", self.colour, x=self.value, y=self.name, id=f"seen-{self.name}", label=label, name=self.name, hover=hover)
 
 
-def beside(figure: Figure, seen: Sequence[Seen]) -> Figure:
-    """The same bars, and under them what was measured."""
-    if not seen:
+def beside(figure: Figure, measurements: Sequence[Measurement]) -> Figure:
+    """The same bars, with the measurements under them."""
+    if not measurements:
         return figure
     blank = ("",) * (len(figure.table.columns) - 4)
-    rows = [(item.name, format_quantity(item.value, item.unit), exact(item.value, item.unit), *blank, item.source) for item in seen]
-    told = "; ".join(f"{item.name} {format_quantity(item.value, item.unit)}" for item in seen)
+    rows = [(item.name, format_quantity(item.value, item.unit), exact(item.value, item.unit), *blank, item.source) for item in measurements]
+    values = "; ".join(f"{item.name} {format_quantity(item.value, item.unit)}" for item in measurements)
     return replace(
-        figure, y=Axis("band", names=(*figure.y.names, *(item.name for item in seen))),
-        marks=(*figure.marks, *(item.mark for item in seen)), text=f"{figure.text} Measured: {told}.",
+        figure, y=Axis("band", names=(*figure.y.names, *(item.name for item in measurements))),
+        marks=(*figure.marks, *(item.mark for item in measurements)), text=f"{figure.text} Measured: {values}.",
         table=Table(figure.table.columns, (*figure.table.rows, *rows)),
     )  # fmt: skip

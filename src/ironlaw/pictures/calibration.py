@@ -1,4 +1,4 @@
-"""Confidence against correctness: a point per confidence, the line of who knows what they know."""
+"""Confidence against correctness: a point for each level of confidence, and the line on which the two agree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import THIN
 
 WHOLE = (0.0, 100.0)
-NEAR = 0.1  # that far from the line counts as on it
+NEAR = 0.1  # within this distance counts as on the line
 
 
 class Row(Protocol):
@@ -29,7 +29,7 @@ class Row(Protocol):
 
 
 def calibration(rows: Sequence[Row], id: str = "calibration") -> Figure:
-    """On the line, what was said at 80 % was right in 80 % of cases; under it one was too sure."""
+    """On the line, answers at 80 % confidence were right in 80 % of cases; below it the learner was overconfident."""
     line = mark("line", "ridge", points=(WHOLE[:1] * 2, WHOLE[1:] * 2), dash="6 4", label="as sure as right", along=True, id="ideal")
     marks = [line, *(_point(row) for row in rows if row.share is not None)]
     x, y = Axis("linear", "stated", "%", WHOLE), Axis("linear", "were right", "%", WHOLE)
@@ -66,9 +66,9 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def _words(rows: Sequence[Row]) -> str:
-    told = [
+    sentences = [
         f"confidence {row.confidence}, which stands for {percent(row.stated)}: {row.right} of {row.answers} right, {verdict(row)}"
         for row in rows
         if row.answers
     ]
-    return ("; ".join(told) if told else "No answers yet; the line is where confidence and correctness agree") + "."
+    return ("; ".join(sentences) if sentences else "No answers yet; the line is where confidence and correctness agree") + "."

@@ -21,7 +21,7 @@ Series = Mapping[str, Sequence[tuple[float, Work]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Position:
     """Where the dials stand; the batch is one of the series' own."""
 
     series: str
@@ -29,7 +29,7 @@ class Chosen:
 
 
 def curve(
-    series: Series, hardware: Hardware, fmt: str, chosen: Chosen | None = None, drag: str = "", id: str = "curve",
+    series: Series, hardware: Hardware, fmt: str, position: Position | None = None, drag: str = "", id: str = "curve",
     title: str = "Arithmetic intensity against batch",
 ) -> Figure:  # fmt: skip
     """`series`: name -> (batch, the engine's Work at that batch), in order. `drag`: the dial that the chosen point turns."""
@@ -41,7 +41,7 @@ def curve(
     label = f"ridge {format_quantity(ridge, UNIT)}"
     marks = [mark("rule", "ridge", y=ridge, dash=True, id="ridge", label=label, name=name, hover=[("ridge", exact(ridge, UNIT)), *sources])]
     for i, (name, points) in enumerate(series.items()):
-        marks += _line(i, name, points, ridge, chosen if chosen and chosen.series == name else None, drag)
+        marks += _line(i, name, points, ridge, position if position and position.series == name else None, drag)
     batches = sorted({float(batch) for points in series.values() for batch, _ in points})
     doubling = [2.0**k for k in range(31) if batches[0] <= 2.0**k <= batches[-1]]
     x = Axis("log", "batch", ticks=tuple(doubling if len(doubling) > 1 else batches))
@@ -49,13 +49,13 @@ def curve(
     return Figure(id, title, x, Axis("log", "intensity", UNIT), tuple(marks), words, _table(series, ridge), note)
 
 
-def _line(i: int, name: str, points: Sequence[tuple[float, Work]], ridge: float, chosen: Chosen | None, drag: str) -> list[Mark]:
-    colour = "accent" if chosen else "ink"
+def _line(i: int, name: str, points: Sequence[tuple[float, Work]], ridge: float, position: Position | None, drag: str) -> list[Mark]:
+    colour = "accent" if position else "ink"
     values = [(float(batch), float(work.intensity)) for batch, work in points]
     dash, shape = DASHES[i % len(DASHES)], SHAPES[i % len(SHAPES)]
-    marks = [mark("line", colour, points=values, label=name, dash=dash or None, emphasis=chosen is not None, id=f"line-{name}")]
+    marks = [mark("line", colour, points=values, label=name, dash=dash or None, emphasis=position is not None, id=f"line-{name}")]
     for (batch, intensity), (_, work) in zip(values, points, strict=True):
-        now = chosen is not None and chosen.batch == batch
+        now = position is not None and position.batch == batch
         hover = [
             ("batch", significant(batch, 6)), ("intensity", exact(intensity, UNIT)),
             ("arithmetic", format_quantity(float(work.flops), "FLOP")),

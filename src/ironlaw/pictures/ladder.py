@@ -77,21 +77,21 @@ def ladder(
     machines: Sequence[Machine], quantity: str, chosen: str = "", extra: Sequence[Mark] = (), id: str = "", width: str = ""
 ) -> Figure:
     """One bar per machine. `chosen` is a slug; `extra` marks (a reveal's rules, say) are drawn on the same axis."""
-    found = [(machine, *value_of(machine, quantity)) for machine in machines]
+    values = [(machine, *value_of(machine, quantity)) for machine in machines]
     title, unit, label = QUANTITIES[quantity]
-    bars = [_bar(machine, quantity, unit, value, source, chosen) for machine, value, source in found]
+    bars = [_bar(machine, quantity, unit, value, source, chosen) for machine, value, source in values]
     formats = sorted({_format(machine) for machine in machines})
     mixed = quantity == "compute" and len(formats) > 1
     axis = f"{label} in the format at each bar" if mixed else f"{label}, {formats[0]}" if quantity == "compute" else label
-    shown = [(_name(m), _shown(m, quantity, value, unit)) for m, value, _ in found]
+    labels = [(_name(m), _label(m, quantity, value, unit)) for m, value, _ in values]
     rows = tuple(
         (name, text, exact(value, _unit(m, quantity, unit)), cite(source))
-        for (name, text), (m, value, source) in zip(shown, found, strict=True)
+        for (name, text), (m, value, source) in zip(labels, values, strict=True)
     )
-    hatched = any(source is not None and source.estimate for _, _, source in found)
+    hatched = any(source is not None and source.estimate for _, _, source in values)
     return Figure(
-        id or f"ladder-{quantity}", title, Axis("log", axis, "OP/s" if mixed else unit), Axis("band", names=tuple(n for n, _ in shown)),
-        (*bars, *extra), f"{title} on a log axis: {', '.join(f'{name} {text}' for name, text in shown)}.",
+        id or f"ladder-{quantity}", title, Axis("log", axis, "OP/s" if mixed else unit), Axis("band", names=tuple(n for n, _ in labels)),
+        (*bars, *extra), f"{title} on a log axis: {', '.join(f'{name} {text}' for name, text in labels)}.",
         Table(("machine", label, "exactly", "source"), rows), note=f"Formats differ: {', '.join(formats)}" if mixed else "",
         legend=({"colour": "ridge", "pattern": True, "label": "hatched: an estimate"},) if hatched else (),
         more={"width": width} if width else {},
@@ -118,7 +118,7 @@ def _unit(machine: Machine, quantity: str, unit: str) -> str:
     return "OP/s" if quantity == "compute" and machine.format.startswith("int") else unit
 
 
-def _shown(machine: Machine, quantity: str, value: float, unit: str) -> str:
+def _label(machine: Machine, quantity: str, value: float, unit: str) -> str:
     text = format_quantity(value, _unit(machine, quantity, unit))
     return f"{text} {_format(machine)}" if quantity == "compute" else text
 
@@ -130,5 +130,5 @@ def _bar(machine: Machine, quantity: str, unit: str, value: float, source: Sourc
         hover.append(("format", _format(machine) + ("" if machine.sparse else ", dense")))
     return mark(
         "bar", context_colour(machine.regime), x=value, y=_name(machine), id=machine.slug, name=_name(machine),
-        label=_shown(machine, quantity, value, unit), emphasis=machine.slug == chosen, pattern=estimate, hover=[*hover, cite(source)],
+        label=_label(machine, quantity, value, unit), emphasis=machine.slug == chosen, pattern=estimate, hover=[*hover, cite(source)],
     )  # fmt: skip

@@ -9,9 +9,9 @@ from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
 
-def levels(found: Sequence[Level], size: float, home: str = "", id: str = "levels") -> Figure:
+def levels(memory: Sequence[Level], size: float, home: str = "", id: str = "levels") -> Figure:
     """Fastest first. `size` is the tensor's, in bytes; `home` the level that it lives in."""
-    bars = [_bar(level, level.name == home) for level in found]
+    bars = [_bar(level, level.name == home) for level in memory]
     tensor = mark(
         "rule",
         "accent",
@@ -22,18 +22,18 @@ def levels(found: Sequence[Level], size: float, home: str = "", id: str = "level
         id="tensor",
         hover=[("size", exact(size, "B"))],
     )
-    told = ", ".join(f"{level.label} {_words(level)}" for level in found)
-    end = f"It lives in {next(level.label for level in found if level.name == home)}." if home else "No level holds it."
+    sizes = ", ".join(f"{level.label} {_words(level)}" for level in memory)
+    end = f"It lives in {next(level.label for level in memory if level.name == home)}." if home else "No level holds it."
     rows = tuple(
         (level.label, format_quantity(float(level.size), "B"), format_quantity(float(level.bandwidth), "B/s"), _source(level))
-        for level in found
+        for level in memory
     )
     return Figure(
-        id, "Memory ladder", Axis("log", "holds, in all", "B"), Axis("band", names=tuple(level.label for level in found)), (*bars, tensor),
-        f"From the fastest: {told}. The tensor has {format_quantity(size, 'B')}. {end}",
+        id, "Memory ladder", Axis("log", "holds, in all", "B"), Axis("band", names=tuple(level.label for level in memory)), (*bars, tensor),
+        f"From the fastest: {sizes}. The tensor has {format_quantity(size, 'B')}. {end}",
         Table(("level", "holds", "bandwidth", "source"), rows),
         note="whole chip, fastest first",
-        legend=({"colour": "ridge", "pattern": True, "label": "hatched: an estimate"},) if any(level.estimate for level in found) else (),
+        legend=({"colour": "ridge", "pattern": True, "label": "hatched: an estimate"},) if any(level.estimate for level in memory) else (),
     )  # fmt: skip
 
 

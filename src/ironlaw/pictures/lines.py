@@ -19,11 +19,11 @@ def lines(
     series: Mapping[str, Points], x: Axis, y: Axis, title: str, *, measured: Mapping[str, Points] | None = None,
     measured_on: str = "", extra: Sequence[Mark] = (),
     now: tuple[str, float] | None = None, note: str = "", id: str = "lines", more: dict[str, Any] | None = None,
-    here: Mapping[str, Points] | None = None,
+    local: Mapping[str, Points] | None = None,
 ) -> Figure:  # fmt: skip
     """`measured`: series of points alone, of the machine `measured_on`. `now`: (series, x) where the dials stand; its point is
-    emphasised. `here`: series of points that were measured on the learner's own machine; their name says with what."""
-    measured, here = measured or {}, here or {}
+    emphasised. `local`: series of points that were measured on the learner's own machine; their name says with what."""
+    measured, local = measured or {}, local or {}
     if not series or not all(series.values()):
         raise BadValue(f"{title}: a series has no points; give each at least one")
     marks: list[Mark] = list(extra)
@@ -32,24 +32,24 @@ def lines(
         marks += [_point(name, at, value, x, y) for at, value in points if now and now == (name, at)]
     for name, points in measured.items():
         marks += [_measured(name, at, value, x, y, measured_on) for at, value in points]
-    for i, (name, points) in enumerate(here.items()):
-        marks += [_here(name, at, value, x, y, OWN[i % 2]) for at, value in points]
-    told = {**series, **{f"{name}, measured": points for name, points in measured.items()}, **here}
+    for i, (name, points) in enumerate(local.items()):
+        marks += [_local(name, at, value, x, y, OWN[i % 2]) for at, value in points]
+    table_series = {**series, **{f"{name}, measured": points for name, points in measured.items()}, **local}
     table = tuple(
         (name, exact(at, x.unit), format_quantity(value, y.unit), exact(value, y.unit))
-        for name, points in told.items()
+        for name, points in table_series.items()
         for at, value in points
     )
     ends = [
         f"{name} goes from {format_quantity(p[0][1], y.unit)} at {_place(p[0][0], x)}"
         f" to {format_quantity(p[-1][1], y.unit)} at {_place(p[-1][0], x)}"
-        for name, p in told.items()
+        for name, p in table_series.items()
         if p
     ]
     legend: tuple[dict[str, Any], ...] = tuple(
         {"colour": COLOURS[i % 4], "shape": "line", "dash": bool(DASHES[i % 4]), "label": name} for i, name in enumerate(series)
     ) + tuple({"colour": "accent", "shape": "diamond", "label": f"{name}, measured"} for name in measured)
-    legend += tuple({"colour": "here", "shape": OWN[i % 2], "label": name} for i, name in enumerate(here))
+    legend += tuple({"colour": "here", "shape": OWN[i % 2], "label": name} for i, name in enumerate(local))
     return Figure(
         id,
         title,
@@ -65,7 +65,7 @@ def lines(
 
 
 def _place(at: float, x: Axis) -> str:
-    """A count in full, 1,024 and not 1.02 k; what has a unit, to read."""
+    """A count in full (1,024, not 1.02 k); a quantity with a unit in its short form."""
     return format_quantity(at, x.unit) if x.unit else exact(at)
 
 
@@ -90,11 +90,11 @@ def _measured(name: str, at: float, value: float, x: Axis, y: Axis, machine: str
     return mark("point", "accent", x=at, y=value, shape="diamond", size=5, id=f"{name}-{at:g}", name=f"{name}, measured", hover=hover)
 
 
-def _here(name: str, at: float, value: float, x: Axis, y: Axis, shape: str) -> Mark:
+def _local(name: str, at: float, value: float, x: Axis, y: Axis, shape: str) -> Mark:
     hover: list[Row] = [(x.label, exact(at, x.unit)), (y.label, exact(value, y.unit)), name]
     return mark("point", "here", x=at, y=value, shape=shape, size=6, emphasis=True, id=f"here-{name}-{at:g}", name=name, hover=hover)
 
 
 def upright(at: float, label: str, name: str, unit: str, colour: str = "ridge", id: str = "") -> Mark:
-    """A rule at what matters on the x axis."""
+    """A rule at a notable place on the x axis."""
     return mark("rule", colour, x=at, dash=True, label=label, name=name, id=id or name, hover=[(name, exact(at, unit))])

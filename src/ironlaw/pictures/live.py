@@ -1,4 +1,4 @@
-"""Activations in memory while each op runs: from where a tensor is made to its last reader, beside weights that stay all along."""
+"""Bytes held by activations while each op runs, from the op that makes a tensor to its last reader, beside the permanent weights."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def live(graph: Graph, hardware: Hardware, id: str = "live") -> Figure:
     x = Axis("linear", "operator", domain=(min(line[0][0], 1.0), max(line[-1][0], 2.0)))
     y = Axis("linear", "activations held", "B", (0.0, 1.2 * max(alive[peak], room if near else 0.0)))
     together = f"{format_quantity(fixed + alive[peak], 'B')}, {share(fixed + alive[peak], capacity)} of {hardware.name}"
-    note = f"at most {format_quantity(alive[peak], 'B')}; with {format_quantity(fixed, 'B')} of {_held(graph)} {together}"
+    note = f"at most {format_quantity(alive[peak], 'B')}; with {format_quantity(fixed, 'B')} of {_residents(graph)} {together}"
     words = _words(graph, fixed, alive[peak], peak, capacity, hardware.name)
     return Figure(
         id, "Activations, operator by operator", x, y, tuple(marks), words, _table(graph, alive, fixed), note, (), {"height": 320}
@@ -46,15 +46,15 @@ def live(graph: Graph, hardware: Hardware, id: str = "live") -> Figure:
 
 
 def _highest(values: list[float], most: int) -> list[int]:
-    """Places of the highest value in each of `most` stretches; the first and the last stay."""
+    """The index of the highest value in each of `most` stretches, plus the first and the last."""
     if len(values) <= most:
         return list(range(len(values)))
     size = -(-len(values) // most)
-    found = [max(range(i, min(i + size, len(values))), key=lambda j: values[j]) for i in range(0, len(values), size)]
-    return sorted({0, *found, len(values) - 1})
+    peaks = [max(range(i, min(i + size, len(values))), key=lambda j: values[j]) for i in range(0, len(values), size)]
+    return sorted({0, *peaks, len(values) - 1})
 
 
-def _held(graph: Graph) -> str:
+def _residents(graph: Graph) -> str:
     return "weights and cache" if float(graph.cache_bytes) else "weights"
 
 
@@ -75,7 +75,7 @@ def _point(graph: Graph, i: int, alive: float, fixed: float, peak: bool) -> Mark
 def _words(graph: Graph, fixed: float, alive: float, peak: int, capacity: float, machine: str) -> str:
     verdict = "fits" if fixed + alive <= capacity else "does not fit"
     return (
-        f"{_held(graph).capitalize()} {format_quantity(fixed, 'B')}; activations at most {format_quantity(alive, 'B')},"
+        f"{_residents(graph).capitalize()} {format_quantity(fixed, 'B')}; activations at most {format_quantity(alive, 'B')},"
         f" at {graph.ops[peak].name}, operator {peak + 1:,} of {len(graph.ops):,}; together {format_quantity(fixed + alive, 'B')}:"
         f" it {verdict} into {machine}'s {format_quantity(capacity, 'B')}."
     )

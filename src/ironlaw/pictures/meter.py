@@ -1,4 +1,4 @@
-"""Shares of a whole as bars to 100 %, with a line to reach, and what was predicted against what is so."""
+"""Shares of a whole as bars to 100 %, with a target line, and the prediction against the truth."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def meter(
     rows: Mapping[str, float], title: str, *, line: float = 80.0, chosen: str = "", extra: Sequence[Mark] = (), note: str = "",
     quantity: str = "utilization", id: str = "meter",
 ) -> Figure:  # fmt: skip
-    """`rows`: name -> percent. Bars are coloured by the thresholds of `quantity`; the grade is said as well."""
+    """`rows`: name -> percent. Bars are coloured by the thresholds of `quantity`; the grade is also given in words."""
     marks = [_bar(name, value, quantity, name == chosen) for name, value in rows.items()]
     label = f"{significant(line)}{THIN}%"
     marks.append(mark("rule", "ridge", x=line, dash=True, id="line", label=label, name="the line to reach", hover=[("line", label)]))
@@ -46,16 +46,16 @@ def _bar(name: str, value: float, quantity: str, chosen: bool) -> Mark:
     return mark("bar", colour, x=value, y=name, id=name, name=name, label=format_quantity(value, UNIT), emphasis=chosen, hover=hover)
 
 
-def marks(said: float, true: float, distance: str) -> tuple[Mark, Mark]:
+def marks(guess: float, truth: float, distance: str) -> tuple[Mark, Mark]:
     """Your prediction and the truth as rules, both in percent; `distance` in words."""
     return (
         mark(
-            "rule", "accent", x=said, role="prediction", distance=distance, id="prediction",
-            label=f"you said {format_quantity(said, UNIT)}",
-            name="your prediction", hover=[("your prediction", exact(said, UNIT)), ("off", distance)],
+            "rule", "accent", x=guess, role="prediction", distance=distance, id="prediction",
+            label=f"you said {format_quantity(guess, UNIT)}",
+            name="your prediction", hover=[("your prediction", exact(guess, UNIT)), ("off", distance)],
         ),
         mark(
-            "rule", "ink", x=true, role="truth", id="truth", label=f"it is {format_quantity(true, UNIT)}", name="computed",
-            hover=[("computed", exact(true, UNIT)), ("your prediction", distance)],
+            "rule", "ink", x=truth, role="truth", id="truth", label=f"it is {format_quantity(truth, UNIT)}", name="computed",
+            hover=[("computed", exact(truth, UNIT)), ("your prediction", distance)],
         ),
     )  # fmt: skip

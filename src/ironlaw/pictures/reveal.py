@@ -48,7 +48,7 @@ class Distance:
 
 
 def rules(
-    predicted: float, true: float, unit: str = "", *, said: str = "you said", is_so: str = "it is", base: float = 1.0
+    predicted: float, true: float, unit: str = "", *, guess_label: str = "you said", truth_label: str = "it is", base: float = 1.0
 ) -> tuple[Mark, Mark]:
     """Two upright rules for a figure with numbers along x.
 
@@ -59,11 +59,11 @@ def rules(
     return (
         mark(
             "rule", "accent", x=base * predicted, role="prediction", distance=off, id="prediction",
-            label=f"{said} {_round(predicted, unit)}", name="your prediction",
+            label=f"{guess_label} {_round(predicted, unit)}", name="your prediction",
             hover=[("your prediction", exact(predicted, unit)), ("off", off)],
         ),
         mark(
-            "rule", "ink", x=base * true, role="truth", label=f"{is_so} {format_quantity(true, unit)}", id="truth", name="computed",
+            "rule", "ink", x=base * true, role="truth", label=f"{truth_label} {format_quantity(true, unit)}", id="truth", name="computed",
             hover=[("computed", exact(true, unit)), ("your prediction", off)],
         ),
     )  # fmt: skip

@@ -64,20 +64,20 @@ def spots(prediction: Prediction) -> tuple[Spot, ...]:
 
 
 def roofline(prediction: Prediction, id: str = "roofline", extra: Sequence[Mark] = ()) -> Figure:
-    """`prediction` is one run: no sweep's arrays."""
+    """`prediction` is a single run, not a sweep."""
     hardware, fmt = prediction.hardware, prediction.graph.dtype
     peak, ridge = float(hardware.peak(fmt)), float(hardware.ridge(fmt))
     work = prediction.graph.work
     run = (float(work.intensity), float(work.flops / prediction.seconds))
     ops = spots(prediction)
     longest = max((spot.seconds for spot in ops), default=1.0)
-    drawn = [spot for spot in ops if spot.rate > TRIFLE * peak or spot.seconds > 1e-3 * longest]
-    across = [run[0], ridge, *(spot.intensity for spot in drawn)]
-    up = [run[1], *(spot.rate for spot in drawn)]
+    visible = [spot for spot in ops if spot.rate > TRIFLE * peak or spot.seconds > 1e-3 * longest]
+    across = [run[0], ridge, *(spot.intensity for spot in visible)]
+    up = [run[1], *(spot.rate for spot in visible)]
     left, right = min(across) / 2, max(4 * ridge, *across) * 2
     marks = [
         *roof_marks([Roof(hardware, fmt, hardware.name)], left, right),
-        *(_point(spot, longest) for spot in drawn),
+        *(_point(spot, longest) for spot in visible),
         _run(prediction, run),
         *extra,
     ]

@@ -24,7 +24,7 @@ LEVELS = {"registers": "registers", "shared": "shared, L1", "l1": "L1", "l2": "L
 
 
 def per_byte(value: float) -> str:
-    """An intensity to read: `1,370 FLOP/B`, never in thousands, so that points and ridges compare at a glance."""
+    """An intensity to read: `1,370 FLOP/B`, never with a prefix, so that points and ridges compare at a glance."""
     return f"{significant(value)}{THIN}{UNIT}"
 
 
@@ -108,43 +108,43 @@ class Dot:
 
     @property
     def figures(self) -> dict[str, str]:
-        told = {"FLOPs": format_quantity(self.flops, "FLOP"), "bytes": format_quantity(self.bytes, "B"), "AI": per_byte(self.intensity)}
+        rows = {"FLOPs": format_quantity(self.flops, "FLOP"), "bytes": format_quantity(self.bytes, "B"), "AI": per_byte(self.intensity)}
         if not self.apart:
-            told |= {
+            rows |= {
                 "attainable": format_quantity(self.attainable, "FLOP/s"), "of the peak": share(self.attainable, self.roof.peak),
                 "bound": self.roof.side(self.intensity),
             }  # fmt: skip
         if self.rate is not None:
-            told |= {"reached": format_quantity(self.rate, "FLOP/s")} | (
+            rows |= {"reached": format_quantity(self.rate, "FLOP/s")} | (
                 {} if self.apart else {"of the roof": share(self.rate, self.attainable)}
             )
         if self.seconds is not None:
-            told["takes"] = format_quantity(self.seconds, "s")
-        return told
+            rows["takes"] = format_quantity(self.seconds, "s")
+        return rows
 
 
 def roofs(
-    drawn: Sequence[Roof], dots: Sequence[Dot], across: tuple[float, float], id: str = "roofs", title: str = "Roofline",
+    rooflines: Sequence[Roof], dots: Sequence[Dot], across: tuple[float, float], id: str = "roofs", title: str = "Roofline",
     extra: Sequence[Mark] = (), note: str = "", legend: Sequence[dict[str, Any]] = (), **more: Any,
 ) -> Figure:  # fmt: skip
-    """`across`: the ends of the intensity axis; it grows where a dot or a ridge lies outside."""
-    if not drawn:
+    """`across`: the ends of the intensity axis; it is extended to include every dot and ridge."""
+    if not rooflines:
         raise BadValue("a roofline needs at least one roof; give the machine and the number format")
     left = min(across[0], *(dot.intensity / 1.5 for dot in dots)) if dots else across[0]
-    right = max(across[1], *(2 * roof.ridge for roof in drawn), *(1.5 * dot.intensity for dot in dots))
-    room = 4.0 if len({roof.label for roof in drawn}) == 1 else 10.0  # over the highest roof, for the names of the roofs
-    low = min([roof.bandwidth * left for roof in drawn] + [dot.height / 1.5 for dot in dots])
-    high = max([roof.peak for roof in drawn] + [dot.height for dot in dots])
-    marks = [*roof_marks(drawn, left, right), *(m for dot in dots for m in _marks(dot, low)), *extra]
+    right = max(across[1], *(2 * roof.ridge for roof in rooflines), *(1.5 * dot.intensity for dot in dots))
+    room = 4.0 if len({roof.label for roof in rooflines}) == 1 else 10.0  # over the highest roof, for the names of the roofs
+    low = min([roof.bandwidth * left for roof in rooflines] + [dot.height / 1.5 for dot in dots])
+    high = max([roof.peak for roof in rooflines] + [dot.height for dot in dots])
+    marks = [*roof_marks(rooflines, left, right), *(m for dot in dots for m in _marks(dot, low)), *extra]
     x, y = Axis("log", "arithmetic intensity", UNIT, (left, right)), Axis("log", "rate", "FLOP/s", (low, high * room))
-    ridges = len({(roof.label, roof.ridge) for roof in drawn})
+    ridges = len({(roof.label, roof.ridge) for roof in rooflines})
     options = {"export": True, "height": 440 + 14 * ridges, **more}
-    return Figure(id, title, x, y, tuple(marks), _words(drawn, dots), _table(drawn, dots), note, tuple(legend), options)
+    return Figure(id, title, x, y, tuple(marks), _words(rooflines, dots), _table(rooflines, dots), note, tuple(legend), options)
 
 
-def roof_marks(drawn: Sequence[Roof], left: float, right: float) -> list[Mark]:
+def roof_marks(rooflines: Sequence[Roof], left: float, right: float) -> list[Mark]:
     """The roofs between two intensities, and the two sides of the first one's ridge."""
-    return [*_shading(drawn[0]), *_lines(drawn, left, right)]
+    return [*_shading(rooflines[0]), *_lines(rooflines, left, right)]
 
 
 def _shading(first: Roof) -> list[Mark]:
@@ -154,19 +154,19 @@ def _shading(first: Roof) -> list[Mark]:
     ]
 
 
-def _lines(drawn: Sequence[Roof], left: float, right: float) -> list[Mark]:
+def _lines(rooflines: Sequence[Roof], left: float, right: float) -> list[Mark]:
     """A slope per machine and level, a ceiling per machine and rate, a ridge per place; what several formats share is drawn once."""
-    marks, seen, several = [], set(), len({roof.label for roof in drawn}) > 1
-    for i, roof in enumerate(drawn):
+    marks, done, several = [], set(), len({roof.label for roof in rooflines}) > 1
+    for i, roof in enumerate(rooflines):
         of = f"{roof.label}: " if several else ""
         bandwidth, peak = roof.sources
-        style = _style(drawn, i)
-        own = [r for r in drawn if r.label == roof.label]
+        style = _style(rooflines, i)
+        own = [r for r in rooflines if r.label == roof.label]
         slope, flat, ridge = (roof.label, roof.level), (roof.label, roof.peak), (roof.label, roof.ridge, "ridge")
         top = max(r.peak for r in own)
         start = min(r.ridge for r in own if r.peak == roof.peak)
         formats = ", ".join(dict.fromkeys(r.fmt.upper() for r in own if r.peak == roof.peak))
-        if slope not in seen:
+        if slope not in done:
             marks.append(
                 mark(
                     "line", style[0], points=[(left, left * roof.bandwidth), (top / roof.bandwidth, top)], along=True, dash=style[2],
@@ -177,7 +177,7 @@ def _lines(drawn: Sequence[Roof], left: float, right: float) -> list[Mark]:
                     ],
                 )
             )  # fmt: skip
-        if flat not in seen:
+        if flat not in done:
             marks.append(
                 mark(
                     "line", style[1], points=[(start, roof.peak), (right, roof.peak)], along=True, dash=style[2], id=f"flat-{flat}",
@@ -185,9 +185,9 @@ def _lines(drawn: Sequence[Roof], left: float, right: float) -> list[Mark]:
                     hover=[("peak, dense", exact(roof.peak, "FLOP/s")), peak],
                 )
             )  # fmt: skip
-        if ridge not in seen:
+        if ridge not in done:
             marks.append(_ridge(roof, i == 0, several, formats if len({r.peak for r in own}) > 1 else ""))
-        seen |= {slope, flat, ridge}
+        done |= {slope, flat, ridge}
     return marks
 
 
@@ -195,9 +195,9 @@ def _place(roof: Roof) -> str:
     return "" if roof.level == "main" else f" {LEVELS.get(roof.level, roof.level)}"
 
 
-def _style(drawn: Sequence[Roof], i: int) -> tuple[str, str, str | None]:
+def _style(rooflines: Sequence[Roof], i: int) -> tuple[str, str, str | None]:
     """(slope's colour, ceiling's, dash): the first roof in the colours of the terms, the others in their machine's."""
-    roof, first = drawn[i], drawn[0]
+    roof, first = rooflines[i], rooflines[0]
     if roof.label == first.label:
         return "memory", "compute", None if roof.level == "main" and roof.fmt == first.fmt else "7 4"
     return (context_colour(roof.hardware.context),) * 2 + ("2 4",)
@@ -216,29 +216,29 @@ def _ridge(roof: Roof, main: bool, several: bool, formats: str) -> Mark:
 
 def _marks(dot: Dot, low: float) -> list[Mark]:
     hover: list[Row] = [*dot.figures.items(), dot.source, *(() if dot.apart else dot.roof.sources)]
-    made = []
+    marks = []
     if dot.drop:
-        made.append(mark("line", dot.colour, points=[(dot.intensity, low), (dot.intensity, dot.height)], dash="3 4", id=f"drop-{dot.id}"))
+        marks.append(mark("line", dot.colour, points=[(dot.intensity, low), (dot.intensity, dot.height)], dash="3 4", id=f"drop-{dot.id}"))
     place: dict[str, Any] = {"x": dot.intensity, "y": dot.height, "shape": dot.shape, "size": dot.size}
-    made.append(mark("point", dot.colour, **place, label=dot.label, name=dot.name, id=dot.id, hover=hover, **dict(dot.more)))
-    return made
+    marks.append(mark("point", dot.colour, **place, label=dot.label, name=dot.name, id=dot.id, hover=hover, **dict(dot.more)))
+    return marks
 
 
 def _side(dot: Dot) -> str:
     return "measured" if dot.apart else dot.figures["bound"]
 
 
-def _words(drawn: Sequence[Roof], dots: Sequence[Dot]) -> str:
+def _words(rooflines: Sequence[Roof], dots: Sequence[Dot]) -> str:
     machines = "; ".join(
         f"{roof.name}: {format_quantity(roof.bandwidth, 'B/s')} and {format_quantity(roof.peak, 'FLOP/s')}, ridge {per_byte(roof.ridge)}"
-        for roof in drawn
+        for roof in rooflines
     )
-    named = [dot for dot in dots if dot.label] or list(dots[:1])
-    points = "; ".join(f"{dot.name}: {per_byte(dot.intensity)} at {format_quantity(dot.height, 'FLOP/s')}, {_side(dot)}" for dot in named)
+    top = [dot for dot in dots if dot.label] or list(dots[:1])
+    points = "; ".join(f"{dot.name}: {per_byte(dot.intensity)} at {format_quantity(dot.height, 'FLOP/s')}, {_side(dot)}" for dot in top)
     return f"{machines}. {points}." if points else f"{machines}."
 
 
-def _table(drawn: Sequence[Roof], dots: Sequence[Dot]) -> Table:
+def _table(rooflines: Sequence[Roof], dots: Sequence[Dot]) -> Table:
     columns = ("what", "FLOPs", "bytes", "AI", "rate", "of the peak", "bound")
     rows = [
         (dot.name, format_quantity(dot.flops, "FLOP"), format_quantity(dot.bytes, "B"), per_byte(dot.intensity),
@@ -246,5 +246,5 @@ def _table(drawn: Sequence[Roof], dots: Sequence[Dot]) -> Table:
          "" if dot.apart else share(dot.height, dot.roof.peak), _side(dot))
         for dot in dots
     ]  # fmt: skip
-    ridges = [(f"ridge, {roof.name}", "", "", per_byte(roof.ridge), format_quantity(roof.peak, "FLOP/s"), "", "") for roof in drawn]
+    ridges = [(f"ridge, {roof.name}", "", "", per_byte(roof.ridge), format_quantity(roof.peak, "FLOP/s"), "", "") for roof in rooflines]
     return Table(columns, (*rows, *ridges))

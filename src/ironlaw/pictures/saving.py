@@ -14,7 +14,7 @@ from ironlaw.widget.quantities import exact, format_quantity
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """Where the cost is earned back."""
+    """The break-even point."""
 
     days: float  # inf: never
     calls: float
@@ -46,10 +46,10 @@ def saving(net: Callable[[float], float], days: float, crossing: Crossing, lasti
     ]  # fmt: skip
     if math.isfinite(crossing.days):
         when = f"day {significant(crossing.days)}" if crossing.days >= 1 else f"after {_days(crossing.days)}"
-        told = f"{when}, call {crossing.calls:,.0f}"
+        label = f"{when}, call {crossing.calls:,.0f}"
         hover = [("day", exact(crossing.days)), ("calls", exact(crossing.calls))]
         at: dict[str, Any] = {"x": crossing.days, "y": 0.0, "shape": "diamond", "size": 7, "id": "cross"}
-        marks.append(mark("point", "good" if pays else "fail", **at, name="break-even", label=told, hover=hover))
+        marks.append(mark("point", "good" if pays else "fail", **at, name="break-even", label=label, hover=hover))
     verdict = f"{'saves' if final > 0 else 'loses'} {format_quantity(abs(final), 's')} by the end of {lasting or _days(days)}"
     broken = (
         f"breaks even after {_days(crossing.days)}, at call {crossing.calls:,.0f}" if math.isfinite(crossing.days) else "never breaks even"

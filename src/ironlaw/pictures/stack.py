@@ -14,24 +14,24 @@ def stack(
     rows: Mapping[str, Sequence[Part]], unit: str, title: str, *, chosen: str = "", label: str = "", note: str = "", id: str = "stack"
 ) -> Figure:
     """`rows`: name -> its parts, in order; parts of one name share colour and legend. `chosen` is the row the dials stand at."""
-    shown = {name: [part for part in parts if part.value > 0] for name, parts in rows.items()}
-    if not shown or not all(shown.values()):
+    bars = {name: [part for part in parts if part.value > 0] for name, parts in rows.items()}
+    if not bars or not all(bars.values()):
         raise BadValue(f"{title}: a row has no part above 0; give each at least one")
-    marks = [item for name, parts in shown.items() for item in _bars(name, parts, unit, name == chosen)]
-    totals = {name: sum(part.value for part in parts) for name, parts in shown.items()}
-    kinds = {part.name: part for parts in shown.values() for part in parts}
+    marks = [item for name, parts in bars.items() for item in _bars(name, parts, unit, name == chosen)]
+    totals = {name: sum(part.value for part in parts) for name, parts in bars.items()}
+    kinds = {part.name: part for parts in bars.values() for part in parts}
     table = tuple(
         (name, part.name, format_quantity(part.value, unit), exact(part.value, unit), share(part.value, totals[name]))
-        for name, parts in shown.items()
+        for name, parts in bars.items()
         for part in parts
     )
     words = "; ".join(
         f"{name} {format_quantity(totals[name], unit)}: " + ", ".join(f"{part.name} {format_quantity(part.value, unit)}" for part in parts)
-        for name, parts in shown.items()
+        for name, parts in bars.items()
     )
     across = Axis("linear", label or title.lower(), unit, (0.0, 1.2 * max(totals.values())))  # room for the longest bar's total
     return Figure(
-        id, title, across, Axis("band", names=tuple(shown)), tuple(marks), f"{words}.",
+        id, title, across, Axis("band", names=tuple(bars)), tuple(marks), f"{words}.",
         Table(("run", "part", "value", "exactly", "of the run"), table), note,
         tuple({"colour": part.colour, "pattern": part.pattern, "label": name} for name, part in kinds.items()),
         {"stacked": True, "row": 40},

@@ -54,10 +54,10 @@ def terms(prediction: Prediction, predicted: str | None = None, id: str = "terms
 
 
 def _tags(term: str, bound: str, predicted: str | None) -> list[dict[str, str]] | None:
-    """Words after a bar's value: colour alone says nothing."""
+    """Words after a bar's value, because colour alone is not enough."""
     binds = [{"text": "binds", "colour": term}] if term == bound else []
-    said = [{"text": "◆ you said", "colour": "accent"}] if term == predicted else []
-    return [*binds, *said] or None
+    guess = [{"text": "◆ you said", "colour": "accent"}] if term == predicted else []
+    return [*binds, *guess] or None
 
 
 def _band(low: float, high: float) -> str:
@@ -70,15 +70,15 @@ def _band(low: float, high: float) -> str:
 
 def _words(seconds: dict[str, float], bound: str, low: float, high: float, predicted: str | None) -> str:
     each = ", ".join(f"{TERM_NAMES[term]} {format_quantity(value, 's')}" for term, value in seconds.items())
-    said = f" You said {TERM_NAMES.get(predicted, 'about equal')}." if predicted else ""
-    return f"{each}; {TERM_NAMES[bound]} binds. In all {_band(low, high)}, overlapped to in sequence.{said}"
+    guess = f" You said {TERM_NAMES.get(predicted, 'about equal')}." if predicted else ""
+    return f"{each}; {TERM_NAMES[bound]} binds. In all {_band(low, high)}, overlapped to in sequence.{guess}"
 
 
 def _table(seconds: dict[str, float], bound: str, totals: dict[str, float], runs: list[float], predicted: str | None) -> Table:
     whole = sum(seconds.values())
     rows = []
     for term, value in seconds.items():
-        notes = [word for word, here in (("binds", term == bound), ("you said", term == predicted)) if here]
+        notes = [word for word, applies in (("binds", term == bound), ("you said", term == predicted)) if applies]
         rows.append((row_name(term), format_quantity(value, "s"), exact(value, "s"), share(value, whole), ", ".join(notes)))
     totals |= dict(zip(("four runs in five, from", "four runs in five, to"), runs, strict=False))
     for name, value in totals.items():

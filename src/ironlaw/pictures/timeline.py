@@ -1,4 +1,4 @@
-"""The device over time: a row per part of the model, a bar per op or module, and a row of its own for when there is nothing to do."""
+"""The device over time: a row per part of the model, a bar per op or module, and a separate row for idle time."""
 
 from __future__ import annotations
 
@@ -82,26 +82,26 @@ def stretches(slots: Sequence[Slot], most: int = BARS) -> tuple[Stretch, ...]:
     for depth in range(max(len(module(slot.row.name)) for slot in slots), 0, -1):
         runs = [list(run) for _, run in groupby(slots, key=_Key(depth, size))]
         if len(runs) <= most:
-            return tuple(Stretch(_called(run, depth), tuple(run)) for run in runs)
+            return tuple(Stretch(_name(run, depth), tuple(run)) for run in runs)
     size = -(-len(slots) // most)
-    return tuple(Stretch(_called(slots[i : i + size], 0), tuple(slots[i : i + size])) for i in range(0, len(slots), size))
+    return tuple(Stretch(_name(slots[i : i + size], 0), tuple(slots[i : i + size])) for i in range(0, len(slots), size))
 
 
 class _Key:
-    """What neighbours share that are drawn as one: their module, or `size` of them in a row where they have none."""
+    """What the neighbours drawn as one bar share: their module, or `size` of them in a row where they have none."""
 
     def __init__(self, depth: int, size: int) -> None:
-        self.depth, self.size, self.seen = depth, size, 0
+        self.depth, self.size, self.count = depth, size, 0
 
     def __call__(self, slot: Slot) -> tuple[object, ...]:
         name = slot.row.name
         if not _bare(name):
             return module(name)[: self.depth]
-        self.seen += 1
-        return (_apart(name), (self.seen - 1) // self.size) if _apart(name) == OUTSIDE else (name,)
+        self.count += 1
+        return (_apart(name), (self.count - 1) // self.size) if _apart(name) == OUTSIDE else (name,)
 
 
-def _called(run: Sequence[Slot], depth: int) -> str:
+def _name(run: Sequence[Slot], depth: int) -> str:
     first, last = run[0].row.name, run[-1].row.name
     if depth and not _bare(first):
         return ".".join(module(first)[:depth])
@@ -149,15 +149,15 @@ def _chunks(heads: list[tuple[str, ...]], most: int) -> list[list[tuple[str, ...
         return [[head] for head in heads]
     runs = [list(run) for _, run in groupby(heads, key=lambda head: head[:-1])]
     for size in range(2, len(heads) + 1):
-        cut = [run[i : i + size] for run in runs for i in range(0, len(run), size)]
-        if len(cut) <= most:
-            return cut
+        chunks = [run[i : i + size] for run in runs for i in range(0, len(run), size)]
+        if len(chunks) <= most:
+            return chunks
     size = -(-len(heads) // most)
     return [heads[i : i + size] for i in range(0, len(heads), size)]
 
 
 def timeline(prediction: Prediction, id: str = "timeline") -> Figure:
-    """`prediction` is one run: no sweep."""
+    """`prediction` is a single run, not a sweep."""
     slots = schedule(prediction)
     whole, busy = float(prediction.seconds), float(prediction.busy_s)
     row_of = parts([slot.row.name for slot in slots])
@@ -210,11 +210,11 @@ def _words(prediction: Prediction, slots: Sequence[Slot], gaps: Sequence[Slot], 
 
 
 def _table(slots: Sequence[Slot], row_of: dict[str, str], whole: float) -> Table:
-    kept: dict[str, list[Slot]] = {}
+    slots_of: dict[str, list[Slot]] = {}
     for slot in slots:
-        kept.setdefault(row_of[slot.row.name], []).append(slot)
+        slots_of.setdefault(row_of[slot.row.name], []).append(slot)
     rows = []
-    for name, inside in kept.items():
+    for name, inside in slots_of.items():
         busy, idle = sum(float(s.row.seconds) for s in inside), sum(s.idle for s in inside)
         rows.append(
             (

@@ -29,15 +29,15 @@ def traffic(lines: Sequence[Line], title: str, *, note: str = "", also: Sequence
 
 def _bars(line: Line, whole: bool, quiet: bool) -> list[Mark]:
     name = line[0]
-    made = []
+    marks = []
     for i, (what, value) in enumerate((("read", line[1]), ("written", line[2]))):
         hover: list[Row] = [("kernel", name), (what, exact(value, "B"))]
         # written once a row: on a phone the words of both bars share a place
         both = f"{format_quantity(line[1], 'B')} + {format_quantity(line[2], 'B')}"
-        made.append(
+        marks.append(
             mark(
                 "bar", "muted" if quiet else "memory", x=value, y=name, slot=[i, 2], id=f"{name}-{what}", name=f"{name}: {what}",
                 label=both if what == "read" else "", pattern=what == "written", emphasis=whole, hover=hover,
             )
         )  # fmt: skip
-    return made
+    return marks

@@ -27,7 +27,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What the whole may be at most."""
+    """The most that the whole may be."""
 
     name: str
     value: float
@@ -37,14 +37,14 @@ class Limit:
 def waterfall(
     parts: Sequence[Part], unit: str, title: str, row: str = "", limit: Limit | None = None, label: str = "", id: str = "waterfall"
 ) -> Figure:
-    """`row` names the bar. Over the limit the whole bar turns to failure, and the factor is said."""
-    shown = [part for part in parts if part.value > 0]
-    if not shown:
+    """`row` names the bar. Over the limit the whole bar takes the colour of failure, and the text states the factor."""
+    positive = [part for part in parts if part.value > 0]
+    if not positive:
         raise BadValue(f"{title}: no part is above 0; give at least one")
-    total = sum(part.value for part in shown)
+    total = sum(part.value for part in positive)
     over = limit is not None and total > limit.value
-    marks = _bars(shown, total, unit, row or title, over)
-    rows = [(part.name, format_quantity(part.value, unit), exact(part.value, unit), share(part.value, total)) for part in shown]
+    marks = _bars(positive, total, unit, row or title, over)
+    rows = [(part.name, format_quantity(part.value, unit), exact(part.value, unit), share(part.value, total)) for part in positive]
     rows.append(("together", format_quantity(total, unit), exact(total, unit), share(total, total)))
     if limit is not None:
         words = f"{limit.name} {format_quantity(limit.value, unit)}"
@@ -53,11 +53,11 @@ def waterfall(
         rows.append((limit.name, format_quantity(limit.value, unit), exact(limit.value, unit), share(limit.value, total)))
     legend = tuple(
         {"colour": "fail" if over else part.colour, "pattern": pattern, "label": f"{part.name} {format_quantity(part.value, unit)}"}
-        for part, pattern in zip(shown, _patterns(shown, over), strict=True)
+        for part, pattern in zip(positive, _patterns(positive, over), strict=True)
     )
     return Figure(
         id, title, Axis("linear", label or title.lower(), unit), Axis("band", names=(row or title,)), tuple(marks),
-        _words(shown, total, unit, limit),
+        _words(positive, total, unit, limit),
         Table(("part", "value", "exactly", "of the whole"), tuple(rows)), note=_verdict(total, unit, limit),
         legend=legend,
         more={"stacked": True, "row": 44},
@@ -75,7 +75,7 @@ def _bars(parts: Sequence[Part], total: float, unit: str, row: str, over: bool) 
 
 
 def _patterns(parts: Sequence[Part], over: bool) -> list[bool]:
-    """Where all turn to one colour, every second is hatched."""
+    """Every second part is hatched when they all share one colour."""
     return [i % 2 == 1 if over else part.pattern for i, part in enumerate(parts)]
 
 

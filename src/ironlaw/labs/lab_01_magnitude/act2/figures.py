@@ -9,7 +9,7 @@ from ironlaw import kit
 from ironlaw.labs.lab_01_magnitude import models
 from ironlaw.labs.lab_01_magnitude.act2.case import Case, premise
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD
-from ironlaw.pictures.curve import Chosen, curve
+from ironlaw.pictures.curve import Position, curve
 from ironlaw.pictures.terms import terms as term_bars
 from ironlaw.widget.figure import Axis, Figure, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
@@ -54,4 +54,4 @@ def needs(case: Case, width: str) -> Figure:
 
 def curves(case: Case) -> Figure:
     lines = {CONVENTIONS[c]: models.works(case.workload, case.dtype, c, case.batch) for c in models.CONVENTIONS}
-    return curve(lines, case.hardware, case.dtype, Chosen(CONVENTIONS[case.convention], case.batch), drag="batch")
+    return curve(lines, case.hardware, case.dtype, Position(CONVENTIONS[case.convention], case.batch), drag="batch")

@@ -11,7 +11,7 @@ from ironlaw import kit
 from ironlaw.kit.local_runs import cost, span
 from ironlaw.labs.lab_01_magnitude.act2.case import EACH, Case, premise
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD
-from ironlaw.pictures.beside import RECORDED, Seen
+from ironlaw.pictures.beside import RECORDED, Measurement
 from ironlaw.registry.claims import row
 from ironlaw.registry.evidence import evidence
 from ironlaw.units import significant
@@ -70,30 +70,30 @@ def spotter_slots(run: kit.Measured) -> dict[str, object]:
     }  # fmt: skip
 
 
-def bars(lab: kit.Lab, case: Case) -> list[Seen]:
+def bars(lab: kit.Lab, case: Case) -> list[Measurement]:
     """For the bars: the spotter's own time where it is the model, and *L* at the cost of an op here, kernel by kernel."""
     return [*_launches(lab, case), *_spotter(lab, case)]
 
 
-def _launches(lab: kit.Lab, case: Case) -> list[Seen]:
+def _launches(lab: kit.Lab, case: Case) -> list[Measurement]:
     run = lab.local_run("tiny_ops")
     if run is None or case.launch != EACH or case.launches == 1:
         return []
     return [
-        Seen("L at this host's cost", overhead_at(case, cost(run)["wall_s"]), "s", run.source),
-        Seen("L at the H200 host's", overhead_at(case, recorded_launch()), "s", source_of(MICRO), RECORDED),
+        Measurement("L at this host's cost", overhead_at(case, cost(run)["wall_s"]), "s", run.source),
+        Measurement("L at the H200 host's", overhead_at(case, recorded_launch()), "s", source_of(MICRO), RECORDED),
     ]
 
 
-def _spotter(lab: kit.Lab, case: Case) -> list[Seen]:
+def _spotter(lab: kit.Lab, case: Case) -> list[Measurement]:
     run = lab.local_run("ds_cnn")
     mine = run.row(batch=case.batch, mode="eager") if run and case.workload == SPOTTER else None
     if run is None or mine is None:
         return []
-    bars = [Seen("T measured here", float(mine["wall_s"]), "s", run.source, span=span(mine))]
+    bars = [Measurement("T measured here", float(mine["wall_s"]), "s", run.source, span=span(mine))]
     if case.batch in RAN:
         theirs = row(MODELS, workload=SPOTTER, batch=case.batch, mode="eager")
-        bars.append(Seen("T on an H200", float(theirs.value("wall_s")), "s", source_of(MODELS), RECORDED))
+        bars.append(Measurement("T on an H200", float(theirs.value("wall_s")), "s", source_of(MODELS), RECORDED))
     return bars
 
 

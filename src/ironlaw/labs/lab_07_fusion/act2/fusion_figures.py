@@ -89,7 +89,7 @@ def sizes(lab: kit.Lab, case: Case) -> list[Figure]:
             points, Axis("log", "bytes of one tensor", "B"), Axis("linear", "unfused over fused", "×"), "What fusing saves, by size",
             measured=measured, measured_on=hardware("h200_sxm").name, extra=marks,
             note=f"L2 of {format_quantity(float(case.cache.size), 'B')}" if case.cache else "", id="sizes",
-            here=local,
+            local=local,
         )
     ]  # fmt: skip
 

@@ -64,7 +64,7 @@ def lengths(lab: kit.Lab) -> list[Figure]:
     return [
         lines(
             series, Axis("log", "ops in the chain", ticks=tuple(map(float, LENGTHS))), Axis("log", "op by op over in one pass", "×"),
-            "What one pass saves, by length", measured={"H200, GPU time": list(recorded_chains())}, here=local,
+            "What one pass saves, by length", measured={"H200, GPU time": list(recorded_chains())}, local=local,
             note=f"{WIDE[0]:,} × {WIDE[1]:,} numbers", id="lengths",
         )
     ]  # fmt: skip
