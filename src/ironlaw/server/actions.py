@@ -31,7 +31,7 @@ Show = Callable[..., Response]
 
 
 class Actions:
-    """The routes of the actions. `show(said=…, wrong=…)` draws the start page; `stop()` ends the server."""
+    """The routes of the actions. `show(message=…, wrong=…)` draws the start page; `stop()` ends the server."""
 
     def __init__(self, keeper: Keeper, token: str, show: Show, stop: Callable[[], None]) -> None:
         self.keeper, self.token, self.show, self.stop = keeper, token, show, stop
@@ -52,9 +52,9 @@ class Actions:
             async with request.form(max_files=1, max_fields=8) as form:
                 if not hmac.compare_digest(str(form.get("token", "")).encode(), self.token.encode()):
                     return await run_in_threadpool(self.show, wrong={"general": STALE})
-                given = {key: await value.read() if hasattr(value, "read") else value for key, value in form.items()}
+                fields = {key: await value.read() if hasattr(value, "read") else value for key, value in form.items()}
             try:
-                return await run_in_threadpool(act, given)
+                return await run_in_threadpool(act, fields)
             except IronlawError as error:
                 return await run_in_threadpool(self.show, wrong={place: str(error)})
 
@@ -99,6 +99,6 @@ class Actions:
         return response
 
 
-def back(said: str, count: int | None = None) -> Response:
+def back(action: str, count: int | None = None) -> Response:
     """To the start page by GET, so that a reload does not do it again."""
-    return RedirectResponse(f"/?said={said}" + ("" if count is None else f"&n={count}") + "#you", 303)
+    return RedirectResponse(f"/?said={action}" + ("" if count is None else f"&n={count}") + "#you", 303)

@@ -13,23 +13,23 @@ from ironlaw.registry.workloads import about, workload, workloads
 from ironlaw.units import show
 
 
-def advice(p: Prediction, name: str, asked: Graph) -> list[dict[str, Any]]:
+def advice(p: Prediction, name: str, original: Graph) -> list[dict[str, Any]]:
     """Changes that would make it fit, each with the setting to change: `{"text", "field", "value"}`; never empty."""
-    return [*_batch(p, asked), *_context(p, asked), *_precision(p, name, asked), *_model(p), *_machine(p)]
+    return [*_batch(p, original), *_context(p, original), *_precision(p, name, original), *_model(p), *_machine(p)]
 
 
-def _batch(p: Prediction, asked: Graph) -> Iterator[dict[str, Any]]:
-    """Weights stay, everything else grows with the batch."""
-    batch = int(asked.settings.get("batch", 1))
+def _batch(p: Prediction, original: Graph) -> Iterator[dict[str, Any]]:
+    """Weights stay the same; everything else grows with the batch."""
+    batch = int(original.settings.get("batch", 1))
     each = (p.memory.total - p.memory.weights) / batch
     most = int((p.memory.capacity - p.memory.weights) // each) if each else 0
     if 1 <= most < batch:
         yield {"text": f"batch {most}, the largest that fits", "field": "batch", "value": str(most)}
 
 
-def _context(p: Prediction, asked: Graph) -> Iterator[dict[str, Any]]:
-    """Where keys and values are what is too much, a shorter context helps."""
-    context = int(asked.settings.get("context", 0) or 0)
+def _context(p: Prediction, original: Graph) -> Iterator[dict[str, Any]]:
+    """Where the keys and values do not fit, a shorter context helps."""
+    context = int(original.settings.get("context", 0) or 0)
     room = p.memory.capacity - p.memory.weights - p.memory.activations
     if p.memory.kv_cache and 0 < room < p.memory.kv_cache:
         most = int(context * room / p.memory.kv_cache)
@@ -37,10 +37,10 @@ def _context(p: Prediction, asked: Graph) -> Iterator[dict[str, Any]]:
             yield {"text": f"a context of {most:,} tokens", "field": "context", "value": str(most)}
 
 
-def _precision(p: Prediction, name: str, asked: Graph) -> Iterator[dict[str, Any]]:
+def _precision(p: Prediction, name: str, original: Graph) -> Iterator[dict[str, Any]]:
     """The widest narrower format that the machine has and that fits."""
-    settings = dict(asked.settings)
-    narrower = [fmt for fmt in p.hardware.peaks if FORMATS[fmt] < FORMATS[asked.dtype]]
+    settings = dict(original.settings)
+    narrower = [fmt for fmt in p.hardware.peaks if FORMATS[fmt] < FORMATS[original.dtype]]
     for fmt in sorted(narrower, key=lambda fmt: -FORMATS[fmt]):
         graph = workload(name, **{**settings, "dtype": fmt})
         need = footprint(graph, p.hardware.memory)
@@ -50,7 +50,7 @@ def _precision(p: Prediction, name: str, asked: Graph) -> Iterator[dict[str, Any
 
 
 def _model(p: Prediction) -> Iterator[dict[str, Any]]:
-    """Where the weights alone are too much: the largest workload that fits at a batch of 1."""
+    """Where the weights alone do not fit: the largest workload that fits at a batch of 1."""
     if p.memory.weights <= p.memory.capacity:
         return
     sizes = {slug: about(slug).get("check", {}).get("parameters", 0) * FORMATS[p.graph.dtype] for slug in workloads()}

@@ -1,4 +1,4 @@
-"""A query -> what `predict` says, as plain JSON values in SI. A refusal names the setting that caused it."""
+"""A query -> the prediction, as plain JSON values in SI. A refusal names the setting that caused it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ LABELS = {"bandwidth": "memory bandwidth BW", "launch": "cost of one launch", "m
 
 
 class Answer(NamedTuple):
-    """A prediction, the workload that it is of, and that workload's graph as it was asked for, before any fusion."""
+    """A prediction, the name of its workload, and the workload's original graph, before any fusion."""
 
     prediction: Prediction
     name: str
-    asked: Graph
+    original: Graph
 
 
 def answer(query: Iterable[tuple[str, str]]) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def answer(query: Iterable[tuple[str, str]]) -> dict[str, Any]:
 
 
 def ask(query: Iterable[tuple[str, str]]) -> Answer:
-    """The engine's answer to a query. Those asked lately are kept."""
+    """The engine's answer to a query. Recent ones are cached."""
     settings = tuple(sorted(query))
     local = any(key == "hardware" and is_local(value) for key, value in settings)
     return _ask(settings, local_machine.state() if local else ())
@@ -45,28 +45,28 @@ def ask(query: Iterable[tuple[str, str]]) -> Answer:
 
 @lru_cache(maxsize=32)  # a prediction of a large model has thousands of rows
 def _ask(query: tuple[tuple[str, str], ...], _: local_machine.Stamp) -> Answer:
-    given = dict(query)
-    known = (*DEFAULTS, *SIZES, "phase", "dtype")
-    for key in given:
-        if key not in known:
-            raise BadValue(f"no setting {key!r}; settings are {', '.join(known)}", key)
-    if len(given) < len(query):
+    explicit = dict(query)
+    names = (*DEFAULTS, *SIZES, "phase", "dtype")
+    for key in explicit:
+        if key not in names:
+            raise BadValue(f"no setting {key!r}; settings are {', '.join(names)}", key)
+    if len(explicit) < len(query):
         raise BadValue("a setting is given twice; give each once")
-    asked = DEFAULTS | given
+    values = DEFAULTS | explicit
     with refusing("hardware"):
-        machine = hardware(asked["hardware"])
+        machine = hardware(values["hardware"])
     with refusing("workload"):
-        name = asked["workload"]
+        name = values["workload"]
         about(name)
         takes = settings(name)
-    chosen = {key: _setting(key, given[key]) for key in (*SIZES, "phase", "dtype") if key in given}
+    overrides = {key: _setting(key, explicit[key]) for key in (*SIZES, "phase", "dtype") if key in explicit}
     with refusing("dtype"):
-        machine.peak(chosen.get("dtype", takes.get("dtype", "fp16")))
-    with refusing("mode" if "dispatch" not in given else "dispatch"):
-        if asked["figures"] not in ("measured", "datasheet"):
-            raise BadValue(f"figures are {asked['figures']!r}; choose measured or datasheet", "figures")
-        plan = Plan(asked["mode"], asked["dispatch"], calibrated=asked["figures"] == "measured")
-    graph = build(name, tuple(sorted(chosen.items())))
+        machine.peak(overrides.get("dtype", takes.get("dtype", "fp16")))
+    with refusing("mode" if "dispatch" not in explicit else "dispatch"):
+        if values["figures"] not in ("measured", "datasheet"):
+            raise BadValue(f"figures are {values['figures']!r}; choose measured or datasheet", "figures")
+        plan = Plan(values["mode"], values["dispatch"], calibrated=values["figures"] == "measured")
+    graph = build(name, tuple(sorted(overrides.items())))
     with refusing("dtype"):
         prediction = predict(graph, machine, plan)
     return Answer(prediction, name, graph)
@@ -85,25 +85,25 @@ def _setting(key: str, text: str) -> int | str:
 
 
 @lru_cache(maxsize=64)
-def build(name: str, chosen: tuple[tuple[str, Any], ...]) -> Graph:
+def build(name: str, overrides: tuple[tuple[str, Any], ...]) -> Graph:
     with refusing("workload"):
-        return workload(name, **dict(chosen))
+        return workload(name, **dict(overrides))
 
 
-def inputs(name: str, asked: Graph) -> tuple[float, str]:
+def inputs(name: str, original: Graph) -> tuple[float, str]:
     """How many inputs one run takes, and what one is called: images, tokens (one per sequence in decode), samples."""
-    settings, unit = asked.settings, kind(name)[1]
+    settings, unit = original.settings, kind(name)[1]
     batch = float(settings.get("batch", 1))
     if unit == "token" and settings.get("phase") != "decode":
         return batch * float(settings.get("seq", 1)), unit
     return batch, unit
 
 
-def as_json(p: Prediction, name: str, asked: Graph) -> dict[str, Any]:
+def as_json(p: Prediction, name: str, original: Graph) -> dict[str, Any]:
     graph, machine, work = p.graph, p.hardware, p.graph.work
-    items, unit = inputs(name, asked)
+    items, unit = inputs(name, original)
     return {
-        "workload": {"slug": name, "name": about(name)["name"], "params": asked.params, "settings": dict(asked.settings)},
+        "workload": {"slug": name, "name": about(name)["name"], "params": original.params, "settings": dict(original.settings)},
         "hardware": {
             "slug": machine.slug, "name": machine.name, "context": machine.context, "peak": machine.peak(graph.dtype),
             "bandwidth": machine.bandwidth, "launch": machine.launch, "ridge": machine.ridge(graph.dtype), "power": machine.power,
@@ -122,7 +122,7 @@ def as_json(p: Prediction, name: str, asked: Graph) -> dict[str, Any]:
         "launch_s": sum(row.launch_s for row in p.ops),
         "utilization": p.utilization,
         "kernels": p.kernels,
-        "ops_asked": len(asked.ops),
+        "ops_asked": len(original.ops),
         "flops": work.flops,
         "matmul_flops": work.matmul_flops,
         "bytes": work.bytes,
@@ -131,7 +131,7 @@ def as_json(p: Prediction, name: str, asked: Graph) -> dict[str, Any]:
         "energy_j": p.energy_j,
         "memory": {
             **asdict(p.memory), "total": p.memory.total, "fits": p.fits, "headroom": p.memory.headroom,
-            "advice": [] if p.fits else advice(p, name, asked),
+            "advice": [] if p.fits else advice(p, name, original),
         },
         "figures": list(figures(p)),
         "sources": list(p.sources),
@@ -151,7 +151,7 @@ def figures(p: Prediction) -> Iterator[dict[str, Any]]:
 
 
 def grouped(rows: Iterable[OpRow]) -> list[dict[str, Any]]:
-    """Ops that cost the same, once, with their count; the longest first. Times are for one of them."""
+    """Ops of equal cost listed once, with their count; the longest first. Times are for one of them."""
     groups: dict[Any, list[OpRow]] = {}
     for row in rows:
         groups.setdefault((row.op.key, row.cost), []).append(row)

@@ -26,7 +26,7 @@ from ironlaw.server.catalogue import LABS, catalogue
 from ironlaw.server.choices import choices
 from ironlaw.server.direct import direct
 from ironlaw.server.files import Immutable, digest
-from ironlaw.server.gallery import SAID, gallery
+from ironlaw.server.gallery import MESSAGES, gallery
 from ironlaw.server.guard import SECURITY, Guard
 from ironlaw.server.labs import Labs
 from ironlaw.server.marimo_page import ahead, marimo_files
@@ -38,20 +38,20 @@ from ironlaw.widget.direct import HOSTED
 def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS) -> Starlette:
     """`stop` ends the server."""
     files, assets = marimo_files()
-    keeper, token, seen = Keeper(), secrets.token_urlsafe(24), threading.Event()
+    keeper, token, first_visit = Keeper(), secrets.token_urlsafe(24), threading.Event()
     labs = Labs(labs_folder, assets, head())
     HOSTED["explore"] = explored
 
-    def show(said: str = "", wrong: dict[str, str] | None = None) -> Response:
+    def show(message: str = "", wrong: dict[str, str] | None = None) -> Response:
         listed = catalogue(labs_folder)
-        return gallery(listed, keeper.records(), token, said, wrong, ahead(assets) if any(lab.ready for lab in listed) else "")
+        return gallery(listed, keeper.records(), token, message, wrong, ahead(assets) if any(lab.ready for lab in listed) else "")
 
     def start(request: Request) -> Response:
-        asked = request.query_params
-        if "workload" in asked or "hardware" in asked:  # the instrument was here once; its bookmarks still work
-            return RedirectResponse(f"/explore?{asked}", 307)
-        response = show(announcement(asked.get("said", ""), asked.get("n", "")))
-        response.background = BackgroundTask(seen.set)
+        query = request.query_params
+        if "workload" in query or "hardware" in query:  # the instrument was here once; its bookmarks still work
+            return RedirectResponse(f"/explore?{query}", 307)
+        response = show(announcement(query.get("said", ""), query.get("n", "")))
+        response.background = BackgroundTask(first_visit.set)
         return response
 
     @asynccontextmanager
@@ -62,7 +62,7 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
     routes = [
         Route("/", start),
         Route("/explore", explore),
-        Route("/favicon.ico", icon),  # browsers ask for it unasked
+        Route("/favicon.ico", icon),  # browsers request it of their own accord
         *Actions(keeper, token, show, stop).routes(),
         Route("/api/registry", registry),
         Route("/api/predict", Predict().__call__),
@@ -74,12 +74,13 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
         Mount(theme(), Immutable(THEME.parent)),
     ]
     app = Starlette(routes=routes, middleware=[Middleware(Guard)], exception_handlers={404: not_found}, lifespan=lifespan)
-    app.state.labs, app.state.keeper, app.state.seen = labs, keeper, seen  # `seen`: the start page has gone out once
+    app.state.labs, app.state.keeper = labs, keeper
+    app.state.first_visit = first_visit  # set once the start page has been served
     return app
 
 
 def head() -> str:
-    """What every lab's page gets into its <head>: our theme and icon."""
+    """What goes into the <head> of every lab's page: our theme and icon."""
     return (
         f'<link rel="icon" href="{static()}/icon.svg" type="image/svg+xml">'
         f'<link rel="stylesheet" href="{theme()}/theme.css"><link rel="stylesheet" href="{static()}/opening.css">'
@@ -92,12 +93,12 @@ def theme() -> str:
     return f"/theme/{digest([THEME] if THEME.is_file() else [])}"
 
 
-def announcement(said: str, count: str) -> str:
-    """What the start page says about the last action."""
-    if said == "imported" and count.isdecimal():
+def announcement(action: str, count: str) -> str:
+    """The start page's message about the last action."""
+    if action == "imported" and count.isdecimal():
         fresh = int(count)
         return f"Imported: {fresh:,} new event{'' if fresh == 1 else 's'}." if fresh else "Nothing was new in that file."
-    return SAID.get(said, "")
+    return MESSAGES.get(action, "")
 
 
 def icon(request: Request) -> Response:
@@ -105,7 +106,7 @@ def icon(request: Request) -> Response:
 
 
 def explore(request: Request) -> Response:
-    """The free instrument. The socket it asks on is named for browsers that don't take 'self' for one."""
+    """The free instrument. The policy names its socket for browsers in which 'self' does not cover one."""
     from ironlaw.server.explore.page import page  # brings anywidget, which the start page need not wait for
 
     policy = dict(SECURITY)[b"content-security-policy"].decode() + f"; connect-src 'self' ws://{request.headers['host']}"
@@ -135,7 +136,7 @@ class Predict:
     """`?workload=resnet50&hardware=h100_sxm&batch=1&dtype=fp16&mode=eager&dispatch=queued` -> the prediction, in SI.
 
     One at a time: a dial that is turned while a large model is being predicted leaves requests behind that nobody
-    waits for any more, and those are never begun.
+    waits for any more, and those are never started.
     """
 
     def __init__(self) -> None:
@@ -146,10 +147,10 @@ class Predict:
             if await request.is_disconnected():
                 return Response(status_code=204)
             try:
-                found = await run_in_threadpool(answer, request.query_params.multi_items())
+                prediction = await run_in_threadpool(answer, request.query_params.multi_items())
             except IronlawError as refusal:
                 return JSONResponse({"error": str(refusal), "field": refusal.field}, 400, headers={"cache-control": "no-store"})
-        return JSONResponse(found, headers={"cache-control": "no-store"})
+        return JSONResponse(prediction, headers={"cache-control": "no-store"})
 
 
 def not_found(request: Request, error: Exception) -> Response:

@@ -1,7 +1,7 @@
 """Which labs there are. The folder is the registry: `labs/<slug>/` with lab.py, words.md and questions.toml.
 
 Reading it imports neither marimo nor the lab, so the gallery is quick and a broken lab can't stop it: what is wrong with
-one is kept in its `error`, and shown on its card.
+one is in its `error`, and shown on its card.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Lab:
 
     @property
     def name(self) -> str:
-        """`Lab 01` for `lab_01_magnitude`; else what the slug says."""
+        """`Lab 01` for `lab_01_magnitude`; otherwise the start of the slug."""
         number = re.match(r"lab_(\d+)", self.slug)
         return f"Lab {number[1]}" if number else self.slug.partition("_")[0].capitalize()
 
@@ -49,10 +49,10 @@ def find(name: str, folder: Path = LABS) -> Lab | None:
 
 def resolve(name: str, folder: Path = LABS) -> Lab | None:
     """The lab that a person means: `lab_01_magnitude`, `01`, `1`, `lab-01`, `magnitude`."""
-    asked = name.lower().replace("-", "_").replace(" ", "_").removesuffix("/")
+    key = name.lower().replace("-", "_").replace(" ", "_").removesuffix("/")
     for lab in catalogue(folder):
         _, number, *rest = f"{lab.slug}__".split("_")
-        if asked in {lab.slug, number, number.lstrip("0"), f"lab_{number}", f"lab{number}", "_".join(rest).strip("_")} - {""}:
+        if key in {lab.slug, number, number.lstrip("0"), f"lab_{number}", f"lab{number}", "_".join(rest).strip("_")} - {""}:
             return lab
     return None
 
@@ -84,9 +84,9 @@ def about(folder: Path) -> tuple[str, str, int]:
 
 
 def section(name: str, words: str) -> str:
-    """A section's text without Markdown: a card is plain text. The kit reads words.md too, but comes with marimo."""
-    found = re.search(rf"^##[ \t]+{name}[ \t]*$(.*?)(?=^##[ \t]|\Z)", words, re.MULTILINE | re.DOTALL)
-    text = " ".join(re.sub(r"\[([^\]]*)\]\([^)]*\)|[*`]", r"\1", found[1]).split()) if found else ""
+    """A section's text without Markdown: a card is plain text. The kit reads words.md too, but importing it imports marimo."""
+    match = re.search(rf"^##[ \t]+{name}[ \t]*$(.*?)(?=^##[ \t]|\Z)", words, re.MULTILINE | re.DOTALL)
+    text = " ".join(re.sub(r"\[([^\]]*)\]\([^)]*\)|[*`]", r"\1", match[1]).split()) if match else ""
     if not text:
         raise ValueError(f"words.md has no text under `## {name}`; write one")
     return text

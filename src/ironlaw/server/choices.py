@@ -16,7 +16,7 @@ from ironlaw.registry.workloads import about, workloads
 DISPATCHES = ("queued", "synchronous")
 PHASES = ("prefill", "decode")
 SETTINGS = ("batch", "seq", "context", "phase", "dtype")
-# family -> the group it is listed in, and what one input is called; a family that is not here still works
+# family -> the group it is listed in, and what one input is called; a family missing here still works
 KINDS = {
     "resnet": ("vision", "image"), "mobilenet": ("vision", "image"), "vit": ("vision", "image"), "unet": ("vision", "image"),
     "ds_cnn": ("audio", "clip"), "bert": ("language", "token"), "gpt2": ("language", "token"), "llama": ("language", "token"),
@@ -26,7 +26,7 @@ MOST_TOKENS = 32768
 
 
 def choices() -> dict[str, Any]:
-    """Everything that the page needs before the first prediction."""
+    """Everything the page needs before the first prediction."""
     return _choices(local_machine.state())
 
 
@@ -63,8 +63,8 @@ def settings(slug: str) -> dict[str, Any]:
     """The settings that a workload takes, with their defaults."""
     data = about(slug)
     takes = inspect.signature(FAMILIES[data["family"]]).parameters
-    given = data.get("params", {}) | data.get("defaults", {})
-    return {key: given.get(key, takes[key].default) for key in SETTINGS if key in takes}
+    defaults = data.get("params", {}) | data.get("defaults", {})
+    return {key: defaults.get(key, takes[key].default) for key in SETTINGS if key in takes}
 
 
 def _workload(slug: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ LONGEST = 65536  # characters of a question
 
 
 async def direct(socket: WebSocket) -> None:
-    """One answer after the other, each in the order of its question; anything else is ignored."""
+    """Answers messages one at a time, in order; anything else is ignored."""
     from ironlaw.widget.direct import reply
 
     await socket.accept()

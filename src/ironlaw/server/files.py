@@ -1,7 +1,7 @@
-"""Files that never change at their address: ours, the labs' theme, and marimo's own. A browser asks for each once.
+"""Files that never change at their address: ours, the labs' theme, and marimo's own. A browser requests each once.
 
-marimo's page is some 300 small files. They are read once and kept, and answered without a thread or a second look at
-the disk; the address holds the version, so all labs share them and nothing is ever asked for again.
+marimo's page is some 300 small files. They are read once and cached, then served without a thread or another look at
+the disk; the address contains the version, so all labs share them and no browser requests one twice.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ class Immutable:
 
     def __init__(self, folder: Path | None = None, texts: Mapping[str, str] | None = None) -> None:
         self.folder = folder and folder.resolve()
-        self.kept = {name: response(name, text.encode()) for name, text in (texts or {}).items()}
+        self.cache = {name: response(name, text.encode()) for name, text in (texts or {}).items()}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         name = scope["path"].removeprefix(scope.get("root_path", "")).lstrip("/")
-        found = self.kept.get(name) or self.read(name)
-        status, headers, body = (404, [(b"content-type", b"text/plain")], b"404: no such file\n") if found is None else (200, *found)
+        file = self.cache.get(name) or self.read(name)
+        status, headers, body = (404, [(b"content-type", b"text/plain")], b"404: no such file\n") if file is None else (200, *file)
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1000})
             return
@@ -43,8 +43,8 @@ class Immutable:
         path = (self.folder / name).resolve()
         if not path.is_relative_to(self.folder) or not path.is_file():
             return None
-        self.kept[name] = response(path.name, path.read_bytes())
-        return self.kept[name]
+        self.cache[name] = response(path.name, path.read_bytes())
+        return self.cache[name]
 
 
 def response(name: str, body: bytes) -> tuple[list[tuple[bytes, bytes]], bytes]:

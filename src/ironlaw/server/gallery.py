@@ -1,4 +1,4 @@
-"""The start page: the labs and how far you are, where to go on, your name, your data. Plain HTML; nothing on it needs a script."""
+"""The start page: the labs and how far you are, where to continue, your name, your data. Plain HTML; nothing on it needs a script."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ironlaw.server.catalogue import Lab
 from ironlaw.server.records import REVIEW, STAGES, Cards, Records, Standing
 from ironlaw.units import show
 
-# What the page says after an action; the address names one of these, never a text of its own.
-SAID = {
+# Messages after an action; the address names one of these and never carries a text.
+MESSAGES = {
     "named": "Your name is kept, on this machine only.",
     "unnamed": "Your name is no longer shown.",
     "reset": "A new epoch has begun. Every lab starts afresh; what you did before is kept, and stays in the export.",
@@ -28,14 +28,14 @@ BACKUP = {
 
 
 def gallery(
-    labs: list[Lab], records: Records, token: str, said: str = "", wrong: dict[str, str] | None = None, ahead: str = ""
+    labs: list[Lab], records: Records, token: str, message: str = "", wrong: dict[str, str] | None = None, ahead: str = ""
 ) -> Response:
-    """The page. `wrong` names what an action refused: `{"import": "why"}` stands beside the control."""
+    """The page. `wrong`: why an action was refused, shown beside its control: `{"import": "why"}`."""
     wrong = wrong or {}
     slots = {
         "title": "labs",
         "greeting": f"Welcome back, {escape(records.name)}." if records.name else "",
-        "said": f'<p class="said" role="status">{escape(said)}</p>' if said else "",
+        "said": f'<p class="said" role="status">{escape(message)}</p>' if message else "",
         "problem": ledger_problem(records.problem),
         "resume": resume(labs, records),
         "labs": "\n".join(entry(lab, records) for lab in labs),
@@ -63,31 +63,31 @@ def machine() -> str:
     """A card for this machine: what was measured and when, or how to measure it."""
     how = "<code>ironlaw measure</code> in a terminal"
     try:
-        here = local()
+        own = local()
     except UnknownName:
-        told = f"Run {how}: in about a minute your own machine is one of those in every lab, with its own figures."
-        return _machine("This machine", told, "not measured yet")
+        text = f"Run {how}: in about a minute your own machine is one of those in every lab, with its own figures."
+        return _machine("This machine", text, "not measured yet")
     except IronlawError as error:
         return _machine(
             "This machine", re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(f"{error}.")), "measured, but that can’t be read", "lab broken"
         )
-    fmt = max(here.peaks, key=lambda name: (name.startswith(("fp", "bf", "tf")), here.peaks[name]))
+    fmt = max(own.peaks, key=lambda name: (name.startswith(("fp", "bf", "tf")), own.peaks[name]))
     curves = (
         "Its predictions come from curves fitted to it"
-        if here.calibration
+        if own.calibration
         else "Too little was measured for curves, so its predictions are bounds"
     )
-    told = (
-        f"{show(here.peaks[fmt], 'FLOP/s')} in {fmt.upper()}, {show(here.bandwidth, 'B/s')} from memory. {curves}."
+    text = (
+        f"{show(own.peaks[fmt], 'FLOP/s')} in {fmt.upper()}, {show(own.bandwidth, 'B/s')} from memory. {curves}."
         f" In every lab it is a machine to choose; in a terminal it is <code>--on this</code>."
     )
-    return _machine(here.name, told, f"measured on {here.figures['bandwidth'].date}; again: {how}")
+    return _machine(own.name, text, f"measured on {own.figures['bandwidth'].date}; again: {how}")
 
 
-def _machine(title: str, told: str, state: str, kind: str = "lab") -> str:
+def _machine(title: str, text: str, state: str, kind: str = "lab") -> str:
     return (
         f'<div class="{kind}" id="machine"><p class="number">Machine</p><h3>{escape(title)}</h3>'
-        f'<p class="teaches">{told}</p><div class="foot"><p class="state">{state}</p></div></div>'
+        f'<p class="teaches">{text}</p><div class="foot"><p class="state">{state}</p></div></div>'
     )
 
 
@@ -98,7 +98,7 @@ def ledger_problem(reason: str) -> str:
 
 
 def resume(labs: list[Lab], records: Records) -> str:
-    """The one link that most visits need: where you left, or the first lab."""
+    """The one link that most visits need: where you left off, or the first lab."""
     ready = {lab.slug: lab for lab in labs if lab.ready}
     newest = records.newest()
     if newest in ready:
@@ -121,7 +121,7 @@ def entry(lab: Lab, records: Records) -> str:
     return card(lab, records.standing(lab.slug), not records.problem, cards)
 
 
-def card(lab: Lab, state: Standing, known: bool, cards: Cards | None = None) -> str:
+def card(lab: Lab, state: Standing, readable: bool, cards: Cards | None = None) -> str:
     """One lab: what it teaches, how long it takes, how far you are. The review says how many cards are due instead."""
     head = f'<p class="number">{escape(lab.name)}<span>{lab.minutes} min</span></p>'
     title, teaches = escape(lab.title), f'<p class="teaches">{escape(lab.teaches)}</p>' if lab.teaches else ""
@@ -134,7 +134,7 @@ def card(lab: Lab, state: Standing, known: bool, cards: Cards | None = None) -> 
     progress = f'{rail(state)}<p class="state">{escape(state.words)}</p>'
     if cards is not None:
         verb, progress = "Continue" if cards.answers else "Begin", f'<p class="state">{escape(cards.words)}</p>'
-    if not known:
+    if not readable:
         progress = '<p class="state">progress not known</p>'
     return (
         f'<li class="lab" id="{escape(lab.slug)}">{head}<h3><a href="/lab/{escape(lab.slug)}/">{title}</a></h3>{teaches}'

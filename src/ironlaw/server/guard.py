@@ -1,8 +1,8 @@
-"""Who may talk to us. Pure ASGI, for HTTP and WebSocket alike.
+"""Which requests are allowed. Pure ASGI, for HTTP and WebSocket alike.
 
-A page elsewhere can send requests to a server on this machine (CSRF), and a name of its own can be made to point here
-(DNS rebinding). So the Host must be ours, and the Origin too where there is one; whatever can change something (a POST,
-a WebSocket) must bring it. marimo's own apps allow any origin, which is why this stands in front of them.
+A page elsewhere can send requests to a server on this machine (CSRF), and its own host name can be made to point here
+(DNS rebinding). So the Host must be ours, and the Origin too if present; a request that can change something (a POST,
+a WebSocket) must have one. marimo's own apps allow any origin, which is why this stands in front of them.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def with_headers(send: Any) -> Any:
 
     async def sending(message: Any) -> None:
         if message["type"] == "http.response.start":
-            given = {key.lower() for key, _ in message.get("headers", ())}
-            message = {**message, "headers": [*message.get("headers", ()), *(h for h in SECURITY if h[0] not in given)]}
+            present = {key.lower() for key, _ in message.get("headers", ())}
+            message = {**message, "headers": [*message.get("headers", ()), *(h for h in SECURITY if h[0] not in present)]}
         await send(message)
 
     return sending

@@ -1,7 +1,7 @@
 """The labs: marimo apps, mounted in this process under /lab/<slug>/.
 
 marimo takes a second to import, so the gallery does not wait for it: `warm` runs in the background once the first page
-is out, and whoever opens a lab sooner waits for it. A lab that can't be mounted answers with the reason; the others and
+is out, and a learner who opens a lab sooner waits for it. A lab that can't be mounted answers with the reason; the others and
 the gallery go on.
 """
 
@@ -23,9 +23,9 @@ from ironlaw.server.catalogue import LABS, Lab, catalogue, find
 from ironlaw.server.marimo_page import Rewritten
 from ironlaw.server.parsing import one_at_a_time
 
-QUIET_S = 1.5  # without a question, get the other labs ready
+QUIET_S = 1.5  # without a request, get the other labs ready
 SESSION_S = 120  # how long a page that lost its connection may come back to the same session
-# What a lab needs first; imported ahead, so that the first lab opens as fast as the second.
+# What a lab needs first; imported in advance so that the first lab opens as fast as the second.
 AHEAD = ("marimo._server.main", "marimo._runtime.runtime", "tomlkit", "anywidget", "ironlaw.kit")
 
 
@@ -36,7 +36,7 @@ class Labs:
         self.folder, self.assets, self.head = folder, assets, head
         self.mounted: dict[str, Any] = {}
         self.turn = threading.Lock()
-        self.asked = -QUIET_S  # when a lab was last asked for something
+        self.last_request = -QUIET_S  # when a lab last had a request
         one_at_a_time()
 
     def warm(self) -> None:
@@ -54,12 +54,12 @@ class Labs:
                 prepare(lab)
 
     def wait(self) -> None:
-        """Until nobody has asked for a while: whoever opens a lab now needs this thread's turns."""
-        while time.monotonic() - self.asked < QUIET_S:
+        """Wait until there was no request for a while: a learner who opens a lab now needs this thread's share of the CPU."""
+        while time.monotonic() - self.last_request < QUIET_S:
             time.sleep(QUIET_S / 10)
 
     def mount(self, lab: Lab) -> Any:
-        """The lab's ASGI app, made on the first call.
+        """The lab's ASGI app, created on the first call.
 
         Not before the imports are done: a session that starts while another thread is inside IPython's import makes both fail.
         """
@@ -71,7 +71,7 @@ class Labs:
             return self.mounted[lab.slug]
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        self.asked = time.monotonic()
+        self.last_request = time.monotonic()
         path = scope["path"]
         slug = path.removeprefix("/lab/").partition("/")[0]
         if path == f"/lab/{slug}":
@@ -117,14 +117,14 @@ class Labs:
 
 
 def offer_direct() -> None:
-    """Instruments made from now on may be asked on /direct."""
+    """Instruments created from now on answer on /direct too."""
     from ironlaw.widget.direct import OFFERED
 
     OFFERED.set()
 
 
 def import_ahead() -> None:
-    """What fails here is said by the lab that meets it."""
+    """A failure here is reported by the lab that needs the module."""
     for name in AHEAD:
         with suppress(Exception):
             importlib.import_module(name)
@@ -135,17 +135,17 @@ def create(lab: Lab, assets: str, head: str) -> Any:
     import marimo
 
     builder = marimo.create_asgi_app(quiet=True, include_code=False, session_ttl=SESSION_S, asset_url=assets, html_head=head)
-    built: Any = builder.with_app(path=f"/lab/{lab.slug}", root=str(lab.folder / "lab.py")).build()
-    settle(built.routes[0].app.state.config_manager)
-    return built
+    app: Any = builder.with_app(path=f"/lab/{lab.slug}", root=str(lab.folder / "lab.py")).build()
+    settle(app.routes[0].app.state.config_manager)
+    return app
 
 
 def prepare(lab: Lab) -> None:
-    """Imports the modules beside a lab's lab.py; one that has a function `warm` computes ahead what its lab will ask for."""
+    """Imports the modules beside a lab's lab.py; one with a function `warm` computes in advance what its lab will need."""
     package = importlib.import_module(f"ironlaw.labs.{lab.slug}")
-    for found in pkgutil.iter_modules(package.__path__):
-        if found.name != "lab":
-            getattr(importlib.import_module(f"{package.__name__}.{found.name}"), "warm", lambda: None)()
+    for module in pkgutil.iter_modules(package.__path__):
+        if module.name != "lab":
+            getattr(importlib.import_module(f"{package.__name__}.{module.name}"), "warm", lambda: None)()
 
 
 class NoStore:
@@ -162,4 +162,4 @@ def settle(manager: Any) -> None:
     manager.user_config_mgr = NoStore()
     settings: Any = {"display": {"theme": "system"}, "runtime": {"show_tracebacks": False}}
     manager.partials = (OverrideConfigReader(settings),)
-    vars(manager).pop("_config", None)  # what it had read so far
+    vars(manager).pop("_config", None)  # what it has read so far

@@ -1,4 +1,4 @@
-"""marimo's page, made ours: no service worker, no fonts that nobody uses, a way home, words at once instead of an empty page.
+"""marimo's page, made ours: no service worker, no unused fonts, a link home, and text at once instead of an empty page.
 
 The rest of marimo's chrome is hidden by the labs' theme. A Content-Security-Policy of its own lets the page reach this
 server and nothing else, whatever marimo or a widget would like to load.
@@ -27,29 +27,29 @@ POLICY = (
 )
 SERVICE_WORKER = re.compile(r"<script\b[^>]*>(?:(?!</script>).)*serviceWorker(?:(?!</script>).)*</script>", re.DOTALL)
 UNUSED = re.compile(r"""\s*<link\b[^>]*\brel="(?:preload|apple-touch-icon|manifest|icon)"[^>]*\shref="/marimo/[^>]*>""")
-WANTED = re.compile(r"""<(?:script type="module"|link rel="(?:modulepreload|stylesheet)")[^>]*\s(?:src|href)="\./([^"]+)\"""")
+PRELOADS = re.compile(r"""<(?:script type="module"|link rel="(?:modulepreload|stylesheet)")[^>]*\s(?:src|href)="\./([^"]+)\"""")
 EARLY = '<head><meta name="color-scheme" content="light dark">'  # before anything is painted: no white page in the dark
 ROOT = '<div id="root"></div>'
 
 
 def marimo_files() -> tuple[Path, str]:
-    """The folder of marimo's own files, and the address where all labs find them. marimo is not imported for it."""
-    found = find_spec("marimo")
-    if found is None or found.origin is None:
+    """The folder of marimo's own files, and the address where all labs find them; without importing marimo."""
+    spec = find_spec("marimo")
+    if spec is None or spec.origin is None:
         raise MissingExtra("the labs need marimo; install it with: pip install marimo")
-    return Path(found.origin).parent / "_static", f"/marimo/{version('marimo')}"
+    return Path(spec.origin).parent / "_static", f"/marimo/{version('marimo')}"
 
 
 @cache
 def ahead(assets: str) -> str:
     """Lets a browser fetch marimo's files while the start page is read, so that a lab opens from its cache."""
     folder, _ = marimo_files()
-    wanted = WANTED.findall((folder / "index.html").read_text("utf-8"))
-    return f'<script async src="{pages.static()}/ahead.js" data-assets="{assets}" data-files="{" ".join(wanted)}"></script>\n'
+    names = PRELOADS.findall((folder / "index.html").read_text("utf-8"))
+    return f'<script async src="{pages.static()}/ahead.js" data-assets="{assets}" data-files="{" ".join(names)}"></script>\n'
 
 
 class Rewritten:
-    """Around marimo's app: its page is changed, everything else passes."""
+    """Wraps marimo's app: changes its page and passes everything else through."""
 
     def __init__(self, app: Any, lab: Lab) -> None:
         self.app, self.lab = app, lab
@@ -59,7 +59,7 @@ class Rewritten:
         if scope["type"] != "http" or scope["path"] != f"/lab/{self.lab.slug}/":
             await self.app(scope, receive, send)
             return
-        given = [(key, value) for key, value in scope["headers"] if key not in (b"if-none-match", b"accept-encoding")]
+        request_headers = [(key, value) for key, value in scope["headers"] if key not in (b"if-none-match", b"accept-encoding")]
         start: dict[str, Any] = {}
         body = bytearray()
 
@@ -77,7 +77,7 @@ class Rewritten:
             await send({**start, "headers": headers(start["headers"], len(text), host)})
             await send({"type": "http.response.body", "body": text})
 
-        await self.app({**scope, "headers": given}, receive, collect)
+        await self.app({**scope, "headers": request_headers}, receive, collect)
 
 
 def rewrite(html: str, lab: Lab) -> str:
@@ -88,12 +88,12 @@ def rewrite(html: str, lab: Lab) -> str:
     return html.replace(ROOT, pages.fill("opening.html", **{slot: escape(text) for slot, text in texts.items()}), 1)
 
 
-def headers(given: Headers, length: int, host: str) -> Headers:
-    """The page's own headers; never kept, so that going back shows what the ledger holds."""
+def headers(original: Headers, length: int, host: str) -> Headers:
+    """The page's own headers; never cached, so that going back shows what the ledger holds."""
     mine = {
         b"content-length": str(length).encode(),
         b"content-security-policy": POLICY.format(host=host).encode(),
         b"cache-control": b"no-store",
         b"referrer-policy": b"same-origin",
     }
-    return [*((key, value) for key, value in given if key.lower() not in {*mine, b"etag"}), *mine.items()]
+    return [*((key, value) for key, value in original if key.lower() not in {*mine, b"etag"}), *mine.items()]

@@ -1,4 +1,4 @@
-"""HTML from templates with `{{ slots }}`: every slot is filled, every text that is not ours is escaped."""
+"""HTML from templates with `{{ slots }}`: every slot is filled, and every text that is not ours is escaped."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def template(name: str) -> str:
 
 
 def fill(template_name: str, /, **slots: str) -> str:
-    """The template with its slots filled; in one pass, so that a text which looks like a slot stays what it is.
+    """The template with its slots filled; in one pass, so that a text that looks like a slot is left alone.
 
     `{{ law }}` and, where a title is given, `{{ head }}` are what several pages have in common.
     """
-    given = {"static": static(), "version": __version__, "law": template("law.html"), **slots}
+    values = {"static": static(), "version": __version__, "law": template("law.html"), **slots}
     if "title" in slots:
-        given["head"] = SLOT.sub(lambda slot: given[slot[1]], template("head.html"))
-    return SLOT.sub(lambda slot: given[slot[1]], template(template_name))
+        values["head"] = SLOT.sub(lambda slot: values[slot[1]], template("head.html"))
+    return SLOT.sub(lambda slot: values[slot[1]], template(template_name))
 
 
 def page(template_name: str, status: int = 200, /, **slots: str) -> HTMLResponse:

@@ -16,11 +16,11 @@ REVIEW = "review"  # it has cards instead of acts
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a learner is in one lab: an index into STAGES, and what was done last there."""
+    """How far a learner is in one lab: an index into STAGES, and the last thing done there."""
 
     stage: int = 0
     note: str = ""
-    last: str = ""  # when, UTC; the newest is where the learner left
+    last: str = ""  # when, UTC; the newest is where the learner left off
 
     @property
     def words(self) -> str:
@@ -65,7 +65,7 @@ class Records:
 
 
 class Keeper:
-    """Holds the ledger open for the process; one that could not be opened is tried again at the next question."""
+    """Holds the ledger open for the process; if it could not be opened, the next request tries again."""
 
     def __init__(self) -> None:
         self.turn = threading.Lock()
@@ -74,7 +74,7 @@ class Keeper:
     def open(self) -> Any:
         with self.turn:
             if self.ledger is None:
-                from ironlaw.ledger import open_ledger  # SQLAlchemy takes its time; not at import
+                from ironlaw.ledger import open_ledger  # SQLAlchemy is slow to import
 
                 self.ledger = open_ledger()
             return self.ledger
@@ -89,7 +89,7 @@ class Keeper:
 
     @staticmethod
     def where() -> str:
-        """The place, also where nothing can be opened there."""
+        """Where the ledger is, even if it can't be opened."""
         from ironlaw.ledger import where
 
         with suppress(IronlawError):
@@ -99,11 +99,11 @@ class Keeper:
 
 def standings(events: Sequence[Any]) -> dict[str, Standing]:
     """Each lab's standing from its events: Act II opens with Act I's reflection, and a saved design ends it."""
-    found: dict[str, Standing] = {}
-    for event in sorted(events, key=lambda event: event.time):  # what was imported may be older than what was there
+    by_lab: dict[str, Standing] = {}
+    for event in sorted(events, key=lambda event: event.time):  # imported events may be older than those already there
         if event.lab in ("", REVIEW) or event.kind in ("named", "reset"):
             continue
-        before = found.get(event.lab, Standing())
+        before = by_lab.get(event.lab, Standing())
         stage, note = before.stage, before.note
         if event.kind == "design":
             stage, note = 3, f"saved {event.time[:10]}"
@@ -115,12 +115,12 @@ def standings(events: Sequence[Any]) -> dict[str, Standing]:
                 stage, note = 2, "reflection answered" if act == 2 else "begins"
             elif stage == 0:
                 stage, note = 1, "opened"
-        found[event.lab] = Standing(stage, note, event.time)
-    return found
+        by_lab[event.lab] = Standing(stage, note, event.time)
+    return by_lab
 
 
 def cards(events: Sequence[Any]) -> Cards:
-    """What is due now. The cards and their schedule are imported only for who has answered one: the first page need not wait."""
+    """What is due now. The cards and their schedule are imported only once a card was answered: the first page need not wait."""
     mine = [event for event in events if event.lab == REVIEW]
     if not any(event.kind == "reviewed" for event in mine):
         return Cards()
@@ -133,5 +133,5 @@ def cards(events: Sequence[Any]) -> Cards:
     now, answers = datetime.now(UTC), reviews(mine)
     standing = schedule(answers, now)
     soon = next_due(standing, now)
-    due = sum(stands.due is not None and stands.due <= now for stands in standing.values())
+    due = sum(card.due is not None and card.due <= now for card in standing.values())
     return Cards(due, len(answers), soon.isoformat() if soon else "")

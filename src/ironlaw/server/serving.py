@@ -1,6 +1,6 @@
 """Starts the server: a free loopback port, one line when it listens, the browser, one line when it stops.
 
-What takes long does not hold it up: the ledger is opened before the line if that takes no longer than a second, marimo and
+Slow steps do not hold it up: the ledger is opened before the line if that takes no longer than a second, marimo and
 the labs are imported in the background after it.
 """
 
@@ -23,7 +23,7 @@ from ironlaw.errors import BadValue, MissingExtra
 PORT = 2718
 TRIES = 50
 LEDGER_S = 1.0
-NOBODY_S = 5.0  # without a visitor, get ready all the same
+NOBODY_S = 5.0  # without a visitor, get ready anyway
 PAUSE_S = 0.3
 SWITCH_S = 0.001  # an answer that is ready waits no longer than this for a thread that computes
 LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1"}
@@ -48,16 +48,16 @@ def serve(port: int = PORT, open_browser: bool = True, host: str = "127.0.0.1", 
                 say(f"ironlaw labs: {url}")
                 threading.Thread(target=warm, args=(app,), daemon=True).start()
                 if open_browser and has_display():
-                    # a browser may take its time to come back, or not do so at all
+                    # the call may return late, or never
                     threading.Thread(target=show_page, args=(url,), daemon=True).start()
 
     sys.setswitchinterval(SWITCH_S)
     sock = listen(host, port)
-    taken = sock.getsockname()[1]
-    if port not in (0, taken):
-        say(f"port {port} is taken; using {taken}")
+    actual = sock.getsockname()[1]
+    if port not in (0, actual):
+        say(f"port {port} is taken; using {actual}")
     name = f"[{LOOPBACK[host]}]" if ":" in host else host
-    url = f"http://{name}:{taken}" + (f"/lab/{lab}/" if lab else "")
+    url = f"http://{name}:{actual}" + (f"/lab/{lab}/" if lab else "")
     config: dict[str, Any] = {"log_level": "warning", "access_log": False, "proxy_headers": False, "server_header": False}
     config["ws_per_message_deflate"] = False  # nothing leaves this machine: packing and unpacking would only cost time
 
@@ -75,15 +75,15 @@ def serve(port: int = PORT, open_browser: bool = True, host: str = "127.0.0.1", 
 
 
 def warm(app: Any) -> None:
-    """What the first visitor would wait for otherwise, in the order in which it is wanted."""
-    app.state.seen.wait(NOBODY_S)  # an import takes turns with whatever is asked meanwhile, and the start page goes first
+    """Prepares what the first visitor would otherwise wait for, in the order of need."""
+    app.state.first_visit.wait(NOBODY_S)  # imports share the CPU with requests, and the start page goes first
     time.sleep(PAUSE_S)
     app.state.labs.warm()
     from ironlaw.server.explore.page import page
 
     page([])
     gc.collect()
-    gc.freeze()  # what is there now stays: the collector need not look at it while somebody turns a dial
+    gc.freeze()  # long-lived objects: the collector need not visit them while somebody turns a dial
 
 
 def listen(host: str, port: int) -> socket.socket:

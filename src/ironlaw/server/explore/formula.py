@@ -17,7 +17,7 @@ def formula(p: Prediction) -> str:
     memory, compute, overhead = float(p.data_s), float(p.compute_s), float(p.overhead_s)
     work, machine, total = p.graph.work, p.hardware, float(p.seconds)
     summed = memory + compute + overhead
-    terms = " + ".join(f'<span class="il-{term}">{_seconds(value)}</span>' for term, value in _named(memory, compute, overhead))
+    terms = " + ".join(f'<span class="il-{term}">{_seconds(value)}</span>' for term, value in _terms(memory, compute, overhead))
     overlap = ", because they overlap" if summed / total > 1 + SAME else ""
     return "".join((
         _line("memory", _quotient(float(work.bytes), "B", memory, float(machine.bandwidth), "B/s")),
@@ -28,7 +28,7 @@ def formula(p: Prediction) -> str:
     ))  # fmt: skip
 
 
-def _named(memory: float, compute: float, overhead: float) -> tuple[tuple[str, float], ...]:
+def _terms(memory: float, compute: float, overhead: float) -> tuple[tuple[str, float], ...]:
     return ("memory", memory), ("compute", compute), ("overhead", overhead)
 
 
@@ -51,9 +51,9 @@ def _quotient(size: float, unit: str, seconds: float, rated: float, rate: str) -
     reached = size / seconds
     same = abs(reached / rated - 1) < SAME
     note = "" if same else f"(the rate reached on average, {share(reached, rated)} of {format_quantity(rated, rate)})"
-    shown = rated if same else reached
+    speed = rated if same else reached
     return (
-        f"{amount(size, unit, exact=exact(size, unit))} ÷ {amount(shown, rate, exact=exact(shown, rate))}"
+        f"{amount(size, unit, exact=exact(size, unit))} ÷ {amount(speed, rate, exact=exact(speed, rate))}"
         f" = <strong>{_seconds(seconds)}</strong>{_quiet(note)}"
     )
 

@@ -24,72 +24,72 @@ DISPATCHES = {"queued": "The CPU runs ahead of the device.", "synchronous": "The
 FIGURES = "This machine was measured: predict with the curves fitted to it, or with the datasheet’s peaks."
 BATCHES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 TOKENS = (1, 16, 32, 64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768)
-# in place of a precision that a machine lacks: the same width first, then wider, then narrower
+# to replace a precision that a machine lacks: the same width first, then wider, then narrower
 SUBSTITUTES = ("fp16", "bf16", "fp32", "tf32", "int8", "fp8", "fp64", "int4", "fp4")
 OPTIONAL = (*SIZES, "phase", "dtype")
 
 
 def read(query: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """The settings in an address, others left out; sizes as numbers where they are some."""
-    given = [(key, text) for key, text in query if key in DEFAULTS or key in OPTIONAL]
-    return {key: int(text) if key in SIZES and text.isdecimal() and len(text) < 16 else text for key, text in given}
+    """The settings in an address, others left out; sizes as integers where possible."""
+    pairs = [(key, text) for key, text in query if key in DEFAULTS or key in OPTIONAL]
+    return {key: int(text) if key in SIZES and text.isdecimal() and len(text) < 16 else text for key, text in pairs}
 
 
 def query(values: Values) -> list[tuple[str, str]]:
-    """The settings as the engine is asked for them, and as they are in the address: only those that the workload takes."""
+    """The settings as the engine and the address take them: only those that the workload has."""
     workload = values.get("workload")
     takes = settings(str(workload)) if workload in workloads() else OPTIONAL
     return [(key, str(values[key])) for key in (*DEFAULTS, *OPTIONAL) if key in values and (key in DEFAULTS or key in takes)]
 
 
 def dials(values: Values) -> list[Dial]:
-    """The dials as they are for the chosen workload and machine; where one is not known, as for the usual one."""
-    known = choices()
-    model = _find(known["workloads"], values.get("workload"), DEFAULTS["workload"])
-    machine = _find(known["machines"], values.get("hardware"), DEFAULTS["hardware"])
+    """The dials as they are for the chosen workload and machine; an unknown one is replaced by the default."""
+    menus = choices()
+    model = _find(menus["workloads"], values.get("workload"), DEFAULTS["workload"])
+    machine = _find(menus["machines"], values.get("hardware"), DEFAULTS["hardware"])
     takes, mode = model["takes"], values.get("mode", DEFAULTS["mode"])
     decode = "phase" in takes and values.get("phase", takes["phase"]) == "decode"
     most = model["most_tokens"]
     return [
-        _menu("workload", "Workload", known["workloads"], values, _size(model)),
-        _menu("hardware", "Machine", known["machines"], values, _memory(machine)),
-        choice("phase", "Phase", _plain(known["phases"]), takes.get("phase"), hidden="phase" not in takes),
+        _menu("workload", "Workload", menus["workloads"], values, _size(model)),
+        _menu("hardware", "Machine", menus["machines"], values, _memory(machine)),
+        choice("phase", "Phase", _plain(menus["phases"]), takes.get("phase"), hidden="phase" not in takes),
         span("batch", "Batch", 1, MOST, takes.get("batch", 1), log=True, whole=True, steps=BATCHES),
         _tokens("seq", "Sequence length", "tokens", most, takes.get("seq"), hidden="seq" not in takes or decode),
         _tokens("context", "Context", "tokens held", most - 1, takes.get("context"), hidden="context" not in takes or not decode),
-        _precision(known["formats"], machine, takes),
-        choice("mode", "Mode", _plain(known["modes"]), DEFAULTS["mode"], help=MODES.get(mode, "")),
-        _dispatch(known["dispatches"], values, mode),
+        _precision(menus["formats"], machine, takes),
+        choice("mode", "Mode", _plain(menus["modes"]), DEFAULTS["mode"], help=MODES.get(mode, "")),
+        _dispatch(menus["dispatches"], values, mode),
         choice("figures", "Figures", _plain(("measured", "datasheet")), DEFAULTS["figures"], hidden=not machine["measured"], help=FIGURES),
     ]  # fmt: skip
 
 
 @cache
 def usual() -> list[Dial]:
-    """The dials before anything is set; a page has these, and is told what differs."""
+    """The dials before anything is set; a page holds these and receives only the differences."""
     return dials({})
 
 
 def settle(values: Values) -> tuple[list[Dial], dict[str, Any], dict[str, dict[str, Any]]]:
-    """Dials, where each stands, and those that could not stay where they were set: dial -> what was asked, where it stands, why."""
-    asked = dict(values)
-    listed = dials(asked)
-    for dial in listed[:2]:  # a model or machine that is not known gives way first: the other dials follow from the two
-        if why_not(dial, asked.get(dial["id"])):
-            asked[dial["id"]] = dial["value"]
-    listed = dials(asked)
-    stand, moved = {}, {}
+    """Dials, where each stands, and those that could not stay where they were set: dial -> value asked for, value set, and why."""
+    requested = dict(values)
+    listed = dials(requested)
+    for dial in listed[:2]:  # a model or machine that is not known is replaced first: the other dials depend on these two
+        if why_not(dial, requested.get(dial["id"])):
+            requested[dial["id"]] = dial["value"]
+    listed = dials(requested)
+    stand, moves = {}, {}
     for dial in listed:
-        name, wanted = dial["id"], values.get(dial["id"])
-        reason = why_not(dial, wanted)
-        stand[name] = dial["value"] if reason else wanted
-        if reason and wanted is not None and not dial.get("hidden"):
-            moved[name] = {"asked": wanted, "value": dial["value"], "why": reason}
-    return listed, stand, moved
+        name, value = dial["id"], values.get(dial["id"])
+        reason = why_not(dial, value)
+        stand[name] = dial["value"] if reason else value
+        if reason and value is not None and not dial.get("hidden"):
+            moves[name] = {"asked": value, "value": dial["value"], "why": reason}
+    return listed, stand, moves
 
 
 def strict(values: Values) -> tuple[list[Dial], dict[str, Any]]:
-    """Dials and where each stands, with what was asked for left as it is; only what was not said is filled in."""
+    """Dials and where each stands, with the values asked for unchanged; only missing ones are filled in."""
     listed = dials(values)
     return listed, {dial["id"]: values.get(dial["id"], dial["value"]) for dial in listed}
 
@@ -106,9 +106,9 @@ def _menu(name: str, label: str, items: list[dict[str, Any]], values: Values, he
     dial = select(name, label, [(item["slug"], item["name"]) for item in items], DEFAULTS[name], help=help)
     for option, item in zip(dial["options"], items, strict=True):
         option["group"] = _group(item)
-    chosen = values.get(name, dial["value"])
-    if all(item["slug"] != chosen for item in items):
-        dial["options"].insert(0, {"value": chosen, "label": str(chosen)[:40], "disabled": "unknown"})
+    value = values.get(name, dial["value"])
+    if all(item["slug"] != value for item in items):
+        dial["options"].insert(0, {"value": value, "label": str(value)[:40], "disabled": "unknown"})
         dial["help"] = ""
     return dial
 
@@ -140,8 +140,8 @@ def _precision(formats: list[str], machine: Mapping[str, Any], takes: Mapping[st
 
 
 def _dispatch(names: list[str], values: Values, mode: str) -> Dial:
-    chosen = values.get("dispatch", DEFAULTS["dispatch"])
-    dial = choice("dispatch", "Dispatch", _plain(names), DEFAULTS["dispatch"], help=DISPATCHES.get(chosen, ""))
+    value = values.get("dispatch", DEFAULTS["dispatch"])
+    dial = choice("dispatch", "Dispatch", _plain(names), DEFAULTS["dispatch"], help=DISPATCHES.get(value, ""))
     if mode == "graphs":
         dial |= {"idle": True, "help": "One launch for all kernels: there is nothing to queue."}
     return dial

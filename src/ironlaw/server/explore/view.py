@@ -28,36 +28,36 @@ from ironlaw.widget.piece import plain
 from ironlaw.widget.quantities import THIN, format_quantity, share
 
 CHANGING = ("options", "hidden", "help", "steps", "max", "value", "idle")  # what a turn of one dial may change of another
-MANY_SPOTS = 5  # spots of which the longest is worth naming
+MANY_SPOTS = 5  # with this many spots or more, the longest is worth naming
 
 
 def view(state: Mapping[str, Any]) -> dict[str, Any]:
-    """The view for a state. What an address asks for is taken as it is; a dial that is turned may move others, which say so."""
-    asked = dict(state.get("dials") or {})
-    moved: dict[str, dict[str, Any]] = {}
+    """The view for a state. Settings from an address are used as they are; turning a dial may move others, which then say why."""
+    requested = dict(state.get("dials") or {})
+    moves: dict[str, dict[str, Any]] = {}
     if "seq" in state:
-        dials, values, moved = settings.settle(asked)
+        dials, values, moves = settings.settle(requested)
     else:
-        dials, values = settings.strict(asked)
+        dials, values = settings.strict(requested)
     query = settings.query(values)
-    shown: dict[str, Any] = {"dials": _changes(dials, moved), "moved": moved, "query": urlencode(query), "error": None}
+    frame: dict[str, Any] = {"dials": _changes(dials, moves), "moved": moves, "query": urlencode(query), "error": None}
     try:
-        return shown | _view(tuple(query), bool(state.get("moving")), local_machine.state())
+        return frame | _view(tuple(query), bool(state.get("moving")), local_machine.state())
     except IronlawError as error:
-        return shown | {"error": {"dial": error.field, "message": str(error)}}
+        return frame | {"error": {"dial": error.field, "message": str(error)}}
 
 
-def _changes(dials: list[Dial], moved: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _changes(dials: list[Dial], moves: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     changes = {
         dial["id"]: {key: dial.get(key) for key in CHANGING if dial.get(key) != usual.get(key)}
         for dial, usual in zip(dials, settings.usual(), strict=True)
     }
     by_name = {dial["id"]: dial for dial in dials}
-    for name, move in moved.items():
-        said = f"{move['asked']} can’t be set here, so {move['value']} is."
+    for name, move in moves.items():
+        note = f"{move['asked']} can’t be set here, so {move['value']} is."
         if name == "dtype":
-            said = f"{move['asked']} is not on this machine, so {move['value']} is set."
-        changes[name]["help"] = " ".join(filter(None, (said, changes[name].get("help", by_name[name].get("help", "")))))
+            note = f"{move['asked']} is not on this machine, so {move['value']} is set."
+        changes[name]["help"] = " ".join(filter(None, (note, changes[name].get("help", by_name[name].get("help", "")))))
     return changes
 
 
@@ -71,7 +71,7 @@ def _view(query: tuple[tuple[str, str], ...], moving: bool, _: local_machine.Sta
         "formula": formula(answer.prediction),
         "banner": _out_of_memory(answer),
     }
-    if not moving:  # what lies below the pictures follows when the dials rest
+    if not moving:  # the part below the pictures follows once the dials rest
         parts["sections"] = sections(answer.prediction)
     return dict(plain(parts))
 
@@ -86,10 +86,10 @@ def _terms(answer: Answer) -> Figure:
 def _roofline(answer: Answer) -> Figure:
     p = answer.prediction
     figure = roofline(p)
-    drawn = spots(p)
+    points = spots(p)
     words = []
-    if len(drawn) >= MANY_SPOTS:
-        longest = max(drawn, key=lambda spot: spot.seconds)
+    if len(points) >= MANY_SPOTS:
+        longest = max(points, key=lambda spot: spot.seconds)
         words.append(f"Longest of these: {longest.name}, {format_quantity(longest.seconds, 's')}.")
     rest = [row for row in p.ops if not (row.work.flops > 0 and row.work.bytes > 0 and row.seconds > 0)]
     if rest:
@@ -112,7 +112,8 @@ def _band(answer: Answer) -> str:
 
 def _cards(answer: Answer) -> list[Card]:
     p, memory = answer.prediction, answer.prediction.memory
-    count, unit = inputs(answer.name, answer.asked)
+    count, unit = inputs(answer.name, answer.original)
+    operators = len(answer.original.ops)
     used = float(memory.total / memory.capacity)
     part = f"{share(used, 1.0)}" if used <= 1 else f"{significant(used)}×"
     hypothetical = "" if p.fits else "if it fitted"
@@ -124,14 +125,14 @@ def _cards(answer: Answer) -> list[Card]:
         per_s,
         card("utilisation", 100 * float(p.utilization), "%", tone=utilisation, source="share of the time in which the device has work")
         | ({"word": "low"} if utilisation == "bad" else {}),
-        card("kernels", float(p.kernels), note=f"from {len(answer.asked.ops):,} operators") | {"value": f"{int(p.kernels):,}", "unit": ""},
+        card("kernels", float(p.kernels), note=f"from {operators:,} operators") | {"value": f"{int(p.kernels):,}", "unit": ""},
         card("memory", float(memory.total), "B", note=f"{part} of {format_quantity(float(memory.capacity), 'B')}") | filled,
         card("energy", float(p.energy_j), "J", note=f"estimate, {format_quantity(float(p.energy_j) / count, 'J')} per {unit}"),
     ]  # fmt: skip
 
 
 def _out_of_memory(answer: Answer) -> dict[str, Any] | None:
-    """What is too much, by how much, and the changes that would help, each a button."""
+    """What does not fit, by how much, and the changes that would help, each as a button."""
     p, memory = answer.prediction, answer.prediction.memory
     if p.fits:
         return None
@@ -142,13 +143,13 @@ def _out_of_memory(answer: Answer) -> dict[str, Any] | None:
         f" {format_quantity(float(memory.capacity), 'B')}, {significant(float(memory.total / memory.capacity))}× too little."
         " The times below are what it would take if it fitted."
     )
-    ways = advice(p, answer.name, answer.asked)
+    ways = advice(p, answer.name, answer.original)
     sentences = "".join(f" Take {escape(way['text'])}." for way in ways if not way["value"])
-    actions = [{"label": f"Use {way['text']}", "dials": {way["field"]: _typed(way)}} for way in ways if way["value"]]
+    actions = [{"label": f"Use {way['text']}", "dials": {way["field"]: _value(way)}} for way in ways if way["value"]]
     return {**banner("fail", "Out of memory", f"<p>{escape(text)}{sentences}</p>"), "actions": actions}
 
 
-def _typed(way: Mapping[str, Any]) -> Any:
+def _value(way: Mapping[str, Any]) -> Any:
     return int(way["value"]) if way["field"] in SIZES else way["value"]
 
 
