@@ -195,7 +195,7 @@ def test_the_loop_asks_and_the_engine_answers(page):
     view = page.send("steps", job="kws", device="a100_80gb_sxm", answers=[0, 2, 1, 3, 2])
     assert [step["right"] for step in view["steps"]] == [True, True, None, True, True]
     assert "best of the four" in view["after"]
-    assert "no answer" in page.send("steps", answers=[9])["error"]["message"]
+    assert "9 is not an answer to 'Profile'" in page.send("steps", answers=[9])["error"]["message"]
 
 
 def test_a_faster_memory_helps_what_waits_for_memory():
