@@ -47,37 +47,37 @@ def one_of(kind):
 
 def right_answer(desk):
     """What somebody who knows types."""
-    shown = desk.shown
-    letters = {choice.id: letter for choice, letter in zip(shown.choices, "abcdefgh", strict=False)}
-    if shown.template.kind == "numeric":
-        return f"{shown.key:.12g} {shown.template.unit}"
-    return " ".join(letters[name] for name in (shown.key if isinstance(shown.key, tuple) else [shown.key]))
+    variant = desk.variant
+    letters = {choice.id: letter for choice, letter in zip(variant.choices, "abcdefgh", strict=False)}
+    if variant.template.kind == "numeric":
+        return f"{variant.key:.12g} {variant.template.unit}"
+    return " ".join(letters[name] for name in (variant.key if isinstance(variant.key, tuple) else [variant.key]))
 
 
 @pytest.mark.parametrize("kind", ["numeric", "choice", "order"])
 def test_the_key_comes_after_the_answer_is_in_the_ledger(desk, ledger, kind):
     desk.ask([one_of(kind).id])
     piece = flashcard(desk)
-    shown = desk.shown
+    variant = desk.variant
     before = str({**piece.view, "choices": [], "text": ""})
     assert "key" not in piece.view and "rubric" not in piece.view
-    assert shown.working not in before and shown.answer not in before
+    assert variant.working not in before and variant.answer not in before
     view = do(piece, "answer", answer=right_answer(desk), confidence=4)
     kept = [event for event in ledger.events("review") if event.kind == "reviewed"]
     assert [(event.payload["card"], event.payload["correct"], event.payload["confidence"]) for event in kept] == [
         (one_of(kind).id, True, 4)
     ]
     assert view["phase"] == "key" and view["key"]["right"] is True
-    assert (view["key"]["answer"], view["key"]["working"]) == (shown.answer, shown.working)
+    assert (view["key"]["answer"], view["key"]["working"]) == (variant.answer, variant.working)
 
 
 def test_an_explanation_shows_its_points_and_is_graded_by_oneself(desk, ledger):
     card = one_of("explain")
     desk.ask([card.id])
     piece = flashcard(desk)
-    assert not any(point in str(piece.view) for point in desk.shown.rubric)
+    assert not any(point in str(piece.view) for point in desk.variant.rubric)
     view = do(piece, "answer", answer="something", confidence=2)
-    assert view["phase"] == "points" and view["rubric"] == list(desk.shown.rubric)
+    assert view["phase"] == "points" and view["rubric"] == list(desk.variant.rubric)
     assert not [event for event in ledger.events("review") if event.kind == "reviewed"]
     assert "numbered" in do(piece, "points", points=[99])["error"]["message"]
     view = do(piece, "points", points=list(range(1, card.enough + 1)))
@@ -96,7 +96,7 @@ def test_what_is_missing_is_said_and_nothing_is_kept(piece, ledger, answer, conf
 
 def test_a_mistake_is_named_with_its_counter_example(desk):
     desk.ask(["ridge_point"])
-    wrong = desk.shown.mistakes[0]
+    wrong = desk.variant.mistakes[0]
     piece = flashcard(desk)
     view = do(piece, "answer", answer=f"{wrong.value:.12g}", confidence=5)
     from ironlaw.recall import beliefs
@@ -107,7 +107,7 @@ def test_a_mistake_is_named_with_its_counter_example(desk):
 
 
 def test_next_skip_and_undo(piece, desk, ledger, clock):
-    first = desk.shown.template.id
+    first = desk.variant.template.id
     view = do(piece, "answer", answer=right_answer(desk), confidence=5)
     assert "in " in view["key"]["back"]
     assert "answered already" in do(piece, "answer", answer="7", confidence=5)["error"]["message"]
@@ -124,19 +124,19 @@ def test_next_skip_and_undo(piece, desk, ledger, clock):
 
 
 def test_the_undone_card_has_other_figures(piece, desk):
-    before = desk.shown
+    before = desk.variant
     do(piece, "answer", answer=right_answer(desk), confidence=5)
     do(piece, "undo")
-    assert desk.shown.template is before.template and desk.shown.seed != before.seed
+    assert desk.variant.template is before.template and desk.variant.seed != before.seed
 
 
 def test_a_sitting_ends_and_says_when_the_next_card_comes(piece, desk, clock):
     for _ in range(40):
         if piece.view["phase"] == "done":
             break
-        if desk.shown.template.kind == "explain":
+        if desk.variant.template.kind == "explain":
             do(piece, "answer", answer="words", confidence=5)
-            do(piece, "points", points=list(range(1, len(desk.shown.rubric) + 1)))
+            do(piece, "points", points=list(range(1, len(desk.variant.rubric) + 1)))
         else:
             do(piece, "answer", answer=right_answer(desk), confidence=5)
         do(piece, "next")

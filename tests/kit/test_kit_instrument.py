@@ -78,7 +78,7 @@ def test_a_format_that_the_device_lacks_is_disabled_with_the_reason_and_the_dial
 
 def test_it_knows_whether_a_learner_turned_it():
     seen = []
-    instrument = made(seen=lambda readouts, touched: seen.append((dict(readouts), touched)))
+    instrument = made(on_readouts=lambda readouts, touched: seen.append((dict(readouts), touched)))
     send(instrument.piece, dials={"device": "big", "fmt": "fp32"})
     assert seen == [({"device": "big", "fmt": "fp16"}, False), ({"device": "big", "fmt": "fp32"}, True)]
 
@@ -108,7 +108,7 @@ def test_an_author_s_fault_stands_beside_the_control():
 
 def test_what_a_moving_dial_reads_is_told_once_it_rests():
     told = []
-    instrument = made(seen=lambda readouts, touched: told.append((dict(readouts), touched)))
+    instrument = made(on_readouts=lambda readouts, touched: told.append((dict(readouts), touched)))
     told.clear()
     send(instrument.piece, dials={"device": "tiny", "fmt": "fp32"}, moving=True)
     assert instrument.piece.view["note"] == "tiny fp32" and not told  # the picture follows at once

@@ -20,7 +20,7 @@ def shown(lab):
 
 
 def piece(lab: Lab, name: str):
-    return lab.shown[name].widget
+    return lab.elements[name].widget
 
 
 def commit(lab: Lab, choice=1):
@@ -81,10 +81,10 @@ def test_states_change_only_when_their_value_does(lab):
     (getter,) = lab.states("act1")
     calls = []
     lab._setters["act1"] = (getter, calls.append)
-    lab.moved()
+    lab.notify()
     assert calls == []
     lab.ledger.commit_prediction("_template", "act1", "e2", 1e2, 3, True, 1)
-    lab.moved()
+    lab.notify()
     assert calls == [1]
 
 

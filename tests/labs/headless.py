@@ -28,7 +28,7 @@ class Page:
         return self
 
     def piece(self, name):
-        return self.lab.shown[name].widget
+        return self.lab.elements[name].widget
 
     def send(self, name, **state):
         piece = self.piece(name)
@@ -59,7 +59,7 @@ class Page:
     def text(self):
         """All words of the page, those inside the pieces too."""
         html = " ".join(part.text for part in self.parts.values() if part is not None)
-        pieces = " ".join(f"{element.widget.spec} {element.widget.view}" for element in self.lab.shown.values())
+        pieces = " ".join(f"{element.widget.spec} {element.widget.view}" for element in self.lab.elements.values())
         return re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "", bare(html + " " + pieces))  # a time of day may hold any figure
 
 

@@ -63,14 +63,14 @@ def test_nothing_can_be_measured_before_the_prediction(tmp_path, slug):
     with open_ledger(tmp_path / "ledger.db") as ledger:
         page = Page(ledger, slug)
         assert not [name for name in page.parts if name.endswith("_measure") and page.parts[name] is not None]
-        assert not [name for name in page.lab.shown if name.endswith(".measure")] and "Measure it here" not in page.text
+        assert not [name for name in page.lab.elements if name.endswith(".measure")] and "Measure it here" not in page.text
 
 
 @pytest.mark.parametrize("slug", LABS)
 def test_each_act_offers_what_fits_it(tmp_path, slug):
     with revealed(tmp_path, slug) as page:
         offered = {
-            name.partition(".")[0]: shown.widget.view["items"] for name, shown in page.lab.shown.items() if name.endswith(".measure")
+            name.partition(".")[0]: shown.widget.view["items"] for name, shown in page.lab.elements.items() if name.endswith(".measure")
         }
         assert {act: [item["id"] for item in items] for act, items in offered.items()} == OFFERED[slug]
         assert all(item["runs"] and item["seconds"] and not item["result"] for items in offered.values() for item in items)
@@ -235,7 +235,7 @@ def test_the_switch_is_there_only_when_something_was_measured(lab, tmp_path):
 
 @pytest.mark.parametrize("number", [1, 7, 11])
 def test_every_picture_with_a_measurement_has_words_for_it(lab, number):
-    for name, shown in lab[number].lab.shown.items():
+    for name, shown in lab[number].lab.elements.items():
         for drawn in shown.widget.view.get("figures", ()) if name.endswith(".instrument") else ():
             own = [mark for mark in drawn["marks"] if mark.get("colour") == "here" and mark["type"] != "line"]
             if own:

@@ -34,7 +34,7 @@ class Page:
         return self
 
     def piece(self, name):
-        return self.lab.shown[name].widget
+        return self.lab.elements[name].widget
 
     def send(self, name, **state):
         piece = self.piece(name)
@@ -48,14 +48,14 @@ class Page:
         return self.send(name, dials={**self.piece(name).state["dials"], **dials})
 
     def answer(self, right=True, sure=5):
-        shown = self.lab.desk.shown
+        shown = self.lab.desk.variant
         value = float(shown.key) if right else shown.mistakes[0].value
         return self.do("cards", do="answer", answer=f"{value:.12g} {shown.template.unit}", confidence=sure)
 
     @property
     def text(self):
         html = " ".join(part.text for part in self.parts.values() if part is not None)
-        return bare(html + " " + " ".join(f"{element.widget.spec} {element.widget.view}" for element in self.lab.shown.values()))
+        return bare(html + " " + " ".join(f"{element.widget.spec} {element.widget.view}" for element in self.lab.elements.values()))
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_every_section_of_the_rail_is_on_the_page(page):
 
 
 def test_no_key_no_rubric_and_no_ladder_before_an_answer(page):
-    shown = page.lab.desk.shown
+    shown = page.lab.desk.variant
     assert shown.working not in page.text and shown.answer not in page.text
     for name, card in templates().items():
         if card.kind == "explain":
@@ -97,7 +97,7 @@ def test_no_key_no_rubric_and_no_ladder_before_an_answer(page):
 
 
 def test_a_sure_mistake_reaches_beliefs_map_and_calibration(page):
-    concept = page.lab.desk.shown.template.concept
+    concept = page.lab.desk.variant.template.concept
     page.answer(right=False, sure=5)
     assert page.lab.state.held_beliefs
     page.reload()
@@ -110,7 +110,7 @@ def test_a_sure_mistake_reaches_beliefs_map_and_calibration(page):
 
 
 def test_a_right_answer_shades_its_concept_at_once_and_undo_takes_it_back(page):
-    concept = page.lab.desk.shown.template.concept
+    concept = page.lab.desk.variant.template.concept
     before = page.piece("map").view["nodes"][concept]["mastery"]
     page.answer()
     after = page.piece("map").view["nodes"][concept]["mastery"]

@@ -1,4 +1,4 @@
-"""What every lab is made of: one file per piece, and `open`, which puts them together for one lab and one learner.
+"""The building blocks of every lab: one file per piece, and `open`, which assembles them for one lab and one learner.
 
 lab = kit.open("lab_01_magnitude")
 lab.lock("act1")            # a cell of the lab shows what a method returns
@@ -28,7 +28,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`Lab` and `open` bring marimo, which takes a second to import: not for those who want a card or a formula."""
+    """`Lab` and `open` bring marimo, which takes a second to import: no need for that to use a card or a formula."""
     if name in ("Lab", "open"):
         from ironlaw.kit import lab
 

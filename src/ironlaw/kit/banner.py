@@ -14,7 +14,7 @@ def banner(tone: str, title: str, text: str) -> dict[str, Any]:
 
 
 def notice(tone: str, title: str, text: str) -> str:
-    """The same outside an instrument. The tone is said, not only coloured."""
+    """The same outside an instrument. The tone is also given in words, not only by colour."""
     role = "alert" if tone == "fail" else "status"
     return (
         f'<div class="il-banner il-{tone}" role="{role}"><strong><span class="il-hidden">{TONES[tone]}: </span>{escape(title)}</strong>'

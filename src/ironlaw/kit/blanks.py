@@ -1,4 +1,4 @@
-"""A sentence with blanks: each blank is a question of its own (`kind = "blank"`), answered together, with feedback for each."""
+"""A sentence with blanks: each blank is a question of its own (`kind = "blank"`), all answered together, with feedback for each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def blanks(
             if not isinstance(places, (list, tuple)) or len(places) != len(questions):
                 raise BadValue(f"fill all {len(questions)} blanks, then answer")
             for question, place in zip(questions, places, strict=True):
-                question.at(place)  # all of them are read before the first is kept
+                question.at(place)  # all are validated before the first is stored
             for question, place in zip(questions, places, strict=True):
                 answer(question, ledger, lab, {"choice": place})
             on_answer()

@@ -16,8 +16,8 @@ Card = dict[str, Any]
 
 def card(label: str, value: float, unit: str = "", *, tone: str = "", note: str = "", digits: int = 3, source: Figure | str = "") -> Card:
     """A figure with its unit; `exact` and `source` are what hovering shows."""
-    shown = show(value, unit, digits) if unit in UNITS or not unit else f"{significant(value, digits)} {unit}"
-    number, _, suffix = shown.partition(" ")
+    text = show(value, unit, digits) if unit in UNITS or not unit else f"{significant(value, digits)} {unit}"
+    number, _, suffix = text.partition(" ")
     return {
         "label": label, "value": number, "unit": suffix, "tone": tone, "note": note, "exact": exact(value, unit), "source": cite(source),
     }  # fmt: skip

@@ -25,7 +25,7 @@ PER_ACT = ("title", "message", "question", "premises", "instrument", "reveal", "
 
 
 def problems(name: str | Path, run: bool = True) -> list[str]:
-    """Everything that is wrong with a lab, each in a sentence that says where."""
+    """Every fault of a lab, each in a sentence that says where."""
     try:
         folder = labs.folder(name)
         if read(folder / "questions.toml").get("lab", {}).get("kind") == "review":
@@ -81,7 +81,7 @@ def _question(words: Words, question: Question, beliefs: set[str]) -> Iterator[s
         return
     right = question.right
     for option in question.options:
-        if isinstance(option.value, str):  # a number's label says its value, and the value is the author's to choose
+        if isinstance(option.value, str):  # a number's label is its value, which the author chooses
             yield from (
                 f"{where}: {figure!r} is hard-coded in option {option.id!r}; say it in words" for figure in hard_coded_figures(option.label)
             )
@@ -94,7 +94,7 @@ def _question(words: Words, question: Question, beliefs: set[str]) -> Iterator[s
 
 
 def _runs(folder: Path, ledger: object) -> list[str]:
-    """The lab headless, from locked to complete. What a cell raises is a problem; so is a section that nothing can show."""
+    """The lab headless, from locked to complete. An exception in a cell is a problem; so is a section that nothing can show."""
     app = runpy.run_path(str(folder / "lab.py"))["app"]
     try:
         for stage in range(2):
@@ -103,7 +103,7 @@ def _runs(folder: Path, ledger: object) -> list[str]:
                 complete(lab)
                 lab = labs.open(folder, ledger)
             app.run(defs={"lab": lab})
-            for name, element in lab.shown.items():
+            for name, element in lab.elements.items():
                 if element.widget.view.get("error"):
                     return [f"{folder.name}: the piece {name} can't compute: {element.widget.view['error']['message']}"]
     except Exception as error:

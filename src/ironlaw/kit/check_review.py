@@ -1,6 +1,6 @@
 """The check of the review, which has cards and pieces instead of acts.
 
-Its words are read as a lab's are. It is run on an empty ledger and on one with an answer of each kind, a tick and a text; then every
+Its words are checked as a lab's are. It is run on an empty ledger and on one with an answer of each kind, a tick and a text; then every
 piece that asks is answered. Nothing may fail, and every section of the words must have been shown.
 """
 
@@ -24,38 +24,38 @@ from ironlaw.widget.piece import Piece
 
 
 def problems(folder: Path, run: bool = True) -> list[str]:
-    """Everything that is wrong with it, each in a sentence that says where."""
+    """Every fault of the review, each in a sentence that says where."""
     with tempfile.TemporaryDirectory() as place, open_ledger(Path(place) / "check.db") as ledger:
-        opened = review.open(folder, ledger)
-        found = list(prose(opened.words))
-        if found or not run:
-            return found
+        page = review.open(folder, ledger)
+        faults = list(prose(page.words))
+        if faults or not run:
+            return faults
         app = runpy.run_path(str(folder / "lab.py"))["app"]
-        shown: set[str] = set()
+        used: set[str] = set()
         for stage in ("empty", "answered"):
             try:
-                opened = review.open(folder, ledger)
-                app.run(defs={"lab": opened})
-                wrong = [line for name, element in opened.shown.items() for line in try_piece(name, element.widget)]
+                page = review.open(folder, ledger)
+                app.run(defs={"lab": page})
+                wrong = [line for name, element in page.elements.items() for line in try_piece(name, element.widget)]
             except IronlawError as error:
                 wrong = [str(error)]
             except Exception as error:
                 wrong = [f"{folder.name}/lab.py does not run {stage}: {type(error).__name__}: {error}"]
             if wrong:
                 return wrong
-            shown |= opened.words.used
-            answer_each_kind(opened)
-        idle = [name for name in opened.words.sections if name not in shown]
-        return [f"{opened.words.where} [{name}]: nothing shows it; take it out, or show it" for name in idle]
+            used |= page.words.used
+            answer_each_kind(page)
+        idle = [name for name in page.words.sections if name not in used]
+        return [f"{page.words.where} [{name}]: nothing shows it; take it out, or show it" for name in idle]
 
 
 def try_piece(name: str, piece: Piece) -> Iterator[str]:
-    """The piece as it is opened, then with everything answered that it asks; what it can't compute."""
+    """What the piece can't compute: as opened, then with each of its questions answered."""
     for state in chain([{}], states(piece)):
         if state:
             piece.state = {**piece.state, **state}
         error = piece.view.get("error")
-        if error and not error["dial"]:  # a dial that could not stay says why, and that is not a fault
+        if error and not error["dial"]:  # a dial that could not stay gives a reason, which is not a fault
             yield f"the piece {name} can't compute {state}: {error['message']}"
             return
 
@@ -69,10 +69,10 @@ def states(piece: Piece) -> Iterator[dict[str, Any]]:
         while piece.view.get("next") or (piece.kind == "loop" and not piece.view.get("after")):
             yield {"answers": [*piece.state["answers"], 0 if piece.kind == "loop" else False]}
     elif piece.kind == "instrument":
-        yield from turned(piece)
+        yield from turns(piece)
 
 
-def turned(piece: Piece) -> Iterator[dict[str, Any]]:
+def turns(piece: Piece) -> Iterator[dict[str, Any]]:
     """Every option of every dial, every span at both ends, and all spans at their upper end together."""
     begin = {dial["id"]: dial["options"][-1]["value"] if dial["id"] == "guess" else dial["value"] for dial in piece.spec["dials"]}
     spans = {dial["id"]: dial["max"] for dial in piece.spec["dials"] if "max" in dial}
@@ -83,14 +83,16 @@ def turned(piece: Piece) -> Iterator[dict[str, Any]]:
     yield {"dials": {**begin, **spans}}
 
 
-def answer_each_kind(opened: review.Review) -> None:
+def answer_each_kind(page: review.Review) -> None:
     """One answer to a card of each kind, a tick and a text."""
-    session = opened.desk.session
+    session = page.desk.session
     for kind in KINDS:
-        card = next(found for found in templates().values() if found.kind == kind)
-        shown = session.variant(card)
-        typed = {"numeric": f"{shown.key} {card.unit}", "choice": "a", "order": " ".join(LETTERS[: len(shown.choices)])}.get(kind, "words")
-        made = grade.grade_explanation(shown, set()) if kind == "explain" else grade.grade(shown, typed)
-        session.answer(shown, typed, 4, made)
-    record.tick(opened.ledger, next(iter(checklist.sheet().statements)), True)
-    record.save_text(opened.ledger, next(iter(checklist.sheet().prompts)), "A text.")
+        card = next(one for one in templates().values() if one.kind == kind)
+        variant = session.variant(card)
+        answer = {"numeric": f"{variant.key} {card.unit}", "choice": "a", "order": " ".join(LETTERS[: len(variant.choices)])}.get(
+            kind, "words"
+        )
+        verdict = grade.grade_explanation(variant, set()) if kind == "explain" else grade.grade(variant, answer)
+        session.answer(variant, answer, 4, verdict)
+    record.tick(page.ledger, next(iter(checklist.sheet().statements)), True)
+    record.save_text(page.ledger, next(iter(checklist.sheet().prompts)), "A text.")

@@ -1,4 +1,4 @@
-"""The mastery checklist: ticks are claims, the cards behind them the record; the score's band says what to do."""
+"""The mastery checklist: ticks are claims, the cards behind them are the record, and the score's band says what to do."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GAPS = {"unbacked": "ticked, but the cards do not back it yet", "modest": "the c
 
 
 def checklist(ledger: Ledger, state: Callable[[], State], changed: Callable[[], None]) -> Piece:
-    """`state` reads the ledger; `changed` is called once a tick is kept."""
+    """`state` reads the ledger; `changed` is called once a tick is stored."""
     acts = ActCounter()
 
     def compute(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Claim · Model · Measured: what is said, what the engine computes, what was measured, each with its source; and why they differ."""
+"""Claim · Model · Measured: the claim, the engine's figure and the measured one, each with its source, and why they differ."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOT_MEASURED = "Not measured: it follows from the figures above."
 
 @dataclass(frozen=True, slots=True)
 class LocalFigure:
-    """What the learner's own machine says to a claim. `source`: what was run, with what, when."""
+    """The learner's own machine's figure for a claim. `source`: what was run, with what, and when."""
 
     value: float
     unit: str

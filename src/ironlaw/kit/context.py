@@ -2,7 +2,7 @@
 
 A context is one `[[context]]` of questions.toml: `device` (a slug of the registry), `label` (a name without figures), and
 `format`, the number format of the device's headline peak (`sparse = true` where the maker advertises the sparse one).
-The learner's own machine is one of them once it was measured.
+The learner's own machine is one of them once it is measured.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ironlaw.errors import BadRegistry, unknown
 from ironlaw.registry.machines import hardware, known_local
 from ironlaw.widget.piece import Piece
 
-HERE = local_machine.SLUG
+LOCAL = local_machine.SLUG
 PREFERRED = ("fp16", "bf16", "fp32", "int8")
 REGIMES = {"here": "This machine"}
 
@@ -51,49 +51,49 @@ class Context:
 
 
 def contexts(entries: Sequence[Mapping[str, Any]]) -> tuple[Context, ...]:
-    """Those of questions.toml, then this machine if it was measured."""
-    found = []
+    """The contexts of questions.toml, then this machine if it was measured."""
+    listed = []
     for entry in entries:
         machine = hardware(entry["device"])
-        found.append(Context(machine.slug, entry["label"], machine.context, machine, entry["format"], bool(entry.get("sparse", False))))
-        found[-1].peak  # noqa: B018 - a format that the device lacks is the author's mistake; say so now
-    here = this_machine()
-    return (*found, here) if here else tuple(found)
+        listed.append(Context(machine.slug, entry["label"], machine.context, machine, entry["format"], bool(entry.get("sparse", False))))
+        listed[-1].peak  # noqa: B018 - a format that the device lacks is the author's mistake; say so now
+    own = this_machine()
+    return (*listed, own) if own else tuple(listed)
 
 
 def this_machine() -> Context | None:
     """The learner's machine, from the file that measuring it leaves in ironlaw's home; None where there is none yet.
 
-    The file has the grammar of registry/hardware. One that can't be read counts as absent: no lab may fail to open for it.
+    The file has the grammar of registry/hardware. A file that can't be read counts as absent: it must not keep a lab from opening.
     """
     machine = known_local()
     if machine is None:
         return None
     formats = [fmt for fmt in PREFERRED if fmt in machine.peaks] or list(machine.peaks)
-    return Context(HERE, "This machine", "here", machine, formats[0])
+    return Context(LOCAL, "This machine", "here", machine, formats[0])
 
 
-def first(found: Sequence[Context], track: str | None) -> tuple[Context, ...]:
-    """The learner's track comes first, as it was chosen in the lab before."""
-    return tuple(sorted(found, key=lambda context: context.slug != track))
+def first(contexts: Sequence[Context], track: str | None) -> tuple[Context, ...]:
+    """The learner's track comes first, as chosen in the previous lab."""
+    return tuple(sorted(contexts, key=lambda context: context.slug != track))
 
 
-def pick(found: Sequence[Context], slug: str) -> Context:
-    for context in found:
+def pick(contexts: Sequence[Context], slug: str) -> Context:
+    for context in contexts:
         if context.slug == slug:
             return context
-    raise unknown("context", slug, [c.slug for c in found])
+    raise unknown("context", slug, [c.slug for c in contexts])
 
 
-def toggle(label: str, found: Sequence[Context], chosen: Context, choose: Callable[[str], None]) -> Piece:
-    if not found:
+def toggle(label: str, contexts: Sequence[Context], current: Context, choose: Callable[[str], None]) -> Piece:
+    if not contexts:
         raise BadRegistry("a lab needs at least one [[context]] in questions.toml")
-    alone = len({c.regime for c in found}) == len(found)  # where two share a regime, the device tells them apart
-    names = [(c.regime_label, c.label) if alone else (c.label, c.regime_label) for c in found]
-    options = [{"value": c.slug, "label": label, "note": note} for c, (label, note) in zip(found, names, strict=True)]
+    alone = len({c.regime for c in contexts}) == len(contexts)  # where two share a regime, the device's name comes first
+    names = [(c.regime_label, c.label) if alone else (c.label, c.regime_label) for c in contexts]
+    options = [{"value": c.slug, "label": label, "note": note} for c, (label, note) in zip(contexts, names, strict=True)]
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
         choose(str(state.get("value")))
         return {}
 
-    return Piece("toggle", {"id": "context", "label": label, "options": options, "value": chosen.slug}, compute)
+    return Piece("toggle", {"id": "context", "label": label, "options": options, "value": current.slug}, compute)

@@ -1,6 +1,6 @@
-"""Measure it here: what the learner's machine can run beside the claims, with a button, progress, cancel, and what came out.
+"""Measure it here: what the learner's machine can run beside the claims, with a button, progress, a way to cancel, and the result.
 
-Each experiment runs in a process of its own (kit/process.py). The result is in the ledger before the page tells of it; a reload finds
+Each experiment runs in a process of its own (kit/process.py). The result is in the ledger before the page shows it; a reload finds
 it there. Nothing can be started before the act's prediction is committed.
 """
 
@@ -35,35 +35,35 @@ def command(name: str) -> list[str]:
 
 
 class Item:
-    """One experiment on the page. `told`: what the lab says about a result, as Markdown."""
+    """One experiment on the page. `caption`: what the lab says about a result, as Markdown."""
 
-    def __init__(self, name: str, told: Callable[[Measured], str]) -> None:
+    def __init__(self, name: str, caption: Callable[[Measured], str]) -> None:
         about = catalogue.experiment(name)
-        self.name, self.told = name, told
+        self.name, self.caption = name, caption
         self.title, self.runs, self.seconds, self.why = about.title, about.runs, catalogue.takes(name), catalogue.why_not(name)
 
-    def result(self, found: Measured | None) -> str:
-        return table(found) + html(self.told(found)) if found else ""
+    def result(self, run: Measured | None) -> str:
+        return table(run) + html(self.caption(run)) if run else ""
 
 
 class Machine:
-    """The machine itself, where it was not measured yet: what makes it one of the contexts."""
+    """The machine itself, if it was not measured yet; measuring it makes it one of the contexts."""
 
     name, title, seconds = MACHINE, "This machine's own roofs and launch costs", catalogue.MACHINE_S
     runs = "Measures peak rates, bandwidth by working set and the cost of a call; then “This machine” is one of the contexts of every lab."
 
-    def __init__(self, known: Callable[[], bool]) -> None:
-        self.known, self.why = known, catalogue.why_not(MACHINE)
+    def __init__(self, is_known: Callable[[], bool]) -> None:
+        self.is_known, self.why = is_known, catalogue.why_not(MACHINE)
 
-    def result(self, found: Measured | None) -> str:
-        return html("This machine was measured. Load the page again, and it is among the contexts.") if self.known() else ""
+    def result(self, run: Measured | None) -> str:
+        return html("This machine was measured. Load the page again, and it is among the contexts.") if self.is_known() else ""
 
 
 def measure(
-    act: str, items: Sequence[Item | Machine], found: Callable[[str], Measured | None], keep: Keep, landed: Callable[[], None],
+    act: str, items: Sequence[Item | Machine], newest: Callable[[str], Measured | None], keep: Keep, on_end: Callable[[], None],
     allowed: Callable[[], bool], jobs: JobRunner = JOBS,
 ) -> Piece:  # fmt: skip
-    """`found` gives the newest run of an experiment, `keep` writes one to the ledger, `landed` is called when a run has ended."""
+    """`newest` gives the newest run of an experiment, `keep` writes one to the ledger, `on_end` is called when a run has ended."""
     by_name = {item.name: item for item in items}
     acts, finished = ActCounter(), jobs.finished
     mine: dict[str, Run] = {}
@@ -82,65 +82,66 @@ def measure(
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
         nonlocal finished
-        refused = ""
+        refusal = ""
         which = str(state.get("which") or "")
         if acts.advanced(state):
             try:
                 do(str(state.get("do")), which)
             except BadValue as error:
-                refused = str(error)
+                refusal = str(error)
         running = {item.name: jobs.running(item.name) for item in items}  # before the next line: a run may end in between
         if jobs.finished != finished:
             finished = jobs.finished
-            landed()
-        told = [_shown(item, found(item.name), running[item.name], mine.get(item.name)) for item in items]
-        for item in told:
-            if item["id"] == which and refused:
-                item["error"] = refused
-        lost = {"dial": None, "message": refused} if refused and which not in by_name else None
-        return {"items": told, "running": any(item["running"] for item in told), "error": lost}
+            on_end()
+        views = [_view(item, newest(item.name), running[item.name], mine.get(item.name)) for item in items]
+        for item in views:
+            if item["id"] == which and refusal:
+                item["error"] = refusal
+        page_error = {"dial": None, "message": refusal} if refusal and which not in by_name else None
+        return {"items": views, "running": any(item["running"] for item in views), "error": page_error}
 
     return Piece("experiment", {"id": f"{act}.measure"}, compute, {"act": 0})
 
 
-def _shown(item: Item | Machine, found: Measured | None, running: Run | None, last: Run | None) -> dict[str, Any]:
-    ended = last if last is not None and running is None else None
-    result = item.result(found)
+def _view(item: Item | Machine, newest: Measured | None, running: Run | None, last: Run | None) -> dict[str, Any]:
+    previous = last if last is not None and running is None else None
+    result = item.result(newest)
     return {
         "id": item.name, "title": item.title, "runs": item.runs, "why": item.why, "seconds": show(item.seconds, "s", 2),
         "running": {"share": running.share, "doing": running.doing} if running else None,
-        "error": ended.error if ended is not None and ended.state == FAILED else "",
-        "cancelled": ended is not None and ended.state == CANCELLED, "result": result, "reload": bool(result) and item.name == MACHINE,
+        "error": previous.error if previous is not None and previous.state == FAILED else "",
+        "cancelled": previous is not None and previous.state == CANCELLED,
+        "result": result, "reload": bool(result) and item.name == MACHINE,
     }  # fmt: skip
 
 
-def table(found: Measured) -> str:
+def table(run: Measured) -> str:
     """Every row with its median and quantiles, what ran it, and whether the machine was quiet."""
     head = "".join(f'<th scope="col">{name}</th>' for name in COLUMNS)
     body = "".join(
         f'<tr><th scope="row">{escape(label)}</th><td>{amount(float(row[key]), "s")}</td><td>{span(row, key)}</td>'
         f"<td>{row['samples']:,}</td></tr>"
-        for label, row, key in lines(found)
+        for label, row, key in lines(run)
     )
-    device = found.machine.get("gpu") or found.machine.get("cpu", "this machine")
-    ran = escape(f"{found.library}, Python {found.software.get('python', '')}; {device}; {found.time[:16].replace('T', ' ')} UTC.")
-    state = "warn" if found.noisy else "good"
-    verdict = f'<p class="il-noise c-{state}"><span aria-hidden="true">{"!" if found.noisy else "✓"} </span>{escape(found.verdict)}</p>'
-    caption = f"{catalogue.experiment(found.experiment).title}, measured here"
-    made = f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    device = run.machine.get("gpu") or run.machine.get("cpu", "this machine")
+    ran = escape(f"{run.library}, Python {run.software.get('python', '')}; {device}; {run.time[:16].replace('T', ' ')} UTC.")
+    state = "warn" if run.noisy else "good"
+    verdict = f'<p class="il-noise c-{state}"><span aria-hidden="true">{"!" if run.noisy else "✓"} </span>{escape(run.verdict)}</p>'
+    caption = f"{catalogue.experiment(run.experiment).title}, measured here"
+    table_html = f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return (
-        f'<div class="il-scroll" tabindex="0" role="region" aria-label="{caption}">{made}</div><p class="il-ran">{ran}</p>{verdict}'
+        f'<div class="il-scroll" tabindex="0" role="region" aria-label="{caption}">{table_html}</div><p class="il-ran">{ran}</p>{verdict}'
     )  # fmt: skip
 
 
-def lines(found: Measured) -> list[tuple[str, Mapping[str, Any], str]]:
-    """(label, row, the field that holds its median), as a reader wants them."""
-    told: list[tuple[str, Mapping[str, Any], str]] = []
-    for row in found.rows:
-        told.append((label(row), row, "wall_s"))
-        if "sync_s" in row and found.machine.get("backend") != "cpu":
-            told.append((f"{label(row)}, waited for", row, "sync_s"))
-    return told
+def lines(run: Measured) -> list[tuple[str, Mapping[str, Any], str]]:
+    """(label, row, the field that holds its median), in reading order."""
+    rows: list[tuple[str, Mapping[str, Any], str]] = []
+    for row in run.rows:
+        rows.append((label(row), row, "wall_s"))
+        if "sync_s" in row and run.machine.get("backend") != "cpu":
+            rows.append((f"{label(row)}, waited for", row, "sync_s"))
+    return rows
 
 
 def label(row: Mapping[str, Any]) -> str:

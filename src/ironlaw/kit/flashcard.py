@@ -1,7 +1,7 @@
 """A card of the review: question, answer, confidence, and only then the key.
 
-The browser counts up `act` and names what it does (`do`); the ledger has an answer before its key leaves Python. Where a learner is
-in the sitting is kept here; a reload begins a new sitting on what the ledger holds.
+The browser counts up `act` and names what it does (`do`); the ledger has an answer before its key leaves Python. The learner's place
+in the sitting is kept here; a reload begins a new sitting from the ledger.
 """
 
 from __future__ import annotations
@@ -21,149 +21,149 @@ from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
 REASONS = {"confident error": "you were sure, and wrong", "due": "due", "belief held": "about a belief that you hold", "new": "new"}
-CHOSEN = "chosen from the map"
+FROM_MAP = "chosen from the map"
 ANSWER, POINTS, KEY, DONE = "answer", "points", "key", "done"
 
 
 class ReviewDesk:
-    """What lies on the table: the card, how far it is, and those that were asked for by name."""
+    """The card on the table, its phase, and the cards requested by name."""
 
     def __init__(self, session: Session, changed: Callable[[], None] = lambda: None) -> None:
         self.session, self.changed = session, changed
-        self.chosen: list[str] = []  # asked for by name, due or not
-        self.phase, self.turn, self.left, self.reason = DONE, 0, 0, ""
-        self.shown: Variant | None = None
+        self.requests: list[str] = []  # cards requested by name, due or not
+        self.phase, self.turn, self.remaining, self.reason = DONE, 0, 0, ""
+        self.variant: Variant | None = None
         self.draft: tuple[str, int] = ("", 0)  # an explanation that waits for its points
         self.key: dict[str, Any] = {}
-        self.told = ""
+        self.message = ""
         self.next()
 
     # --- what a learner does
 
     def next(self) -> None:
-        """The first of those asked for by name, else of those that wait."""
+        """The next card: the first requested by name, otherwise the first waiting."""
         waiting = self.session.queue()
         self.turn, self.key, self.draft = self.turn + 1, {}, ("", 0)
-        found = self._chosen(waiting) or (waiting[0] if waiting else None)
-        self.left = len({card.template.id for card in waiting} | set(self.chosen))
-        if found is None:
-            self.phase, self.shown = DONE, None
+        card = self._first_request(waiting) or (waiting[0] if waiting else None)
+        self.remaining = len({waiting_card.template.id for waiting_card in waiting} | set(self.requests))
+        if card is None:
+            self.phase, self.variant = DONE, None
             return
-        self.phase, self.reason = ANSWER, REASONS.get(found.reason, found.reason)
-        self.shown = self.session.variant(found.template)
+        self.phase, self.reason = ANSWER, REASONS.get(card.reason, card.reason)
+        self.variant = self.session.variant(card.template)
 
     def ask(self, cards: Iterable[str]) -> None:
-        """These now, one after the other, whether they are due or not."""
-        self.chosen, self.told = [template(card).id for card in cards], ""
+        """Ask these cards next, one after the other, due or not."""
+        self.requests, self.message = [template(card).id for card in cards], ""
         self.next()
 
     def topic(self, name: str) -> None:
         if name and name not in topics():
             raise BadValue(f"no topic {name!r}; choose one of {', '.join(topics())}")
-        self.session.topic, self.chosen, self.told = name or None, [], ""
+        self.session.topic, self.requests, self.message = name or None, [], ""
         self.next()
 
     def skip(self) -> None:
-        if self.shown is None or self.phase == KEY:
+        if self.variant is None or self.phase == KEY:
             raise BadValue("there is no open card to skip; go on with the next")
-        self.session.skip(self.shown.template)
-        self._drop(self.shown.template.id)
-        self.told = "Skipped for this sitting."
+        self.session.skip(self.variant.template)
+        self._drop(self.variant.template.id)
+        self.message = "Skipped for this sitting."
         self.next()
 
     def undo(self) -> None:
         """The last answer no longer counts; its card is asked again at once, with other figures."""
-        gone = self.session.undo()
-        if gone is None:
+        review = self.session.undo()
+        if review is None:
             raise BadValue("there is no answer to take back")
-        self._drop(gone.card)
-        self.chosen.insert(0, gone.card)
+        self._drop(review.card)
+        self.requests.insert(0, review.card)
         self.next()
-        self.told = f"Taken back: {gone.answer!r}. It stays in the ledger and no longer counts; here is the card with other figures."
+        self.message = f"Taken back: {review.answer!r}. It stays in the ledger and no longer counts; here is the card with other figures."
         self.changed()
 
-    def answer(self, typed: Any, confidence: Any) -> None:
-        shown, text = self._open(ANSWER), str(typed or "").replace("\x00", "").strip()
+    def answer(self, answer: Any, confidence: Any) -> None:
+        variant, text = self._open(ANSWER), str(answer or "").replace("\x00", "").strip()
         if not text:
             raise BadValue("answer first, then show the key")
-        graded = None if shown.template.kind == "explain" else grade.grade(shown, text)
+        verdict = None if variant.template.kind == "explain" else grade.grade(variant, text)
         if isinstance(confidence, bool) or confidence not in PROBABILITY:
             raise BadValue("say how sure you are, from 1 to 5, before you see the key")
-        if graded is None:
+        if verdict is None:
             self.phase, self.draft = POINTS, (text, confidence)
         else:
-            self._keep(shown, text, confidence, graded)
+            self._keep(variant, text, confidence, verdict)
 
-    def points(self, made: Any) -> None:
+    def points(self, points: Any) -> None:
         """Which points of the rubric, counted from 1, were in the explanation."""
-        shown = self._open(POINTS)
-        if not isinstance(made, (list, tuple)) or not all(isinstance(point, int) and not isinstance(point, bool) for point in made):
+        variant = self._open(POINTS)
+        if not isinstance(points, (list, tuple)) or not all(isinstance(point, int) and not isinstance(point, bool) for point in points):
             raise BadValue("say which of the points you made")
-        self._keep(shown, *self.draft, grade.grade_explanation(shown, set(made)))
+        self._keep(variant, *self.draft, grade.grade_explanation(variant, set(points)))
 
-    # --- what follows from it
+    # --- what follows
 
     def _open(self, phase: str) -> Variant:
-        if self.shown is None or self.phase != phase:
+        if self.variant is None or self.phase != phase:
             raise BadValue("this card is answered already; take the answer back, or go on with the next")
-        return self.shown
+        return self.variant
 
-    def _chosen(self, waiting: list[Due]) -> Due | None:
-        if not self.chosen:
+    def _first_request(self, waiting: list[Due]) -> Due | None:
+        if not self.requests:
             return None
-        name = self.chosen[0]
-        found = next((card for card in waiting if card.template.id == name), None)
-        return found or Due(template(name), self.session.state().standing[name], CHOSEN)
+        name = self.requests[0]
+        due = next((card for card in waiting if card.template.id == name), None)
+        return due or Due(template(name), self.session.state().standing[name], FROM_MAP)
 
     def _drop(self, card: str) -> None:
-        self.chosen = [name for name in self.chosen if name != card]
+        self.requests = [name for name in self.requests if name != card]
 
-    def _keep(self, shown: Variant, typed: str, confidence: int, graded: grade.Grade) -> None:
-        self.session.answer(shown, typed, confidence, graded)
-        self._drop(shown.template.id)
-        self.phase, self.told = KEY, ""
-        found = self.session.state()
-        back = found.standing[shown.template.id].due
+    def _keep(self, variant: Variant, answer: str, confidence: int, verdict: grade.Grade) -> None:
+        self.session.answer(variant, answer, confidence, verdict)
+        self._drop(variant.template.id)
+        self.phase, self.message = KEY, ""
+        state = self.session.state()
+        back = state.standing[variant.template.id].due
         self.key = {
-            "right": graded.correct, "said": graded.answer, "answer": shown.answer, "working": shown.working,
-            "own": shown.template.kind == "explain", "confidence": confidence, "back": time_until(back - found.now) if back else "",
+            "right": verdict.correct, "said": verdict.answer, "answer": variant.answer, "working": variant.working,
+            "own": variant.template.kind == "explain", "confidence": confidence, "back": time_until(back - state.now) if back else "",
             "belief": None, "but": "",
         }  # fmt: skip
-        if graded.misconception:
-            example = beliefs.counterexample(graded.misconception)
+        if verdict.misconception:
+            example = beliefs.counterexample(verdict.misconception)
             where = f"Evidence: {example.source}" if example.source else "Computed by the engine now"
-            self.key |= {"belief": beliefs.belief(graded.misconception), "but": example.text, "source": where}
+            self.key |= {"belief": beliefs.belief(verdict.misconception), "but": example.text, "source": where}
         self.changed()
 
-    # --- what is shown
+    # --- the view
 
     def view(self) -> dict[str, Any]:
-        kept = self.session.answers
-        said = {"answered": len(kept), "right": sum(review.correct for review in kept.values())}
+        answers = self.session.answers
+        score = {"answered": len(answers), "right": sum(review.correct for review in answers.values())}
         about = {
             "phase": self.phase,
             "turn": self.turn,
-            "left": self.left,
-            "told": self.told,
+            "left": self.remaining,
+            "told": self.message,
             "undo": bool(self.session.state().reviews),
-            **said,
+            **score,
         }
-        return about | (self._done() if self.shown is None else self._card(self.shown))
+        return about | (self._done() if self.variant is None else self._card(self.variant))
 
-    def _card(self, shown: Variant) -> dict[str, Any]:
-        made: dict[str, Any] = {
-            "card": shown.template.id, "topic": plain(shown.template.topic), "reason": self.reason, "kind": shown.template.kind,
-            "text": shown.text, "hint": grade.hint(shown), "choices": [choice.label for choice in shown.choices],
-            "letters": LETTERS[: len(shown.choices)],
+    def _card(self, variant: Variant) -> dict[str, Any]:
+        view: dict[str, Any] = {
+            "card": variant.template.id, "topic": plain(variant.template.topic), "reason": self.reason, "kind": variant.template.kind,
+            "text": variant.text, "hint": grade.hint(variant), "choices": [choice.label for choice in variant.choices],
+            "letters": LETTERS[: len(variant.choices)],
         }  # fmt: skip
-        if self.phase in (POINTS, KEY) and shown.rubric:
-            made |= {"rubric": list(shown.rubric), "enough": shown.template.enough, "typed": self.draft[0]}
-        return made | ({"key": self.key} if self.phase == KEY else {})
+        if self.phase in (POINTS, KEY) and variant.rubric:
+            view |= {"rubric": list(variant.rubric), "enough": variant.template.enough, "typed": self.draft[0]}
+        return view | ({"key": self.key} if self.phase == KEY else {})
 
     def _done(self) -> dict[str, Any]:
-        found = self.session.state()
-        soon = next_due(found.standing, found.now)
-        return {"next": time_until(soon - found.now) if soon else "", "skipped": len(self.session.skipped)}
+        state = self.session.state()
+        soon = next_due(state.standing, state.now)
+        return {"next": time_until(soon - state.now) if soon else "", "skipped": len(self.session.skipped)}
 
 
 def flashcard(desk: ReviewDesk) -> Piece:
@@ -179,9 +179,9 @@ def flashcard(desk: ReviewDesk) -> Piece:
                 error = {"dial": None, "message": str(refused)}
         return {**desk.view(), "error": error}
 
-    levels = [{"level": level, "stands": f"{100 * stands:.0f} %"} for level, stands in PROBABILITY.items()]
-    named = [{"value": name, "label": plain(name)} for name in topics()]
-    return Piece("flashcard", {"id": "card", "levels": levels, "topics": named}, compute, {"act": 0})
+    levels = [{"level": level, "stands": f"{100 * probability:.0f} %"} for level, probability in PROBABILITY.items()]
+    names = [{"value": name, "label": plain(name)} for name in topics()]
+    return Piece("flashcard", {"id": "card", "levels": levels, "topics": names}, compute, {"act": 0})
 
 
 def act(desk: ReviewDesk, state: Mapping[str, Any]) -> None:
@@ -195,10 +195,10 @@ def act(desk: ReviewDesk, state: Mapping[str, Any]) -> None:
     elif do in ("next", "skip", "undo"):
         {"next": desk.next, "skip": desk.skip, "undo": desk.undo}[do]()
     else:
-        raise BadValue(f"{do!r} is nothing to do with a card; choose answer, points, next, skip, undo or topic")
+        raise BadValue(f"{do!r} is not an action on a card; choose answer, points, next, skip, undo or topic")
 
 
 def plain(name: str) -> str:
-    """A topic's file name as a reader knows it."""
+    """A topic's file name in plain words."""
     text = name.replace("_", " ")
     return text[:1].upper() + text[1:]

@@ -30,14 +30,14 @@ def iron_law(
         term("overhead", "<i>L</i>"),
     )  # fmt: skip
     each = f"{launches:,.0f}{NARROW}×{NARROW}" if launches != 1 else ""
-    filled = line(
+    figures = line(
         "=", term("memory", fraction(dress(show(data, "B")), dress(show(bandwidth, "B/s")))), "+",
         term("compute", fraction(dress(show(operations, "FLOP")), dress(show(rate, "FLOP/s")))), "+",
         term("overhead", each + dress(show(launch, "s"))),
     )  # fmt: skip
-    named = (("memory", memory), ("compute", compute), ("overhead", overhead))
-    summed = line("=", " + ".join(term(name, dress(show(value, "s"))) for name, value in named))
-    return symbols + filled + summed
+    terms = (("memory", memory), ("compute", compute), ("overhead", overhead))
+    total = line("=", " + ".join(term(name, dress(show(value, "s"))) for name, value in terms))
+    return symbols + figures + total
 
 
 def ratio(symbol: str, top: str, bottom: str, result: str) -> str:

@@ -1,4 +1,4 @@
-"""The HUD: a slim bar at the foot of the page. Lab, context, both acts, the main readouts, and whether the ledger holds it."""
+"""The HUD: a slim bar at the foot of the page. Lab, context, both acts, the main readouts, and whether the ledger has saved them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from html import escape
 from ironlaw.kit.save import Receipt
 
 MARKS = {"good": "✓", "warn": "!", "fail": "✗"}
-OPEN = "open"  # nothing to read yet
+OPEN = "open"  # no answer yet
 Item = tuple[str, str, str]  # label, value, tone ("" | good | warn | fail)
 
 
@@ -28,14 +28,14 @@ def ledger(receipt: Receipt | None) -> Item:
     return "Ledger", f"saved {receipt.time[11:16]} UTC", "good"
 
 
-def hud(items: Iterable[Item], receipt: Receipt | None = None, kept: Item | None = None) -> str:
-    """`kept` says what the ledger holds, where that is not a lab's receipt."""
+def hud(items: Iterable[Item], receipt: Receipt | None = None, ledger_item: Item | None = None) -> str:
+    """`ledger_item` replaces the receipt on pages that save without one."""
     cells = "".join(_cell(*item) for item in items)
-    label, value, tone = kept or ledger(receipt)
+    label, value, tone = ledger_item or ledger(receipt)
     where = f' title="{escape(receipt.where)}"' if receipt and receipt.where else ""
-    receipted = ' class="il-receipt-line"' if tone == "good" else ""
-    told = f"<dl{receipted}{where}>{_cell(label, value, tone)}</dl>"
-    return f'<footer class="il-hud" role="contentinfo" aria-label="Where you are" aria-live="polite"><dl>{cells}</dl>{told}</footer>'
+    classes = ' class="il-receipt-line"' if tone == "good" else ""
+    ledger_html = f"<dl{classes}{where}>{_cell(label, value, tone)}</dl>"
+    return f'<footer class="il-hud" role="contentinfo" aria-label="Where you are" aria-live="polite"><dl>{cells}</dl>{ledger_html}</footer>'
 
 
 def _cell(label: str, value: str, tone: str) -> str:

@@ -1,6 +1,6 @@
-"""The gated instrument: dials in, a view out, and nothing of it in the page while it is locked.
+"""The gated instrument: dials in, a view out, and nothing of it on the page while it is locked.
 
-`dials(values)` gives the dials for where they stand now, so that one dial may disable an option of another and say why.
+`dials(values)` returns the dials for their current values, so that one dial may disable an option of another and say why.
 `compute(values)` gives the View. Neither runs before the lock opens.
 """
 
@@ -14,7 +14,7 @@ from ironlaw.widget.dials import Dial, settle
 from ironlaw.widget.piece import Piece
 
 Values = Mapping[str, Any]
-CHANGING = ("options", "hidden", "suggest")  # what a turn of one dial may change of another
+CHANGING = ("options", "hidden", "suggest")  # what turning one dial may change in another
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class Instrument:
         *,
         store: str = "",
         locked: str | None = None,
-        seen: Callable[[Mapping[str, Any], bool], None] = lambda readouts, touched: None,
+        on_readouts: Callable[[Mapping[str, Any], bool], None] = lambda readouts, touched: None,
     ) -> None:
-        self.dials, self.compute, self.seen = dials, compute, seen
+        self.dials, self.compute, self.on_readouts = dials, compute, on_readouts
         self.touched = False  # whether the learner has turned a dial since the page was opened
-        self.moved: dict[str, str] = {}  # dial -> why it could not stay where it was
+        self.refusals: dict[str, str] = {}  # dial -> why it could not stay at its value
         self.values: dict[str, Any] = {}
         spec = {"id": name, "title": title, "store": store, "dials": self._all(dials({})), "locked": locked}
         self.piece = Piece("instrument", spec, self._answer)
@@ -59,40 +59,40 @@ class Instrument:
             self.piece.refresh()
 
     def follow(self, names: Sequence[str], store: str) -> None:
-        """A new context: these dials go to its defaults, the others stay; each context keeps positions of its own."""
-        kept = {key: value for key, value in self.values.items() if key not in names}
-        fresh = self._all(self.dials(kept))
-        stand, _ = settle(fresh, kept)
+        """A new context: these dials go to its defaults, the others stay; each context has its own stored positions."""
+        values = {key: value for key, value in self.values.items() if key not in names}
+        fresh = self._all(self.dials(values))
+        stand, _ = settle(fresh, values)
         with self.piece.hold_trait_notifications():
             self.piece.spec = {**self.piece.spec, "store": store, "dials": [{**dial, "value": stand[dial["id"]]} for dial in fresh]}
             self.piece.state = {"dials": stand}
         self.piece.refresh()
 
     def _answer(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        asked = state.get("dials") or {}
-        dials = self.dials(asked)
-        self.values, moved = settle(dials, asked)
-        if "seq" in state:  # the learner's doing; our own corrections come without a number
-            self.touched, self.moved = True, {}
-        if moved:
-            self.moved = moved
+        requested = state.get("dials") or {}
+        dials = self.dials(requested)
+        self.values, refusals = settle(dials, requested)
+        if "seq" in state:  # the learner's action; our own corrections have no number
+            self.touched, self.refusals = True, {}
+        if refusals:
+            self.refusals = refusals
             dials = self.dials(self.values)
         view = self.compute(self.values)
         if not state.get("moving"):  # the browser asks once more when the dials rest
-            self.seen(view.readouts, self.touched)
-        changed = {dial["id"]: kept for dial in dials if (kept := {key: dial[key] for key in CHANGING if key in dial})}
-        error = next(({"dial": dial, "message": reason} for dial, reason in self.moved.items()), None)
+            self.on_readouts(view.readouts, self.touched)
+        changes_of = {dial["id"]: changes for dial in dials if (changes := {key: dial[key] for key in CHANGING if key in dial})}
+        error = next(({"dial": dial, "message": reason} for dial, reason in self.refusals.items()), None)
         return {
             "figures": list(view.figures), "cards": list(view.cards), "formula": view.formula, "banner": view.banner,
-            "note": view.note, "dials": changed, "error": error, "after": view.after,
+            "note": view.note, "dials": changes_of, "error": error, "after": view.after,
         }  # fmt: skip
 
     def _settle(self, change: Any) -> None:
-        """A dial that could not stay is moved in the browser too, once its answer is out."""
+        """A dial that could not stay is moved in the browser too, after its answer was sent."""
         if not self.piece.spec.get("locked") and self.values and self.piece.state.get("dials") != self.values:
             self.piece.state = {"dials": dict(self.values)}
 
     @staticmethod
     def _all(dials: Sequence[Dial]) -> list[Dial]:
-        """The dials with nothing disabled: what is kept in the browser is judged by what is there at all, not by today's device."""
+        """The dials with nothing disabled: stored values are checked against all options, not just the current device's."""
         return [{**dial, "options": [{**o, "disabled": None} for o in dial["options"]]} if "options" in dial else dial for dial in dials]

@@ -1,4 +1,4 @@
-"""What is known about a learner in one lab: asked of the ledger, so that a reload and a second window agree."""
+"""What is known about a learner in one lab: read from the ledger, so that a reload and a second window agree."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Known:
         return int(event.payload["confidence"]) if event else None
 
     def has_answer(self, name: str) -> bool:
-        """Whether a reflection was answered, rightly or not."""
+        """Whether a reflection was answered, correctly or not."""
         return bool(self.ledger.answers(self.slug, name))
 
     def entry(self, name: str) -> Event | None:
@@ -60,7 +60,7 @@ class Known:
 
     @property
     def complete(self) -> bool:
-        """Every question answered; a challenge may be left."""
+        """Every question is answered; a challenge may stay open."""
         return all(self._standing(name) for name, question in self.questions.items() if question.kind != "number")
 
     def _standing(self, name: str) -> Any:

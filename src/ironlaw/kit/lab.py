@@ -1,7 +1,7 @@
 """One lab in one session: its words, its questions, the ledger, and the pieces on the page.
 
-Everything a learner commits goes to the ledger first; what is open is asked of the ledger each time, so a reload, a second
-window and a killed server all come back to the same place.
+Everything a learner commits goes to the ledger first; what is open is read from the ledger each time, so a reload, a second
+window and a killed server all lead back to the same place.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ def folder(name: str | Path) -> Path:
     path = Path(name)
     if path.is_absolute():
         return path
-    known = sorted(found.parent.name for found in LABS.glob("*/lab.py"))
-    if str(name) not in known:
-        raise unknown("lab", name, known, f"ironlaw lab new {name}")
+    slugs = sorted(script.parent.name for script in LABS.glob("*/lab.py"))
+    if str(name) not in slugs:
+        raise unknown("lab", name, slugs, f"ironlaw lab new {name}")
     return LABS / str(name)
 
 
 def open(name: str | Path, ledger: Any = None) -> Lab:
-    """The lab of that slug, with the learner's ledger unless another is given."""
+    """The lab of that slug, with the learner's ledger unless another is passed."""
     place = folder(name)
     sheet = sheets.load(place / "questions.toml")
     words = texts.load(place / "words.md", sheet.premises)
@@ -71,7 +71,7 @@ class Lab(Measuring):
         self.chosen: Context = self.contexts[0]
         self.instruments: dict[str, Instrument] = {}
         self.follows: dict[str, tuple[str, ...]] = {}
-        self.shown: dict[str, Any] = {}  # marimo forgets an element that nobody holds
+        self.elements: dict[str, Any] = {}  # marimo drops an element that nothing refers to
         self.readouts: dict[str, dict[str, Any]] = {}
         self.touched = False
         self._predictions: dict[str, Event] = {}
@@ -81,8 +81,8 @@ class Lab(Measuring):
 
     def _begin(self) -> None:
         try:
-            seen = self.ledger.events(self.slug)
-            if not seen or seen[-1].kind != "opened":
+            events = self.ledger.events(self.slug)
+            if not events or events[-1].kind != "opened":
                 self.ledger.append(self.slug, "opened", {})
             self.trouble = ""
         except LedgerError as error:
@@ -96,20 +96,20 @@ class Lab(Measuring):
     # --- marimo's states: a cell that names one runs again when it changes
 
     def states(self, *names: str) -> tuple[Any, ...]:
-        """One per name: a question ("act1"), "context", "readouts" or "measured". Set only when the value is another one."""
+        """One per name: a question ("act1"), "context", "readouts" or "measured". Set only when the value changes."""
         for name in names:
             self._setters[name] = mo.state(self._standing(name))
         return tuple(self._setters[name][0] for name in names)
 
-    def moved(self, *names: str) -> None:
-        """Something was committed, chosen or read out: tell the cells that show it."""
+    def notify(self, *names: str) -> None:
+        """Tell the cells that show these states that something was committed, chosen or read out."""
         for name in names or tuple(self._setters):
             if name not in self._setters:
                 continue
-            get, put = self._setters[name]
+            get, set_value = self._setters[name]
             value = self._standing(name)
             if get() != value:
-                put(value)
+                set_value(value)
 
     # --- the pieces
 
@@ -129,9 +129,9 @@ class Lab(Measuring):
     def _acts(self) -> dict[str, Act]:
         acts, open_ = {}, True
         for act in (name for name, question in self.questions.items() if question.kind == "prediction"):
-            done = self.has_answer(f"{act}_reflection")
-            acts[act] = Act(self.words[f"{act}.title"], open_, self.committed(act) is not None, done)
-            open_ = done
+            complete = self.has_answer(f"{act}_reflection")
+            acts[act] = Act(self.words[f"{act}.title"], open_, self.committed(act) is not None, complete)
+            open_ = complete
         return acts
 
     def context(self) -> Any:
@@ -142,12 +142,12 @@ class Lab(Measuring):
     def _choose(self, slug: str) -> None:
         if slug == self.chosen.slug:
             return
-        chosen = context.pick(self.contexts, slug)
+        target = context.pick(self.contexts, slug)
         self.ledger.append(self.slug, "context", {"context": slug})
-        self.chosen, self.touched = chosen, True
+        self.chosen, self.touched = target, True
         for act, instrument in self.instruments.items():
             instrument.follow(self.follows[act], self._store(act))
-        self.moved("context", "readouts")
+        self.notify("context", "readouts")
 
     def message(self, act: str, slots: Slots | None = None) -> Any:
         name = f"{act}.message"
@@ -162,37 +162,37 @@ class Lab(Measuring):
     def lock(self, act: str, slots: Slots | None = None) -> Any:
         texts = self.words.fill_all([f"{act}.question", f"{act}.premises"], slots or {})
         ask, premises = texts.values()
-        piece = locks.lock(self.question(act), ask, premises, self.ledger, self.slug, lambda: self._committed(act))
+        piece = locks.lock(self.question(act), ask, premises, self.ledger, self.slug, lambda: self._on_commit(act))
         return self._show(act, piece, act, "lock", "Your prediction")
 
-    def _committed(self, act: str) -> None:
+    def _on_commit(self, act: str) -> None:
         self.touched = True
         self._predictions.pop(act, None)  # there is a newer one
         for name, instrument in self.instruments.items():
             if name.partition(".")[0] == act:
                 instrument.open()
-        self.moved()
+        self.notify()
 
     def instrument(
         self, act: str, dials: Callable[[Values], Sequence[Dial]], compute: Callable[[Values], View], follows: tuple[str, ...] = (),
         panel: str = "",
     ) -> Any:  # fmt: skip
-        """Locked until the act's prediction is committed. `follows`: dials that go where the context goes.
+        """Locked until the act's prediction is committed. `follows`: dials that move with the context.
 
         An act may have a second one: `panel` is its name, `act.panel.instrument` its title in words.md, `act.panel` its readouts.
         """
         name = f"{act}.{panel}" if panel else act
 
-        def seen(readouts: Mapping[str, Any], touched: bool) -> None:
+        def on_readouts(readouts: Mapping[str, Any], touched: bool) -> None:
             self.readouts[name] = dict(readouts)
             self.touched = self.touched or touched
-            self.moved("readouts")
+            self.notify("readouts")
 
         title = self.words[f"{name}.instrument"]
         locked = None if self.committed(act) else LOCKED
-        made = Instrument(name, title, dials, compute, store=self._store(name), locked=locked, seen=seen)
-        self.instruments[name], self.follows[name] = made, follows
-        return self._show(f"{name}.instrument", made.piece, act, "instrument", anchor=f"{act}-{panel}" if panel else "")
+        instrument = Instrument(name, title, dials, compute, store=self._store(name), locked=locked, on_readouts=on_readouts)
+        self.instruments[name], self.follows[name] = instrument, follows
+        return self._show(f"{name}.instrument", instrument.piece, act, "instrument", anchor=f"{act}-{panel}" if panel else "")
 
     def _store(self, act: str) -> str:
         return f"{self.slug}/{act}/{self.chosen.slug}"
@@ -210,7 +210,7 @@ class Lab(Measuring):
         return mo.Html(step.step(act, "reveal", text, "Reveal"))
 
     def claims(self, act: str, names: Sequence[str], local: Mapping[str, claims.LocalFigure] | None = None) -> Any:
-        """`local`: claim -> what the learner's own machine says to it."""
+        """`local`: claim -> the figure of the learner's own machine."""
         return mo.Html(step.step(act, "claims", claims.panel(names, local), "Claim · Model · Measured"))
 
     def reflect(self, act: str, slots: Slots | None = None) -> Any:
@@ -244,7 +244,7 @@ class Lab(Measuring):
 
     def _on_answer(self) -> None:
         self.touched = True
-        self.moved()
+        self.notify()
 
     def peek(self, act: str, slots: Slots | None = None) -> Any:
         body = self.words.fill_all([f"{act}.peek"], slots or {})[f"{act}.peek"]
@@ -266,6 +266,6 @@ class Lab(Measuring):
         return mo.Html(hud.hud([*head, *items], receipt))
 
     def _show(self, name: str, piece: Piece, act: str, part: str, title: str = "", anchor: str = "") -> Any:
-        self.shown[name] = mo.ui.anywidget(piece)
+        self.elements[name] = mo.ui.anywidget(piece)
         piece.quiet()
-        return mo.Html(step.step(act, part, f"{self.shown[name]}", title, anchor))
+        return mo.Html(step.step(act, part, f"{self.elements[name]}", title, anchor))

@@ -1,4 +1,4 @@
-"""What the learner measured on this machine, read from the ledger: the newest run of each experiment, and its rows by what they say."""
+"""What the learner measured on this machine, read from the ledger: the newest run of each experiment, and its rows by their fields."""
 
 from __future__ import annotations
 
@@ -36,53 +36,53 @@ class Measured:
 
     @property
     def verdict(self) -> str:
-        """What is to be thought of the figures."""
+        """How far the figures can be trusted."""
         reasons = "; ".join(str(reason) for reason in self.noise.get("reasons", ()))
         return f"Noisy: {reasons}. Close other programs and measure again." if self.noisy else "The machine was quiet enough."
 
-    def all(self, **wanted: Any) -> Iterator[Mapping[str, Any]]:
-        """The rows whose fields, or fields of `params`, are so."""
+    def all(self, **conditions: Any) -> Iterator[Mapping[str, Any]]:
+        """The rows whose fields, or fields of `params`, have these values."""
         for row in self.rows:
-            told = {**row.get("params", {}), **row}
-            if all(told.get(key) == value for key, value in wanted.items()):
+            fields = {**row.get("params", {}), **row}
+            if all(fields.get(key) == value for key, value in conditions.items()):
                 yield row
 
-    def row(self, **wanted: Any) -> Mapping[str, Any] | None:
-        return next(self.all(**wanted), None)
+    def row(self, **conditions: Any) -> Mapping[str, Any] | None:
+        return next(self.all(**conditions), None)
 
     def ways(self) -> list[str]:
-        """The fused modes that were run, in the order in which they were."""
+        """The fused modes, in the order in which they ran."""
         return list(dict.fromkeys(str(row["mode"]) for row in self.rows if row.get("mode", "eager") != "eager"))
 
 
 def read_event(event: Event) -> Measured:
-    told = event.payload
+    payload = event.payload
     return Measured(
-        str(told["experiment"]), str(told.get("library", "")), tuple(told["rows"]), told["machine"], told["software"], told["noise"],
-        event.time,
+        str(payload["experiment"]), str(payload.get("library", "")), tuple(payload["rows"]), payload["machine"], payload["software"],
+        payload["noise"], event.time,
     )  # fmt: skip
 
 
 def newest(ledger: Any) -> dict[str, Measured]:
-    """Experiment -> its newest run on this machine, in whatever lab it was made."""
-    found: dict[str, Measured] = {}
+    """Experiment -> its newest run on this machine, from any lab."""
+    runs: dict[str, Measured] = {}
     for event in sorted(ledger.events(kind="measured"), key=lambda event: event.time):
-        made = read_event(event)
-        if {key: made.machine.get(key) for key in ("cpu", "cores", "architecture")} == same():
-            found[made.experiment] = made
-    return found
+        run = read_event(event)
+        if {key: run.machine.get(key) for key in ("cpu", "cores", "architecture")} == same():
+            runs[run.experiment] = run
+    return runs
 
 
 def same() -> dict[str, object]:
-    """What makes it this machine: a ledger may have come from another."""
+    """What identifies this machine: a ledger may come from another."""
     return {"cpu": cpu_name(), "cores": cores(), "architecture": platform.machine()}
 
 
-def cost(found: Measured, op: str = "add") -> Mapping[str, Any]:
+def cost(run: Measured, op: str = "add") -> Mapping[str, Any]:
     """The row of one tiny op: `wall_s` queued, `sync_s` waited for."""
-    row = found.row(kind="launch", op=op)
+    row = run.row(kind="launch", op=op)
     if row is None:
-        raise BadValue(f"the measurement of {found.experiment} has no {op!r}; measure it again")
+        raise BadValue(f"the measurement of {run.experiment} has no {op!r}; measure it again")
     return row
 
 

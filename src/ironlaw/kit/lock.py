@@ -1,4 +1,4 @@
-"""The prediction lock: four options, a confidence, one deliberate act.
+"""The prediction lock: four options, a confidence, and one deliberate commit.
 
 The ledger has the prediction before anything is shown. What the browser counts up is `commit`; `again` rises with it where
 it begins a new attempt. A reload finds what was committed in the ledger.
@@ -44,7 +44,7 @@ ELSEWHERE = "Another window"
 
 
 def commit(question: Question, ledger: Ledger, lab: str, state: Mapping[str, Any]) -> str | None:
-    """Write one attempt; what to tell the learner where that could not be done."""
+    """Write one attempt; returns the message for the learner if that was not possible."""
     _, option = question.at(state.get("choice"))
     confidence = state.get("confidence")
     if isinstance(confidence, bool) or confidence not in (1, 2, 3, 4, 5):

@@ -1,5 +1,5 @@
-"""Steps that ask and are answered one after the other: the next is asked once the one before is answered, and the engine's answer to a
-step is computed only then."""
+"""Questions answered step by step: each step is asked once the one before is answered, and the engine's verdict on a step is computed
+only then."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Values = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Verdict:
-    """The engine's answer to a step: what is right (None where any answer may stand), and why, as HTML."""
+    """The engine's verdict on a step: the right option (None where any answer is accepted), and why, as HTML."""
 
     right: int | None
     says: str
@@ -32,7 +32,7 @@ class Step:
 
 
 def loop(menus: Sequence[Mapping[str, Any]], steps: Sequence[Step], after: Callable[[Values, Sequence[int]], str]) -> Piece:
-    """`menus`: id, label, options ((value, label) each); another choice begins anew. `after` is HTML once every step is answered."""
+    """`menus`: id, label, options ((value, label) each); another choice starts over. `after` is HTML once every step is answered."""
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
         values = {menu["id"]: _pick(menu, state.get(menu["id"])) for menu in menus}
@@ -60,5 +60,5 @@ def _view(step: Step, values: Values, answers: Sequence[int]) -> dict[str, Any]:
 
 def _pick(menu: Mapping[str, Any], value: Any) -> str:
     if value not in [option for option, _ in menu["options"]]:
-        raise BadValue(f"{value!r} is no {menu['label'].lower()} here; choose one of the menu")
+        raise BadValue(f"{value!r} is not a valid {menu['label'].lower()}; choose one from the menu")
     return str(value)

@@ -1,4 +1,4 @@
-"""The part of a Lab that measures: which experiments an act offers, what came out, and telling the page when something has."""
+"""The part of a Lab that measures: which experiments an act offers, their results, and notifying the page of a new one."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ironlaw.registry.machines import known_local
 
 class Measuring(Known):
     instruments: dict[str, Instrument]
-    shown: dict[str, Any]
+    elements: dict[str, Any]
     trouble: str
     measured: dict[str, Measured]
-    moved: Callable[..., None]
+    notify: Callable[..., None]
     _show: Callable[..., Any]
-    _landed_at: int
+    _runs_known: int
 
     def _recall(self) -> None:
-        """What the ledger holds; read when the lab opens and when a run has ended, not with every turn of a dial."""
-        self._landed_at = JOBS.finished
+        """Read the runs from the ledger: when the lab opens and when a run has ended, not with every turn of a dial."""
+        self._runs_known = JOBS.finished
         try:
             self.measured = local_runs.newest(self.ledger)
         except LedgerError as error:
@@ -35,26 +35,26 @@ class Measuring(Known):
         """The newest run of an experiment on this machine."""
         return self.measured.get(name)
 
-    def measuring(self, act: str, told: Mapping[str, Callable[[Measured], str]]) -> Any:
-        """`told`: experiment -> what to say about a result, as Markdown. This machine itself is offered where it was not measured."""
-        items: list[experiment.Item | experiment.Machine] = [experiment.Item(name, words) for name, words in told.items()]
+    def measuring(self, act: str, captions: Mapping[str, Callable[[Measured], str]]) -> Any:
+        """`captions`: experiment -> what to say about a result, as Markdown. This machine itself is offered until it is measured."""
+        items: list[experiment.Item | experiment.Machine] = [experiment.Item(name, caption) for name, caption in captions.items()]
         if known_local() is None:
             items.append(experiment.Machine(lambda: known_local() is not None))
-        piece = experiment.measure(act, items, self.local_run, self._keep, self._landed, lambda: self.committed(act) is not None)
+        piece = experiment.measure(act, items, self.local_run, self._keep, self._on_run_end, lambda: self.committed(act) is not None)
         return self._show(f"{act}.measure", piece, act, "measure", "Measure it here")
 
     def _keep(self, result: dict[str, Any]) -> None:
         self.ledger.append(self.slug, "measured", result)
 
-    def _landed(self) -> None:
+    def _on_run_end(self) -> None:
         """A run has ended: draw it on the instruments, tell the cells that name the state "measured", and the other acts' pieces."""
-        if self._landed_at == JOBS.finished:
+        if self._runs_known == JOBS.finished:
             return
         self._recall()
         for instrument in self.instruments.values():
             if not instrument.piece.spec.get("locked"):
                 instrument.piece.refresh()
-        for name, element in self.shown.items():
+        for name, element in self.elements.items():
             if name.endswith(".measure"):
                 element.widget.refresh()
-        self.moved("measured")
+        self.notify("measured")

@@ -1,7 +1,7 @@
-"""A measurement in a process of its own: started, listened to, ended. One at a time on a machine: two would disturb each other.
+"""Runs a measurement in a process of its own: starts it, reads its output, ends it. One at a time: two would disturb each other.
 
-The process prints JSON lines: {"share", "doing"} as it goes, then {"result"} or {"error"} (ironlaw.measure.experiments). A page that
-is reloaded finds the run that goes on; what it yields is kept whether or not anybody is looking.
+The process prints JSON lines: {"share", "doing"} as it goes, then {"result"} or {"error"} (ironlaw.measure.experiments). A reloaded
+page finds the run still going; its result is stored whether or not anybody is looking.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from typing import Any
 
 from ironlaw.errors import BadValue, IronlawError
 
-LONGEST_S = 300.0  # no measurement of ours takes so long
+LONGEST_S = 300.0  # none of our measurements takes that long
 RUNNING, DONE, FAILED, CANCELLED = "running", "done", "failed", "cancelled"
 Keep = Callable[[dict[str, Any]], None]
 
 
 class Run:
-    """One process. `keep` is given the result before the run counts as done."""
+    """One process. `keep` receives the result before the run counts as done."""
 
-    def __init__(self, name: str, command: Sequence[str], keep: Keep, ended: Callable[[], None], longest: float = LONGEST_S) -> None:
-        self.name, self.keep, self.ended = name, keep, ended
+    def __init__(self, name: str, command: Sequence[str], keep: Keep, on_end: Callable[[], None], longest: float = LONGEST_S) -> None:
+        self.name, self.keep, self.on_end = name, keep, on_end
         self.state, self.share, self.doing, self.error = RUNNING, 0.0, "starting", ""
         self._result: dict[str, Any] | None = None
         apart = os.name == "posix"  # a session of its own: what it starts itself (a compiler, say) ends with it
         self.process = subprocess.Popen(
             list(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=apart
         )
-        self._said: list[str] = []
+        self._errors_tail: list[str] = []
         self._limit = threading.Timer(longest, self._too_long, (longest,))
         self._limit.daemon = True
         self._limit.start()
@@ -62,7 +62,7 @@ class Run:
 
     def _overhear(self) -> None:
         for line in self.process.stderr or ():
-            self._said = [*self._said[-19:], line.strip()]
+            self._errors_tail = [*self._errors_tail[-19:], line.strip()]
 
     def _listen(self) -> None:
         for line in self.process.stdout or ():
@@ -72,22 +72,22 @@ class Run:
         self._limit.cancel()
         if self.state == RUNNING:
             self.state = self._outcome(code)
-        self.ended()
+        self.on_end()
 
     def _hear(self, line: str) -> None:
         try:
-            told = json.loads(line)
+            message = json.loads(line)
         except ValueError:
-            return  # a library that prints something of its own
-        if not isinstance(told, dict):
+            return  # a library printed something of its own
+        if not isinstance(message, dict):
             return
-        self.share, self.doing = float(told.get("share", self.share)), str(told.get("doing", self.doing))
-        self.error = str(told.get("error", self.error))
-        self._result = told.get("result", self._result)
+        self.share, self.doing = float(message.get("share", self.share)), str(message.get("doing", self.doing))
+        self.error = str(message.get("error", self.error))
+        self._result = message.get("result", self._result)
 
     def _outcome(self, code: int) -> str:
         if not self.error and self._result is None:
-            last = next((line for line in reversed(self._said) if line), f"it ended with {code}")
+            last = next((line for line in reversed(self._errors_tail) if line), f"it ended with {code}")
             self.error = f"The measurement broke off: {last}. Measure again; if it stays so, run it in a terminal to see more."
         if self.error:
             return FAILED
@@ -113,7 +113,7 @@ class JobRunner:
             if self.now is not None:
                 raise BadValue(f"Another measurement is under way ({self.now.name}), and two would disturb each other; wait or cancel it.")
             try:
-                self.now = Run(name, command, keep, self._ended)
+                self.now = Run(name, command, keep, self._on_end)
             except OSError as error:
                 raise BadValue(f"{command[0]} could not be started: {error.strerror or error}; start the labs again") from None
             return self.now
@@ -128,12 +128,12 @@ class JobRunner:
             run.cancel()
             run.thread.join(timeout=5)
 
-    def _ended(self) -> None:
-        self.finished += 1  # first: whoever sees that nothing runs must also see that something has ended
+    def _on_end(self) -> None:
+        self.finished += 1  # first: a reader that sees nothing running must also see that a run has ended
         self.now = None
 
     def close(self) -> None:
-        """At the end of the server nothing is left running."""
+        """Leaves nothing running when the server ends."""
         if self.now is not None:
             self.now.end()
 

@@ -1,4 +1,4 @@
-"""Markdown -> HTML, with the figures and the terms of the Iron Law dressed as they are everywhere."""
+"""Markdown -> HTML, with the figures and the terms of the Iron Law styled as they are everywhere."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ PARAGRAPH = re.compile(r"\A<p>((?:(?!</?p\b).)*)</p>\Z", re.DOTALL)
 # A term keeps its colour in sentences too.
 TERMS = (("D/BW", "memory"), ("O/R", "compute"), ("<em>L</em>", "overhead"))
 LATEX = re.compile(r"\$\$(.+?)\$\$|\$(?!\s)([^$\n]+?)(?<!\s)\$", re.DOTALL)
-HELD = re.compile("\ue000(\\d+)\ue001")  # private characters: Markdown keeps the control ones for itself
+PLACEHOLDER = re.compile("\ue000(\\d+)\ue001")  # private-use characters: Markdown reserves the control characters
 
 
 @lru_cache(maxsize=512)
 def html(markdown: str) -> str:
-    """HTML of a Markdown text. Formulas are held back from Markdown and go to the KaTeX that marimo ships."""
-    held: list[str] = []
+    """HTML of a Markdown text. Formulas bypass Markdown and go to the KaTeX that marimo ships."""
+    formulas: list[str] = []
 
     def hold(match: re.Match[str]) -> str:
         block, line = match[1], match[2]
-        held.append(f"||[{escape(block.strip())}||]" if block else f"||({escape(line)}||)")
-        return f"\ue000{len(held) - 1}\ue001"
+        formulas.append(f"||[{escape(block.strip())}||]" if block else f"||({escape(line)}||)")
+        return f"\ue000{len(formulas) - 1}\ue001"
 
     text = Markdown(extensions=["tables", "sane_lists"]).convert(LATEX.sub(hold, markdown)).strip()
-    for written, term in TERMS:
-        text = text.replace(written, f'<span class="il-term il-{term}">{written}</span>')
-    return HELD.sub(lambda match: f'<marimo-tex class="arithmatex">{held[int(match[1])]}</marimo-tex>', text)
+    for symbol, term in TERMS:
+        text = text.replace(symbol, f'<span class="il-term il-{term}">{symbol}</span>')
+    return PLACEHOLDER.sub(lambda match: f'<marimo-tex class="arithmatex">{formulas[int(match[1])]}</marimo-tex>', text)
 
 
 def inline(markdown: str) -> str:
-    """The same for a line: one paragraph loses its <p>, so that it can stand in a button or a heading."""
+    """The same for a line: one paragraph loses its <p>, so that it fits into a button or a heading."""
     text = html(markdown)
-    found = PARAGRAPH.match(text)
-    return found[1] if found else text
+    match = PARAGRAPH.match(text)
+    return match[1] if match else text
 
 
 def amount(value: float, unit: str = "", digits: int = 3, exact: str = "") -> str:

@@ -35,7 +35,7 @@ EQUAL = "equal"
 
 
 def leading(prediction: Prediction, within: float) -> str:
-    """The largest of the three terms; "equal" where the next is nearer than `within` (a share of the largest)."""
+    """The largest of the three terms; "equal" where the next is closer than `within` (a share of the largest)."""
     first, second = sorted((prediction.data_s, prediction.compute_s, prediction.overhead_s), reverse=True)[:2]
     return EQUAL if second >= (1.0 - within) * first else str(prediction.bound)
 
@@ -77,7 +77,7 @@ class Question:
         return matches[0]
 
     def near(self, value: float) -> bool:
-        """Whether a number that was entered is right, within the tolerance."""
+        """Whether an entered number is right, within the tolerance."""
         answer = float(self.answer)
         return abs(value - answer) <= self.tolerance * abs(answer)
 
@@ -88,7 +88,7 @@ class Question:
         raise unknown(f"option of {self.name}", name, [o.id for o in self.options])
 
     def at(self, index: Any) -> tuple[int, Option]:
-        """The option that the browser names by its place."""
+        """The option at a position; the browser sends positions."""
         if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(self.options):
             raise BadValue(f"{index!r} is not an option; choose one of the {len(self.options)}")
         return index, self.options[index]

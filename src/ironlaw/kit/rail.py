@@ -31,8 +31,8 @@ def _act(name: str, act: Act) -> str:
     current = now(act)
     for part, label in PARTS:
         state = status(act, part)
-        here = ' aria-current="step"' if part == current else ""
-        link = f'<a href="#{anchor(name, part)}"{here}>' if state != "locked" else '<a aria-disabled="true">'
+        marker = ' aria-current="step"' if part == current else ""
+        link = f'<a href="#{anchor(name, part)}"{marker}>' if state != "locked" else '<a aria-disabled="true">'
         mark = {"done": "✓", "locked": "·"}.get(state, "")
         hidden = f'<span class="il-hidden"> ({state})</span>' if state in ("done", "locked") else ""
         classes = f"il-{state}" + (" il-now" if part == current else "")

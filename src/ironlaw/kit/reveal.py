@@ -1,4 +1,4 @@
-"""The reveal: how far off a prediction was, in words; the same distance is drawn on the instrument.
+"""The reveal: how far off a prediction was, in words; the instrument draws the same distance.
 
 A number is judged on a log axis: a factor, and its orders of magnitude.
 """
@@ -22,21 +22,21 @@ def off(distance: Distance) -> str:
     return f"{side} by a factor of {dress(significant(distance.factor))}: {dress(f'{abs(distance.orders):.1f}')} orders of magnitude"
 
 
-def points(said: float, true: float) -> str:
+def points(guess: float, truth: float) -> str:
     """Two percentages: `too large by 16.7 percentage points`; inline HTML. Within one they count as the same."""
-    apart = f"{dress(significant(abs(said - true)))} percentage points"
-    if abs(said - true) < 1:
+    apart = f"{dress(significant(abs(guess - truth)))} percentage points"
+    if abs(guess - truth) < 1:
         return f"right to within {apart}"
-    return f"too {'large' if said > true else 'small'} by {apart}"
+    return f"too {'large' if guess > truth else 'small'} by {apart}"
 
 
-def reveal(said: str, truth: str, distance: str, meaning: str, right: bool) -> str:
-    """`said`, `truth` and `distance` are inline HTML, `meaning` Markdown: what it means, also when right."""
+def reveal(guess: str, truth: str, distance: str, meaning: str, right: bool) -> str:
+    """`guess`, `truth` and `distance` are inline HTML, `meaning` Markdown: what it means, also when right."""
     verdict = "Your prediction holds." if right else "Not this one, and that is the interesting part."
     rows = "".join(
         f'<tr class="il-{key}"><th scope="row">{label}</th><td><strong>{value}</strong></td></tr>'
         for key, label, value in (
-            ("prediction", "You said", said),
+            ("prediction", "You said", guess),
             ("truth", "The engine computes", truth),
             ("distance", "You were", distance),
         )

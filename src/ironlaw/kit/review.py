@@ -1,6 +1,6 @@
 """The review in one session: its words, the ledger, the cards on the table, and the pieces that follow every answer.
 
-A lab has acts and locks; the review has sections that are open from the start. What it gives away, it gives away card by card.
+A lab has acts and locks; the review has sections that are open from the start. It reveals its answers card by card.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def now() -> datetime:
 
 
 def open(name: str | Path = REVIEW, ledger: Any = None, clock: Clock = now, seed: int | None = None) -> Review:
-    """The review, with the learner's ledger unless another is given. `seed` makes the cards' figures repeatable."""
+    """The review, with the learner's ledger unless another is passed. `seed` makes the cards' figures repeatable."""
     place = folder(name)
     sheet = sheets.load(place / "questions.toml")
     if ledger is None:
@@ -50,50 +50,50 @@ def open(name: str | Path = REVIEW, ledger: Any = None, clock: Clock = now, seed
 class Review:
     def __init__(self, words: texts.Words, sheet: sheets.Sheet, ledger: Any, clock: Clock = now, seed: int | None = None) -> None:
         self.words, self.sheet, self.ledger, self.clock = words, sheet, ledger, clock
-        self.shown: dict[str, Any] = {}  # marimo forgets an element that nobody holds
+        self.elements: dict[str, Any] = {}  # marimo drops an element that nothing refers to
         self.following: list[Piece] = []  # pieces that show what the ledger says
         self.trouble = self._begin()
         self._state: sessions.State | None = None
-        self._counted: tuple[Any, Callable[[Any], None]] | None = None
+        self._counter: tuple[Any, Callable[[Any], None]] | None = None
         self.desk = flashcard.ReviewDesk(sessions.Session(ledger, clock, seed=seed), self.changed)
 
     def _begin(self) -> str:
         try:
-            seen = self.ledger.events(REVIEW)
-            if not seen or seen[-1].kind != "opened":
+            events = self.ledger.events(REVIEW)
+            if not events or events[-1].kind != "opened":
                 self.ledger.append(REVIEW, "opened", {})
         except LedgerError as error:
             return str(error)
         return ""
 
-    # --- what the ledger says, and who hears of it
+    # --- the ledger's state, and the pieces that follow it
 
     @property
     def state(self) -> sessions.State:
-        """As of the last change; asked of the ledger anew after each."""
+        """As of the last change; read from the ledger again after each."""
         if self._state is None:
             self._state = sessions.state(self.ledger, self.clock())
         return self._state
 
     def changed(self) -> None:
-        """Something was answered, taken back, ticked or written: every piece that shows it computes again."""
+        """Something was answered, taken back, ticked or written: every piece that shows it is computed again."""
         self._state = None
         for piece in self.following:
             piece.refresh()
-        if self._counted is not None:
-            get, put = self._counted
+        if self._counter is not None:
+            get, put = self._counter
             put(get() + 1)
 
     def ask(self, cards: Sequence[str]) -> None:
         """These cards next, on the table."""
         self.desk.ask(cards)
-        if "cards" in self.shown:
-            self.shown["cards"].widget.refresh()
+        if "cards" in self.elements:
+            self.elements["cards"].widget.refresh()
 
     def count(self) -> Any:
         """marimo's state that rises with every change: a cell that names it runs again."""
-        self._counted = mo.state(0)
-        return self._counted[0]
+        self._counter = mo.state(0)
+        return self._counter[0]
 
     # --- the page
 
@@ -137,31 +137,33 @@ class Review:
 
     def show(self, name: str, piece: Piece, follows: bool = False, part: str = "piece") -> Any:
         """`follows`: what it shows depends on the ledger, so it is computed again with every change."""
-        self.shown[name] = mo.ui.anywidget(piece)
+        self.elements[name] = mo.ui.anywidget(piece)
         if follows:
             self.following.append(piece)
         piece.quiet()
-        return mo.Html(step.step(name, part, f"{self.shown[name]}"))
+        return mo.Html(step.step(name, part, f"{self.elements[name]}"))
 
     def html(self, name: str, text: str) -> Any:
         """Plain HTML as a part of the page."""
         return mo.Html(f'<section class="il-step" id="{name}" aria-live="polite">{text}</section>')
 
     def instrument(self, name: str, dials: Callable[[Values], Any], compute: Callable[[Values], View], follows: bool = False) -> Any:
-        made = Instrument(name, self.words[f"{name}.instrument"], dials, compute, store=f"{REVIEW}/{name}")
-        return self.show(name, made.piece, follows, "instrument")
+        instrument = Instrument(name, self.words[f"{name}.instrument"], dials, compute, store=f"{REVIEW}/{name}")
+        return self.show(name, instrument.piece, follows, "instrument")
 
     def hud(self, *_: Any) -> Any:
         """The arguments are states: naming them is what runs the cell again."""
-        found = self.state
-        due = sum(card.standing.due is not None for card in found.due())
-        kept, right = self.desk.session.answers, sum(review.correct for review in self.desk.session.answers.values())
+        state = self.state
+        due = sum(card.standing.due is not None for card in state.due())
+        answers, right = self.desk.session.answers, sum(review.correct for review in self.desk.session.answers.values())
         items: list[hud.Item] = [
             ("Review", self.words["title"], ""), ("Cards", f"{due} due" if due else "none due", "warn" if due else "good"),
-            ("This sitting", f"{right} of {len(kept)} right" if kept else hud.OPEN, ""),
+            ("This sitting", f"{right} of {len(answers)} right" if answers else hud.OPEN, ""),
         ]  # fmt: skip
-        mine = [event for event in found.events if event.lab == REVIEW and event.kind != "opened"]
-        held = ("Ledger", f"not kept: {self.trouble}", "fail") if self.trouble else ("Ledger", "keeps each answer as you give it", "")
+        mine = [event for event in state.events if event.lab == REVIEW and event.kind != "opened"]
+        ledger_item = (
+            ("Ledger", f"not kept: {self.trouble}", "fail") if self.trouble else ("Ledger", "keeps each answer as you give it", "")
+        )
         if mine and not self.trouble:
-            held = ("Ledger", f"kept {mine[-1].time[11:16]} UTC", "good")
-        return mo.Html(hud.hud(items, kept=held))
+            ledger_item = ("Ledger", f"kept {mine[-1].time[11:16]} UTC", "good")
+        return mo.Html(hud.hud(items, ledger_item=ledger_item))

@@ -1,6 +1,6 @@
 """The capture spectrum: for each way of capturing a function, say what will happen, then see what did.
 
-The outcome comes from a real run: one that was recorded, and says so, or one made here in a process of its own.
+The outcome comes from a real run: one that was recorded, and says so, or one done here in a process of its own.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Run = Mapping[str, Any]
 
 
 class Runner:
-    """Runs `python -m MODULE` in the background and keeps what it printed. The page asks again until it is done."""
+    """Runs `python -m MODULE` in the background and keeps its output. The page polls until it is done."""
 
     def __init__(self, module: str, needs: str) -> None:
         self.command = [sys.executable, "-m", module]
         self.installed = find_spec(needs) is not None
-        self.found: dict[str, Any] | None = None
+        self.result: dict[str, Any] | None = None
         self.error = ""
         self.thread: threading.Thread | None = None
 
@@ -47,17 +47,17 @@ class Runner:
 
     def _run(self) -> None:
         try:
-            done = subprocess.run(self.command, capture_output=True, text=True, timeout=LONGEST_S, check=False)
-            if done.returncode:
-                self.error = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
+            process = subprocess.run(self.command, capture_output=True, text=True, timeout=LONGEST_S, check=False)
+            if process.returncode:
+                self.error = (process.stderr.strip().splitlines() or [f"exit {process.returncode}"])[-1]
             else:
-                self.found = json.loads(done.stdout)
+                self.result = json.loads(process.stdout)
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
             self.error = f"{type(error).__name__}: {error}"
 
 
 def spectrum(ways: Mapping[str, str], code: str, recorded: Run, runner: Runner, about: Callable[[str, Run], str]) -> Piece:
-    """`ways`: id -> name; `about(way, run)` is HTML: what it sees, what breaks it. Asked only for a way that was answered."""
+    """`ways`: id -> name; `about(way, run)` is HTML: what it sees, what breaks it. Called only for a way that has a guess."""
     acts = ActCounter()
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,11 +70,11 @@ def spectrum(ways: Mapping[str, str], code: str, recorded: Run, runner: Runner, 
                 runner.start()
             except BadValue as refused:
                 error = {"dial": None, "message": str(refused)}
-        run = runner.found or recorded
+        run = runner.result or recorded
         if runner.error:
             error = {"dial": None, "message": f"The run here failed: {runner.error}. What is shown was recorded."}
-        made = {way: _told(guess, run["ways"][way], about(way, run)) for way, guess in guesses.items()}
-        return {"told": made, "source": source(run, runner.found is not None), "running": runner.running, "error": error}
+        outcomes = {way: _outcome(guess, run["ways"][way], about(way, run)) for way, guess in guesses.items()}
+        return {"told": outcomes, "source": source(run, runner.result is not None), "running": runner.running, "error": error}
 
     spec = {
         "id": "spectrum", "ways": [{"id": way, "name": name} for way, name in ways.items()], "code": code,
@@ -84,15 +84,15 @@ def spectrum(ways: Mapping[str, str], code: str, recorded: Run, runner: Runner, 
     return Piece("spectrum", spec, compute, {"guesses": {}, "act": 0})
 
 
-def source(run: Run, here: bool) -> str:
-    made = f"PyTorch {run['torch']}, Python {run['python']}, {run['date']}"
-    return f"Run here just now: {made}." if here else f"Recorded, not run here: {made}."
+def source(run: Run, is_local: bool) -> str:
+    versions = f"PyTorch {run['torch']}, Python {run['python']}, {run['date']}"
+    return f"Run here just now: {versions}." if is_local else f"Recorded, not run here: {versions}."
 
 
-def _told(guess: str, found: Mapping[str, Any], about: str) -> dict[str, Any]:
-    says = dict(OUTCOMES)[found["outcome"]]
-    result = f"{says}: {found['result']}" if found["result"] is not None else f"{says}: {found['error']}"
+def _outcome(guess: str, run: Mapping[str, Any], about: str) -> dict[str, Any]:
+    says = dict(OUTCOMES)[run["outcome"]]
+    result = f"{says}: {run['result']}" if run["result"] is not None else f"{says}: {run['error']}"
     return {
-        "right": guess == found["outcome"], "result": result, "warnings": list(found["warnings"]), "sees": found["sees"],
-        "graphs": found["graphs"], "about": about,
+        "right": guess == run["outcome"], "result": result, "warnings": list(run["warnings"]), "sees": run["sees"],
+        "graphs": run["graphs"], "about": about,
     }  # fmt: skip

@@ -1,6 +1,6 @@
-"""The fusion tree walk_from by hand: two ops, a question at each branch, then the planner's verdict with its reason.
+"""The fusion tree walked by hand: two ops, a question at each branch, then the planner's verdict with its reason.
 
-Nothing is said about an answer before the walk has ended: the verdict is the planner's, for the same two ops.
+No answer is judged before the walk has ended: the verdict is the planner's, for the same two ops.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PATTERNS = {
 
 
 def offered() -> list[str]:
-    """The op kinds of a forward pass, by category; those that only stand for several ops at once are left out."""
+    """The op kinds of a forward pass, by category; those that only represent several ops at once are left out."""
     kinds = [kind for kind in KINDS if not kind.endswith("_backward") and kind not in ("block", "foreach")]
     return sorted(kinds, key=lambda kind: (category(kind), kind))
 
@@ -42,22 +42,22 @@ def walker() -> Piece:
 
 
 def view(state: Mapping[str, Any]) -> dict[str, Any]:
-    """The questions answered so far, the next one, and at the end the verdict and which answers led astray."""
+    """The questions answered so far, the next one, and at the end the verdict and the wrong answers."""
     answers = state.get("answers")
     if not isinstance(answers, (list, tuple)) or not all(isinstance(answer, bool) for answer in answers):
         raise BadValue("answer each branch with yes or no")
-    found = walk_from(state, answers)
-    ended = found.pattern is not None
-    steps = [{"ask": step.branch.ask, "answer": step.answer, "right": step.right if ended else None} for step in found.steps]
+    walk = walk_from(state, answers)
+    over = walk.pattern is not None
+    steps = [{"ask": step.branch.ask, "answer": step.answer, "right": step.right if over else None} for step in walk.steps]
     reduces = any(category(str(state.get(end))) == "reduction" for end in ("first", "second"))
-    told: dict[str, Any] = {"steps": steps, "next": found.next.ask if found.next else None, "end": None, "reduces": reduces}
-    if ended:
-        verdict = found.verdict
-        told["end"] = {
-            "you": PATTERNS[str(found.pattern)], "planner": PATTERNS[verdict.pattern], "agrees": found.agrees, "reason": verdict.reason,
-            "wrong": [branch.ask for branch in found.wrong],
+    result: dict[str, Any] = {"steps": steps, "next": walk.next.ask if walk.next else None, "end": None, "reduces": reduces}
+    if over:
+        verdict = walk.verdict
+        result["end"] = {
+            "you": PATTERNS[str(walk.pattern)], "planner": PATTERNS[verdict.pattern], "agrees": walk.agrees, "reason": verdict.reason,
+            "wrong": [branch.ask for branch in walk.wrong],
         }  # fmt: skip
-    return told
+    return result
 
 
 def walk_from(state: Mapping[str, Any], answers: list[bool] | tuple[bool, ...]) -> walks.Walk:
@@ -69,7 +69,7 @@ def walk_from(state: Mapping[str, Any], answers: list[bool] | tuple[bool, ...]) 
     last = (shape[0] // 2, shape[1]) if state.get("fit") == "half" else None
     first, second, over = str(state.get("first")), str(state.get("second")), str(state.get("over"))
     for kind in (first, second):
-        category(kind)  # an unknown kind is said here
+        category(kind)  # raises for an unknown kind
     if last is not None and category(second) == "reduction":
         last = None  # a reduction makes its own shape
     if state.get("relation") == "siblings":

@@ -109,7 +109,7 @@ REASONS: dict[str, Callable[[Mapping[str, Any], Any], str]] = {
 
 def settle(dials: Sequence[Mapping[str, Any]], values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """Where the dials stand, each at a value it can have, and why some could not stay: (values, dial -> reason)."""
-    stand, moved = {}, {}
+    stand, refusals = {}, {}
     for dial in dials:
         value = values.get(dial["id"])
         reason = why_not(dial, value)
@@ -118,5 +118,5 @@ def settle(dials: Sequence[Mapping[str, Any]], values: Mapping[str, Any]) -> tup
             continue
         stand[dial["id"]] = dial["value"]
         if value is not None:
-            moved[dial["id"]] = reason
-    return stand, moved
+            refusals[dial["id"]] = reason
+    return stand, refusals

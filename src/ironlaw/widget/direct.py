@@ -1,7 +1,7 @@
 """The short way from a dial to its picture: past marimo's queue, for states that are only passed through.
 
-A piece that was registered can be asked by whoever knows its token: the page that shows it, over the server's own socket (`/direct`).
-The answer is the same view that the ordinary way gives, and nothing is kept: when the dials rest, the state comes the ordinary way.
+A registered piece answers whoever knows its token: the page that shows it, over the server's own socket (`/direct`).
+The answer is the same view that the ordinary way gives, and nothing is stored: once the dials rest, the state comes the ordinary way.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 
 LETTERS = 24  # of a token: 136 bits, and no digit in it that could be taken for a figure
 PIECES: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
-# a name of its own -> what gives the piece; only this socket reaches it, so nothing comes another way
+# name -> function that returns the piece; only this socket reaches these
 HOSTED: dict[str, Callable[[], Any]] = {}
 OFFERED = threading.Event()  # set by a server that has the socket; under marimo's own there is none
 
 
 def register(piece: Any) -> str:
-    """A token that nobody can guess, or none where nobody could use it. A piece that is gone can't be asked any more."""
+    """A token that nobody can guess, or none where nobody could use it. A piece that is gone no longer answers."""
     if not OFFERED.is_set():
         return ""
     token = "".join(secrets.choice(ascii_letters) for _ in range(LETTERS))
@@ -33,8 +33,8 @@ def register(piece: Any) -> str:
 def reply(text: str) -> str | None:
     """The reply to a message `{"piece": token, "state": {…}}`; None where it is not one, or the piece is gone."""
     try:
-        asked = json.loads(text)
-        token, state = str(asked["piece"]), dict(asked["state"])
+        message = json.loads(text)
+        token, state = str(message["piece"]), dict(message["state"])
     except (ValueError, KeyError, TypeError):
         return None
     if token in HOSTED:

@@ -3,7 +3,7 @@
     Figure("gap", "Peak rate", Axis("log", "peak rate", "FLOP/s"), Axis("band", names=("H100", "M7")),
            (bar(x=989e12, y="H100", colour="cloud", label="989 TFLOP/s"), …), text="…", table=Table(("machine", "peak"), …))
 
-Numbers are in SI, words already formatted; the widget formats ticks only. Everything is checked when it is made: a
+Numbers are in SI, words already formatted; the widget formats ticks only. Everything is checked on construction: a
 colour that means nothing, a mark off its axis or a picture without words is an error here, not a blank in the page.
 """
 
@@ -111,9 +111,9 @@ def mark(
     value), thin (an interval over its bar), slot (i of n bars in one row), along (a line's words follow it), drag ({"dial", "axis"}),
     id (keeps the node).
     """
-    given = {key: value for key, value in more.items() if value is not None and value is not False}
-    places = tuple((key, given.pop(key)) for key in ("x", "y", "x0", "x1", "y0", "y1") if key in given)
-    return Mark(type, colour, places, tuple(tuple(p) for p in points), label, name, tuple(hover), tuple(given.items()))
+    options = {key: value for key, value in more.items() if value is not None and value is not False}
+    places = tuple((key, options.pop(key)) for key in ("x", "y", "x0", "x1", "y0", "y1") if key in options)
+    return Mark(type, colour, places, tuple(tuple(p) for p in points), label, name, tuple(hover), tuple(options.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Figure:
     x: Axis
     y: Axis
     marks: tuple[Mark, ...]
-    text: str  # one sentence with the figures of the picture: its name for those who do not see it
+    text: str  # one sentence with the figures of the picture: its name for those who can't see it
     table: Table
     note: str = ""
     legend: tuple[dict[str, Any], ...] = ()

@@ -1,7 +1,7 @@
 """The one widget: everything in a lab that a learner turns or looks at is a Piece.
 
 Four traits cross to the browser. `kind` and `spec` say what it is, `state` is what the learner did (the browser sets
-it), `view` is the answer (Python sets it, drawn at once). `compute(state) -> view` runs when the piece is made and
+it), `view` is the answer (Python sets it, drawn at once). `compute(state) -> view` runs when the piece is created and
 whenever `state` changes, so a dial reaches its picture without a marimo cell between them:
 
     piece = Piece("instrument", {"id": "act1", "title": "…", "dials": […]}, lambda state: {"figures": […]})
@@ -36,7 +36,7 @@ View = dict[str, Any]
 def plain(value: Any) -> Any:
     """What JSON can carry: figures become dicts, tuples lists, NumPy's numbers Python's; infinities and NaN become None.
 
-    A view has thousands of leaves and is made at every turn of a dial, so the common types come first.
+    A view has thousands of leaves and is built at every turn of a dial, so the common types come first.
     """
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None:
@@ -85,8 +85,8 @@ class Piece(anywidget.AnyWidget):
         if kind not in KINDS:
             raise BadValue(f"no kind of piece {kind!r}; choose one of {', '.join(KINDS)}")
         self._compute = compute
-        self._heard = 0
-        self._turn = threading.RLock()  # a dial that is being turned asks from a thread of its own
+        self._last_seq = 0
+        self._turn = threading.RLock()  # a dial being turned is answered on another thread
         spec = plain(spec)
         if kind == "instrument" and "direct" not in spec and (token := register(self)):
             spec = {**spec, "direct": token}
@@ -117,13 +117,13 @@ class Piece(anywidget.AnyWidget):
     def _answer(self, spec: Mapping[str, Any], state: State) -> View:
         """The view for a state. `seq` tells the browser which of its messages this answers: it sends the next one then.
 
-        A state that Python sets has no number; its view keeps that of the last one heard.
+        A state that Python sets has no number; its view keeps the last number received.
         """
         with self._turn:
             return self._answer_now(spec, state)
 
     def _answer_now(self, spec: Mapping[str, Any], state: State) -> View:
-        self._heard = max(self._heard, int(state.get("seq") or 0))
+        self._last_seq = max(self._last_seq, int(state.get("seq") or 0))
         if spec.get("locked") or self._compute is None:
             view: View = {}  # a locked instrument's figures do not leave Python
         else:
@@ -133,6 +133,6 @@ class Piece(anywidget.AnyWidget):
                 view = {"error": {"dial": error.field or None, "message": str(error)}}
             except Exception as error:
                 LOG.exception("the piece %r could not compute %r", spec.get("id"), state)
-                said = f"{type(error).__name__}: {error}"
-                view = {"error": {"dial": None, "message": f"This could not be computed ({said}). Set the control back to go on."}}
-        return {**view, "seq": self._heard}
+                message = f"{type(error).__name__}: {error}"
+                view = {"error": {"dial": None, "message": f"This could not be computed ({message}). Set the control back to go on."}}
+        return {**view, "seq": self._last_seq}

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from ironlaw import kit
 from ironlaw.engine.device.machine import Hardware
-from ironlaw.kit.context import HERE, pick
+from ironlaw.kit.context import LOCAL, pick
 from ironlaw.registry.machines import hardware
 
 # slug -> what a line in a picture calls it
 SHORT = {
     "h100_sxm": "H100", "orin_nx_16gb": "Orin NX", "a100_80gb_sxm": "A100", "h200_sxm": "H200", "b200": "B200", "mi300x": "MI300X",
-    "tpu_v5e": "TPU v5e", "a17_npu": "A17 NPU", "laptop_cpu": "laptop CPU", HERE: "this machine",
+    "tpu_v5e": "TPU v5e", "a17_npu": "A17 NPU", "laptop_cpu": "laptop CPU", LOCAL: "this machine",
 }  # fmt: skip
 MEASURED_MACHINE = "h200_sxm"  # where the evidence of this lab comes from
 
@@ -21,11 +21,11 @@ def options(lab: kit.Lab) -> list[tuple[str, str]]:
     """For a menu: the contexts first, then the others by name."""
     contexts = [(context.slug, f"{context.regime_label}: {context.label}") for context in lab.contexts]
     listed = {slug for slug, _ in contexts}
-    return contexts + [(slug, hardware(slug).name) for slug in SHORT if slug not in listed and slug != HERE]
+    return contexts + [(slug, hardware(slug).name) for slug in SHORT if slug not in listed and slug != LOCAL]
 
 
 def machine(lab: kit.Lab, slug: str) -> Hardware:
-    return pick(lab.contexts, slug).hardware if slug == HERE else hardware(slug)
+    return pick(lab.contexts, slug).hardware if slug == LOCAL else hardware(slug)
 
 
 def short(slug: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.kit.context import HERE, pick
+from ironlaw.kit.context import LOCAL, pick
 from ironlaw.kit.local_runs import span
 from ironlaw.labs.lab_11_roofline.act1 import gemm
 from ironlaw.labs.lab_11_roofline.act1.gemm import Case
@@ -34,14 +34,14 @@ class Product:
 
 def own_machine(lab: kit.Lab, fmt: str) -> bool:
     """Whether this machine is one of the contexts and has a rate for the format."""
-    return any(context.slug == HERE and fmt in context.hardware.peaks for context in lab.contexts)
+    return any(context.slug == LOCAL and fmt in context.hardware.peaks for context in lab.contexts)
 
 
 def products(lab: kit.Lab, run: kit.Measured, default: Any = None) -> list[Product]:
     measured = []
     for row in run.all(kind="op", op="matmul"):
         n, fmt = int(row["params"]["n"]), str(row["params"]["dtype"])
-        machine = pick(lab.contexts, HERE).hardware if own_machine(lab, fmt) else default or hardware(MEASURED_MACHINE)
+        machine = pick(lab.contexts, LOCAL).hardware if own_machine(lab, fmt) else default or hardware(MEASURED_MACHINE)
         measured.append(Product(Case(machine, n, n, n, fmt), float(row["wall_s"]), span(row)))
     return measured
 
