@@ -159,7 +159,7 @@ def test_a_topic_and_cards_by_name(piece, desk):
 
 
 def test_an_unknown_act_and_an_old_message_do_nothing(piece, ledger):
-    assert "nothing to do" in do(piece, "dance")["error"]["message"]
+    assert "'dance' is not an action on a card" in do(piece, "dance")["error"]["message"]
     assert send(piece, do="answer", answer="7", confidence=3)["error"] is None  # `act` has not risen
     assert ledger.events("review") == []
 
