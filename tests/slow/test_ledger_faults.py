@@ -16,6 +16,7 @@ import pytest
 
 from ironlaw.errors import LedgerError
 from ironlaw.ledger import open_ledger, rescue
+from ironlaw.ledger.faults import KEPT
 
 SOURCE = Path(__file__).parents[2] / "src"
 NOBODY = 65534
@@ -191,14 +192,14 @@ def test_a_full_disk_loses_nothing_acknowledged(folder, how):
     assert 0 < len(told["made"]) < 5000
     assert told["during"] == told["made"]
     assert told["after"] == [*told["made"], told["last"]]
-    assert all("not written" in error and "everything acknowledged before is still there" in error for error in told["errors"][:3])
+    assert all("not written" in error and KEPT in error for error in told["errors"][:3])
     if how == "disk":
         assert all("no room on the disk" in error and "free some space" in error for error in told["errors"][:3])
         assert len(told["errors"]) == 4 and "second.db" in told["errors"][3] and ".new" not in told["errors"][3]
         assert told["left"] == []
 
 
-# --- no right to ---
+# --- no permission ---
 
 FORBIDDEN = f"""
 if os.geteuid() == 0:
@@ -234,18 +235,18 @@ def test_a_read_only_folder(folder, kept):
     folder.chmod(0o555)
     content = kept.read_bytes()
     told = forbidden(folder)
-    assert "no right to write to the folder" in told and "IRONLAW_HOME" in told and "everything acknowledged before" in told
+    assert "no permission to write to the folder" in told and "IRONLAW_HOME" in told and KEPT in told
     assert kept.read_bytes() == content and len(list(folder.iterdir())) == 1
     kept.unlink()
-    assert "no right to write to the folder" in forbidden(folder)
+    assert "no permission to write to the folder" in forbidden(folder)
 
 
 def test_a_read_only_file(folder, kept):
     kept.chmod(0o444)
     folder.chmod(0o777)
-    assert "no right to read and write the file" in forbidden(folder)
+    assert "no permission to read and write the file" in forbidden(folder)
     kept.chmod(0o000)
-    assert "no right to read and write the file" in forbidden(folder)
+    assert "no permission to read and write the file" in forbidden(folder)
 
 
 def test_a_home_that_can_t_be_written(folder, monkeypatch):
@@ -259,7 +260,7 @@ def test_a_home_that_can_t_be_written(folder, monkeypatch):
 def test_a_disk_that_is_mounted_read_only(folder, kept):
     script = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
     told = run(FORBIDDEN.replace("geteuid() == 0", "geteuid() < 0"), folder, "", before=["unshare", "-m", "sh", "-c", script, folder])
-    assert len(told) == 2 and "no right to write to the folder" in told[0]
+    assert len(told) == 2 and "no permission to write to the folder" in told[0]
 
 
 # --- broken files ---
