@@ -8,6 +8,7 @@ decorators) is tried in a fork that has imported nothing of ironlaw yet, and rea
 from __future__ import annotations
 import __future__
 
+import ast
 import gc
 import json
 import os
@@ -18,6 +19,7 @@ import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
@@ -74,8 +76,24 @@ class Tests:
         return sorted(names, key=lambda name: (own not in name, self.seconds[name], name))
 
     def at_import(self, mutant: Mutant) -> bool:
+        """Whether it runs at import, or stands in a function that another one made there: its code is then a copy already."""
         ran = self.lines.get(mutant.file, {})
-        return mutant.lines is None or any(IMPORT in ran.get(str(n), ()) for n in range(mutant.lines[0], mutant.lines[1] + 1))
+        if mutant.lines is None:
+            return True
+        ranges = [mutant.lines, *(outer for outer, inner in self.closures(mutant.file) if inner[0] <= mutant.lines[0] <= inner[1])]
+        return any(IMPORT in ran.get(str(n), ()) for first, last in ranges for n in range(first, last + 1))
+
+    @cache  # noqa: B019  one object for a whole run
+    def closures(self, file: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+        """(lines of a function, lines of a function inside it), for all of a file; the outer one without its head."""
+        kinds = (ast.FunctionDef, ast.Lambda)
+        return [
+            ((outer.body[0].lineno, outer.end_lineno or outer.lineno), (inner.lineno, inner.end_lineno or inner.lineno))
+            for outer in ast.walk(ast.parse((self.src / file).read_text(encoding="utf-8")))
+            if isinstance(outer, ast.FunctionDef)
+            for inner in ast.walk(outer)
+            if isinstance(inner, kinds) and inner is not outer
+        ]
 
     def allow(self, name: str) -> None:
         """So much processor time for a test; then the process is killed."""

@@ -122,3 +122,24 @@ def test_chip_constants_come_from_the_machine():
     bare = replace(il.hardware("h200_sxm"), units={})
     with pytest.raises(BadValue, match=r"h200_sxm has no sms under \[units\]"):
         lower(op, machine=bare)
+
+
+def test_what_the_room_offers():
+    assert sorted(backends.__all__) == ["Backend", "find", "names", "register", "require"]
+    assert all(hasattr(backends, name) for name in backends.__all__)
+
+
+def test_a_folder_without_a_backend_in_it_is_named(monkeypatch):
+    from types import SimpleNamespace
+
+    monkeypatch.setattr(backends, "import_module", lambda name: SimpleNamespace(BACKEND=3))
+    with pytest.raises(BadValue, match=r"^ironlaw\.backends\.cuda\.BACKEND is 3, not a Backend; see backends/backend\.py$"):
+        backends._load.__wrapped__("cuda")
+
+
+def test_a_chips_own_shared_memory_says_how_wide_a_resident_state_is():
+    from ironlaw.backends.cuda.chip import resident_share
+
+    assert resident_share(il.hardware("h200_sxm")) == 1.0
+    assert resident_share(il.hardware("a100_80gb_sxm")) == pytest.approx((192 / 256) ** 0.5)
+    assert resident_share(replace(il.hardware("a100_80gb_sxm"), levels=())) == 1.0

@@ -13,6 +13,7 @@ from ironlaw import home as home_of
 from ironlaw.backends.rows import Row
 from ironlaw.calibration import local_machine
 from ironlaw.calibration.calibration import Calibration
+from ironlaw.calibration.curve import Curve
 from ironlaw.errors import BadRegistry, UnknownName
 from ironlaw.registry import calibrations as curves
 from ironlaw.registry.evidence import evidence, measured
@@ -239,6 +240,18 @@ def test_a_device_without_a_backend_gets_no_curves(laptop):
 
 def test_a_machine_that_tells_no_cache_gets_no_curves(laptop):
     assert store_fit(rows("launch") + some("add", "linear", "conv2d", "layer_norm"), {}, ()) is None
+
+
+@pytest.mark.parametrize("curve", [Curve(0.0), Curve(float("inf")), Curve(-1.0), None], ids=["nothing", "forever", "negative", "missing"])
+def test_curves_that_predict_nonsense_are_not_stored(curve, laptop, monkeypatch):
+    """Each op of a small graph must get a finite time above zero."""
+    usable = rows("launch") + some("add", "linear", "conv2d", "layer_norm")
+    described = evidence("h200_sxm")[1].machine
+    bad = replace(STORED, curves={} if curve is None else {"elementwise": curve, "gemm_fp32": curve, "layer_norm": curve, "softmax": curve})
+    monkeypatch.setattr(local_machine, "calibrate", lambda *_: bad)
+    assert local_machine.fit(usable, described, il.hardware("h200_sxm"), ()) is None
+    monkeypatch.setattr(local_machine, "calibrate", lambda *_: STORED)
+    assert local_machine.fit(usable, described, il.hardware("h200_sxm"), ()) is STORED
 
 
 def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):

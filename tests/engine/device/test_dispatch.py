@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ironlaw.engine.device.dispatch import Run, graph_replay, queued, synchronous, utilization
+from ironlaw.engine.device.dispatch import Run, Schedule, graph_replay, queued, synchronous, utilization
 from ironlaw.errors import UnknownName
 
 times = st.lists(st.tuples(st.floats(0, 10), st.floats(0, 10)), min_size=1, max_size=12)
@@ -165,3 +165,13 @@ def test_utilization_knows_two_ways_to_launch():
 def test_utilization_over_arrays():
     launches = np.array([1.0, 5.0])
     assert utilization(4, 3.0, launches).tolist() == pytest.approx([12 / 13, 12 / 23])
+
+
+def test_a_schedule_is_one_of_three():
+    with pytest.raises(UnknownName, match=r"^no dispatch 'sometimes'; known: queued, replayed, synchronous$"):
+        Schedule("sometimes")
+
+
+def test_a_run_over_many_points_knows_its_schedule():
+    run = queued([np.array([1.0, 2.0])], [np.array([3.0, 4.0])])
+    assert run.schedule.dispatch == "queued" and len(run.schedule.launches) == len(run.kernels) == 1
