@@ -17,7 +17,7 @@ DRAWING = ("dom", "units", "scale", "labels", "tip", "axes", "marks", "drag", "t
 SCRIPTS = (
     "dom", "units", "scale", "labels", "tip", "axes", "marks", "contract", "schema", "dials", "chain", "pins", "drag", "targets", "table",
     "figure", "grid", "readouts", "export", "permalink", "direct", "link", "instrument", "lock", "reflect", "small", "card", "sheet", "map",
-    "walk", "asked", "experiment", "piece",
+    "walk", "questions", "experiment", "piece",
 )  # fmt: skip
 HOSTED = (*SCRIPTS, "host")  # for a page of our own
 DRAWING_STYLES = ("piece", "figure")

@@ -139,15 +139,15 @@ const ANSWERS = {
 
 function pointsView(ctx) {
   const { view, ui, redraw } = ctx;
-  const made = ui.local.points ?? [];
+  const points = ui.local.points ?? [];
   const turn = (point, on) => {
-    ui.local.points = on ? [...made, point] : made.filter((other) => other !== point);
+    ui.local.points = on ? [...points, point] : points.filter((other) => other !== point);
     redraw();
   };
   return h("fieldset", { key: "points", class: "il-answers" }, h("legend", { class: "il-strong-line" }, `What a full answer has. Which points did you make? ${view.enough} of ${view.rubric.length} make it right.`),
     view.rubric.map((point, i) => h("label", { key: i, class: "il-answer" },
-      h("input", { type: "checkbox", checked: made.includes(i + 1), onchange: (event) => turn(i + 1, event.target.checked), after: i ? undefined : arrive(ctx, "points") }), h("span", {}, point))),
-    h("div", { class: "il-act" }, h("button", { type: "button", class: "il-button il-primary", onclick: () => does(ctx, { do: "points", points: made }) }, "Keep my grade")));
+      h("input", { type: "checkbox", checked: points.includes(i + 1), onchange: (event) => turn(i + 1, event.target.checked), after: i ? undefined : arrive(ctx, "points") }), h("span", {}, point))),
+    h("div", { class: "il-act" }, h("button", { type: "button", class: "il-button il-primary", onclick: () => does(ctx, { do: "points", points }) }, "Keep my grade")));
 }
 
 function keyView(ctx) {

@@ -2,11 +2,11 @@
 
 DIALS.chain = ({ dial, id, ctx, value }) => {
   const { local } = ctx.ui;
-  const held = `held:${dial.id}`;
+  const load = `held:${dial.id}`;
   const name = (item) => dial.options.find((option) => option.value === item)?.label ?? item;
   const full = value.length >= dial.most;
   const put = (items, words) => {
-    local[held] = null;
+    local[load] = null;
     local[`said:${dial.id}`] = words;
     ctx.line.turn(dial.id, items);
   };
@@ -19,15 +19,15 @@ DIALS.chain = ({ dial, id, ctx, value }) => {
   };
   // what is carried: a piece of the palette ("+relu"), or the one at a place ("2")
   const carry = (what) => (event) => {
-    local[held] = what;
+    local[load] = what;
     event.dataTransfer.effectAllowed = "move";
     event.dataTransfer.setData("text/plain", what);
   };
   const over = (event) => {
-    if (local[held]) event.preventDefault();
+    if (local[load]) event.preventDefault();
   };
   const drop = (at) => (event) => {
-    const what = local[held];
+    const what = local[load];
     if (!what) return;
     event.preventDefault();
     event.stopPropagation();

@@ -5,8 +5,8 @@ function dialView(dial, ctx) {
   const wrong = blame(dial, ctx);
   const hints = [dial.help, ...reasons(dial)].filter(Boolean);
   const about = { "aria-describedby": [hints.length && `${id}-help`, wrong && `${id}-error`].filter(Boolean).join(" ") || null };
-  const given = { dial, id, ctx, value: standing(dial, ctx), about, wrong };
-  const body = DIALS[dial.type](given);
+  const props = { dial, id, ctx, value: standing(dial, ctx), about, wrong };
+  const body = DIALS[dial.type](props);
   const tail = [
     hints.length ? h("p", { key: "help", class: "il-hint", id: `${id}-help` }, hints.map((hint) => h("span", {}, hint))) : null,
     wrong && h("p", { key: "error", class: "il-error", id: `${id}-error`, role: "alert" }, wrong),
@@ -17,11 +17,11 @@ function dialView(dial, ctx) {
   return h(grouped ? "fieldset" : "div", attributes, dial.type === "switch" ? [body] : [head, body], tail);
 }
 
-// Where a dial stands: as asked, or where Python put it because the rest does not allow that; what was asked is kept.
+// Where a dial stands: as requested, or where Python put it because the rest does not allow that; what was requested is kept.
 function standing(dial, ctx) {
-  const asked = ctx.state.dials?.[dial.id] ?? dial.value;
-  const moved = ctx.view.moved?.[dial.id];
-  return moved && moved.asked === asked ? moved.value : asked;
+  const requested = ctx.state.dials?.[dial.id] ?? dial.value;
+  const move = ctx.view.moved?.[dial.id];
+  return move && move.asked === requested ? move.value : requested;
 }
 
 // Why an option can't be taken, in sight and not only on hover.
@@ -64,8 +64,8 @@ const DIALS = {
       groups.map((group) => (group ? h("optgroup", { key: group, label: group }, options(group)) : options(group))));
   },
 
-  range: (given) => slider(given, linearSteps(given.dial)),
-  log: (given) => slider(given, logSteps(given.dial)),
+  range: (props) => slider(props, linearSteps(props.dial)),
+  log: (props) => slider(props, logSteps(props.dial)),
 
   switch({ dial, id, ctx, value, about }) {
     return h("label", { class: "il-switch-row", for: id },

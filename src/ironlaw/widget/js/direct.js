@@ -27,8 +27,8 @@ const direct = (() => {
   const ready = (token) => listening.has(token) && socket?.readyState === WebSocket.OPEN;
   return {
     ready,
-    listen: (token, heard) => {
-      listening.set(token, heard);
+    listen: (token, listener) => {
+      listening.set(token, listener);
       if (worked || listening.size === 1) open();
     },
     opened: (does) => openings.push(does),

@@ -5,8 +5,8 @@ const SVG = "http://www.w3.org/2000/svg";
 const SVG_TAGS = new Set(["svg", "g", "path", "rect", "line", "circle", "text", "tspan", "defs", "pattern", "clipPath"]);
 // these live on the node, not in its attributes, once somebody has touched it
 const PROPERTIES = new Set(["value", "checked", "disabled", "open", "selected", "hidden", "indeterminate"]);
-const seen = new WeakMap(); // node -> the attributes it was last given
-const laid = new WeakMap(); // node -> the item it was last made from
+const attributesOf = new WeakMap(); // node -> its latest attributes
+const itemOf = new WeakMap(); // node -> its latest item
 
 const h = (tag, attributes, ...children) => ({ tag, attributes: attributes ?? {}, key: attributes?.key, children: flat(children) });
 const flat = (children) => children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false && child !== "");
@@ -20,10 +20,10 @@ function create(item) {
 }
 
 function dress(node, attributes) {
-  const before = seen.get(node) ?? {};
+  const before = attributesOf.get(node) ?? {};
   for (const key of Object.keys(before)) if (!(key in attributes)) give(node, key, undefined, before[key]);
   for (const [key, value] of Object.entries(attributes)) if (value !== before[key] || PROPERTIES.has(key)) give(node, key, value, before[key]);
-  seen.set(node, attributes);
+  attributesOf.set(node, attributes);
 }
 
 function give(node, key, value, before) {
@@ -40,7 +40,7 @@ function give(node, key, value, before) {
 
 const fits = (node, item) => {
   if (typeof item !== "object") return node.nodeType === 3;
-  return node.nodeType === 1 && node.localName === item.tag && (seen.get(node)?.key ?? undefined) === item.key;
+  return node.nodeType === 1 && node.localName === item.tag && (attributesOf.get(node)?.key ?? undefined) === item.key;
 };
 
 // Lays `items` over the children of `parent`.
@@ -52,46 +52,46 @@ function lay(parent, items) {
   let at = parent.firstChild;
   for (const item of items) {
     if (at && !fits(at, item)) {
-      rest ??= keyed(at);
+      rest ??= nodesByKey(at);
       keys ??= new Set(items.map((other) => other.key));
-      while (at && gone(at, keys)) at = dropped(at); // first, so that those after it can stay where they are
+      while (at && isGone(at, keys)) at = removeNode(at); // first, so that those after it can stay where they are
     }
     let node = at;
     if (!node || !fits(node, item)) {
-      const kept = rest?.get(item.key);
-      node = kept && fits(kept, item) ? kept : create(item);
+      const match = rest?.get(item.key);
+      node = match && fits(match, item) ? match : create(item);
       parent.insertBefore(node, at);
     } else at = at.nextSibling;
     if (typeof item !== "object") {
       if (node.data !== String(item)) node.data = String(item);
       continue;
     }
-    if (laid.get(node) === item) continue;
-    laid.set(node, item);
+    if (itemOf.get(node) === item) continue;
+    itemOf.set(node, item);
     if (!("html" in item.attributes)) lay(node, item.children); // a select's options stand before its value is set
     dress(node, item.attributes);
     item.attributes.after?.(node);
   }
-  while (at) at = dropped(at);
+  while (at) at = removeNode(at);
 }
 
-const keyOf = (node) => seen.get(node)?.key;
-const gone = (node, keys) => keyOf(node) !== undefined && !keys.has(keyOf(node));
+const keyOf = (node) => attributesOf.get(node)?.key;
+const isGone = (node, keys) => keyOf(node) !== undefined && !keys.has(keyOf(node));
 
-function keyed(from) {
-  const found = new Map();
-  for (let node = from; node; node = node.nextSibling) if (keyOf(node) !== undefined) found.set(keyOf(node), node);
-  return found;
+function nodesByKey(from) {
+  const nodes = new Map();
+  for (let node = from; node; node = node.nextSibling) if (keyOf(node) !== undefined) nodes.set(keyOf(node), node);
+  return nodes;
 }
 
-function dropped(node) {
+function removeNode(node) {
   const next = node.nextSibling;
   node.remove();
   return next;
 }
 
 // What is made from the same things stays the same item, and `patch` passes over it.
-function remembered(store, name, from, make) {
+function memoize(store, name, from, make) {
   const last = store.get(name);
   if (last && from.every((value, i) => value === last.from[i])) return last.item;
   const item = make();
@@ -99,5 +99,5 @@ function remembered(store, name, from, make) {
   return item;
 }
 
-let made = 0;
-const unique = (name) => `il-${name}-${(made += 1)}`;
+let uniqueCount = 0;
+const unique = (name) => `il-${name}-${(uniqueCount += 1)}`;

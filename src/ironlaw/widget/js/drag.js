@@ -9,30 +9,30 @@ function nearestStop(stops, place, log) {
 }
 
 // A mark stands for a dial itself, or for the same dial inside a pin.
-function heldBy(hold, ctx) {
+function targetOf(hold, ctx) {
   const { line, spec } = ctx;
   const dial = spec.dials.find((d) => d.id === hold.dial);
   if (!dial) return null;
   if (hold.pin === undefined) return { dial, value: () => line.state.dials[dial.id], turn: (value) => line.turn(dial.id, value) };
   const pins = spec.dials.find((d) => d.type === "pins");
   const now = () => line.state.dials[pins.id];
-  const moved = (value) => now().map((pin, i) => (i === hold.pin ? { ...pin, values: { ...pin.values, [dial.id]: value } } : pin));
-  return { dial, value: () => now()[hold.pin]?.values[dial.id], turn: (value) => line.turn(pins.id, moved(value)) };
+  const pinsWith = (value) => now().map((pin, i) => (i === hold.pin ? { ...pin, values: { ...pin.values, [dial.id]: value } } : pin));
+  return { dial, value: () => now()[hold.pin]?.values[dial.id], turn: (value) => line.turn(pins.id, pinsWith(value)) };
 }
 
 function drag(event, hold, plan, ctx) {
-  const held = heldBy(hold, ctx);
-  if (!held) return;
+  const target = targetOf(hold, ctx);
+  if (!target) return;
   event.preventDefault();
   const root = event.currentTarget;
-  const stops = stopsOf(hold, held.dial);
+  const stops = stopsOf(hold, target.dial);
   const scale = hold.axis === "x" ? plan.x : plan.y;
   root.setPointerCapture(event.pointerId);
   const move = (e) => {
     const frame = root.getBoundingClientRect();
     const place = scale.invert(hold.axis === "x" ? e.clientX - frame.left : e.clientY - frame.top);
     const value = stops[nearestStop(stops, place, scale.log)][1];
-    if (value !== held.value()) held.turn(value);
+    if (value !== target.value()) target.turn(value);
   };
   const end = () => {
     for (const [name, does] of [["pointermove", move], ["pointerup", end], ["pointercancel", end]]) root.removeEventListener(name, does);
@@ -45,12 +45,12 @@ const WAYS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
 // One stop on for an arrow with Shift, on the mark that has the focus; true where the key was meant for this.
 function nudge(event, targets, ctx) {
   const hold = event.shiftKey && WAYS[event.key] && targets[[...event.currentTarget.children].indexOf(event.target)]?.mark.drag;
-  const held = hold && heldBy(hold, ctx);
-  if (!held) return false;
+  const target = hold && targetOf(hold, ctx);
+  if (!target) return false;
   event.preventDefault();
-  const stops = stopsOf(hold, held.dial);
-  const at = nearestStop(stops.map(([, value]) => [value]), held.value(), false);
+  const stops = stopsOf(hold, target.dial);
+  const at = nearestStop(stops.map(([, value]) => [value]), target.value(), false);
   const next = Math.max(0, Math.min(stops.length - 1, at + WAYS[event.key]));
-  if (next !== at) held.turn(stops[next][1]);
+  if (next !== at) target.turn(stops[next][1]);
   return true;
 }

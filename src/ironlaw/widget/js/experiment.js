@@ -7,7 +7,7 @@ function experimentPiece(ctx) {
   const { state, view, ui, line } = ctx;
   clearTimeout(ui.poll);
   if (view.running) ui.poll = setTimeout(() => line.send({ poll: (state.poll ?? 0) + 1 }), POLL);
-  const waiting = ui.local.asked !== undefined && (view.seq ?? 0) < ui.local.asked;
+  const waiting = ui.local.pending !== undefined && (view.seq ?? 0) < ui.local.pending;
   return h("section", { class: "il-trials", "aria-label": "Measure it here" },
     (view.items ?? []).map((item) => trialView(ctx, item, waiting)),
     view.error && h("p", { key: "error", class: "il-error", role: "alert" }, view.error.message));
@@ -20,7 +20,7 @@ function trialView(ctx, item, waiting) {
     if (waiting) return; // until the last press is answered another would not know what it does
     does(ctx, { do: item.running ? "cancel" : "start", which: item.id });
     ui.local.which = item.id;
-    ui.local.asked = ctx.line.state.seq ?? 0;
+    ui.local.pending = ctx.line.state.seq ?? 0;
   };
   const label = item.running ? "Cancel" : item.result ? "Measure again" : "Measure it here";
   const busy = !item.running && view.running;

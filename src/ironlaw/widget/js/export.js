@@ -14,7 +14,7 @@ function standalone(svg, figure) {
   const [width, height] = [svg.width.baseVal.value, svg.height.baseVal.value + HEAD];
   const look = getComputedStyle(svg);
   const [page, ink] = ["--il-page", "--il-ink"].map((name) => look.getPropertyValue(name).trim());
-  const made = (tag, attributes, text) => {
+  const svgNode = (tag, attributes, text) => {
     const node = document.createElementNS(SVG, tag);
     for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
     if (text) node.textContent = text;
@@ -23,8 +23,8 @@ function standalone(svg, figure) {
   copy.setAttribute("xmlns", SVG);
   for (const [key, value] of [["width", width], ["height", height], ["viewBox", `0 ${-HEAD} ${width} ${height}`]]) copy.setAttribute(key, value);
   copy.prepend(
-    made("title", {}, figure.title), made("desc", {}, figure.text), made("rect", { x: 0, y: -HEAD, width, height, fill: page }),
-    made("text", { x: 0, y: 16 - HEAD, style: `font:600 14px ${FONT};fill:${ink}` }, [figure.title, figure.note].filter(Boolean).join(": ")));
+    svgNode("title", {}, figure.title), svgNode("desc", {}, figure.text), svgNode("rect", { x: 0, y: -HEAD, width, height, fill: page }),
+    svgNode("text", { x: 0, y: 16 - HEAD, style: `font:600 14px ${FONT};fill:${ink}` }, [figure.title, figure.note].filter(Boolean).join(": ")));
   return { text: new XMLSerializer().serializeToString(copy), width, height };
 }
 

@@ -6,7 +6,7 @@ function figureView(figure, ctx, i) {
   const id = figure.id ?? `figure-${i}`;
   const width = ui.widths.get(id) ?? 0;
   const from = [figure, width, spec, ui.local[`at:${id}`], ui.local[`table:${id}`]];
-  return remembered(ui.drawn, id, from, () => freshFigure(figure, id, width, ctx));
+  return memoize(ui.drawn, id, from, () => freshFigure(figure, id, width, ctx));
 }
 
 function freshFigure(figure, id, width, ctx) {
@@ -86,9 +86,9 @@ function alongLabel(mark, key, [ax, ay], [bx, by], plan) {
   const middleAt = (share) => [ax + (bx - ax) * share, ay + (by - ay) * share];
   const boxes = (share) => {
     const [mx, my] = middleAt(share);
-    const found = [];
-    sample(found, [mx - (bx - ax) * half, my - (by - ay) * half - 12], [mx + (bx - ax) * half, my + (by - ay) * half - 12]);
-    return found.map((box) => ({ left: box.left - 3, right: box.right + 3, top: box.top - 3, bottom: box.bottom + 3 }));
+    const samples = [];
+    sample(samples, [mx - (bx - ax) * half, my - (by - ay) * half - 12], [mx + (bx - ax) * half, my + (by - ay) * half - 12]);
+    return samples.map((box) => ({ left: box.left - 3, right: box.right + 3, top: box.top - 3, bottom: box.bottom + 3 }));
   };
   const cost = (share) => boxes(share).reduce((sum, box) => sum + plan.taken.reduce((all, other) => all + overlap(box, other), 0), 0);
   const best = (at.length ? at : [0.45]).map((share) => [cost(share), share]).reduce((a, b) => (b[0] < a[0] * 0.8 ? b : a))[1];

@@ -77,17 +77,17 @@ function gridView(table, state, set, id) {
   ];
 }
 
-function gridTools(table, state, set, id, shown, left) {
+function gridTools(table, state, set, id, visible, matches) {
   const kinds = (table.kinds ??= table.kind === null ? [] : gridKinds(table));
   const all = table.rows.length;
-  const total = left === all ? `${grouped(String(left))} rows` : `${grouped(String(left))} of ${grouped(String(all))} rows`;
+  const total = matches === all ? `${grouped(String(matches))} rows` : `${grouped(String(matches))} of ${grouped(String(all))} rows`;
   return h("div", { key: "tools", class: "tools" },
     h("label", { for: `${id}-words` }, "Filter by text"),
     h("input", { id: `${id}-words`, type: "search", value: state.words, autocomplete: "off", spellcheck: "false", oninput: (event) => set({ words: event.target.value }) }),
     kinds.length > 1 && h("label", { for: `${id}-kind` }, `by ${table.columns[table.kind].label}`),
     kinds.length > 1 && h("select", { id: `${id}-kind`, onchange: (event) => set({ kind: event.target.value }) },
       h("option", { value: "" }, "all"), kinds.map(([kind, count]) => h("option", { key: kind, value: kind }, `${kind} (${grouped(String(count))})`))),
-    h("span", { role: "status", class: "il-quiet" }, shown < left ? `${total}, ${shown} shown` : total));
+    h("span", { role: "status", class: "il-quiet" }, visible < matches ? `${total}, ${visible} shown` : total));
 }
 
 // A table with an element of its own.

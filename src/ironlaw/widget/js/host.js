@@ -23,7 +23,7 @@ function hosted(traits) {
       unsent = direct.send(traits.spec.direct, traits.state) ? 0 : setTimeout(lost, SILENCE);
     },
     // the settings are in the address: a reload, a bookmark or a link brings the view back
-    shown: ({ query }) => {
+    onView: ({ query }) => {
       if (!query) return;
       clearTimeout(address);
       address = setTimeout(() => history.replaceState(null, "", `?${query}${location.hash}`), ADDRESS);

@@ -3,26 +3,26 @@
 function instrumentPiece(ctx) {
   const { spec, view, ui, line } = ctx;
   const title = spec.title && h("h3", { key: "title", class: "il-title", id: `${ui.id}-title` }, spec.title);
-  const named = spec.title ? { "aria-labelledby": `${ui.id}-title` } : { "aria-label": "Instrument" };
+  const name = spec.title ? { "aria-labelledby": `${ui.id}-title` } : { "aria-label": "Instrument" };
   if (spec.locked) {
-    return h("section", { key: "locked", class: "il-locked", ...named },
+    return h("section", { key: "locked", class: "il-locked", ...name },
       title, h("p", { class: "il-locked-why" }, padlock(), rich("span", {}, spec.locked === true ? "Commit a prediction to unlock." : spec.locked)));
   }
   const slow = Boolean(line.slow && spec.slow);
   const stale = slow || (Boolean(view.error) && !view.figures);
-  if (view.figures || !view.error) ui.shown = view;
-  const shown = { ...ctx, view: { ...ui.shown, error: view.error } };
-  announce(shown);
+  if (view.figures || !view.error) ui.lastView = view;
+  const drawing = { ...ctx, view: { ...ui.lastView, error: view.error } };
+  announce(drawing);
   const dials = spec.dials?.length
     ? h("form", { key: "dials", class: "il-dials", "aria-label": spec.title ? `Dials: ${spec.title}` : "Dials", autocomplete: "off", onsubmit: (event) => event.preventDefault() },
         spec.dials.map((dial) => ({ ...dial, ...view.dials?.[dial.id] })).filter((dial) => !dial.hidden).map((dial) => dialView(dial, ctx)), orphan(ctx))
     : null;
-  const { cards, formula, banner, note, after } = shown.view;
-  const figures = (shown.view.figures ?? []).map((figure, i) => [figureView(figure, shown, i), toolsView(figure, shown)]);
+  const { cards, formula, banner, note, after } = drawing.view;
+  const figures = (drawing.view.figures ?? []).map((figure, i) => [figureView(figure, drawing, i), toolsView(figure, drawing)]);
   const pictures = (key, some) => (some.length ? h("div", { key, class: `il-figures il-${key}` }, some) : null);
-  const readouts = [cardsView(cards, shown), formulaView(formula), noteView(after, "after")];
+  const readouts = [cardsView(cards, drawing), formulaView(formula), noteView(after, "after")];
   const live = h("p", { key: "live", class: "il-hearing", role: "status", after: (node) => { ui.live = node; } });
-  const dress = { key: "open", ...named };
+  const dress = { key: "open", ...name };
   const mood = `${stale ? "il-stale" : ""} ${dials ? "" : "il-bare"}`;
   if (!spec.lead) {
     return h("section", { ...dress, class: `il-desk ${mood}` }, title, dials,
@@ -57,7 +57,7 @@ function sectionTable({ id, table }, { ui, redraw }) {
     ui.local[key] = { ...state, ...change };
     redraw();
   };
-  return remembered(ui.drawn, key, [table, state], () => h("div", { class: "il-grid-table" }, gridView(table, state, set, `${ui.id}-${id}`)));
+  return memoize(ui.drawn, key, [table, state], () => h("div", { class: "il-grid-table" }, gridView(table, state, set, `${ui.id}-${id}`)));
 }
 
 // An error that no dial can be blamed for.

@@ -61,7 +61,7 @@ function link(model, redraw, show) {
     const view = model.get("view") ?? {};
     return looked && looked.seq > (view.seq ?? 0) ? looked : view;
   };
-  line.answered = () => {
+  line.onAnswer = () => {
     if ((line.view().seq ?? 0) < sent) return;
     waitingSince = 0;
     line.slow = false;
@@ -71,7 +71,7 @@ function link(model, redraw, show) {
   };
   // Python itself may set the state (a dial that could not stay, say), and then it has no number. What we have sent since
   // goes before it: Python will answer that.
-  line.heard = () => {
+  line.onState = () => {
     const state = model.get("state") ?? {};
     if (state.seq !== undefined || waitingSince) return;
     line.state = state;
@@ -80,7 +80,7 @@ function link(model, redraw, show) {
   line.restore = () => {
     const linked = linkedDials(model.get("spec"));
     if (linked) keep(model, linked);
-    const dials = linked ?? kept(model);
+    const dials = linked ?? storedDials(model);
     if (dials && !same(dials, line.state.dials)) line.send({ dials });
   };
   line.stop = () => {
@@ -127,15 +127,15 @@ function keep(model, dials) {
   }
 }
 
-// The kept dials over the defaults; only those that exist and whose value is still one of the options.
-function kept(model) {
+// The stored dials over the defaults; only those that exist and whose value is still one of the options.
+function storedDials(model) {
   const spec = model.get("spec") ?? {};
   if (!storeKey(model) || spec.locked) return null;
   try {
-    const found = JSON.parse(localStorage.getItem(storeKey(model)) ?? "null");
-    if (!found) return null;
-    const valid = (dial) => dial.id in found && allowed(dial, found[dial.id]);
-    return Object.fromEntries(spec.dials.map((dial) => [dial.id, valid(dial) ? found[dial.id] : dial.value]));
+    const values = JSON.parse(localStorage.getItem(storeKey(model)) ?? "null");
+    if (!values) return null;
+    const valid = (dial) => dial.id in values && allowed(dial, values[dial.id]);
+    return Object.fromEntries(spec.dials.map((dial) => [dial.id, valid(dial) ? values[dial.id] : dial.value]));
   } catch {
     return null;
   }

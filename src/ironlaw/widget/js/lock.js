@@ -78,13 +78,13 @@ function moment(time) {
   return date.toLocaleString(undefined, today ? { hour: "2-digit", minute: "2-digit" } : { dateStyle: "medium", timeStyle: "short" });
 }
 
-// Radio buttons with rich labels; `kept` is the one that is sealed.
-function optionsView(ctx, field, options, chosen, disabled, kept) {
+// Radio buttons with rich labels; `sealed` is the index of the committed one.
+function optionsView(ctx, field, options, chosen, disabled, sealed) {
   const { ui, line } = ctx;
   return h("fieldset", { key: field, class: "il-answers" }, h("legend", { class: "il-hearing" }, "Your answer"),
-    options.map((option, i) => h("label", { key: i, class: `il-answer ${kept === i ? "il-kept" : ""}` },
+    options.map((option, i) => h("label", { key: i, class: `il-answer ${sealed === i ? "il-kept" : ""}` },
       h("input", { type: "radio", name: `${ui.id}-${field}`, checked: chosen === i, disabled, onchange: () => line.send({ [field]: i }) }),
-      rich("span", {}, option.label), kept === i && h("em", { class: "il-tag" }, "your prediction"))));
+      rich("span", {}, option.label), sealed === i && h("em", { class: "il-tag" }, "your prediction"))));
 }
 
 function confidenceView(ctx, words, confidence, disabled) {

@@ -63,8 +63,8 @@ function drawMap(ctx, width, path) {
   const { places, height, parents } = placeNodes(spec, width);
   const stem = (edge) => parents?.get(edge.to) === edge.from;
   const order = [...places.keys()];
-  const held = places.has(ui.local.node) ? ui.local.node : order[0];
-  const near = (edge) => (ui.local.looking && (edge.from === held || edge.to === held) ? "il-near" : "");
+  const focused = places.has(ui.local.node) ? ui.local.node : order[0];
+  const near = (edge) => (ui.local.looking && (edge.from === focused || edge.to === focused) ? "il-near" : "");
   const steps = new Map();
   path?.steps.forEach((step, i) => steps.set(step.at, [...(steps.get(step.at) ?? []), i + 1]));
   const summary = `${order.length} concepts and ${spec.edges.length} edges${path ? `; marked: ${path.label}` : ""}.`;
@@ -75,11 +75,11 @@ function drawMap(ctx, width, path) {
       })),
       path && path.steps.slice(1).map((step, i) => h("path", { key: `p${i}`, class: "il-edge il-on-path", d: edgePath(places.get(path.steps[i].at), places.get(step.at)) }))),
     h("div", { key: "nodes", class: "il-nodes", style: `height:${height}px`, role: "group", "aria-label": "Concepts", onkeydown: (event) => walkMap(event, ctx, places) },
-      order.map((id) => nodeView(id, places.get(id), ctx, held, path, steps.get(id)))),
+      order.map((id) => nodeView(id, places.get(id), ctx, focused, path, steps.get(id)))),
   ];
 }
 
-function nodeView(id, place, ctx, held, path, steps) {
+function nodeView(id, place, ctx, focused, path, steps) {
   const { view, ui, redraw } = ctx;
   const node = view.nodes[id];
   const classes = ["il-node", place.row ? "il-row-node" : "", node.mastery === null ? "il-to-come" : "", view.opened?.id === id ? "il-open-node" : "", path && !steps ? "il-faint" : "", steps ? "il-step-node" : ""];
@@ -89,7 +89,7 @@ function nodeView(id, place, ctx, held, path, steps) {
     redraw();
   };
   return h("button", {
-    key: id, type: "button", class: classes.join(" "), "data-node": id, tabindex: id === held ? 0 : -1, "aria-expanded": String(view.opened?.id === id),
+    key: id, type: "button", class: classes.join(" "), "data-node": id, tabindex: id === focused ? 0 : -1, "aria-expanded": String(view.opened?.id === id),
     style: `left:${(place.x - place.w / 2).toFixed(1)}px;top:${place.y}px;width:${place.w.toFixed(1)}px;height:${place.h}px;--known:${((node.mastery ?? 0) * 45).toFixed(1)}%`,
     "aria-label": `${node.label}, ${node.words === "to come" ? node.words : `mastery ${node.words}`}${steps ? `, step ${steps.join(" and ")} of the path` : ""}`,
     onclick: () => openNode(ctx, id), onfocus: look(true), onblur: look(false),

@@ -1,10 +1,10 @@
 // An address that brings back a view: the instrument's name and where its dials stand, after the #.
 
 const VIEW = /^#view\/([\w-]+)\/([\w-]+)$/;
-const packed = (value) => btoa(String.fromCharCode(...new TextEncoder().encode(JSON.stringify(value)))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-const unpacked = (text) => JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0))));
+const pack = (value) => btoa(String.fromCharCode(...new TextEncoder().encode(JSON.stringify(value)))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+const unpack = (text) => JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0))));
 
-const addressOf = (spec, dials) => `${location.origin}${location.pathname}${location.search}#view/${spec.id}/${packed(dials)}`;
+const addressOf = (spec, dials) => `${location.origin}${location.pathname}${location.search}#view/${spec.id}/${pack(dials)}`;
 
 // The dials that the address asks of this instrument, over its defaults; null where it asks nothing, or nothing that can be read.
 // Taken once: what the learner turns afterwards is theirs, also after a reload.
@@ -13,8 +13,8 @@ function linkedDials(spec) {
   if (!id || id !== spec?.id || spec.locked || !spec.dials) return null;
   history.replaceState(history.state, "", location.pathname + location.search);
   try {
-    const asked = unpacked(text);
-    return Object.fromEntries(spec.dials.map((dial) => [dial.id, dial.id in asked && allowed(dial, asked[dial.id]) ? asked[dial.id] : dial.value]));
+    const values = unpack(text);
+    return Object.fromEntries(spec.dials.map((dial) => [dial.id, dial.id in values && allowed(dial, values[dial.id]) ? values[dial.id] : dial.value]));
   } catch {
     return null; // an address that was cut short
   }

@@ -37,12 +37,12 @@ function render({ model, el, signal }) {
   // An answer is drawn at once, not with the next frame: that is half a frame less between dial and picture, and there
   // is never more than one answer under way.
   const onView = () => {
-    line.answered();
+    line.onAnswer();
     cancelAnimationFrame(frame);
     moving = performance.now() - last < MOVING ? "il-moving" : "";
     last = performance.now();
     draw();
-    model.shown?.(line.view()); // where the page itself goes along, its address say
+    model.onView?.(line.view()); // where the page itself goes along, its address say
   };
   let later = 0;
   const onSpec = () => {
@@ -53,7 +53,7 @@ function render({ model, el, signal }) {
   };
   model.on("change:view", onView);
   model.on("change:spec", onSpec);
-  model.on("change:state", line.heard);
+  model.on("change:state", line.onState);
   // each picture is drawn for the room it has
   const watch = new ResizeObserver((entries) => {
     for (const entry of entries) {
@@ -78,7 +78,7 @@ function render({ model, el, signal }) {
     line.stop();
     model.off("change:view", onView);
     model.off("change:spec", onSpec);
-    model.off("change:state", line.heard);
+    model.off("change:state", line.onState);
     home.remove();
   };
   signal?.addEventListener("abort", stop);

@@ -10,14 +10,14 @@ function quantity(value, unit) {
 function cardView(card, i, ctx) {
   const rows = [card.exact && ["exactly", card.exact], card.source].filter(Boolean);
   const value = quantity(card.value, card.unit);
-  const told = rows.flat().join(" ");
+  const detail = rows.flat().join(" ");
   const box = (event) => showTip(ctx.ui, event.currentTarget, card.label, rows);
-  const asked = { onpointerenter: box, onfocus: box, onclick: box, onpointerleave: () => hideTip(ctx.ui), onblur: () => hideTip(ctx.ui) };
+  const handlers = { onpointerenter: box, onfocus: box, onclick: box, onpointerleave: () => hideTip(ctx.ui), onblur: () => hideTip(ctx.ui) };
   const word = card.word ?? GRADES[card.tone];
   return h("li", { key: card.id ?? card.label ?? i, class: `il-card ${card.tone ? `il-tone-${card.tone}` : ""} ${card.term ? `c-${card.term}` : ""}` },
     h("span", { class: "il-card-label" }, card.label),
     rows.length
-      ? h("button", { type: "button", class: "il-card-value", "aria-label": `${card.value}${card.unit ? ` ${card.unit}` : ""}, ${told}`, ...asked }, value)
+      ? h("button", { type: "button", class: "il-card-value", "aria-label": `${card.value}${card.unit ? ` ${card.unit}` : ""}, ${detail}`, ...handlers }, value)
       : h("span", { class: "il-card-value" }, value),
     (word || card.note) && h("span", { class: "il-card-note" }, word && h("b", { class: "il-grade" }, word), word && card.note ? ", " : null, card.note));
 }
@@ -38,18 +38,18 @@ const formulaView = (html) => html ? rich("div", { key: "formula", class: "il-fo
 const noteView = (html, key = "note") => html ? rich("div", { key, class: "il-note" }, html) : null;
 
 // One sentence for screen readers when the dials rest: the cards, and the banner if there is one.
-function spoken(view) {
+function summary(view) {
   const cards = (view.cards ?? []).map((card) => `${card.label} ${card.value} ${card.unit ?? ""}`.trim());
   return [view.banner?.title, ...cards, cards.length ? null : view.figures?.[0]?.text].filter(Boolean).join("; ");
 }
 
 function announce(ctx) {
   const { ui, view } = ctx;
-  const words = spoken(view);
+  const words = summary(view);
   if (words === ui.words) return;
   const first = ui.words === undefined;
   ui.words = words;
-  if (first) return; // nothing is said about a page that has just been opened
+  if (first) return; // nothing is announced for a page that has just been opened
   clearTimeout(ui.speech);
   ui.speech = setTimeout(() => {
     if (ui.live) ui.live.textContent = words;

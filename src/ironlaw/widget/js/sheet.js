@@ -36,9 +36,9 @@ function writingPiece(ctx) {
     if (text.trim() && text !== (view.texts?.[id] ?? "")) does(ctx, { prompt: id, text });
   };
   const status = (id) => {
-    const kept = view.texts?.[id];
-    if (textOf(id) !== (kept ?? "")) return "not kept yet";
-    return kept ? `kept ${moment(view.times[id])}, ${view.words[id]} words` : "";
+    const text = view.texts?.[id];
+    if (textOf(id) !== (text ?? "")) return "not kept yet";
+    return text ? `kept ${moment(view.times[id])}, ${view.words[id]} words` : "";
   };
   const type = (id) => (event) => {
     drafts[id] = event.target.value;

@@ -4,13 +4,13 @@ const REACH = 14; // px round a small mark that still take hold of it: targets a
 
 function targetsView(targets, id, plan, size, ctx) {
   const { ui } = ctx;
-  const held = Math.min(ui.local[`at:${id}`] ?? 0, targets.length - 1);
-  const told = (item) => (item.mark.hover ?? []).flat().filter(Boolean).join(" ");
+  const focus = Math.min(ui.local[`at:${id}`] ?? 0, targets.length - 1);
+  const detail = (item) => (item.mark.hover ?? []).flat().filter(Boolean).join(" ");
   const nodes = targets.map((item, i) => {
-    const box = grown(item.target);
+    const box = enlarge(item.target);
     return h("rect", {
       key: item.key, class: `il-target ${item.mark.drag ? `il-drag-${item.mark.drag.axis}` : ""}`, x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top, rx: 3,
-      tabindex: i === held ? 0 : -1, role: "img", "aria-label": [item.mark.name ?? item.mark.label, told(item), item.mark.drag && "Shift with an arrow key moves it"].filter(Boolean).join(": "),
+      tabindex: i === focus ? 0 : -1, role: "img", "aria-label": [item.mark.name ?? item.mark.label, detail(item), item.mark.drag && "Shift with an arrow key moves it"].filter(Boolean).join(": "),
       onfocus: (event) => point(item, event.currentTarget, ui), onblur: () => hideTip(ui),
     });
   });
@@ -33,7 +33,7 @@ function targetsView(targets, id, plan, size, ctx) {
   }, nodes);
 }
 
-const grown = ({ left, right, top, bottom }) => {
+const enlarge = ({ left, right, top, bottom }) => {
   const [w, t] = [Math.max(0, 24 - (right - left)) / 2, Math.max(0, 24 - (bottom - top)) / 2];
   return { left: left - w, right: right + w, top: top - t, bottom: bottom + t };
 };

@@ -43,15 +43,15 @@ function spectrumPiece(ctx) {
 
 function wayView(ctx, way, guess) {
   const { spec, state, view, ui } = ctx;
-  const told = view.told?.[way.id];
+  const result = view.told?.[way.id];
   const id = `${ui.id}-${way.id}`;
   return h("li", { key: way.id, class: "il-way" },
     h("div", { class: "il-dial" }, h("label", { for: id }, way.name),
-      h("select", { id, value: state.guesses?.[way.id] ?? "", disabled: Boolean(told), onchange: guess(way.id) },
+      h("select", { id, value: state.guesses?.[way.id] ?? "", disabled: Boolean(result), onchange: guess(way.id) },
         h("option", { value: "", disabled: true }, "choose …"), spec.outcomes.map(([value, label]) => h("option", { key: value, value }, label)))),
-    h("div", { class: told ? `il-feedback ${told.right ? "il-right" : "il-wrong"}` : "", role: "status" }, told && [
-      h("p", { class: "il-verdict" }, `${told.right ? "✓" : "✗"} ${told.result}`),
-      told.warnings.map((text, i) => h("p", { key: `w${i}` }, h("b", {}, "It warned: "), text)),
-      rich("div", { key: "about" }, told.about),
-      told.sees ? h("details", { key: "sees" }, h("summary", {}, `What it captured: ${told.graphs} ${told.graphs === 1 ? "graph" : "graphs"}`), h("pre", { class: "il-code", tabindex: 0 }, told.sees)) : null]));
+    h("div", { class: result ? `il-feedback ${result.right ? "il-right" : "il-wrong"}` : "", role: "status" }, result && [
+      h("p", { class: "il-verdict" }, `${result.right ? "✓" : "✗"} ${result.result}`),
+      result.warnings.map((text, i) => h("p", { key: `w${i}` }, h("b", {}, "It warned: "), text)),
+      rich("div", { key: "about" }, result.about),
+      result.sees ? h("details", { key: "sees" }, h("summary", {}, `What it captured: ${result.graphs} ${result.graphs === 1 ? "graph" : "graphs"}`), h("pre", { class: "il-code", tabindex: 0 }, result.sees)) : null]));
 }
