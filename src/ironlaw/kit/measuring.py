@@ -8,13 +8,13 @@ from typing import Any
 from ironlaw.errors import LedgerError
 from ironlaw.kit import experiment, local_runs
 from ironlaw.kit.instrument import Instrument
-from ironlaw.kit.known import Known
+from ironlaw.kit.learner_record import LearnerRecord
 from ironlaw.kit.local_runs import Measured
 from ironlaw.kit.process import JOBS
 from ironlaw.registry.machines import known_local
 
 
-class Measuring(Known):
+class Measuring(LearnerRecord):
     instruments: dict[str, Instrument]
     elements: dict[str, Any]
     trouble: str

@@ -23,7 +23,7 @@ class Crossing:
 def saving(net: Callable[[float], float], days: float, crossing: Crossing, lasting: str = "", id: str = "saving") -> Figure:
     """`net(days)` in seconds; `lasting`: the deployment in words.
 
-    Under zero is cost, over it is saved time; both ends and the crossing are said.
+    Below zero is cost, above it saved time; the text states both ends and the crossing.
     """
     pays = crossing.days <= days
     end = days if pays or not math.isfinite(crossing.days) else crossing.days * 1.15

@@ -32,7 +32,7 @@ def template(name: str) -> str:
 def fill(template_name: str, /, **slots: str) -> str:
     """The template with its slots filled; in one pass, so that a text that looks like a slot is left alone.
 
-    `{{ law }}` and, where a title is given, `{{ head }}` are what several pages have in common.
+    `{{ law }}` and, with a title, `{{ head }}` are shared by several pages.
     """
     values = {"static": static(), "version": __version__, "law": template("law.html"), **slots}
     if "title" in slots:

@@ -13,7 +13,7 @@ from ironlaw.kit.questions import Option, Question
 from ironlaw.ledger import Event
 
 
-class Known:
+class LearnerRecord:
     """The part of a Lab that only reads."""
 
     slug: str
