@@ -50,7 +50,7 @@ def test_a_reload_finds_it_open(shown, ledger):
     commit(shown)
     again = kit.open("_template", ledger)
     again.instrument("act1", instrument.dials(again), lambda values: instrument.view(again, values))
-    assert again.committed("act1") and again.instruments["act1"].piece.view["figures"]
+    assert again.prediction("act1") and again.instruments["act1"].piece.view["figures"]
 
 
 def test_a_new_attempt_moves_the_mark(shown):
@@ -58,7 +58,7 @@ def test_a_new_attempt_moves_the_mark(shown):
     first = piece(shown, "act1.instrument").view["figures"][0]["marks"]
     send(piece(shown, "act1"), choice=2, confidence=3, commit=2, again=1)
     second = piece(shown, "act1.instrument").view["figures"][0]["marks"]
-    assert first != second and shown.choice("act1").id == "e4" and shown.committed("act1").attempt == 2
+    assert first != second and shown.choice("act1").id == "e4" and shown.prediction("act1").attempt == 2
 
 
 def test_the_context_is_an_event_and_comes_first_next_time(shown, ledger):
@@ -122,4 +122,4 @@ def test_a_ledger_that_can_t_be_opened_is_said_in_the_page(tmp_path, monkeypatch
 def test_a_reset_begins_anew(shown, ledger):
     commit(shown)
     ledger.reset()
-    assert kit.open("_template", open_ledger(ledger.where())).committed("act1") is None
+    assert kit.open("_template", open_ledger(ledger.where())).prediction("act1") is None

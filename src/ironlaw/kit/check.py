@@ -119,7 +119,7 @@ def complete(lab: labs.Lab) -> None:
             continue
         right = question.right
         if question.kind == "prediction":
-            if lab.committed(question.name) is None:
+            if lab.prediction(question.name) is None:
                 lab.ledger.commit_prediction(lab.slug, question.name, right.id, right.value, 3, True, 1)
         elif not lab.has_answer(question.name):
             payload = {"question": question.name, "choice": right.id, "correct": True, "misconception": None}

@@ -130,7 +130,7 @@ class Lab(Measuring):
         acts, open_ = {}, True
         for act in (name for name, question in self.questions.items() if question.kind == "prediction"):
             complete = self.has_answer(f"{act}_reflection")
-            acts[act] = Act(self.words[f"{act}.title"], open_, self.committed(act) is not None, complete)
+            acts[act] = Act(self.words[f"{act}.title"], open_, self.prediction(act) is not None, complete)
             open_ = complete
         return acts
 
@@ -189,7 +189,7 @@ class Lab(Measuring):
             self.notify("readouts")
 
         title = self.words[f"{name}.instrument"]
-        locked = None if self.committed(act) else LOCKED
+        locked = None if self.prediction(act) else LOCKED
         instrument = Instrument(name, title, dials, compute, store=self._store(name), locked=locked, on_readouts=on_readouts)
         self.instruments[name], self.follows[name] = instrument, follows
         return self._show(f"{name}.instrument", instrument.piece, act, "instrument", anchor=f"{act}-{panel}" if panel else "")
@@ -261,7 +261,7 @@ class Lab(Measuring):
     def hud(self, items: Sequence[Item], receipt: saves.Receipt | None = None) -> Any:
         head: list[Item] = [(f"Lab {int(self.sheet.lab['number']):02d}", self.words["title"], ""), ("Context", self.chosen.label, "")]
         for act, state in self._acts().items():
-            event = self.committed(act)
+            event = self.prediction(act)
             head.append(hud.prediction(state.title.partition(":")[0], self.correct(act), event.attempt if event else 1))
         return mo.Html(hud.hud([*head, *items], receipt))
 

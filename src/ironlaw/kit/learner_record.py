@@ -29,7 +29,7 @@ class LearnerRecord:
             raise unknown("question", name, self.questions, f"[{name}] in {self.slug}/questions.toml")
         return self.questions[name]
 
-    def committed(self, name: str) -> Event | None:
+    def prediction(self, name: str) -> Event | None:
         """The newest prediction for a question. Cached once it exists: it can't change, and a dial need not wait for the database."""
         if name not in self._predictions:
             event: Event | None = self.ledger.prediction(self.slug, name)
@@ -39,15 +39,15 @@ class LearnerRecord:
         return self._predictions[name]
 
     def choice(self, name: str) -> Option | None:
-        event = self.committed(name)
+        event = self.prediction(name)
         return self.question(name).option(str(event.payload["choice"])) if event else None
 
     def correct(self, name: str) -> bool | None:
-        event = self.committed(name)
+        event = self.prediction(name)
         return bool(event.payload["correct"]) if event else None
 
     def confidence(self, name: str) -> int | None:
-        event = self.committed(name)
+        event = self.prediction(name)
         return int(event.payload["confidence"]) if event else None
 
     def has_answer(self, name: str) -> bool:

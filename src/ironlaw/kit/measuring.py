@@ -40,7 +40,7 @@ class Measuring(LearnerRecord):
         items: list[experiment.Item | experiment.Machine] = [experiment.Item(name, caption) for name, caption in captions.items()]
         if known_local() is None:
             items.append(experiment.Machine(lambda: known_local() is not None))
-        piece = experiment.measure(act, items, self.local_run, self._keep, self._on_run_end, lambda: self.committed(act) is not None)
+        piece = experiment.measure(act, items, self.local_run, self._keep, self._on_run_end, lambda: self.prediction(act) is not None)
         return self._show(f"{act}.measure", piece, act, "measure", "Measure it here")
 
     def _keep(self, result: dict[str, Any]) -> None:
