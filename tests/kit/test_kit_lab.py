@@ -65,7 +65,7 @@ def test_the_context_is_an_event_and_comes_first_next_time(shown, ledger):
     commit(shown)
     before = piece(shown, "act1.instrument").view["figures"]
     send(piece(shown, "context"), value="pi5")
-    assert shown.chosen.slug == "pi5" and ledger.track() == "pi5"
+    assert shown.current_context.slug == "pi5" and ledger.track() == "pi5"
     assert piece(shown, "act1.instrument").view["figures"] != before  # another bar is emphasised
     assert [c.slug for c in kit.open("_template", ledger).contexts] == ["pi5", "h100_sxm"]
     send(piece(shown, "context"), value="pi5")
@@ -74,7 +74,7 @@ def test_the_context_is_an_event_and_comes_first_next_time(shown, ledger):
 
 def test_an_unknown_context_is_refused_beside_the_toggle(shown):
     assert "no context 'moon'" in send(piece(shown, "context"), value="moon")["error"]["message"]
-    assert shown.chosen.slug == "h100_sxm"
+    assert shown.current_context.slug == "h100_sxm"
 
 
 def test_states_change_only_when_their_value_does(lab):

@@ -243,7 +243,7 @@ def test_erratum_22_the_three_models_in_one_table(bench):
 def test_erratum_30_the_context_moves_the_launch_and_says_what_it_keeps(bench):
     before = bench.piece("act1.instrument").view
     try:
-        bench.lab.chosen = next(c for c in bench.lab.contexts if c.slug == "orin_nx_16gb")
+        bench.lab.current_context = next(c for c in bench.lab.contexts if c.slug == "orin_nx_16gb")
         view = bench.turn("act1")
         assert shares(view)["eager, synchronous"] == pytest.approx(100 / 11)  # 5 of 5 + 50
         told = bench.slots("act1.launch", view["note"])
@@ -251,7 +251,7 @@ def test_erratum_30_the_context_moves_the_launch_and_says_what_it_keeps(bench):
         real = bench.turn("act1", model="graph:resnet50")
         assert walls(real)["eager, synchronous"]["memory"] > 10 * 78e-6  # the device's own: 20 times less bandwidth than the A100's
     finally:
-        bench.lab.chosen = bench.lab.contexts[0]
+        bench.lab.current_context = bench.lab.contexts[0]
     assert shares(bench.turn("act1", model="kws")) == shares(before)
     assert bench.lab.question("act1").right.id == "p33"  # the premise names the A100, so the key holds in every context
     assert bench.slots("act1.reveal", bench.parts["act1_reveal"].text)["edge"] == "9.09 %"
@@ -259,14 +259,14 @@ def test_erratum_30_the_context_moves_the_launch_and_says_what_it_keeps(bench):
 
 def test_the_measured_launch_of_the_h200_is_used(bench):
     try:
-        bench.lab.chosen = next(c for c in bench.lab.contexts if c.slug == "h200_sxm")
+        bench.lab.current_context = next(c for c in bench.lab.contexts if c.slug == "h200_sxm")
         told = bench.slots("act1.launch", bench.turn("act1")["note"])
         assert (told["launch"], told["device"]) == ("11 µs", "NVIDIA H200")
         assert told["source"].startswith("measured on its host, evidence h200_sxm/machine")
         real = bench.turn("act1", model="graph:dscnn_kws")
         assert bench.shows("act1.device_calibrated", real["note"]) and walls(real)["eager, queued"]["kernel floor"] > 50e-6
     finally:
-        bench.lab.chosen = bench.lab.contexts[0]
+        bench.lab.current_context = bench.lab.contexts[0]
 
 
 @pytest.mark.parametrize(("model", "kernels", "compiled"), [("dscnn_kws", 47, 19), ("resnet50", 344, 124), ("gpt2", 233, 116)])

@@ -68,7 +68,7 @@ class Lab(Measuring):
         self.slug, self.words, self.sheet, self.ledger = slug, words, sheet, ledger
         self.questions = sheet.questions
         self.contexts = context.first(context.contexts(sheet.contexts), ledger.track())
-        self.chosen: Context = self.contexts[0]
+        self.current_context: Context = self.contexts[0]
         self.instruments: dict[str, Instrument] = {}
         self.follows: dict[str, tuple[str, ...]] = {}
         self.elements: dict[str, Any] = {}  # marimo drops an element that nothing refers to
@@ -136,15 +136,15 @@ class Lab(Measuring):
 
     def context(self) -> Any:
         """The toggle. The learner's track comes first; a change is an event."""
-        piece = context.toggle(self.words["context"], self.contexts, self.chosen, self._choose)
+        piece = context.toggle(self.words["context"], self.contexts, self.current_context, self._choose)
         return self._show("context", piece, "context", "toggle")
 
     def _choose(self, slug: str) -> None:
-        if slug == self.chosen.slug:
+        if slug == self.current_context.slug:
             return
         target = context.pick(self.contexts, slug)
         self.ledger.append(self.slug, "context", {"context": slug})
-        self.chosen, self.touched = target, True
+        self.current_context, self.touched = target, True
         for act, instrument in self.instruments.items():
             instrument.follow(self.follows[act], self._store(act))
         self.notify("context", "readouts")
@@ -195,7 +195,7 @@ class Lab(Measuring):
         return self._show(f"{name}.instrument", instrument.piece, act, "instrument", anchor=f"{act}-{panel}" if panel else "")
 
     def _store(self, act: str) -> str:
-        return f"{self.slug}/{act}/{self.chosen.slug}"
+        return f"{self.slug}/{act}/{self.current_context.slug}"
 
     def reveal(self, act: str, truth: str, distance: str, slots: Slots | None = None) -> Any:
         """`truth` and `distance` are inline HTML; the words are those of the chosen option, then the act's own."""
@@ -259,7 +259,10 @@ class Lab(Measuring):
         return saves.save(self.ledger, self.slug, design, self.complete, self.touched)
 
     def hud(self, items: Sequence[Item], receipt: saves.Receipt | None = None) -> Any:
-        head: list[Item] = [(f"Lab {int(self.sheet.lab['number']):02d}", self.words["title"], ""), ("Context", self.chosen.label, "")]
+        head: list[Item] = [
+            (f"Lab {int(self.sheet.lab['number']):02d}", self.words["title"], ""),
+            ("Context", self.current_context.label, ""),
+        ]
         for act, state in self._acts().items():
             event = self.prediction(act)
             head.append(hud.prediction(state.title.partition(":")[0], self.correct(act), event.attempt if event else 1))

@@ -19,7 +19,7 @@ class LearnerRecord:
     slug: str
     ledger: Any
     questions: Mapping[str, Question]
-    chosen: Context
+    current_context: Context
     readouts: dict[str, dict[str, Any]]
     measured: dict[str, Measured]
     _predictions: dict[str, Event]
@@ -65,7 +65,7 @@ class LearnerRecord:
 
     def _standing(self, name: str) -> Any:
         if name == "context":
-            return self.chosen.slug
+            return self.current_context.slug
         if name == "measured":
             return {experiment: run.time for experiment, run in self.measured.items()}
         if name == "readouts":

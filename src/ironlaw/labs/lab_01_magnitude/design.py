@@ -11,7 +11,7 @@ def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read."""
     now = lab.readouts.get("act2", {})
     return {
-        "context": lab.chosen.slug,
+        "context": lab.current_context.slug,
         "act1_prediction": _value(lab, "act1"),
         "act1_correct": lab.correct("act1"),
         "act2_prediction": _value(lab, "act2"),

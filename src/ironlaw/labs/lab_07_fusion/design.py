@@ -16,7 +16,7 @@ def design(lab: kit.Lab) -> dict[str, Any]:
     tax, fusion, roi = (lab.readouts.get(name, {}) for name in ("act1", "act2", "act2.roi"))
     attempt = lab.entry("act2_challenge")
     return {
-        "context": lab.chosen.slug,
+        "context": lab.current_context.slug,
         **{name: tax.get(name) for name in TAX},
         **{name: fusion.get(name) for name in FUSION},
         **{name: roi.get(name) for name in ROI},

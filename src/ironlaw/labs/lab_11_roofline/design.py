@@ -15,7 +15,7 @@ def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read. `peak_share_percent` is attainable over peak, a bound; no MFU."""
     one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
     return {
-        "context": lab.chosen.slug,
+        "context": lab.current_context.slug,
         **{name: one.get(name) for name in FIRST},
         **{f"{act}_prediction": _value(lab, act) for act in ACTS},
         **{f"{act}_correct": lab.correct(act) for act in ACTS},

@@ -27,7 +27,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     base = min(context.hardware.bandwidth for context in lab.contexts)
     marks = rules(float(option.value), float(lab.question("act1").answer), "×", base=base) if option else ()
     return kit.View(
-        figures=[ladder(lab.contexts, "bandwidth", lab.chosen.slug, marks)],
+        figures=[ladder(lab.contexts, "bandwidth", lab.current_context.slug, marks)],
         cards=[kit.card("A over B", ratio, "×")],
         formula=kit.ratio(
             "BW<sub>A</sub> / BW<sub>B</sub>",

@@ -55,8 +55,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     marks = marks_of(lab) if formats == HEADLINE else ()
     return kit.View(
         figures=[
-            ladder(rated, "compute", lab.chosen.slug, marks),
-            *(ladder(lab.contexts, axis, lab.chosen.slug, width="third") for axis in QUANTITIES if axis != "compute"),
+            ladder(rated, "compute", lab.current_context.slug, marks),
+            *(ladder(lab.contexts, axis, lab.current_context.slug, width="third") for axis in QUANTITIES if axis != "compute"),
         ],
         cards=[_card(axis, ratio) for axis, ratio in gaps.items()],
         formula=_formula(a, b, formats),
@@ -104,7 +104,7 @@ def _table(a: Context, b: Context, formats: str, gaps: Mapping[str, float | None
 
 
 def _notes(lab: kit.Lab, formats: str) -> str:
-    paragraphs = [lab.fill("act1.context_row", context=lab.chosen.label)]
+    paragraphs = [lab.fill("act1.context_row", context=lab.current_context.label)]
     if formats == HEADLINE:
         paragraphs.insert(0, lab.fill("act1.formats", formats="; ".join(f"{c.label} {c.format_label}" for c in lab.contexts)))
     else:

@@ -29,7 +29,7 @@ def dials(lab: kit.Lab) -> Any:
     devices = [(c.slug, f"{c.regime_label}: {c.label}") for c in lab.contexts]
 
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        slug = values.get("device") or lab.chosen.slug
+        slug = values.get("device") or lab.current_context.slug
         context = pick(lab.contexts, slug)
         has = ", ".join(fmt.upper() for fmt in models.FORMATS if fmt in context.hardware.peaks)
         lacking = {

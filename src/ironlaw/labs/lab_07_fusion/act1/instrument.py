@@ -66,7 +66,7 @@ def _removed(model: str, hidden: bool) -> Any:
 
 def job_of(lab: kit.Lab, values: Mapping[str, Any], model: str) -> Job:
     count, removed = round(values[f"kernels_{key(model)}"]), values[f"removed_{key(model)}"] / 100
-    return Job(model, lab.chosen, count, removed, values["speed"], 0.0 if is_graph(model) else values["memory"] / 1e3)
+    return Job(model, lab.current_context, count, removed, values["speed"], 0.0 if is_graph(model) else values["memory"] / 1e3)
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
@@ -119,7 +119,7 @@ def marks_of(lab: kit.Lab) -> tuple[Any, ...]:
 
 
 def case_label(lab: kit.Lab, job: Job) -> str:
-    return f"{jobs.name_of(job.model)}, {lab.chosen.label}"
+    return f"{jobs.name_of(job.model)}, {lab.current_context.label}"
 
 
 def readouts(lab: kit.Lab, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -186,7 +186,12 @@ def table(lab: kit.Lab, values: Mapping[str, Any]) -> str:
 
 def notes(lab: kit.Lab, job: Job, mode: str) -> str:
     paragraphs = [
-        lab.fill("act1.launch", device=lab.chosen.label, launch=kit.amount(job.launch, "s"), source=jobs.launch_source(lab.chosen))
+        lab.fill(
+            "act1.launch",
+            device=lab.current_context.label,
+            launch=kit.amount(job.launch, "s"),
+            source=jobs.launch_source(lab.current_context),
+        )
     ]
     if is_graph(job.model):
         paragraphs += [_device_time(lab, job, mode), lab.fill("act1.measured", **measured_slots(job.model))]
@@ -199,8 +204,8 @@ def notes(lab: kit.Lab, job: Job, mode: str) -> str:
 
 
 def _device_time(lab: kit.Lab, job: Job, mode: str) -> str:
-    prediction = jobs.prediction(job.model, jobs.Machine(lab.chosen), mode)
-    return lab.fill("act1.device_calibrated" if prediction.calibrated else "act1.device_bound", device=lab.chosen.label)
+    prediction = jobs.prediction(job.model, jobs.Machine(lab.current_context), mode)
+    return lab.fill("act1.device_calibrated" if prediction.calibrated else "act1.device_bound", device=lab.current_context.label)
 
 
 def measured_slots(model: str) -> dict[str, object]:

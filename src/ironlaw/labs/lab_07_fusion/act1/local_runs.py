@@ -43,9 +43,9 @@ def textbook_jobs(lab: kit.Lab, job: Job) -> dict[str, Job]:
     """A textbook pass as it would be with those launches; the kernels keep their microseconds."""
     if jobs.is_graph(job.model):
         return {}
-    machine = lab.chosen.hardware
+    machine = lab.current_context.hardware
     return {
-        ROWS[name]: replace(job, context=replace(lab.chosen, hardware=replace(machine, launch=launch, calibration=None)))
+        ROWS[name]: replace(job, context=replace(lab.current_context, hardware=replace(machine, launch=launch, calibration=None)))
         for name, launch in launches(lab).items()
     }
 

@@ -27,7 +27,7 @@ def dials(lab: kit.Lab) -> Any:
     palette = [(kind, fusion.LABELS[kind]) for kind in PALETTE]
 
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        cloud = lab.chosen.regime == "cloud"
+        cloud = lab.current_context.regime == "cloud"
         return [
             kit.chain("chain", "The chain", palette, THREE),
             kit.switch("fusion", "Fusion", False),
@@ -44,7 +44,7 @@ def dials(lab: kit.Lab) -> Any:
 
 def case_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
     bandwidth = None if values["bandwidth"] == DEVICE else float(values["bandwidth"])
-    return fusion.case(lab.chosen, values["chain"], (round(values["rows"]), round(values["cols"])), bandwidth, values["training"])
+    return fusion.case(lab.current_context, values["chain"], (round(values["rows"]), round(values["cols"])), bandwidth, values["training"])
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
@@ -151,7 +151,7 @@ def notes(lab: kit.Lab, case: Case, seq: int, head: int) -> str:
         slots = {"cache": kit.amount(float(cache.size), "B"), "limit": kit.amount(limit, "B"), "dram": kit.times(case.dram_cut)}
         paragraphs.append(lab.fill(words, **slots))
     elif not cache:
-        paragraphs.append(lab.fill("act2.no_cache", device=lab.chosen.label))
+        paragraphs.append(lab.fill("act2.no_cache", device=lab.current_context.label))
     paragraphs.append(lab.fill("act2.counters", **counters.slots()))
     paragraphs.append(lab.fill("act2.flash", **flash_slots(seq, head)))
     return kit.html("\n\n".join(paragraphs))

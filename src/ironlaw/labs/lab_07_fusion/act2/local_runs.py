@@ -60,7 +60,7 @@ def lengths(lab: kit.Lab) -> list[Figure]:
     if run is None:
         return []
     local = gains(run, lambda params: float(params["ops"]))
-    series = {f"time, {lab.chosen.label} by the model": model(lab), "traffic": [(float(n), cut(RELU * n)) for n in LENGTHS]}
+    series = {f"time, {lab.current_context.label} by the model": model(lab), "traffic": [(float(n), cut(RELU * n)) for n in LENGTHS]}
     return [
         lines(
             series, Axis("log", "ops in the chain", ticks=tuple(map(float, LENGTHS))), Axis("log", "op by op over in one pass", "×"),
@@ -77,7 +77,7 @@ def cut(kinds: tuple[str, ...]) -> float:
 
 
 def model(lab: kit.Lab) -> Points:
-    return [(float(n), fusion.case(lab.chosen, RELU * n, WIDE, None, False).speedup) for n in LENGTHS]
+    return [(float(n), fusion.case(lab.current_context, RELU * n, WIDE, None, False).speedup) for n in LENGTHS]
 
 
 @lru_cache(maxsize=1)

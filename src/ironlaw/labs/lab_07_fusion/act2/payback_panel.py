@@ -28,7 +28,7 @@ INPUTS = {"compile_s": "the compile time", "eager_rate": "the eager rate", "comp
 def start(lab: kit.Lab) -> tuple[int, str]:
     """Volume and span that a context begins with; the learner's own machine as the edge does."""
     entries = {entry["device"]: entry for entry in lab.sheet.contexts}
-    entry = entries.get(lab.chosen.slug) or entries["orin_nx_16gb"]
+    entry = entries.get(lab.current_context.slug) or entries["orin_nx_16gb"]
     return int(entry["per_day"]), str(entry["days"])
 
 
@@ -60,7 +60,7 @@ def _label(model: str) -> str:
 def case_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
     per_day = float(values["volume"])
     days = payback.days_of(values["span"], float(values["days"]), per_day)
-    rate = payback.eager_rate(values["model"], lab.chosen)
+    rate = payback.eager_rate(values["model"], lab.current_context)
     return Case(values["model"], float(values["compile"]), values["gain"] / 100, per_day, days, rate)
 
 
@@ -201,7 +201,9 @@ def notes(lab: kit.Lab, case: Case) -> str:
     elif textbook(case.model).eager_rate:
         paragraphs.append(lab.fill("act2.stated", source=textbook(case.model).compiled_source))
     else:
-        paragraphs.append(lab.fill("act2.from_act1", launch=kit.amount(jobs.launch_of(lab.chosen), "s"), device=lab.chosen.label))
+        paragraphs.append(
+            lab.fill("act2.from_act1", launch=kit.amount(jobs.launch_of(lab.current_context), "s"), device=lab.current_context.label)
+        )
     return kit.html("\n\n".join(paragraphs))
 
 

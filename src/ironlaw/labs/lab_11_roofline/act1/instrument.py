@@ -32,7 +32,7 @@ def dials(lab: kit.Lab) -> Any:
     devices = options(lab)
 
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        slug = values.get("device") or lab.chosen.slug
+        slug = values.get("device") or lab.current_context.slug
         chosen = machine(lab, slug)
         square = values.get("shape", "square") == "square"
         when_apart = {"hidden": square}
@@ -80,7 +80,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 def premise_case(lab: kit.Lab) -> Case:
     """The message's product on the device that was asked about: the context, if it is one of the question's two."""
     devices = [str(entry["device"]) for entry in lab.sheet.contexts]
-    return gemm.premise(machine(lab, lab.chosen.slug if lab.chosen.slug in devices else devices[0]))
+    return gemm.premise(machine(lab, lab.current_context.slug if lab.current_context.slug in devices else devices[0]))
 
 
 def _claimed(lab: kit.Lab) -> str:

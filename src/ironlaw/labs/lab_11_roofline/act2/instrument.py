@@ -43,7 +43,7 @@ def dials(lab: kit.Lab) -> Any:
     devices, fusion = options(lab), first_fusion(lab)
 
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        slug = values.get("device") or lab.chosen.slug
+        slug = values.get("device") or lab.current_context.slug
         chosen = machine(lab, slug)
         curves = {} if chosen.calibration else {True: f"the {machine_name(slug)} was not measured"}
         return [
