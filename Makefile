@@ -10,7 +10,7 @@ SETUP := python3 scripts/setup.py
 APART := torch browser postgres slow
 # two workers begin with half of the tests each, whole files where it goes, and the first to be done takes from the other
 TWO := -n 2 --dist worksteal
-# quick enough, but together more than the minute that check may take
+# quick enough, but together more than the 45 seconds that check may take
 LATER := $(wildcard tests/figures tests/labs tests/ledger tests/server tests/kit tests/recall tests/report tests/cli tests/measure/test_measure_command.py)
 # a server of the database that is there, or one for this run alone
 POSTGRES := if [ -n "$$IRONLAW_TEST_POSTGRES" ]; then $(BIN)/pytest tests/postgres; else \
