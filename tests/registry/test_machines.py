@@ -5,11 +5,12 @@ import re
 import pytest
 
 import ironlaw as il
+from ironlaw.backends import names
 from ironlaw.engine.device.types import FORMATS
 from ironlaw.errors import BadRegistry, UnknownName
 from ironlaw.registry import loader, machines
 from ironlaw.registry.loader import folder, normal, read
-from ironlaw.registry.machines import BACKENDS, CONTEXTS, KINDS, aliases, hardware, load
+from ironlaw.registry.machines import CONTEXTS, KINDS, WITHOUT_BACKEND, aliases, hardware, load
 
 KEPT = {
     "h100_sxm", "h100_pcie", "h200_sxm", "a100_80gb_sxm", "a100_40gb_pcie", "b200", "l4", "t4",
@@ -45,7 +46,7 @@ def test_every_figure_is_sourced(slug):
 def test_figures_agree_with_each_other(slug):
     machine = hardware(slug)
     assert machine.slug == slug and machine.name
-    assert (machine.kind in KINDS, machine.backend in BACKENDS, machine.context in CONTEXTS) == (True, True, True)
+    assert (machine.kind in KINDS, machine.backend in (*names(), *WITHOUT_BACKEND), machine.context in CONTEXTS) == (True, True, True)
     for fmt in machine.peaks:
         assert 0 < machine.ridge(fmt) < 1e5, fmt
     for fmt, rate in machine.sparse.items():
@@ -169,7 +170,7 @@ BROKEN = {
     ),
     "kind": (GOOD.replace('kind = "gpu"', 'kind = "toaster"'), r"chip\.toml: kind is 'toaster'; choose one of gpu, cpu"),
     "no kind": (GOOD.replace('kind = "gpu"\n', ""), r"chip\.toml: kind is None; choose one of gpu"),
-    "backend": (GOOD.replace('backend = "cuda"', 'backend = "opencl"'), r"chip\.toml: backend is 'opencl'; choose one of cuda, rocm"),
+    "backend": (GOOD.replace('backend = "cuda"', 'backend = "opencl"'), r"chip\.toml: backend is 'opencl'; choose one of cpu, cuda, mps"),
     "context": (GOOD.replace('context = "cloud"', 'context = "sea"'), r"chip\.toml: context is 'sea'; choose one of cloud, edge"),
     "level without source": (
         GOOD[: GOOD.rindex("\nsource")] + GOOD[GOOD.rindex("\ndate") :],
@@ -255,3 +256,20 @@ def test_two_machines_cannot_share_an_alias(own_folder, line, alias):
 def test_every_file_reads_on_its_own():
     for slug in ALL:
         assert read(folder("hardware") / f"{slug}.toml")["name"]
+
+
+def test_a_machine_may_name_a_backend_from_outside(tmp_path, monkeypatch):
+    from ironlaw import backends
+    from ironlaw.backends.mps import Mps
+
+    class Elsewhere(Mps):
+        name = "elsewhere"
+
+    path = tmp_path / "h200_like.toml"
+    path.write_text((folder("hardware") / "h200_sxm.toml").read_text().replace('backend = "cuda"', 'backend = "elsewhere"'))
+    with pytest.raises(BadRegistry, match="backend is 'elsewhere'; choose one of cpu, cuda, mps"):
+        load(path)
+    monkeypatch.setattr(backends, "_registered", {})
+    backends.register(Elsewhere())
+    machine = load(path)
+    assert (machine.backend, machine.dispatch, machine.caveats) == ("elsewhere", "queued", ())

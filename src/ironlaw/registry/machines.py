@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from ironlaw.backends import find
+from ironlaw.backends import find, names
 from ironlaw.calibration import local_machine
 from ironlaw.engine.device.machine import SCHEDULES, Figure, Hardware, Level
 from ironlaw.errors import BadRegistry, IronlawError, UnknownName, unknown
@@ -15,7 +15,7 @@ from ironlaw.registry.calibrations import calibration
 from ironlaw.registry.loader import figure, folder, normal, quantity, read, slugs
 
 KINDS = ("gpu", "cpu", "tpu", "npu", "mcu")
-BACKENDS = ("cuda", "rocm", "xla", "coreml", "mps", "cpu", "bare")  # what a file may name; those in ironlaw.backends can be calibrated
+WITHOUT_BACKEND = ("rocm", "xla", "coreml", "bare")  # what a file may name beside ironlaw.backends: such machines get a bound
 NO_BACKEND = "bound: ironlaw does not know how libraries run on {backend} ({slug}), so datasheet figures are all there is"
 COMPILED_ON = "h200_sxm"  # whose host stands for one that compiled no models
 CONTEXTS = ("cloud", "edge", "mobile", "tiny", "desktop")
@@ -111,7 +111,7 @@ def load(path: Path) -> Hardware:
         raise BadRegistry(f"hardware {slug} has no peak; add [peak.fp16] (or another format) with value, source and date to {path.name}")
     if not isinstance(data.get("aliases", []), list):
         raise BadRegistry(f'{path.name}: aliases is {data["aliases"]!r}; write a list, such as ["h100"]')
-    for key, allowed in (("kind", KINDS), ("backend", BACKENDS), ("context", CONTEXTS)):
+    for key, allowed in (("kind", KINDS), ("backend", (*names(), *WITHOUT_BACKEND)), ("context", CONTEXTS)):
         if data.get(key) not in allowed:
             raise BadRegistry(f"{path.name}: {key} is {data.get(key)!r}; choose one of {', '.join(allowed)}")
     backend = find(data["backend"])
