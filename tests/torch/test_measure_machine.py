@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
 
@@ -29,17 +29,25 @@ def home(tmp_path_factory):
     return tmp_path_factory.mktemp("measured")
 
 
+@contextmanager
+def one_thread():
+    """Two that wait for each other on a busy machine say nothing about its rates."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
 @pytest.fixture(scope="module")
 def told(home):
     """`ironlaw measure --short`, forced: a machine that runs tests is busy."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("IRONLAW_HOME", str(home))
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)  # two that wait for each other on a busy machine say nothing about its rates
         out = StringIO()
-        with redirect_stdout(out):
+        with redirect_stdout(out), one_thread():
             assert main(["measure", "--short", "--force", "--json", "--device", "cpu"]) == 0
-        torch.set_num_threads(threads)
     return json.loads(out.getvalue())
 
 
@@ -128,7 +136,8 @@ def test_mps_is_not_the_processor(monkeypatch):
 def test_a_far_larger_product_takes_longer():
     """Four thousand times the work, and a tenth of a per cent of that asked for: no other process turns this round."""
     device = choose("cpu")
-    small, large = (brief(device.gemm("fp32", n), device, 0.02).best for n in (64, 1024))
+    with one_thread():
+        small, large = (brief(device.gemm("fp32", n), device, 0.02).best for n in (64, 1024))
     assert large > 4 * small
 
 
