@@ -69,10 +69,13 @@ class Tests:
 
     def of(self, mutant: Mutant) -> list[str]:
         """Those that can notice it: its own file's first, then the quickest first."""
-        ran = self.lines.get(mutant.file, {})
-        lines = ran if mutant.lines is None else map(str, range(mutant.lines[0], mutant.lines[1] + 1))
-        names = {name for line in lines for name in ran.get(line, ())} - {IMPORT}
-        own = f"test_{Path(mutant.file).stem}.py"
+        ran, path = self.lines.get(mutant.file, {}), Path(mutant.file)
+        own = f"test_{path.parent.name if path.stem == '__init__' else path.stem}.py"
+        if self.at_import(mutant):  # a table or a default: who reads it runs other lines, of this file or of others
+            names = {name for tests in ran.values() for name in tests} | {name for name in self.seconds if own in name}
+            names = names - {IMPORT} or set(self.seconds)
+        else:
+            names = {name for n in range(mutant.lines[0], mutant.lines[1] + 1) for name in ran.get(str(n), ())} - {IMPORT}
         return sorted(names, key=lambda name: (own not in name, self.seconds[name], name))
 
     def at_import(self, mutant: Mutant) -> bool:
