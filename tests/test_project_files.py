@@ -151,7 +151,8 @@ def named(page: Path) -> set[str]:
     """Paths in backquotes and links: with a slash and a beginning that the repository has, or a file's name that ends like one of ours."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     quoted = {word for span in re.findall(r"`([^`\n]+)`", text) for word in span.split()}
-    linked = {link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link}
+    prose = re.sub(r"`[^`\n]*`", "", text)  # a call in code, `table[key](argument)`, is not a link
+    linked = {link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", prose) if "://" not in link}
     paths = {word.rstrip(".,;:)/") for word in quoted if "/" in word and word.partition("/")[0] in TOP and "://" not in word}
     return {path for path in paths | linked if path and not PLACEHOLDER.search(path)}
 
