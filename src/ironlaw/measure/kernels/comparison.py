@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ DROPPED = 0.1
 METHOD = (
     "Sum of kernel durations from torch.profiler (CUDA activity only), 3 warm-up and 8 measured calls, a marker kernel before every call, "
     "median over calls. Compiled functions were compiled before (static shapes). Random normal data; attention in BF16 with 4 sequences, "
-    "32 heads of 128, causal. The kernels were checked against PyTorch in FP32 before they were timed."
+    "32 heads of 128. The kernels were checked against PyTorch in FP32 before they were timed."
 )
 
 
@@ -129,13 +130,12 @@ def _attentions() -> Iterator[Way]:
     from ironlaw.measure.kernels.attention import naive, tiled
 
     by_mode: dict[str, Callable[..., Any]] = {
-        "naive": lambda q, k, v: naive(q, k, v, True), "library": lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
-        "triton": lambda q, k, v: tiled(q, k, v, True),
+        "naive": naive, "library": lambda q, k, v, causal: F.scaled_dot_product_attention(q, k, v, is_causal=causal), "triton": tiled,
     }  # fmt: skip
-    for size in SEQUENCES:
-        for mode, call in by_mode.items():
-            params = {"b": 4, "h": 32, "s": size, "d": 128, "causal": 1, "dtype": "bf16"}
-            yield "attention", params, mode, partial(_bound, call, partial(_noise, (4, 32, size, 128), 3, torch.bfloat16))
+    for causal, size, (mode, call) in product((True, False), SEQUENCES, by_mode.items()):
+        params = {"b": 4, "h": 32, "s": size, "d": 128, "causal": int(causal), "dtype": "bf16"}
+        inputs = partial(_noise, (4, 32, size, 128), 3, torch.bfloat16)
+        yield "attention", params, mode, partial(_bound, partial(call, causal=causal), inputs)
 
 
 def _noise(shape: tuple[int, ...], count: int, dtype: Any) -> tuple[Any, ...]:

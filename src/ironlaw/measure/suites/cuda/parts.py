@@ -59,6 +59,7 @@ PARTS = {
     "recurrent": SweepPart((recurrent.layers, quantised.stored_weights), 120.0, 16),
     "narrow": SweepPart((products.narrow,), 120.0, 96),
     "experts": SweepPart((moe.experts,), 60.0, 16),
+    "large": SweepPart((products.large_batched, rowwise.softmaxes), 150.0, 16),
     "groups": SweepPart((generated.group_norms,), 150.0, 1, warmup=4),
 }
 FIRST = "ops"  # the part that launch rows go with

@@ -23,6 +23,6 @@ def linear(i: SweepInputs, p: Params) -> Call:
 
 @makes("bmm")
 def bmm(i: SweepInputs, p: Params) -> Call:
-    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_tf32 = p["dtype"] == "tf32"
     x, y = i.act((p["b"], p["m"], p["k"]), p["dtype"]), i.act((p["b"], p["k"], p["n"]), p["dtype"])
     return lambda: torch.bmm(x, y)

@@ -31,6 +31,20 @@ def batched() -> Iterator[OpSpec]:
         yield "bmm", dict(b=b, m=m, n=n, k=k, dtype=dtype)
 
 
+LARGE = [  # rows, columns, depth of one product: those that fill a GPU by themselves, and long thin ones
+    (256, 256, 256), (512, 512, 512), (1024, 1024, 1024), (2048, 2048, 2048), (1024, 1024, 128), (1024, 128, 1024), (2048, 2048, 64),
+    (2048, 64, 2048), (4096, 4096, 128), (4096, 128, 4096), (64, 4096, 4096), (16, 4096, 4096), (1, 4096, 128), (1, 128, 4096),
+]  # fmt: skip
+MOST_ELEMENTS = 2**28  # of an operand or a result
+
+
+def large_batched() -> Iterator[OpSpec]:
+    """Batched products beyond the size of a head, in every format."""
+    for dtype, (m, n, k), b in product(("fp16", "bf16", "tf32", "fp32"), LARGE, (4, 32, 64, 512)):
+        if b * max(m * n, m * k, n * k) <= MOST_ELEMENTS:
+            yield "bmm", dict(b=b, m=m, n=n, k=k, dtype=dtype)
+
+
 BETWEEN = (832, 896, 960, 1000, 1024, 1088, 1152, 1216, 1280, 1408)  # outputs for which the library takes other tiles
 SIDES = (256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 FEW = (1, 2, 4, 8, 16)  # rows

@@ -22,3 +22,13 @@ def rowwise() -> Iterator[OpSpec]:
     for (r, c), op in product([(512, 50257), (4096, 32000), (128, 1000)], ("log_softmax", "cross_entropy")):
         yield op, dict(rows=r, cols=c, dtype="fp16")
     yield from (("sum_all", dict(numel=2**power, dtype=dtype)) for power, dtype in product(range(12, 29, 2), ("fp16", "fp32")))
+
+
+LENGTHS = (256, 512, 768, 1000, 1024, 1025, 1100, 1280, 1536, 2048, 3072, 4096, 8192, 32000)  # the library takes another kernel beyond 1024
+
+
+def softmaxes() -> Iterator[OpSpec]:
+    """Rows on both sides of 1,024, aligned and not."""
+    for dtype, rows, cols in product(("fp16", "bf16", "fp32"), (512, 16384, 98304), LENGTHS):
+        if rows * cols <= 2**29:
+            yield "softmax", dict(rows=rows, cols=cols, dtype=dtype)
