@@ -156,6 +156,12 @@ def flash(seq: int, head: int) -> tuple[float, float]:
     return float(attention(seq, head, "naive").bytes), float(attention(seq, head, "flash").bytes)
 
 
+def keys_and_values(seq: int, head: int) -> float:
+    """Bytes of one head's keys and values over `seq` tokens: what every block of queries reads."""
+    _, keys, values = attention(seq, head, batch=1, heads=1).ops[0].inputs
+    return float(keys.bytes + values.bytes)
+
+
 @lru_cache(maxsize=32)
 def flash_times(seq: int) -> tuple[float, float] | None:
     """Measured seconds on the H200, naive and tiled; None where it was not run."""

@@ -13,6 +13,7 @@ from ironlaw.labs.lab_07_fusion.act2 import fusion_figures as figures
 from ironlaw.labs.lab_07_fusion.act2.fusion import THREE, Case
 from ironlaw.labs.lab_07_fusion.act2.fusion_figures import FUSED, UNFUSED, ledger_lines
 from ironlaw.labs.tables import scrolling_table
+from ironlaw.registry.claims import claim
 from ironlaw.units import significant
 from ironlaw.widget.quantities import format_quantity
 
@@ -144,24 +145,30 @@ def verdicts(case: Case) -> str:
 
 
 def notes(lab: kit.Lab, case: Case, seq: int, head: int) -> str:
-    paragraphs = [lab.fill("act2.terms")]
+    fewer = float(case.graph.kernels / case.plan.graph.kernels)
+    paragraphs = [lab.fill("act2.terms", fewer=kit.dress(significant(fewer)), cut=kit.dress(significant(case.traffic_cut)))]
     limit, cache = case.crossover_bytes, case.cache
     if cache and limit:
-        words = "act2.inside" if case.tensor_bytes <= limit else "act2.outside"
-        slots = {"cache": kit.amount(float(cache.size), "B"), "limit": kit.amount(limit, "B"), "dram": kit.times(case.dram_cut)}
-        paragraphs.append(lab.fill(words, **slots))
+        slots = {"cache": kit.amount(float(cache.size), "B"), "limit": kit.amount(limit, "B")}
+        inside = case.tensor_bytes <= limit
+        outside = {} if inside else {"dram": kit.dress(significant(case.dram_cut))}
+        paragraphs.append(lab.fill("act2.inside" if inside else "act2.outside", **slots, **outside))
     elif not cache:
         paragraphs.append(lab.fill("act2.no_cache", device=lab.current_context.label))
     paragraphs.append(lab.fill("act2.counters", **counters.slots()))
-    paragraphs.append(lab.fill("act2.flash", **flash_slots(seq, head)))
+    paragraphs.append(lab.fill("act2.flash", **flash_slots(case, seq, head)))
     return kit.html("\n\n".join(paragraphs))
 
 
-def flash_slots(seq: int, head: int) -> dict[str, object]:
+def flash_slots(case: Case, seq: int, head: int) -> dict[str, object]:
     naive, tiled = fusion.flash(seq, head)
+    paper = claim("flash_traffic_9x")
     ratios = [pair[0] / pair[1] for s in fusion.SEQUENCES if (pair := fusion.flash_times(s))]
     return {
         "seq": f"{seq:,}", "head": str(head), "naive": kit.amount(naive, "B"),
-        "tiled": kit.amount(tiled, "B"), "cut": kit.times(naive / tiled),
-        "low": significant(min(ratios)), "high": kit.times(max(ratios)), "measured_head": str(fusion.MEASURED_HEAD),
+        "tiled": kit.amount(tiled, "B"), "cut": kit.dress(significant(naive / tiled)),
+        "kv": kit.amount(fusion.keys_and_values(seq, head), "B"),
+        "l2": f" ({kit.amount(float(case.cache.size), 'B')})" if case.cache else "", "paper": kit.dress(significant(paper.value, 2)),
+        "formula": kit.dress(significant(paper.computed)), "source": paper.source,
+        "low": significant(min(ratios)), "high": kit.dress(significant(max(ratios))), "measured_head": str(fusion.MEASURED_HEAD),
     }  # fmt: skip

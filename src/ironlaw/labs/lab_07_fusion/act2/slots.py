@@ -66,7 +66,7 @@ def blanks(lab: kit.Lab) -> dict[str, object]:
     case = three_ops()
     return {
         "before": kit.amount(float(case.graph.bytes), "B"), "after": kit.amount(float(case.plan.graph.bytes), "B"),
-        "cut": kit.times(case.traffic_cut), "bound": kit.times(case.speedup),
+        "cut": kit.dress(significant(case.traffic_cut)), "bound": kit.times(case.speedup), "own": counters.slots()["own_gain"],
         "intensity": kit.amount(float(case.plan.graph.work.intensity), "FLOP/B"),
         "ridge": kit.amount(case.ridge, "FLOP/B"), "measured": counters.slots()["measured_gain"],
     }  # fmt: skip
@@ -120,6 +120,6 @@ def takeaways(lab: kit.Lab) -> dict[str, object]:
     machine = hardware(CLOUD)
     return {
         "spotter": kit.amount(jobs.premise(machine, spotter), "%"), "layer": kit.amount(jobs.premise(machine, layer), "%"),
-        "cut": kit.times(three_ops().traffic_cut), "measured": counters.slots()["measured_gain"],
-        "calls": f"{premise_case().breakeven_calls:,}",
+        "cut": kit.dress(significant(three_ops().traffic_cut)), "measured": counters.slots()["measured_gain"],
+        "own": counters.slots()["own_gain"], "calls": f"{premise_case().breakeven_calls:,}",
     }  # fmt: skip
