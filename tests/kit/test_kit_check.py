@@ -7,8 +7,8 @@ import pytest
 from ironlaw.cli import lab as command
 from ironlaw.cli import main
 from ironlaw.kit.check import problems
-from ironlaw.kit.check_prose import hard_coded_figures
 from ironlaw.kit.lab import LABS
+from ironlaw.slots import hard_coded_figures
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import re
 from importlib import import_module
 
 from ironlaw import kit
-from ironlaw.kit.words import SLOT
+from ironlaw.slots import SLOT
 
 SLUG = "lab_01_magnitude"
 

@@ -14,11 +14,12 @@ from ironlaw.errors import IronlawError
 from ironlaw.kit import check_review
 from ironlaw.kit import lab as labs
 from ironlaw.kit.challenge import commit as commit_number
-from ironlaw.kit.check_prose import hard_coded_figures, prose
+from ironlaw.kit.check_prose import prose
 from ironlaw.kit.questions import Question, Sheet, is_hard_coded
 from ironlaw.kit.words import Words
 from ironlaw.ledger import open_ledger
 from ironlaw.registry.loader import read
+from ironlaw.slots import hard_coded_figures
 
 HEAD = ("title", "teaches", "sentence", "invariant", "read_first", "context", "sender", "takeaways", "connections")
 PER_ACT = ("title", "message", "question", "premises", "instrument", "reveal", "peek")

@@ -13,10 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ironlaw.errors import BadRegistry, unknown
+from ironlaw.slots import BRACES, SLOT
 
 HEADING = re.compile(r"^##[ \t]+([a-z][a-z0-9_.]*)[ \t]*$", re.MULTILINE)
-SLOT = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
-BRACES = re.compile(r"\{\{|\}\}")
 
 
 class Words(Mapping[str, str]):
