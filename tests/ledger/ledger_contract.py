@@ -573,10 +573,21 @@ def test_what_is_imported_counts_as_the_learner_s_own(ledger, told, place):
     assert ledger.import_(told) == 0
 
 
-def test_an_older_design_that_comes_later_does_not_count(ledger, told):
+def test_the_order_is_that_of_the_ledger_and_not_the_clock_s(ledger, told, monkeypatch):
+    """One event from a day when the clock was five years ahead; those after it count all the same."""
+    monkeypatch.setattr("ironlaw.ledger.ledger.now", lambda: "2031-06-01T00:00:00.000000Z")
+    ledger.append(LAB, "design", {"batch": 1})
+    ledger.append(LAB, "context", {"context": "cloud"})
+    ledger.set_learner_name("Grace")
+    monkeypatch.undo()
     ledger.append(LAB, "design", {"batch": 64})
-    assert ledger.import_(told) == 3
-    assert ledger.design(LAB) == {"batch": 64}
+    ledger.append(LAB, "context", {"context": "tiny"})
+    ledger.set_learner_name("Emmy")
+    assert {event.time[:4] for event in ledger.events()} > {"2031"}
+    assert (ledger.design(LAB), ledger.track(), ledger.learner_name()) == ({"batch": 64}, "tiny", "Emmy")
+    assert ledger.progress(LAB).last_event.payload == {"context": "tiny"}
+    assert ledger.import_(told) == 3  # what comes last counts, whatever its date
+    assert (ledger.design(LAB), ledger.learner_name()) == ({"batch": 4}, "Ada")
 
 
 # --- versions ---

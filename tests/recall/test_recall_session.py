@@ -124,6 +124,43 @@ def test_answers_to_cards_that_are_no_more_are_kept_and_count_for_nothing(sessio
     assert "gone" not in found.standing and len(found.reviews) == 1 and found.held_beliefs == []
 
 
+# --- a clock that was wrong
+
+
+def test_an_answer_dated_2031_does_not_keep_its_card_until_then(session, say, clock):
+    today = clock.now
+    clock.now = datetime(2031, 6, 1, tzinfo=UTC)
+    say("ridge_point", False, 5, "scale_overestimated")
+    clock.now = today + timedelta(days=1)
+    say("kv_total", True, 3)
+    stands = session.state().standing["ridge_point"]
+    assert clock.now < stands.due < clock.now + timedelta(days=30)
+    clock.move(days=30)
+    assert order(session)[0] == "ridge_point"
+    taken = session.undo()
+    assert taken.card == "kv_total", "the last answer in the ledger, not the one with the highest date"
+
+
+def test_an_answer_dated_2031_can_be_corrected(session, say, clock):
+    today = clock.now
+    clock.now = datetime(2031, 6, 1, tzinfo=UTC)
+    say("ridge_point", False, 5, "scale_overestimated")
+    clock.now = today
+    say("ridge_point", True, 3)
+    stands = session.state().standing["ridge_point"]
+    assert [review.correct for review in stands.reviews] == [False, True] and not stands.confident_error
+    assert stands.due < today + timedelta(days=365)
+
+
+def test_every_answer_from_a_time_when_the_clock_was_ahead(session, say, clock):
+    today = clock.now
+    clock.now = datetime(2031, 6, 1, tzinfo=UTC)
+    for card in ("ridge_point", "kv_total"):
+        say(card, True, 3)
+    clock.now = today
+    assert all(session.state().standing[card].due < today + timedelta(days=30) for card in ("ridge_point", "kv_total"))
+
+
 # --- undo
 
 

@@ -13,7 +13,7 @@ from ironlaw.ledger import open_ledger
 from ironlaw.registry.loader import folder
 from ironlaw.server.app import create_app
 from ironlaw.server.catalogue import catalogue, resolve
-from ironlaw.server.records import standings
+from ironlaw.server.records import Records, standings
 
 OURS = {"origin": "http://127.0.0.1:2718"}
 LAB = """import marimo
@@ -229,10 +229,15 @@ def test_a_lab_that_is_gone_is_not_offered(page: TestClient):
     assert "lab_99_gone" not in page.get("/").text
 
 
-def test_older_events_that_were_imported_do_not_displace_newer_ones():
+def test_a_clock_that_was_ahead_once_does_not_decide_where_you_left(monkeypatch: pytest.MonkeyPatch):
     ledger = open_ledger()
-    events = [ledger.append("lab_01_first", "opened", {}), ledger.append("lab_01_first", "design", {})]
-    assert standings(events) == standings(events[::-1])
+    monkeypatch.setattr("ironlaw.ledger.ledger.now", lambda: "2031-06-01T00:00:00.000000Z")
+    ledger.append("lab_01_first", "opened", {})
+    monkeypatch.undo()
+    ledger.append("lab_02_second", "opened", {})
+    assert Records(labs=standings(ledger.events())).newest() == "lab_02_second"
+    ledger.append("lab_01_first", "reflection", {"question": "act1_reflection", "choice": "a", "correct": True})
+    assert standings(ledger.events())["lab_01_first"].words == "Act II, begins"
 
 
 # --- the forms ---

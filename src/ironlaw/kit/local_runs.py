@@ -66,7 +66,7 @@ def read_event(event: Event) -> Measured:
 def newest(ledger: Any) -> dict[str, Measured]:
     """Experiment -> its newest run on this machine, from any lab."""
     runs: dict[str, Measured] = {}
-    for event in sorted(ledger.events(kind="measured"), key=lambda event: event.time):
+    for event in ledger.events(kind="measured"):
         run = read_event(event)
         if {key: run.machine.get(key) for key in ("cpu", "cores", "architecture")} == same():
             runs[run.experiment] = run

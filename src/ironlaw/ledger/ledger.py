@@ -120,19 +120,19 @@ class Ledger:
         return self.designs().get(lab)
 
     def designs(self) -> dict[str, dict[str, Any]]:
-        """By lab. An older design that was imported later does not replace a newer one."""
-        return {event.lab: event.payload for event in sorted(self.events(kind="design"), key=lambda event: event.time)}
+        """By lab; the one that this ledger received last, whatever its date: a clock may have been wrong."""
+        return {event.lab: event.payload for event in self.events(kind="design")}
 
     def track(self) -> str | None:
         """The context that was chosen last, in any lab."""
-        choices = sorted(self.events(kind="context"), key=lambda event: event.time)
+        choices = self.events(kind="context")
         return str(choices[-1].payload["context"]) if choices else None
 
     def learner_name(self) -> str | None:
         """A reset keeps the name."""
         with self._database.reading() as connection:
             names = self._events(connection, select(*COLUMNS).where(table.c.kind == "named"))
-        return sorted(names, key=lambda event: event.time)[-1].payload["name"] or None if names else None
+        return names[-1].payload["name"] or None if names else None
 
     def progress(self, lab: str) -> Progress:
         events = self.events(lab)

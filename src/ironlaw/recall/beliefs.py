@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -98,24 +98,24 @@ def counterexample(name: str) -> CounterExample:
 
 def held_beliefs(reviews: Iterable[Review], predictions: Iterable[Prediction] = ()) -> list[HeldBelief]:
     """Beliefs chosen with a confidence of 4 or 5, the most frequent first. A later right answer on a card that offers the belief
-    clears it."""
-    chosen: dict[str, list[tuple[datetime, str]]] = {}
-    cleared: dict[str, datetime] = {}
+    clears it; later is later in the ledger, whatever the clock said."""
+    chosen: dict[str, list[tuple[int, datetime, str]]] = {}
+    cleared: dict[str, int] = {}
     for review in reviews:
         if review.misconception and not review.correct and review.confidence >= SURE:
-            chosen.setdefault(review.misconception, []).append((review.at, review.card))
+            chosen.setdefault(review.misconception, []).append((review.place, review.at, review.card))
         if review.correct and review.card in templates():
             for name in templates()[review.card].misconceptions:
-                cleared[name] = max(review.at, cleared.get(name, review.at))
+                cleared[name] = max(review.place, cleared.get(name, -1))
     for prediction in predictions:
         name = chosen_belief(prediction.lab, prediction.question, prediction.choice)
         if name and not prediction.correct and prediction.confidence >= SURE:
-            chosen.setdefault(name, []).append((datetime.fromisoformat(prediction.time).astimezone(UTC), prediction.lab))
+            chosen.setdefault(name, []).append((prediction.place, datetime.fromisoformat(prediction.time), prediction.lab))
     held = []
     for name, times in chosen.items():
-        last = max(at for at, _ in times)
-        if name in beliefs() and not (name in cleared and cleared[name] > last):
-            held.append(HeldBelief(name, beliefs()[name], len(times), last, tuple(dict.fromkeys(where for _, where in times))))
+        place, last, _ = max(times, key=lambda time: time[0])
+        if name in beliefs() and cleared.get(name, -1) < place:
+            held.append(HeldBelief(name, beliefs()[name], len(times), last, tuple(dict.fromkeys(where for *_, where in times))))
     return sorted(held, key=lambda one: (-one.times, one.belief))
 
 

@@ -7,7 +7,7 @@ always sure and right, 0.25 for someone who always says one half, 1 for someone 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from ironlaw.ledger import Event
@@ -33,6 +33,7 @@ class Prediction:
     confidence: int
     correct: bool
     time: str
+    place: int = field(default=0, compare=False)  # among the events
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,8 @@ class Row:
 def predictions(events: Iterable[Event]) -> list[Prediction]:
     """Those of the labs, first attempts only: by the second, the learner has seen the key."""
     return [
-        Prediction(e.lab, str(e.question), str(e.payload["choice"]), e.payload["confidence"], e.payload["correct"], e.time)
-        for e in events
+        Prediction(e.lab, str(e.question), str(e.payload["choice"]), e.payload["confidence"], e.payload["correct"], e.time, place)
+        for place, e in enumerate(events)
         if e.kind == "prediction" and e.attempt == 1
     ]
 

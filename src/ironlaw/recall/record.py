@@ -6,7 +6,7 @@ Times come from the caller (`at`): tests, browser and terminal each bring their 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from ironlaw.errors import BadValue
@@ -29,14 +29,35 @@ class Review:
     correct: bool
     misconception: str | None
     at: datetime
+    place: int = field(default=0, compare=False)  # among the events: what was answered later, whatever the clock said
 
 
-def reviews(events: Iterable[Event]) -> list[Review]:
-    """The answers that count, oldest first: those that no undo names."""
+def reviews(events: Iterable[Event], now: datetime) -> list[Review]:
+    """The answers that count, oldest first. The schedule needs days, so these are in the order of their times; an answer from a time
+    when the clock was ahead of `now` gets the time of the next answer in the ledger."""
+    return sorted(_none_ahead(answers(events), now), key=lambda review: review.at)
+
+
+def answers(events: Iterable[Event]) -> list[Review]:
+    """The answers that no undo names, in the order of the ledger."""
     events = list(events)
     undone = {str(event.payload["event"]) for event in events if event.kind == "undo"}
-    answers = [_review(event) for event in events if event.kind == "reviewed" and event.id not in undone]
-    return sorted(answers, key=lambda review: review.at)
+    return [_review(event, place) for place, event in enumerate(events) if event.kind == "reviewed" and event.id not in undone]
+
+
+def _none_ahead(reviews: list[Review], now: datetime) -> list[Review]:
+    """Without this, one answer dated 2031 would keep its card away until then."""
+    if all(review.at <= now for review in reviews):
+        return reviews
+    plausible = list(reviews)
+    latest = max((review.at for review in reviews if review.at <= now), default=now)
+    following = latest
+    for index in reversed(range(len(reviews))):
+        if reviews[index].at <= now:
+            following = reviews[index].at
+        else:
+            plausible[index] = replace(reviews[index], at=following)
+    return plausible
 
 
 def times_answered(events: Iterable[Event], card: str) -> int:
@@ -55,7 +76,7 @@ def save_answer(ledger: Ledger, variant: Variant, typed: str, confidence: int, g
 
 def undo(ledger: Ledger) -> Review | None:
     """Take the last answer back, and with the next call the one before; None where there is none left."""
-    standing = reviews(ledger.events(REVIEW))
+    standing = answers(ledger.events(REVIEW))
     if not standing:
         return None
     ledger.append(REVIEW, "undo", {"event": standing[-1].id})
@@ -82,10 +103,10 @@ def texts(events: Iterable[Event]) -> dict[str, str]:
     return {str(event.payload["prompt"]): str(event.payload["text"]) for event in events if event.kind == "written"}
 
 
-def _review(event: Event) -> Review:
+def _review(event: Event, place: int = 0) -> Review:
     p = event.payload
     at = datetime.fromisoformat(p["at"]).astimezone(UTC)
-    return Review(event.id, p["card"], int(p["seed"]), str(p["answer"]), p["confidence"], p["correct"], p["misconception"], at)
+    return Review(event.id, p["card"], int(p["seed"]), str(p["answer"]), p["confidence"], p["correct"], p["misconception"], at, place)
 
 
 def _utc(at: datetime) -> str:

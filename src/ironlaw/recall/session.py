@@ -54,7 +54,7 @@ class State:
 
 def state(ledger: Ledger, now: datetime) -> State:
     events = tuple(ledger.events())
-    reviews = tuple(record.reviews(event for event in events if event.lab == REVIEW))
+    reviews = tuple(record.reviews(events, now))
     return State(events, reviews, tuple(predictions(events)), schedule.standings(reviews, now), now)
 
 

@@ -20,7 +20,7 @@ class Standing:
 
     stage: int = 0
     note: str = ""
-    last: str = ""  # when, UTC; the newest is where the learner left off
+    last: int = 0  # its last event's place in the ledger: the highest is where the learner left off
 
     @property
     def words(self) -> str:
@@ -100,7 +100,7 @@ class Keeper:
 def standings(events: Sequence[Any]) -> dict[str, Standing]:
     """Each lab's standing from its events: Act II opens with Act I's reflection, and a saved design ends it."""
     by_lab: dict[str, Standing] = {}
-    for event in sorted(events, key=lambda event: event.time):  # imported events may be older than those already there
+    for place, event in enumerate(events):
         if event.lab in ("", REVIEW) or event.kind in ("named", "reset"):
             continue
         before = by_lab.get(event.lab, Standing())
@@ -115,7 +115,7 @@ def standings(events: Sequence[Any]) -> dict[str, Standing]:
                 stage, note = 2, "reflection answered" if act == 2 else "begins"
             elif stage == 0:
                 stage, note = 1, "opened"
-        by_lab[event.lab] = Standing(stage, note, event.time)
+        by_lab[event.lab] = Standing(stage, note, place)
     return by_lab
 
 
@@ -130,7 +130,8 @@ def cards(events: Sequence[Any]) -> Cards:
     from ironlaw.recall.schedule import next_due
     from ironlaw.recall.schedule import standings as schedule
 
-    now, answers = datetime.now(UTC), reviews(mine)
+    now = datetime.now(UTC)
+    answers = reviews(mine, now)
     standing = schedule(answers, now)
     soon = next_due(standing, now)
     due = sum(card.due is not None and card.due <= now for card in standing.values())
