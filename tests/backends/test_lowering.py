@@ -334,7 +334,7 @@ def test_the_maths_of_attention_in_fp32():
         Kernel("scale", 8.0 * 192), Kernel("scale", 8.0 * 240),
         Kernel("strided", 8.0 * 192), Kernel("strided", 8.0 * 240), Kernel("strided", 8.0 * 240),
         Kernel("bmm_fp32", 4.0 * (192 + 240 + 120), 2.0 * 120 * 8, depth=8),
-        Kernel("strided", 10.0 * 120), Kernel("softmax", 960.0, 600.0, 24), Kernel("compare", 600.0),
+        Kernel("strided", 10.0 * 120), Kernel("softmax_fp32", 960.0, 600.0, 24), Kernel("compare", 600.0),
         Kernel("amax", 120.0, rows=24), TINY, Kernel("select", 960.0),
         Kernel("bmm_fp32", 4.0 * (192 + 240 + 120), 2.0 * 120 * 8, depth=5),
         Kernel("cast", 720.0), Kernel("cast", 6.0 * 192),
@@ -343,6 +343,19 @@ def test_the_maths_of_attention_in_fp32():
     assert names(lower(alone)).count("strided") == 1  # a single sequence is not copied
     assert names(lower(one("attention", *shapes, out=(2, 3, 4, 8), path="math"))).count("strided") == 3  # nor is no mask added
     assert lower(made, compiled=True) == lower(replace(made, attrs={"mask": "bidirectional"}), compiled=True)
+
+
+@pytest.mark.parametrize("dtype", ["fp16", "fp32"])
+def test_a_long_row_of_softmax_takes_another_kernel(dtype):
+    lengths = [1, 1000, 1024, 1025, 2048, 2049, 50257]
+    each = [lower(one("softmax", (4, length), dtype=dtype)) for length in lengths]
+    assert all(len(kernels) == 1 for kernels in each)
+    curves = [kernels[0].curve.removesuffix("_fp32") for kernels in each]
+    assert curves == ["softmax"] * 3 + ["softmax_2048"] * 2 + ["softmax_block"] * 2
+    assert all(kernels[0].curve.endswith("_fp32") == (dtype == "fp32") for kernels in each)
+    swept = lower(one("softmax", (4, np.array(lengths)), dtype=dtype))
+    for i, kernels in enumerate(each):  # a sweep takes for each point what that point takes alone
+        assert [k.curve for k in swept if k.count[i]] == [kernels[0].curve]
 
 
 def test_one_query_is_decoding():
@@ -364,10 +377,11 @@ def test_naive_attention_is_its_parts():
     wide_values = one("attention", (1, 2, 8, 4), (1, 2, 16, 4), (1, 2, 16, 8), out=(1, 2, 8, 8), impl="naive")
     assert lower(wide_values)[0].data == 896.0
     swept = sdpa(1, 2, 8, 8, t=np.array([15, 16]), impl="naive")
-    assert names(lower(swept)) == ["gemm", "softmax", "gemm"]  # a swept size is taken to be aligned
+    taken = [name for kernel in lower(swept) if np.any(kernel.count) for name in names([kernel])]
+    assert taken == ["gemm", "softmax", "gemm"]  # a swept size is taken to be aligned
     single = sdpa(3, 2, 8, 8, t=16, impl="naive", dtype="fp32")
-    assert names(lower(single)) == ["gemm_fp32", "softmax", "gemm_fp32"]
-    assert lower(single)[1] == Kernel("softmax", 2 * 768 * 4.0, 5 * 768.0, 48)
+    assert names(lower(single)) == ["gemm_fp32", "softmax_fp32", "gemm_fp32"]
+    assert lower(single)[1] == Kernel("softmax_fp32", 2 * 768 * 4.0, 5 * 768.0, 48)
 
 
 def test_swept_queries_are_no_decoding():

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from ironlaw.backends.cuda.chip import exponential_flops, processors
 from ironlaw.backends.cuda.evidence import named, single
 from ironlaw.backends.cuda.gemm import gemm_curve
+from ironlaw.backends.cuda.norm import softmax_kernels
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, multiple, padded
 from ironlaw.backends.rows import Row
@@ -67,7 +68,7 @@ def naive(op: Op, machine: Hardware) -> Sequence[Kernel]:
     name = gemm_curve(q.dtype, (q.shape[-1], k.shape[-2]))
     return (
         Kernel(name, q.bytes + k.bytes + scores, each, depth=q.shape[-1]),
-        Kernel("softmax", 2 * scores, 5 * scores / FORMATS[q.dtype], heads * q.shape[-2]),
+        *softmax_kernels(2 * scores, 5 * scores / FORMATS[q.dtype], heads * q.shape[-2], k.shape[-2], FORMATS[q.dtype]),
         Kernel(name, q.bytes + k.bytes + scores, each, depth=k.shape[-2]),
     )
 
@@ -88,7 +89,7 @@ def math_fallback(op: Op, machine: Hardware) -> Sequence[Kernel]:
         *(Kernel("strided", 8.0 * t.size, count=copies) for t in (q, k, v)),
         Kernel("bmm_fp32", 4.0 * (q.size + k.size + scores), each, depth=q.shape[-1]),
         Kernel("strided", scores * (8.0 + size), count=1.0 if len(op.inputs) > 3 else 0.0),
-        Kernel("softmax", 8.0 * scores, 5.0 * scores, heads * q.shape[-2]), Kernel("compare", 5.0 * scores),
+        *softmax_kernels(8.0 * scores, 5.0 * scores, heads * q.shape[-2], k.shape[-2], 4.0), Kernel("compare", 5.0 * scores),
         Kernel("amax", 1.0 * scores, rows=heads * q.shape[-2]), Kernel("tiny", 0.0), Kernel("select", 8.0 * scores),
         Kernel("bmm_fp32", 4.0 * (q.size + v.size + scores), each, depth=k.shape[-2]),
         Kernel("cast", scores * (4.0 + size)), Kernel("cast", q.size * (4.0 + size)),

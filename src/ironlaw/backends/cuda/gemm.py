@@ -38,7 +38,8 @@ def matrix(op: Op, machine: Hardware) -> Sequence[Kernel]:
     kernel = Kernel(gemm_curve(op.dtype, (k, n)), op.work.bytes, op.work.matmul_flops, depth=depth)
     batched = op.kind == "bmm" or len(w.shape) > 2
     if batched:
-        return (Kernel("bmm" if kernel.curve == "gemm" else kernel.curve.replace("gemm", "bmm"), kernel.data, kernel.flops, depth=depth),)
+        second = where(m * n > LARGE, 1.0, 0.0) if kernel.curve == "gemm" else 0.0
+        return replace(kernel, curve=kernel.curve.replace("gemm", "bmm")), Kernel("tiny", 0.0, count=second)
     if kernel.curve != "gemm":
         return (kernel,)
     tiles = (n / 64) * ((m + 15) // 16)
@@ -78,5 +79,5 @@ COMPILED = {"linear": linear_compiled, "matmul": linear_compiled}
 ROWS = {"matmul": matmul_samples}
 FALLBACK = {
     "gemm_tf32": "gemm", "gemm_fp8": "gemm", "gemm_int8": "gemm", "bmm": "gemm", "bmm_even": "gemm_even", "bmm_odd": "gemm_odd",
-    "bmm_fp32": "gemm_fp32", "gemm_pair": "gemm",
+    "bmm_fp32": "gemm_fp32", "bmm_tf32": "gemm_tf32", "gemm_pair": "gemm",
 }  # fmt: skip

@@ -7,19 +7,35 @@ from dataclasses import replace
 
 from ironlaw.backends.cuda.evidence import named, plain
 from ironlaw.backends.evidence_ops import OPS
-from ironlaw.backends.kernel import Kernel, Sample
+from ironlaw.backends.kernel import Kernel, Sample, launched
 from ironlaw.backends.rows import Row
-from ironlaw.engine.arrays import is_array, where
+from ironlaw.engine.arrays import Number, is_array, where
 from ironlaw.engine.device.machine import Hardware
-from ironlaw.engine.device.types import Op
+from ironlaw.engine.device.types import FORMATS, Op
 from ironlaw.engine.device.work import SMALL_REDUCTION
 
+WARP_ROW, LONG_WARP_ROW = 1024, 2048  # elements of a row that softmax gives to one warp; beyond the first it has half as many warps
 MANY_ROWS = 1024  # from which a sum down the columns is shared out over blocks, whose counters are cleared first
 
 
 def rowwise(op: Op, machine: Hardware) -> Sequence[Kernel]:
     row = op.attrs.get("row", op.inputs[0].shape[-1])
     return (Kernel(op.kind, op.work.bytes, op.work.flops, op.inputs[0].size / row),)
+
+
+def softmax(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    x = op.inputs[0]
+    row = op.attrs.get("row", x.shape[-1])
+    return softmax_kernels(op.work.bytes, op.work.flops, x.size / row, row, FORMATS[x.dtype])
+
+
+def softmax_kernels(data: Number, flops: Number, rows: Number, row: Number, size: float) -> tuple[Kernel, ...]:
+    """A warp holds a row of up to 2,048 elements in its registers, half as fast beyond 1,024; a longer row takes a block."""
+    suffix = "_fp32" if size >= 4 else ""
+    lengths = {
+        "softmax": row <= WARP_ROW, "softmax_2048": (row > WARP_ROW) & (row <= LONG_WARP_ROW), "softmax_block": row > LONG_WARP_ROW,
+    }  # fmt: skip
+    return launched(Kernel(name + suffix, data, flops, rows, count=where(taken, 1.0, 0.0)) for name, taken in lengths.items())
 
 
 def reduction(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -80,7 +96,7 @@ def layer_norm_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
 
 
 EAGER = {
-    "layer_norm": rowwise, "rms_norm": rowwise, "softmax": rowwise, "log_softmax": rowwise, "batch_norm": batch_norm,
+    "layer_norm": rowwise, "rms_norm": rowwise, "softmax": softmax, "log_softmax": rowwise, "batch_norm": batch_norm,
     "group_norm": group_norm, **dict.fromkeys(("sum", "mean", "amax", "argmax", "var"), reduction),
 }  # fmt: skip
 ROWS = {
@@ -90,4 +106,5 @@ ROWS = {
 FALLBACK = {
     "group_norm": "layer_norm", "log_softmax": "softmax", "var": "mean", "amax": "sum", "cross_entropy": "softmax",
     "sum_columns": "sum",
+    **dict.fromkeys(("softmax_2048", "softmax_block", "softmax_fp32", "softmax_2048_fp32", "softmax_block_fp32"), "softmax"),
 }  # fmt: skip
