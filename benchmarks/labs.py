@@ -151,6 +151,7 @@ class Server:
             if not line:
                 raise RuntimeError(f"{' '.join(command)} ended before it was ready:\n{said}")
         self.url, self.ready = found[0].replace("localhost", "127.0.0.1"), time.perf_counter() - began
+        self.address = line.split()[-1]  # with the token, if it has one
 
     def memory(self) -> float:
         """Resident, of the process and all its children, in MB."""
@@ -282,7 +283,10 @@ def main() -> None:
         for name, command, names in (("ironlaw", labs, ours), ("marimo + plotly", plain, theirs))[: 1 if args.only else 2]:
             with serving(command, home) as server:
                 browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
-                results[name] = measure(browser.new_context(viewport={"width": 1280, "height": 800}), server, args, **names)
+                context = browser.new_context(viewport={"width": 1280, "height": 800})
+                if "token=" in server.address:
+                    context.request.get(server.address)  # its cookie is the context's
+                results[name] = measure(context, server, args, **names)
                 browser.close()
     show(results)
     if args.json:

@@ -11,10 +11,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from lab_steps import PATIENCE
+from labs_entry import ENVIRONMENT, cookie
 from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, Request, expect, sync_playwright
 
 from ironlaw.ledger import Ledger, open_ledger
@@ -42,6 +44,8 @@ ARGUMENTS = [
     "--process-per-site",
 ]
 START_SECONDS = 60
+RUNNING: set[str] = set()  # the addresses of servers, also of those that have ended
+CONTEXTS: list[BrowserContext] = []
 # `ironlaw labs`, but "measure it here" takes NumPy and short samples: what PyTorch measures is tested without a browser.
 SHORT = """
 import sys
@@ -70,10 +74,26 @@ def shared_context(chromium: Browser) -> Iterator[tuple[BrowserContext, CDPSessi
     expect.set_options(timeout=PATIENCE)
     with chromium.new_context() as context:
         context.set_default_timeout(PATIENCE)
+        CONTEXTS.append(context)
         first = context.new_page()
         first.route("**", lambda route: route.fulfill(body=""))
         first.goto("http://127.0.0.1/")
         yield context, context.new_cdp_session(first)
+
+
+@pytest.fixture
+def new_context(chromium: Browser) -> Iterator[Callable[..., BrowserContext]]:
+    """`new_context(**options)`: a browser of its own, which the running servers let in."""
+    contexts: list[BrowserContext] = []
+
+    def create(**options: Any) -> BrowserContext:
+        contexts.append(chromium.new_context(**options))
+        admit(contexts[-1])
+        return contexts[-1]
+
+    yield create
+    for context in contexts:
+        context.close()
 
 
 @pytest.fixture
@@ -91,6 +111,7 @@ def page(shared_context: tuple[BrowserContext, CDPSession], requests: list[str])
         requests.append(request.url)
 
     context.on("request", note)
+    admit(context)
     page = context.new_page()
     page.on("websocket", lambda socket: requests.append(socket.url))
     yield page
@@ -103,17 +124,28 @@ def page(shared_context: tuple[BrowserContext, CDPSession], requests: list[str])
     assert not outside, f"the page asked for something outside 127.0.0.1: {outside}"
 
 
+def admit(context: BrowserContext) -> None:
+    """The cookie of every server so far; how a browser gets it is tested in tests/attack."""
+    for url in RUNNING:
+        name, value = cookie(url)
+        context.add_cookies([{"name": name, "value": value, "url": url, "httpOnly": True, "sameSite": "Strict"}])
+
+
 @contextmanager
 def running(home: Path, port: int = 0) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """A running `ironlaw labs` with a home of its own: its address and its process."""
-    environment = {**os.environ, "IRONLAW_HOME": str(home), "PYTHONUNBUFFERED": "1"}
+    environment = {**os.environ, **ENVIRONMENT, "IRONLAW_HOME": str(home), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-c", SHORT, "labs", "--no-browser", "--port", str(port)]
     server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     lines: queue.Queue[str | None] = queue.Queue()
     # Read to the end, or the server blocks once the pipe is full.
     threading.Thread(target=drain, args=(server, lines), daemon=True).start()
     try:
-        yield address(lines), server
+        url = address(lines)
+        RUNNING.add(url)
+        for context in CONTEXTS:
+            admit(context)
+        yield url, server
     finally:
         server.terminate()
         try:

@@ -1,12 +1,12 @@
 """The free instrument in a real browser, by mouse and by keyboard: a piece without marimo."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 
 import pytest
 from lab_steps import serious, settle
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import about
@@ -296,11 +296,11 @@ def test_sources_are_listed(instrument: Page):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_scrolls_sideways(chromium: Browser, labs_server: str, scheme: str):
+def test_nothing_scrolls_sideways(new_context: Callable[..., BrowserContext], labs_server: str, scheme: str):
     clipped = """[...document.querySelectorAll('.il-card > *, .il-formula p, .il-options span, .il-banner *')]
         .filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline').map(e => e.textContent)"""
     queries = ("", "?workload=llama3_8b&hardware=h100_sxm&phase=decode", "?workload=resnet50&hardware=cortex_m7&dtype=fp32")
-    with chromium.new_page(color_scheme=scheme) as page:
+    with new_context(color_scheme=scheme).new_page() as page:
         for width, query in product(WIDTHS, queries):
             page.set_viewport_size({"width": width, "height": 800})
             visit(page, labs_server, query)
@@ -310,8 +310,8 @@ def test_nothing_scrolls_sideways(chromium: Browser, labs_server: str, scheme: s
             assert (sum(map(int, re.findall(r"\d+", paper)[:3])) < 200) == (scheme == "dark")
 
 
-def test_on_a_phone_the_terms_stay_in_view_over_the_dials(chromium: Browser, labs_server: str):
-    with chromium.new_page(viewport={"width": 390, "height": 800}) as page:
+def test_on_a_phone_the_terms_stay_in_view_over_the_dials(new_context: Callable[..., BrowserContext], labs_server: str):
+    with new_context(viewport={"width": 390, "height": 800}).new_page() as page:
         visit(page, labs_server)
         dial(page, "mode").scroll_into_view_if_needed()
         box = page.locator(".il-first").bounding_box()
@@ -334,8 +334,8 @@ def test_targets_are_large_enough(instrument: Page):
     assert instrument.evaluate(small) == []
 
 
-def test_without_javascript_it_says_what_to_do(chromium: Browser, labs_server: str):
-    page = chromium.new_page(java_script_enabled=False)
+def test_without_javascript_it_says_what_to_do(new_context: Callable[..., BrowserContext], labs_server: str):
+    page = new_context(java_script_enabled=False).new_page()
     page.goto(f"{labs_server}/explore")
     assert "ironlaw predict" in page.locator("body").inner_text()
     page.close()

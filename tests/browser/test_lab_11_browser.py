@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +21,7 @@ from lab_steps import (
     tab_to,
     watched,
 )
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from ironlaw import kit
 from ironlaw.kit.check import complete
@@ -137,7 +137,9 @@ def test_by_keyboard_alone(beginner: str, page: Page) -> None:
     expect(page.get_by_role("button", name="Commit my prediction")).to_be_visible()
 
 
-def test_points_are_pinned_dragged_exported_and_linked_to(done: str, page: Page, chromium: Browser, tmp_path: Path) -> None:
+def test_points_are_pinned_dragged_exported_and_linked_to(
+    done: str, page: Page, chromium: Browser, new_context: Callable[..., BrowserContext], tmp_path: Path
+) -> None:
     page.goto(done + LAB)
     first = instrument(page, "act1")
     first.get_by_role("button", name="Pin this point").click()
@@ -176,15 +178,13 @@ def test_points_are_pinned_dragged_exported_and_linked_to(done: str, page: Page,
     page.reload()  # the dials stand where they stood
     expect(instrument(page, "act1").get_by_role("spinbutton", name="N", exact=True)).to_have_value("4096")
 
-    other = chromium.new_context()
-    elsewhere = patient(other.new_page())
+    elsewhere = patient(new_context().new_page())
     elsewhere.goto(link)
     there = instrument(elsewhere, "act1")
     expect(there.get_by_role("spinbutton", name="N", exact=True)).to_have_value("4096")
     expect(target(there, "roofs", "mine")).to_have_attribute("aria-label", moved)
     expect(there.locator('[data-figure="gap"]')).to_be_visible()
     assert "#" not in elsewhere.url  # taken once: what is turned now is kept
-    other.close()
 
 
 def test_it_can_be_read_everywhere_and_every_control_changes_something(done: str, page: Page) -> None:

@@ -2,13 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 
 import pytest
 from lab_steps import serious
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from ironlaw.ledger import Ledger
 
@@ -151,11 +151,9 @@ def test_the_start_page_can_be_read_everywhere_and_never_scrolls_sideways(start:
             assert serious(start) == []
 
 
-def test_the_start_page_needs_no_script(chromium: Browser, labs_server: str):
-    context = chromium.new_context(java_script_enabled=False)
-    page = context.new_page()
+def test_the_start_page_needs_no_script(new_context: Callable[..., BrowserContext], labs_server: str):
+    page = new_context(java_script_enabled=False).new_page()
     page.goto(labs_server)
     page.locator("#name").fill("Grace")
     page.locator("form[action='/do/name'] button").click()
     expect(page.locator("header")).to_contain_text("Welcome back, Grace.")
-    context.close()

@@ -4,6 +4,7 @@ import anyio
 import pytest
 from starlette.testclient import TestClient
 
+from ironlaw.server.door import Door
 from ironlaw.server.guard import Guard, refusal
 
 
@@ -57,6 +58,20 @@ def test_what_can_change_something_must_say_where_it_comes_from():
     assert "Origin" in (refusal(scope(kind="websocket")) or "")
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "same-origin, cross-site", ""])
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+def test_what_another_page_started_is_refused_whatever_it_is(site: str, kind: str):
+    started = scope(origin="http://127.0.0.1:2718", kind=kind)
+    assert refusal(started) is None
+    started["headers"].append((b"sec-fetch-site", site.encode()))
+    assert "another page started" in (refusal(started) or "")
+
+
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+def test_what_our_page_or_the_person_started_passes(site: str):
+    assert refusal({**scope(), "headers": [*scope()["headers"], (b"sec-fetch-site", site.encode())]}) is None
+
+
 def test_a_default_port_may_be_left_out():
     assert refusal({**scope("localhost"), "server": ("127.0.0.1", 80)}) is None
 
@@ -82,7 +97,7 @@ def sent(asked: dict) -> tuple[list[dict], list[str]]:
     async def send(message):
         messages.append(message)
 
-    anyio.run(Guard(app), asked, None, send)
+    anyio.run(Guard(app, Door("")), asked, None, send)
     return messages, reached
 
 

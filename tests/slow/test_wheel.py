@@ -22,6 +22,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from labs_entry import ENVIRONMENT, header
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
@@ -76,7 +77,7 @@ def serving(checkout: Path, home: Path) -> Iterator[str]:
     """The recipe's second command. Nothing is in PATH: no Node, no compiler. pipx keeps what it installs beside the copy."""
     (home / "nothing").mkdir(exist_ok=True)
     environment = bare(
-        IRONLAW_HOME=str(home), PATH=str(home / "nothing"), PYTHONUNBUFFERED="1", PIPX_HOME=str(checkout.with_name("pipx")),
+        **ENVIRONMENT, IRONLAW_HOME=str(home), PATH=str(home / "nothing"), PYTHONUNBUFFERED="1", PIPX_HOME=str(checkout.with_name("pipx")),
         PIPX_BIN_DIR=str(checkout.with_name("pipx-bin")), PIPX_DEFAULT_BACKEND="pip",
     )  # fmt: skip
     command = [shutil.which("bash"), "-c", f"exec {recipe()[1]}"]
@@ -114,7 +115,7 @@ def url(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
 def get(url: str) -> tuple[str, str]:
     """What is there, and which kind it is. A refusal tells what the page and the server said."""
     try:
-        with urllib.request.urlopen(url, timeout=PATIENCE) as response:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=header(url)), timeout=PATIENCE) as response:
             return response.read().decode("utf-8", "replace"), response.headers["content-type"]
     except urllib.error.HTTPError as error:
         page = error.read().decode("utf-8", "replace")
@@ -172,7 +173,7 @@ def run_of_the_lab(url: str) -> list[str]:
     seen: list[str] = []
     address = f"{url.replace('http', 'ws')}/lab/{LAB}/ws?session_id=s_wheel"
     try:
-        with connect(address, origin=url, max_size=None, open_timeout=PATIENCE) as socket:
+        with connect(address, origin=url, additional_headers=header(url), max_size=None, open_timeout=PATIENCE) as socket:
             while not seen or json.loads(seen[-1])["op"] != "completed-run":
                 seen.append(str(socket.recv(timeout=PATIENCE)))
     except (OSError, WebSocketException) as error:

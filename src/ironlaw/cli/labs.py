@@ -26,7 +26,7 @@ def port(text: str) -> int:
 
 
 def add(parser: Parser) -> None:
-    parser.usage = "ironlaw labs [NAME] [--port N] [--no-browser]"
+    parser.usage = "ironlaw labs [NAME] [--port N] [--no-browser] [--token VALUE | --no-token]"
     parser.add_argument("name", metavar="NAME", nargs="?", help="a lab to open, such as 01 or lab_01_magnitude; without it, the gallery")
     parser.add_argument(
         "--port",
@@ -36,13 +36,22 @@ def add(parser: Parser) -> None:
         help=f"where to listen (default {DEFAULT}); if it is taken, the next that is free",
     )
     parser.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
+    who = parser.add_mutually_exclusive_group()
+    who.add_argument(
+        "--token",
+        metavar="VALUE",
+        help="the secret that the address carries (default: a random one); others may see a command line, so rather set IRONLAW_LABS_TOKEN",
+    )
+    who.add_argument("--no-token", action="store_true", help="let in every user of this machine")
 
 
 def run(args: argparse.Namespace) -> int:
     chosen: dict[str, Any] = {} if args.name is None else {"lab": known(args.name)}
     from ironlaw.server import serve
 
-    serve(port=args.port, open_browser=not args.no_browser, **chosen)
+    if args.token == "":
+        raise BadValue("--token is empty; give a value, or --no-token to let in every user of this machine")
+    serve(port=args.port, open_browser=not args.no_browser, token="" if args.no_token else args.token, **chosen)
     return 0
 
 

@@ -25,6 +25,7 @@ from ironlaw.server.answers import answer
 from ironlaw.server.catalogue import LABS, catalogue
 from ironlaw.server.choices import choices
 from ironlaw.server.direct import direct
+from ironlaw.server.door import Door
 from ironlaw.server.files import Immutable, digest
 from ironlaw.server.gallery import MESSAGES, gallery
 from ironlaw.server.guard import SECURITY, Guard
@@ -35,11 +36,11 @@ from ironlaw.server.records import Keeper
 from ironlaw.widget.direct import HOSTED
 
 
-def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS) -> Starlette:
-    """`stop` ends the server."""
+def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS, door_token: str = "") -> Starlette:
+    """`stop` ends the server; `door_token` is its secret, and without one everybody on this machine is let in."""
     files, assets = marimo_files()
     keeper, token, first_visit = Keeper(), secrets.token_urlsafe(24), threading.Event()
-    labs = Labs(labs_folder, assets, head())
+    labs, door = Labs(labs_folder, assets, head()), Door(door_token)
     HOSTED["explore"] = explored
 
     def show(message: str = "", wrong: dict[str, str] | None = None) -> Response:
@@ -73,8 +74,9 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
         Mount(assets, Immutable(files)),
         Mount(theme(), Immutable(THEME.parent)),
     ]
-    app = Starlette(routes=routes, middleware=[Middleware(Guard)], exception_handlers={404: not_found}, lifespan=lifespan)
-    app.state.labs, app.state.keeper = labs, keeper
+    guard = Middleware(Guard, door=door)
+    app = Starlette(routes=routes, middleware=[guard], exception_handlers={404: not_found}, lifespan=lifespan)
+    app.state.labs, app.state.keeper, app.state.door = labs, keeper, door
     app.state.first_visit = first_visit  # set once the start page has been served
     return app
 

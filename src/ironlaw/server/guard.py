@@ -2,12 +2,16 @@
 
 A page elsewhere can send requests to a server on this machine (CSRF), and its own host name can be made to point here
 (DNS rebinding). So the Host must be ours, and the Origin too if present; a request that can change something (a POST,
-a WebSocket) must have one. marimo's own apps allow any origin, which is why this stands in front of them.
+a WebSocket) must have one. A browser also says which page started a request (Sec-Fetch-Site): anything that another page
+started is refused, a GET like the rest. marimo's own apps allow any origin, which is why this stands in front of them.
+Another user of this machine is no page, and sends any header: the door (`ironlaw.server.door`) asks for a secret.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+from ironlaw.server.door import Door, from_our_page, is_visit, values
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -30,18 +34,28 @@ DEFAULT_PORT = {"http": 80, "ws": 80, "https": 443, "wss": 443}
 class Guard:
     """Refuses strangers with 403, and puts the security headers on every answer."""
 
-    def __init__(self, app: Any) -> None:
-        self.app = app
+    def __init__(self, app: Any, door: Door) -> None:
+        self.app, self.door = app, door
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        reason = refusal(scope)
-        if reason is None:
-            await self.app(scope, receive, with_headers(send))
-        else:
+        reason = wrong_host(scope)
+        if reason is not None:
             await refuse(scope, send, reason)
+            return
+        answer = self.door.entry(scope)  # the secret in an address may come by way of a file, which is another page
+        if answer is not None:
+            await answer(scope, receive, with_headers(send))
+            return
+        reason = refusal(scope)
+        if reason is None and self.door.admits(scope):
+            await self.app(scope, receive, with_headers(send))
+        elif is_visit(scope):
+            await self.door.page(scope, foreign=reason is not None)(scope, receive, with_headers(send))
+        else:
+            await refuse(scope, send, reason or "these labs are somebody's; open the address that `ironlaw labs` printed")
 
 
 def ours(scope: Any) -> set[str]:
@@ -55,22 +69,28 @@ def ours(scope: Any) -> set[str]:
 
 def refusal(scope: Any) -> str | None:
     """Why this request is not for us, or None."""
-    hosts = _values(scope, b"host")
-    allowed = ours(scope)
+    return wrong_host(scope) or wrong_page(scope)
+
+
+def wrong_host(scope: Any) -> str | None:
+    hosts, allowed = values(scope, b"host"), ours(scope)
     if len(hosts) != 1 or hosts[0].lower() not in allowed:
         return f"Host {', '.join(hosts)[:100] or '(none)'!r} is not this server; open it as http://{min(allowed)}/"
-    origins = _values(scope, b"origin")
+    return None
+
+
+def wrong_page(scope: Any) -> str | None:
+    """Why the page that started this request is not one of ours, or None."""
+    origins, allowed = values(scope, b"origin"), ours(scope)
     if not origins and scope.get("method") not in READING:
         return f"a request that can change something must say which page it comes from (Origin); open http://{min(allowed)}/"
     for origin in origins:
         scheme, _, place = origin.lower().partition("://")
         if scheme not in ("http", "https") or place not in allowed:
             return f"Origin {origin[:100]!r} is another page, and only this server's own pages may ask; open http://{min(allowed)}/"
+    if not from_our_page(scope):
+        return f"another page started this request, and only this server's own pages may ask; open http://{min(allowed)}/"
     return None
-
-
-def _values(scope: Any, name: bytes) -> list[str]:
-    return [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name]
 
 
 def with_headers(send: Any) -> Any:
@@ -86,11 +106,14 @@ def with_headers(send: Any) -> Any:
 
 
 async def refuse(scope: Any, send: Any, reason: str) -> None:
+    """403; over HTTP the connection is closed too, so that a stranger holds none."""
     body = f"403: {reason}\n".encode()
     headers: Headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode()), *SECURITY]
     if scope["type"] == "websocket" and "websocket.http.response" not in scope.get("extensions", {}):
         await send({"type": "websocket.close", "code": 1008, "reason": reason[:120]})
         return
     prefix = "websocket.http" if scope["type"] == "websocket" else "http"
+    if prefix == "http":
+        headers.append((b"connection", b"close"))
     await send({"type": f"{prefix}.response.start", "status": 403, "headers": headers})
     await send({"type": f"{prefix}.response.body", "body": body})

@@ -1,4 +1,4 @@
-"""Starts the server: a free loopback port, one line when it listens, the browser, one line when it stops.
+"""Starts the server: a free loopback port, its secret, one line when it listens, the browser, one line when it stops.
 
 Slow steps do not hold it up: the ledger is opened before the line if that takes no longer than a second, marimo and
 the labs are imported in the background after it.
@@ -18,7 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ironlaw.errors import BadValue, MissingExtra
+from ironlaw.errors import BadValue, IronlawError, MissingExtra
+from ironlaw.server import secret
 
 PORT = 2718
 TRIES = 50
@@ -26,13 +27,20 @@ LEDGER_S = 1.0
 NOBODY_S = 5.0  # without a visitor, get ready anyway
 PAUSE_S = 0.3
 SWITCH_S = 0.001  # an answer that is ready waits no longer than this for a thread that computes
+ARRIVAL_S = 15.0  # a browser that was opened has found its way by then
+OPEN = "warning: no token: every user and every program of this machine can read and change what you do in the labs"
+LOST = "no browser has arrived yet; paste the address above into one (it may not be allowed to read {place})"
 LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1"}
 
 
-def serve(port: int = PORT, open_browser: bool = True, host: str = "127.0.0.1", lab: str = "", folder: Path | None = None) -> None:
+def serve(
+    port: int = PORT, open_browser: bool = True, host: str = "127.0.0.1", lab: str = "", folder: Path | None = None,
+    token: str | None = None,
+) -> None:  # fmt: skip
     """Serve gallery and labs until Ctrl-C. A port that is taken gives way to the next free one; 0 takes any; `lab` is opened.
 
-    `folder` holds the labs, if it is not the one of this package.
+    `folder` holds the labs, if it is not the one of this package. `token` must be in the address that is opened first; None
+    chooses one, and an empty one asks for none.
     """
     try:
         import uvicorn
@@ -49,7 +57,11 @@ def serve(port: int = PORT, open_browser: bool = True, host: str = "127.0.0.1", 
                 threading.Thread(target=warm, args=(app,), daemon=True).start()
                 if open_browser and has_display():
                     # the call may return late, or never
-                    threading.Thread(target=show_page, args=(url,), daemon=True).start()
+                    threading.Thread(target=show_page, args=(actual, url, app.state.door), daemon=True).start()
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().shutdown(sockets=sockets)
+            secret.forget(actual)  # here: after a signal, nothing behind `run` is reached
 
     sys.setswitchinterval(SWITCH_S)
     sock = listen(host, port)
@@ -57,14 +69,17 @@ def serve(port: int = PORT, open_browser: bool = True, host: str = "127.0.0.1", 
     if port not in (0, actual):
         say(f"port {port} is taken; using {actual}")
     name = f"[{LOOPBACK[host]}]" if ":" in host else host
-    url = f"http://{name}:{actual}" + (f"/lab/{lab}/" if lab else "")
+    token = "" if token == "" else secret.token(actual, token)
+    url = f"http://{name}:{actual}" + (f"/lab/{lab}/" if lab else "/") + (f"?token={token}" if token else "")
+    if not token:
+        say(OPEN)
     config: dict[str, Any] = {"log_level": "warning", "access_log": False, "proxy_headers": False, "server_header": False}
     config["ws_per_message_deflate"] = False  # nothing leaves this machine: packing and unpacking would only cost time
 
     def stop() -> None:
         server.should_exit = True
 
-    app = create_app(stop, folder or LABS)
+    app = create_app(stop, folder or LABS, token)
     ledger = threading.Thread(target=app.state.keeper.records, daemon=True)
     ledger.start()
     ledger.join(LEDGER_S)  # or the first page would wait for it; a database that does not answer holds up nothing
@@ -114,9 +129,19 @@ def has_display() -> bool:
     return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
-def show_page(url: str) -> None:
+def show_page(port: int, url: str, door: Any) -> None:
+    """Opens a browser without the secret on its command line: it is sent to a file that only this user can read."""
+    if not door.token:
+        with suppress(webbrowser.Error):
+            webbrowser.open(url)
+        return
+    try:
+        place = secret.redirect_file(port, url)
+    except (OSError, IronlawError):
+        return  # the address is in the terminal
     with suppress(webbrowser.Error):
-        webbrowser.open(url)
+        if webbrowser.open(place.as_uri()) and not door.entered.wait(ARRIVAL_S):
+            say(LOST.format(place=place))
 
 
 def say(text: str) -> None:
