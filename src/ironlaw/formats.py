@@ -64,3 +64,8 @@ def of_torch(dtype: str, width: int = 8) -> str:
 def is_float(name: str) -> bool:
     """Whether a format holds floating-point numbers."""
     return name.startswith(("fp", "bf", "tf"))
+
+
+def operation(*names: str) -> str:
+    """What one operation in these formats is called: `FLOP`, or `OP` as soon as one of them is an integer's."""
+    return "FLOP" if all(map(is_float, names)) else "OP"

@@ -8,6 +8,7 @@ from headless import bare
 
 from ironlaw import hardware
 from ironlaw.kit.check import problems
+from ironlaw.labs.lab_01_magnitude.act2 import reuse
 from ironlaw.registry import claims
 
 SLUG = "lab_01_magnitude"
@@ -84,7 +85,7 @@ def test_gap_table_of_any_two(bench):
     view = bench.turn("act1", a="orin_nx_16gb", b="a17_npu")
     assert "Jetson Orin NX" in view["note"]
     assert [card["value"] for card in view["cards"]] == ["2.85714", "2", "2", "5"]
-    assert "GFLOP" not in view["formula"]
+    assert "FLOP" not in view["formula"] and "TOP/s" in bare(view["formula"]) and "100 TOP/s" in bare(view["note"])  # INT8 on both
 
 
 def test_number_formats_are_said_and_can_be_made_common(bench):
@@ -164,16 +165,16 @@ def test_key_of_the_second_prediction_and_by_how_much(bench):
     assert bench.lab.question("act2").answer == "memory"
     cards = {card["label"]: card["value"] for card in bench.piece("act2.instrument").view["cards"]}
     assert (cards["Memory, D/BW"], cards["Overhead, L"], cards["Compute, O/R"]) == ("15.4", "10", "8.33")
-    assert bench.slots("act2.reveal", bench.parts["act2_reveal"].text)["lead"] == "1.54 ×"
+    assert bench.slots("act2.reveal", bench.parts["act2_reveal"].text)["lead"] == "1.54"
 
 
 @pytest.mark.parametrize(
     ("option", "told"),
     [
-        ("compute", "off 1.85 ×: your term takes 8.33 µs"),
-        ("overhead", "off 1.54 ×"),
-        ("equal", "largest is 1.85 × the smallest"),
-        ("memory", "right: it leads the next 1.54 ×"),
+        ("compute", "off by a factor of 1.85: your term takes 8.33 µs"),
+        ("overhead", "off by a factor of 1.54"),
+        ("equal", "largest is 1.85 times the smallest"),
+        ("memory", "right: it leads the next by a factor of 1.54"),
     ],
 )
 def test_distances_in_act_ii(half, option, told):
@@ -196,6 +197,81 @@ def test_the_byte_convention_changes_which_term_wins(bench):
     assert binds == ["Compute, O/R"] and values["Compute, O/R"] == "8.24 s" and values["Memory, D/BW"] == "2.06 s"
     values, binds = terms(convention="ops")
     assert binds == ["Memory, D/BW"] and values["Memory, D/BW"] == "8.52 s"
+
+
+def test_on_the_h100_only_the_launch_mode_changes_the_winner(bench):
+    """Memory wins under all three byte conventions: 15.4, 32.2, 63.6 µs. The reveal says so, with these figures."""
+    told = bench.slots("act2.reveal", bench.parts["act2_reveal"].text)
+    assert (told["data"], told["data_fused"], told["data_ops"], told["launch_each"]) == ("15.4 µs", "32.2 µs", "63.6 µs", "1.74 ms")
+    for launch, winner in (("one", "Memory, D/BW"), ("each", "Overhead, L")):
+        for convention in ("weights", "fused", "ops"):
+            view = bench.turn("act2", device="h100_sxm", convention=convention, launch=launch)
+            assert [card["label"] for card in view["cards"] if card["note"] == "binds"] == [winner], (convention, launch)
+
+
+def test_a_convolution_uses_each_weight_160_times(bench):
+    """4.09 GMAC over 25.6 M weights, against 989 TFLOP/s · 2 B / (2 · 3.35 TB/s) = 295; torchvision counts the same multiply-adds."""
+    assert pytest.approx(reuse.mean(reuse.uses("resnet50", 1)), rel=0.005) == 4.089e9 / 25.5e6
+    first, last = reuse.uses("resnet50", 1)[0], reuse.uses("resnet50", 1)[-1]
+    assert (first.uses, first.weights, last.uses, last.weights) == (112 * 112, 64 * 3 * 7 * 7, 1, 2048 * 1000)
+    feedback = bench.slots("act2.feedback.memory", bench.parts["act2_reveal"].text)
+    assert (feedback["reuse"], feedback["needed"]) == ("160", "295")
+
+
+# --- Walk a byte
+
+
+def walk(bench, **dials):
+    start = {dial["id"]: dial["value"] for dial in bench.piece("act2.walk.instrument").spec["dials"]}
+    return bench.turn("act2.walk", **{**start, "device": "h100_sxm", **dials})
+
+
+def bars(view):
+    return {mark["y"]: mark for mark in view["figures"][0]["marks"] if mark["type"] == "bar"}
+
+
+def test_a_weight_walks_from_memory_to_a_multiplier(bench):
+    """By hand on an H100 in FP16: 989/3.35, 989/7, 989/33.5 and 989/401 multiply-adds for two bytes."""
+    view = walk(bench)
+    at = {name: mark["x"] for name, mark in bars(view).items()}
+    assert list(at) == ["from HBM3", "from L2", "from shared, L1", "from registers", "average one, so far"]
+    assert list(at.values()) == pytest.approx([295.2, 141.3, 29.52, 2.466, 160.3], rel=0.001)
+    assert [mark["tags"][0]["text"] for mark in list(bars(view).values())[:-1]] == ["owed", "paid for", "paid for", "paid for"]
+    told = bench.slots("act2.walk.slides", view["note"])
+    assert (told["most"], told["most_name"], told["least"], told["mean"]) == ("12,544", "conv1", "1", "160")
+    assert bench.shows("act2.walk.owes", view["note"]) and "= 295" in bare(view["formula"])
+
+
+def test_its_uses_are_counted_up_and_the_axis_holds_still(bench):
+    seen = [walk(bench, progress=progress) for progress in (0, 25, 50, 100)]
+    counts = [bars(view)["average one, so far"]["x"] for view in seen]
+    assert counts == pytest.approx([1, 40.1, 80.2, 160.3], rel=0.01)
+    assert len({str(view["figures"][0]["x"]) for view in seen}) == 1
+
+
+def test_a_decoding_step_uses_a_weight_once_and_a_batch_shares_it(bench):
+    view = walk(bench, model="llama3_8b")
+    assert bars(view)["average one, so far"]["x"] == 1 and bench.slots("act2.walk.steps", view["note"])["mean"] == "once"
+    assert "continuous batching" in bare(view["note"]) and bench.shows("act2.walk.owes", view["note"])
+    assert walk(bench, model="llama3_8b", batch=256)["cards"][0]["value"] == "256"  # short of 295 by a little
+    assert bench.shows("act2.walk.pays", walk(bench, batch=2)["note"])  # 320 uses
+
+
+def test_the_walk_says_what_the_iron_law_says(bench):
+    """Counting weights alone, a trip that is not paid for is a memory term longer than the compute term."""
+    for model in ("resnet50", "mobilenet_v2"):
+        for batch in (1, 2, 8):
+            cards = {card["label"]: card for card in bench.turn("act2", device="h100_sxm", workload=model, batch=batch)["cards"]}
+            seconds = [float(cards[name]["exact"].split()[0].replace(",", "")) for name in ("Compute, O/R", "Memory, D/BW")]
+            paid = bench.shows("act2.walk.pays", walk(bench, model=model, batch=batch)["note"])
+            assert paid == (seconds[0] >= seconds[1]), (model, batch)
+
+
+@pytest.mark.parametrize(
+    "dials", [{"model": "dscnn_kws"}, {"which": "most"}, {"which": "least"}, {"batch": 4}, {"device": "cortex_m7"}, {"progress": 10}]
+)
+def test_every_control_of_the_walk_changes_the_picture(bench, dials):
+    assert walk(bench)["figures"][0] != walk(bench, **dials)["figures"][0]
 
 
 def test_kernel_by_kernel_overhead_takes_over_with_the_measurement(bench):

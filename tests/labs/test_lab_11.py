@@ -718,7 +718,14 @@ def test_erratum_21_dividing_by_the_sum(bench):
 
 
 def test_erratum_25_peaks_are_dense_and_sourced(bench):
-    assert "1.98 PFLOP/s" in str(figure(bench.turn("act1", dtype="int8"), "roofs")).replace("\\u202f", " ").replace("\u202f", " ")
+    view = bench.turn("act1", dtype="int8")
+    drawn = str(figure(view, "roofs")).replace("\\u202f", " ").replace("\u202f", " ")
+    assert (
+        "1.98 POP/s" in drawn
+        and "PFLOP" not in drawn + bare(view["formula"] + view["after"])
+        and figure(view, "roofs")["y"]["unit"] == "OP/s"
+    )
+    assert cards(view)["Attainable"].endswith("OP/s") and cards(bench.turn("act1", dtype="fp8"))["Attainable"].endswith("FLOP/s")
     orin = bench.turn("act1", device="orin_nx_16gb", dtype="fp32")
     assert told(now(orin))["attainable"] == "1.88 TFLOP/s"  # its own FP32 peak
     assert hardware("h100_sxm").level("main").label == "HBM3"

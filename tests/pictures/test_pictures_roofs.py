@@ -40,7 +40,7 @@ def test_what_formats_share_is_drawn_once():
     figure = roofs([Roof(H100, fmt, "H100") for fmt in ("fp16", "bf16", "fp8", "int8")], [dot()], (0.1, 1e4))
     assert len([m for m in marks(figure, "line") if m["id"].startswith("slope")]) == 1
     flats = [m["label"] for m in marks(figure, "line") if m["id"].startswith("flat")]
-    assert flats == ["989\u202fTFLOP/s FP16, BF16", "1.98\u202fPFLOP/s FP8, INT8"] and len(marks(figure, "rule")) == 2
+    assert flats == ["989\u202fTFLOP/s FP16, BF16", "1.98\u202fPOP/s FP8, INT8"] and len(marks(figure, "rule")) == 2
 
 
 def test_levels_and_machines_have_names_of_their_own():

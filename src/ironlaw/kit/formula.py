@@ -21,9 +21,10 @@ def line(*parts: str) -> str:
 
 
 def iron_law(
-    data: float, bandwidth: float, operations: float, rate: float, launches: float, launch: float, seconds: tuple[float, float, float]
-) -> str:
-    """T = D/BW + O/R + L, then with figures, then the three terms; all in SI."""
+    data: float, bandwidth: float, operations: float, rate: float, launches: float, launch: float, seconds: tuple[float, float, float],
+    operation: str = "FLOP",
+) -> str:  # fmt: skip
+    """T = D/BW + O/R + L, then with figures, then the three terms; all in SI. `operation`: FLOP, or OP where numbers are integers."""
     memory, compute, overhead = seconds
     symbols = line(
         "<i>T</i> =", term("memory", fraction("<i>D</i>", "<i>BW</i>")), "+", term("compute", fraction("<i>O</i>", "<i>R</i>")), "+",
@@ -32,7 +33,7 @@ def iron_law(
     each = f"{launches:,.0f}{NARROW}×{NARROW}" if launches != 1 else ""
     figures = line(
         "=", term("memory", fraction(dress(show(data, "B")), dress(show(bandwidth, "B/s")))), "+",
-        term("compute", fraction(dress(show(operations, "FLOP")), dress(show(rate, "FLOP/s")))), "+",
+        term("compute", fraction(dress(show(operations, operation)), dress(show(rate, f"{operation}/s")))), "+",
         term("overhead", each + dress(show(launch, "s"))),
     )  # fmt: skip
     terms = (("memory", memory), ("compute", compute), ("overhead", overhead))

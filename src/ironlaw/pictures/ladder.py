@@ -12,6 +12,7 @@ from typing import Protocol
 from ironlaw.engine.device.machine import Figure as Sourced
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import unknown
+from ironlaw.formats import operation
 from ironlaw.pictures.theme import context_colour
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import cite, exact, format_quantity
@@ -113,9 +114,13 @@ def _format(machine: Machine) -> str:
     return machine.format.upper() + (" sparse" if machine.sparse else "")
 
 
+def unit_of(machine: Machine, quantity: str) -> str:
+    """The unit of a machine's figure: a rate of integers counts operations, not floating-point ones."""
+    return _unit(machine, quantity, QUANTITIES[quantity][1])
+
+
 def _unit(machine: Machine, quantity: str, unit: str) -> str:
-    """Integer formats do operations, not floating-point ones."""
-    return "OP/s" if quantity == "compute" and machine.format.startswith("int") else unit
+    return f"{operation(machine.format)}/s" if quantity == "compute" else unit
 
 
 def _label(machine: Machine, quantity: str, value: float, unit: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from ironlaw.engine.device.machine import Figure as Sourced
 from ironlaw.engine.device.machine import Hardware, Level
 from ironlaw.errors import BadValue
+from ironlaw.formats import operation
 from ironlaw.pictures.theme import context_colour
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
@@ -50,6 +51,10 @@ class Roof:
     @property
     def ridge(self) -> float:
         return float(self.hardware.ridge(self.fmt, self.level))
+
+    @property
+    def rate_unit(self) -> str:
+        return f"{operation(self.fmt)}/s"
 
     @property
     def name(self) -> str:
@@ -108,14 +113,18 @@ class Dot:
 
     @property
     def figures(self) -> dict[str, str]:
-        rows = {"FLOPs": format_quantity(self.flops, "FLOP"), "bytes": format_quantity(self.bytes, "B"), "AI": per_byte(self.intensity)}
+        rows = {
+            "FLOPs": format_quantity(self.flops, operation(self.roof.fmt)),
+            "bytes": format_quantity(self.bytes, "B"),
+            "AI": per_byte(self.intensity),
+        }
         if not self.apart:
             rows |= {
-                "attainable": format_quantity(self.attainable, "FLOP/s"), "of the peak": share(self.attainable, self.roof.peak),
+                "attainable": format_quantity(self.attainable, self.roof.rate_unit), "of the peak": share(self.attainable, self.roof.peak),
                 "bound": self.roof.side(self.intensity),
             }  # fmt: skip
         if self.rate is not None:
-            rows |= {"reached": format_quantity(self.rate, "FLOP/s")} | (
+            rows |= {"reached": format_quantity(self.rate, self.roof.rate_unit)} | (
                 {} if self.apart else {"of the roof": share(self.rate, self.attainable)}
             )
         if self.seconds is not None:
@@ -136,7 +145,7 @@ def roofs(
     low = min([roof.bandwidth * left for roof in rooflines] + [dot.height / 1.5 for dot in dots])
     high = max([roof.peak for roof in rooflines] + [dot.height for dot in dots])
     marks = [*roof_marks(rooflines, left, right), *(m for dot in dots for m in _marks(dot, low)), *extra]
-    x, y = Axis("log", "arithmetic intensity", UNIT, (left, right)), Axis("log", "rate", "FLOP/s", (low, high * room))
+    x, y = Axis("log", "arithmetic intensity", UNIT, (left, right)), Axis("log", "rate", _rate_unit(rooflines), (low, high * room))
     ridges = len({(roof.label, roof.ridge) for roof in rooflines})
     options = {"export": True, "height": 440 + 14 * ridges, **more}
     return Figure(id, title, x, y, tuple(marks), _words(rooflines, dots), _table(rooflines, dots), note, tuple(legend), options)
@@ -165,7 +174,8 @@ def _lines(rooflines: Sequence[Roof], left: float, right: float) -> list[Mark]:
         slope, flat, ridge = (roof.label, roof.level), (roof.label, roof.peak), (roof.label, roof.ridge, "ridge")
         top = max(r.peak for r in own)
         start = min(r.ridge for r in own if r.peak == roof.peak)
-        formats = ", ".join(dict.fromkeys(r.fmt.upper() for r in own if r.peak == roof.peak))
+        alike = [r for r in own if r.peak == roof.peak]
+        formats, unit = ", ".join(dict.fromkeys(r.fmt.upper() for r in alike)), _rate_unit(alike)
         if slope not in done:
             marks.append(
                 mark(
@@ -181,14 +191,19 @@ def _lines(rooflines: Sequence[Roof], left: float, right: float) -> list[Mark]:
             marks.append(
                 mark(
                     "line", style[1], points=[(start, roof.peak), (right, roof.peak)], along=True, dash=style[2], id=f"flat-{flat}",
-                    label=f"{of}{format_quantity(roof.peak, 'FLOP/s')} {formats}", name=f"{roof.label}: peak in {formats}",
-                    hover=[("peak, dense", exact(roof.peak, "FLOP/s")), peak],
+                    label=f"{of}{format_quantity(roof.peak, unit)} {formats}", name=f"{roof.label}: peak in {formats}",
+                    hover=[("peak, dense", exact(roof.peak, unit)), peak],
                 )
             )  # fmt: skip
         if ridge not in done:
             marks.append(_ridge(roof, i == 0, several, formats if len({r.peak for r in own}) > 1 else ""))
         done |= {slope, flat, ridge}
     return marks
+
+
+def _rate_unit(rooflines: Sequence[Roof]) -> str:
+    """A rate that floating-point formats share with integers counts operations of either kind."""
+    return f"{operation(*(roof.fmt for roof in rooflines))}/s"
 
 
 def _place(roof: Roof) -> str:
@@ -208,7 +223,7 @@ def _ridge(roof: Roof, main: bool, several: bool, formats: str) -> Mark:
     label = f"{' '.join(parts) or 'ridge'} {per_byte(roof.ridge)}"
     hover: list[Row] = [
         ("ridge", exact(roof.ridge, UNIT)),
-        f"{format_quantity(roof.peak, 'FLOP/s')} over {format_quantity(roof.bandwidth, 'B/s')}",
+        f"{format_quantity(roof.peak, roof.rate_unit)} over {format_quantity(roof.bandwidth, 'B/s')}",
     ]
     name = f"ridge: {roof.name}"
     return mark("rule", "ridge", x=roof.ridge, dash=None if main else True, label=label, name=name, id=f"ridge-{roof.name}", hover=hover)
@@ -230,11 +245,14 @@ def _side(dot: Dot) -> str:
 
 def _words(rooflines: Sequence[Roof], dots: Sequence[Dot]) -> str:
     machines = "; ".join(
-        f"{roof.name}: {format_quantity(roof.bandwidth, 'B/s')} and {format_quantity(roof.peak, 'FLOP/s')}, ridge {per_byte(roof.ridge)}"
+        f"{roof.name}: {format_quantity(roof.bandwidth, 'B/s')} and {format_quantity(roof.peak, roof.rate_unit)},"
+        f" ridge {per_byte(roof.ridge)}"
         for roof in rooflines
     )
     top = [dot for dot in dots if dot.label] or list(dots[:1])
-    points = "; ".join(f"{dot.name}: {per_byte(dot.intensity)} at {format_quantity(dot.height, 'FLOP/s')}, {_side(dot)}" for dot in top)
+    points = "; ".join(
+        f"{dot.name}: {per_byte(dot.intensity)} at {format_quantity(dot.height, dot.roof.rate_unit)}, {_side(dot)}" for dot in top
+    )
     return f"{machines}. {points}." if points else f"{machines}."
 
 
@@ -242,9 +260,11 @@ def _table(rooflines: Sequence[Roof], dots: Sequence[Dot]) -> Table:
     columns = ("what", "FLOPs", "bytes", "AI", "rate", "of the peak", "bound")
     rows = [
         (dot.name, format_quantity(dot.flops, "FLOP"), format_quantity(dot.bytes, "B"), per_byte(dot.intensity),
-         format_quantity(dot.height, "FLOP/s"),
+         format_quantity(dot.height, dot.roof.rate_unit),
          "" if dot.apart else share(dot.height, dot.roof.peak), _side(dot))
         for dot in dots
     ]  # fmt: skip
-    ridges = [(f"ridge, {roof.name}", "", "", per_byte(roof.ridge), format_quantity(roof.peak, "FLOP/s"), "", "") for roof in rooflines]
+    ridges = [
+        (f"ridge, {roof.name}", "", "", per_byte(roof.ridge), format_quantity(roof.peak, roof.rate_unit), "", "") for roof in rooflines
+    ]
     return Table(columns, (*rows, *ridges))

@@ -85,6 +85,13 @@ def act2_lock(answered1, lab):
 
 
 @app.cell
+def act2_walk(act2, answered1, lab):
+    lab.instrument(
+        "act2", act2.walk_panel.dials(lab), lambda values: act2.walk_panel.view(lab, values), act2.walk_panel.FOLLOWS, "walk"
+    ) if answered1() else None
+
+
+@app.cell
 def act2_instrument(act2, answered1, lab):
     lab.instrument(
         "act2", act2.instrument.dials(lab), lambda values: act2.instrument.view(lab, values), follows=("device",)

@@ -11,7 +11,7 @@ from ironlaw import kit
 from ironlaw.kit.context import Context, pick
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD, TINY
 from ironlaw.labs.tables import scrolling_table
-from ironlaw.pictures.ladder import QUANTITIES, ladder, value_of
+from ironlaw.pictures.ladder import QUANTITIES, ladder, unit_of, value_of
 from ironlaw.pictures.reveal import rules
 from ironlaw.units import show
 
@@ -35,6 +35,10 @@ def gap(a: Context, b: Context, axis: str, formats: str = HEADLINE) -> float | N
 def reading(context: Context, axis: str, formats: str = HEADLINE) -> float | None:
     rated = in_format(context, formats if axis == "compute" else HEADLINE)
     return value_of(rated, axis)[0] if rated else None
+
+
+def unit(context: Context, axis: str, formats: str = HEADLINE) -> str:
+    return unit_of(in_format(context, formats) or context, axis)
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -86,7 +90,8 @@ def _formula(a: Context, b: Context, formats: str) -> str:
     if not top or not bottom:
         return ""
     result = f"{kit.times(top / bottom, 6)}, {orders(top / bottom)} orders of magnitude"
-    return kit.ratio("R<sub>A</sub> / R<sub>B</sub>", kit.amount(top, "FLOP/s"), kit.amount(bottom, "FLOP/s"), result)
+    over, under = (kit.amount(rate, unit(context, "compute", formats)) for context, rate in ((a, top), (b, bottom)))
+    return kit.ratio("R<sub>A</sub> / R<sub>B</sub>", over, under, result)
 
 
 def _table(a: Context, b: Context, formats: str, gaps: Mapping[str, float | None]) -> str:
@@ -94,7 +99,7 @@ def _table(a: Context, b: Context, formats: str, gaps: Mapping[str, float | None
         value = reading(context, axis, formats)
         if value is None:
             return "–"
-        return kit.dress(kit.capacity(value) if axis == "capacity" else show(value, QUANTITIES[axis][1]))
+        return kit.dress(kit.capacity(value) if axis == "capacity" else show(value, unit(context, axis, formats)))
 
     rows = [
         (QUANTITIES[axis][0], cell(a, axis), cell(b, axis), kit.times(ratio, 6) if ratio else "–", orders(ratio) if ratio else "–")

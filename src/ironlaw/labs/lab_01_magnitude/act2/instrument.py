@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.formats import operation
 from ironlaw.kit.context import pick
 from ironlaw.labs.lab_01_magnitude import models
 from ironlaw.labs.lab_01_magnitude.act2 import figures, local_runs, slots
@@ -92,7 +93,8 @@ def _memory_card(case: Case) -> dict[str, Any]:
 def formula(case: Case) -> str:
     machine, work = case.hardware, case.work
     seconds = (case.seconds["memory"], case.seconds["compute"], case.seconds["overhead"])
-    return kit.iron_law(work.bytes, machine.bandwidth, work.flops, machine.peak(case.dtype), case.launches, machine.launch, seconds)
+    rate = machine.peak(case.dtype)
+    return kit.iron_law(work.bytes, machine.bandwidth, work.flops, rate, case.launches, machine.launch, seconds, operation(case.dtype))
 
 
 def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ironlaw import kit
 from ironlaw.kit.context import pick
 from ironlaw.labs.lab_01_magnitude.act2 import case as cases
-from ironlaw.labs.lab_01_magnitude.act2.case import Case, premise
+from ironlaw.labs.lab_01_magnitude.act2 import reuse
+from ironlaw.labs.lab_01_magnitude.act2.case import EACH, Case, premise
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD, TINY
 from ironlaw.registry.workloads import about
 from ironlaw.units import significant
@@ -39,11 +41,17 @@ def distance(lab: kit.Lab) -> str:
     if option is None:
         return ""
     if lab.correct("act2"):
-        return f"right: it leads the next {kit.times(_lead(lab))}"
+        return f"right: it leads the next by a factor of {_factor(_lead(lab))}"
     if option.value in values:
         mine = values[str(option.value)]
-        return f"off {kit.times(largest / mine)}: your term takes {kit.amount(mine, 's')}, the largest {kit.amount(largest, 's')}"
-    return f"off: the largest is {kit.times(largest / min(values.values()))} the smallest"
+        return (
+            f"off by a factor of {_factor(largest / mine)}: your term takes {kit.amount(mine, 's')}, the largest {kit.amount(largest, 's')}"
+        )
+    return f"off: the largest is {_factor(largest / min(values.values()))} times the smallest"
+
+
+def _factor(ratio: float) -> str:
+    return kit.dress(significant(ratio))
 
 
 def _lead(lab: kit.Lab) -> float:
@@ -53,12 +61,22 @@ def _lead(lab: kit.Lab) -> float:
 
 def reveal(lab: kit.Lab) -> dict[str, object]:
     slots, seconds = peek(lab), premise(CLOUD).seconds
-    work, machine = premise(CLOUD).work, premise(CLOUD).hardware
+    case = premise(CLOUD)
+    wider = {name: replace(case, convention=name).seconds["memory"] for name in ("fused", "ops")}
     return {
         **{key: slots[key] for key in ("data", "compute", "launch", "bytes", "operations", "rate")},
-        "lead": kit.times(_lead(lab)), "memory_over_compute": kit.times(seconds["memory"] / seconds["compute"]),
-        "intensity": kit.amount(work.intensity, "FLOP/B"), "ridge": kit.amount(machine.ridge(premise(CLOUD).dtype), "FLOP/B"),
+        "lead": _factor(_lead(lab)), "memory_over_compute": _factor(seconds["memory"] / seconds["compute"]),
+        "intensity": kit.amount(case.work.intensity, "FLOP/B"), "ridge": kit.amount(case.hardware.ridge(case.dtype), "FLOP/B"),
+        **{f"data_{name}": kit.amount(value, "s") for name, value in wider.items()},
+        "launch_each": kit.amount(replace(case, launch=EACH).seconds["overhead"], "s"), "reuse": _reuse(),
+        "needed": _factor(reuse.to_pay(case.hardware, case.dtype)),
     }  # fmt: skip
+
+
+def _reuse() -> str:
+    """Multiply-adds for each weight of the prediction's own model, one image."""
+    case = premise(CLOUD)
+    return _factor(reuse.mean(reuse.uses(case.workload, case.batch)))
 
 
 def peek(lab: kit.Lab) -> dict[str, object]:
@@ -88,4 +106,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
 
 def takeaways(lab: kit.Lab, gaps: Mapping[str, object]) -> dict[str, object]:
     slots = peek(lab)
-    return {"compute_gap": gaps["compute_gap"], "capacity_gap": gaps["capacity_gap"], "data": slots["data"], "compute": slots["compute"]}
+    return {
+        "compute_gap": gaps["compute_gap"], "capacity_gap": gaps["capacity_gap"], "data": slots["data"], "compute": slots["compute"],
+        "reuse": _reuse(),
+    }  # fmt: skip

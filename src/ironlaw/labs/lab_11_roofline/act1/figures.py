@@ -77,7 +77,7 @@ def _dot(case: Case, id: str, name: str, **options: Any) -> Dot:
 
 
 def _now(case: Case) -> Dot:
-    label = f"{case.size}: {format_quantity(float(case.at.attainable), 'FLOP/s')}"
+    label = f"{case.size}: {format_quantity(float(case.at.attainable), case.unit)}"
     drag = {"dial": "n", "axis": "x", "stops": case.stops}
     return _dot(case, "now", f"{case.roof.name}, {case.size}", label=label, size=9, drop=True, more=(("drag", drag), ("emphasis", True)))
 
@@ -188,7 +188,7 @@ def gap(run: Run) -> Figure:
     return Figure(
         "gap", title, Axis("linear", "time", "s"), Axis("band", names=(*names, whole)), tuple(marks),
         f"{whole} {format_quantity(run.seconds, 's')}: {words}.", Table(("term", "time", "exactly", "of the whole"), rows),
-        note=f"NVIDIA H200, {run.how}; {format_quantity(run.rate, 'FLOP/s')} under a roof of"
-        f" {format_quantity(float(run.case.at.attainable), 'FLOP/s')}",
+        note=f"NVIDIA H200, {run.how}; {format_quantity(run.rate, run.case.unit)} under a roof of"
+        f" {format_quantity(float(run.case.at.attainable), run.case.unit)}",
         more={"width": "half"},
     )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.device.types import bytes_per_element
+from ironlaw.formats import operation
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_11_roofline import intensity
 from ironlaw.labs.lab_11_roofline.act1 import figures, gemm, local_runs
@@ -122,7 +123,7 @@ def cards(case: Case) -> list[dict[str, Any]]:
     side = f"AI is {significant(float(at.intensity / at.ridge))} × the ridge of {significant(float(at.ridge))}"
     return [
         intensity.card("Arithmetic intensity", at.intensity),
-        kit.card("Attainable", float(at.attainable), "FLOP/s", source=sources.get("bandwidth") or ""),
+        kit.card("Attainable", float(at.attainable), case.unit, source=sources.get("bandwidth") or ""),
         kit.card("Share of peak", 100 * share, "%", tone=kit.tone("mfu", share), note=BOUND, source=sources.get(f"peak.{case.fmt}") or ""),
         {"label": "Bound by", "value": str(at.regime), "unit": "", "note": side, "term": str(at.regime)},
     ]  # fmt: skip
@@ -131,16 +132,16 @@ def cards(case: Case) -> list[dict[str, Any]]:
 def formula(case: Case) -> str:
     at, size = case.at, significant(bytes_per_element(case.fmt))
     symbols = ("2<i>N</i>", "3<i>B</i>") if case.square else ("2<i>MNK</i>", "(<i>MK</i> + <i>KN</i> + <i>MN</i>) <i>B</i>")
-    flops, moved = kit.amount(float(case.work.flops), "FLOP"), kit.amount(float(case.work.bytes), "B")
+    flops, moved = kit.amount(float(case.work.flops), operation(case.fmt)), kit.amount(float(case.work.bytes), "B")
     filled = (f"2 × {case.n:,}", f"3 × {size}") if case.square else (flops, moved)
-    peak, bandwidth = kit.amount(float(at.peak), "FLOP/s"), kit.amount(float(case.hardware.bandwidth), "B/s")
-    slope = kit.amount(float(case.hardware.bandwidth * at.intensity), "FLOP/s")
+    peak, bandwidth = kit.amount(float(at.peak), case.unit), kit.amount(float(case.hardware.bandwidth), "B/s")
+    slope = kit.amount(float(case.hardware.bandwidth * at.intensity), case.unit)
     intensity_text = per_byte(at.intensity)
     return (
         line("<i>AI</i> =", fraction(*symbols), "=", fraction(*filled), "=", intensity_text)
         + line("attainable = min(", term("compute", "<i>R</i>"), ",", term("memory", "<i>BW</i> × <i>AI</i>"), ")")
         + line("= min(", term("compute", peak), ",", term("memory", f"{bandwidth} × {intensity_text}"), ")")
-        + line("= min(", term("compute", peak), ",", term("memory", slope), ") =", kit.amount(float(at.attainable), "FLOP/s"))
+        + line("= min(", term("compute", peak), ",", term("memory", slope), ") =", kit.amount(float(at.attainable), case.unit))
     )
 
 
@@ -175,8 +176,8 @@ def _gap_words(lab: kit.Lab, run: Run) -> str:
     gap, tiling = run.gap, run.gap.tiling
     waves = f"{tiling.waves:,} wave{'s' if tiling.waves > 1 else ''}"
     slots = {
-        "n": f"{run.case.n:,}", "how": run.how, "rate": kit.amount(run.rate, "FLOP/s"),
-        "roof": kit.amount(float(run.case.at.attainable), "FLOP/s"),
+        "n": f"{run.case.n:,}", "how": run.how, "rate": kit.amount(run.rate, run.case.unit),
+        "roof": kit.amount(float(run.case.at.attainable), run.case.unit),
         "tile": f"{tiling.tile[0]} × {tiling.tile[1]}", "tiles": f"{tiling.tiles:,}", "waves": waves,
         "filled": kit.dress(kit.share(tiling.filled, 1.0)), "issue": kit.amount(gap.rate, "s"),
         "floor": kit.amount(gap.floor, "s"), "source": gemm.source(),
@@ -196,9 +197,9 @@ def _power_words(lab: kit.Lab, fmt: str) -> str:
     best = max((r for r in runs(fmt) if r.case.n < run.case.n), key=lambda r: r.rate)
     slots = {
         "n": f"{run.case.n:,}",
-        "rate": kit.amount(run.rate, "FLOP/s"),
+        "rate": kit.amount(run.rate, run.case.unit),
         "best_n": f"{best.case.n:,}",
-        "best": kit.amount(best.rate, "FLOP/s"),
+        "best": kit.amount(best.rate, best.case.unit),
     }
     return lab.fill("act1.gap_power", **slots, power=kit.amount(run.gap.power, "s"))
 
@@ -207,7 +208,7 @@ def sizes(case: Case) -> str:
     """N against intensity and regime, for the chosen device and format."""
     cases = [Case(case.hardware, n, n, n, case.fmt) for n in gemm.TABLE]
     rows = [
-        (f"{c.n:,}", significant(float(c.at.intensity)), kit.amount(float(c.at.attainable), "FLOP/s"),
+        (f"{c.n:,}", significant(float(c.at.intensity)), kit.amount(float(c.at.attainable), c.unit),
          kit.share(c.at.attainable, c.at.peak), c.bound)
         for c in cases
     ]  # fmt: skip
