@@ -17,6 +17,8 @@ EXTRA = {
     "adaptive_avg_pool2d", "arange", "bool_where", "cat_token", "clamp", "compare_masked_fill", "cross_entropy", "cumsum", "gather",
     "index", "index_select", "masked_fill", "pad", "transpose_2d", "upsample_nearest", "where", "adamw", "generated",
     "lstm", "gru", "rnn_tanh", "weight_int8_mm", "weight_int4_mm",
+    "conv_transpose2d", "conv1d", "conv3d", "index_copy_", "slice_copy_", "index_put_rows_", "scatter_rows_", "upsample_bilinear",
+    "upsample_bicubic", "grid_sample", "pixel_shuffle", "pad_reflect", "cat_columns", "cat_channels",
 }  # fmt: skip
 STORED = {file.name.removeprefix("h200_sxm/"): file for file in evidence("h200_sxm")}
 

@@ -11,6 +11,8 @@ from ironlaw.measure.devices.kernel_events import WARMUP
 from ironlaw.measure.suites.cuda.cases import (
     attention,
     backward,
+    by_default,
+    conv_kinds,
     convolution,
     generated,
     moe,
@@ -21,6 +23,7 @@ from ironlaw.measure.suites.cuda.cases import (
     quantised,
     recurrent,
     rowwise,
+    writes,
 )
 from ironlaw.measure.suites.cuda.cases.shapes import OpSpec
 
@@ -60,6 +63,9 @@ PARTS = {
     "narrow": SweepPart((products.narrow,), 120.0, 96),
     "experts": SweepPart((moe.experts,), 60.0, 16),
     "large": SweepPart((products.large_batched, rowwise.softmaxes), 150.0, 16),
+    "kinds": SweepPart((conv_kinds.kinds, conv_kinds.turned, conv_kinds.in_tf32), 240.0, 32),
+    "defaults": SweepPart((by_default.products, by_default.rows, by_default.attention, by_default.elements), 120.0, 64),
+    "writes": SweepPart((writes.writes, writes.resizes, writes.joins), 60.0, 32),
     "groups": SweepPart((generated.group_norms,), 150.0, 1, warmup=4),
 }
 FIRST = "ops"  # the part that launch rows go with

@@ -28,3 +28,25 @@ def conv(i: SweepInputs, p: Params) -> Call:
 def depthwise(i: SweepInputs, p: Params) -> Call:
     x, w = i.act((p["n"], p["c"], p["hw"], p["hw"]), p["dtype"], nhwc=True), i.weight((p["c"], 1, p["k"], p["k"]), p["dtype"])
     return lambda: F.conv2d(x, w, padding=p["k"] // 2, groups=p["c"])
+
+
+@makes("conv_transpose2d")
+def transposed(i: SweepInputs, p: Params) -> Call:
+    torch.backends.cudnn.allow_tf32 = p["dtype"] == "tf32"
+    nhwc = p["layout"] == "nhwc"
+    x, size = i.act((p["n"], p["c"], p["h"], p["w"]), p["dtype"], nhwc), (p["c"], p["out"], p["k"], p["k"])
+    return lambda: F.conv_transpose2d(x, i.weight(size, p["dtype"], nhwc), None, p["stride"], p["pad"])
+
+
+@makes("conv1d")
+def along(i: SweepInputs, p: Params) -> Call:
+    torch.backends.cudnn.allow_tf32 = p["dtype"] == "tf32"
+    x, size = i.act((p["n"], p["c"], p["length"]), p["dtype"]), (p["out"], p["c"] // p["groups"], p["k"])
+    return lambda: F.conv1d(x, i.weight(size, p["dtype"]), None, p["stride"], p["pad"], 1, p["groups"])
+
+
+@makes("conv3d")
+def volume(i: SweepInputs, p: Params) -> Call:
+    torch.backends.cudnn.allow_tf32 = p["dtype"] == "tf32"
+    x, size = i.act((p["n"], p["c"], p["t"], p["h"], p["w"]), p["dtype"]), (p["out"], p["c"], p["k"], p["k"], p["k"])
+    return lambda: F.conv3d(x, i.weight(size, p["dtype"]), None, p["stride"], p["pad"])

@@ -15,10 +15,11 @@ from ironlaw.measure.suites.cuda.calls import (
     quantised,
     recurrent,
     rowwise,
+    writes,
 )
 from ironlaw.measure.suites.cuda.calls.making import Make
 
 SUBJECTS = (
-    attention, backward, convolution, generated, moe, movement, norms, pointwise, products, quantised, recurrent, rowwise,
+    attention, backward, convolution, generated, moe, movement, norms, pointwise, products, quantised, recurrent, rowwise, writes,
 )  # fmt: skip
 CALLS: dict[str, Make] = {op: make for subject in SUBJECTS for op, make in subject.CALLS.items()}
