@@ -17,6 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from ironlaw import files
 from ironlaw.errors import BadValue
 
 APP = "ironlaw"
@@ -50,19 +51,9 @@ def path(*parts: str) -> Path:
 
 
 def replace_text(path: Path, text: str) -> Path:
-    """`text` at `path`, the whole file or none of it: written to a temporary file next to it, flushed to disk, then renamed over it."""
+    """`text` at `path`, whole or not at all, for the owner alone; its folder is created if need be."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:  # Ctrl-C too
-        Path(name).unlink(missing_ok=True)
-        raise
-    return path
+    return files.replace_text(path, text, private=True)
 
 
 def _absolute(text: str) -> Path:

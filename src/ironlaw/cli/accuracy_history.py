@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ironlaw.calibration import local_machine
 from ironlaw.errors import BadValue
-from ironlaw.home import replace_text
+from ironlaw.files import regular, replace_text
 
 if TYPE_CHECKING:
     from ironlaw.compare import Comparison
@@ -45,6 +45,7 @@ def read(path: Path) -> Accuracy:
     """What is stored; empty if there is no file yet."""
     if path.is_dir():
         raise BadValue(f"{path} is a folder; give a file in it, such as --history {path / Path(PLACE).name}")
+    regular(path, "the history")
     if not path.exists():
         return {}
     try:

@@ -107,7 +107,12 @@ def setting(text: str) -> tuple[str, Any]:
 
 
 def run(args: argparse.Namespace) -> int:
-    profile = read(args.trace) if args.trace else None  # first: a bad file is reported before a large model is captured
+    sources = inputs(args)
+    if args.html:
+        from ironlaw.report.page import place_of
+
+        place_of(args.html, sources)
+    profile = read(args.trace) if args.trace else None  # these first: a bad file is reported before a large model is captured
     captures = capture_all(args)
     graph = captures.main
     plans = [Plan(mode) for mode in (("eager",) if args.training else args.mode)]
@@ -118,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
     if args.html:
         from ironlaw.report.page import write
 
-        write(analysis, args.html)
+        write(analysis, args.html, sources)
     if args.json:
         draw.emit(as_json(args, analysis))
         return 0
@@ -138,6 +143,12 @@ def run(args: argparse.Namespace) -> int:
     if args.html:
         draw.say(f"report: {args.html}", draw.GOOD)
     return 0
+
+
+def inputs(args: argparse.Namespace) -> list[str]:
+    """The files that are read, and may not be written over."""
+    own = [] if args.target.startswith("hf:") else [args.target.rpartition(":")[0]]
+    return [*own, *([args.trace] if args.trace else [])]
 
 
 def analyse(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ironlaw.cli.options import Parser, add_json
 from ironlaw.cli.show import draw
 from ironlaw.errors import BadExport, BadValue, unknown
+from ironlaw.files import output, replace_text
 
 if TYPE_CHECKING:
     from ironlaw.ledger import Event, Ledger
@@ -154,15 +154,11 @@ def _brief(payload: dict[str, Any]) -> str:
 
 
 def _write(place: Path, text: str, force: bool) -> None:
-    """Whole or not at all: a full disk must not cost the backup that was there."""
-    if place.exists() and not force:
+    """Whole or not at all: a full disk must not cost the backup that was there. Never over the ledger itself."""
+    from ironlaw.ledger.place import place as ledger_place
+
+    own = ledger_place().path
+    target = output(place, "the export", [f"{own}{suffix}" for suffix in ("", "-wal", "-shm", "-journal")] if own else ())
+    if target.exists() and not force:
         raise BadValue(f"{place} exists already; choose another name, or add --force to replace it")
-    half = place.with_name(f".{place.name}.{os.getpid()}.part")
-    try:
-        with half.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(half, place)
-    finally:
-        half.unlink(missing_ok=True)
+    replace_text(target, text)

@@ -18,6 +18,7 @@ from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadRegistry, BadValue, IronlawError, UnknownName
+from ironlaw.files import regular
 from ironlaw.measure.devices.kinds import device_name
 from ironlaw.registry.evidence import read
 from ironlaw.registry.loader import normal
@@ -172,7 +173,10 @@ def kept_at(out: str | None) -> list[Path]:
     own = home.path(*EVIDENCE)
     if own.exists():
         read(own)
-    return [own, *([writable(out)] if out else [])]
+    if not out:
+        return [own]
+    other = writable(out)
+    return [own] if other.exists() and own.exists() and other.samefile(own) else [own, other]
 
 
 def writable(out: str) -> Path:
@@ -180,6 +184,7 @@ def writable(out: str) -> Path:
     place, other = Path(out), "give another --out"
     if place.is_dir():
         raise BadValue(f"{place} is a folder; give a file in it, such as --out {place / 'evidence.json'}")
+    regular(place, "the evidence")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

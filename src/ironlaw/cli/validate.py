@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ironlaw.calibration import local_machine
-from ironlaw.cli.accuracy_history import PLACE
+from ironlaw.cli.accuracy_history import PLACE, Accuracy, read
 from ironlaw.cli.options import Parser, add_json
 from ironlaw.errors import BadValue, unknown
 from ironlaw.units import show
@@ -70,10 +70,11 @@ def run(args: argparse.Namespace) -> int:
         raise unknown("kind of row", args.kind, KINDS)
     if args.history is not None and (machine or args.kind is not None):
         raise BadValue("--history covers everything; leave out --on and --kind")
+    before = read(Path(args.history)) if args.history is not None else {}  # first: a bad file is reported before everything is compared
     rows = [] if args.kind == CLAIM else list(comparisons(machine, args.kind or ""))
     checked = list(claims().values()) if args.kind in (None, CLAIM) and not machine else []
     result = judge(rows, checked)
-    changes = _update_history(args.history, rows) if args.history is not None else None
+    changes = _update_history(args.history, before, rows) if args.history is not None else None
     if args.json:
         _emit(result, changes)
     else:
@@ -98,13 +99,13 @@ def judge(rows: list[Comparison], checked: list[Claim]) -> Result:
     return Result(rows, summaries, checked, broken, missed=far[False], own=far[True])
 
 
-def _update_history(place: str, rows: list[Comparison]) -> list[str]:
+def _update_history(place: str, before: Accuracy, rows: list[Comparison]) -> list[str]:
     """Rewrite the history and return what has changed."""
-    from ironlaw.cli.accuracy_history import accuracy, changes, keep, read
+    from ironlaw.cli.accuracy_history import accuracy, changes, keep
 
-    path, now = Path(place), accuracy(rows)
-    lines = changes(read(path), now)
-    keep(path, now)
+    now = accuracy(rows)
+    lines = changes(before, now)
+    keep(Path(place), now)
     return lines
 
 

@@ -5,6 +5,7 @@ The figures are drawn by the labs' widget; only its files are taken, so nothing 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.errors import BadValue
+from ironlaw.files import output, replace_text
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import data, paragraph, text
 from ironlaw.report.sections import breakeven, capacity, details, fusion, sources, summary, trace, variants
@@ -33,13 +35,19 @@ def style() -> str:
     return f"{assets.style(assets.DRAWING_STYLES)}\n{own}"
 
 
-def write(analysis: Analysis, place: str | Path) -> Path:
-    path = Path(place)
+def place_of(place: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
+    """Where a report may be written: not over `inputs`, nor over a file that is not a page."""
+    return output(place, "the report", inputs, lambda head: head.lstrip().lower().startswith((b"<!doctype html", b"<html")))
+
+
+def write(analysis: Analysis, place: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
+    """Whole or not at all."""
+    target = place_of(place, inputs)
     try:
-        path.write_text(html(analysis), encoding="utf-8")
+        replace_text(target, html(analysis))
     except OSError as error:
-        raise BadValue(f"the report can't be written to {path}: {error.strerror or error}; give a file in a folder that exists") from None
-    return path
+        raise BadValue(f"the report can't be written to {place}: {error.strerror or error}; give a file in a folder that exists") from None
+    return Path(place)
 
 
 def html(analysis: Analysis) -> str:

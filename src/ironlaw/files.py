@@ -1,0 +1,91 @@
+"""Files that are written: whole or not at all, never over an input, never over anything but a regular file.
+
+target = output("report.html", "the report", inputs=["model.py"])      before the work: a bad place is refused at once
+replace_text(target, text)                                             after it
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from ironlaw.errors import BadValue
+
+HEAD = 512  # bytes that say what kind of file it is
+KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+)
+Place = str | os.PathLike[str]
+
+
+def output(place: Place, what: str, inputs: Iterable[Place] = (), accepts: Callable[[bytes], bool] | None = None) -> Path:
+    """Where `what` is to be written: the file behind any links. BadValue if it may not be written there.
+
+    `accepts` judges an existing file by its first bytes: a report replaces a report, and nothing else. An empty file may always go.
+    """
+    target = regular(place, what)
+    for source in inputs:
+        if _same(target, source):
+            raise BadValue(f"{what} would be written over {source}, which is read here; give another file")
+    if accepts is not None and target.exists():
+        with target.open("rb") as file:
+            head = file.read(HEAD)
+        if head and not accepts(head):
+            raise BadValue(f"{place} exists and is something else; {what} is not written over it: give another name, or move it away")
+    return target
+
+
+def regular(place: Place, what: str = "this") -> Path:
+    """The file behind any links, which need not exist yet. BadValue for a folder, a device, a pipe or a socket."""
+    try:
+        target = Path(os.path.realpath(place))
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return target
+    except ValueError as error:
+        raise BadValue(f"{os.fspath(place)!r} is not a valid name for a file ({error}); give another") from None
+    for is_kind, name in KINDS:
+        if is_kind(mode):
+            hint = f", such as {Path(place) / 'FILE'}" if name == "a folder" else ""
+            raise BadValue(f"{os.fspath(place) or '.'} is {name}; {what} goes into a regular file: name one{hint}")
+    return target
+
+
+def replace_text(place: Place, text: str, private: bool = False) -> Path:
+    """`text` at `place`, the whole file or none of it: written to a temporary file next to it, flushed to disk, then renamed over it.
+
+    A link stays a link. A file that exists keeps its permissions; a new one gets the usual ones, or the owner's alone if `private`.
+    """
+    target = regular(place)
+    half = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
+    try:
+        with open(half, "xb", opener=_private if private else None) as file:
+            file.write(text.encode("utf-8", "replace"))
+            file.flush()
+            os.fsync(file.fileno())
+        if not private and target.exists():
+            shutil.copymode(target, half)
+        os.replace(half, target)
+    except BaseException:  # Ctrl-C too
+        half.unlink(missing_ok=True)
+        raise
+    return Path(place)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _same(target: Path, source: Place) -> bool:
+    try:
+        return target.samefile(source)
+    except (OSError, ValueError):  # one of them is not there: then their names decide
+        return target == Path(os.path.realpath(source))
