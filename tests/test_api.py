@@ -54,7 +54,7 @@ def test_the_front_page():
     hw = il.hardware("h100_sxm")
     assert hw.peak("fp16") == pytest.approx(989e12, rel=1e-3)
     assert hw.bandwidth == 3.35e12
-    assert hw.memory == 80e9
+    assert (hw.capacity, hw.usable) == (80 * 2**30, 80 * 2**30 - hw.reserved)
     assert hw.ridge("fp16") == pytest.approx(295, abs=0.5)
     g = il.workload("resnet50", batch=1, dtype="fp16")
     assert g.params == 25_557_032

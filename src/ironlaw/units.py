@@ -99,6 +99,20 @@ def show(value: float, unit: str = "", digits: int = 3) -> str:
     return f"{significant(value / factor, digits)} {prefix}{unit}".strip()
 
 
+def show_capacity(value: float) -> str:
+    """A memory's size as its maker counts it: `512 KiB` or `80 GiB` where it is a round binary number, `25.2 GB` where it is not."""
+    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if value >= factor and value % factor == 0 and value % 1000:
+            return f"{value / factor:,.0f} {unit}"
+    return show(value, "B")
+
+
+def show_usable(capacity: float, usable: float) -> str:
+    """`84.4 GB usable of 80 GiB`: what a model can have, in the units of what it needs, and what the maker sells."""
+    capacity, usable = float(capacity), float(usable)
+    return show_capacity(capacity) if usable == capacity else f"{show(usable, 'B')} usable of {show_capacity(capacity)}"
+
+
 def _show_long(seconds: float, digits: int) -> str:
     for name, factor in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
         if abs(seconds) >= 2 * factor:

@@ -45,7 +45,7 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     page.goto(beginner + LAB)
     expect(page.get_by_role("button", name="Commit my prediction")).to_be_disabled()
     before = page.locator("body").inner_text()
-    for sealed in ("989", "3.35 TB/s", "512 KiB", "80 GB", "700 W", "152,588"):
+    for sealed in ("989", "3.35 TB/s", "512 KiB", "80 GiB", "700 W", "163,840"):
         assert sealed not in before, f"{sealed} is on the page before the first prediction"
     expect(page.locator("svg[role=img]")).to_have_count(0)
     commit(page, "10⁴", "fairly sure")

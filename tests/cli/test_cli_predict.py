@@ -85,7 +85,7 @@ def test_precision_that_a_machine_lacks(sh):
 
 def test_a_model_that_does_not_fit(sh):
     code, _, err = sh("predict", "llama3_70b", "--on", "h100")
-    assert code == 2 and "needs 141 GB, and h100_sxm has 80 GB" in err and "mi300x" in err
+    assert code == 2 and "needs 141 GB, and h100_sxm has 84.4 GB usable of 80 GiB" in err and "mi300x" in err
     told = sh.json("predict", "llama3_70b", "--on", "h100,mi300x")
     assert [p["hardware"] for p in told["predictions"]] == ["mi300x"] and told["refused"][0]["hardware"] == "h100_sxm"
     code, out, err = sh("predict", "llama3_70b", "--on", "h100,t4")

@@ -380,7 +380,7 @@ def test_memory_of_llama_3_8b_by_hand(bench):
     banner = bench.piece("act2.instrument").view["banner"]
     said = bench.slots("act2.fits", banner["text"])
     assert banner["tone"] == "good" and (said["weights"], said["cache"], said["activations"]) == ("16.1 GB", "537 MB", "1.08 GB")
-    assert (said["required"], said["available"]) == ("17.7 GB", "80 GB")
+    assert (said["required"], said["available"]) == ("17.7 GB", "84.4 GB")
     bars = marks(bench.piece("act2.instrument").view, "budget", "bar")
     assert [m["x1"] - m["x0"] for m in bars] == pytest.approx([need.weights, need.kv_cache, need.activations])
 
@@ -519,7 +519,7 @@ def test_formats_of_weights_and_cache(bench):
 def test_out_of_memory_names_the_parts_and_what_fits(bench, phase, way_out):
     view = bench.turn("act2", phase=phase, batch=256, context=32768)
     said = bench.slots("act2.oom", view["banner"]["text"])
-    assert view["banner"]["tone"] == "fail" and (said["weights"], said["cache"], said["available"]) == ("16.1 GB", "1.1 TB", "80 GB")
+    assert view["banner"]["tone"] == "fail" and (said["weights"], said["cache"], said["available"]) == ("16.1 GB", "1.1 TB", "84.4 GB")
     assert {m["colour"] for m in marks(view, "budget", "bar")} == {"fail"}
     assert bench.lab.readouts["act2"]["oom_triggered"] is True and cards(view)["Tokens/s"] == "–"
     context = int(bench.slots(way_out, view["banner"]["text"])["context"].replace(",", ""))

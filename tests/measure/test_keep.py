@@ -131,7 +131,7 @@ def test_every_kind_of_device_is_a_valid_machine(found, machine, kind, backend, 
     made = checked(toml(figures(found.rows, told, {"l2": 2e6}), told, "a test", "2026-11-15", 350.0 if kind == "gpu" else None))
     assert (made.kind, made.backend, made.context) == (kind, backend, context)
     assert made.power == (350 if kind == "gpu" else 40)
-    assert made.memory == pytest.approx(2**34, rel=1e-5)
+    assert made.capacity == pytest.approx(2**34, rel=1e-5)
     assert ('A "quoted" \\ name' in made.name) == (kind == "cpu")
 
 

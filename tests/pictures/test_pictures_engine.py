@@ -175,14 +175,14 @@ def test_oom_on_the_microcontroller_turns_the_bar_to_failure():
     assert bars[0]["x0"] == 0.0
     assert bars[0]["x1"] == bars[1]["x0"] == p.memory.weights
     assert by_id(figure, "limit")["colour"] == "fail"
-    assert "× the capacity" in figure.note
-    assert "512\u202fKiB" in figure.text
+    assert "× the usable memory" in figure.note
+    assert "usable memory of 492\u202fkB" in figure.text
 
 
 def test_a_model_that_fits_says_how_full_it_is(resnet):
     p = predict(one_launch(resnet), hardware("h100_sxm"), BOUND)
     figure = footprint(p.memory, p.hardware)
-    assert "% of the capacity" in figure.note
+    assert "% of the usable memory" in figure.note
     assert all("fail" not in m for m in figure.to_dict()["marks"])
 
 

@@ -86,7 +86,7 @@ def test_what_does_not_fit_is_said():
     graph, machine = workload("resnet50", batch=256), hardware("h200_sxm")
     from dataclasses import replace
 
-    tight = replace(machine, memory=float(graph.weight_bytes) + 0.5 * float(live_activations(graph)))
+    tight = replace(machine, capacity=float(graph.weight_bytes) + 0.5 * float(live_activations(graph)), reserved=0.0)
     figure = live(graph, tight)
     room = next(m for m in figure.to_dict()["marks"] if m.get("id") == "room")
     assert room["colour"] == "fail"

@@ -17,11 +17,11 @@ def test_by_hand():
     # 10 bytes held; alive 5 + 2n at one operator and 20 at another
     grown = Growth("batch", 4, (10.0, 0.0), ((5.0, 2.0), (20.0, 0.0)))
     assert [grown.total(n) for n in (1, 7, 8, 100)] == [30.0, 30.0, 31.0, 215.0]
-    (room,) = capacities([grown], [replace(T4, memory=30.0)])
+    (room,) = capacities([grown], [replace(T4, capacity=30.0, reserved=0.0)])
     assert room.largest == 7
-    (room,) = capacities([grown], [replace(T4, memory=29.0)])
+    (room,) = capacities([grown], [replace(T4, capacity=30.0, reserved=1.0)])
     assert room.largest == 0
-    (room,) = capacities([Growth("tokens", 2, (0.0, 0.0, 0.0), ((1.0, 0.0, 3.0),))], [replace(T4, memory=76.0)])
+    (room,) = capacities([Growth("tokens", 2, (0.0, 0.0, 0.0), ((1.0, 0.0, 3.0),))], [replace(T4, capacity=76.0, reserved=0.0)])
     assert room.largest == 5  # 1 + 3·25
 
 
@@ -29,16 +29,16 @@ def test_by_hand():
 def test_the_largest_batch_fits_and_the_next_does_not(model, settings):
     made = {n: workload(model, batch=n, dtype="fp16", **settings) for n in (8, 16)}
     (room,) = capacities([growth("batch", made)], [T4])
-    used = [footprint(workload(model, batch=n, dtype="fp16", **settings), T4.memory).total for n in (room.largest, room.largest + 1)]
-    assert used[0] <= T4.memory < used[1]
+    used = [footprint(workload(model, batch=n, dtype="fp16", **settings), T4).total for n in (room.largest, room.largest + 1)]
+    assert used[0] <= T4.usable < used[1]
     assert room.now == 8
 
 
 def test_the_longest_sequence_fits_and_the_next_does_not():
     made = {n: workload("llama3_2_1b", seq=n, batch=1, dtype="fp16") for n in (128, 256, 384)}
     (room,) = capacities([growth("tokens", made, 131072)], [H200])
-    used = [footprint(workload("llama3_2_1b", seq=n, batch=1, dtype="fp16"), H200.memory).total for n in (room.largest, room.largest + 1)]
-    assert used[0] <= H200.memory < used[1]
+    used = [footprint(workload("llama3_2_1b", seq=n, batch=1, dtype="fp16"), H200).total for n in (room.largest, room.largest + 1)]
+    assert used[0] <= H200.usable < used[1]
     assert words(room) == f"sequences of up to {room.largest:,} tokens (here 128; the model itself takes 131,072)"
 
 

@@ -55,7 +55,7 @@ def test_a_line_for_each_batch_and_storage():
 
 
 def test_what_does_not_fit_says_so():
-    small = replace(variant(8, OWN).predictions[0], hardware=replace(hardware("h200_sxm"), memory=1e6))
+    small = replace(variant(8, OWN).predictions[0], hardware=replace(hardware("h200_sxm"), capacity=1e6, reserved=0.0))
     _, (row,) = lines((Variant(8, OWN, small.graph, (small,)),))
     assert row[-1] == ("does not fit", "c-fail")
 

@@ -13,14 +13,14 @@ from ironlaw.cli.show.sources import value
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import IronlawError, UnknownName
 from ironlaw.registry.machines import local
-from ironlaw.units import show, significant
+from ironlaw.units import show, show_capacity, significant
 
 EXAMPLE = """
 ironlaw hardware
 ironlaw hardware h100_sxm
 """
 CONTEXTS = ("cloud", "desktop", "edge", "mobile", "tiny")  # from large to small
-NAMES = {"memory": "memory", "bandwidth": "bandwidth", "power": "power", "launch": "launch cost"}
+NAMES = {"reserved": "kept by driver, runtime and system", "launch": "launch cost"}
 GROUPS = {"peak": "peak, dense", "sparse": "peak, 2:4 sparse", "vector": "outside the matrix units"}
 
 
@@ -47,13 +47,16 @@ def listing(every: list[Hardware]) -> None:
     ends = [i for i, hw in enumerate(rows[:-1]) if _place(hw)[0] != _place(rows[i + 1])[0]]
     width = draw.width()
     name = ["name"] if width >= 140 else []
-    launch = ["launch"] if width >= 90 else []
-    columns = ["slug", *name, "16-bit", "int8", "bandwidth", "memory", "power", *launch, "ridge"]
+    launch = ["launch"] if width >= 100 else []
+    usable = ["usable"] if width >= 90 else []
+    columns = ["slug", *name, "16-bit", "int8", "bandwidth", "memory", *usable, "power", *launch, "ridge"]
     draw.table(columns, [_row(hw, columns) for hw in rows], left=("slug", "name"), sections=ends)
     draw.say(
-        "16-bit (fp16 or bf16), int8: dense peaks in FLOP/s. ridge: FLOP per byte at 16 bits, or in the format named. ~ marks estimates.",
+        "16-bit (fp16 or bf16), int8: dense peaks in FLOP/s and OP/s. ridge: FLOP per byte at 16 bits, or in the format named."
+        " ~ marks estimates.",
         draw.DIM,
     )
+    draw.say("memory: as makers count it. usable: less what driver, runtime and system keep.", draw.DIM)
     draw.say("`ironlaw hardware SLUG` shows every figure with its source.", draw.DIM)
     if not any(hw.slug == local_machine.SLUG for hw in rows):
         draw.say(*absent())
@@ -80,9 +83,11 @@ def _row(hw: Hardware, columns: list[str]) -> list[str]:
 
     base = usual(hw)
     wide = base in ("fp16", "bf16")
-    cells = {"slug": hw.slug, "name": hw.name, "int8": text("peak.int8").removesuffix("FLOP/s")}
+    cells = {"slug": hw.slug, "name": hw.name, "int8": text("peak.int8").removesuffix("OP/s")}
     cells["16-bit"] = text(f"peak.{base}").removesuffix("FLOP/s") if wide else "–"
     cells["ridge"] = significant(hw.ridge(base)) + ("" if wide else f" {base}")
+    cells["memory"] = show_capacity(float(hw.capacity))
+    cells["usable"] = (text("reserved")[:1] if text("reserved").startswith("~") else "") + show(hw.usable, "B")
     return [cells.get(name) or text(name) for name in columns]
 
 
@@ -105,7 +110,10 @@ def in_full(hw: Hardware) -> None:
         group, _, fmt = key.partition(".")
         name = f"{GROUPS[group]}, {fmt}" if fmt else NAMES.get(key, key)
         ridge = significant(hw.ridge(fmt)) if group == "peak" and fmt else ""
-        figures.append((name, value(f, 4), ridge, f"[{sources.index(f.source) + 1}]", f.date))
+        shown = show_capacity(f.value) if key == "memory" else value(f, 4)
+        figures.append((name, shown, ridge, f"[{sources.index(f.source) + 1}]", f.date))
+        if key == "reserved":
+            figures.append(("memory that models can use", f"≈ {show(hw.usable, 'B', 4)}", "", "", ""))
     draw.table(["figure", "value", "ridge", "source", "date"], figures, left=("figure",))
     if hw.levels:
         memory_levels(hw, sources)
@@ -140,7 +148,7 @@ def memory_levels(hw: Hardware, sources: list[str]) -> None:
 
 def as_json(hw: Hardware) -> dict[str, Any]:
     out: dict[str, Any] = {name: getattr(hw, name) for name in ("slug", "name", "kind", "backend", "context", "aliases", "note")}
-    out |= {name: getattr(hw, name) for name in ("bandwidth", "memory", "power", "launch")}
+    out |= {name: getattr(hw, name) for name in ("bandwidth", "capacity", "reserved", "usable", "power", "launch")}
     out |= {
         "peaks": dict(hw.peaks),
         "sparse": dict(hw.sparse),

@@ -12,7 +12,7 @@ from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.units import show
+from ironlaw.units import show, show_usable
 
 EXAMPLE = """
 ironlaw predict resnet50 --on h100_sxm,t4 --mode eager,compiled
@@ -80,7 +80,7 @@ def predictions(graph: Graph, machines: tuple[Hardware, ...], plans: list[Plan])
 
 
 def _too_large(p: Prediction, graph: Graph) -> str:
-    need, has = show(p.memory.total, "B"), show(p.memory.capacity, "B")
+    need, has = show(p.memory.total, "B"), show_usable(p.memory.capacity, p.memory.usable)
     return f"{graph.name} in {graph.dtype} needs {need}, and {p.hardware.slug} has {has}; {_larger(p, graph)}"
 
 
@@ -88,8 +88,8 @@ def _larger(p: Prediction, graph: Graph) -> str:
     """The next step: the smallest machines that would hold it."""
     from ironlaw import hardware, machines
 
-    able = [m for m in map(hardware, machines()) if m.memory >= p.memory.total and graph.dtype in m.peaks]
-    names = [m.slug for m in sorted(able, key=lambda m: m.memory)[:3]]
+    able = [m for m in map(hardware, machines()) if m.usable >= p.memory.total and graph.dtype in m.peaks]
+    names = [m.slug for m in sorted(able, key=lambda m: m.usable)[:3]]
     smaller = "take a smaller batch or context, or a narrower --dtype"
     return f"{smaller}, or a machine that holds it: {', '.join(names)}" if names else f"{smaller}; no machine of the registry holds it"
 
@@ -99,7 +99,8 @@ def as_json(p: Prediction, ops: int) -> dict[str, Any]:
     for name in ("calibrated", "seconds", "band", "interval", "data_s", "compute_s", "overhead_s", "busy_s", "bound", "utilization", "mfu"):
         out[name] = getattr(p, name)
     out |= {"kernels": int(p.kernels), "flops": p.graph.flops, "bytes": p.graph.bytes, "params": int(p.graph.params)}
-    out["memory"] = {name: getattr(p.memory, name) for name in ("weights", "kv_cache", "activations", "total", "capacity")}
+    parts = ("weights", "kv_cache", "activations", "total", "capacity", "reserved", "usable")
+    out["memory"] = {name: getattr(p.memory, name) for name in parts}
     out |= {"fits": bool(p.fits), "energy_j": p.energy_j, "energy_is_estimate": True, "sources": p.sources}
     if ops:
         out["ops"] = [_op_json(r) for r in heaviest(p, ops)]

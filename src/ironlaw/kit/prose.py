@@ -8,7 +8,7 @@ from html import escape
 
 from markdown import Markdown
 
-from ironlaw.units import UNITS, show, significant
+from ironlaw.units import UNITS, show, show_capacity, significant
 
 NARROW = "\u202f"  # a thin space that does not break: the number stays with its unit
 PARAGRAPH = re.compile(r"\A<p>((?:(?!</?p\b).)*)</p>\Z", re.DOTALL)
@@ -68,8 +68,5 @@ def power_of_ten(value: float) -> str:
 
 
 def capacity(value: float) -> str:
-    """A memory's size as its maker writes it: `512 KiB` where it is a round binary number, `80 GB` where it is decimal."""
-    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if value >= factor and value % factor == 0 and value % 1000:
-            return f"{value / factor:,.0f} {unit}"
-    return show(value, "B")
+    """A memory's size as its maker counts it: `512 KiB`, `80 GiB`."""
+    return show_capacity(value)

@@ -70,7 +70,7 @@ def value_of(machine: Machine, quantity: str) -> tuple[float, Sourced | None]:
     if quantity == "compute":
         key = f"{'sparse' if machine.sparse else 'peak'}.{machine.format}"
         return float(hardware.peak(machine.format, machine.sparse)), hardware.figures.get(key)
-    value = {"bandwidth": hardware.bandwidth, "capacity": hardware.memory, "power": hardware.power}[quantity]
+    value = {"bandwidth": hardware.bandwidth, "capacity": hardware.capacity, "power": hardware.power}[quantity]
     return float(value), hardware.figures.get("memory" if quantity == "capacity" else quantity)
 
 

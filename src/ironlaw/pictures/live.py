@@ -17,7 +17,7 @@ NEAR = 4.0  # a limit that many times the peak is beyond the picture
 def live(graph: Graph, hardware: Hardware, id: str = "live") -> Figure:
     """`graph` as it runs: fused where it is compiled."""
     alive = [float(value) for value in live_profile(graph)[1:]]
-    fixed, capacity = float(graph.weight_bytes + graph.cache_bytes), float(hardware.memory)
+    fixed, capacity = float(graph.weight_bytes + graph.cache_bytes), float(hardware.usable)
     peak = max(range(len(alive)), key=lambda i: alive[i])
     line = [(float(i + 1), alive[i]) for i in _highest(alive, STEPS)]
     if len(line) == 1:
@@ -30,7 +30,7 @@ def live(graph: Graph, hardware: Hardware, id: str = "live") -> Figure:
     room = capacity - fixed
     near = 0 < room <= NEAR * alive[peak]
     if near:
-        about: list[Row] = [("capacity", exact(capacity, "B")), ("weights", exact(fixed, "B")), cite(hardware.figures.get("memory"))]
+        about: list[Row] = [("usable", exact(capacity, "B")), ("weights", exact(fixed, "B")), cite(hardware.figures.get("memory"))]
         colour = "fail" if alive[peak] > room else "ink"
         marks.append(
             mark("rule", colour, y=room, label=f"room beside the weights {format_quantity(room, 'B')}", name="room", id="room", hover=about)
@@ -77,7 +77,7 @@ def _words(graph: Graph, fixed: float, alive: float, peak: int, capacity: float,
     return (
         f"{_residents(graph).capitalize()} {format_quantity(fixed, 'B')}; activations at most {format_quantity(alive, 'B')},"
         f" at {graph.ops[peak].name}, operator {peak + 1:,} of {len(graph.ops):,}; together {format_quantity(fixed + alive, 'B')}:"
-        f" it {verdict} into {machine}'s {format_quantity(capacity, 'B')}."
+        f" it {verdict} into the {format_quantity(capacity, 'B')} that {machine} has to offer."
     )
 
 

@@ -100,7 +100,7 @@ def footprint(memory: Memory, hardware: Hardware, id: str = "memory") -> Figure:
         Part("KV cache", float(memory.kv_cache), "memory", pattern=True),
         Part("activations", float(memory.activations), "ridge"),
     )
-    limit = Limit("capacity", float(memory.capacity), cite(hardware.figures.get("memory")))
+    limit = Limit("usable memory", float(memory.usable), cite(hardware.figures.get("memory")))
     return waterfall(parts, "B", "Memory needed at once", hardware.name, limit, "bytes held at once", id)
 
 

@@ -104,6 +104,8 @@ def load(path: Path) -> Hardware:
         if key not in data:
             raise BadRegistry(f"hardware {slug} has no [{key}]; add it with value, source and date to {path.name}")
         figures[key] = figure(f"{path.name} [{key}]", data[key], unit)
+        if key == "memory" and "reserved" in data:
+            figures["reserved"] = _reserved(path, data["reserved"], figures["memory"])
     for group in ("peak", "sparse", "vector"):
         for fmt, table in data.get(group, {}).items():
             figures[f"{group}.{fmt}"] = figure(f"{path.name} [{group}.{fmt}]", table, "FLOP/s", fmt)
@@ -117,14 +119,22 @@ def load(path: Path) -> Hardware:
     backend = find(data["backend"])
     return Hardware(
         slug=slug, name=data.get("name", slug), peaks=_rates(figures, "peak"), bandwidth=figures["bandwidth"].value,
-        memory=figures["memory"].value, power=figures["power"].value, launch=figures["launch"].value, kind=data["kind"],
+        capacity=figures["memory"].value, power=figures["power"].value, launch=figures["launch"].value, kind=data["kind"],
         backend=data["backend"], context=data["context"], sparse=_rates(figures, "sparse"), vector=_rates(figures, "vector"),
         levels=_levels(path, data), units=_units(path, data.get("units", {})), figures=figures,
         aliases=tuple(data.get("aliases", ())), note=data.get("note", ""),
         dispatch=_dispatch(path, data, backend.dispatch if backend else "queued"),
         caveats=() if backend else (NO_BACKEND.format(slug=slug, backend=data["backend"]),),
         calibration=calibration(slug) if backend and slug != local_machine.SLUG else None,
+        reserved=figures["reserved"].value if "reserved" in figures else 0.0,
     )  # fmt: skip
+
+
+def _reserved(path: Path, table: Any, memory: Figure) -> Figure:
+    kept = figure(f"{path.name} [reserved]", table, "B")
+    if kept.value >= memory.value:
+        raise BadRegistry(f"{path.name} [reserved] is {table['value']!r}, which leaves nothing of [memory]; give what the system keeps")
+    return kept
 
 
 def _dispatch(path: Path, data: dict[str, Any], usual: str) -> str:

@@ -75,7 +75,7 @@ def _at(line: tuple[float, ...], size: int) -> float:
 def capacities(growths: Iterable[Growth], machines: Iterable[Hardware]) -> tuple[Capacity, ...]:
     known = tuple(growths)
     return tuple(
-        Capacity(machine, one.what, one.now, largest_that_fits(one.total, float(machine.memory), MOST), one.limit)
+        Capacity(machine, one.what, one.now, largest_that_fits(one.total, float(machine.usable), MOST), one.limit)
         for machine in machines
         for one in known
     )

@@ -53,7 +53,8 @@ def _machine(slug: str) -> dict[str, Any]:
         "kind": machine.kind,
         "note": machine.note,
         "formats": list(machine.peaks),
-        "memory": machine.memory,
+        "memory": machine.capacity,
+        "usable": machine.usable,
         "measured": machine.calibration is not None,
     }
 

@@ -1,10 +1,12 @@
 """What is alive when, by hand on small graphs; the KV cache; the largest size that fits by walking all of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_graphs import chain, graphs, tensor
+from small_graphs import MACHINE, chain, graphs, tensor
 
 from ironlaw.engine.device.memory import Memory, footprint, kv_cache, largest_that_fits, live_activations, live_profile
 from ironlaw.engine.device.types import Graph
@@ -95,14 +97,14 @@ def test_weights_buffers_and_caches_are_no_activations():
     a = sized("a", 10)
     graph = Graph("g", ops(([x, w], [k], {}), ([k, stat], [a], {})))
     assert live_activations(graph) == 11.0
-    memory = footprint(graph, 5000.0)
+    memory = footprint(graph, replace(MACHINE, capacity=5000.0))
     assert memory == Memory(1040.0, 200.0, 11.0, 5000.0)
     assert memory.total == 1251.0
     assert memory.fits
     assert memory.headroom == 3749.0
-    assert footprint(graph, 1251.0).fits
-    assert not footprint(graph, 1250.0).fits
-    assert footprint(graph, 1250.0).headroom == -1.0
+    assert footprint(graph, replace(MACHINE, capacity=1251.0)).fits
+    assert not footprint(graph, replace(MACHINE, capacity=1251.0, reserved=1.0)).fits
+    assert footprint(graph, replace(MACHINE, capacity=1251.0, reserved=1.0)).headroom == -1.0
 
 
 def test_a_swept_batch_equals_the_scalars():

@@ -163,7 +163,7 @@ def test_memory_energy_and_mfu():
     assert p.memory.activations == 192
     assert p.memory.capacity == 10_000
     assert p.fits
-    assert not predict(NET, replace(MACHINE, memory=300.0)).fits
+    assert not predict(NET, replace(MACHINE, capacity=300.0)).fits
     assert p.energy_j == pytest.approx(20 * 4.34)
     assert p.mfu == pytest.approx(512 / 4.34 / 1000)
     # fused, a never is in memory

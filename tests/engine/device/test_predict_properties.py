@@ -13,7 +13,7 @@ from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
 
-H100 = replace(MACHINE, peaks={"fp16": 989e12}, bandwidth=3.35e12, memory=80e9, launch=10e-6)
+H100 = replace(MACHINE, peaks={"fp16": 989e12}, bandwidth=3.35e12, capacity=80e9, launch=10e-6)
 machines = st.builds(
     lambda bw, peak, launch: replace(MACHINE, bandwidth=bw, peaks={"fp16": peak}, launch=launch),
     st.floats(1e9, 1e13),
@@ -117,7 +117,7 @@ def layer(batch) -> Graph:
 @pytest.mark.parametrize("mode", ["eager", "compiled", "graphs"])
 def test_a_sweep_of_batches_equals_its_points(mode):
     batches = np.array([1, 2, 17, 256, 4096])
-    machine = replace(H100, memory=2e6)
+    machine = replace(H100, capacity=2e6)
     many = predict(layer(batches), machine, Plan(mode))
     for i, batch in enumerate(batches.tolist()):
         one = predict(layer(batch), machine, Plan(mode))

@@ -51,7 +51,7 @@ def _takes(predictions: list[Prediction], narrow: bool) -> None:
     for p in predictions:
         interval = [draw.span(*p.interval, "s", narrow) if p.interval else "–"] if likely else []
         middle = [draw.span(*p.band, "s", narrow), *interval]
-        memory = f"{show(p.memory.total, 'B')}{chr(10) if narrow else ' '}of {show(p.memory.capacity, 'B')}"
+        memory = f"{show(p.memory.total, 'B')}{chr(10) if narrow else ' '}of {show(p.memory.usable, 'B')}"
         end = [memory if p.fits else (f"{memory} ✗", draw.BAD), f"≈ {show(p.energy_j, 'J')}"]
         kernels, busy = draw.count(p.kernels), draw.percent(p.utilization)
         if narrow:

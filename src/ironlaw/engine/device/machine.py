@@ -53,7 +53,7 @@ class Hardware:
     name: str
     peaks: Mapping[str, Number]
     bandwidth: Number
-    memory: Number
+    capacity: Number  # bytes of main memory as its maker means them: what is sold as 80 GB holds 80 GiB
     power: Number
     launch: Number  # what one launch costs a typical host, seconds
     kind: str = "gpu"
@@ -69,6 +69,12 @@ class Hardware:
     dispatch: str = "queued"  # how launches reach the device: one of SCHEDULES
     caveats: tuple[str, ...] = ()  # what every prediction for this machine must say beside its sources
     calibration: CostModel | None = None  # where the machine was measured
+    reserved: Number = 0.0  # bytes of it that error correction, driver, runtime and operating system keep
+
+    @property
+    def usable(self) -> Number:
+        """Bytes that a model can have: whether something fits is judged by these."""
+        return self.capacity - self.reserved
 
     def peak(self, fmt: str, sparse: bool = False) -> Number:
         """Peak rate in FLOP/s for a number format; dense unless asked."""
@@ -88,9 +94,9 @@ class Hardware:
     def level(self, name: str) -> Level:
         for level in self.levels:
             if level.name == name:
-                return replace(level, size=self.memory, bandwidth=self.bandwidth) if name == "main" else level
+                return replace(level, size=self.capacity, bandwidth=self.bandwidth) if name == "main" else level
         if name == "main":
-            return Level("main", "main memory", self.memory, self.bandwidth)
+            return Level("main", "main memory", self.capacity, self.bandwidth)
         raise unknown(f"memory level of {self.slug}", name, ["main", *(lv.name for lv in self.levels)])
 
 

@@ -1,4 +1,4 @@
-"""What must be in memory at once: weights, KV cache, live activations; and what fits."""
+"""What must be in memory at once: weights, KV cache, live activations; and what fits beside what the system keeps."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ironlaw.engine.arrays import Number, maximum
+from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Graph, bytes_per_element, check_positive
 from ironlaw.engine.device.work import category
 
@@ -18,23 +19,30 @@ class Memory:
     kv_cache: Number
     activations: Number
     capacity: Number
+    reserved: Number = 0.0  # of the capacity: what error correction, driver, runtime and operating system keep
 
     @property
     def total(self) -> Number:
         return self.weights + self.kv_cache + self.activations
 
     @property
+    def usable(self) -> Number:
+        return self.capacity - self.reserved
+
+    @property
     def fits(self) -> Number:
-        return self.total <= self.capacity
+        return self.total <= self.usable
 
     @property
     def headroom(self) -> Number:
         """Bytes to spare; negative where it does not fit."""
-        return self.capacity - self.total
+        return self.usable - self.total
 
 
-def footprint(graph: Graph, capacity: Number) -> Memory:
-    return Memory(graph.weight_bytes, graph.cache_bytes, live_activations(graph), capacity)
+def footprint(graph: Graph, hardware: Hardware | None = None) -> Memory:
+    """What a graph needs, against a machine; without one, against no limit."""
+    has = (hardware.capacity, hardware.reserved) if hardware else (float("inf"), 0.0)
+    return Memory(graph.weight_bytes, graph.cache_bytes, live_activations(graph), *has)
 
 
 def live_activations(graph: Graph) -> Number:

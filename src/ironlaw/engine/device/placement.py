@@ -20,4 +20,8 @@ def ladder(hardware: Hardware) -> tuple[Level, ...]:
 def lives(hardware: Hardware, size: float, passed_on: bool) -> Level | None:
     """The level of a tensor of `size` bytes; None where not even main memory holds it. `passed_on`: a later kernel reads it."""
     check_positive("tensor size", size)
-    return next((level for level in ladder(hardware) if size <= level.size and not (passed_on and level.name in OWN)), None)
+    for level in ladder(hardware):
+        room = hardware.usable if level.name == "main" else level.size
+        if size <= room and not (passed_on and level.name in OWN):
+            return level
+    return None

@@ -127,7 +127,7 @@ class Prediction:
 
     @cached_property
     def memory(self) -> Memory:
-        return footprint(self.graph, self.hardware.memory)
+        return footprint(self.graph, self.hardware)
 
     @property
     def fits(self) -> Number:

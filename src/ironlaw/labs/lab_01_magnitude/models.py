@@ -35,7 +35,7 @@ def facts(name: str, batch: int, dtype: str) -> Facts:
     fused = fuse(graph).graph
     whole = {"weights": one_launch(graph, "weights"), "fused": one_launch(fused, "ops"), "ops": one_launch(graph, "ops")}
     kernels = {"weights": float(graph.kernels), "fused": float(fused.kernels), "ops": float(graph.kernels)}
-    return Facts(whole, kernels, memory.footprint(graph, float("inf")))
+    return Facts(whole, kernels, memory.footprint(graph))
 
 
 def weights(name: str, dtype: str) -> float:

@@ -59,7 +59,7 @@ def characterise(
     notes = device.clock_notes(busy(device, reference, stop))
     chosen = [part for part in PARTS if (sizes.ops or part[0] != "ops") and (sizes.compiled or part[0] != "compiling")]
     whole, done = sum(share for _, _, share in chosen), 0.0
-    began = device.clock.now()
+    began, free = device.clock.now(), device.free_memory()  # before the suite takes its own
     with device.session():
         for name, section, share in chosen:
             shown = within(progress, done / whole, (done + share) / whole)
@@ -84,6 +84,8 @@ def characterise(
     machine = device.machine() | {"library": device.library, "threads": device.threads()}
     if device.memory():
         machine["memory_bytes"] = device.memory()
+    if 0 < free < float(machine.get("memory_bytes") or 0):
+        machine["reserved_bytes"] = int(machine["memory_bytes"] - free)
     return Characterisation(machine, software(), method(device, sizes), typed(drafts), notes, worst(noises), repeated)
 
 

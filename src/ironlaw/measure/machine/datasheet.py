@@ -120,6 +120,7 @@ def toml(figures: Figures, machine: Mapping[str, Any], source: str, date: str, p
         f'context = "{"cloud" if machine.get("virtual") else "desktop"}"',
         f"note = {_quoted(_note(figures, machine))}",
         *_table("[memory]", memory, source, date, "As the device reports it." if machine.get("memory_bytes") else "Not reported; assumed."),
+        *_reserved(machine, source, date),
         *_table("[bandwidth]", show(figures.bandwidth, "B/s", 4), source, date, streamed),
         *_power(machine, power, source, date),
         *_table("[launch]", show(figures.launch, "s", 4), source, date, called),
@@ -157,6 +158,13 @@ def _level(level: MemoryLevel, source: str, date: str, more: str = "") -> list[s
         "", "[[level]]", f'name = "{level.name}"', f"label = {_quoted(label)}", f'size = "{show(level.size, "B", 6)}"',
         f'bandwidth = "{show(level.bandwidth, "B/s", 4)}"', *_sourced(source, date, why),
     ]  # fmt: skip
+
+
+def _reserved(machine: Mapping[str, Any], source: str, date: str) -> list[str]:
+    if not machine.get("reserved_bytes"):
+        return []
+    why = "In use before anything was measured: the system, other programs and this one's libraries."
+    return _table("[reserved]", show(float(machine["reserved_bytes"]), "B", 4), source, date, why)
 
 
 def _power(machine: Mapping[str, Any], power: float | None, source: str, date: str) -> list[str]:

@@ -37,7 +37,7 @@ def build(slug: str, *, batch: int | None = None, seq: int | None = None, dtype:
     if dtype not in MODEL_FORMATS:
         raise BadValue(f"PyTorch can't run {slug} in {dtype} as it is; give fp32, fp16 or bf16")
     graph = workload(slug, batch=batch, seq=seq, dtype=dtype)
-    need = float(footprint(graph, room).total)
+    need = float(footprint(graph).total)
     if need > room:
         raise BadValue(f"{slug} in {dtype} needs {show(need, 'B')}, and {show(room, 'B')} are free here; take a smaller model or --batch")
     data = about(slug)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ironlaw.report.capacity import Capacity, words
 from ironlaw.report.markup import Cell, paragraph, table
-from ironlaw.widget.quantities import format_quantity
+from ironlaw.units import show_usable
 
 
 def section(capacities: tuple[Capacity, ...]) -> str:
@@ -14,6 +14,10 @@ def section(capacities: tuple[Capacity, ...]) -> str:
     rows: list[list[Cell]] = []
     for slug, machine in machines.items():
         sizes = "; ".join(words(capacity) for capacity in capacities if capacity.machine.slug == slug)
-        rows.append([machine.name, format_quantity(float(machine.memory), "B"), sizes])
+        rows.append([machine.name, show_usable(float(machine.capacity), float(machine.usable)), sizes])
     out = "<h3>What would fit</h3>" + table(("machine", "memory", "holds, eager"), rows, "The largest batch and the longest sequence", (1,))
-    return out + paragraph("Weights, caches and the activations alive at once; libraries' own workspace comes on top.", "il-quiet")
+    return out + paragraph(
+        "Weights, caches and the activations alive at once, beside what driver, runtime and system keep;"
+        " libraries' own workspace comes on top.",
+        "il-quiet",
+    )

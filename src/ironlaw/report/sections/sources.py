@@ -6,7 +6,11 @@ from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import items, paragraph, text
 from ironlaw.widget.quantities import cite, format_quantity
 
-ALSO = {"memory": "capacity, for what fits", "power": "rated power, for the energy estimate"}
+ALSO = {
+    "memory": "capacity, for what fits",
+    "reserved": "kept of it by driver, runtime and system",
+    "power": "rated power, for the energy estimate",
+}
 
 
 def section(analysis: Analysis) -> str:

@@ -86,7 +86,7 @@ def _row(p: Prediction) -> list[Cell]:
     for name, value in (("memory", p.data_s), ("compute", p.compute_s), ("overhead", p.overhead_s)):
         shown = format_quantity(float(value), "s")
         terms.append((shown, CLASSES[name]) if name == bound else shown)
-    held = f"{format_quantity(float(m.total), 'B')} of {format_quantity(float(m.capacity), 'B')}"
+    held = f"{format_quantity(float(m.total), 'B')} of {format_quantity(float(m.usable), 'B')}"
     memory: Cell = held if p.fits else (f"{held}: does not fit", "c-fail")
     return [
         p.hardware.name, p.plan.mode, (format_quantity(float(p.seconds), "s"), "strong"), (TERM_NAMES[bound], CLASSES[bound]),
@@ -144,7 +144,7 @@ def devices(analysis: Analysis) -> tuple[str, Figure]:
     first = best[0]
     rows: list[list[Cell]] = [
         [p.hardware.name, p.plan.mode, format_quantity(float(p.seconds), "s"), f"{significant(float(first.seconds) / float(p.seconds))}×",
-         TERM_NAMES[str(p.bound)], share(float(p.memory.total), float(p.memory.capacity)), _energy(p), p.label]
+         TERM_NAMES[str(p.bound)], share(float(p.memory.total), float(p.memory.usable)), _energy(p), p.label]
         for p in best
     ]  # fmt: skip
     columns = ("machine", "fastest mode", "time", f"speed, {first.hardware.slug} = 1", "bound by", "memory used", "energy", "figures")

@@ -21,7 +21,7 @@ from ironlaw.server.answers import SIZES, Answer, ask, inputs
 from ironlaw.server.explore import settings
 from ironlaw.server.explore.formula import formula
 from ironlaw.server.explore.sections import sections
-from ironlaw.units import significant
+from ironlaw.units import show_usable, significant
 from ironlaw.widget.dials import Dial
 from ironlaw.widget.figure import Figure
 from ironlaw.widget.piece import plain
@@ -114,7 +114,7 @@ def _cards(answer: Answer) -> list[Card]:
     p, memory = answer.prediction, answer.prediction.memory
     count, unit = inputs(answer.name, answer.original)
     operators = len(answer.original.ops)
-    used = float(memory.total / memory.capacity)
+    used = float(memory.total / memory.usable)
     part = f"{share(used, 1.0)}" if used <= 1 else f"{significant(used)}×"
     hypothetical = "" if p.fits else "if it fitted"
     utilisation = tone("utilization", float(p.utilization))
@@ -126,7 +126,7 @@ def _cards(answer: Answer) -> list[Card]:
         card("utilisation", 100 * float(p.utilization), "%", tone=utilisation, source="share of the time in which the device has work")
         | ({"word": "low"} if utilisation == "bad" else {}),
         card("kernels", float(p.kernels), note=f"from {operators:,} operators") | {"value": f"{int(p.kernels):,}", "unit": ""},
-        card("memory", float(memory.total), "B", note=f"{part} of {format_quantity(float(memory.capacity), 'B')}") | filled,
+        card("memory", float(memory.total), "B", note=f"{part} of {format_quantity(float(memory.usable), 'B')} usable") | filled,
         card("energy", float(p.energy_j), "J", note=f"estimate, {format_quantity(float(p.energy_j) / count, 'J')} per {unit}"),
     ]  # fmt: skip
 
@@ -140,7 +140,7 @@ def _out_of_memory(answer: Answer) -> dict[str, Any] | None:
     listed = ", ".join(f"{name} {format_quantity(float(size), 'B')}" for name, size in parts if size > 0)
     text = (
         f"{about(answer.name)['name']} needs {format_quantity(float(memory.total), 'B')} ({listed}); this machine has"
-        f" {format_quantity(float(memory.capacity), 'B')}, {significant(float(memory.total / memory.capacity))}× too little."
+        f" {show_usable(memory.capacity, memory.usable)}, {significant(float(memory.total / memory.usable))}× too little."
         " The times below are what it would take if it fitted."
     )
     ways = advice(p, answer.name, answer.original)

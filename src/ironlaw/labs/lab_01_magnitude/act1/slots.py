@@ -24,7 +24,7 @@ def distance(lab: kit.Lab) -> str:
 
 def message(lab: kit.Lab, committed: bool) -> dict[str, object]:
     """No device figure is on the page before the first prediction: the message keeps its own sealed until then."""
-    memory = pick(lab.contexts, TINY).hardware.memory
+    memory = pick(lab.contexts, TINY).hardware.capacity
     return {"mcu_memory": kit.dress(kit.capacity(memory)) if committed else kit.SEALED}
 
 
@@ -63,7 +63,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
         "compute_gap": gaps(lab)["compute_gap"],
         "m7_peak": peaks(lab)["m7_peak"],
         "m7_bandwidth": kit.amount(tiny.hardware.bandwidth, "B/s"),
-        "m7_memory": kit.dress(kit.capacity(tiny.hardware.memory)),
+        "m7_memory": kit.dress(kit.capacity(tiny.hardware.capacity)),
         "weights": kit.amount(weights("resnet50", COMMON), "B"),
     }
 

@@ -62,7 +62,7 @@ class Case:
 
     @property
     def footprint(self) -> memory.Memory:
-        return replace(self.facts.needs, capacity=self.hardware.memory)
+        return replace(self.facts.needs, capacity=self.hardware.capacity, reserved=self.hardware.reserved)
 
     @property
     def bottleneck(self) -> str:
@@ -72,7 +72,7 @@ class Case:
     @cached_property
     def largest_batch(self) -> int:
         """The most images that fit; 0 where not even one does."""
-        return memory.largest_that_fits(lambda n: replace(self, batch=n).footprint.total, self.hardware.memory, BATCHES[-1])
+        return memory.largest_that_fits(lambda n: replace(self, batch=n).footprint.total, self.hardware.usable, BATCHES[-1])
 
 
 @lru_cache(maxsize=8)

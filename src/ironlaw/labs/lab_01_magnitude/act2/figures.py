@@ -37,14 +37,14 @@ def needs(case: Case, width: str) -> Figure:
         )
         for name, size in parts.items()
     ]  # fmt: skip
-    capacity = kit.capacity(memory.capacity)
+    capacity = kit.capacity(memory.usable)
     limit = mark(
-        "rule", "ridge", x=memory.capacity, label=f"capacity {capacity}", name="capacity", hover=[("exactly", exact(memory.capacity, "B"))]
+        "rule", "ridge", x=memory.usable, label=f"usable {capacity}", name="usable", hover=[("exactly", exact(memory.usable, "B"))]
     )
     summary = f"needed {format_quantity(memory.total, 'B')}, available {capacity}"
     rows = (
         *((name, format_quantity(size, "B"), exact(size, "B")) for name, size in parts.items()),
-        ("capacity", capacity, exact(memory.capacity, "B")),
+        ("usable", capacity, exact(memory.usable, "B")),
     )
     return Figure(
         "fit", "It fits" if fits else "It does not fit", Axis("log", "bytes", "B"), Axis("band", names=tuple(parts)), (*bars, limit),

@@ -84,10 +84,10 @@ def cards(case: Case) -> list[dict[str, Any]]:
 
 def _memory_card(case: Case) -> dict[str, Any]:
     need = case.footprint
-    ratio = float(need.total / need.capacity)
+    ratio = float(need.total / need.usable)
     tone = kit.tone("memory", ratio)
-    of = f"{significant(ratio)} × the" if ratio > 1 else f"{kit.share(need.total, need.capacity)} of"
-    return {**kit.card("Memory needed", need.total, "B", tone=tone, note=f"{of} {kit.capacity(need.capacity)}"), "word": FITS[tone]}
+    of = f"{significant(ratio)} × the" if ratio > 1 else f"{kit.share(need.total, need.usable)} of"
+    return {**kit.card("Memory needed", need.total, "B", tone=tone, note=f"{of} {kit.capacity(need.usable)}"), "word": FITS[tone]}
 
 
 def formula(case: Case) -> str:
@@ -99,21 +99,21 @@ def formula(case: Case) -> str:
 
 def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:
     need = case.footprint
-    slots = {"required": kit.amount(need.total, "B"), "available": kit.dress(kit.capacity(need.capacity))}
+    slots = {"required": kit.amount(need.total, "B"), "available": kit.dress(kit.capacity(need.usable))}
     if need.fits:
         room = kit.amount(need.headroom, "B")
-        if kit.tone("memory", need.total / need.capacity) == "middling":
+        if kit.tone("memory", need.total / need.usable) == "middling":
             return kit.banner(
                 "warn",
                 "It fits, barely",
-                kit.inline(lab.fill("act2.tight", **slots, room=room, share=kit.share(need.total, need.capacity))),
+                kit.inline(lab.fill("act2.tight", **slots, room=room, share=kit.share(need.total, need.usable))),
             )
         text = lab.fill(
             "act2.fits", **slots, room=room, weights=kit.amount(need.weights, "B"), activations=kit.amount(need.activations, "B")
         )
         return kit.banner("good", "It fits", kit.inline(text))
-    per = ", ".join(f"{kit.times(models.weights(case.workload, f) / need.capacity)} in {f.upper()}" for f in models.FORMATS)
-    text = lab.fill("act2.oom", **slots, factor=kit.times(need.total / need.capacity), per_format=per) + "\n\n" + _way_out(lab, case)
+    per = ", ".join(f"{kit.times(models.weights(case.workload, f) / need.usable)} in {f.upper()}" for f in models.FORMATS)
+    text = lab.fill("act2.oom", **slots, factor=kit.times(need.total / need.usable), per_format=per) + "\n\n" + _way_out(lab, case)
     return kit.banner("fail", "Out of memory: it can't be loaded", kit.html(text))
 
 

@@ -99,7 +99,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     need = case.footprint
     return {
         "m7_seconds": kit.amount(case.prediction.seconds, "s", 2), "int8_required": kit.amount(need.total, "B"),
-        "int8_factor": kit.times(need.total / need.capacity), "m7_memory": kit.dress(kit.capacity(machine.memory)),
+        "int8_factor": kit.times(need.total / need.usable), "m7_memory": kit.dress(kit.capacity(machine.capacity)),
         "m7_power": kit.amount(machine.power, "W"),
     }  # fmt: skip
 

@@ -115,19 +115,19 @@ def budget(case: Case) -> Figure:
     sizes = (float(need.weights), float(need.kv_cache), float(need.activations))
     fits, at, marks, row = bool(need.fits), 0.0, list[Mark](), "needed"
     for (name, colour), size in zip(PARTS, sizes, strict=True):
-        hover = [("size", _size(size)), ("exactly", exact(size, "B")), ("of the memory", share(size, float(need.capacity)))]
+        hover = [("size", _size(size)), ("exactly", exact(size, "B")), ("of the memory", share(size, float(need.usable)))]
         marks.append(mark("bar", colour if fits else "fail", x0=at, x1=at + size, y=row, id=name, name=name, hover=hover))
         at += size
-    capacity_text = capacity(float(need.capacity))
-    marks.append(mark("rule", "ridge", x=float(need.capacity), label=f"{capacity_text} there", name="memory", id="capacity"))
+    capacity_text = capacity(float(need.usable))
+    marks.append(mark("rule", "ridge", x=float(need.usable), label=f"{capacity_text} usable", name="memory", id="capacity"))
     marks.append(mark("label", "fail" if not fits else "ink", x=at, y=row, label=_size(at), id="total"))
-    entries = [*zip((name for name, _ in PARTS), sizes, strict=True), ("needed", at), ("memory", float(need.capacity))]
+    entries = [*zip((name for name, _ in PARTS), sizes, strict=True), ("needed", at), ("usable", float(need.usable))]
     table = tuple((name, _size(size), exact(size, "B")) for name, size in entries)
     words = ", ".join(f"{name} {_size(size)}" for name, size in entries)
     legend = tuple({"colour": colour if fits else "fail", "label": f"{name} {_size(size)}"}
                    for (name, colour), size in zip(PARTS, sizes, strict=True))  # fmt: skip
     return Figure(
-        "budget", "It fits" if fits else "It does not fit", Axis("linear", "bytes", "B", (0.0, max(at, float(need.capacity)) * 1.12)),
+        "budget", "It fits" if fits else "It does not fit", Axis("linear", "bytes", "B", (0.0, max(at, float(need.usable)) * 1.12)),
         Axis("band", names=(row,)), tuple(marks), f"Memory: {words}.", Table(("what", "size", "exactly"), table),
-        note=f"{_size(at)} of {capacity_text}", legend=legend, more={"stacked": True, "row": 44},
+        note=f"{_size(at)} of {capacity_text} usable", legend=legend, more={"stacked": True, "row": 44},
     )  # fmt: skip

@@ -110,10 +110,10 @@ def cards(case: Case) -> list[dict[str, Any]]:
 
 def _memory_card(case: Case) -> dict[str, Any]:
     need = case.footprint
-    ratio = float(need.total / need.capacity)
+    ratio = float(need.total / need.usable)
     tone = kit.tone("memory", ratio)
-    of = f"{significant(ratio)} × the" if ratio > 1 else f"{kit.share(need.total, need.capacity)} of"
-    return {**kit.card("Memory", float(need.total), "B", tone=tone, note=f"{of} {kit.capacity(float(need.capacity))}"), "word": FITS[tone]}
+    of = f"{significant(ratio)} × the" if ratio > 1 else f"{kit.share(need.total, need.usable)} of"
+    return {**kit.card("Memory", float(need.total), "B", tone=tone, note=f"{of} {kit.capacity(float(need.usable))}"), "word": FITS[tone]}
 
 
 def formula(case: Case) -> str:
@@ -138,15 +138,15 @@ def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:
     slots: dict[str, object] = {
         "weights": kit.amount(float(need.weights), "B"), "cache": kit.amount(float(need.kv_cache), "B"),
         "activations": kit.amount(float(need.activations), "B"), "required": kit.amount(float(need.total), "B"),
-        "available": kit.dress(kit.capacity(float(need.capacity))),
+        "available": kit.dress(kit.capacity(float(need.usable))),
     }  # fmt: skip
     if not need.fits:
         over = kit.amount(float(-need.headroom), "B")
         text = lab.fill("act2.oom", **slots, over=over) + "\n\n" + way_out(lab, case)
         return kit.banner("fail", "Out of memory: it can't be served like this", kit.html(text))
     slots["room"] = kit.amount(float(need.headroom), "B")
-    if kit.tone("memory", float(need.total / need.capacity)) == "middling":
-        text = lab.fill("act2.tight", **slots, share=kit.share(need.total, need.capacity))
+    if kit.tone("memory", float(need.total / need.usable)) == "middling":
+        text = lab.fill("act2.tight", **slots, share=kit.share(need.total, need.usable))
         return kit.banner("warn", "It fits, barely", kit.html(text))
     text = lab.fill("act2.fits", **slots, batch=f"{case.largest_batch:,}", context=f"{case.largest_context:,}")
     return kit.banner("good", "It fits", kit.html(text))

@@ -188,7 +188,8 @@ class Case:
     def footprint(self) -> memory.Memory:
         weights, cache = self._formats()
         cache_bytes = float(kv_cache(self.model, self.batch, self.context, cache))
-        return memory.Memory(weight_bytes(self.model, self.fmt, weights), cache_bytes, self.activations, float(self.hardware.memory))
+        has = float(self.hardware.capacity), float(self.hardware.reserved)
+        return memory.Memory(weight_bytes(self.model, self.fmt, weights), cache_bytes, self.activations, *has)
 
     @property
     def activations(self) -> float:
@@ -197,7 +198,7 @@ class Case:
 
     def _largest(self, change: Callable[[int], Case], now: int) -> int:
         weights = self.footprint.weights
-        return largest_near(lambda n: float(change(n).footprint.total - weights), float(self.hardware.memory - weights), now, TOO_LONG)
+        return largest_near(lambda n: float(change(n).footprint.total - weights), float(self.hardware.usable - weights), now, TOO_LONG)
 
     @cached_property
     def largest_batch(self) -> int:
