@@ -106,7 +106,7 @@ def run(todo: list[Mutant], jobs: int, minutes: float) -> None:
     os.chdir(TREE)
     from trials import Tests, try_all
 
-    tests = Tests(TREE, KEPT.parent, paths)
+    tests = Tests(TREE, KEPT.parent, paths, ROOMS)
     began = shown = time.monotonic()
     with KEPT.open("a", buffering=1) as kept, os.fdopen(os.dup(2), "w", buffering=1) as screen, contextlib.suppress(KeyboardInterrupt):
         before = len(read_fates())

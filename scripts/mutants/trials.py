@@ -2,7 +2,8 @@
 
 A change inside a function is tried in a fork of a process that has collected every test: the new code object takes the place of the old
 one, so a mutant costs a few hundredths of a second. What runs while modules are imported or tests collected (tables, defaults,
-decorators) is tried in a fork that has imported nothing of ironlaw yet, and reads the changed file.
+decorators) is first grafted onto such a process (`graft`); what no test notices there in a few seconds is tried in a fork that has
+imported nothing of ironlaw yet, and reads the changed file.
 """
 
 from __future__ import annotations
@@ -17,22 +18,24 @@ import signal
 import sys
 import traceback
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from pathlib import Path
 from types import CodeType, FunctionType
 
 import pytest
 from changes import Mutant
+from graft import dependents, graft, importing, module_of, namespaces
 
 OPTIONS = ["-q", "-s", "-x", "--assert=plain", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:anyio", "-o", "addopts="]
 MEMORY = 8 << 30
 KILLED = 100  # the exit code, which nothing else has
+PATIENCE = 5.0  # seconds of tests, before a module is loaded afresh for a mutant that none has noticed
 IMPORT = ""  # coverage's name for what runs outside any test
 Report = Callable[[Mutant, str], bool]  # takes a mutant and what became of it; whether there is time for more
 
@@ -40,9 +43,10 @@ Report = Callable[[Mutant, str], bool]  # takes a mutant and what became of it; 
 class Tests:
     """Which tests run which lines, and how long each takes."""
 
-    def __init__(self, root: Path, folder: Path, paths: list[str]) -> None:
+    def __init__(self, root: Path, folder: Path, paths: list[str], rooms: Sequence[str]) -> None:
         self.root, self.src, self.paths = root, root / "src/ironlaw", paths
-        kept, self.log = folder / "baseline.json", folder / "log.txt"
+        self.imports = importing((file for room in rooms for file in (self.src / room).rglob("*.py")), self.src)
+        kept, self.log, self.noticed = (folder / name for name in ("baseline.json", "log.txt", "noticed.json"))
         if _ended(_fork(lambda: self._measure(kept), self.log)) != 0:
             sys.exit(f"{self.log.read_text()}\nthe tests fail without any change; fix them first: pytest {' '.join(paths)}")
         self.seconds, self.lines = json.loads(kept.read_text())
@@ -71,12 +75,18 @@ class Tests:
         """Those that can notice it: its own file's first, then the quickest first."""
         ran, path = self.lines.get(mutant.file, {}), Path(mutant.file)
         own = f"test_{path.parent.name if path.stem == '__init__' else path.stem}.py"
-        if self.at_import(mutant):  # a table or a default: who reads it runs other lines, of this file or of others
-            names = {name for tests in ran.values() for name in tests} | {name for name in self.seconds if own in name}
-            names = names - {IMPORT} or set(self.seconds)
+        if self.at_import(mutant):  # a table or a default: who reads it runs other lines, of this file or of one that imports it
+            near = self.running(mutant.file) | {name for name in self.seconds if own in name}
+            others = (file for file in self.lines if module_of(path) in self.imports.get(module_of(Path(file)), ()))
+            names = near.union(*map(self.running, others)) or set(self.seconds)
         else:
-            names = {name for n in range(mutant.lines[0], mutant.lines[1] + 1) for name in ran.get(str(n), ())} - {IMPORT}
-        return sorted(names, key=lambda name: (own not in name, self.seconds[name], name))
+            near = names = {name for n in range(mutant.lines[0], mutant.lines[1] + 1) for name in ran.get(str(n), ())} - {IMPORT}
+        return sorted(names, key=lambda name: (own not in name, name not in near, self.seconds[name], name))
+
+    @cache  # noqa: B019  one object for a whole run
+    def running(self, file: str) -> set[str]:
+        """The tests that run any line of a file."""
+        return {name for tests in self.lines.get(file, {}).values() for name in tests} - {IMPORT}
 
     def at_import(self, mutant: Mutant) -> bool:
         """Whether it runs at import, or stands in a function that another one made there: its code is then a copy already."""
@@ -107,16 +117,17 @@ def try_all(mutants: Iterable[Mutant], tests: Tests, jobs: int, report: Report) 
     quick, thorough = [], []
     for mutant in mutants:
         (thorough if tests.at_import(mutant) else quick).append(mutant)
-    in_memory = InMemory(quick, tests, jobs, report)
-    if quick and _ended(_fork(lambda: int(pytest.main([*OPTIONS, *tests.paths], plugins=[in_memory])), tests.log)) != 0:
+    in_memory = InMemory(quick, thorough, tests, jobs, report)
+    if _ended(_fork(lambda: int(pytest.main([*OPTIONS, *tests.paths], plugins=[in_memory])), tests.log)) != 0:
         sys.exit(tests.log.read_text())
-    _in_parallel(thorough, jobs, lambda mutant: _from_source(mutant, tests), report)
+    noticed = set(json.loads(tests.noticed.read_text()))
+    _in_parallel([m for m in thorough if m.key not in noticed], jobs, lambda mutant: _from_source(mutant, tests), report)
 
 
-def _in_parallel(mutants: list[Mutant], jobs: int, child: Callable[[Mutant], int], report: Report) -> None:
+def _in_parallel(mutants: list[Mutant], jobs: int, child: Callable[[Mutant], int], report: Report, control: bool = True) -> None:
     fates = {0: "survived", KILLED: "killed"}  # or it was ended by a signal: too much time, or memory
     running: dict[int, Mutant] = {}
-    unchanged = [replace(mutant, statement=mutant.original) for mutant in mutants[:1]]
+    unchanged = [replace(mutant, statement=mutant.original) for mutant in mutants[: int(control)]]
     waiting = [*mutants[::-1], *unchanged]  # first of all, what must survive
     while waiting or running:
         while waiting and len(running) < jobs:
@@ -154,8 +165,9 @@ class EndAtFailure:
 class InMemory:
     """Instead of running the collected tests once: for each mutant, those of them that can notice it, in a fork."""
 
-    def __init__(self, mutants: list[Mutant], tests: Tests, jobs: int, report: Report) -> None:
-        self.mutants, self.tests, self.jobs, self.report = mutants, tests, jobs, report
+    def __init__(self, mutants: list[Mutant], at_import: list[Mutant], tests: Tests, jobs: int, report: Report) -> None:
+        self.mutants, self.at_import, self.tests, self.jobs, self.report = mutants, at_import, tests, jobs, report
+        self.built_on: dict[str, list[tuple[str, CodeType]]] = {}
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self.items = {item.nodeid: item for item in session.items}
@@ -166,7 +178,45 @@ class InMemory:
         session.config.pluginmanager.register(EndAtFailure([], self.tests))
         gc.freeze()
         _in_parallel(self.mutants, self.jobs, self.attempt, self.report)
+        self.tests.noticed.write_text(json.dumps(self.noticed_at_import()))
         return True
+
+    def noticed_at_import(self) -> list[str]:
+        """The keys of those that a test notices though only the module itself was run again; nothing is known of the others."""
+        noticed: list[str] = []
+        sound: dict[str, bool] = {}
+
+        def note(mutant: Mutant, fate: str) -> bool:
+            if fate != "survived":
+                noticed.append(mutant.key)
+            return fate == "survived" or self.report(mutant, fate)
+
+        def control(mutant: Mutant, fate: str) -> bool:
+            sound[mutant.file] = fate == "survived"
+            return True
+
+        one_each = {mutant.file: replace(mutant, statement=mutant.original) for mutant in self.at_import}
+        codes = {name: sys.modules[name].__loader__.get_code(name) for name in self.tests.imports if name in sys.modules}
+        self.others = namespaces(self.tests.root)
+        for file in one_each:
+            self.built_on[file] = [(name, codes[name]) for name in dependents(module_of(Path(file)), self.tests.imports)]
+        _in_parallel(list(one_each.values()), self.jobs, self.attempt_graft, control, False)
+        _in_parallel([m for m in self.at_import if sound[m.file]], self.jobs, self.attempt_graft, note, False)
+        return noticed
+
+    def attempt_graft(self, mutant: Mutant) -> int:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        path = self.tests.src / mutant.file
+        signal.setitimer(signal.ITIMER_PROF, 10)
+        try:
+            changed = compile(mutant.source(path.read_text(encoding="utf-8")), str(path), "exec")
+            for name, code in [(module_of(Path(mutant.file)), changed), *self.built_on[mutant.file]]:
+                graft(name, code, self.others)
+        except Exception:
+            return KILLED
+        names = self.tests.of(mutant)
+        spent = accumulate(self.tests.seconds[name] for name in names)
+        return self.run([name for name, seconds in zip(names, spent, strict=True) if seconds < PATIENCE])
 
     def attempt(self, mutant: Mutant) -> int:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -177,7 +227,10 @@ class InMemory:
         for function in self.functions[path, mutant.function]:
             if function.__code__.co_firstlineno == replacement.co_firstlineno:
                 function.__code__ = replacement
-        items = [self.items[name] for name in self.tests.of(mutant)]
+        return self.run(self.tests.of(mutant))
+
+    def run(self, names: list[str]) -> int:
+        items = [self.items[name] for name in names]
         for item, following in zip_longest(items, items[1:]):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         return 0
@@ -211,8 +264,7 @@ class ChangedFile(MetaPathFinder, SourceFileLoader):
 def _from_source(mutant: Mutant, tests: Tests) -> int:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     path = tests.src / mutant.file
-    module = ".".join(["ironlaw", *Path(mutant.file).with_suffix("").parts]).removesuffix(".__init__")
-    sys.meta_path.insert(0, ChangedFile(module, path, mutant.source(path.read_text(encoding="utf-8"))))
+    sys.meta_path.insert(0, ChangedFile(module_of(Path(mutant.file)), path, mutant.source(path.read_text(encoding="utf-8"))))
     names = tests.of(mutant)
     for file in dict.fromkeys(name.split("::")[0] for name in names):  # one after the other: most are noticed by the first
         signal.setitimer(signal.ITIMER_PROF, 10)  # for importing and collecting
