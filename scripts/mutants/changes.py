@@ -17,7 +17,7 @@ from mutmut.mutation.file_mutation import NEVER_MUTATE_FUNCTION_CALLS
 from mutmut.mutation.mutators import mutation_operators
 
 WORDS = re.compile(r"\w+|\s+|.", re.DOTALL)
-TYPES = ("Any", "Callable", "Mapping", "Sequence")  # an alias of these is an annotation, not a value
+TYPES = ("Any", "Callable", "Mapping", "Sequence", "tuple")  # an alias of these is an annotation, not a value
 
 
 @dataclass(frozen=True)

@@ -75,10 +75,8 @@ class Tests:
         """Those that can notice it: its own file's first, then the quickest first."""
         ran, path = self.lines.get(mutant.file, {}), Path(mutant.file)
         own = f"test_{path.parent.name if path.stem == '__init__' else path.stem}.py"
-        if self.at_import(mutant):  # a table or a default: who reads it runs other lines, of this file or of one that imports it
-            near = self.running(mutant.file) | {name for name in self.seconds if own in name}
-            others = (file for file in self.lines if module_of(path) in self.imports.get(module_of(Path(file)), ()))
-            names = near.union(*map(self.running, others)) or set(self.seconds)
+        if self.at_import(mutant):  # a table, a default, a name: who reads it may run no line of this file
+            near, names = self.running(mutant.file), set(self.seconds)
         else:
             near = names = {name for n in range(mutant.lines[0], mutant.lines[1] + 1) for name in ran.get(str(n), ())} - {IMPORT}
         return sorted(names, key=lambda name: (own not in name, name not in near, self.seconds[name], name))

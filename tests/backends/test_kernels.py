@@ -5,6 +5,8 @@ import pytest
 
 from ironlaw.backends.cuda.gemm import gemm_curve
 from ironlaw.backends.kernel import Kernel, multiple, padded
+from ironlaw.backends.multi_tensor import list_launches
+from ironlaw.engine.device.types import Tensor
 
 
 def test_a_kernel_does_nothing_that_it_is_not_told():
@@ -17,6 +19,15 @@ def test_whole_tiles(size, to, whole):
     assert padded(size, to) == whole
     assert multiple(size, to) is (size == whole)
     assert padded(np.array([size, whole]), to).tolist() == [whole, whole]
+
+
+def test_a_call_over_lists_is_cut_into_launches():
+    """At most 110 tensors of one list, 64 of two, …, and about 21 million elements in a launch; nothing to write is nothing to do."""
+    small, large = Tensor("p", (4,)), Tensor("p", (320 * 65536,))
+    assert list_launches([small], []) == 0.0
+    for lists, most in enumerate((110, 64, 48, 36, 30, 30), 1):
+        assert [list_launches([small] * n * lists, [small] * n) for n in (1, most, most + 1)] == [1.0, 1.0, 2.0]
+    assert [list_launches([large] * n, [large] * n) for n in (1, 2, 3)] == [1.0, 2.0, 3.0]
 
 
 def test_rows_of_a_product_are_aligned_when_all_sizes_are():

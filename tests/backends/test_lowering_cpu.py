@@ -263,6 +263,8 @@ def test_what_entering_a_compiled_call_takes_is_taken_off():
     assert [s.seconds for s in samples([other, loop], "cpu")] == [90e-6]
     assert [s.seconds for s in samples([other, entry, loop], "cpu")] == pytest.approx([30e-6])
     assert list(samples([entry, loop | {"wall_s": 60e-6}], "cpu")) == []  # nothing is left of it
+    unknown = {"kind": "launch", "op": "compiled", "error": "no compiler"}
+    assert [s.seconds for s in samples([unknown, loop], "cpu")] == [90e-6]
 
 
 CALLS = {"add": 3e-6, "relu": 4e-6, "nn_relu": 11e-6, "linear": 16e-6, "nn_linear": 21e-6, "nn_gelu": 30e-6, "compiled": 60e-6}

@@ -130,6 +130,17 @@ def test_which_kernel_stays(shape, curve):
     assert persistent(layer(*shape), H200) == curve
 
 
+@pytest.mark.parametrize("slug", ["h200_sxm", "a100_80gb_sxm", "t4"])
+@pytest.mark.parametrize(("name", "widest"), [("lstm", 192), ("gru", 192), ("rnn_tanh", 384)])
+def test_a_state_stays_where_its_weights_fit_beside_a_multiprocessor(slug, name, widest):
+    """The weights of a state go with the square of its width: what 256 KiB hold at `widest`, an A100's 192 KiB hold at 87 % of it."""
+    machine = il.hardware(slug)
+    (room,) = (level.size / machine.units["sms"] for level in machine.levels if level.name == "shared")
+    fits = [hidden for hidden in range(1, 2 * widest) if persistent(layer(name, 8, 3, 100, hidden), machine) == "rnn_small"]
+    assert fits == list(range(1, len(fits) + 1))
+    assert (len(fits) / widest) ** 2 == pytest.approx(room / (256 * 1024), rel=0.01)
+
+
 def test_on_a_processor():
     kernels = lower_cpu(layer("gru", 50, 1, 256, 256, dtype="fp32"))
     # all inputs at once; then, for each of 50 steps, one row times the weights and a loop over three gates and two states

@@ -56,6 +56,13 @@ def test_the_folders_are_the_backends():
         backends.require("rocm")
 
 
+def test_a_models_device_time_is_profiled_where_there_is_a_profiler(abacus):
+    """On the others a call's wall time is all there is. A backend that says nothing has a profiler."""
+    assert {name: backends.require(name).row_time for name in backends.names()} == {
+        "abacus": "busy_s", "cpu": "wall_s", "cuda": "busy_s", "mps": "wall_s",
+    }  # fmt: skip
+
+
 def test_a_prediction_asks_the_registered_backend(abacus):
     graph = il.workload("gpt2_layer", batch=1)
     p = il.predict(graph, abacus)
@@ -122,6 +129,13 @@ def test_chip_constants_come_from_the_machine():
     bare = replace(il.hardware("h200_sxm"), units={})
     with pytest.raises(BadValue, match=r"h200_sxm has no sms under \[units\]"):
         lower(op, machine=bare)
+
+
+def test_a_chip_whose_clock_is_not_known_is_taken_for_a_hopper():
+    from ironlaw.backends.cuda.chip import exponential_flops
+
+    h200 = il.hardware("h200_sxm")
+    assert exponential_flops(replace(h200, units={"sms": 132.0})) == exponential_flops(h200) == 256.0
 
 
 def test_what_the_room_offers():

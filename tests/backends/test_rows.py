@@ -1,7 +1,9 @@
 """A typed row of evidence: what is read, what is refused and how it is named, what is written again."""
 
+import json
 import math
 import re
+from types import MappingProxyType
 
 import pytest
 
@@ -64,6 +66,24 @@ def test_what_is_not_a_row(data):
 def test_a_profile_that_is_not_one(entries):
     with pytest.raises(BadRegistry, match=r"^here: list must hold objects with name, count and seconds \(.+\); see evidence/FORMAT\.md$"):
         Row.from_json({"kind": "op", "list": entries}, "here")
+
+
+@pytest.mark.parametrize("name", ["extra", "kernel_times"])
+def test_our_own_names_are_a_later_versions_in_a_file(name):
+    """What a file calls `list` is `kernel_times` here: a file's own field of that name means something else, and stays."""
+    data = {"kind": "op", name: ["anything"]}
+    row = Row.from_json(data)
+    assert (row.extra, row.kernel_times, row.to_json()) == ({name: ["anything"]}, (), data)
+
+
+def test_a_row_of_a_view_is_written_as_json():
+    view = MappingProxyType({"numel": 8})
+    assert json.loads(json.dumps(Row(kind="op", params=view, extra=view).to_json())) == {"kind": "op", "params": {"numel": 8}, "numel": 8}
+
+
+def test_only_fields_are_figures():
+    row = Row(kind="op", params={"dtype": "fp16"}, extra={"value": 7})
+    assert (row.get("to_json"), row.get("value"), row.get("dtype"), row.get("extra")) == (None, 7, "fp16", None)
 
 
 def test_params_are_an_object():

@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import product
+from types import SimpleNamespace
 
 import pytest
 
@@ -61,7 +63,7 @@ def test_the_names_people_type(typed, laptop):
 
 @pytest.mark.parametrize("typed", ["this", "here", "this machine", "local"])
 def test_not_measured_yet_says_how(typed):
-    with pytest.raises(UnknownName, match="this machine was not measured yet; run `ironlaw measure` first"):
+    with pytest.raises(UnknownName, match=r"^this machine was not measured yet; run `ironlaw measure` first .* ask again$"):
         il.hardware(typed)
     assert "this_machine" not in il.machines() and "this_machine" not in measured()
     assert evidence("this_machine") == () and curves.calibration("this_machine") is None and known_local() is None
@@ -126,6 +128,14 @@ def test_without_a_home_the_registry_still_works(monkeypatch):
     assert "h100_sxm" in il.machines() and "h200_sxm" in measured()
 
 
+def test_a_stamp_is_of_one_place(laptop):
+    """The same file under another name is another file; one that is not there leaves no trace."""
+    twin = laptop.with_name("twin.toml")
+    os.link(laptop, twin)
+    assert local_machine.stamp(laptop) != local_machine.stamp(twin)
+    assert local_machine.stamp(twin, laptop.with_name("absent.toml")) == local_machine.stamp(twin)
+
+
 # ---- curves
 
 
@@ -156,12 +166,29 @@ def test_curves_of_another_device_are_not_used(laptop, home):
 NEWER = STORED.to_json() | {"curves": {"gemm": {"floor": 1e-6, "warp_drive": 9.0}}}
 
 
-@pytest.mark.parametrize("content", ["{", "[]", "null", "{}", json.dumps(NEWER)], ids=["cut", "list", "null", "empty", "newer"])
-def test_damaged_or_newer_curves(laptop, home, content):
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [("{", "JSONDecodeError"), ("[]", "TypeError"), ("null", "TypeError"), ("{}", "KeyError"), (json.dumps(NEWER), "TypeError")],
+    ids=["cut", "list", "null", "empty", "newer"],
+)
+def test_damaged_or_newer_curves(laptop, home, content, why):
     home("calibration", "this_machine.json", content)
-    with pytest.raises(BadRegistry, match=r"this_machine\.json is damaged, or another version of ironlaw wrote it .*run `ironlaw measure`"):
+    message = rf"this_machine\.json is damaged, or another version of ironlaw wrote it \({why}: .+\); run `ironlaw measure`"
+    with pytest.raises(BadRegistry, match=message):
         il.hardware("this")
     assert known_local() is None
+
+
+def test_curves_that_can_not_be_read_say_why(laptop, ironlaw_home):
+    (ironlaw_home / "calibration" / "this_machine.json").mkdir(parents=True)
+    with pytest.raises(BadRegistry, match=r"this_machine\.json can't be read \(Is a directory\); check its permissions, or run `ironlaw"):
+        local_machine.calibration()
+
+
+def test_curves_are_written_as_the_registry_writes_its_own(ironlaw_home):
+    local_machine.store_curves(STORED)
+    text = (ironlaw_home / "calibration" / "this_machine.json").read_bytes()
+    assert text == (folder("calibration") / "h200_sxm.json").read_bytes()
 
 
 # ---- evidence
@@ -214,6 +241,43 @@ def store_fit(rows, described, sources, machine="h200_sxm"):
 def test_curves_need_every_kind_of_op(missing, laptop):
     ops = [op for op in ("add", "linear", "conv2d", "layer_norm") if op != missing]
     assert store_fit(rows("launch") + some(*ops), {"l2_bytes": 1 << 25, "gpu": "x"}, ()) is None
+
+
+class Asked:
+    """Curves that remember which op was asked for, where and how."""
+
+    def __init__(self):
+        self.questions = []
+
+    def cost(self, op, hardware, plan):
+        self.questions.append((op, hardware, plan))
+        return SimpleNamespace(device=1e-6)
+
+
+PRODUCTS, NORMS, STREAMS = ("linear", "matmul"), ("layer_norm", "softmax", "batch_norm"), ("add", "mul", "relu")
+
+
+def test_one_op_of_each_kind_is_enough_and_without_a_kind_there_are_no_curves(monkeypatch):
+    monkeypatch.setattr(local_machine, "calibrate", lambda *_: Asked())
+
+    def fitted(*ops):
+        return local_machine.fit([Row(kind="op", op=op) for op in ops], {}, il.hardware("h200_sxm"), ()) is not None
+
+    for ops in product(PRODUCTS, ("conv2d",), NORMS, STREAMS):
+        assert fitted(*ops) and not any(fitted(*ops[:i], *ops[i + 1 :]) for i in range(4)), ops
+    assert not fitted(*PRODUCTS, *NORMS, *STREAMS)
+
+
+def test_the_usual_ops_are_tried_on_this_machine_before_curves_are_kept(monkeypatch):
+    """In FP32, which every device has, and in whole tiles: 64 divides by every alignment."""
+    monkeypatch.setattr(local_machine, "calibrate", lambda *_: asked)
+    asked, machine = Asked(), il.hardware("t4")
+    assert local_machine.fit([Row(kind="op", op=op) for op in ("linear", "conv2d", "softmax", "add")], {}, machine, ()) is asked
+    assert {op.kind for op, _, _ in asked.questions} >= {"matmul", "add", "layer_norm", "softmax"}
+    for op, where, plan in asked.questions:
+        assert where is machine and plan.mode == "eager"
+        for tensor in (*op.inputs, *op.outputs):
+            assert tensor.dtype == "fp32" and all(size % 64 == 0 for size in tensor.shape)
 
 
 def test_curves_are_fitted_and_stored(workstation, ironlaw_home):

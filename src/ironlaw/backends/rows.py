@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ironlaw.errors import BadRegistry
@@ -21,8 +21,8 @@ class KernelTime:
     """One entry of a profile: launches of one name, and the seconds they took together."""
 
     name: str
-    seconds: float = 0.0
-    count: float = 1.0
+    seconds: float
+    count: float
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> KernelTime:
@@ -107,7 +107,7 @@ class Row:
 
     def get(self, name: str) -> Any:
         """A field by name, then a parameter, then a field of a later version; None where there is none."""
-        value = getattr(self, name, None) if name in _DEFAULTS else None
+        value = getattr(self, name) if name in _DEFAULTS else None
         if value in (None, "", ()):
             value = self.params.get(name, self.extra.get(name))
         return value
@@ -135,7 +135,7 @@ def _mapping(value: Any, where: str) -> None:
         raise BadRegistry(f"{where} is {value!r}, not an object; see evidence/FORMAT.md")
 
 
-_DEFAULTS = {f.name: f.default if f.default is not MISSING else None for f in fields(Row) if f.name not in ("extra",)} | {"params": {}}
-_CHECKS = {f.name: _text if f.type == "str" else _number for f in fields(Row) if f.name not in ("extra", "params", "kernel_times")} | {
+_DEFAULTS = {f.name: f.default for f in fields(Row) if f.name != "extra"} | {"params": {}}
+_CHECKS = {f.name: _text if f.type == "str" else _number for f in fields(Row) if f.name not in ("extra", "kernel_times")} | {
     "params": _mapping
 }

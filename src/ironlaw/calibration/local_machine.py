@@ -75,7 +75,7 @@ def calibration() -> Calibration | None:
 @lru_cache(maxsize=4)
 def _calibration(path: Path, _: Stamp) -> Calibration:
     try:
-        return Calibration.from_json(json.loads(path.read_text(encoding="utf-8")))
+        return Calibration.from_json(json.loads(path.read_bytes()))
     except OSError as error:
         raise BadRegistry(f"{path} can't be read ({error.strerror or error}); check its permissions, or {AGAIN}") from None
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:

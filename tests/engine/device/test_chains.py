@@ -39,8 +39,13 @@ def test_fused_reads_1_writes_1_and_keeps_the_mask():
     assert (training.work.read, training.work.written) == (T, T + 32)
 
 
-def test_every_op_of_the_palette_stands_alone():
-    for kind in PALETTE:
+def test_numbers_and_copies_beside_the_palette():
+    assert ledger("scale", "shift", "copy") == [(32, T, T), (32, T, T), (0, T, T)]
+
+
+def test_every_op_stands_alone():
+    assert set(PALETTE) < set(KINDS)
+    for kind in KINDS:
         assert chain((kind,), (4, 8)).kernels == 1
 
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ironlaw.engine.device.dispatch import Run, Schedule, graph_replay, queued, synchronous, utilization
+from ironlaw.engine.device.dispatch import simulate as simulate_schedule
 from ironlaw.errors import UnknownName
 
 times = st.lists(st.tuples(st.floats(0, 10), st.floats(0, 10)), min_size=1, max_size=12)
@@ -170,6 +171,21 @@ def test_utilization_over_arrays():
 def test_a_schedule_is_one_of_three():
     with pytest.raises(UnknownName, match=r"^no dispatch 'sometimes'; known: queued, replayed, synchronous$"):
         Schedule("sometimes")
+
+
+@given(times)
+def test_what_a_schedule_leaves_out_takes_no_time(pairs):
+    kernels = [p[1] for p in pairs]
+    for dispatch in ("queued", "synchronous", "replayed"):
+        assert simulate_schedule(Schedule(dispatch), ()).wall == 0.0
+    replayed = simulate_schedule(Schedule("replayed", counts=[1] * len(kernels)), kernels)
+    assert (replayed.wall, replayed.idle) == (sum(kernels), 0.0)
+    assert replayed.starts == (0.0, *np.cumsum(kernels)[:-1])
+
+
+def test_a_run_by_itself_is_two_times_and_has_no_starts():
+    assert repr(queued([2.0], [1.0])) == repr(Run(3.0, 1.0)) == "Run(wall=3.0, busy=1.0)"
+    assert Run(3.0, 1.0).starts == ()
 
 
 def test_a_run_over_many_points_knows_its_schedule():

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from small_graphs import MACHINE, chain, tensor
 
+from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.fusion_rules import Rules
 from ironlaw.engine.device.machine import Cost, Figure, Plan
 from ironlaw.engine.device.predict import OpRow, bound, is_sweep, one_launch, predict
 from ironlaw.engine.device.types import Graph, Tensor
-from ironlaw.engine.device.work import op
+from ironlaw.engine.device.work import op, with_attrs
 from ironlaw.errors import UnknownName, UnsupportedPrecision
 
 W = tensor("w", 8, 8, role="weight")
@@ -245,6 +246,25 @@ def test_calibrated_graphs_and_fusion():
     assert graphs.seconds == pytest.approx(7.0 + 5.5 + 2 * 0.125)
     assert predict(NET, machine, Plan("graphs", launch=1.0)).seconds == pytest.approx(1.0 + 5.5 + 0.25)
     assert graphs.band == pytest.approx((7.25 + 4.5, 7.25 + 6.5))
+
+
+def test_a_graph_is_compiled_once_for_each_library():
+    """What it became is kept with the graph, by the library and its rules: another library's is never taken for it."""
+
+    class Backwards(Fake):
+        backend = "backwards"
+
+        def arrange(self, ops):
+            return tuple(with_attrs(op, layout="backwards") for op in ops)
+
+    graph = replace(NET, name="kept")
+    plain, other = (replace(MACHINE, calibration=model) for model in (Fake(), Backwards()))
+    first = predict(graph, plain, Plan("compiled")).graph
+    arranged = predict(graph, other, Plan("compiled")).graph
+    assert [op.attrs.get("layout") for op in first.ops] == [None] * len(first.ops)
+    assert [op.attrs.get("layout") for op in arranged.ops] == ["backwards"] * len(first.ops)
+    assert predict(graph, plain, Plan("graphs")).graph is first and predict(graph, other, Plan("graphs")).graph is arranged
+    assert predict(graph, plain, Plan("compiled", calibrated=False)).graph.ops == fuse(graph).graph.ops
 
 
 def test_a_calibration_that_loses_an_op_is_noticed():

@@ -170,6 +170,10 @@ def test_plans_are_checked():
         Plan(mode="xyz")
     with pytest.raises(UnknownName, match=r"^no plan dispatch 'async'; did you mean synchronous\?$"):
         Plan(dispatch="async")
+    for field in ("mode", "dispatch"):
+        with pytest.raises(UnknownName) as error:
+            Plan(**{field: "xyz"})
+        assert error.value.field == field
     with pytest.raises(BadValue, match=r"^plan efficiency is 0; give a finite number above 0$"):
         Plan(efficiency=0)
     assert Plan(efficiency=1).efficiency == 1

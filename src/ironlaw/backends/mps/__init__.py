@@ -7,7 +7,6 @@ sample. torch.compile is not measured there, so a compiled graph's kernels are t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from ironlaw.backends.backend import PLAIN, Backend
 from ironlaw.backends.evidence_ops import OPS
@@ -52,10 +51,9 @@ class Mps(Backend):
         launches = [row.wall_s for row in rows if row.kind == "launch" and row.op in PLAIN and row.wall_s]
         shortest = OUTLASTS * max(launches, default=0.0)
         for row in rows:
-            if row.kind == "op" and row.op in OPS and not row.error and (row.wall_s or 0.0) > shortest:
-                kernels = self.lower(OPS[row.op](row.params), machine, "eager")
-                if len(kernels) == 1 and row.wall_s:
-                    yield Sample(replace(kernels[0], count=1.0), row.wall_s)
+            seconds = row.wall_s or 0.0
+            if row.kind == "op" and row.op in OPS and not row.error and seconds > shortest:
+                yield from (Sample(kernel, seconds) for kernel in self.lower(OPS[row.op](row.params), machine, "eager"))
 
 
 BACKEND = Mps()

@@ -15,7 +15,6 @@ from typing import Any
 from ironlaw.engine.arrays import Number, is_array, is_positive, maximum, minimum, ratio, total, where
 from ironlaw.engine.device.dispatch import Run, Schedule, simulate
 from ironlaw.engine.device.fusion import fuse
-from ironlaw.engine.device.fusion_rules import TREE
 from ironlaw.engine.device.iron_law import binding
 from ironlaw.engine.device.machine import Cost, CostModel, Hardware, Plan
 from ironlaw.engine.device.memory import Memory, footprint
@@ -168,7 +167,7 @@ def _as_run(graph: Graph, plan: Plan, model: CostModel | None) -> Graph:
     if plan.mode == "eager":
         return graph
     if model is None:
-        return fuse(graph, TREE).graph
+        return fuse(graph).graph
     key = (model.backend, model.rules)
     run: Graph | None = graph.plans.get(key)
     if run is None:

@@ -27,7 +27,7 @@ def timeline(prediction: Prediction) -> tuple[Slot, ...]:
         raise BadValue(f"{prediction.graph.name} is a sweep over many sizes; a timeline needs one: give a single size")
     slots: list[Slot] = []
     device = 0.0
-    for row, start in zip(prediction.ops, prediction.run.starts, strict=True):
-        slots.append(Slot(row, start, start - device))
+    for i, start in enumerate(prediction.run.starts):
+        slots.append(Slot(prediction.ops[i], start, start - device))
         device = slots[-1].end
     return tuple(slots)
