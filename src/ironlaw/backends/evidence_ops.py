@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ironlaw.engine.device.stored_weights import scales
@@ -13,36 +14,42 @@ from ironlaw.engine.device.work.recurrent import CELLS, widths
 Params = Mapping[str, Any]
 
 
-def _x(shape: tuple[Any, ...], dtype: str, name: str = "x", role: str = "activation") -> Tensor:
-    return Tensor(name, shape, dtype, role)
+def _x(shape: tuple[Any, ...], dtype: str, role: str = "activation") -> Tensor:
+    return Tensor("", shape, dtype, role)
+
+
+def _op(kind: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], **attrs: Any) -> Op:
+    """An op by itself. Its tensors are named by their places: two of one name would be one tensor."""
+    x, y = ([replace(t, name=f"{side}{i}") for i, t in enumerate(ts)] for side, ts in (("x", inputs), ("y", outputs)))
+    return op(kind, kind, x, y, **attrs)
 
 
 def _linear(p: Params) -> Op:
     m, n, k, d = p["m"], p["n"], p["k"], p["dtype"]
-    inputs = [_x((m, k), d), _x((n, k), d, "w", "weight")] + ([_x((n,), d, "b", "weight")] if p.get("bias") else [])
-    return op("linear", "linear", inputs, [_x((m, n), d, "y")])
+    inputs = [_x((m, k), d), _x((n, k), d, "weight")] + ([_x((n,), d, "weight")] if p.get("bias") else [])
+    return _op("linear", inputs, [_x((m, n), d)])
 
 
 def _bmm(p: Params) -> Op:
     b, m, n, k, d = p["b"], p["m"], p["n"], p["k"], p["dtype"]
-    return op("bmm", "bmm", [_x((b, m, k), d), _x((b, k, n), d, "w")], [_x((b, m, n), d, "y")])
+    return _op("bmm", [_x((b, m, k), d), _x((b, k, n), d)], [_x((b, m, n), d)])
 
 
 def _conv(p: Params) -> Op:
     d, x = p["dtype"], (p["n"], p["c"], p["h"], p["w"])
     y = conv2d_shape(x, p["out"], (p["kh"], p["kw"]), p["stride"], (p["ph"], p["pw"]), p.get("dilation", 1))
-    weight = _x((p["out"], p["c"] // p["groups"], p["kh"], p["kw"]), d, "w", "weight")
-    bias = [_x((p["out"],), d, "b")] if p.get("bias") else []
-    return op("conv2d", "conv", [_x(x, d), weight, *bias], [_x(y, d, "y")], stride=p["stride"])
+    weight = _x((p["out"], p["c"] // p["groups"], p["kh"], p["kw"]), d, "weight")
+    bias = [_x((p["out"],), d)] if p.get("bias") else []
+    return _op("conv2d", [_x(x, d), weight, *bias], [_x(y, d)], stride=p["stride"])
 
 
-def _flat(kind: str, inputs: int = 1, out: str = "") -> Callable[[Params], Op]:
+def _flat(kind: str, inputs: int = 1) -> Callable[[Params], Op]:
+    """As many inputs of one size; where there is none to read, one number."""
+
     def make(p: Params) -> Op:
         shape = (p["numel"],) if "numel" in p else (p["rows"], p["cols"])
-        to = p.get("to") or out or p["dtype"]
-        extra = [_x(shape, "bool", "mask")] if kind == "dropout" else []
-        return op(kind, kind, [_x(shape, p["dtype"], f"x{i}") for i in range(max(inputs, 1))][:inputs] or [_x((1,), p["dtype"])],
-                  [_x(shape, to, "y"), *extra])  # fmt: skip
+        extra = [_x(shape, "bool")] if kind == "dropout" else []
+        return _op(kind, [_x(shape, p["dtype"])] * inputs or [_x((1,), p["dtype"])], [_x(shape, p.get("to", p["dtype"])), *extra])
 
     return make
 
@@ -50,10 +57,10 @@ def _flat(kind: str, inputs: int = 1, out: str = "") -> Callable[[Params], Op]:
 def _rows(kind: str) -> Callable[[Params], Op]:
     def make(p: Params) -> Op:
         if "numel" in p:
-            return op(kind, kind, [_x((p["numel"],), p["dtype"])], [_x((1,), p["dtype"], "y")], over="all")
+            return _op(kind, [_x((p["numel"],), p["dtype"])], [_x((1,), p["dtype"])], over="all")
         shape = (p["rows"], p["cols"])
         out = (p["rows"], 1) if kind in ("mean", "sum", "var", "argmax") else shape
-        return op(kind, kind, [_x(shape, p["dtype"])], [_x(out, p["dtype"], "y")])
+        return _op(kind, [_x(shape, p["dtype"])], [_x(out, p["dtype"])])
 
     return make
 
@@ -61,7 +68,7 @@ def _rows(kind: str) -> Callable[[Params], Op]:
 def _mul(shape: Callable[[Params], tuple[tuple[Any, ...], tuple[Any, ...]]], kind: str = "mul", **attrs: Any) -> Callable[[Params], Op]:
     def make(p: Params) -> Op:
         a, b = shape(p)
-        return op(kind, kind, [_x(a, p["dtype"]), _x(b, p["dtype"], "w")], [_x(a, p["dtype"], "y")], **attrs)
+        return _op(kind, [_x(a, p["dtype"]), _x(b, p["dtype"])], [_x(a, p["dtype"])], **attrs)
 
     return make
 
@@ -70,39 +77,38 @@ def _planes(kind: str) -> Callable[[Params], Op]:
     def make(p: Params) -> Op:
         x = _x((p["n"], p["c"], p["h"], p["w"]), p["dtype"])
         if kind == "mean":
-            return op("mean", "mean", [x], [_x((p["n"], p["c"], 1, 1), p["dtype"], "y")])
+            return _op("mean", [x], [_x((p["n"], p["c"], 1, 1), p["dtype"])])
         if kind.endswith("pool2d"):
             y = conv2d_shape(x.shape, p["c"], (p["k"], p["k"]), p["stride"], (p["pad"], p["pad"]))
-            return op(kind, kind, [x], [_x(y, p["dtype"], "y")], kernel=(p["k"], p["k"]))
+            return _op(kind, [x], [_x(y, p["dtype"])], kernel=(p["k"], p["k"]))
         attrs: dict[str, Any] = {"groups": float(p["groups"])} if "groups" in p else {}
         if "layout" in p:
             attrs["layout"] = p["layout"] if p["layout"] == "nhwc" else "to_nhwc"  # a convolution is to read it
-        return op(kind, kind, [x, *(_x((p["c"],), p["dtype"], f"s{i}") for i in range(4))], [_x(x.shape, p["dtype"], "y")], **attrs)
+        return _op(kind, [x, *[_x((p["c"],), p["dtype"])] * 4], [x], **attrs)
 
     return make
 
 
 def _masked(p: Params) -> Op:
-    q, k, v = (_x((p["b"], p["h"], p["sq"], p["d"]), p["dtype"], name) for name in "qkv")
-    return op("attention", "sdpa", [q, k, v], [_x(q.shape, p["dtype"], "y")], impl="flash", causal=True)
+    q = _x((p["b"], p["h"], p["sq"], p["d"]), p["dtype"])
+    return _op("attention", [q, q, q], [q], impl="flash", causal=True)
 
 
 def _sdpa(p: Params) -> Op:
-    q = _x((p["b"], p["h"], p["sq"], p["d"]), p["dtype"], "q")
-    k, v = (_x((p["b"], p["hkv"], p["sk"], p["d"]), p["dtype"], name) for name in "kv")
-    mask = [_x((p["b"], p.get("heads", 1), p["sq"], p["sk"]), p["dtype"], "mask")] if p.get("mask") else []
-    return op("attention", "sdpa", [q, k, v, *mask], [_x(q.shape, p["dtype"], "y")], impl="flash", causal=bool(p["causal"]))
+    q = _x((p["b"], p["h"], p["sq"], p["d"]), p["dtype"])
+    k = _x((p["b"], p["hkv"], p["sk"], p["d"]), p["dtype"])
+    mask = [_x((p["b"], p.get("heads", 1), p["sq"], p["sk"]), p["dtype"])] if p.get("mask") else []
+    return _op("attention", [q, k, k, *mask], [q], impl="flash", causal=bool(p["causal"]))
 
 
 def _math(p: Params) -> Op:
-    plain = _sdpa({**p, "mask": 1, "heads": p["h"]})
-    return op("attention", "sdpa", plain.inputs, plain.outputs, path="math", **plain.attrs)
+    plain = _sdpa({**p, "mask": True, "heads": p["h"]})
+    return _op("attention", plain.inputs, plain.outputs, path="math", **plain.attrs)
 
 
 def _sdpa_backward(p: Params) -> Op:
-    shape = (p["b"], p["h"], p["s"], p["d"])
-    inputs = [_x(shape, p["dtype"], name) for name in ("g", "q", "k", "v", "y")]
-    return op("attention_backward", "sdpa", inputs, [_x(shape, p["dtype"], f"d{name}") for name in "qkv"], causal=bool(p["causal"]))
+    x = _x((p["b"], p["h"], p["s"], p["d"]), p["dtype"])
+    return _op("attention_backward", [x] * 5, [x] * 3, causal=bool(p["causal"]))
 
 
 # ---- gradients, and what is measured beside them
@@ -110,78 +116,77 @@ def _sdpa_backward(p: Params) -> Op:
 
 def _depthwise(p: Params) -> Op:
     x, w = (p["n"], p["c"], p["hw"], p["hw"]), (p["c"], 1, p["k"], p["k"])
-    return op("conv2d", "conv", [_x(x, p["dtype"]), _x(w, p["dtype"], "w", "weight")], [_x(x, p["dtype"], "y")], layout="nhwc")
+    return _op("conv2d", [_x(x, p["dtype"]), _x(w, p["dtype"], "weight")], [_x(x, p["dtype"])], layout="nhwc")
 
 
 def _layer_norm_backward(p: Params) -> Op:
-    g, x = (_x((p["rows"], p["width"]), p["dtype"], name) for name in "gx")
-    return op("norm_backward", "norm", [g, x, _x((p["width"],), p["dtype"], "w")], [_x(x.shape, p["dtype"], "dx")])
+    x = _x((p["rows"], p["width"]), p["dtype"])
+    return _op("norm_backward", [x, x, _x((p["width"],), p["dtype"])], [x])
 
 
 def _conv_backward(p: Params) -> Op:
     size = p["h"] // p["stride"]
-    g, x = _x((p["n"], p["out"], size, size), p["dtype"], "g"), _x((p["n"], p["c"], p["h"], p["h"]), p["dtype"])
-    w = _x((p["out"], p["c"], p["k"], p["k"]), p["dtype"], "w", "weight")
-    return op("conv_backward", "conv", [g, x, w], [_x(x.shape, p["dtype"], "dx"), _x(w.shape, p["dtype"], "dw")], groups=1, wanted=2)
+    g, x = _x((p["n"], p["out"], size, size), p["dtype"]), _x((p["n"], p["c"], p["h"], p["h"]), p["dtype"])
+    w = (p["out"], p["c"], p["k"], p["k"])
+    return _op("conv_backward", [g, x, _x(w, p["dtype"], "weight")], [x, _x(w, p["dtype"])], groups=1, wanted=2)
 
 
 def _batch_norm_backward(p: Params) -> Op:
-    g, x = (_x((p["n"], p["c"], p["h"], p["w"]), p["dtype"], name) for name in "gx")
-    return op("batch_norm_backward", "norm", [g, x], [_x(x.shape, p["dtype"], "dx")])
+    x = _x((p["n"], p["c"], p["h"], p["w"]), p["dtype"])
+    return _op("batch_norm_backward", [x, x], [x])
 
 
 def _max_pool_backward(p: Params) -> Op:
     x = (p["n"], p["c"], p["h"], p["w"])
     y = conv2d_shape(x, p["c"], (p["k"], p["k"]), p["stride"], (p["pad"], p["pad"]))
-    return op("max_pool2d_backward", "pool", [_x(y, p["dtype"], "g"), _x(y, "int64", "i")], [_x(x, p["dtype"], "dx")])
+    return _op("max_pool2d_backward", [_x(y, p["dtype"]), _x(y, "int64")], [_x(x, p["dtype"])])
 
 
 def _embedding_backward(p: Params) -> Op:
-    g, ids = _x((p["tokens"], p["dim"]), p["dtype"], "g"), _x((p["tokens"],), "int64", "i")
-    return op("embedding_backward", "embedding", [g, ids], [_x((p["vocab"], p["dim"]), p["dtype"], "dt")])
+    g, ids = _x((p["tokens"], p["dim"]), p["dtype"]), _x((p["tokens"],), "int64")
+    return _op("embedding_backward", [g, ids], [_x((p["vocab"], p["dim"]), p["dtype"])])
 
 
 def _columns(p: Params) -> Op:
-    x = _x((p["rows"], p["cols"]), p["dtype"])
-    return op("sum", "sum", [x], [_x((1, p["cols"]), p["dtype"], "y")], over="row", axis=0)
+    return _op("sum", [_x((p["rows"], p["cols"]), p["dtype"])], [_x((1, p["cols"]), p["dtype"])], over="row", axis=0)
 
 
 def _topk(p: Params) -> Op:
     x, kept = _x((p["rows"], p["cols"]), p["dtype"]), (p["rows"], p["k"])
-    return op("topk", "topk", [x], [_x(kept, p["dtype"], "y"), _x(kept, "int64", "i")])
+    return _op("topk", [x], [_x(kept, p["dtype"]), _x(kept, "int64")])
 
 
 def _sort(p: Params) -> Op:
     x = _x((p["numel"],), p["dtype"])
-    return op("topk", "topk", [x], [_x(x.shape, p["dtype"], "y"), _x(x.shape, "int64", "i")])
+    return _op("topk", [x], [x, _x(x.shape, "int64")])
 
 
 def _scatter(counts: int = 0) -> Callable[[Params], Op]:
     """Into as many places, or into a few counts."""
 
     def make(p: Params) -> Op:
-        x, order = _x((p["numel"],), "int32" if counts else p["dtype"]), _x((p["numel"],), "int64", "i")
-        return op("scatter", "scatter", [x] if counts else [x, order], [_x((counts,) if counts else x.shape, x.dtype, "y")])
+        x, order = _x((p["numel"],), "int32" if counts else p["dtype"]), _x((p["numel"],), "int64")
+        return _op("scatter", [x] if counts else [x, order], [_x((counts,) if counts else x.shape, x.dtype)])
 
     return make
 
 
 def _grouped(p: Params) -> Op:
-    x, w = _x((p["m"], p["k"]), p["dtype"]), _x((p["experts"], p["n"], p["k"]), p["dtype"], "w", "weight")
-    return op("grouped_matmul", "grouped", [x, w, _x((p["experts"],), "int32", "i")], [_x((p["m"], p["n"]), p["dtype"], "y")])
+    x, w = _x((p["m"], p["k"]), p["dtype"]), _x((p["experts"], p["n"], p["k"]), p["dtype"], "weight")
+    return _op("grouped_matmul", [x, w, _x((p["experts"],), "int32")], [_x((p["m"], p["n"]), p["dtype"])])
 
 
 def _moved(kind: str, inputs: int, **attrs: Any) -> Callable[[Params], Op]:
     def make(p: Params) -> Op:
-        shape = (p["numel"],)
-        return op(kind, kind, [_x(shape, p["dtype"], f"x{i}") for i in range(inputs)], [_x(shape, p["dtype"], "y")], **attrs)
+        x = _x((p["numel"],), p["dtype"])
+        return _op(kind, [x] * inputs, [x], **attrs)
 
     return make
 
 
 def _embedding(p: Params) -> Op:
-    table, ids = _x((p["vocab"], p["dim"]), p["dtype"], "t", "weight"), _x((p["tokens"],), "int64", "i")
-    return op("embedding", "embedding", [table, ids], [_x((p["tokens"], p["dim"]), p["dtype"], "y")])
+    table, ids = _x((p["vocab"], p["dim"]), p["dtype"], "weight"), _x((p["tokens"],), "int64")
+    return _op("embedding", [table, ids], [_x((p["tokens"], p["dim"]), p["dtype"])])
 
 
 def _cat(p: Params) -> Op:
@@ -191,7 +196,12 @@ def _cat(p: Params) -> Op:
     else:
         a = b = (p["b"], p["h"], p["s"], p["d"] // 2)
         y = (p["b"], p["h"], p["s"], p["d"])
-    return op("cat", "cat", [_x(a, p["dtype"]), _x(b, p["dtype"], "b")], [_x(y, p["dtype"], "y")], over="seq" if "ctx" in p else "last")
+    return _op("cat", [_x(a, p["dtype"]), _x(b, p["dtype"])], [_x(y, p["dtype"])], over="seq" if "ctx" in p else "last")
+
+
+def _turned(p: Params) -> Op:
+    x, y = (p["b"], p["s"], p["h"], p["d"]), (p["b"], p["h"], p["s"], p["d"])
+    return _op("transpose", [_x(x, p["dtype"])], [_x(y, p["dtype"])], strided=True)
 
 
 OPS: dict[str, Callable[[Params], Op]] = {
@@ -215,8 +225,7 @@ OPS: dict[str, Callable[[Params], Op]] = {
     "mul_col": _mul(lambda p: ((p["rows"], p["cols"]), (p["rows"], 1))),
     "mul_rope": _mul(lambda p: ((p["b"], p["h"], p["s"], p["d"]), (p["b"], 1, p["s"], p["d"])), strided=True),
     "add_pos": _mul(lambda p: ((p["b"], p["s"], p["d"]), (1, p["s"], p["d"])), "add"),
-    "transpose_heads": lambda p: op("transpose", "t", [_x((p["b"], p["s"], p["h"], p["d"]), p["dtype"])],
-                                    [_x((p["b"], p["h"], p["s"], p["d"]), p["dtype"], "y")], strided=True),
+    "transpose_heads": _turned,
 }  # fmt: skip
 
 
