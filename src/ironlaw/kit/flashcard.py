@@ -154,7 +154,8 @@ class ReviewDesk:
         view: dict[str, Any] = {
             "card": variant.template.id, "topic": plain(variant.template.topic), "reason": self.reason, "kind": variant.template.kind,
             "text": variant.text, "hint": grade.hint(variant), "choices": [choice.label for choice in variant.choices],
-            "letters": LETTERS[: len(variant.choices)],
+            "letters": LETTERS[: len(variant.choices)], "margin": grade.margin(variant),
+            "facts": [{"label": fact.label, "value": fact.value, "source": fact.source} for fact in variant.facts],
         }  # fmt: skip
         if self.phase in (POINTS, KEY) and variant.rubric:
             view |= {"rubric": list(variant.rubric), "enough": variant.template.enough, "typed": self.draft[0]}

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from string import ascii_lowercase as LETTERS
 
 from ironlaw.errors import BadValue
-from ironlaw.recall import words
+from ironlaw.recall import answers, words
 from ironlaw.recall.variants import Variant
+from ironlaw.units import significant
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +25,33 @@ def hint(variant: Variant) -> str:
     """What to type."""
     kind, count = variant.template.kind, len(variant.choices)
     if kind == "numeric":
-        return words.expected_input(variant.template.unit)
+        return f"{words.expected_input(variant.template.unit)}; {margin(variant)}"
     if kind == "choice":
         return f"a letter from a to {LETTERS[count - 1]}"
     if kind == "order":
-        return f"all {count} letters, smallest first, such as {' '.join(LETTERS[:count])}"
-    return "a line in your own words; then grade it yourself against the points"
+        apart = margin(variant)
+        return f"all {count} letters, smallest first, such as {' '.join(LETTERS[:count])}" + (f". {apart.rstrip('.')}" if apart else "")
+    return "a line or two in your own words; then grade yourself against the points"
+
+
+def margin(variant: Variant) -> str:
+    """The tolerance, in words: how near counts as right, or how far apart the things to put in order are."""
+    template = variant.template
+    if template.kind == "numeric":
+        return f"within {significant(100 * template.tolerance)} % counts as right"
+    if template.kind == "order" and template.tolerance:
+        # two figures that a tolerance t keeps apart differ by more than (1 + t)/(1 - t)
+        gap = (1 + template.tolerance) / (1 - template.tolerance) - 1
+        return f"No two are within {significant(100 * gap, 1)} % of each other."
+    return ""
 
 
 def grade(variant: Variant, typed: str) -> Grade:
     """BadValue says what to type. Explanations are graded by `grade_explanation`."""
     kind = variant.template.kind
     if kind == "numeric":
-        return _number(variant, words.parse_answer(typed, variant.template.unit))
+        grades = [_number(variant, value) for value in answers.read(typed, variant.template.unit)]
+        return next((one for one in grades if one.correct), grades[0])
     if kind == "choice":
         chosen = variant.choices[_place(variant, typed.strip().lower())]
         right = chosen.id == variant.key

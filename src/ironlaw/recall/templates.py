@@ -10,6 +10,7 @@
     when = 'True'                # draws for which this is false are repeated
     show.peak = ['hardware(device).peak(format)', "FLOP/s"]    # slots: [expression, unit, digits]; drawn values are slots too
     ask = "… {{ device }} … {{ peak }} …"
+    facts = ["device: bandwidth"]                # figures that the answer needs and `ask` leaves out: one tap away (recall/facts.py)
     key = 'hardware(device).ridge(format)'       # Python over the engine: nothing is hard-coded
     unit = "FLOP/B"
     tolerance = 0.03             # relative to the key
@@ -37,7 +38,7 @@ HERE = Path(__file__).parent
 KINDS = ("numeric", "choice", "order", "explain")
 FIELDS = {
     "lab", "concept", "kind", "draw", "when", "show", "ask", "key", "unit", "tolerance", "wrong", "working", "options", "items",
-    "misconception", "rubric", "enough", "digits", "first",
+    "misconception", "rubric", "enough", "digits", "first", "facts",
 }  # fmt: skip
 REQUIRED = {"numeric": ("key", "tolerance", "working"), "choice": ("key", "working"), "order": ("items", "working"), "explain": ("rubric",)}
 
@@ -81,6 +82,7 @@ class Template:
     draw: Mapping[str, Any] = field(default_factory=dict)
     when: str = ""
     show: Mapping[str, Any] = field(default_factory=dict)
+    facts: tuple[Any, ...] = ()
     key: str = ""
     unit: str = ""
     tolerance: float = 0.0
@@ -140,6 +142,7 @@ def _template(path: Path, name: str, table: Any) -> Template:
     plain = {key: table[key] for key in ("lab", "concept", "kind", "ask", "when", "unit", "working", "misconception") if key in table}
     card = Template(
         id=name, topic=path.stem, where=where, **plain, draw=table.get("draw", {}), show=table.get("show", {}),
+        facts=tuple(table.get("facts", ())),
         key=str(table.get("key", "")), tolerance=float(table.get("tolerance", 0.0)), digits=int(table.get("digits", 3)),
         wrong=tuple(WrongAnswer(entry["key"], entry["misconception"]) for entry in table.get("wrong", ())),
         options=tuple(Option(entry["id"], entry["label"], entry.get("misconception", "")) for entry in table.get("options", ())),

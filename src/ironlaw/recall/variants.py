@@ -13,6 +13,7 @@ from typing import Any
 from ironlaw.errors import BadRegistry
 from ironlaw.recall import words
 from ironlaw.recall.expressions import evaluate
+from ironlaw.recall.facts import Fact, facts
 from ironlaw.recall.templates import Template
 
 TRIES = 200
@@ -51,6 +52,7 @@ class Variant:
     mistakes: tuple[Mistake, ...] = ()
     mistaken: tuple[str, ...] = ()  # the order if sorted by the wrong thing
     rubric: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
 
 
 class Unfit(Exception):
@@ -77,8 +79,9 @@ def _variant(template: Template, seed: int, source: random.Random) -> Variant:
     parts = build(template, values, slots, source)
     working = words.sentence(words.fill(template.working, {**slots, "key": parts.answer}, template.where))
     return Variant(
-        template, seed, values, text, parts.key, parts.answer, working, parts.choices, parts.mistakes, parts.mistaken, parts.rubric
-    )
+        template, seed, values, text, parts.key, parts.answer, working, parts.choices, parts.mistakes, parts.mistaken, parts.rubric,
+        facts(template.facts, template.where, values, slots),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

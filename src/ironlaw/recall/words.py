@@ -1,26 +1,21 @@
-"""Figures and slots: `fill("{{ n }} on {{ device }}", …)`, `amount(1, "kernel") -> "1 kernel"`, `parse_answer("2 TB/s", "B/s") -> 2e12`."""
+"""Figures and slots: `fill("{{ n }} on {{ device }}", …)`, `amount(1, "kernel") -> "1 kernel"`."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from ironlaw.engine.device.types import FORMATS
 from ironlaw.engine.device.work import KINDS
-from ironlaw.errors import BadRegistry, BadValue
+from ironlaw.errors import BadRegistry
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.workloads import about, workloads
-from ironlaw.units import UNITS, parse, show, significant
+from ironlaw.units import UNITS, show, significant
 
 SLOT = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
 SIGNS = ("%", "×")
 UNIT_OPTIONAL = ("FLOP/B",)  # units that a learner may leave out: no prefix can be mistaken
-ALIASES = {
-    "FLOP/byte": "FLOP/B", "FLOPs/byte": "FLOP/B", "FLOPs/B": "FLOP/B", "FLOPs": "FLOP", "byte": "B", "bytes": "B", "sec": "s",
-    "second": "s", "seconds": "s", "minutes": "min", "minute": "min", "hours": "h", "hour": "h", "days": "d", "day": "d",
-}  # fmt: skip
 EXAMPLES = {
     "s": "7 us",
     "B": "7 MB",
@@ -30,7 +25,6 @@ EXAMPLES = {
     "FLOP/B": "7",
 }  # no card's answer
 OPS = {"relu": "ReLU", "gelu": "GELU", "silu": "SiLU"}
-NUMBER = re.compile(r"^\s*([+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*$")
 
 
 def fill(text: str, slots: Mapping[str, str], where: str) -> str:
@@ -100,21 +94,3 @@ def expected_input(unit: str) -> str:
     if unit in SIGNS:
         return "a percentage, such as 7 %" if unit == "%" else "a factor, such as 7"
     return f"a number of {plural(unit)}" if unit else "a number"
-
-
-def parse_answer(text: str, unit: str) -> float:
-    """A typed answer in SI. BadValue says what to type."""
-    match = NUMBER.match(text.replace("−", "-"))
-    if match is None:
-        raise BadValue(f"{text.strip()!r} is not a number; type {expected_input(unit)}")
-    number, typed_unit = match[1], ALIASES.get(match[2], match[2])
-    if unit in UNITS:
-        if not typed_unit and unit not in UNIT_OPTIONAL:
-            raise BadValue(f"{text.strip()!r} has no unit; type {expected_input(unit)}")
-        return parse(f"{number} {typed_unit}".strip(), unit)
-    if typed_unit and typed_unit not in {unit, plural(unit) if unit and unit not in SIGNS else unit, "x" if unit == "×" else unit}:
-        raise BadValue(f"{typed_unit!r} is not a unit of this answer; type {expected_input(unit)}")
-    value = float(number.replace(",", "").replace("_", ""))
-    if not math.isfinite(value):
-        raise BadValue(f"{text.strip()!r} is not a finite number; type {expected_input(unit)}")
-    return value

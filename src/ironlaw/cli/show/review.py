@@ -4,7 +4,7 @@ works as a terminal does; the end of the input is a `q`."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from string import ascii_lowercase as LETTERS
 from typing import TypeVar
 
@@ -12,11 +12,13 @@ from ironlaw.cli.show import draw
 from ironlaw.errors import BadValue
 from ironlaw.recall import beliefs, grade
 from ironlaw.recall.confidence import PROBABILITY
+from ironlaw.recall.facts import Fact
 from ironlaw.recall.schedule import Due, next_due, time_until
 from ironlaw.recall.session import Session
 from ironlaw.recall.variants import Variant
 
 KEYS = "s skips, u takes the last answer back, q quits"
+FACTS = "f shows the figures that you may look up, "
 SURE = "How sure are you? 1 to 5 means " + ", ".join(f"{100 * p:.0f}" for p in PROBABILITY.values()) + " %"
 Read = TypeVar("Read")
 
@@ -60,8 +62,9 @@ def _ask(session: Session, card: Due, left: int) -> None:
         draw.say(f"  {letter}  {choice.label}")
     if card.template.kind == "explain":
         return _explain(session, variant)
-    draw.say(f"Type {grade.hint(variant)}; {KEYS}.", draw.DIM)
-    typed, graded = _read("answer> ", lambda text: (text, grade.grade(variant, text)))
+    draw.say(f"Type {grade.hint(variant)}.", draw.DIM)
+    draw.say(f"{FACTS if variant.facts else ''}{KEYS}.", draw.DIM)
+    typed, graded = _read("answer> ", lambda text: (text, grade.grade(variant, text)), variant.facts)
     confidence = _confidence()
     session.answer(variant, typed, confidence, graded)
     _key(variant, graded)
@@ -112,8 +115,8 @@ def _confidence() -> int:
     return _read("sure> ", level)
 
 
-def _read(prompt: str, read: Callable[[str], Read]) -> Read:
-    """A line, until it can be read. The commands work at every prompt."""
+def _read(prompt: str, read: Callable[[str], Read], facts: Sequence[Fact] = ()) -> Read:
+    """A line, until it can be read. The commands work at every prompt, `f` where there are figures to look up."""
     while True:
         text = _line(prompt)
         command = text.strip().lower()
@@ -123,6 +126,9 @@ def _read(prompt: str, read: Callable[[str], Read]) -> Read:
             raise Skip
         if command in ("u", "undo"):
             raise Undo
+        if command in ("f", "figures") and facts:
+            draw.pairs([(fact.label, fact.value) for fact in facts])
+            continue
         if not command:
             draw.say(f"Type an answer; {KEYS}.", draw.DIM)
             continue

@@ -47,10 +47,17 @@ function openCard(ctx) {
   return h("div", { key: `card-${view.turn}`, class: "il-question", role: "group", "aria-labelledby": `${ui.id}-q` },
     h("p", { class: "il-hint" }, `${view.topic} · ${view.reason}`),
     h("p", { class: "il-ask", id: `${ui.id}-q`, tabindex: -1, after: arrive(ctx, "answer") }, view.text),
+    view.facts?.length ? factsView(ctx) : null,
     ANSWERS[view.kind](ctx, open),
     open ? [sureView(ctx), answerButtons(ctx)] : null,
     view.phase === "points" ? pointsView(ctx) : null,
     view.phase === "key" ? keyView(ctx) : null);
+}
+
+// The figures that the answer needs and the question does not give, one tap away.
+function factsView({ view }) {
+  return h("details", { key: "facts", class: "il-facts" }, h("summary", {}, "Figures you may look up"),
+    h("dl", {}, view.facts.map((fact, i) => h("div", { key: i }, h("dt", {}, fact.label), h("dd", {}, h("b", {}, fact.value), fact.source ? h("small", { class: "il-hint" }, ` ${fact.source}`) : null)))));
 }
 
 function sureView(ctx) {
@@ -123,7 +130,7 @@ const ANSWERS = {
     };
     const label = (letter) => view.choices[view.letters.indexOf(letter)];
     return h("div", { key: "order" },
-      h("p", { class: "il-hint" }, "Smallest first. The buttons move a line; so do the arrow keys on it."),
+      h("p", { class: "il-hint" }, `Smallest first. The buttons move a line; so do the arrow keys on it. ${view.margin ?? ""}`.trim()),
       h("ol", { class: "il-order-list", "aria-label": "Your order, smallest first" }, letters.map((letter, i) => h("li", { key: letter },
         h("button", { key: "line", type: "button", class: "il-line-button", disabled: !open, onkeydown: keys(i), after: follow(letter), "aria-label": `${label(letter)}, ${i + 1} of ${letters.length}: arrow keys move it` }, `${i + 1}  ${label(letter)}`),
         h("button", { key: "up", type: "button", class: "il-out", disabled: !open || i === 0, onclick: () => move(i, i - 1), "aria-label": `Move ${label(letter)} up` }, "↑"),
