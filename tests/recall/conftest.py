@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 import pytest
 
@@ -11,6 +12,20 @@ from ironlaw.ledger import open_ledger
 from ironlaw.recall.grade import Grade
 from ironlaw.recall.session import Session
 from ironlaw.recall.templates import template
+from ironlaw.recall.variants import Variant, variant
+
+SEEDS = 200
+
+
+@cache
+def _drawn(name: str) -> tuple[Variant, ...]:
+    return tuple(variant(template(name), seed) for seed in range(SEEDS))
+
+
+@pytest.fixture(scope="session")
+def drawn():
+    """A card's name -> its first 200 variants, drawn once for all tests."""
+    return _drawn
 
 
 class Clock:

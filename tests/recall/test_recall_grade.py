@@ -53,11 +53,21 @@ def test_a_choice_is_a_letter():
     for letter, choice in zip("abcd", made.choices, strict=True):
         graded = grade(made, letter.upper() + " ")
         assert graded.correct == (choice.id == made.key)
-        assert graded.misconception == (None if graded.correct else choice.misconception)
+        assert graded.misconception == (None if graded.correct else choice.misconception or None)
         assert graded.answer == choice.label
     for bad in ("e", "", "ab", "1", "é"):
         with pytest.raises(BadValue, match="type a letter from a to d"):
             grade(made, bad)
+
+
+def test_a_belief_can_depend_on_what_is_right():
+    """Taking one kind of fusion for another shows no belief; fusing what stays apart does."""
+    beliefs = {}
+    for seed in range(60):
+        made = variant(template("fusion_pattern"), seed)
+        choice = next(choice for choice in made.choices if choice.id == "vertical")
+        beliefs.setdefault(made.key, set()).add(choice.misconception)
+    assert beliefs == {"apart": {"fusion_always_helps"}, "pointwise": {""}, "epilogue": {""}, "vertical": {""}}
 
 
 def test_computed_choices_name_their_mistake():

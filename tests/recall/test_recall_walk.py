@@ -42,7 +42,7 @@ def test_ops_that_share_an_input(shape, last):
 def test_a_wrong_answer_leads_elsewhere_and_is_named():
     first, second = pair("matmul", "relu", (1024, 1024))
     asked = walk(first, second, ())
-    assert asked.pattern is None and asked.next is TREE["fused"] and asked.steps == ()
+    assert asked.pattern is None and asked.next is TREE["epilogue"] and asked.steps == ()
     right = walk(first, second, truth(first, second))
     assert (right.pattern, right.agrees, right.verdict.reason) == ("epilogue", True, decide(first, second).reason)
     wrong = walk(first, second, (*truth(first, second)[:-1], False))
@@ -67,8 +67,47 @@ def test_a_whole_reduction_splits_unless_it_is_small():
 
 def test_too_many_answers_are_told():
     first, second = pair("view", "relu", (8, 8))
-    with pytest.raises(BadValue, match="ended after 2 answers"):
-        walk(first, second, (False, True, True))
+    with pytest.raises(BadValue, match="ended after 1 answers"):
+        walk(first, second, (True, True))
+
+
+def questions(producer, consumer, shape=(1024, 1024), over="row", last=None):
+    first, second = pair(producer, consumer, shape, over, last)
+    return [step.branch.id for step in walk(first, second, truth(first, second)).steps]
+
+
+def test_what_the_ops_make_plain_is_not_asked():
+    """ReLU, then add: neither is a view, a sort, a matmul or a sum, and nobody has to say so."""
+    assert questions("relu", "add") == ["pointwise"]
+    assert questions("matmul", "relu") == ["epilogue", "tile"]
+    assert questions("view", "relu") == ["free"], "one at least is asked"
+    assert questions("sum", "div", over="all") == ["waits"]
+    assert questions("relu", "sum", over="all") == ["many", "parts", "feeds"]
+    first, second = pair("relu", "add", (64, 64))
+    assert walk(first, second, (True,)).skipped == len(TREE) - 1 - len({"tile", "moves", "feeds"})
+
+
+def test_no_pair_takes_long_and_every_branch_is_asked_of_some():
+    asked = {}
+    for producer in KINDS:
+        for consumer in KINDS:
+            for shape, last, over in CASES:
+                path = questions(producer, consumer, shape, over, last)
+                assert 1 <= len(path) <= 4, (producer, consumer, path)
+                for name in path:
+                    asked[name] = asked.get(name, 0) + 1
+    assert set(asked) == set(TREE) - {"heavy"}, "whether the first is a matmul was asked with the epilogue"
+
+
+def test_a_skipped_question_has_the_answer_that_the_walk_takes():
+    """With every question asked, the walk ends in the same place."""
+    for producer in KINDS:
+        for consumer in KINDS:
+            first, second = pair(producer, consumer, (1024, 768), "all")
+            at = "fused"
+            while not at.startswith("="):
+                at = TREE[at].yes if TREE[at].true(first, second) else TREE[at].no
+            assert walk(first, second, truth(first, second)).pattern == at.removeprefix("= ")
 
 
 def test_every_branch_leads_on():

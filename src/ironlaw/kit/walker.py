@@ -51,6 +51,8 @@ def view(state: Mapping[str, Any]) -> dict[str, Any]:
     steps = [{"ask": step.branch.ask, "answer": step.answer, "right": step.right if over else None} for step in walk.steps]
     reduces = any(category(str(state.get(end))) == "reduction" for end in ("first", "second"))
     result: dict[str, Any] = {"steps": steps, "next": walk.next.ask if walk.next else None, "end": None, "reduces": reduces}
+    if over and walk.skipped:
+        result["skipped"] = f"{left_out(walk.skipped)} that these two ops answer by themselves."
     if over:
         verdict = walk.verdict
         result["end"] = {
@@ -58,6 +60,10 @@ def view(state: Mapping[str, Any]) -> dict[str, Any]:
             "wrong": [branch.ask for branch in walk.wrong],
         }  # fmt: skip
     return result
+
+
+def left_out(count: int) -> str:
+    return "Not asked: a question" if count == 1 else f"Not asked: {count} questions"
 
 
 def walk_from(state: Mapping[str, Any], answers: list[bool] | tuple[bool, ...]) -> walks.Walk:

@@ -9,13 +9,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
+from ironlaw.backends.rows import Row
 from ironlaw.engine.device.chains import chain
 from ironlaw.engine.device.compilation import sensitivity
+from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.types import Graph, Tensor, bytes_per_element
-from ironlaw.engine.device.work import op
+from ironlaw.engine.device.work import SMALL_REDUCTION, op
 from ironlaw.recall.words import display
 from ironlaw.registry.claims import claim, compute, row
-from ironlaw.registry.workloads import about, workload, workloads
+from ironlaw.registry.machines import hardware
+from ironlaw.registry.workloads import about, kv_cache, workload, workloads
 
 
 def compose(kinds: Sequence[str], shape: tuple[float, float], dtype: str = "fp16") -> Graph:
@@ -42,10 +45,67 @@ def normalise(shape: tuple[float, ...], dtype: str = "fp16") -> Graph:
     return Graph("normalise", (op("sum", "sum", (x,), (whole,), over="all"), op("div", "div", (x, whole), (y,))), dtype)
 
 
+def traffic_cut(kinds: Sequence[str], shape: tuple[float, float]) -> float:
+    """By what factor fusing a chain cuts the bytes that it moves."""
+    graph = compose(kinds, shape)
+    return float(graph.bytes / fuse(graph).graph.bytes)
+
+
+def tensors(size: float) -> float:
+    """Bytes as a number of [1024, 1024] tensors in FP16."""
+    return float(size / Tensor("x", (1024, 1024)).bytes)
+
+
+def h200(model: str, batch: int, mode: str) -> Row:
+    """A model's row in the H200's evidence."""
+    return row("h200_sxm/models", workload=model, batch=batch, mode=mode)
+
+
+def gap(large: str, small: str, figure: str) -> float:
+    """By what factor one machine exceeds another: its INT8 peak ("peak"), "bandwidth", "capacity" or "power"."""
+    one, other = hardware(large), hardware(small)
+    if figure == "peak":
+        return float(one.peak("int8") / other.peak("int8"))
+    return float(getattr(one, figure) / getattr(other, figure))
+
+
+def rung(device: str, level: str, figure: str) -> float:
+    """The "size" or "bandwidth" of a level of the memory ladder."""
+    return float(getattr(hardware(device).level(level), figure))
+
+
+def terms(model: str, device: str, batch: int) -> dict[str, float]:
+    """The Iron Law's three terms of a pass in FP16 that is one launch and reads its weights once, at datasheet figures."""
+    graph, machine = cached_workload(model, batch=batch, dtype="fp16"), hardware(device)
+    return {
+        "memory": float(graph.weight_bytes / machine.bandwidth),
+        "compute": float(graph.flops / machine.peak("fp16")),
+        "overhead": float(machine.launch),
+    }
+
+
+def per_element(kind: str) -> float:
+    """The operations that the engine counts per element of an op of a chain."""
+    graph = chain((kind,), (64, 64), "fp16")
+    return float(graph.work.flops / 64**2)
+
+
+def outcome_of(model: str, device: str, batch: int, context: int) -> str:
+    """Whether FP16 weights and their KV cache fit a machine: "fits", "weights" (not even those), "cache" (those, but not both), or
+    "close" where one of them is within a tenth of the limit."""
+    weights, limit = cached_workload(model, dtype="fp16").weight_bytes, hardware(device).usable
+    both = weights + kv_cache(model, batch=batch, context=context)
+    if any(0.9 < size / limit < 1.1 for size in (weights, both)):
+        return "close"
+    return "weights" if weights > limit else "cache" if both > limit else "fits"
+
+
 EXTRA_NAMES: dict[str, Any] = {
     "workload": cached_workload, "about": about, "workloads": workloads, "claim": claim, "row": row, "compose": compose,
     "product": product, "normalise": normalise, "bytes_per_element": bytes_per_element, "sensitivity": sensitivity,
-    "display": display, "sorted": sorted, "range": range, "zip": zip, "all": all, "any": any,
+    "traffic_cut": traffic_cut, "tensors": tensors, "h200": h200, "gap": gap, "rung": rung, "terms": terms,
+    "per_element": per_element, "outcome_of": outcome_of, "SMALL_REDUCTION": SMALL_REDUCTION, "display": display, "str": str,
+    "sorted": sorted, "range": range, "zip": zip, "all": all, "any": any,
 }  # fmt: skip
 
 

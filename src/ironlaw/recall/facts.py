@@ -23,7 +23,8 @@ from ironlaw.registry.claims import NAMESPACE
 
 # figure -> (what readers call it, unit)
 PLAIN = {
-    "bandwidth": ("memory bandwidth", "B/s"), "memory": ("memory", "B"), "power": ("power", "W"), "launch": ("cost of a launch", "s"),
+    "bandwidth": ("memory bandwidth", "B/s"), "capacity": ("memory", "B"), "usable": ("memory that a model can use", "B"),
+    "power": ("power", "W"), "launch": ("cost of a launch", "s"),
 }  # fmt: skip
 RATES = {"peak": "dense {} peak", "sparse": "{} peak with 2:4 sparsity", "vector": "{} peak of the vector units"}
 LEVELS = {"size": ("{}, total size", "B"), "bandwidth": ("{}, bandwidth", "B/s")}
@@ -66,7 +67,7 @@ def _figure(machine: Hardware, figure: str, where: str) -> tuple[str, float, str
     kind, _, detail = figure.partition(".")
     if figure in PLAIN:
         label, unit = PLAIN[figure]
-        return label, float(getattr(machine, figure)), unit, _source(machine.figures.get(figure))
+        return label, float(getattr(machine, figure)), unit, _source(machine.figures.get({"capacity": "memory"}.get(figure, figure)))
     if figure == "sms":
         return "SMs", float(machine.units["sms"]), "SM", ""
     if kind in RATES and detail:

@@ -17,7 +17,8 @@
     wrong = [{ key = '…', misconception = "…" }] # mistakes, computed like the key
     working = "… {{ key }}"      # shown with the key
 
-choice   either `key` and `wrong` as above (shown as options), or `options = [{ id, label, misconception }]` and a key that gives an id.
+choice   either `key` and `wrong` as above (shown as options), or `options = [{ id, label, misconception }]` and a key that gives an id;
+         a misconception that depends on what is right is a table, `{ right id = "belief" }`, and may be missing.
 order    `items = [{ id, label, value, mistaken }]`, smallest value first; `misconception` is the belief that sorts by `mistaken`.
 explain  `rubric = ["…"]`, points to look for in one's own answer; `enough` of them (default: all but one) make it right.
 """
@@ -53,9 +54,19 @@ class WrongAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Option:
+    """`misconception`: the belief behind choosing it wrongly; a table where it depends on what is right: `{ right id: belief }`."""
+
     id: str
     label: str
-    misconception: str = ""
+    misconception: str | Mapping[str, str] = ""
+
+    @property
+    def beliefs(self) -> set[str]:
+        return {self.misconception} if isinstance(self.misconception, str) else set(self.misconception.values())
+
+    def belief(self, right: str) -> str:
+        """The belief that choosing it shows when `right` is right; empty where none is known."""
+        return self.misconception if isinstance(self.misconception, str) else self.misconception.get(right, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +110,8 @@ class Template:
     @property
     def misconceptions(self) -> set[str]:
         """Every belief that an answer to it can show."""
-        beliefs = {wrong.misconception for wrong in self.wrong} | {option.misconception for option in self.options} | {self.misconception}
-        return beliefs - {""}
+        options: set[str] = set().union(*(option.beliefs for option in self.options))
+        return ({wrong.misconception for wrong in self.wrong} | options | {self.misconception}) - {""}
 
 
 def template(name: str) -> Template:

@@ -112,8 +112,8 @@ def _choice(template: Template, values: Values, slots: dict[str, str], source: r
         value, mistakes = _numbers(template, values)
         return _Parts("right", _amount(template, value), _computed_choices(template, value, mistakes, source), mistakes)
     labels = {option.id: words.fill(option.label, slots, template.where) for option in template.options}
-    choices = [Choice(option.id, labels[option.id], option.misconception) for option in template.options]
     right = str(evaluate(template.key, template.where, values))
+    choices = [Choice(option.id, labels[option.id], option.belief(right)) for option in template.options]
     if right not in labels:
         raise BadRegistry(f"{template.where}: the engine answers {right!r}, which is not an option; add it, or fix the key")
     return _Parts(right, labels[right], _shuffled(choices, source))

@@ -1,7 +1,8 @@
 """The fusion tree, walked by hand: a question at each branch, the learner's answers, and the planner's verdict next to theirs.
 
-The questions come in the order of `engine.tree`; the true answers are computed from the two ops. The result is compared with `decide`,
-which plans fusion in the labs; a test walks every pair of op kinds.
+The questions come in the planner's order; the true answers are computed from the two ops. A question that the chosen ops answer by
+themselves, such as whether a ReLU is a view, is skipped; one at least is asked. The result is compared with `decide`, which plans fusion
+in the labs; a test walks every pair of op kinds.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Branch:
     true: Predicate
     yes: str
     no: str
+    near: Predicate  # for which ops it is worth asking; for the others its answer is plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class Walk:
     pattern: str | None
     next: Branch | None
     verdict: Verdict
+    skipped: int  # questions that the ops answer by themselves
 
     @property
     def agrees(self) -> bool:
@@ -53,6 +56,15 @@ class Walk:
     @property
     def wrong(self) -> tuple[Branch, ...]:
         return tuple(step.branch for step in self.steps if not step.right)
+
+
+def always(a: Op, b: Op) -> bool:
+    return True
+
+
+def never(a: Op, b: Op) -> bool:
+    """The op's name is the answer."""
+    return False
 
 
 def _is(first: tuple[str, ...] = (), second: tuple[str, ...] = ()) -> Predicate:
@@ -72,36 +84,38 @@ MANY, APART = ("contraction", "attention"), ("window", "lookup")
 TREE: Mapping[str, Branch] = {
     branch.id: branch
     for branch in (
-        Branch("fused", "Is one of the two a fused kernel already?", lambda a, b: FUSED in (a.kind, b.kind), "= none", "free"),
+        Branch("fused", "Is one of the two a fused kernel already?", lambda a, b: FUSED in (a.kind, b.kind), "= none", "free", never),
         Branch("free", "Is one of them a view, which moves nothing?", lambda a, b: "free" in (category(a.kind), category(b.kind)), "= none",
-               "opaque"),
-        Branch("opaque", "Is it unknown what one of them does inside?", lambda a, b: "opaque" in (category(a.kind), category(b.kind)),
-               "= none", "library"),
+               "opaque", never),
+        Branch("opaque", "Is one of them a black box, whose inside is unknown?",
+               lambda a, b: "opaque" in (category(a.kind), category(b.kind)), "= none", "library", never),
         Branch("library", "Is the first a tiled attention kernel or a sort, taken from a library as it is?",
-               lambda a, b: category(a.kind) == "attention" or a.kind == "topk", "= none", "epilogue"),
+               lambda a, b: category(a.kind) == "attention" or a.kind == "topk", "= none", "epilogue", never),
         Branch("epilogue", "Is the first a matmul or a convolution, and the second element-wise?", _is(("contraction",), ("elementwise",)),
-               "tile", "many"),
-        Branch("tile", "Does the second keep the shape, so that a tile can finish it?", _same, "= epilogue", "= none"),
+               "tile", "many", _is(("contraction",))),
+        Branch("tile", "Does the second keep the shape, so that a tile can finish it?", _same, "= epilogue", "= none", always),
         Branch("many", "Does the second read each element many times, as a matmul, convolution or attention does?", _is((), MANY), "= none",
-               "order"),
-        Branch("order", "Does the second read elements out of order, as pooling or a lookup does?", _is((), APART), "= none", "heavy"),
-        Branch("heavy", "Is the first a matmul or a convolution?", _is(("contraction",)), "moves", "waits"),
-        Branch("moves", "Does the second only move data elsewhere, as a transpose does?", _is((), ("movement",)), "= none", "= barrier"),
+               "order", _is((), (*MANY, "reduction"))),
+        Branch("order", "Does the second read elements out of order, as pooling or a lookup does?", _is((), APART), "= none", "heavy",
+               _is((), (*APART, "movement"))),
+        Branch("heavy", "Is the first a matmul or a convolution?", _is(("contraction",)), "moves", "waits", never),
+        Branch("moves", "Does the second only move data elsewhere, as a transpose does?", _is((), ("movement",)), "= none", "= barrier",
+               always),
         Branch("waits", "Is the first a reduction over the whole tensor, too large for one block?", lambda a, b: _whole(a), "= barrier",
-               "parts"),
+               "parts", _is(("reduction",))),
         Branch("parts", "Is the second a reduction over the whole tensor, too large for one block?", lambda a, b: _whole(b), "feeds",
-               "pointwise"),
+               "pointwise", _is((), ("reduction",))),
         Branch("feeds", "Is the first element-wise, so that parts of the sum can take its elements as they are made?",
-               _is(("elementwise",)), "= vertical", "= barrier"),
+               _is(("elementwise",)), "= vertical", "= barrier", always),
         Branch("pointwise", "Are both element-wise, with results of one size?",
-               lambda a, b: _is(("elementwise",), ("elementwise",))(a, b) and _same(a, b), "= pointwise", "= vertical"),
+               lambda a, b: _is(("elementwise",), ("elementwise",))(a, b) and _same(a, b), "= pointwise", "= vertical", always),
     )
 }  # fmt: skip
 SIBLINGS: Mapping[str, Branch] = {
     branch.id: branch
     for branch in (
-        Branch("elementwise", "Are both element-wise?", _is(("elementwise",), ("elementwise",)), "shape", "= none"),
-        Branch("shape", "Do they make tensors of one size?", _same, "= horizontal", "= none"),
+        Branch("elementwise", "Are both element-wise?", _is(("elementwise",), ("elementwise",)), "shape", "= none", always),
+        Branch("shape", "Do they make tensors of one size?", _same, "= horizontal", "= none", always),
     )
 }
 
@@ -117,12 +131,13 @@ def walk_siblings(first: Op, second: Op, answers: Sequence[bool]) -> Walk:
 
 
 def truth(first: Op, second: Op, shared: bool = False) -> tuple[bool, ...]:
-    """The right answers."""
-    tree, at = (SIBLINGS, "elementwise") if shared else (TREE, "fused")
+    """The right answers to the questions that are asked."""
+    tree, start = (SIBLINGS, "elementwise") if shared else (TREE, "fused")
     answers: list[bool] = []
+    at, _ = _skip(tree, start, first, second, False)
     while not at.startswith("="):
         answers.append(tree[at].true(first, second))
-        at = tree[at].yes if answers[-1] else tree[at].no
+        at, _ = _skip(tree, tree[at].yes if answers[-1] else tree[at].no, first, second, True)
     return tuple(answers)
 
 
@@ -134,13 +149,24 @@ def sibling_verdict(first: Op, second: Op) -> Verdict:
     return Verdict(first.name, second.name, False, "none", "the planner joins only element-wise ops of one size over a shared input")
 
 
+def _skip(tree: Mapping[str, Branch], at: str, first: Op, second: Op, asked: bool) -> tuple[str, int]:
+    """The next question worth asking, or the end, and how many were skipped. Before the first answer, the last one is asked anyway."""
+    skipped, last = 0, at
+    while not at.startswith("=") and not tree[at].near(first, second):
+        last, skipped = at, skipped + 1
+        at = tree[at].yes if tree[at].true(first, second) else tree[at].no
+    return (last, skipped - 1) if at.startswith("=") and not asked else (at, skipped)
+
+
 def _walk(tree: Mapping[str, Branch], at: str, first: Op, second: Op, answers: Sequence[bool], verdict: Verdict) -> Walk:
     steps: list[Step] = []
+    at, skipped = _skip(tree, at, first, second, False)
     for answer in answers:
         if at.startswith("="):
             raise BadValue(f"the walk ended after {len(steps)} answers, but there are {len(answers)}; leave out the rest")
         branch = tree[at]
         steps.append(Step(branch, answer, branch.true(first, second) == answer))
-        at = branch.yes if answer else branch.no
+        at, more = _skip(tree, branch.yes if answer else branch.no, first, second, True)
+        skipped += more
     ended = at.startswith("=")
-    return Walk(tuple(steps), at.removeprefix("= ") if ended else None, None if ended else tree[at], verdict)
+    return Walk(tuple(steps), at.removeprefix("= ") if ended else None, None if ended else tree[at], verdict, skipped)

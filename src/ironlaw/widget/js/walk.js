@@ -24,6 +24,7 @@ function walkPiece(ctx) {
       menu("shape", "Tensor", plain(spec.shapes.map((shape, i) => [i, shape]))), menu("fit", "The second", plain(spec.fits)), view.reduces ? menu("over", "A reduction goes", plain(spec.over)) : null),
     h("ol", { key: "steps", class: "il-walk-steps" }, (view.steps ?? []).map((step, i) => h("li", { key: i, class: step.right === null ? "" : step.right ? "il-right" : "il-wrong" },
       step.ask, " ", h("b", {}, step.answer ? "Yes" : "No"), step.right === null ? null : h("span", { class: "il-verdict" }, step.right ? " ✓" : " ✗ not so")))),
+    view.skipped && h("p", { key: "skipped", class: "il-hint" }, view.skipped),
     view.next && h("div", { key: "next", class: "il-question" }, h("p", { class: "il-ask", tabindex: -1, after: arrived }, view.next),
       h("div", { class: "il-act" }, h("button", { type: "button", class: "il-button", onclick: answer(true) }, "Yes"), h("button", { type: "button", class: "il-button", onclick: answer(false) }, "No"),
         state.answers.length ? h("button", { type: "button", class: "il-button", onclick: back }, "Back") : null)),
