@@ -135,7 +135,7 @@ def test_the_map_opens_a_node_and_asks_its_cards(page):
     assert view["opened"]["definition"] and {card["id"] for card in view["opened"]["cards"]}
     page.do("map", open="registers")
     assert page.piece("cards").view["card"] == view["opened"]["cards"][0]["id"]
-    view = page.do("map", open="ir")
+    view = page.do("map", open="why")
     assert "has cards" in view["error"]["message"]
 
 

@@ -14,7 +14,7 @@ from ironlaw.recall.grade import hint, margin
 from ironlaw.recall.templates import template
 from ironlaw.recall.templates import templates as bank
 from ironlaw.recall.variants import overlap
-from ironlaw.units import significant
+from ironlaw.units import show_capacity, significant
 
 ALL = sorted(bank())
 KEYED = [name for name in ALL if bank()[name].kind != "explain"]
@@ -109,7 +109,7 @@ def seen(read: Read, text: str) -> bool:
     """Whether the figure, or a group of figures that it follows from, is in the text."""
     units = {"FLOP/s": ("FLOP/s", "OP/s")}.get(read.unit, (read.unit,))
     written = {words.amount(read.value, unit, digits) for unit in units for digits in (2, 3, 4)}
-    written |= {f"{significant(read.value)} "} if read.unit == "" else set()
+    written |= {"": {f"{significant(read.value)} "}, "B": {show_capacity(read.value)}}.get(read.unit, set())
     if any(re.search(rf"(?<![\d.,]){re.escape(figure)}(?![\d])", text) for figure in written):
         return True
     return any(all(seen(other, text) for other in group) for group in read.instead)

@@ -20,12 +20,14 @@ from ironlaw.errors import BadRegistry
 from ironlaw.recall import words
 from ironlaw.recall.expressions import evaluate
 from ironlaw.registry.claims import NAMESPACE
+from ironlaw.units import show_capacity
 
 # figure -> (what readers call it, unit)
 PLAIN = {
     "bandwidth": ("memory bandwidth", "B/s"), "capacity": ("memory", "B"), "usable": ("memory that a model can use", "B"),
     "power": ("power", "W"), "launch": ("cost of a launch", "s"),
 }  # fmt: skip
+NAMES = {"capacity": "memory", "usable": "reserved"}  # under which the registry gives the source, where it is another
 RATES = {"peak": "dense {} peak", "sparse": "{} peak with 2:4 sparsity", "vector": "{} peak of the vector units"}
 LEVELS = {"size": ("{}, total size", "B"), "bandwidth": ("{}, bandwidth", "B/s")}
 
@@ -59,7 +61,8 @@ def _of_machine(entry: str, where: str, values: Mapping[str, Any]) -> Fact:
     slug = str(values.get(name, name))
     machine: Hardware = NAMESPACE["hardware"](slug)
     label, value, unit, source = _figure(machine, figure, where)
-    return Fact(f"{words.display(slug)}: {label}", words.amount(value, unit), source)
+    is_size = unit == "B" and figure != "usable"  # as its maker counts it: 80 GiB, 192 KiB
+    return Fact(f"{words.display(slug)}: {label}", show_capacity(value) if is_size else words.amount(value, unit), source)
 
 
 def _figure(machine: Hardware, figure: str, where: str) -> tuple[str, float, str, str]:
@@ -67,7 +70,7 @@ def _figure(machine: Hardware, figure: str, where: str) -> tuple[str, float, str
     kind, _, detail = figure.partition(".")
     if figure in PLAIN:
         label, unit = PLAIN[figure]
-        return label, float(getattr(machine, figure)), unit, _source(machine.figures.get({"capacity": "memory"}.get(figure, figure)))
+        return label, float(getattr(machine, figure)), unit, _source(machine.figures.get(NAMES.get(figure, figure)))
     if figure == "sms":
         return "SMs", float(machine.units["sms"]), "SM", ""
     if kind in RATES and detail:
