@@ -221,7 +221,7 @@ def test_lab_11_tells_what_it_means(lab):
     result = lab[11].piece("act1.measure").view["items"][0]["result"]
     said = lab[11].slots("act1.here", result)
     assert (said["least_n"], said["least"], said["best_n"], said["best"]) == ("64", "10 GFLOP/s", "1,024", "40 GFLOP/s")
-    assert said["times"] == "4 ×" and lab[11].shows("act1.here_no_roof", result)
+    assert said["times"] == "4" and lab[11].shows("act1.here_no_roof", result)
     claims = bare(lab[11].parts["act1_claims"].text)
     assert "20 GFLOP/s" in claims and "50 %" in claims and "40 GFLOP/s" in claims
 

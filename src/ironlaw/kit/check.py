@@ -15,14 +15,15 @@ from ironlaw.kit import check_review
 from ironlaw.kit import lab as labs
 from ironlaw.kit.challenge import commit as commit_number
 from ironlaw.kit.check_prose import prose
-from ironlaw.kit.questions import Question, Sheet, is_hard_coded
+from ironlaw.kit.questions import COMMITTED, Question, Sheet, is_hard_coded
 from ironlaw.kit.words import Words
 from ironlaw.ledger import open_ledger
 from ironlaw.registry.loader import read
 from ironlaw.slots import hard_coded_figures
 
 HEAD = ("title", "teaches", "sentence", "invariant", "read_first", "context", "sender", "takeaways", "connections")
-PER_ACT = ("title", "message", "question", "premises", "instrument", "reveal", "peek")
+PER_DECISION = ("title", "message", "question", "premises", "instrument", "reveal")
+PER_ACT = (*PER_DECISION, "peek")
 
 
 def problems(name: str | Path, run: bool = True) -> list[str]:
@@ -65,6 +66,9 @@ def _questions(words: Words, sheet: Sheet, beliefs: set[str]) -> Iterator[str]:
         yield from (f"{words.where}: no section [{name}]; add `## {name}`" for name in sections if name not in words)
         if f"{act}_reflection" not in sheet.questions:
             yield f"{sheet.questions[act].where}: [{act}] has no [{act}_reflection]; an act ends with one"
+    for name in (name for name, question in sheet.questions.items() if question.kind == "decision"):
+        sections = [f"{name}.{part}" for part in PER_DECISION]
+        yield from (f"{words.where}: no section [{section}]; add `## {section}`" for section in sections if section not in words)
     for question in sheet.questions.values():
         yield from _question(words, question, beliefs)
 
@@ -119,7 +123,7 @@ def complete(lab: labs.Lab) -> None:
             commit_number(question, lab.ledger, lab.slug, float(question.answer))
             continue
         right = question.right
-        if question.kind == "prediction":
+        if question.kind in COMMITTED:
             if lab.prediction(question.name) is None:
                 lab.ledger.commit_prediction(lab.slug, question.name, right.id, right.value, 3, True, 1)
         elif not lab.has_answer(question.name):

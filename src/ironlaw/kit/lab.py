@@ -36,6 +36,7 @@ from ironlaw.widget.piece import Piece
 
 LABS = Path(__file__).parent.parent / "labs"
 LOCKED = "Commit a prediction to unlock."
+DECIDE = "Commit your choice to unlock."
 Slots = Mapping[str, object]
 
 
@@ -163,7 +164,7 @@ class Lab(Measuring):
         texts = self.words.fill_all([f"{act}.question", f"{act}.premises"], slots or {})
         ask, premises = texts.values()
         piece = locks.lock(self.question(act), ask, premises, self.ledger, self.slug, lambda: self._on_commit(act))
-        return self._show(act, piece, act, "lock", "Your prediction")
+        return self._show(act, piece, act, "lock", "Your decision" if self.question(act).kind == "decision" else "Your prediction")
 
     def _on_commit(self, act: str) -> None:
         self.touched = True
@@ -189,7 +190,7 @@ class Lab(Measuring):
             self.notify("readouts")
 
         title = self.words[f"{name}.instrument"]
-        locked = None if self.prediction(act) else LOCKED
+        locked = None if self.prediction(act) else DECIDE if self.question(act).kind == "decision" else LOCKED
         instrument = Instrument(name, title, dials, compute, store=self._store(name), locked=locked, on_readouts=on_readouts)
         self.instruments[name], self.follows[name] = instrument, follows
         return self._show(f"{name}.instrument", instrument.piece, act, "instrument", anchor=f"{act}-{panel}" if panel else "")

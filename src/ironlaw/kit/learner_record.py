@@ -9,7 +9,7 @@ from ironlaw.errors import unknown
 from ironlaw.kit import challenge as challenges
 from ironlaw.kit.context import Context
 from ironlaw.kit.local_runs import Measured
-from ironlaw.kit.questions import Option, Question
+from ironlaw.kit.questions import COMMITTED, Option, Question
 from ironlaw.ledger import Event
 
 
@@ -70,7 +70,7 @@ class LearnerRecord:
             return {experiment: run.time for experiment, run in self.measured.items()}
         if name == "readouts":
             return {act: dict(values) for act, values in self.readouts.items()}
-        if self.question(name).kind == "prediction":
+        if self.question(name).kind in COMMITTED:
             return len(self.ledger.attempts(self.slug, name))
         if self.question(name).kind == "number":
             return self.entry(name) is not None

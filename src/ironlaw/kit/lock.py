@@ -37,6 +37,8 @@ def lock(question: Question, ask: str, premises: str, ledger: Ledger, lab: str, 
         "options": [{"label": inline(option.label)} for option in question.options],
         "confidence": True,
     }
+    if question.kind == "decision":
+        spec["words"] = {"commit": "Commit my choice"}
     return Piece("lock", spec, compute)
 
 

@@ -29,7 +29,8 @@ from ironlaw.kit.prose import power_of_ten
 from ironlaw.registry import claims
 from ironlaw.registry.loader import read
 
-KINDS = ("prediction", "reflection", "blank", "number")
+KINDS = ("prediction", "decision", "reflection", "blank", "number")
+COMMITTED = ("prediction", "decision")  # sealed with a confidence; a decision is one that no act begins with
 FEWEST = {"blank": 2, "number": 0}  # options; a blank of a sentence may have fewer than four, a number has none
 EQUAL = "equal"
 

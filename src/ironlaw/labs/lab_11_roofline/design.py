@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.labs.lab_11_roofline.act2 import budget_panel
 from ironlaw.units import significant
 
 FIRST = ("operation", "arithmetic_intensity", "bound_type", "peak_share_percent")
@@ -25,6 +26,7 @@ def design(lab: kit.Lab) -> dict[str, Any]:
         "tokens_per_s": two.get("tokens_per_s"),
         "act2_model": two.get("model"),
         "act2_phase": two.get("phase"),
+        **budget_panel.design(lab),
         "confidences": {act: lab.confidence(act) for act in ACTS},
     }
 

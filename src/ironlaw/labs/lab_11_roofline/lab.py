@@ -20,8 +20,8 @@ def states(lab):
     from ironlaw.labs.lab_11_roofline import act1, act2, design
 
     predicted1, answered1, predicted2, answered2 = lab.states("act1", "act1_reflection", "act2", "act2_reflection")
-    context, readouts, measured = lab.states("context", "readouts", "measured")
-    return act1, act2, answered1, answered2, context, design, measured, predicted1, predicted2, readouts
+    context, readouts, measured, decided = lab.states("context", "readouts", "measured", "act2_budget")
+    return act1, act2, answered1, answered2, context, decided, design, measured, predicted1, predicted2, readouts
 
 
 @app.cell
@@ -120,13 +120,35 @@ def act2_peek(act2, lab, predicted2):
 
 
 @app.cell
-def takeaways(act2, answered2, lab):
-    lab.takeaways(act2.slots.takeaways(lab)) if answered2() else None
+def budget_message(act2, answered2, lab):
+    lab.message("act2_budget", act2.budget_panel.message(lab)) if answered2() else None
 
 
 @app.cell
-def save(answered2, context, design, lab, predicted1, predicted2, readouts):
-    receipt = lab.save(design.design(lab), predicted1(), predicted2(), answered2(), context(), readouts())
+def budget_lock(act2, answered2, lab):
+    lab.lock("act2_budget", act2.budget_panel.lock(lab)) if answered2() else None
+
+
+@app.cell
+def budget_instrument(act2, answered2, lab):
+    _panel = act2.budget_panel
+    lab.instrument("act2_budget", _panel.dials(lab), lambda values: _panel.view(lab, values)) if answered2() else None
+
+
+@app.cell
+def budget_reveal(act2, decided, lab):
+    _panel = act2.budget_panel
+    lab.reveal("act2_budget", _panel.truth(lab), _panel.distance(lab), _panel.reveal(lab)) if decided() else None
+
+
+@app.cell
+def takeaways(act2, decided, lab):
+    lab.takeaways(act2.slots.takeaways(lab)) if decided() else None
+
+
+@app.cell
+def save(answered2, context, decided, design, lab, predicted1, predicted2, readouts):
+    receipt = lab.save(design.design(lab), predicted1(), predicted2(), answered2(), decided(), context(), readouts())
     return (receipt,)
 
 

@@ -14,6 +14,7 @@ from ironlaw.labs.lab_11_roofline.act1.gemm import Case
 from ironlaw.labs.lab_11_roofline.machines import MEASURED_MACHINE
 from ironlaw.pictures.roofs import Dot
 from ironlaw.registry.machines import hardware
+from ironlaw.units import significant
 from ironlaw.widget.quantities import format_quantity
 
 SMALL = gemm.FIRST  # the N that the claims speak of
@@ -76,9 +77,9 @@ def slots(lab: kit.Lab, run: kit.Measured) -> dict[str, object]:
     fastest, first = max(recorded, key=lambda run: run.rate), min(recorded, key=lambda run: run.case.n)
     return {
         "best": kit.amount(best.rate, "FLOP/s"), "best_n": f"{best.case.n:,}", "format": best.case.fmt.upper(),
-        "least_n": f"{least.case.n:,}", "least": kit.amount(least.rate, "FLOP/s"), "times": kit.times(best.rate / least.rate),
+        "least_n": f"{least.case.n:,}", "least": kit.amount(least.rate, "FLOP/s"), "times": kit.dress(significant(best.rate / least.rate)),
         "recorded": kit.amount(fastest.rate, "FLOP/s"), "recorded_n": f"{fastest.case.n:,}", "first_n": f"{first.case.n:,}",
-        "first": kit.amount(first.rate, "FLOP/s"), "recorded_times": kit.times(fastest.rate / first.rate),
+        "first": kit.amount(first.rate, "FLOP/s"), "recorded_times": kit.dress(significant(fastest.rate / first.rate)),
     }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from ironlaw.labs.lab_11_roofline.act1 import gemm
 from ironlaw.labs.lab_11_roofline.act1.gemm import Case
 from ironlaw.labs.lab_11_roofline.act1.instrument import premise_case
 from ironlaw.labs.lab_11_roofline.intensity import per_byte
+from ironlaw.units import significant
 
 NARROW = ("fp8", "int8")  # the one-byte format that a device has
 
@@ -45,10 +46,11 @@ def truth(lab: kit.Lab) -> str:
 def distance(lab: kit.Lab) -> str:
     """How far left of the ridge the product lies: what any other answer overlooks."""
     at = premise_case(lab).at
-    left = kit.times(float(at.ridge / at.intensity))
+    left = kit.dress(significant(float(at.ridge / at.intensity)))
     if lab.correct("act1"):
-        return f"right: the product lies {left} left of the ridge"
-    return f"off by a regime: the product lies {left} left of the ridge, {kit.times(float(at.peak / at.attainable))} under the ceiling"
+        return f"right: the ridge is at {left} times the product's intensity"
+    over = kit.dress(significant(float(at.peak / at.attainable)))
+    return f"off by a regime: the ridge is at {left} times the product's intensity, the ceiling at {over} times its rate"
 
 
 def _premise(lab: kit.Lab) -> dict[str, object]:
@@ -70,7 +72,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     large = case.sized(gemm.LARGEST)
     python, graph = (gemm.run("fp16", gemm.FIRST, replayed) for replayed in (False, True))
     return {
-        **_premise(lab), "peak_gain": kit.times(float(_narrow(case).at.peak / case.at.peak)), "before": case.bound,
+        **_premise(lab), "peak_gain": kit.dress(significant(float(_narrow(case).at.peak / case.at.peak))), "before": case.bound,
         "after": _narrow(case).bound, "crossing": f"{int(-(-case.crossing // 1)):,}", "narrow": _narrow(case).fmt.upper(),
         "python_n": str(python.case.n),
         "h200_roof": _rate(python.case.at.attainable), "h200_graph": _rate(graph.rate), "h200_python": _rate(python.rate),

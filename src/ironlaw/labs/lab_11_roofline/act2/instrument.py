@@ -203,15 +203,15 @@ def _bottleneck(lab: kit.Lab, case: Case) -> str:
 
 def _fusion(lab: kit.Lab, case: Case) -> str:
     before, after = replace(case, fusion="separate"), replace(case, fusion="all" if case.fusion == "separate" else case.fusion)
-    gain = kit.times(before.seconds / after.seconds)
+    gain = kit.dress(significant(before.seconds / after.seconds))
     bytes_before, bytes_after = kit.amount(float(before.work.bytes), "B"), kit.amount(float(after.work.bytes), "B")
     if case.fusion == "separate":
         kernels = significant(float(before.work.launches), 4)
-        return lab.fill("act2.unfused", kernels=kernels, bytes=bytes_before, fused_bytes=bytes_after, gain=f"{gain} as fast")
+        return lab.fill("act2.unfused", kernels=kernels, bytes=bytes_before, fused_bytes=bytes_after, gain=gain)
     return lab.fill(
         "act2.fused", kernels=significant(float(after.work.launches), 4), before=significant(float(before.work.launches), 4),
         bytes=bytes_after, bytes_before=bytes_before, seconds=kit.amount(after.seconds, "s"),
-        seconds_before=kit.amount(before.seconds, "s"), gain=f"{gain} as fast",
+        seconds_before=kit.amount(before.seconds, "s"), gain=gain,
     )  # fmt: skip
 
 
@@ -222,5 +222,6 @@ def _attention(lab: kit.Lab, case: Case) -> str:
     saved = float(case.work.bytes - other.work.bytes)
     scores = next(row for row in case.rows if row.kind == "softmax" or "sdpa.softmax" in row.name)
     return lab.fill(
-        "act2.through_memory", scores=kit.amount(float(scores.op.outputs[0].bytes), "B"), saved=kit.share(saved, float(case.work.bytes))
-    )
+        "act2.through_memory", scores=kit.amount(float(scores.op.outputs[0].bytes), "B"), traffic=kit.amount(saved, "B"),
+        saved=kit.share(saved, float(case.work.bytes)),
+    )  # fmt: skip

@@ -6,7 +6,7 @@ from ironlaw import kit
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.types import Graph, Tensor, bytes_per_element
 from ironlaw.engine.device.work import op
-from ironlaw.labs.lab_11_roofline.act2 import kernels, layer
+from ironlaw.labs.lab_11_roofline.act2 import budget, kernels, layer, served
 from ironlaw.labs.lab_11_roofline.intensity import per_byte
 from ironlaw.registry.claims import chain
 from ironlaw.registry.machines import hardware
@@ -74,15 +74,19 @@ def _elementwise() -> Graph:
 
 def peek(lab: kit.Lab) -> dict[str, object]:
     params, machine = layer.settings_of(kernels.MODEL), hardware(kernels.DEVICE)
-    weights = layer.weight_bytes(kernels.MODEL, kernels.FMT, kernels.FMT)
+    weights, read = served.weight_bytes(kernels.MODEL, kernels.FMT, kernels.FMT), served.weights_read(kernels.MODEL, kernels.FMT)
     return {
         "elementwise": per_byte(float(_elementwise().work.intensity)), "model": _model(), "layers": params["layers"],
         "kv_heads": params["kv_heads"], "heads": params["heads"], "head_dim": params["head_dim"],
         "bytes_each": significant(bytes_per_element(kernels.FMT)), "per_token": kit.dress(kit.capacity(float(kv_cache(kernels.MODEL)))),
         "weights": kit.amount(weights, "B", 4), "bandwidth": kit.amount(float(machine.bandwidth), "B/s"),
-        "floor": kit.amount(weights / float(machine.bandwidth), "s"),
+        "read": kit.amount(read, "B", 4), "floor": kit.amount(read / float(machine.bandwidth), "s"),
     }  # fmt: skip
 
 
 def takeaways(lab: kit.Lab) -> dict[str, object]:
-    return {"ridge": _ridge(), "softmax": per_byte(kernels.intensity("softmax"))}
+    spent, prefill = budget.premise(), budget.premise("prefill")
+    return {
+        "ridge": _ridge(), "softmax": per_byte(kernels.intensity("softmax")), "batch_gain": kit.dress(significant(spent.gain("batch"))),
+        "prefill_batch": kit.dress(significant(prefill.gain("batch"))),
+    }  # fmt: skip

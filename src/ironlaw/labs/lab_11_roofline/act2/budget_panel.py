@@ -1,0 +1,174 @@
+"""The end of Act II: one choice is committed, and the whole model predicts its tokens per second again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit.formula import fraction, line
+from ironlaw.labs.lab_11_roofline.act2 import budget, layer
+from ironlaw.labs.lab_11_roofline.act2.budget import FACTOR, WAYS, Budget
+from ironlaw.labs.lab_11_roofline.machines import machine, options
+from ironlaw.labs.lab_11_roofline.machines import short as machine_name
+from ironlaw.registry.workloads import about
+from ironlaw.units import show, significant
+from ironlaw.widget.figure import Axis, Figure, Table, mark
+from ironlaw.widget.quantities import exact
+
+NAME = "act2_budget"
+NOW = "as it is"
+
+
+def message(lab: kit.Lab) -> dict[str, object]:
+    return {"batch": budget.BATCH}
+
+
+def lock(lab: kit.Lab) -> dict[str, object]:
+    return {"model": about(budget.premise().now.model)["name"], "batch": budget.BATCH, "context": f"{budget.CONTEXT:,}"}
+
+
+def dials(lab: kit.Lab) -> Any:
+    devices = options(lab)
+
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
+        return [
+            kit.choice("phase", "Phase", [("decode", "decode"), ("prefill", "prefill")]),
+            kit.span("batch", "Batch", 1, 64, budget.BATCH, log=True),
+            kit.span("context", "Context", 256, 32768, budget.CONTEXT, log=True, unit="tokens"),
+            kit.select("model", "Model", [(name, about(name)["name"]) for name in layer.MODELS]),
+            kit.select("device", "Device", devices, budget.DEVICE),
+        ]
+
+    return dials_at
+
+
+def budget_of(lab: kit.Lab, values: Mapping[str, Any]) -> Budget:
+    """Measured curves where the machine has them."""
+    chosen = machine(lab, values["device"])
+    sizes = {"batch": round(values["batch"]), "context": round(values["context"])}
+    return Budget(layer.Case(chosen, values["model"], values["phase"], **sizes, measured=chosen.calibration is not None))
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    spent, option = budget_of(lab, values), lab.choice(NAME)
+    choice = option.id if option else ""
+    if not spent.now.footprint.fits:
+        return kit.View([bars(spent, choice)], banner=_out_of_memory(spent), note=kit.html(_fit(lab, spent)))
+    return kit.View([bars(spent, choice)], cards(spent, choice), formula(spent, choice), note=notes(lab, spent))
+
+
+def bars(spent: Budget, choice: str) -> Figure:
+    """Tokens per second now and after each change; the best and the learner's own are tagged."""
+    rows = {NOW: ("", spent.now.rate if spent.now.footprint.fits else 0.0), **{WAYS[way]: (way, rate) for way, rate in spent.rates.items()}}
+    marks = []
+    for name, (way, rate) in rows.items():
+        tags = [{"text": "◆ your choice", "colour": "accent"}] if way and way == choice else []
+        tags += [{"text": "most", "colour": "good"}] if way and way == spent.best and rate else []
+        label = f"{significant(rate)}" if rate else "does not fit"
+        marks.append(
+            mark("bar", "accent" if way and way == choice else "ink" if way else "ridge", x=rate, y=name, id=way or "now", name=name,
+                 label=label, tags=tags or None, hover=[("tokens/s", exact(rate)), *_against(spent, way)])
+        )  # fmt: skip
+    listed = tuple((name, significant(rate) if rate else "does not fit", _times(spent, way)) for name, (way, rate) in rows.items())
+    words = "; ".join(f"{name} {significant(rate) if rate else 'does not fit'}" for name, (_, rate) in rows.items())
+    case = spent.now
+    note = f"{about(case.model)['name']}, {machine_name(case.hardware.slug)}, {case.phase}, batch {case.batch}, context {case.context:,}"
+    kind = "measured curves" if case.measured else "datasheet, a bound"
+    return Figure(
+        "budget", "Tokens per second, whole model", Axis("linear", "tokens/s"), Axis("band", names=tuple(rows)), tuple(marks),
+        f"Tokens per second: {words}.", Table(("change", "tokens/s", "over now"), listed), f"{note}; {kind}",
+    )  # fmt: skip
+
+
+def _times(spent: Budget, way: str) -> str:
+    return f"{significant(spent.gain(way))} ×" if way and spent.rates[way] else ""
+
+
+def _against(spent: Budget, way: str) -> list[tuple[str, str]]:
+    return [("over now", _times(spent, way))] if way and spent.rates[way] else []
+
+
+def cards(spent: Budget, choice: str) -> list[dict[str, Any]]:
+    best = spent.best
+    rows = [
+        {"label": "Tokens/s now", "value": significant(spent.now.rate), "unit": "", "note": f"{show(spent.now.seconds, 's')} a pass"},
+        {"label": "Most", "value": significant(spent.rates[best]), "unit": "", "note": f"{WAYS[best]}, {_times(spent, best)}"},
+    ]
+    if choice:
+        rate = spent.rates[choice]
+        value, gain = (significant(rate), _times(spent, choice)) if rate else ("–", "does not fit")
+        rows.insert(1, {"label": "With your choice", "value": value, "unit": "", "note": f"{WAYS[choice]}, {gain}"})
+    return rows
+
+
+def formula(spent: Budget, choice: str) -> str:
+    now = spent.now
+    lines = line("tokens/s =", fraction("tokens", "<i>T</i>"), "=", fraction(f"{now.tokens:,}", kit.amount(now.seconds, "s")), "=",
+                 significant(now.rate))  # fmt: skip
+    if choice and spent.rates[choice]:
+        tokens = spent.larger.tokens if choice == "batch" else now.tokens
+        after = fraction(f"{tokens:,}", kit.amount(tokens / spent.rates[choice], "s"))
+        lines += line("after your choice:", after, "=", significant(spent.rates[choice]))
+    return lines
+
+
+def notes(lab: kit.Lab, spent: Budget) -> str:
+    saved = {f"{way}_saved": kit.dress(kit.share(max(0.0, spent.saved(way)), 1.0)) for way in ("gemm", "fuse", "tile")}
+    texts = [lab.fill(f"{NAME}.step", products=_products(spent), **saved)]
+    if not spent.now.measured:
+        texts.append(lab.fill(f"{NAME}.at_the_roof", device=machine_name(spent.now.hardware.slug)))
+    return kit.html("\n\n".join([*texts, _fit(lab, spent)]))
+
+
+def _products(spent: Budget) -> str:
+    return kit.dress(kit.share(spent.now.product_seconds, spent.now.seconds))
+
+
+def _fit(lab: kit.Lab, spent: Budget) -> str:
+    need = spent.needs
+    return lab.fill(
+        f"{NAME}.fits" if need.fits else f"{NAME}.does_not_fit", factor=FACTOR, required=kit.amount(float(need.total), "B"),
+        available=kit.dress(kit.capacity(float(need.capacity))),
+    )  # fmt: skip
+
+
+def _out_of_memory(spent: Budget) -> dict[str, Any]:
+    need = spent.now.footprint
+    text = f"{kit.amount(float(need.total), 'B')} of {kit.dress(kit.capacity(float(need.capacity)))}"
+    return kit.banner("fail", "Out of memory before anything is changed", text)
+
+
+# --- the reveal
+
+
+def truth(lab: kit.Lab) -> str:
+    return kit.inline(lab.question(NAME).right.label)
+
+
+def distance(lab: kit.Lab) -> str:
+    option, spent = lab.choice(NAME), budget.premise()
+    if option is None:
+        return ""
+    gain, best = (kit.dress(significant(spent.gain(way))) for way in (option.id, spent.best))
+    if lab.correct(NAME):
+        return f"right: {gain} times the tokens per second"
+    return f"off: your choice makes {gain} times the tokens per second, the best one {best} times"
+
+
+def reveal(lab: kit.Lab) -> dict[str, object]:
+    spent, prefill = budget.premise(), budget.premise("prefill")
+    gains = {f"{way}_gain": kit.dress(significant(spent.gain(way))) for way in WAYS}
+    return {
+        "now": significant(spent.now.rate), **{way: significant(rate) for way, rate in spent.rates.items()}, **gains, "factor": FACTOR,
+        **{f"prefill_{way}": kit.dress(significant(prefill.gain(way))) for way in ("gemm", "fuse", "batch")},
+        "products": _products(spent), "sequences": spent.now.batch,
+        "user_before": significant(spent.now.per_user), "user_after": significant(spent.larger.per_user),
+    }  # fmt: skip
+
+
+def design(lab: kit.Lab) -> dict[str, Any]:
+    """What the ledger keeps: the choice, and what the whole model then makes at the lead's own settings."""
+    option = lab.choice(NAME)
+    rate = budget.premise().rates[option.id] if option else None
+    return {"budget_choice": option.id if option else None, "budget_tokens_per_s": round(rate, 1) if rate is not None else None}
