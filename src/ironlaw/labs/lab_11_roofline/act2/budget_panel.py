@@ -129,13 +129,13 @@ def _fit(lab: kit.Lab, spent: Budget) -> str:
     need = spent.needs
     return lab.fill(
         f"{NAME}.fits" if need.fits else f"{NAME}.does_not_fit", factor=FACTOR, required=kit.amount(float(need.total), "B"),
-        available=kit.dress(kit.capacity(float(need.capacity))),
+        available=kit.dress(kit.capacity(float(need.usable))),
     )  # fmt: skip
 
 
 def _out_of_memory(spent: Budget) -> dict[str, Any]:
     need = spent.now.footprint
-    text = f"{kit.amount(float(need.total), 'B')} of {kit.dress(kit.capacity(float(need.capacity)))}"
+    text = f"{kit.amount(float(need.total), 'B')} of {kit.dress(kit.capacity(float(need.usable)))}"
     return kit.banner("fail", "Out of memory before anything is changed", text)
 
 
