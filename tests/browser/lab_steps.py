@@ -39,13 +39,13 @@ def label(slug: str, question: str, option: str) -> str:
     return next(str(each["label"]) for each in options if each["id"] == option)
 
 
-def commit(page: Page, option: str, confidence: str) -> None:
+def commit(page: Page, option: str, confidence: str, button: str = "Commit my prediction") -> None:
     """Choose, say how sure, seal."""
     lock = page.locator(".il-lock").last  # the newest is the open one
     expect(lock.get_by_text(option, exact=True)).to_be_visible()
     lock.get_by_text(option, exact=True).click()
     lock.get_by_text(confidence).click()
-    lock.get_by_role("button", name="Commit my prediction").click()
+    lock.get_by_role("button", name=button).click()
 
 
 def answer(page: Page, option: str) -> None:

@@ -31,6 +31,7 @@ SLUG = "lab_11_roofline"
 LAB = f"/lab/{SLUG}/"
 MEMORY, REUSE = label(SLUG, "act1", "memory"), label(SLUG, "act1_reflection", "reuse")
 SPLIT, TRAFFIC = label(SLUG, "act2", "split"), label(SLUG, "act2_reflection", "traffic")
+BATCHING = label(SLUG, "act2_budget", "batch")
 HELD = (
     "() => { let e = document.activeElement; while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;"
     " return e.getAttribute('aria-label') ?? ''; }"
@@ -83,7 +84,7 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     expect(page.locator("svg[role=img]")).to_have_count(0)
     commit(page, MEMORY, "fairly sure")
     first = instrument(page, "act1")
-    expect(page.get_by_text(re.compile("lies 3.46")).first).to_be_visible()
+    expect(page.get_by_text(re.compile("ridge is at 3.46")).first).to_be_visible()
     number = first.get_by_role("spinbutton", name="N", exact=True)
     expect(number).to_have_value("1024")  # and is followed after it
     expect(page.locator(".il-hud")).to_contain_text("341 FLOP/B")
@@ -106,12 +107,16 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     expect(second.locator(".il-banner-title")).to_contain_text("Out of memory")
     expect(page.locator(".il-hud")).to_contain_text("OOM")
     answer(page, TRAFFIC)
+    expect(page.locator("#act2_budget-instrument")).to_contain_text("Commit your choice")
+    commit(page, BATCHING, "fairly sure", "Commit my choice")
+    expect(instrument(page, "act2_budget").locator('[data-figure="budget"]')).to_contain_text("your choice")
     expect(page.locator(".il-hud")).to_contain_text("saved")
-    assert [each["value"] for each in payloads(shared_ledger, "prediction")] == ["memory", "split"]
+    assert [each["value"] for each in payloads(shared_ledger, "prediction")] == ["memory", "split", "batch"]
     assert [each["experiment"] for each in payloads(shared_ledger, "measured")] == ["gemm_sweep"]
     design = payloads(shared_ledger, "design")[-1]
     assert design["act1_correct"] is True and design["act2_correct"] is True and design["constraint_hit"] is True
     assert design["arithmetic_intensity"] > 170.7 and design["tokens_per_s"] is None
+    assert design["budget_choice"] == "batch" and design["budget_tokens_per_s"] > 0
 
 
 def test_by_keyboard_alone(beginner: str, page: Page) -> None:

@@ -103,3 +103,15 @@ def test_check_tells_and_fails(labs, capsys):
     spoil(labs / "_template", "words.md", "Two devices, one question.", "It has 80 GB.")
     assert main(["lab", "check", "_template"]) == 1
     assert "_template: 1 to fix" in capsys.readouterr().out
+
+
+def test_a_decision_needs_the_sections_of_an_act_but_the_peek(copy):
+    text = (copy / "questions.toml").read_text()
+    start = text.index("[act1]")
+    end = text.index("[act1_reflection]")
+    decision = text[start:end].replace("[act1]", "[spend]").replace('kind = "prediction"', 'kind = "decision"')
+    (copy / "questions.toml").write_text(text + "\n" + decision)
+    said = problems(copy, run=False)
+    for part in ("title", "message", "question", "premises", "instrument", "reveal"):
+        assert any(f"no section [spend.{part}]" in line for line in said), part
+    assert not any("spend.peek" in line or "spend_reflection" in line for line in said)

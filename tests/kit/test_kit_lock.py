@@ -1,5 +1,7 @@
 """The lock: the ledger first, then the reveal; one prediction per attempt."""
 
+from dataclasses import replace
+
 import pytest
 from as_browser import send
 
@@ -92,3 +94,11 @@ def test_a_failing_ledger_reveals_nothing(question, ledger, monkeypatch):
 def test_without_a_ledger_nothing_can_be_committed(question):
     piece = lock(question, "Which?", "", AbsentLedger("no permission; set IRONLAW_HOME"), "_template", lambda: None)
     assert "set IRONLAW_HOME" in send(piece, choice=1, confidence=3, commit=1)["error"]["message"]
+
+
+def test_a_decision_is_sealed_like_a_prediction_and_says_what_it_is(question, ledger):
+    assert "words" not in lock(question, "Which?", "", ledger, "_template", lambda: None).spec
+    piece = lock(replace(question, kind="decision", name="spend"), "Which?", "", ledger, "_template", lambda: None)
+    assert piece.spec["words"] == {"commit": "Commit my choice"} and piece.spec["confidence"] is True
+    send(piece, choice=1, confidence=2, commit=1)
+    assert ledger.prediction("_template", "spend").payload["choice"] == "e2"
