@@ -1,9 +1,12 @@
 """Op -> kernels: paths and quantities by hand, numbers of kernels against what was counted on an H200."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from on_machines import lower
 from small_graphs import tensor
 
@@ -45,26 +48,24 @@ def test_a_stream_is_one_kernel_that_touches_each_tensor_once():
     assert lower(one("view", (4, 8))) == ()
 
 
-@pytest.mark.parametrize(
-    ("kind", "a", "b", "curve"),
-    [
-        ("add", (4, 8), (4, 8), "add"),
-        ("add", (4, 8), (8,), "broadcast"),
-        ("sub", (2, 4, 8), (1, 4, 8), "broadcast"),
-        ("add", (2, 4, 8), (2, 1, 8), "broadcast"),
-        ("mul", (4, 8), (4, 1), "broadcast_row"),
-        ("mul", (4, 1, 8), (4, 1, 1), "broadcast_row"),
-        ("div", (4, 8), (1,), "broadcast_row"),
-        ("mul", (4, 1), (4, 1), "mul"),
-        ("mul", (4, 1), (1,), "broadcast"),
-        ("mul", (4, 2), (4, 1), "broadcast_row"),
-        ("mul", (4, 1.0), (4, 1), "mul"),
-        ("add", (4, 1000), (4, int("1000")), "add"),  # equal, though not one object
-        ("power", (4, 8), (4, 1), "power"),  # only add, sub, mul and div have a kernel for it
-    ],
+SHAPES = st.lists(st.integers(1, 6), min_size=1, max_size=4).map(tuple)
+
+
+@given(
+    st.sampled_from(["add", "sub", "mul", "div"]), st.lists(st.tuples(st.integers(1, 5), st.booleans()), min_size=1, max_size=4), st.data()
 )
-def test_broadcasting_has_curves_of_its_own(kind, a, b, curve):
-    assert names(lower(one(kind, a, b))) == [curve]
+def test_broadcasting_has_curves_of_its_own(kind, axes, data):
+    """One number for a whole row is read by another kernel than one row for many. An axis of one is stretched nowhere."""
+    a = tuple(size for size, _ in axes)
+    b = tuple(1 if once else size for size, once in axes)[data.draw(st.integers(0, len(axes) - 1)) :]
+    curve = kind if b == a else "broadcast_row" if b[-1] < a[-1] else "broadcast"
+    assert names(lower(one(kind, a, b))) == names(lower(one(kind, b, a, out=a))) == [curve]
+
+
+def test_equal_sizes_are_no_broadcast_whatever_holds_them():
+    assert names(lower(one("mul", (4, 1.0), (4, 1)))) == ["mul"]
+    assert names(lower(one("add", (4, 1000), (4, int("1000"))))) == ["add"]  # not one object
+    assert names(lower(one("power", (4, 8), (4, 1)))) == ["power"]  # only add, sub, mul and div have a kernel for it
 
 
 def test_a_swept_size_is_no_broadcast():
@@ -88,22 +89,29 @@ def test_layout_changes_and_wider_casts_are_slower():
     assert names(lower(wider)) == ["add"]
 
 
-@pytest.mark.parametrize(("kind", "flops"), [("layer_norm", 7), ("rms_norm", 4), ("softmax", 5), ("log_softmax", 5)])
-def test_row_ops_count_their_rows(kind, flops):
-    assert lower(one(kind, (4, 8))) == (Kernel(kind, 128.0, flops * 32.0, 4.0),)
-    assert lower(one(kind, (4, 8), row=16)) == (Kernel(kind, 128.0, flops * 32.0, 2.0),)
-    assert lower(one(kind, (2, 4, 8)))[0].rows == 8.0
+@given(st.sampled_from([("layer_norm", 7), ("rms_norm", 4), ("softmax", 5), ("log_softmax", 5)]), SHAPES, st.integers(1, 9))
+def test_row_ops_read_and_write_once_and_count_their_rows(op_and_flops, shape, row):
+    kind, flops = op_and_flops
+    size = math.prod(shape)
+    assert lower(one(kind, shape)) == (Kernel(kind, 4.0 * size, flops * size, size / shape[-1]),)
+    assert lower(one(kind, shape, row=row)) == (Kernel(kind, 4.0 * size, flops * size, size / row),)
 
 
-@pytest.mark.parametrize(("kind", "flops"), [("sum", 1), ("mean", 1), ("amax", 1), ("argmax", 1), ("var", 4)])
-def test_reductions(kind, flops):
-    assert lower(one(kind, (4, 8), out=(4, 1))) == (Kernel(kind, 72.0, flops * 32.0, 4.0),)
-    assert lower(one(kind, (4, 8), out=(4, 1), over="row")) == (Kernel(kind, 72.0, flops * 32.0, 4.0),)
-    # 8192 elements are one block's work; more are joined by a second kernel
-    assert lower(one(kind, (8192,), out=(1,), over="all")) == (Kernel("sum_all", 16386.0, flops * 8192.0),)
-    assert lower(one(kind, (8193,), out=(1,), over="all")) == (Kernel("sum_all", 16388.0, flops * 8193.0), TINY)
-    n = np.array([8192.0, 8193.0])
-    assert launched(one(kind, (n,), out=(1,), over="all")).tolist() == [1.0, 2.0]
+REDUCTIONS = st.sampled_from([("sum", 1), ("mean", 1), ("amax", 1), ("argmax", 1), ("var", 4)])
+
+
+@given(REDUCTIONS, SHAPES)
+def test_a_reduction_has_a_row_for_each_number_that_it_leaves(op_and_flops, shape):
+    kind, flops = op_and_flops
+    size, left = math.prod(shape), (*shape[:-1], 1)
+    kernel = Kernel(kind, 2.0 * (size + math.prod(left)), flops * size, math.prod(left))
+    assert lower(one(kind, shape, out=left)) == lower(one(kind, shape, out=left, over="row")) == (kernel,)
+
+
+@given(REDUCTIONS, st.integers(1, 20_000) | st.sampled_from([8192, 8193]))
+def test_a_sum_over_everything_is_joined_by_a_second_kernel_beyond_one_blocks_work(op_and_flops, size):
+    kind, flops = op_and_flops
+    assert lower(one(kind, (size,), out=(1,), over="all")) == (Kernel("sum_all", 2.0 * (size + 1), flops * size), TINY)[: 1 + (size > 8192)]
 
 
 def test_batch_norm_is_three_and_pays_per_plane():
@@ -152,26 +160,15 @@ def test_a_linear_layer_is_one_gemm():
     assert names(lower(one("matmul", (4, 64), (64, 128), out=(4, 128)))) == ["gemm"]
 
 
-@pytest.mark.parametrize(
-    ("n", "k", "dtype", "curve"),
-    [
-        (8, 16, "fp16", "gemm"),
-        (8, 16, "bf16", "gemm"),
-        (8, 12, "fp16", "gemm_even"),
-        (10, 16, "bf16", "gemm_even"),
-        (8, 15, "fp16", "gemm_odd"),
-        (7, 16, "fp16", "gemm_odd"),
-        (8, 16, "fp32", "gemm_fp32"),
-        (7, 15, "tf32", "gemm_tf32"),
-        (8, 16, "fp8", "gemm_fp8"),
-    ],
-)
-def test_alignment_and_format_choose_the_kernel(n, k, dtype, curve):
+@given(st.integers(1, 900), st.integers(1, 900), st.sampled_from(["fp16", "bf16", "fp32", "tf32", "fp8"]))
+def test_alignment_and_format_choose_the_kernel(n, k, dtype):
+    """Rows are read 16 bytes at a time where all of them begin there, else 4, else 2; other formats have one kernel."""
+    aligned = {8: "gemm", 4: "gemm_even", 2: "gemm_even", 1: "gemm_odd"}[math.gcd(n, k, 8)]
+    curve = aligned if dtype in ("fp16", "bf16") else f"gemm_{dtype}"
     assert names(lower(linear(4, n, k, dtype))) == [curve]
     batched = one("bmm", (3, 4, k), (3, k, n), out=(3, 4, n), dtype=dtype)
     assert lower(batched) == (Kernel(curve.replace("gemm", "bmm"), batched.work.bytes, 2.0 * 3 * 4 * n * k, depth=k),)
-    as_matmul = one("matmul", (3, 4, k), (3, k, n), out=(3, 4, n), dtype=dtype)
-    assert names(lower(as_matmul)) == [curve.replace("gemm", "bmm")]
+    assert names(lower(one("matmul", (3, 4, k), (3, k, n), out=(3, 4, n), dtype=dtype))) == [curve.replace("gemm", "bmm")]
 
 
 def test_a_bmm_of_flat_matrices_is_still_batched():

@@ -8,8 +8,6 @@ from on_machines import lower_cpu as lower
 from on_machines import samples
 from small_graphs import MACHINE, chain, tensor
 
-from ironlaw.backends import find
-from ironlaw.backends.cpu import FALLBACK
 from ironlaw.backends.cpu.lowering import TRANSCENDENTAL
 from ironlaw.backends.inductor import INDUCTOR
 from ironlaw.backends.kernel import Kernel, Sample
@@ -310,37 +308,6 @@ def test_entering_a_compiled_function_is_paid_once():
     assert predict(graph, machine, Plan(mode="compiled", launch=0.5)).seconds == pytest.approx(3.0 + 0.5 + 1.0 + 1.28)
     device = replace(MACHINE, calibration=replace(MEASURED, backend="cuda"))
     assert predict(graph, device, Plan(mode="compiled")).seconds == pytest.approx(3.0 + 0.25 + 1.0 + 1.28)
-
-
-def test_what_was_not_measured_is_like_what_was():
-    other = Curve(7.0)
-    machine = replace(MEASURED, curves={"elementwise": Curve(1.0), "conv": other})
-    assert machine.curve("conv_nhwc", "conv2d") is other
-    assert machine.curve("unheard", "x") == Curve(1.0)
-    assert replace(machine, backend="cuda").curve("conv_nhwc", "conv2d") == Curve(1.0)
-    assert [find(name).name for name in ("cuda", "cpu", "mps")] == ["cuda", "cpu", "mps"]
-    assert find("rocm") is None
-
-
-# a convolution as one with fewer tricks, a product as a product, one query as many, a loop as the most expensive thing in it
-ALIKE = {
-    "conv": ["conv_nhwc", "conv_first", "conv_grouped"], "conv_1x1": ["conv_1x1_nhwc"], "conv_first": ["conv_first_nhwc"],
-    "conv_grouped": ["conv_grouped_nhwc"], "depthwise": ["depthwise_nhwc", "depthwise_strided", "depthwise_large"],
-    "depthwise_strided": ["depthwise_strided_nhwc"], "depthwise_large": ["depthwise_large_nhwc"], "gemm": ["gemm_few", "bmm"],
-    "gemm_few": ["gemm_few_aliased"], "attention": ["attention_decode", "attention_long"], "gelu": ["fused_transcendental"],
-    "softmax": ["fused_softmax"], "elementwise": ["fused"], "layer_norm": ["fused_rows"], "power": ["square", "cube"],
-    "scale": ["shift"], "add": ["sub"], "mul": ["div"], "hardtanh": ["relu6"], "strided": ["transpose"],
-    "batch_norm": ["group_norm"], "mean": ["var"], "sum": ["amax"], "embedding": ["gather"], "sigmoid": ["exp"],
-}  # fmt: skip
-
-
-def test_every_path_leads_to_a_curve_of_its_own_or_to_one_that_is_alike():
-    assert {name for found in ALIKE.values() for name in found} == set(FALLBACK)
-    for like, found in ALIKE.items():
-        machine = replace(MEASURED, curves={"elementwise": Curve(1.0), like: Curve(7.0)})
-        assert [machine.curve(name, "op").floor for name in found] == [7.0] * len(found), like
-    (transposed,) = lower(one("transpose", (4, 8)))
-    assert replace(MEASURED, curves={"strided": Curve(7.0)}).curve(transposed.curve, "transpose").floor == 7.0
 
 
 def test_functions_that_a_processor_takes_long_for():

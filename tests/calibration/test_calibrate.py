@@ -131,67 +131,6 @@ def test_compiled_ops_are_lowered_as_compiled():
         assert eager.cost(odd, MACHINE, Plan(mode)).kernels == 2.0
 
 
-# like work: a format's products as FP16's, a gradient as what it is the gradient of, whatever reads out of order as a strided copy
-FALLBACKS = {
-    "gemm": ["gemm_tf32", "gemm_fp8", "gemm_int8", "bmm"],
-    "gemm_even": ["bmm_even"],
-    "gemm_odd": ["bmm_odd"],
-    "gemm_fp32": ["bmm_fp32"],
-    "conv": ["conv_bf16", "conv_tf32", "conv_dgrad", "conv_wgrad"],
-    "conv_1x1": ["conv_1x1_nhwc"],
-    "conv_first": ["conv_first_nhwc"],
-    "depthwise": ["depthwise_nhwc", "depthwise_strided", "depthwise_large"],
-    "attention": ["attention_decode", "attention_masked", "attention_backward"],
-    "attention_masked": ["attention_masked_odd"],
-    "strided": ["transpose", "strided_columns", "roll"],
-    "cast": ["attention_dq"],  # read in FP32, written in FP16
-    "fused_rows": ["attention_dot", "layer_norm_weights"],  # a sum for each row or column
-    "fused_reduction": ["batch_norm_stats", "batch_norm_backward"],
-    "elementwise": ["fused", "erf", "compare"],
-    "rms_norm": ["fused_rows"],
-    "mean": ["fused_reduction", "var"],
-    "sum": ["amax", "sum_columns"],
-    "layer_norm": ["group_norm", "layer_norm_backward"],
-    "softmax": ["log_softmax", "cross_entropy", "topk", "topk_sort"],  # each row by itself
-    "embedding": ["gather", "embedding_backward"],
-    "gelu": ["gelu_backward"],
-    "max_pool2d": ["avg_pool2d", "max_pool2d_backward"],
-    "hardtanh": ["relu6"],
-    "power": ["square", "cube"],
-    "scale": ["shift"],
-    "add": ["sub"],
-    "mul": ["div"],
-    "broadcast": ["broadcast_row"],
-}
-
-
-@pytest.mark.parametrize(("like", "name"), [(like, name) for like, found in FALLBACKS.items() for name in found])
-def test_what_was_not_measured_is_like_what_was(like, name):
-    few = replace(TOY, curves={like: Curve(7.0), "elementwise": Curve(7.0 if like == "elementwise" else 2.0)})
-    assert few.curve(name, "op").floor == 7.0
-    both = replace(few, curves={**few.curves, name: Curve(11.0)})
-    assert both.curve(name, "op").floor == 11.0
-    assert replace(few, curves={"elementwise": Curve(3.0)}).curve(name, "op").floor == 3.0  # nor was what it is like
-
-
-# experts, sorts and a compiled group norm: a short row is sorted like a softmax, a long list passes through memory out of order
-MORE_FALLBACKS = {
-    "gemm": ["gemm_pair", "grouped_gemm"],
-    "fused_reduction": ["group_sums", "group_sums_nhwc", "group_sums_uneven"],
-    "fused": ["group_affine", "group_turned"],
-    "softmax": ["sort_short", "sort_block"],
-    "embedding": ["sort_pass", "scatter"],
-    "sum": ["histogram"],
-}
-
-
-@pytest.mark.parametrize(("like", "name"), [(like, name) for like, found in MORE_FALLBACKS.items() for name in found])
-def test_experts_sorts_and_group_norms_that_were_not_measured(like, name):
-    few = replace(TOY, curves={like: Curve(7.0), "elementwise": Curve(2.0)})
-    assert few.curve(name, "op").floor == 7.0
-    assert replace(few, curves={**few.curves, name: Curve(11.0)}).curve(name, "op").floor == 11.0
-
-
 def test_no_curve_at_all_says_what_to_ask_for():
     bare = replace(TOY, curves={"gemm": Curve(4.0)})
     with pytest.raises(UnsupportedPrecision, match=r"no measured curve for conv_fp32 \(conv2d\).*Plan\(calibrated=False\)"):

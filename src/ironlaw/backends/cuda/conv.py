@@ -143,5 +143,5 @@ COMPILED = {"conv2d": conv2d_compiled}
 ROWS = {"conv2d": conv2d_samples}
 FALLBACK = {
     "conv_1x1_nhwc": "conv_1x1", "depthwise_nhwc": "depthwise", "depthwise_strided": "depthwise", "depthwise_large": "depthwise",
-    "conv_first_nhwc": "conv_first", "conv_bf16": "conv", "conv_tf32": "conv",
+    "conv_first_nhwc": "conv_first", "conv_tf32": "conv",
 }  # fmt: skip

@@ -1,0 +1,76 @@
+"""What stands in for a curve that was not measured: a curve that exists, and on the machines where both were measured the better guess."""
+
+from dataclasses import replace
+from math import log
+from statistics import median
+
+import pytest
+
+import ironlaw as il
+from ironlaw.backends import names, require
+from ironlaw.calibration.calibration import Calibration
+from ironlaw.calibration.curve import Curve
+from ironlaw.engine.device.work import KINDS
+from ironlaw.registry.evidence import evidence
+
+MEASURED = ("h200_sxm", "neoverse_n1_2core")
+# what a plain stream is nearer to: work that is mostly memory, and rows of FP32, which take as long as their bytes
+STREAMS = {
+    "h200_sxm": {
+        "attention_decode", "attention_dq", "softmax_fp32", "softmax_2048_fp32", "fused_rows", "group_sums_uneven", "group_turned",
+        "histogram", "layer_norm_backward",
+    },
+    "neoverse_n1_2core": {"fused_softmax"},
+}  # fmt: skip
+UNSEEN = {"bmm_even": "gemm_even"}  # what no row of evidence has yet, and the one of the same alignment
+
+
+def samples(slug):
+    """Curve -> what was measured of it."""
+    machine = il.hardware(slug)
+    rows = [row for file in evidence(slug) for row in file.rows]
+    by_curve: dict[str, list] = {}
+    for sample in require(machine.backend).samples(rows, machine):
+        if sample.seconds > 0:
+            by_curve.setdefault(sample.kernel.curve, []).append(sample)
+    return by_curve
+
+
+@pytest.mark.parametrize("slug", MEASURED)
+def test_it_is_nearer_to_what_was_measured_than_a_plain_stream(slug):
+    machine = il.hardware(slug)
+    model, fallback = machine.calibration, require(machine.backend).fallback
+
+    def factor_off(curve, of):
+        return median(abs(log(float(curve.terms(s.kernel, model.cache_bytes)[2]) / s.seconds)) for s in of)
+
+    known = {name: of for name, of in samples(slug).items() if name in fallback}
+    assert len(known) > 20
+    worse = {
+        name for name, of in known.items() if factor_off(model.curves[fallback[name]], of) > factor_off(model.curves["elementwise"], of)
+    }
+    assert worse <= STREAMS[slug]
+
+
+@pytest.mark.parametrize("slug", MEASURED)
+def test_its_names_are_those_of_curves(slug):
+    """A misspelt name would never be asked for, or never be there."""
+    machine = il.hardware(slug)
+    fallback, seen = require(machine.backend).fallback, samples(slug)
+    assert set(fallback.values()) <= set(machine.calibration.curves)
+    assert set(fallback) <= {*seen, *KINDS, *UNSEEN}
+    for name in set(fallback) - set(seen):  # op kinds that nobody measured yet: like one of their own category
+        if name in UNSEEN:
+            assert fallback[name] == UNSEEN[name]
+        elif fallback[name] in KINDS and name != "cross_entropy":  # a softmax in which one number of each row is read
+            assert KINDS[fallback[name]][0] == KINDS[name][0], name
+
+
+@pytest.mark.parametrize("backend", names())
+def test_a_curve_is_its_own_then_its_stand_in_then_a_plain_stream(backend):
+    bare = Calibration({"elementwise": Curve(1.0)}, {"default": 1.0}, 1e6, 0.0, 0.0, backend=backend)
+    for name, other in require(backend).fallback.items():
+        alike = replace(bare, curves={**bare.curves, other: Curve(2.0)})
+        own = replace(bare, curves={**alike.curves, name: Curve(3.0)})
+        assert [model.curve(name, "op").floor for model in (bare, alike, own)] == [1.0, 2.0, 3.0]
+    assert bare.curve("unheard of", "op").floor == 1.0
