@@ -170,6 +170,8 @@ def prepare_venv(*extras):
         return
     if not usable:
         say("creating .venv …")
+        if os.path.islink(VENV):
+            os.unlink(VENV)  # the environment of another tree is not emptied, but left alone
         code, output = run(find_python(), "-m", "venv", "--clear", VENV)
         if code:
             fail("the virtual environment could not be made", *last_lines(output))
