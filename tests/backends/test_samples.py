@@ -1,7 +1,10 @@
 """Evidence rows -> ops and samples: each op of the format by hand, and how a row of several kernels is shared out."""
 
+from itertools import product
+
+import numpy as np
 import pytest
-from on_machines import samples
+from on_machines import by_curve, lower, lower_cpu, samples
 
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample
@@ -171,6 +174,21 @@ def test_tensors_have_names_of_their_own(case):
     names = [t.name for t in (*made.inputs, *made.outputs)]
     assert len({*names}) == len(names) and "" not in names
     assert made.name == made.kind
+
+
+BATCHES = ("numel", "rows", "b", "m", "n", "tokens")  # sizes by which an op is repeated
+POINTS = [64, 128, 1024, 8192, 16384]
+
+
+@pytest.mark.parametrize(("case", "size"), [(case, size) for case in BY_HAND for size in BATCHES if size in BY_HAND[case][0]])
+def test_a_swept_batch_gets_the_kernels_of_each_of_its_points(case, size):
+    def make(value):
+        return OPS[name(case)](BY_HAND[case][0] | {size: value})
+
+    for lowering, compiled in product((lower, lower_cpu), (False, True)):
+        swept = lowering(make(np.array(POINTS)), compiled)
+        for i, point in enumerate(POINTS):
+            assert by_curve(lowering(make(point), compiled)) == by_curve(swept, i), (point, compiled)
 
 
 def test_every_op_is_counted_here():
