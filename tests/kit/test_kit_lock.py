@@ -99,6 +99,6 @@ def test_without_a_ledger_nothing_can_be_committed(question):
 def test_a_decision_is_sealed_like_a_prediction_and_says_what_it_is(question, ledger):
     assert "words" not in lock(question, "Which?", "", ledger, "_template", lambda: None).spec
     piece = lock(replace(question, kind="decision", name="spend"), "Which?", "", ledger, "_template", lambda: None)
-    assert piece.spec["words"] == {"commit": "Commit my choice"} and piece.spec["confidence"] is True
+    assert piece.spec["words"] == {"commit": "Commit my choice", "mine": "your choice"} and piece.spec["confidence"] is True
     send(piece, choice=1, confidence=2, commit=1)
     assert ledger.prediction("_template", "spend").payload["choice"] == "e2"

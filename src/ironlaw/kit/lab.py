@@ -207,7 +207,8 @@ class Lab(Measuring):
         names = [*(f"{act}.feedback.{o.id}" for o in options), f"{act}.reveal"]
         texts = self.words.fill_all(names, slots or {}, {o.id: prose.inline(o.label) for o in options})
         meaning = texts[f"{act}.feedback.{option.id}"] + "\n\n" + texts[f"{act}.reveal"]
-        text = reveals.reveal(prose.inline(option.label), truth, distance, meaning, bool(self.correct(act)))
+        kind = self.question(act).kind
+        text = reveals.reveal(prose.inline(option.label), truth, distance, meaning, bool(self.correct(act)), kind)
         return mo.Html(step.step(act, "reveal", text, "Reveal"))
 
     def claims(self, act: str, names: Sequence[str], local: Mapping[str, claims.LocalFigure] | None = None) -> Any:

@@ -38,7 +38,7 @@ def lock(question: Question, ask: str, premises: str, ledger: Ledger, lab: str, 
         "confidence": True,
     }
     if question.kind == "decision":
-        spec["words"] = {"commit": "Commit my choice"}
+        spec["words"] = {"commit": "Commit my choice", "mine": "your choice"}
     return Piece("lock", spec, compute)
 
 

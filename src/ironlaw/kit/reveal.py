@@ -30,13 +30,14 @@ def points(guess: float, truth: float) -> str:
     return f"too {'large' if guess > truth else 'small'} by {apart}"
 
 
-def reveal(guess: str, truth: str, distance: str, meaning: str, right: bool) -> str:
-    """`guess`, `truth` and `distance` are inline HTML, `meaning` Markdown: what it means, also when right."""
-    verdict = "Your prediction holds." if right else "Not this one, and that is the interesting part."
+def reveal(guess: str, truth: str, distance: str, meaning: str, right: bool, kind: str = "prediction") -> str:
+    """`guess`, `truth` and `distance` are inline HTML, `meaning` Markdown: what it means, also when right. `kind`: of the question."""
+    said, holds = ("You chose", "Well spent.") if kind == "decision" else ("You said", "Your prediction holds.")
+    verdict = holds if right else "Not this one, and that is the interesting part."
     rows = "".join(
         f'<tr class="il-{key}"><th scope="row">{label}</th><td><strong>{value}</strong></td></tr>'
         for key, label, value in (
-            ("prediction", "You said", guess),
+            ("prediction", said, guess),
             ("truth", "The engine computes", truth),
             ("distance", "You were", distance),
         )

@@ -80,11 +80,11 @@ function moment(time) {
 
 // Radio buttons with rich labels; `sealed` is the index of the committed one.
 function optionsView(ctx, field, options, chosen, disabled, sealed) {
-  const { ui, line } = ctx;
+  const { spec, ui, line } = ctx;
   return h("fieldset", { key: field, class: "il-answers" }, h("legend", { class: "il-hearing" }, "Your answer"),
     options.map((option, i) => h("label", { key: i, class: `il-answer ${sealed === i ? "il-kept" : ""}` },
       h("input", { type: "radio", name: `${ui.id}-${field}`, checked: chosen === i, disabled, onchange: () => line.send({ [field]: i }) }),
-      rich("span", {}, option.label), sealed === i && h("em", { class: "il-tag" }, "your prediction"))));
+      rich("span", {}, option.label), sealed === i && h("em", { class: "il-tag" }, spec.words?.mine ?? "your prediction"))));
 }
 
 function confidenceView(ctx, words, confidence, disabled) {

@@ -25,7 +25,7 @@ FOLLOWS = ("device",)
 WHICH = {"mean": "an average one", "most": "the most used", "least": "the least used"}
 BATCHES = (1, 256)
 ACROSS = (0.1, 1e7)  # of the axis: it holds still while the dials move
-UNIT = "multiply-adds"
+UNIT, USED = "multiply-adds", "used, so far"
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,7 @@ def count(value: float) -> str:
 
 def trip(walk: Walk) -> Figure:
     """What each level on the way asks for, and what the weight has been used for so far."""
-    used = f"{WHICH[walk.which]}, so far".removeprefix("an ").removeprefix("the ")
-    rows = [(f"from {label}", needed, "memory") for label, needed in walk.steps] + [(used, walk.so_far, "compute")]
+    rows = [(f"from {label}", needed, "memory") for label, needed in walk.steps] + [(USED, walk.so_far, "compute")]
     marks: list[Mark] = []
     for name, value, colour in rows:
         paid = colour == "compute" or walk.so_far >= value
@@ -157,12 +156,13 @@ def layers(walk: Walk) -> Figure:
     return lines(
         {"uses of a weight": points}, order, height, "How often each weight is used",
         extra=marks, now=_now(walk, points), note=_pass(walk.model), id="layers",
+        more={"height": 280},
     )  # fmt: skip
 
 
 def _span(points: Sequence[tuple[float, float]], walk: Walk) -> tuple[float, float]:
     values = [value for _, value in points] + [walk.needed]
-    return 10 ** math.floor(math.log10(min(values)) - 0.2), 10 ** math.ceil(math.log10(max(values)) + 0.2)
+    return min(values) / 2, 10 ** math.ceil(math.log10(max(values)) + 0.2)
 
 
 def _now(walk: Walk, points: Sequence[tuple[float, float]]) -> tuple[str, float] | None:

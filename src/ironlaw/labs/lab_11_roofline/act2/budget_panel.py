@@ -93,12 +93,12 @@ def cards(spent: Budget, choice: str) -> list[dict[str, Any]]:
     best = spent.best
     rows = [
         {"label": "Tokens/s now", "value": significant(spent.now.rate), "unit": "", "note": f"{show(spent.now.seconds, 's')} a pass"},
-        {"label": "Most", "value": significant(spent.rates[best]), "unit": "", "note": f"{WAYS[best]}, {_times(spent, best)}"},
+        {"label": "Most", "value": significant(spent.rates[best]), "unit": "", "note": f"{WAYS[best]}: {_times(spent, best)} as many"},
     ]
     if choice:
         rate = spent.rates[choice]
-        value, gain = (significant(rate), _times(spent, choice)) if rate else ("–", "does not fit")
-        rows.insert(1, {"label": "With your choice", "value": value, "unit": "", "note": f"{WAYS[choice]}, {gain}"})
+        value, gain = (significant(rate), f"{_times(spent, choice)} as many") if rate else ("–", "does not fit")
+        rows.insert(1, {"label": "With your choice", "value": value, "unit": "", "note": f"{WAYS[choice]}: {gain}"})
     return rows
 
 
