@@ -104,7 +104,8 @@ def run(todo: list[Mutant], jobs: int, minutes: float) -> None:
     paths = copy_of_the_tree()
     sys.path.insert(0, str(TREE / "src"))
     os.chdir(TREE)
-    from trials import Tests, try_all
+    from reach import Tests
+    from trials import try_all
 
     tests = Tests(TREE, KEPT.parent, paths, ROOMS)
     began = shown = time.monotonic()

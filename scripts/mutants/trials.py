@@ -9,19 +9,15 @@ imported nothing of ironlaw yet, and reads the changed file.
 from __future__ import annotations
 import __future__
 
-import ast
 import gc
-import hashlib
 import json
 import os
 import resource
 import signal
 import sys
-import traceback
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import cache
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
@@ -31,96 +27,14 @@ from types import CodeType, FunctionType
 
 import pytest
 from changes import Mutant
-from graft import dependents, graft, importing, module_of, namespaces
+from forks import OPTIONS, ended, fork
+from graft import dependents, graft, module_of, namespaces
+from reach import Tests
 
-OPTIONS = ["-q", "-s", "-x", "--assert=plain", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:anyio", "-o", "addopts="]
 MEMORY = 8 << 30
 KILLED = 100  # the exit code, which nothing else has
 PATIENCE = 5.0  # seconds of tests, before a module is loaded afresh for a mutant that none has noticed
-IMPORT = ""  # coverage's name for what runs outside any test
 Report = Callable[[Mutant, str], bool]  # takes a mutant and what became of it; whether there is time for more
-
-
-class Tests:
-    """Which tests run which lines, and how long each takes."""
-
-    def __init__(self, root: Path, folder: Path, paths: list[str], rooms: Sequence[str]) -> None:
-        self.root, self.src, self.paths = root, root / "src/ironlaw", paths
-        self.imports = importing((file for room in rooms for file in (self.src / room).rglob("*.py")), self.src)
-        kept, self.log, self.noticed = (folder / name for name in ("baseline.json", "log.txt", "noticed.json"))
-        digest = self._digest()
-        fresh = kept.exists() and json.loads(kept.read_text())[0] == digest
-        if not fresh and _ended(_fork(lambda: self._measure(kept, digest), self.log)) != 0:
-            sys.exit(f"{self.log.read_text()}\nthe tests fail without any change; fix them first: pytest {' '.join(paths)}")
-        _, self.seconds, self.lines = json.loads(kept.read_text())
-
-    def _digest(self) -> str:
-        """Of everything that the tests may read: the same tests over the same code run the same lines."""
-        digest = hashlib.sha1()
-        for file in sorted(path for folder in ("src", "tests") for path in (self.root / folder).rglob("*") if path.is_file()):
-            if "__pycache__" not in file.parts:
-                digest.update(str(file.relative_to(self.root)).encode() + file.read_bytes())
-        return digest.hexdigest()
-
-    def _measure(self, kept: Path, digest: str) -> int:
-        import coverage
-
-        measured = coverage.Coverage(data_file=None, include=[str(self.src / "*")], config_file=False)
-        seconds: dict[str, float] = defaultdict(float)
-
-        class Timer:
-            def pytest_runtest_logstart(self, nodeid: str) -> None:
-                measured.switch_context(nodeid)
-
-            def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-                seconds[report.nodeid] += report.duration
-
-        with measured.collect():
-            code = pytest.main([*OPTIONS, *self.paths], plugins=[Timer()])
-        data = measured.get_data()
-        files = {str(Path(file).relative_to(self.src)): data.contexts_by_lineno(file) for file in data.measured_files()}
-        if code == 0:
-            kept.write_text(json.dumps([digest, seconds, files]))
-        return int(code)
-
-    def of(self, mutant: Mutant) -> list[str]:
-        """Those that can notice it: its own file's first, then the quickest first."""
-        ran, path = self.lines.get(mutant.file, {}), Path(mutant.file)
-        own = f"test_{path.parent.name if path.stem == '__init__' else path.stem}.py"
-        if self.at_import(mutant):  # a table, a default, a name: who reads it may run no line of this file
-            near, names = self.running(mutant.file), set(self.seconds)
-        else:
-            near = names = {name for n in range(mutant.lines[0], mutant.lines[1] + 1) for name in ran.get(str(n), ())} - {IMPORT}
-        return sorted(names, key=lambda name: (own not in name, name not in near, self.seconds[name], name))
-
-    @cache  # noqa: B019  one object for a whole run
-    def running(self, file: str) -> set[str]:
-        """The tests that run any line of a file."""
-        return {name for tests in self.lines.get(file, {}).values() for name in tests} - {IMPORT}
-
-    def at_import(self, mutant: Mutant) -> bool:
-        """Whether it runs at import, or stands in a function that another one made there: its code is then a copy already."""
-        ran = self.lines.get(mutant.file, {})
-        if mutant.lines is None:
-            return True
-        ranges = [mutant.lines, *(outer for outer, inner in self.closures(mutant.file) if inner[0] <= mutant.lines[0] <= inner[1])]
-        return any(IMPORT in ran.get(str(n), ()) for first, last in ranges for n in range(first, last + 1))
-
-    @cache  # noqa: B019  one object for a whole run
-    def closures(self, file: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-        """(lines of a function, lines of a function inside it), for all of a file; the outer one without its head."""
-        kinds = (ast.FunctionDef, ast.Lambda)
-        return [
-            ((outer.body[0].lineno, outer.end_lineno or outer.lineno), (inner.lineno, inner.end_lineno or inner.lineno))
-            for outer in ast.walk(ast.parse((self.src / file).read_text(encoding="utf-8")))
-            if isinstance(outer, ast.FunctionDef)
-            for inner in ast.walk(outer)
-            if isinstance(inner, kinds) and inner is not outer
-        ]
-
-    def allow(self, name: str) -> None:
-        """So much processor time for a test; then the process is killed."""
-        signal.setitimer(signal.ITIMER_PROF, 3 + 5 * self.seconds.get(name, 0))
 
 
 def try_all(mutants: Iterable[Mutant], tests: Tests, jobs: int, report: Report) -> None:
@@ -128,7 +42,7 @@ def try_all(mutants: Iterable[Mutant], tests: Tests, jobs: int, report: Report) 
     for mutant in mutants:
         (thorough if tests.at_import(mutant) else quick).append(mutant)
     in_memory = InMemory(quick, thorough, tests, jobs, report)
-    if _ended(_fork(lambda: int(pytest.main([*OPTIONS, *tests.paths], plugins=[in_memory])), tests.log)) != 0:
+    if ended(fork(lambda: int(pytest.main([*OPTIONS, *tests.paths], plugins=[in_memory])), tests.log)) != 0:
         sys.exit(tests.log.read_text())
     noticed = set(json.loads(tests.noticed.read_text()))
     _in_parallel([m for m in thorough if m.key not in noticed], jobs, lambda mutant: _from_source(mutant, tests), report)
@@ -142,7 +56,7 @@ def _in_parallel(mutants: list[Mutant], jobs: int, child: Callable[[Mutant], int
     while waiting or running:
         while waiting and len(running) < jobs:
             mutant = waiting.pop()
-            running[_fork(lambda mutant=mutant: child(mutant), Path(os.devnull))] = mutant
+            running[fork(lambda mutant=mutant: child(mutant), Path(os.devnull))] = mutant
         pid, status = os.wait()
         mutant, code = running.pop(pid), os.waitstatus_to_exitcode(status)
         if (code > 0 and code != KILLED) or (mutant in unchanged and code != 0):
@@ -169,6 +83,7 @@ class EndAtFailure:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
+            self.tests.remember(report.nodeid)
             os._exit(KILLED)
 
 
@@ -224,6 +139,7 @@ class InMemory:
                 graft(name, code, self.others)
         except Exception:
             return KILLED
+        self.tests.trying = f"grafted {mutant.file}"  # a test is sound there only if it was tried there without any change
         names = self.tests.of(mutant)
         spent = accumulate(self.tests.seconds[name] for name in names)
         return self.run([name for name, seconds in zip(names, spent, strict=True) if seconds < PATIENCE])
@@ -237,6 +153,7 @@ class InMemory:
         for function in self.functions[path, mutant.function]:
             if function.__code__.co_firstlineno == replacement.co_firstlineno:
                 function.__code__ = replacement
+        self.tests.trying = mutant.file
         return self.run(self.tests.of(mutant))
 
     def run(self, names: list[str]) -> int:
@@ -275,6 +192,7 @@ def _from_source(mutant: Mutant, tests: Tests) -> int:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     path = tests.src / mutant.file
     sys.meta_path.insert(0, ChangedFile(module_of(Path(mutant.file)), path, mutant.source(path.read_text(encoding="utf-8"))))
+    tests.trying = f"loaded {mutant.file}"
     names = tests.of(mutant)
     for file in dict.fromkeys(name.split("::")[0] for name in names):  # one after the other: most are noticed by the first
         signal.setitimer(signal.ITIMER_PROF, 10)  # for importing and collecting
@@ -282,25 +200,3 @@ def _from_source(mutant: Mutant, tests: Tests) -> int:
         if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
             return int(code)
     return 0
-
-
-def _fork(child: Callable[[], int], output: Path) -> int:
-    """Its process id; what it writes goes to `output`."""
-    sys.stdout.flush()
-    pid = os.fork()
-    if pid:
-        return pid
-    code = 3
-    try:
-        words = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(words, 1)
-        os.dup2(words, 2)
-        code = child()
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(code)
-
-
-def _ended(pid: int) -> int:
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])

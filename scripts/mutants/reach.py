@@ -1,0 +1,111 @@
+"""Which tests run which lines, how long each takes, and in which order they are tried on a mutant."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import signal
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import pytest
+from changes import Mutant
+from forks import OPTIONS, ended, fork
+from graft import importing
+
+IMPORT = ""  # coverage's name for what runs outside any test
+
+
+class Tests:
+    """Which tests run which lines, and how long each takes."""
+
+    def __init__(self, root: Path, folder: Path, paths: list[str], rooms: Sequence[str]) -> None:
+        self.root, self.src, self.paths = root, root / "src/ironlaw", paths
+        self.imports = importing((file for room in rooms for file in (self.src / room).rglob("*.py")), self.src)
+        kept, self.log, self.noticed, self.killers = (folder / f for f in ("baseline.json", "log.txt", "noticed.json", "killers.txt"))
+        self.killers.write_text("")
+        self.trying = ""
+        digest = self._digest()
+        fresh = kept.exists() and json.loads(kept.read_text())[0] == digest
+        if not fresh and ended(fork(lambda: self._measure(kept, digest), self.log)) != 0:
+            sys.exit(f"{self.log.read_text()}\nthe tests fail without any change; fix them first: pytest {' '.join(paths)}")
+        _, self.seconds, self.lines = json.loads(kept.read_text())
+
+    def _digest(self) -> str:
+        """Of everything that the tests may read: the same tests over the same code run the same lines."""
+        digest = hashlib.sha1()
+        for file in sorted(path for folder in ("src", "tests") for path in (self.root / folder).rglob("*") if path.is_file()):
+            if "__pycache__" not in file.parts:
+                digest.update(str(file.relative_to(self.root)).encode() + file.read_bytes())
+        return digest.hexdigest()
+
+    def _measure(self, kept: Path, digest: str) -> int:
+        import coverage
+
+        measured = coverage.Coverage(data_file=None, include=[str(self.src / "*")], config_file=False)
+        seconds: dict[str, float] = defaultdict(float)
+
+        class Timer:
+            def pytest_runtest_logstart(self, nodeid: str) -> None:
+                measured.switch_context(nodeid)
+
+            def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+                seconds[report.nodeid] += report.duration
+
+        with measured.collect():
+            code = pytest.main([*OPTIONS, *self.paths], plugins=[Timer()])
+        data = measured.get_data()
+        files = {str(Path(file).relative_to(self.src)): data.contexts_by_lineno(file) for file in data.measured_files()}
+        if code == 0:
+            kept.write_text(json.dumps([digest, seconds, files]))
+        return int(code)
+
+    def of(self, mutant: Mutant) -> list[str]:
+        """Those that can notice it: first those that noticed its neighbours, then its own file's, then the quickest."""
+        ran, path = self.lines.get(mutant.file, {}), Path(mutant.file)
+        own = f"test_{path.parent.name if path.stem == '__init__' else path.stem}.py"
+        if self.at_import(mutant):  # a table, a default, a name: who reads it may run no line of this file
+            near, names = self.running(mutant.file), set(self.seconds)
+        else:
+            near = names = {name for n in range(mutant.lines[0], mutant.lines[1] + 1) for name in ran.get(str(n), ())} - {IMPORT}
+        lines = (line.split("\t") for line in self.killers.read_text().splitlines())
+        latest = {name: i for i, (trying, name) in enumerate(lines) if trying == self.trying}
+        return sorted(names, key=lambda name: (-latest.get(name, -1), own not in name, name not in near, self.seconds[name], name))
+
+    def remember(self, name: str) -> None:
+        """That this test noticed the change that is being tried."""
+        with self.killers.open("a") as killers:
+            killers.write(f"{self.trying}\t{name}\n")
+
+    @cache  # noqa: B019  one object for a whole run
+    def running(self, file: str) -> set[str]:
+        """The tests that run any line of a file."""
+        return {name for tests in self.lines.get(file, {}).values() for name in tests} - {IMPORT}
+
+    def at_import(self, mutant: Mutant) -> bool:
+        """Whether it runs at import, or stands in a function that another one made there: its code is then a copy already."""
+        ran = self.lines.get(mutant.file, {})
+        if mutant.lines is None:
+            return True
+        ranges = [mutant.lines, *(outer for outer, inner in self.closures(mutant.file) if inner[0] <= mutant.lines[0] <= inner[1])]
+        return any(IMPORT in ran.get(str(n), ()) for first, last in ranges for n in range(first, last + 1))
+
+    @cache  # noqa: B019  one object for a whole run
+    def closures(self, file: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+        """(lines of a function, lines of a function inside it), for all of a file; the outer one without its head."""
+        kinds = (ast.FunctionDef, ast.Lambda)
+        return [
+            ((outer.body[0].lineno, outer.end_lineno or outer.lineno), (inner.lineno, inner.end_lineno or inner.lineno))
+            for outer in ast.walk(ast.parse((self.src / file).read_text(encoding="utf-8")))
+            if isinstance(outer, ast.FunctionDef)
+            for inner in ast.walk(outer)
+            if isinstance(inner, kinds) and inner is not outer
+        ]
+
+    def allow(self, name: str) -> None:
+        """So much processor time for a test; then the process is killed."""
+        signal.setitimer(signal.ITIMER_PROF, 3 + 5 * self.seconds.get(name, 0))
