@@ -1,6 +1,9 @@
 """Which bytes a cache keeps from main memory: by hand for chains of a 64-byte tensor."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_graphs import graphs
 
 from ironlaw.engine.device.chains import chain
 from ironlaw.engine.device.residency import crossover, residency
@@ -10,6 +13,30 @@ from ironlaw.errors import BadValue
 
 T = 64
 THREE = chain(("layer_norm", "dropout", "relu"), (4, 8))
+
+
+@given(graphs(), st.lists(st.floats(0, 1e6), min_size=2, max_size=5).map(sorted))
+def test_a_larger_cache_serves_more_and_no_byte_is_lost(graph, caches):
+    runs = [residency(graph, cache) for cache in caches]
+    for run in runs:
+        assert [main + held for main, held in run.ops] == pytest.approx([float(op.work.bytes) for op in graph.ops])
+    assert [run.main for run in runs] == sorted((run.main for run in runs), reverse=True)
+
+
+@given(graphs())
+def test_at_the_crossover_only_what_enters_or_leaves_the_graph_crosses(graph):
+    made = {t.name for op in graph.ops for t in op.outputs}
+    read = {t.name for op in graph.ops for t in op.inputs}
+    crossing = sum(
+        sum(count for t, count in zip(op.inputs, op.reads, strict=True) if t.name not in made)
+        + sum(count for t, count in zip(op.outputs, op.writes, strict=True) if t.name in graph.outputs or t.name not in read)
+        + op.work.bytes - sum(op.reads) - sum(op.writes)
+        for op in graph.ops
+    )  # fmt: skip
+    size = crossover(graph)
+    assert residency(graph, size).main == pytest.approx(crossing)
+    if size:
+        assert residency(graph, size - 1).main > crossing - 1e-6
 
 
 def test_without_a_cache_all_crosses():
