@@ -330,14 +330,14 @@ def test_a_ledger_that_fails_is_said_and_the_labs_stay(page: TestClient, monkeyp
     def fail(*_: object) -> None:
         raise LedgerUnavailable("the disk is <full>; free some space")
 
-    monkeypatch.setattr("ironlaw.ledger.open_ledger", fail)
-    html = page.get("/").text
-    assert "the disk is &lt;full&gt;; free some space" in html
-    assert 'href="/lab/lab_01_first/"' in html
-    assert "progress not known" in html
-    assert page.get("/export").status_code == 503
-    assert "free some space" in act(page, "reset").text
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:  # undoing all would undo the home of the tests too
+        patch.setattr("ironlaw.ledger.open_ledger", fail)
+        html = page.get("/").text
+        assert "the disk is &lt;full&gt;; free some space" in html
+        assert 'href="/lab/lab_01_first/"' in html
+        assert "progress not known" in html
+        assert page.get("/export").status_code == 503
+        assert "free some space" in act(page, "reset").text
     assert "progress not known" not in page.get("/").text
 
 

@@ -84,7 +84,7 @@ class Actions:
             raise BadValue("choose a file first: the JSON that export gave you")
         try:
             data = json.loads(content)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise BadValue("that file is not JSON; choose one that export gave you") from None
         return back("imported", self.keeper.open().import_(data))
 

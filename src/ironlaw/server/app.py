@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -34,6 +35,8 @@ from ironlaw.server.marimo_page import ahead, marimo_files
 from ironlaw.server.pages import STATIC, THEME, static
 from ironlaw.server.records import Keeper
 from ironlaw.widget.direct import HOSTED
+
+COUNT = re.compile(r"[0-9]{1,9}")
 
 
 def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS, door_token: str = "") -> Starlette:
@@ -97,7 +100,7 @@ def theme() -> str:
 
 def announcement(action: str, count: str) -> str:
     """The start page's message about the last action."""
-    if action == "imported" and count.isdecimal():
+    if action == "imported" and COUNT.fullmatch(count):
         fresh = int(count)
         return f"Imported: {fresh:,} new event{'' if fresh == 1 else 's'}." if fresh else "Nothing was new in that file."
     return MESSAGES.get(action, "")

@@ -30,17 +30,22 @@ def register(piece: Any) -> str:
     return token
 
 
-def reply(text: str) -> str | None:
-    """The reply to a message `{"piece": token, "state": {…}}`; None where it is not one, or the piece is gone."""
+def reply(text: str) -> str:
+    """The reply to a message `{"piece": token, "state": {…}}`: the view, or in one sentence why there is none."""
     try:
         message = json.loads(text)
         token, state = str(message["piece"]), dict(message["state"])
-    except (ValueError, KeyError, TypeError):
-        return None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return refusal("not a question; send {piece, state} as JSON")
     if token in HOSTED:
         view = HOSTED[token]().look(state)
     elif (piece := PIECES.get(token)) is not None:
         view = piece.look(state | {"moving": True})
     else:
-        return None
-    return json.dumps({"piece": token, "view": view}, ensure_ascii=False, separators=(",", ":"))
+        return refusal("that piece is gone; load the page again")
+    answer = json.dumps({"piece": token, "view": view}, ensure_ascii=False, separators=(",", ":"))
+    return answer if answer.isascii() else answer.encode("utf-8", "replace").decode()  # half a character can't be sent
+
+
+def refusal(reason: str) -> str:
+    return json.dumps({"error": reason})

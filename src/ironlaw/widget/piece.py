@@ -31,6 +31,7 @@ from ironlaw.widget.kinds import KINDS, State
 LOG = logging.getLogger(__name__)
 
 View = dict[str, Any]
+MOST = 2**53 - 1
 
 
 def plain(value: Any) -> Any:
@@ -59,6 +60,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return plain(float(value))
     return str(value)
+
+
+def number(state: State) -> int:
+    """The number of the browser's message, 0 where it has none. JavaScript counts no further than MOST exactly."""
+    seq = state.get("seq")
+    return seq if isinstance(seq, int) and 0 <= seq <= MOST else 0
 
 
 def wire(view: View, _: Any = None) -> View:
@@ -100,7 +107,7 @@ class Piece(anywidget.AnyWidget):
 
     def look(self, state: State) -> View:
         """The view for a state that is only passed through, as it crosses to the browser; nothing is kept."""
-        return wire({**self._answer(self.spec, state), "seq": int(state.get("seq") or 0)})
+        return wire({**self._answer(self.spec, state), "seq": number(state)})
 
     def quiet(self) -> None:
         """No cell reads its value: a turn of a dial is answered by the piece alone, and marimo runs nothing after it."""
@@ -123,7 +130,7 @@ class Piece(anywidget.AnyWidget):
             return self._answer_now(spec, state)
 
     def _answer_now(self, spec: Mapping[str, Any], state: State) -> View:
-        self._last_seq = max(self._last_seq, int(state.get("seq") or 0))
+        self._last_seq = max(self._last_seq, number(state))
         if spec.get("locked") or self._compute is None:
             view: View = {}  # a locked instrument's figures do not leave Python
         else:

@@ -10,7 +10,7 @@ function flashcardPiece(ctx) {
   return h("section", { class: "il-review-card", "aria-label": "Cards" },
     cardHead(ctx),
     h("p", { key: "told", class: "il-hint", role: "status" }, view.told ?? ""),
-    view.phase === "done" ? doneView(ctx) : openCard(ctx),
+    view.phase === "done" ? doneView(ctx) : ANSWERS[view.kind] && openCard(ctx), // an error comes without a card
     view.error && h("p", { key: "error", class: "il-error", role: "alert" }, view.error.message));
 }
 
@@ -29,7 +29,7 @@ function cardHead(ctx) {
     h("div", { class: "il-dial" }, h("label", { for: `${ui.id}-topic` }, "Topic"),
       h("select", { id: `${ui.id}-topic`, value: ctx.state.topic ?? "", onchange: (event) => does(ctx, { do: "topic", topic: event.target.value }) },
         h("option", { value: "" }, "All topics"), spec.topics.map((topic) => h("option", { key: topic.value, value: topic.value }, topic.label)))),
-    h("p", { class: "il-hint" }, [view.phase === "done" ? null : `${view.left} to go`, score].filter(Boolean).join(" · ")));
+    h("p", { class: "il-hint" }, [view.left === undefined || view.phase === "done" ? null : `${view.left} to go`, score].filter(Boolean).join(" · ")));
 }
 
 function doneView(ctx) {
