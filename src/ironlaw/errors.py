@@ -62,7 +62,9 @@ class LedgerUnavailable(LedgerError):
 
 
 class LedgerDamaged(LedgerUnavailable):
-    """The file or its content is broken, or it is not a ledger. It is left as it is."""
+    """The file or its content is broken, or it is not a ledger. `reason`, where it is a broken ledger, says what was found."""
+
+    reason: str = ""
 
 
 class LedgerNewer(LedgerUnavailable):

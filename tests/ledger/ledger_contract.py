@@ -147,10 +147,10 @@ BAD = [
     ((LAB, "opened", {}, 1.0), "attempt is 1.0"),
     ((LAB, "opened", {}, 10**30), "attempt"),
     ((LAB, "prediction", {"question": "act1"}), "choice"),
-    ((LAB, "reflection", {}), "question is None"),
+    ((LAB, "reflection", {}), "no 'question'"),
     ((LAB, "context", {"value": "cloud"}), "context"),
     (("", "named", {"name": "x" * 81}), "80"),
-    (("", "named", {}), "name is None"),
+    (("", "named", {}), "no 'name'"),
 ]
 
 
@@ -202,15 +202,17 @@ def test_the_review_s_events_that_are_not_whole_are_refused(ledger):
         with pytest.raises(BadValue, match=words):
             ledger.append("review", kind, REVIEW[kind] | changed)
     for field in REVIEW["reviewed"]:
-        with pytest.raises(BadValue, match=f"a review has no '{field}'"):
+        with pytest.raises(BadValue, match=f"has no '{field}'"):
             ledger.append("review", "reviewed", {name: value for name, value in REVIEW["reviewed"].items() if name != field})
     assert ledger.events() == []
 
 
 # --- what was measured in a lab ---
 
+TIMES = ("wall_s", "low_s", "high_s", "sync_s", "sync_low_s", "sync_high_s")
+ROW = {"kind": "launch", "op": "add", "samples": 30, "unknown": [1], **dict.fromkeys(TIMES, 7.78e-07)}
 MEASURED = {
-    "experiment": "tiny_ops", "library": "NumPy 2.1.3", "rows": [{"kind": "launch", "op": "add", "wall_s": 7.78e-07}],
+    "experiment": "tiny_ops", "library": "NumPy 2.1.3", "rows": [ROW],
     "machine": {"cpu": "Neoverse-N1", "cores": 2}, "software": {"python": "3.11.2"}, "noise": {"noisy": False},
 }  # fmt: skip
 
@@ -226,8 +228,10 @@ def test_a_measurement_is_kept_exported_and_taken_in(ledger, place):
 
 
 def test_a_measurement_that_is_not_whole_is_refused(ledger):
-    spoilt = [({"experiment": ""}, "experiment is ''"), ({"rows": []}, "has no rows"), ({"rows": [7]}, "has no rows")]
-    spoilt += [({field: None}, f"has no '{field}'") for field in ("machine", "software", "noise")]
+    spoilt = [({"experiment": ""}, "experiment is ''"), ({"rows": []}, "rows is"), ({"rows": [7]}, "item 1 is 7")]
+    spoilt += [({field: None}, f"{field} is None") for field in ("machine", "software", "noise")]
+    spoilt += [({"rows": [ROW | {name: value}]}, f"{name} is") for name, value in (("wall_s", "1"), ("low_s", -1.0), ("samples", 1.5))]
+    spoilt += [({"rows": [ROW | {"kind": "op", "params": {"n": 64, "dtype": "<script>"}}]}, "dtype is '<script>'")]
     for changed, words in spoilt:
         with pytest.raises(BadValue, match=words):
             ledger.append(LAB, "measured", MEASURED | changed)
@@ -268,6 +272,11 @@ def test_a_prediction_that_is_not_whole_is_refused(ledger):
     assert ledger.events() == []
 
 
+def insert(seq, id, attempt="attempt", question="question", prev="'p'"):
+    values = f"{seq}, {id}, learner, epoch, lab, {attempt}, kind, {question}, '{{}}', time, NULL, {prev}, 'h'"
+    return f"INSERT INTO ironlaw_events SELECT {values} FROM ironlaw_events"
+
+
 CHANGES = [
     "UPDATE ironlaw_events SET payload = '{}'",
     "UPDATE ironlaw_events SET attempt = attempt + 1 WHERE kind = 'prediction'",
@@ -276,32 +285,39 @@ CHANGES = [
     "UPDATE ironlaw_learner SET id = 'x'",
     "DELETE FROM ironlaw_learner",
     "INSERT INTO ironlaw_learner VALUES (2, 'x', 'y')",
-    # the same id; the same place in the order; the same lock; a prediction that no lock would hold
-    "INSERT INTO ironlaw_events SELECT seq + 9, id, learner, epoch, lab, attempt + 1, kind, question, '{}', time FROM ironlaw_events",
-    "INSERT INTO ironlaw_events SELECT seq, 'x', learner, epoch, lab, attempt + 1, kind, question, '{}', time FROM ironlaw_events",
-    "INSERT INTO ironlaw_events SELECT seq + 9, 'x', learner, epoch, lab, attempt, kind, question, '{}', time FROM ironlaw_events",
-    "INSERT INTO ironlaw_events SELECT seq + 9, 'x', learner, epoch, lab, attempt, kind, NULL, '{}', time FROM ironlaw_events",
+    "UPDATE ironlaw_head SET hash = 'x'",
+    "UPDATE ironlaw_head SET events = 0",
+    "DELETE FROM ironlaw_head",
+    "INSERT INTO ironlaw_head VALUES (2, 0, 'x')",
+    # the same id; the same place in the order; the same lock; a prediction that no lock would hold; the same place in the chain
+    insert("seq + 9", "id", attempt="attempt + 1"),
+    insert("seq", "'x'", attempt="attempt + 1"),
+    insert("seq + 9", "'x'"),
+    insert("seq + 9", "'x'", question="NULL"),
+    insert("seq + 9", "'x'", attempt="attempt + 1", prev="prev"),
 ]
+SAME_ID = insert("seq + 9", "id", attempt="attempt + 1")
 UPSERT = " ON CONFLICT (id) DO UPDATE SET payload = excluded.payload"
 SQLITE = [
     *(change.replace("INSERT", f"INSERT OR {way}") for change in CHANGES if change.startswith("INSERT") for way in ("REPLACE", "IGNORE")),
     "UPDATE OR REPLACE ironlaw_events SET payload = '{}'",
     "INSERT OR REPLACE INTO ironlaw_learner VALUES (1, 'x', 'y')",
-    CHANGES[7].replace(" FROM ironlaw_events", " FROM ironlaw_events WHERE true") + UPSERT,
+    "INSERT OR REPLACE INTO ironlaw_head VALUES (1, 9, 'x')",
+    SAME_ID.replace(" FROM ironlaw_events", " FROM ironlaw_events WHERE true") + UPSERT,
 ]
 POSTGRES = [
     "TRUNCATE ironlaw_events",
     "TRUNCATE ironlaw_learner CASCADE",
     "SET session_replication_role = replica; DELETE FROM ironlaw_events",
     "INSERT INTO ironlaw_learner VALUES (1, 'x', 'y') ON CONFLICT (one) DO UPDATE SET id = 'x'",
-    CHANGES[7] + UPSERT,
+    SAME_ID + UPSERT,
     "WITH gone AS (DELETE FROM ironlaw_events RETURNING *) SELECT * FROM gone",
 ]
 
 
 def test_no_sql_changes_what_is_committed(ledger, url):
     event = commit(ledger)
-    everything = "SELECT * FROM ironlaw_events", "SELECT * FROM ironlaw_learner"
+    everything = [f"SELECT * FROM ironlaw_{table}" for table in ("events", "learner", "head")]
     before = [raw(url, statement) for statement in everything]
     for change in CHANGES + (POSTGRES if url.startswith("postgresql") else SQLITE):
         refused = pytest.raises((sqlite3.IntegrityError, psycopg.errors.IntegrityError))
@@ -369,7 +385,7 @@ def test_progress_counts_questions(ledger):
     for attempt in (1, 2):
         commit(ledger, attempt=attempt)
     commit(ledger, "act2")
-    answers = [ledger.append(LAB, "reflection", {"question": "act1", "choice": choice}) for choice in (0, 3)]
+    answers = [ledger.append(LAB, "reflection", {"question": "act1", "choice": choice, "correct": True}) for choice in (0, 3)]
     found = ledger.progress(LAB)
     assert (found.predictions, found.reflections, found.saved, found.last_event) == (2, 1, False, answers[-1])
     assert ledger.answers(LAB, "act1") == answers and ledger.answers(LAB, "act2") == []
@@ -448,7 +464,7 @@ def test_export_and_import_carry_everything(place):
             assert second.import_(told) == 0
             assert second.history() == first.history()
             assert second.events() == first.events()
-            assert second.export()["events"] == told["events"]
+            assert plain(second.export())["events"] == plain(told)["events"]
             assert (second.designs(), second.learner_name()) == (first.designs(), first.learner_name())
             assert first.import_(second.export()) == 0
 
@@ -466,19 +482,25 @@ def told(place):
 
 
 def test_the_export_s_shape(told):
-    assert list(told) == ["format", "exported", "learner", "events"]
-    assert told["format"] == "ironlaw-ledger/1" and told["learner"]["name"] == "Ada"
-    assert list(told["events"][0]) == ["id", "learner", "epoch", "lab", "attempt", "kind", "payload", "time"]
+    assert list(told) == ["format", "exported", "learner", "chain", "events"]
+    assert told["format"] == "ironlaw-ledger/2" and told["learner"]["name"] == "Ada"
+    assert list(told["events"][0]) == ["id", "learner", "epoch", "lab", "attempt", "kind", "payload", "time", "hash"]
+    assert (told["chain"]["events"], told["chain"]["head"]) == (3, told["events"][-1]["hash"])
+
+
+def plain(told):
+    """As an older version exported it: without a chain."""
+    events = [{name: value for name, value in event.items() if name != "hash"} for event in told["events"]]
+    return {"format": "ironlaw-ledger/1", **{name: told[name] for name in ("exported", "learner")}, "events": events}
 
 
 WRONG = [
     ((), None, "not a JSON object"),
     ((), [], "not a JSON object"),
-    (("format",), "ironlaw-ledger/2", "upgrade"),
+    (("format",), "ironlaw-ledger/3", "upgrade"),
     (("format",), ..., "no 'format'"),
-    (("extra",), 1, "unknown field 'extra'"),
     (("exported",), "yesterday", "'yesterday'"),
-    (("learner",), "Ada", "learner is not a JSON object"),
+    (("learner",), "Ada", "learner is 'Ada'; expected an object"),
     (("learner", "id"), "Ada", "UUID"),
     (("learner", "name"), 3, "name is 3"),
     (("events",), {}, "not a list"),
@@ -491,7 +513,7 @@ WRONG = [
     (("events", 1, "lab"), 5, "lab is 5"),
     (("events", 2, "lab"), 0, "lab is 0"),
     (("events", 1, "attempt"), -1, "attempt is -1"),
-    (("events", 1, "kind"), "desing", "did you mean design"),
+    (("events", 1, "kind"), "", "kind is ''"),
     (("events", 1, "kind"), [], "kind"),
     (("events", 1, "payload"), "x", "object"),
     (("events", 1, "payload"), {"x": float("nan")}, "JSON"),
@@ -500,7 +522,6 @@ WRONG = [
     (("events", 1, "time"), 12, "ISO 8601"),
     (("events", 1, "time"), "2026-01-01T00:00:00", "offset"),
     (("events", 1, "time"), "0001-01-01T00:00:00+23:00", "ISO 8601"),
-    (("events", 1, "seq"), 1, "unknown field 'seq'"),
     (("events", 1, "time"), ..., "no 'time'"),
 ]
 
@@ -508,8 +529,66 @@ WRONG = [
 def test_a_wrong_export_is_refused_whole(ledger, told):
     for where, value, words in WRONG:
         with pytest.raises(BadExport, match=words):
+            ledger.import_(changed(plain(told), where, value))
+        assert ledger.history() == [], where
+
+
+EDITS = [
+    (("events", 0, "payload", "correct"), True, r"event 1 \(prediction, .* was changed"),
+    (("events", 0, "time"), "2026-01-01T00:00:00Z", "event 1 .* was changed"),
+    (("events", 1, "payload", "batch"), 5, "event 2 .* was changed"),
+    (("events", 1, "hash"), ..., "event 2 .* was changed"),
+    (("events", 1, "more"), 1, "event 2 .* was changed"),
+    (("events", 1), ..., "event 2 .* one before it was removed"),
+    (("events", 2), ..., "2 events of 3"),
+    (("learner", "id"), str(uuid4()), "event 1 .* was changed"),
+    (("chain",), ..., "chain is None"),
+    (("chain", "head"), "x", "export again"),
+    (("chain", "events"), "3", "events is '3'"),
+]
+
+
+def test_an_export_that_was_edited_is_refused_whole(ledger, told):
+    for where, value, words in EDITS:
+        with pytest.raises(BadExport, match=words):
             ledger.import_(changed(told, where, value))
         assert ledger.history() == [], where
+    assert ledger.import_(told) == 3
+
+
+def test_what_a_newer_version_adds_is_kept_and_ignored(ledger, told, place):
+    """Unknown kinds, unknown fields of payloads and of events; but unknown parts of the file are not events."""
+    told = plain(told)
+    told["events"][1]["payload"]["later"] = {"x": [1]}
+    told["events"][1]["device"] = "tablet"
+    told["events"].append({**told["events"][1], "id": str(uuid4()), "kind": "pondered", "payload": {"depth": "deep"}, "lab": ""})
+    assert ledger.import_({**told, "comment": "hand-in"}) == 4
+    assert [event.kind for event in ledger.events()] == ["prediction", "design", "named", "pondered"]
+    assert ledger.design(LAB) == {"batch": 4, "later": {"x": [1]}}
+    assert plain(ledger.export())["events"] == told["events"]
+    with open_ledger(place()) as second:
+        assert second.import_(ledger.export()) == 4
+        assert second.history() == ledger.history()
+        assert second.history()[1].extra == {"device": "tablet"}
+    with pytest.raises(IronlawError, match="pondered"):
+        ledger.append(LAB, "pondered", {})  # here it would be a typing error
+
+
+def test_epochs_and_attempts_leave_room_for_the_next(ledger, told, place):
+    """An import may be at the limit; a reset and another attempt still work, and what they write can be imported again."""
+    told = plain(told)
+    for event in told["events"]:
+        event |= {"epoch": 1_000_000, "attempt": 1_000_000, "learner": ledger.learner}
+    assert ledger.import_(told) == 3
+    assert commit(ledger, attempt=1_000_001).epoch == 1_000_000
+    assert ledger.reset().epoch == 1_000_001
+    assert commit(ledger).epoch == 1_000_001
+    with open_ledger(place()) as second:
+        assert second.import_(ledger.export()) == 6
+        assert second.reset().epoch > 1
+    told["events"][0] |= {"epoch": 2_000_000, "id": str(uuid4())}
+    with pytest.raises(BadExport, match="beyond any learner"):
+        ledger.import_(told)
 
 
 def changed(told, where, value):
@@ -528,6 +607,7 @@ def changed(told, where, value):
 
 
 def test_an_event_that_differs_is_refused_with_all_the_others(ledger, told):
+    told = plain(told)
     ledger.import_({**told, "events": told["events"][:1]})
     wrong = copy.deepcopy(told)
     wrong["events"].reverse()
@@ -538,6 +618,7 @@ def test_an_event_that_differs_is_refused_with_all_the_others(ledger, told):
 
 
 def test_an_import_brings_no_second_prediction(ledger, told):
+    told = plain(told)
     second = {**told["events"][0], "id": str(uuid4())}
     for events in ([*told["events"], second], [second, *told["events"]]):
         with pytest.raises(BadExport, match=f"second prediction for {LAB}, act1, attempt 1"):
@@ -549,6 +630,7 @@ def test_an_import_brings_no_second_prediction(ledger, told):
 
 
 def test_times_are_kept_in_utc(ledger, told):
+    told = plain(told)
     told["events"][0]["time"] = "2026-01-31T12:00:00+02:00"
     assert ledger.import_(told) == 3
     assert ledger.history()[0].time == "2026-01-31T10:00:00.000000Z"
@@ -602,7 +684,7 @@ def test_the_tables_are_as_the_migrations_leave_them(ledger):
     from sqlalchemy import inspect
 
     with ledger._database.reading() as connection:
-        for table in (tables.events, tables.learner):
+        for table in (tables.events, tables.learner, tables.head):
             found = {column["name"]: (str(column["type"]), column["nullable"]) for column in inspect(connection).get_columns(table.name)}
             assert found == {column.name: (str(column.type), bool(column.nullable)) for column in table.columns}
 
@@ -620,7 +702,7 @@ def test_a_newer_ledger_is_left_alone(ledger, url):
 
 NEXT = """
 from alembic import op
-revision, down_revision = "0002", "0001"
+revision, down_revision = "0003", "0002"
 
 def upgrade():
     op.execute("CREATE TABLE ironlaw_more (word TEXT)")
@@ -630,13 +712,13 @@ def upgrade():
 
 @contextmanager
 def next_version(folder, migration):
-    """ironlaw as it may be one day, with a second migration."""
+    """ironlaw as it may be one day, with another migration."""
     shutil.copytree(schema.MIGRATIONS, folder)
-    (folder / "versions" / "n0002_more.py").write_text(migration)
+    (folder / "versions" / "n0003_more.py").write_text(migration)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(schema, "MIGRATIONS", folder)
-        patch.setattr(schema, "REVISIONS", ("0001", "0002"))
-        patch.setattr(schema, "HEAD", "0002")
+        patch.setattr(schema, "REVISIONS", (*schema.REVISIONS, "0003"))
+        patch.setattr(schema, "HEAD", "0003")
         yield
 
 
@@ -651,9 +733,9 @@ def test_an_older_ledger_is_brought_up_to_date(ledger, url, tmp_path):
         opened.close()
     assert raw(url, "SELECT * FROM ironlaw_more") == [("new",)]
     if not url.startswith("postgresql"):
-        copied = f"{url}.0001"
+        copied = f"{url}.0002"
         assert raw(copied, "SELECT id FROM ironlaw_events") == [(event.id,)]
-        assert raw(copied, "SELECT version_num FROM ironlaw_version") == [("0001",)]
+        assert raw(copied, "SELECT version_num FROM ironlaw_version") == [("0002",)]
 
 
 def test_a_migration_that_fails_changes_nothing(ledger, url, tmp_path):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ironlaw.cli.options import Parser, add_json
 from ironlaw.cli.show import draw
-from ironlaw.errors import BadExport, BadValue, unknown
+from ironlaw.errors import BadExport, BadValue, LedgerDamaged, unknown
 from ironlaw.files import output, replace_text
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ EXAMPLE = """
 ironlaw ledger show
 ironlaw ledger show --lab lab_01_magnitude --json
 ironlaw ledger export
+ironlaw ledger verify
 ironlaw ledger path
 """
 
@@ -29,15 +30,19 @@ WIDEST = 100  # characters of an event's content in the table
 
 
 def add(parser: Parser) -> None:
-    parser.usage = "ironlaw ledger show [--lab LAB] [--json] | export [FILE] [--force] [--rescue] | import FILE | path"
+    parser.usage = (
+        "ironlaw ledger show [--lab LAB] [--json] | export [FILE] [--force] [--rescue] | import FILE"
+        " | verify [FILE] | repair | reset | path"
+    )
     parser.add_argument(
         "act",
         metavar="ACT",
         help="show: progress in each lab; export: all events of all epochs as JSON; import: add the events of an export"
-        " that are not here yet; path: where the ledger is stored",
+        " that are not here yet; verify: whether every event is as it was written, in the ledger or in an export; repair: set a damaged"
+        " ledger aside and carry over what can be read; reset: begin anew, nothing is deleted; path: where the ledger is stored",
     )
     parser.add_argument(
-        "file", metavar="FILE", nargs="?", help="to export to or import from; - is standard output or input (export's default)"
+        "file", metavar="FILE", nargs="?", help="to export to, import from or verify; - is standard output or input (export's default)"
     )
     parser.add_argument("--lab", metavar="LAB", help="with show: the events of one lab since the last reset")
     parser.add_argument("--force", action="store_true", help="with export: replace an existing file")
@@ -50,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         raise unknown("act of `ironlaw ledger`", args.act, ACTS)
     allowed, act = ACTS[args.act]
     for name, option in (("file", "FILE"), ("lab", "--lab"), ("force", "--force"), ("rescue", "--rescue"), ("json", "--json")):
-        if getattr(args, name) and name not in allowed:
+        if getattr(args, name) not in (None, False) and name not in allowed:
             raise BadValue(f"`ironlaw ledger {args.act}` takes no {option}; see `ironlaw ledger --help`")
     act(args)
     return 0
@@ -63,9 +68,7 @@ def path(args: argparse.Namespace) -> None:
 
 
 def show(args: argparse.Namespace) -> None:
-    from ironlaw.ledger import open_ledger
-
-    with open_ledger() as ledger:
+    with _open() as ledger:
         if args.lab:
             events = ledger.events(args.lab)
             draw.emit([asdict(event) for event in events]) if args.json else _one_lab(args.lab, events)
@@ -74,35 +77,62 @@ def show(args: argparse.Namespace) -> None:
 
 
 def export(args: argparse.Namespace) -> None:
-    from ironlaw.ledger import open_ledger, rescue
-
+    target = None if args.file in (None, "-") else _target(args.file, args.force)
     if args.rescue:
+        from ironlaw.ledger import rescue
+
         data, lost = rescue()
-        print(f"{len(data['events'])} events can be read; {lost} before the last one can't", file=sys.stderr)
+        print(f"{len(data['events'])} events can be read; {lost} can't, or were changed", file=sys.stderr)
     else:
-        with open_ledger() as ledger:
+        with _open() as ledger:
             data = ledger.export()
     text = json.dumps(data, indent=1, allow_nan=False) + "\n"
-    if args.file in (None, "-"):
+    if target is None:
         sys.stdout.write(text)
         return
-    _write(Path(args.file), text, args.force)
+    replace_text(target, text)
     print(f"{len(data['events'])} events written to {args.file}")
 
 
 def import_(args: argparse.Namespace) -> None:
-    from ironlaw.ledger import open_ledger
-
     if args.file is None:
         raise BadValue("no file to import; name one: ironlaw ledger import FILE")
-    try:
-        content = sys.stdin.buffer.read() if args.file == "-" else Path(args.file).read_bytes()
-        data = json.loads(content.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise BadExport(f"{args.file} is not JSON ({error}); give a file that `ironlaw ledger export` wrote") from None
-    with open_ledger() as ledger:
+    data = _read(args.file)
+    with _open() as ledger:
         added = ledger.import_(data)
         print(f"{added} new events of {len(data['events'])}, now in {ledger.where()}")
+
+
+def verify(args: argparse.Namespace) -> None:
+    from ironlaw.ledger import exchange, where
+    from ironlaw.ledger import verify as examine
+
+    if args.file is not None:
+        data = _read(args.file)
+        events = exchange.unpack(data)
+        if data["format"] != exchange.FORMAT:
+            raise BadExport(f"{args.file} has {len(events):,} valid events and no chain: nothing in it can be verified; export again")
+        print(f"{len(events):,} events, each as it was exported; the chain ends with {data['chain']['head']}")
+        return
+    report = examine()
+    if report.guards:
+        raise LedgerDamaged(
+            f"{report.events:,} events, each as it was written, but the ledger is not protected against changes:"
+            f" {'; '.join(report.guards)}. `ironlaw ledger repair` puts the protection back"
+        )
+    print(f"{report.events:,} events in {where()}, each as it was written; the chain ends with {report.head}")
+
+
+def repair(args: argparse.Namespace) -> None:
+    from ironlaw.ledger import repair as put_right
+
+    print(put_right() or "Nothing is damaged: every event is as it was written.")
+
+
+def reset(args: argparse.Namespace) -> None:
+    with _open() as ledger:
+        event = ledger.reset()
+        print(f"Epoch {event.epoch} has begun: every lab starts afresh. What you did before is kept, and is in every export.")
 
 
 # What each act takes, and what does it.
@@ -110,6 +140,9 @@ ACTS: dict[str, tuple[tuple[str, ...], Callable[[argparse.Namespace], None]]] = 
     "show": (("lab", "json"), show),
     "export": (("file", "force", "rescue"), export),
     "import": (("file",), import_),
+    "verify": (("file",), verify),
+    "repair": ((), repair),
+    "reset": ((), reset),
     "path": ((), path),
 }
 
@@ -153,12 +186,31 @@ def _brief(payload: dict[str, Any]) -> str:
     return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
 
 
-def _write(place: Path, text: str, force: bool) -> None:
-    """Whole or not at all: a full disk must not cost the backup that was there. Never over the ledger itself."""
-    from ironlaw.ledger.place import place as ledger_place
+def _open() -> Ledger:
+    """The ledger; what the learner should know about its state goes to the terminal."""
+    from ironlaw.ledger import open_ledger
 
-    own = ledger_place().path
-    target = output(place, "the export", [f"{own}{suffix}" for suffix in ("", "-wal", "-shm", "-journal")] if own else ())
+    ledger = open_ledger()
+    if ledger.notice:
+        print(ledger.notice, file=sys.stderr)
+    return ledger
+
+
+def _read(name: str) -> Any:
+    """An export as JSON."""
+    try:
+        content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        return json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise BadExport(f"{name} is not JSON ({error}); give a file that `ironlaw ledger export` wrote") from None
+
+
+def _target(name: str, force: bool) -> Path:
+    """Where an export may go: never over the ledger itself, nor over anything that is not a regular file."""
+    from ironlaw.ledger.place import place
+
+    own = place().path
+    target = output(name, "the export", [f"{own}{suffix}" for suffix in ("", "-wal", "-shm", "-journal")] if own else ())
     if target.exists() and not force:
-        raise BadValue(f"{place} exists already; choose another name, or add --force to replace it")
-    replace_text(target, text)
+        raise BadValue(f"{name} exists already; choose another name, or add --force to replace it")
+    return target

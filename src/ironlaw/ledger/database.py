@@ -42,6 +42,7 @@ class Database:
         with self._connected({"write": True}) as connection:
             if self.place.path is None:
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
+            self._same_file()  # again: while we waited for the lock, the file may have been set aside
             yield connection
 
     def close(self) -> None:
@@ -88,7 +89,12 @@ def _engine(place: Place) -> Engine:
         event.listen(engine, "begin", _begin)
         return engine
     try:
-        engine = create_engine(place.url, pool_pre_ping=True, connect_args={"connect_timeout": 10, "application_name": "ironlaw"})
+        engine = create_engine(
+            place.url,
+            pool_pre_ping=True,
+            isolation_level="READ COMMITTED",  # a writer that waited for the lock must see what the one before it wrote
+            connect_args={"connect_timeout": 10, "application_name": "ironlaw"},
+        )
     except ImportError:
         raise MissingExtra("a ledger in PostgreSQL needs psycopg: pip install 'ironlaw[postgres]'") from None
     event.listen(engine, "connect", _durable)

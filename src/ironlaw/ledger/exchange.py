@@ -1,51 +1,89 @@
-"""The ledger as JSON, to back up, move and merge. An import is checked field by field."""
+"""The ledger as JSON, to back up, move and merge. An import is checked field by field, and its chain link by link."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from ironlaw.errors import BadExport, IronlawError
-from ironlaw.ledger.events import Event, check, check_uuid, encode, now, utc
+from ironlaw.errors import BadExport, BadValue
+from ironlaw.ledger.chain import genesis, link
+from ironlaw.ledger.events import HIGHEST, MAX_COUNT, Event, check, encode, now, utc
+from ironlaw.ledger.fields import Id, Maybe, Record, Text, Whole
 
-FORMAT = "ironlaw-ledger/1"
+FORMAT = "ironlaw-ledger/2"
+UNCHAINED = "ironlaw-ledger/1"  # as older versions wrote it, and as a rescue does: nothing in it can be checked against a chain
 FIELDS = ("id", "learner", "epoch", "lab", "attempt", "kind", "payload", "time")
+OURS = (*FIELDS, "hash")
+NEXT = "import a file that `ironlaw ledger export` wrote"
+LEARNER = Record({"id": Id(), "name": Maybe(Text())})
+CHAIN = Record({"since": Text(), "events": Whole(0, HIGHEST), "head": Text()})
 
 
-def pack(learner: str, name: str | None, events: Iterable[Event]) -> dict[str, Any]:
-    """`{"format", "exported", "learner": {"id", "name"}, "events": [...]}`, oldest event first."""
-    return {
-        "format": FORMAT,
-        "exported": now(),
-        "learner": {"id": learner, "name": name},
-        "events": [{field: getattr(event, field) for field in FIELDS} for event in events],
-    }
+@dataclass(frozen=True)
+class Chain:
+    """The chain of an export: since when the ledger exists, and each event's hash."""
+
+    since: str
+    hashes: Sequence[str]
+
+
+def pack(learner: str, name: str | None, events: Sequence[Event], chain: Chain | None = None) -> dict[str, Any]:
+    """`{"format", "exported", "learner": {"id", "name"}, "chain": {"since", "events", "head"}, "events": [...]}`, oldest event first."""
+    head: dict[str, Any] = {"format": FORMAT if chain else UNCHAINED, "exported": now(), "learner": {"id": learner, "name": name}}
+    items = [{**{field: getattr(event, field) for field in FIELDS}, **event.extra} for event in events]
+    if chain:
+        last = chain.hashes[-1] if chain.hashes else genesis(learner, chain.since)
+        head["chain"] = {"since": chain.since, "events": len(items), "head": last}
+        items = [{**item, "hash": digest} for item, digest in zip(items, chain.hashes, strict=True)]
+    return {**head, "events": items}
 
 
 def unpack(data: Any) -> list[Event]:
-    """The events, each one checked; BadExport names the first that is invalid."""
-    _fields(data, ("format", "exported", "learner", "events"), "the file")
-    if data["format"] != FORMAT:
+    """The events, each one checked; BadExport names the first that is invalid. Unknown fields are kept in `extra`."""
+    _has(data, ("format", "exported", "learner", "events"), "the file")
+    if data["format"] not in (FORMAT, UNCHAINED):
         raise BadExport(f"the format is {data['format']!r}, and this ironlaw reads {FORMAT!r}; if the file is newer, upgrade ironlaw")
     parse_time(data["exported"], "exported")
-    _fields(data["learner"], ("id", "name"), "learner")
-    if not isinstance(data["learner"]["name"], (str, type(None))):
-        raise BadExport(f"learner: name is {data['learner']['name']!r}; expected text or null")
+    if fault := LEARNER.fault(data["learner"], "learner"):
+        raise BadExport(f"learner: {fault}; {NEXT}")
     if not isinstance(data["events"], list):
         raise BadExport("events is not a list; export the ledger again")
-    try:
-        check_uuid(data["learner"]["id"], "id")
-    except IronlawError as error:
-        raise BadExport(f"learner: {error}") from None
-    return [_event(item, f"event {number}") for number, item in enumerate(data["events"], 1)]
+    events = [_event(item, f"event {number}") for number, item in enumerate(data["events"], 1)]
+    if data["format"] == FORMAT:
+        _check_chain(data, events)
+    return events
 
 
-def new_events(incoming: Iterable[Event], existing: Iterable[Event]) -> list[Event]:
+def _check_chain(data: dict[str, Any], events: Sequence[Event]) -> None:
+    """Each event's hash anew, from the owner's id on. BadExport names the first that differs."""
+    if fault := CHAIN.fault(data.get("chain"), "chain"):
+        raise BadExport(f"{fault}; {NEXT}")
+    chain, digest = data["chain"], genesis(data["learner"]["id"], data["chain"]["since"])
+    for number, (item, event) in enumerate(zip(data["events"], events, strict=True), 1):
+        digest = link(digest, stored(event))
+        if item.get("hash") != digest:
+            raise BadExport(
+                f"event {number} ({event.kind}, {event.time}) was changed after it was exported, or one before it was removed:"
+                " its hash does not fit; nothing was imported; export again from the original ledger"
+            )
+    if (chain["events"], chain["head"]) != (len(events), digest):
+        raise BadExport(f"the file has {len(events):,} events of {chain['events']:,}; nothing was imported; export again")
+
+
+def stored(event: Event) -> tuple[Any, ...]:
+    """An event as the database holds it: the values of chain.CONTENT."""
+    extra = encode(event.extra) if event.extra else None
+    return event.id, event.learner, event.epoch, event.lab, event.attempt, event.kind, event.text, event.time, extra
+
+
+def new_events(incoming: Sequence[Event], existing: Iterable[Event]) -> list[Event]:
     """Incoming events that do not exist yet, in order. BadExport where the two contradict each other."""
     known = {event.id: event for event in existing}
     locks = {lock: event.id for event in known.values() if (lock := _lock(event))}
+    most = MAX_COUNT + len(known) + len(incoming)  # every reset and every attempt is an event, so that the next one is valid as well
     fresh: list[Event] = []
     for event in incoming:
         if event.id in known:
@@ -55,6 +93,8 @@ def new_events(incoming: Iterable[Event], existing: Iterable[Event]) -> list[Eve
                     " nothing was imported; export again from the original ledger"
                 )
             continue
+        if max(event.epoch, event.attempt) > most:
+            raise BadExport(f"event {event.id}: epoch {event.epoch:,} or attempt {event.attempt:,} is beyond any learner's; {NEXT}")
         lock = _lock(event)
         if lock and locks.setdefault(lock, event.id) != event.id:
             raise BadExport(
@@ -67,25 +107,26 @@ def new_events(incoming: Iterable[Event], existing: Iterable[Event]) -> list[Eve
 
 
 def _event(item: Any, what: str) -> Event:
-    _fields(item, FIELDS, what)
-    event = Event(**{**item, "time": parse_time(item["time"], what)})
+    _has(item, FIELDS, what)
+    extra = {} if len(item) <= len(OURS) and not item.keys() - OURS else {key: item[key] for key in item if key not in OURS}
+    values = {field: item[field] for field in FIELDS}
+    event = Event(**{**values, "time": parse_time(item["time"], what)}, extra=extra)
     try:
-        check(event)
-        encode(event.payload)
-    except IronlawError as error:
+        check(event, HIGHEST)
+        if extra:
+            encode(extra)
+        event.text  # noqa: B018 - it raises if the payload is not JSON that can be stored
+    except BadValue as error:
         raise BadExport(f"{what}: {error}; nothing was imported") from None
     return event
 
 
-def _fields(value: Any, names: tuple[str, ...], what: str) -> None:
+def _has(value: Any, names: tuple[str, ...], what: str) -> None:
     if not isinstance(value, dict):
-        raise BadExport(f"{what} is not a JSON object; import a file that `ironlaw ledger export` wrote")
+        raise BadExport(f"{what} is not a JSON object; {NEXT}")
     for name in names:
         if name not in value:
-            raise BadExport(f"{what} has no {name!r}; import a file that `ironlaw ledger export` wrote")
-    for name in value:
-        if name not in names:
-            raise BadExport(f"{what} has an unknown field {name!r}; if the file is newer than this ironlaw, upgrade ironlaw")
+            raise BadExport(f"{what} has no {name!r}; {NEXT}")
 
 
 def parse_time(value: Any, what: str) -> str:
@@ -104,4 +145,4 @@ def _lock(event: Event) -> tuple[Any, ...] | None:
 
 
 def _content(event: Event) -> str:
-    return json.dumps(event.__dict__, sort_keys=True)
+    return json.dumps(asdict(event), sort_keys=True)

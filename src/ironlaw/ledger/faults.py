@@ -54,13 +54,13 @@ def no_permission(place: Place, reason: str) -> LedgerUnavailable:
 
 
 def damaged(place: Place, reason: str) -> LedgerDamaged:
-    if place.path is None:
-        return LedgerDamaged(f"the ledger in {place} is damaged ({reason}) and was left unchanged; restore the database from a backup")
-    return LedgerDamaged(
-        f"the ledger {place} is damaged ({reason}) and was left unchanged. Put a backup in its place; or save what can be read with"
-        " `ironlaw ledger export saved.json --rescue`, move the file and its -wal away, and `ironlaw ledger import saved.json`"
-        " (or an older export)"
+    where = f"in {place}" if place.path is None else f"{place}"
+    error = LedgerDamaged(
+        f"the ledger {where} is damaged ({reason}) and was left unchanged. `ironlaw ledger repair` sets it aside whole and carries over"
+        " what can be read; `ironlaw ledger export saved.json --rescue` only saves that; or restore a backup"
     )
+    error.reason = reason
+    return error
 
 
 def unreadable(place: Place, reason: str) -> LedgerDamaged:

@@ -7,19 +7,26 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 from uuid import uuid4
 
 from ironlaw.errors import LedgerUnavailable
-from ironlaw.ledger import faults
+from ironlaw.ledger import faults, integrity
 from ironlaw.ledger.place import Place
 from ironlaw.ledger.tables import VERSION, learner
 
 PATIENCE = 30.0  # seconds to wait for another writer; a write takes milliseconds
 CHECK_UP_TO = 64_000_000  # bytes: a file of this size is checked in about 0.1 s when opened
+CHECK_INDEXES_UP_TO = 8_000_000  # bytes: comparing indexes with their table takes longer
+STALE = 60.0  # seconds after which a file that was being made has no maker any more: it takes one
+COMPANIONS = ("", "-wal", "-shm", "-journal")
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,7 @@ def ensure(place: Place, path: Path, fill: Callable[[Path], None]) -> None:
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise faults.no_permission(place, f"no permission to write to the folder {folder}")
+    _sweep(path)
     if not path.exists():
         log = path.with_name(f"{path.name}-wal")
         if log.exists() and log.stat().st_size:
@@ -56,28 +64,49 @@ def ensure(place: Place, path: Path, fill: Callable[[Path], None]) -> None:
         raise faults.no_permission(place, "no permission to read and write the file")
 
 
+def temporary(path: Path, ending: str) -> Path:
+    """An empty file of our own beside it, which nobody else can read."""
+    fresh = path.with_name(f".{path.name}.{uuid4().hex}.{ending}")
+    os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    return fresh
+
+
+def remove(path: Path) -> None:
+    for ending in COMPANIONS:
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+
+
+def _sweep(path: Path) -> None:
+    """Remove what processes that were killed while they made a ledger or a copy left behind."""
+    with suppress(OSError):
+        for entry in os.scandir(path.parent):
+            ours = entry.name.startswith(f".{path.name}.") and (".new" in entry.name or ".part" in entry.name)
+            if ours and entry.is_file() and abs(time.time() - entry.stat().st_mtime) > STALE:
+                Path(entry.path).unlink(missing_ok=True)
+
+
 def _create(place: Place, path: Path, fill: Callable[[Path], None]) -> None:
     """Create it under a temporary name, then move it in one step: a crash never leaves half a ledger, and of two creators one wins."""
-    fresh = path.with_name(f".{path.name}.{uuid4().hex}.new")
+    fresh: Path | None = None
     try:
-        os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        fresh = temporary(path, "new")
         fill(fresh)
         try:
             os.link(fresh, path)
         except FileExistsError:
             return
-        except OSError:  # a file system without hard links
+        except (OSError, AttributeError):  # a file system without hard links, or a Python without os.link
             if not path.exists():
                 os.rename(fresh, path)
-        _sync(path.parent)
+        sync(path.parent)
     except OSError as error:
         raise faults.no_permission(place, error.strerror or str(error)) from None
     finally:
-        for ending in ("", "-wal", "-shm", "-journal"):
-            fresh.with_name(fresh.name + ending).unlink(missing_ok=True)
+        if fresh is not None:
+            remove(fresh)
 
 
-def _sync(folder: Path) -> None:
+def sync(folder: Path) -> None:
     if os.name == "nt":
         return  # Windows can't, and needn't
     descriptor = os.open(folder, os.O_RDONLY)
@@ -91,32 +120,51 @@ def inspect(place: Place, path: Path) -> FileInfo:
     """Read-only, so that a damaged, newer or foreign file stays unchanged, including its write-ahead log."""
     if path.stat().st_size == 0:  # SQLite would treat it as a new database: a silent reset
         raise faults.damaged(place, "it is empty")
-    try:
-        return _inspect(place, path, "ro")
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        if not faults.name(error).startswith("SQLITE_READONLY"):
-            raise faults.explain(place, error) from error
-    try:  # a transaction that a crash left unfinished must be rolled back first
-        return _inspect(place, path, "rw")
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        raise faults.explain(place, error) from error
+    return _reading(place, path, lambda connection: _inspect(place, path, connection))
 
 
-def _inspect(place: Place, path: Path, mode: str) -> FileInfo:
-    with closing(connect(path, mode)) as connection:
-        if path.stat().st_size <= CHECK_UP_TO:
-            verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-            if verdict != "ok":
-                raise faults.damaged(place, " ".join(verdict.split()))
-        _check_length(place, path, connection)
-        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if VERSION not in tables:
-            raise faults.not_a_ledger(place, "it is an SQLite file without a ledger's tables")
-        revision = connection.execute(f"SELECT version_num FROM {VERSION}").fetchone()
-        if revision is None:
-            raise faults.damaged(place, f"{VERSION} is empty")
-        owner = connection.execute(f"SELECT id FROM {learner.name}").fetchone() if learner.name in tables else None
-        return FileInfo(str(revision[0]), str(owner[0]) if owner else None)
+def examine(place: Place, path: Path, wholly: bool) -> integrity.Report:
+    """Whether the events are as they were written. Read-only as well."""
+
+    def work(connection: sqlite3.Connection) -> integrity.Report:
+        if wholly:
+            _check_pages(place, connection, "integrity_check")
+        return integrity.examine(connection.execute, True, wholly)
+
+    return _reading(place, path, work)
+
+
+def _reading(place: Place, path: Path, work: Callable[[sqlite3.Connection], T]) -> T:
+    for mode in ("ro", "rw"):  # the latter where a transaction that a crash left unfinished must be rolled back first
+        try:
+            with closing(connect(path, mode)) as connection:
+                connection.execute("BEGIN")  # one moment for all of it: others may write meanwhile
+                return work(connection)
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            if mode == "rw" or not faults.name(error).startswith("SQLITE_READONLY"):
+                raise faults.explain(place, error) from error
+    raise AssertionError("unreachable")
+
+
+def _inspect(place: Place, path: Path, connection: sqlite3.Connection) -> FileInfo:
+    size = path.stat().st_size
+    if size <= CHECK_UP_TO:
+        _check_pages(place, connection, "integrity_check" if size <= CHECK_INDEXES_UP_TO else "quick_check")
+    _check_length(place, path, connection)
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if VERSION not in tables:
+        raise faults.not_a_ledger(place, "it is an SQLite file without a ledger's tables")
+    revision = connection.execute(f"SELECT version_num FROM {VERSION}").fetchone()
+    if revision is None or not revision[0]:
+        raise faults.damaged(place, f"{VERSION} is empty")
+    owner = connection.execute(f"SELECT id FROM {learner.name}").fetchone() if learner.name in tables else None
+    return FileInfo(str(revision[0]), str(owner[0]) if owner else None)
+
+
+def _check_pages(place: Place, connection: sqlite3.Connection, pragma: str) -> None:
+    verdict = connection.execute(f"PRAGMA {pragma}(1)").fetchone()[0]
+    if verdict != "ok":
+        raise faults.damaged(place, " ".join(verdict.split()))
 
 
 def _check_length(place: Place, path: Path, connection: sqlite3.Connection) -> None:
@@ -128,12 +176,12 @@ def _check_length(place: Place, path: Path, connection: sqlite3.Connection) -> N
 
 
 def copy(path: Path, target: Path) -> None:
-    """A consistent copy, even while others write. An existing copy is kept."""
-    half = target.with_name(f".{target.name}.{uuid4().hex}.part")
+    """A consistent copy, as private as the file, even while others write. An existing copy is kept."""
+    half = temporary(target, "part")
     try:
         with closing(connect(path, "ro")) as source, closing(sqlite3.connect(half)) as target_file:
             source.backup(target_file)
         if not target.exists():
             os.replace(half, target)
     finally:
-        half.unlink(missing_ok=True)
+        remove(half)

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, func, insert, select
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Connection, Select, and_, func, select
 
 from ironlaw.errors import AlreadyCommitted, BadValue
 from ironlaw.ledger import exchange, faults
+from ironlaw.ledger.append import append_events
+from ironlaw.ledger.chain import CONTENT
 from ironlaw.ledger.database import Database
-from ironlaw.ledger.events import KINDS, Event, encode, new, now
+from ironlaw.ledger.events import Event, new, now, payload_fault
+from ironlaw.ledger.kinds import KINDS
 from ironlaw.ledger.place import place
-from ironlaw.ledger.schema import open_database
+from ironlaw.ledger.repair import open_database
 from ironlaw.ledger.tables import events as table
+from ironlaw.ledger.tables import learner
 
-COLUMNS = [table.c[field] for field in exchange.FIELDS]
+COLUMNS = [table.c[field] for field in CONTENT]
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,14 @@ def open_ledger(url: str | os.PathLike[str] | None = None) -> Ledger:
 
 
 class Ledger:
-    """Append-only. Threads may share one. A ledger belongs to one person: imported events count as theirs."""
+    """Append-only. Threads may share one. A ledger belongs to one person: imported events count as theirs.
 
-    def __init__(self, database: Database, learner: str) -> None:
+    `notice`: what the learner should know about the ledger's state, in plain words; empty if all is well.
+    """
+
+    def __init__(self, database: Database, learner: str, notice: str = "") -> None:
         self._database = database
-        self.learner = learner
+        self.learner, self.notice = learner, notice
 
     def where(self) -> str:
         return str(self._database.place)
@@ -65,10 +70,10 @@ class Ledger:
             raise BadValue("append does not begin a new epoch; call reset()")
         event = new(self.learner, 1, lab, attempt, kind, payload)  # checked before the writer's lock is taken
         with self._database.writing() as connection:
-            event = Event(**{**event.__dict__, "epoch": self._epoch(connection), "time": now()})
+            event = replace(event, epoch=self._epoch(connection), time=now())
             if kind == "prediction":
                 self._refuse_second(connection, event)
-            self._insert(connection, [event])
+            append_events(connection, [event])
         return event
 
     def commit_prediction(
@@ -83,7 +88,7 @@ class Ledger:
         with self._database.writing() as connection:
             epochs = {self.learner: 1, **self._epochs(connection)}
             resets = [new(learner, epoch + 1, "", 1, "reset", {}) for learner, epoch in epochs.items()]
-            self._insert(connection, resets)
+            append_events(connection, resets)
         return next(event for event in resets if event.learner == self.learner)
 
     def set_learner_name(self, name: str | None) -> Event:
@@ -93,14 +98,15 @@ class Ledger:
     # reading
 
     def events(self, lab: str | None = None, kind: str | None = None) -> list[Event]:
-        """Those of the current epoch, in the order in which this ledger received them."""
+        """Those of the current epoch, in the order in which this ledger received them. One whose payload is not what its kind holds is
+        left out: it stays in the ledger and in every export, and no reader has to expect it."""
         with self._database.reading() as connection:
             return self._view(connection, lab, kind)
 
     def history(self) -> list[Event]:
         """Those of every epoch."""
         with self._database.reading() as connection:
-            return self._events(connection, select(*COLUMNS))
+            return self._all(connection)
 
     def prediction(self, lab: str, question: str) -> Event | None:
         """The newest attempt."""
@@ -131,7 +137,7 @@ class Ledger:
     def learner_name(self) -> str | None:
         """A reset keeps the name."""
         with self._database.reading() as connection:
-            names = self._events(connection, select(*COLUMNS).where(table.c.kind == "named"))
+            names = _readable(self._events(connection, select(*COLUMNS).where(table.c.kind == "named")))
         return names[-1].payload["name"] or None if names else None
 
     def progress(self, lab: str) -> Progress:
@@ -144,14 +150,19 @@ class Ledger:
 
     def export(self) -> dict[str, Any]:
         """All events of all epochs, and whose ledger it is."""
-        return exchange.pack(self.learner, self.learner_name(), self.history())
+        name = self.learner_name()
+        with self._database.reading() as connection:
+            since = connection.scalar(select(learner.c.since))
+            rows = connection.execute(select(*COLUMNS, table.c.hash).order_by(table.c.seq)).all()
+        events = [self._event(*row[:-1]) for row in rows]
+        return exchange.pack(self.learner, name, events, exchange.Chain(str(since), [row[-1] for row in rows]))
 
     def import_(self, data: Any) -> int:
         """Add what is missing here, all of it or nothing; returns how many events were new."""
         incoming = exchange.unpack(data)
         with self._database.writing() as connection:
-            fresh = exchange.new_events(incoming, self._events(connection, select(*COLUMNS)))
-            self._insert(connection, fresh)
+            fresh = exchange.new_events(incoming, self._all(connection))
+            append_events(connection, fresh)
         return len(fresh)
 
     # with a connection
@@ -171,19 +182,22 @@ class Ledger:
             wanted = wanted.where(table.c.lab == lab)
         if kind is not None:
             wanted = wanted.where(table.c.kind == kind)
-        return self._events(connection, wanted)
+        return _readable(self._events(connection, wanted))
+
+    def _all(self, connection: Connection) -> list[Event]:
+        return self._events(connection, select(*COLUMNS))
 
     def _events(self, connection: Connection, wanted: Select[Any]) -> list[Event]:
         return [self._event(*row) for row in connection.execute(wanted.order_by(table.c.seq))]
 
-    def _event(self, id: str, learner: str, epoch: int, lab: str, attempt: int, kind: str, text: str, time: str) -> Event:
+    def _event(self, id: str, learner: str, epoch: int, lab: str, attempt: int, kind: str, text: str, time: str, more: str | None) -> Event:
         try:
-            payload = json.loads(text)
+            payload, extra = json.loads(text), json.loads(more) if more else {}
         except (ValueError, TypeError):
-            payload = None
-        if not isinstance(payload, dict):
+            payload = extra = None
+        if not isinstance(payload, dict) or not isinstance(extra, dict):
             raise faults.damaged(self._database.place, f"event {id} can't be read")
-        return Event(id, learner, epoch, lab, attempt, kind, payload, time)
+        return Event(id, learner, epoch, lab, attempt, kind, payload, time, extra)
 
     def _refuse_second(self, connection: Connection, event: Event) -> None:
         # the database's own lock is per learner; imported events may have another learner's id
@@ -194,14 +208,6 @@ class Ledger:
                     f" to try again, commit attempt {event.attempt + 1}"
                 )
 
-    def _insert(self, connection: Connection, events: Iterable[Event]) -> None:
-        rows = [
-            {**event.__dict__, "payload": encode(event.payload), "question": event.question if event.kind == "prediction" else None}
-            for event in events
-        ]
-        if not rows:
-            return
-        try:
-            connection.execute(insert(table), rows)
-        except IntegrityError:
-            raise AlreadyCommitted("one of these predictions was already committed; nothing was written; read the ledger again") from None
+
+def _readable(events: list[Event]) -> list[Event]:
+    return [event for event in events if not payload_fault(event.kind, event.payload)]

@@ -53,7 +53,10 @@ def where(url: str | os.PathLike[str] | None = None) -> str:
 def _parse(text: str) -> Place:
     scheme, separator, rest = text.partition("://")
     if not separator:
-        return _file(Path(text).expanduser())
+        try:
+            return _file(Path(text).expanduser())
+        except RuntimeError:  # "~nobody", or "~" where no home directory is known
+            raise BadValue(f"cannot expand {text!r}: no such user's home directory is known; {FORMS}") from None
     if scheme == "sqlite":
         path = unquote(rest.removeprefix("/"))  # sqlite:///relative, sqlite:////absolute
         if not rest.startswith("/") or not path or path == ":memory:":

@@ -5,82 +5,112 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.ledger import exchange, faults, file
-from ironlaw.ledger.events import Event, check
+from ironlaw.ledger import chain, exchange, faults, file
+from ironlaw.ledger.events import HIGHEST, Event, check, payload_fault
+from ironlaw.ledger.fields import Id
 from ironlaw.ledger.place import Place, place
-from ironlaw.ledger.tables import events, learner
+from ironlaw.ledger.tables import events, head, learner
 
 BROKEN = (sqlite3.Error, UnicodeDecodeError)  # the latter when SQLite's own complaint quotes garbage
-COLUMNS = f"seq, {', '.join(exchange.FIELDS)}"
+OLDEST = tuple(name for name in chain.LINK if name not in ("extra", "prev", "hash"))  # the columns before the chain
+
+
+@dataclass(frozen=True)
+class Rescued:
+    """Events that are as they were written, whose ledger it was, and how many events are known to be lost."""
+
+    owner: str
+    events: Sequence[Event]
+    lost: int
+
+    @property
+    def name(self) -> str | None:
+        names = [event.payload["name"] for event in self.events if event.kind == "named" and not payload_fault("named", event.payload)]
+        return names[-1] or None if names else None
 
 
 def rescue(url: str | os.PathLike[str] | None = None) -> tuple[dict[str, Any], int]:
     """The export, and how many events are known to be lost. The file is only read."""
     source = place(url)
     if source.path is None:
-        raise BadValue("rescue is for files; restore a PostgreSQL database from its backup")
+        raise BadValue("rescue is for files; `ironlaw ledger repair` sets a damaged ledger in PostgreSQL aside")
     if not source.path.is_file():
         raise BadValue(f"there is no file {source.path} to rescue; name one in IRONLAW_LEDGER")
-    return _rescue(source, source.path)
+    saved = rescue_file(source, source.path)
+    return exchange.pack(saved.owner, saved.name, saved.events), saved.lost
 
 
-def _rescue(source: Place, path: Path) -> tuple[dict[str, Any], int]:
+def rescue_file(source: Place, path: Path) -> Rescued:
+    """LedgerDamaged if nothing can be read."""
     try:
         with closing(file.connect(path, "ro")) as connection:
             connection.text_factory = lambda data: data.decode("utf-8", "replace")
-            rows = _rows(connection)
-            owner = _learner(connection)
+            rows, chained = _rows(connection)
+            owner, last = _one(connection, f"SELECT id FROM {learner.name}"), _one(connection, f"SELECT events, hash FROM {head.name}")
     except BROKEN as error:
         raise faults.unreadable(source, str(error)) from error
-    saved = [event for _, row in sorted(rows.items()) if (event := _event(row))]
-    if not saved:
+    return select(source, [rows[seq] for seq in sorted(rows)], chained, max(rows, default=0), owner, last)
+
+
+def select(source: Place, rows: Sequence[chain.Row], chained: bool, total: int, owner: chain.Row | None, last: chain.Row | None) -> Rescued:
+    """Of the rows that could be read, the events that are as they were written. `total`: how many there were, as far as is known."""
+    intact = chain.intact(list(rows)) if chained else [True] * len(rows)
+    saved = [event for row, whole in zip(rows, intact, strict=True) if whole and (event := _event(row))]
+    mine = str(owner[0]) if owner else ""
+    if not Id().valid(mine):
+        mine = Counter(event.learner for event in saved).most_common(1)[0][0] if saved else ""
+    if not mine:
         raise faults.unreadable(source, "no event can be read")
-    total = max(rows)  # SQLite numbers them without gaps
-    names = [event.payload["name"] for event in saved if event.kind == "named"]
-    name = names[-1] or None if names else None
-    return exchange.pack(owner or saved[-1].learner or str(uuid4()), name, saved), total - len(saved)
+    if last and isinstance(last[0], int) and last[0] > total and (not rows or rows[-1][-1] != last[1]):
+        total = last[0]  # the end is missing
+    return Rescued(mine, saved, total - len(saved))
 
 
-def _rows(connection: sqlite3.Connection) -> dict[int, tuple[Any, ...]]:
-    """From the front until an error, from the back until an error, then one by one in between."""
-    select = f"SELECT {COLUMNS} FROM {events.name}"
-    rows: dict[int, tuple[Any, ...]] = {}
+def _rows(connection: sqlite3.Connection) -> tuple[dict[int, chain.Row], bool]:
+    """From the front until an error, from the back until an error, then one by one in between; and whether they have a chain."""
+    present = {row[1] for row in connection.execute(f"PRAGMA table_info({events.name})")}
+    chained = set(chain.LINK) <= present
+    columns = [name if chained or name in OLDEST else "NULL" for name in chain.LINK]
+    query = f"SELECT seq, {', '.join(columns)} FROM {events.name}"
+    rows: dict[int, chain.Row] = {}
 
     def read(statement: str, values: Iterable[Any] = ()) -> None:
         with suppress(*BROKEN):
             for row in connection.execute(statement, tuple(values)):
                 rows[row[0]] = row[1:]
 
-    connection.execute(f"{select} LIMIT 0")  # raises if not even the tables are readable
-    read(f"{select} ORDER BY seq")
+    connection.execute(f"{query} LIMIT 0")  # raises if not even the tables are readable
+    read(f"{query} ORDER BY seq")
     front = max(rows, default=0)
-    read(f"{select} WHERE seq > ? ORDER BY seq DESC", [front])
+    read(f"{query} WHERE seq > ? ORDER BY seq DESC", [front])
     back = min((seq for seq in rows if seq > front), default=front + 1)
-    for seq in range(front + 1, back):
-        read(f"{select} WHERE seq = ?", [seq])
-    return rows
+    for seq in range(front + 1, min(back, front + 1_000_000)):  # a number that was damaged may be anything
+        read(f"{query} WHERE seq = ?", [seq])
+    return rows, chained
 
 
-def _learner(connection: sqlite3.Connection) -> str | None:
+def _one(connection: sqlite3.Connection, statement: str) -> chain.Row | None:
     with suppress(*BROKEN):
-        row = connection.execute(f"SELECT id FROM {learner.name}").fetchone()
-        return str(row[0]) if row else None
+        row = connection.execute(statement).fetchone()
+        return tuple(row) if row else None
     return None
 
 
-def _event(row: tuple[Any, ...]) -> Event | None:
+def _event(row: chain.Row) -> Event | None:
     """None if it is incomplete: then it counts as lost."""
     try:
-        item = dict(zip(exchange.FIELDS, row, strict=True))
-        event = Event(**{**item, "payload": json.loads(item["payload"])})
-        check(event)
-        return event if exchange.parse_time(event.time, "time") == event.time else None
+        item = dict(zip(chain.CONTENT, row, strict=False))
+        extra = json.loads(item["extra"]) if item["extra"] else {}
+        event = Event(**{**item, "payload": json.loads(item["payload"]), "extra": extra})
+        check(event, HIGHEST)
+        return event if exchange.parse_time(event.time, "time") == event.time and event.text else None
     except (IronlawError, ValueError, TypeError):
         return None

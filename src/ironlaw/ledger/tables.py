@@ -22,6 +22,9 @@ events = Table(
     Column("question", Text),  # from the payload, so that the database can enforce the lock
     Column("payload", Text, nullable=False),  # JSON as text: both databases return exactly what was written
     Column("time", Text, nullable=False),
+    Column("extra", Text),  # JSON: fields that a newer ironlaw gave the event
+    Column("prev", Text, nullable=False),  # the hash of the event before it
+    Column("hash", Text, nullable=False),
 )
 
 # One row: the owner of this ledger. Imported events may have another learner's id.
@@ -31,4 +34,13 @@ learner = Table(
     Column("one", Integer, primary_key=True, autoincrement=False),
     Column("id", Text, nullable=False),
     Column("since", Text, nullable=False),
+)
+
+# One row: how many events there are and the hash of the last one, so that a missing end shows too.
+head = Table(
+    "ironlaw_head",
+    metadata,
+    Column("one", Integer, primary_key=True, autoincrement=False),
+    Column("events", Integer, nullable=False),
+    Column("hash", Text, nullable=False),
 )
