@@ -43,7 +43,7 @@ def test_progress_and_where_you_left(start: Page, beginner: str, shared_ledger: 
     expect(start.locator(".resume")).to_contain_text("Begin here")
     shared_ledger.append(LAB, "opened", {})
     shared_ledger.commit_prediction(LAB, "act1", "e6", 1e6, 4, True)
-    shared_ledger.append(LAB, "reflection", {"question": "act1_reflection"})
+    shared_ledger.append(LAB, "reflection", {"question": "act1_reflection", "choice": "a", "correct": True})
     start.reload()
     assert state(start) == "Act II, begins"
     expect(start.locator(".resume")).to_contain_text("Continue where you left")

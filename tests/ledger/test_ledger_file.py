@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ironlaw.errors import BadValue, LedgerDamaged, LedgerUnavailable
-from ironlaw.ledger import open_ledger, rescue, where
+from ironlaw.ledger import open_ledger, repair, rescue, verify, where
 
 SOURCE = Path(__file__).parents[2] / "src"
 
@@ -26,7 +26,11 @@ def filled(path):
     """A ledger of some pages, closed."""
     with open_ledger(path) as ledger:
         ledger.import_(
-            {**(told := ledger.export()), "events": [event(told["learner"]["id"], number, {"x": "y" * 900}) for number in range(100)]}
+            {
+                **(told := ledger.export()),
+                "format": "ironlaw-ledger/1",
+                "events": [event(told["learner"]["id"], number, {"x": "y" * 900}) for number in range(100)],
+            }
         )
     return path
 
@@ -70,6 +74,13 @@ def test_a_password_is_never_shown():
     assert where("postgresql://ada:secret@db.example:5433/lab") == "PostgreSQL, db.example:5433, database lab"
 
 
+def test_a_home_that_nobody_has(monkeypatch):
+    monkeypatch.setenv("IRONLAW_LEDGER", "~nosuchuser/x.db")
+    for act in (where, open_ledger):
+        with pytest.raises(BadValue, match=r"cannot expand '~nosuchuser/x.db'.*give a file's path"):
+            act()
+
+
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "mysql://x/y", "postgresql://u:secret@h:port/x"])
 def test_what_is_no_place_is_refused(url):
     with pytest.raises(BadValue, match=r"give a file's path, sqlite:////absolute/path.db, or postgresql://") as told:
@@ -104,6 +115,23 @@ def test_a_file_system_without_hard_links(path, monkeypatch):
     with open_ledger(path) as ledger:
         ledger.append("lab", "opened", {})
     assert [found.name for found in path.parent.iterdir()] == ["ledger.db"]
+    path.unlink()
+    monkeypatch.delattr(os, "link")  # some systems have none at all
+    with open_ledger(path) as ledger:
+        ledger.append("lab", "opened", {})
+    assert [found.name for found in path.parent.iterdir()] == ["ledger.db"]
+
+
+def test_what_a_killed_process_left_is_cleared_away(path):
+    left = [path.with_name(f".ledger.db.{n}.{ending}") for n in range(3) for ending in ("new", "new-wal", "part")]
+    others = [path.with_name(name) for name in (".other.db.1.new", "ledger.db.new", ".ledger.db.now.new")]
+    for found in (*left, *others):
+        found.touch()
+        os.utime(found, (1, 1))
+    others[2].touch()  # someone is at it now
+    with open_ledger(path) as ledger:
+        ledger.append("lab", "opened", {})
+    assert sorted(found.name for found in path.parent.iterdir()) == sorted(["ledger.db", *(found.name for found in others)])
 
 
 def refused(path, words):
@@ -125,7 +153,7 @@ def refused(path, words):
 
 def test_an_empty_file_is_not_taken_for_a_new_ledger(path):
     path.touch()
-    assert "ironlaw ledger import" in refused(path, "it is empty")
+    assert "ironlaw ledger repair" in refused(path, "it is empty")
 
 
 def test_text_is_no_ledger(path):
@@ -145,19 +173,73 @@ def test_a_folder_is_no_ledger(tmp_path):
         open_ledger(tmp_path)
 
 
-@pytest.mark.parametrize("keep", [50, 100, 4096, 20_000, -1])
-def test_a_file_cut_short(filled, keep):
-    content = filled.read_bytes()
-    filled.write_bytes(content[:keep])
-    refused(filled, "is damaged")
+def set_aside(path, least):
+    """Opening works, says so, and keeps the broken file whole under another name; what is carried over is as it was written."""
+    broken, written = path.read_bytes(), {f"00000000-0000-4000-8000-{number:012}": number for number in range(100)}
+    with open_ledger(path) as ledger:
+        events = ledger.events()
+        assert "Your ledger was damaged" in ledger.notice and "carried over" in ledger.notice
+        last = ledger.append("lab", "opened", {})
+    (kept,) = [found for found in path.parent.iterdir() if ".broken-" in found.name]
+    assert kept.read_bytes() == broken and str(kept) in ledger.notice
+    *carried, record = events
+    assert (record.kind, record.payload["from"], record.payload["kept"]) == ("carried", kept.name, len(carried))
+    assert least <= len(carried) and all(found.payload == {"x": "y" * 900} and found.id in written for found in carried)
+    assert len(carried) + record.payload["lost"] == 100
+    with open_ledger(path) as again:
+        assert again.notice == "" and again.events() == [*events, last] and again.learner == ledger.learner
+    assert verify(path).events == len(events) + 1
+    return record.payload["reason"]
 
 
-@pytest.mark.parametrize(("start", "length"), [(0, 16), (16, 60), (100, 200), (4096 * 3, 4096)])
-def test_garbage_in_the_file(filled, start, length):
+@pytest.mark.parametrize(("keep", "least"), [(50, None), (100, None), (4096, None), (20_000, None), (-1, 99)])
+def test_a_file_cut_short(filled, keep, least):
+    filled.write_bytes(filled.read_bytes()[:keep])
+    refused(filled, "is damaged") if least is None else set_aside(filled, least)
+
+
+@pytest.mark.parametrize(("start", "length", "least"), [(0, 16, None), (16, 60, None), (100, 200, None), (4096 * 12, 4096, 90)])
+def test_garbage_in_the_file(filled, start, length, least):
     content = bytearray(filled.read_bytes())
     content[start : start + length] = b"\xa5" * length
     filled.write_bytes(content)
+    refused(filled, "is damaged") if least is None else set_aside(filled, least)
+
+
+def test_repair_begins_anew_even_where_nothing_can_be_read(filled):
+    filled.write_bytes(b"\xa5" * 9000)
     refused(filled, "is damaged")
+    told = repair(filled)
+    (kept,) = [found for found in filled.parent.iterdir() if ".broken-" in found.name]
+    assert "Nothing in your ledger could be read" in told and str(kept) in told and kept.read_bytes() == b"\xa5" * 9000
+    with open_ledger(filled) as ledger:
+        assert ledger.events() == []
+    assert repair(filled) == ""
+
+
+def test_a_version_that_is_empty(filled):
+    connection = sqlite3.connect(filled)
+    connection.execute("UPDATE ironlaw_version SET version_num = ''")
+    connection.commit()
+    connection.close()
+    assert "ironlaw_version is empty" in set_aside(filled, 100)
+
+
+def test_an_older_file_keeps_a_private_copy(path):
+    """As version 0001 left it: no chain. Its copy is as private as itself, and its events are in a chain afterwards."""
+    shutil.copy(Path(__file__).parent / "ledger_0001.db", path)
+    with pytest.raises(BadValue, match="has no chain yet"):
+        verify(path)
+    with open_ledger(path) as ledger:
+        assert [found.kind for found in ledger.events()] == ["named", "opened", "prediction", "design"]
+        assert ledger.learner_name() == "Ada" and ledger.notice == ""
+        ledger.append("lab", "opened", {})
+    assert verify(path).events == 5
+    copy = path.with_name("ledger.db.0001")
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    connection = sqlite3.connect(copy)
+    assert connection.execute("SELECT count(*) FROM ironlaw_events").fetchone() == (4,)
+    connection.close()
 
 
 def test_a_log_without_its_file(filled):
@@ -175,8 +257,9 @@ def test_a_payload_that_can_t_be_read(path):
         connection.execute(statement)
     connection.commit()
     connection.close()
-    with open_ledger(path) as ledger, pytest.raises(LedgerDamaged):
-        ledger.events()
+    with open_ledger(path) as ledger:
+        assert "Your ledger was damaged" in ledger.notice and "1 could not" in ledger.notice
+        assert [found.kind for found in ledger.events()] == ["carried"]
 
 
 def spoil(path, *pages, length=200):
@@ -191,7 +274,8 @@ def test_what_can_be_read_is_rescued(filled, tmp_path):
         ledger.set_learner_name("Ada")
         before = {found.id: found for found in ledger.history()}
     spoil(filled, 12, 17, 30)
-    refused(filled, r"`ironlaw ledger export saved.json --rescue`")
+    with pytest.raises(LedgerDamaged, match=r"`ironlaw ledger repair`.*`ironlaw ledger export saved.json --rescue`"):
+        verify(filled)
     content = filled.read_bytes()
     told, lost = rescue(filled)
     assert filled.read_bytes() == content

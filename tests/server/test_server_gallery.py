@@ -194,11 +194,11 @@ def test_progress_follows_the_ledger(page: TestClient):
     assert state() == "Act I, opened"
     ledger.commit_prediction("lab_01_first", "act1", 1, 10, 4, False)
     assert state() == "Act I, prediction committed"
-    ledger.append("lab_01_first", "reflection", {"question": "act1"})
+    ledger.append("lab_01_first", "reflection", {"question": "act1", "choice": "a", "correct": True})
     assert state() == "Act II, begins"
     ledger.commit_prediction("lab_01_first", "act2", 1, 10, 4, True)
     assert state() == "Act II, prediction committed"
-    ledger.append("lab_01_first", "reflection", {"question": "act2"})
+    ledger.append("lab_01_first", "reflection", {"question": "act2", "choice": "a", "correct": True})
     assert state() == "Act II, reflection answered"
     saved = ledger.append("lab_01_first", "design", {"a": 1})
     assert state() == f"complete, saved {saved.time[:10]}"

@@ -20,3 +20,9 @@ def notice(tone: str, title: str, text: str) -> str:
         f'<div class="il-banner il-{tone}" role="{role}"><strong><span class="il-hidden">{TONES[tone]}: </span>{escape(title)}</strong>'
         f"<div>{text}</div></div>"
     )
+
+
+def ledger_notice(ledger: Any) -> str:
+    """What the learner should know about the ledger's state; empty if all is well."""
+    text = getattr(ledger, "notice", "")
+    return notice("warn", "Something happened to your ledger", f"<p>{escape(text)}</p>") if text else ""

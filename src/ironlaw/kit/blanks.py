@@ -41,7 +41,7 @@ def blanks(
 
 
 def _view(questions: Sequence[Question], feedback: Mapping[str, Mapping[str, str]], ledger: Ledger, lab: str) -> dict[str, Any] | None:
-    newest = [answers[-1] for question in questions if (answers := ledger.answers(lab, question.name))]
+    newest = [answers[-1] for question in questions if (answers := question.answers(ledger.answers(lab, question.name)))]
     if len(newest) < len(questions):
         return None
     texts = [feedback[question.name][str(event.payload["choice"])] for question, event in zip(questions, newest, strict=True)]

@@ -23,7 +23,7 @@ from ironlaw.kit import reveal as reveals
 from ironlaw.kit import save as saves
 from ironlaw.kit import words as texts
 from ironlaw.kit.absent import AbsentLedger
-from ironlaw.kit.banner import notice
+from ironlaw.kit.banner import ledger_notice, notice
 from ironlaw.kit.context import Context
 from ironlaw.kit.hud import Item
 from ironlaw.kit.instrument import Instrument, Values, View
@@ -122,6 +122,7 @@ class Lab(Measuring):
         )  # fmt: skip
         if self.trouble:
             text += notice("fail", "The ledger can't be opened", prose.html(f"{self.trouble}\n\nYou can read on; nothing is kept."))
+        text += ledger_notice(self.ledger)
         return mo.Html(text)
 
     def rail(self, *_: Any) -> Any:

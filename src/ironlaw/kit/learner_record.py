@@ -32,10 +32,10 @@ class LearnerRecord:
     def prediction(self, name: str) -> Event | None:
         """The newest prediction for a question. Cached once it exists: it can't change, and a dial need not wait for the database."""
         if name not in self._predictions:
-            event: Event | None = self.ledger.prediction(self.slug, name)
-            if event is None:
+            attempts = self.question(name).answers(self.ledger.attempts(self.slug, name))
+            if not attempts:
                 return None
-            self._predictions[name] = event
+            self._predictions[name] = attempts[-1]
         return self._predictions[name]
 
     def choice(self, name: str) -> Option | None:
@@ -52,7 +52,7 @@ class LearnerRecord:
 
     def has_answer(self, name: str) -> bool:
         """Whether a reflection was answered, correctly or not."""
-        return bool(self.ledger.answers(self.slug, name))
+        return bool(self.question(name).answers(self.ledger.answers(self.slug, name)))
 
     def entry(self, name: str) -> Event | None:
         """The number committed to a challenge."""
@@ -71,7 +71,7 @@ class LearnerRecord:
         if name == "readouts":
             return {act: dict(values) for act, values in self.readouts.items()}
         if self.question(name).kind in COMMITTED:
-            return len(self.ledger.attempts(self.slug, name))
+            return len(self.question(name).answers(self.ledger.attempts(self.slug, name)))
         if self.question(name).kind == "number":
             return self.entry(name) is not None
         return self.has_answer(name)

@@ -27,7 +27,7 @@ def lock(question: Question, ask: str, premises: str, ledger: Ledger, lab: str, 
             error = commit(question, ledger, lab, state)
             if error is None or error.startswith(ELSEWHERE):
                 on_commit()
-        attempts = ledger.attempts(lab, question.name)
+        attempts = question.answers(ledger.attempts(lab, question.name))
         return {"committed": sealed(question, attempts[-1]) if attempts else None, "attempts": len(attempts), "error": error}
 
     spec = {
@@ -51,9 +51,10 @@ def commit(question: Question, ledger: Ledger, lab: str, state: Mapping[str, Any
     confidence = state.get("confidence")
     if isinstance(confidence, bool) or confidence not in (1, 2, 3, 4, 5):
         raise BadValue("say how sure you are, from 1 to 5, then commit")
-    # a first commit never becomes a second attempt by itself: that takes the learner's "try again"
-    again = ActCounter("again").advanced(state)
-    attempt = len(ledger.attempts(lab, question.name)) + 1 if again else 1
+    # a first commit never becomes a second attempt by itself: that takes the learner's "try again", or attempts that no option explains
+    attempts = ledger.attempts(lab, question.name)
+    again = ActCounter("again").advanced(state) or (attempts and not question.answers(attempts))
+    attempt = attempts[-1].attempt + 1 if again and attempts else 1
     right = question.right.id == option.id
     try:
         ledger.commit_prediction(lab, question.name, option.id, option.value, confidence, right, attempt)

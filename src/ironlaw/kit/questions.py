@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,6 +26,7 @@ from typing import Any
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.errors import BadRegistry, BadValue, unknown
 from ironlaw.kit.prose import power_of_ten
+from ironlaw.ledger import Event
 from ironlaw.registry import claims
 from ironlaw.registry.loader import read
 
@@ -81,6 +82,11 @@ class Question:
         """Whether an entered number is right, within the tolerance."""
         answer = float(self.answer)
         return abs(value - answer) <= self.tolerance * abs(answer)
+
+    def answers(self, events: Iterable[Event]) -> list[Event]:
+        """Those that chose one of these options. An import, or a lab as it once was, may have others."""
+        known = {option.id for option in self.options}
+        return [event for event in events if str(event.payload.get("choice")) in known]
 
     def option(self, name: str) -> Option:
         for option in self.options:

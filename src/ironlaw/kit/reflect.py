@@ -20,7 +20,7 @@ def reflect(question: Question, ask: str, feedback: Mapping[str, str], ledger: L
         if answers.advanced(state):
             answer(question, ledger, lab, state)
             on_answer()
-        events = ledger.answers(lab, question.name)
+        events = question.answers(ledger.answers(lab, question.name))
         return {"answered": _view(question, events[-1], feedback) if events else None}
 
     spec = {"id": question.name, "question": inline(ask), "options": [{"label": inline(option.label)} for option in question.options]}

@@ -19,7 +19,7 @@ from ironlaw.kit import conceptmap, flashcard, hud, prose, step, walker, writing
 from ironlaw.kit import questions as sheets
 from ironlaw.kit import words as texts
 from ironlaw.kit.absent import AbsentLedger
-from ironlaw.kit.banner import notice
+from ironlaw.kit.banner import ledger_notice, notice
 from ironlaw.kit.instrument import Instrument, Values, View
 from ironlaw.kit.lab import folder
 from ironlaw.ledger import open_ledger
@@ -106,6 +106,7 @@ class Review:
         )
         if self.trouble:
             text += notice("fail", "The ledger can't be opened", prose.html(f"{self.trouble}\n\nYou can read on; nothing is kept."))
+        text += ledger_notice(self.ledger)
         return mo.Html(text)
 
     def rail(self, parts: Mapping[str, str]) -> Any:

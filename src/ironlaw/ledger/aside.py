@@ -34,7 +34,7 @@ def replace(place: Place, path: Path, fill: Callable[[Path, str], None]) -> Path
         fill(fresh, kept.name)
         for ending in ("", "-wal", "-journal"):
             source = path.with_name(path.name + ending)
-            if source.exists():
+            if source.exists() and source.stat().st_size:
                 _second_name(source, kept.with_name(kept.name + ending))
         file.sync(path.parent)
         for ending in ("-wal", "-shm", "-journal"):  # SQLite would take them for the new file's
@@ -51,7 +51,10 @@ def replace(place: Place, path: Path, fill: Callable[[Path, str], None]) -> Path
 
 @contextmanager
 def locked(place: Place, path: Path) -> Iterator[None]:
-    """No other process writes meanwhile; one that waits for its turn then sees that the file is another."""
+    """No other process writes meanwhile; one that waits for its turn then sees that the file is another.
+
+    Closing the connection leaves the new file's log alone: SQLite notices that the file it had open was moved.
+    """
     connection = file.connect(path, "rw")
     try:
         try:

@@ -17,7 +17,7 @@ from ironlaw.ledger.database import Database
 from ironlaw.ledger.events import Event, new
 from ironlaw.ledger.integrity import Report
 from ironlaw.ledger.place import Place, place
-from ironlaw.ledger.rescue import Rescued
+from ironlaw.ledger.rescue import Rescued, rescue_file
 
 BACK = "The ledger's protection against changes had been taken away ({}). Every event was checked, none was changed, and it is back."
 Opened = tuple[Database, str, str]  # ready to use; the learner's id; what the learner should know, in plain words
@@ -90,6 +90,8 @@ def _set_aside(source: Place, damage: LedgerDamaged, wholly: bool, even_unreadab
     if source.path is None:
         return _set_tables_aside(source, damage, wholly)
     path = source.path
+    if not path.is_file() or not (even_unreadable or _readable(source, path)):
+        raise damage
     with aside.locked(source, path):
         try:
             schema.examine_file(source, path, wholly)
@@ -110,6 +112,14 @@ def _set_aside(source: Place, damage: LedgerDamaged, wholly: bool, even_unreadab
             kept = aside.replace(source, path, lambda fresh, _: schema.fill(source, fresh))
             return f"Nothing in your ledger could be read ({damage.reason}). It is kept whole, as {kept}, and a new one was begun."
     return told(f"the file {kept}", damage.reason, saved)
+
+
+def _readable(source: Place, path: Path) -> bool:
+    """Whether there is anything to carry over. Read-only: to lock the file would touch its log."""
+    try:
+        return bool(rescue_file(source, path))
+    except LedgerDamaged:
+        return False
 
 
 def _set_tables_aside(source: Place, damage: LedgerDamaged, wholly: bool) -> str:

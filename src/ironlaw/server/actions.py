@@ -69,7 +69,7 @@ class Actions:
 
     def export(self, request: Request) -> Response:
         try:
-            data = self.keeper.open().export()
+            data = self.keeper.export()
         except IronlawError as error:
             return pages.problem("The export was not made", "", str(error), 503)
         headers = {
@@ -89,7 +89,7 @@ class Actions:
         return back("imported", self.keeper.open().import_(data))
 
     def reset(self, form: dict[str, Any]) -> Response:
-        self.keeper.open().reset()
+        self.keeper.start_over()
         return back("reset")
 
     def end(self, form: dict[str, Any]) -> Response:

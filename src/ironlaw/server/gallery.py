@@ -36,7 +36,7 @@ def gallery(
         "title": "labs",
         "greeting": f"Welcome back, {escape(records.name)}." if records.name else "",
         "said": f'<p class="said" role="status">{escape(message)}</p>' if message else "",
-        "problem": ledger_problem(records.problem),
+        "problem": ledger_problem(records.problem) + ledger_notice(records.notice),
         "resume": resume(labs, records),
         "labs": "\n".join(entry(lab, records) for lab in labs),
         "machine": machine(),
@@ -95,6 +95,12 @@ def ledger_problem(reason: str) -> str:
     if not reason:
         return ""
     return f'<div class="banner fail" role="alert"><strong>Your progress can’t be read.</strong> {escape(reason)}</div>'
+
+
+def ledger_notice(text: str) -> str:
+    if not text:
+        return ""
+    return f'<div class="banner warn" role="status"><strong>Something happened to your ledger.</strong> {escape(text)}</div>'
 
 
 def resume(labs: list[Lab], records: Records) -> str:

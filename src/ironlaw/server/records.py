@@ -8,10 +8,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from ironlaw.errors import IronlawError
+from ironlaw.errors import IronlawError, LedgerDamaged
 
 STAGES = ("not started", "Act I", "Act II", "complete")
 REVIEW = "review"  # it has cards instead of acts
+RECENT = 50  # events after which a notice about the ledger has been read
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Cards:
 
 @dataclass(frozen=True)
 class Records:
-    """The gallery's view of the ledger at one moment. `problem` says why it could not be read."""
+    """The gallery's view of the ledger at one moment. `problem` says why it could not be read, `notice` that it was damaged once."""
 
     name: str = ""
     where: str = ""
@@ -54,6 +55,7 @@ class Records:
     events: int = 0
     problem: str = ""
     cards: Cards = field(default_factory=Cards)
+    notice: str = ""
 
     def standing(self, slug: str) -> Standing:
         return self.labs.get(slug, Standing())
@@ -83,9 +85,42 @@ class Keeper:
         try:
             ledger = self.open()
             events = ledger.events()
-            return Records(ledger.learner_name() or "", ledger.where(), standings(events), len(events), cards=cards(events))
+            return Records(
+                ledger.learner_name() or "", ledger.where(), standings(events), len(events), "", cards(events), notice(ledger, events)
+            )
+        except LedgerDamaged as error:
+            self.close()  # the next request opens it again, which sets a broken one aside
+            return Records(where=self.where(), problem=str(error))
         except IronlawError as error:
             return Records(where=self.where(), problem=str(error))
+
+    def start_over(self) -> None:
+        """A new epoch; a ledger that can't be read is set aside first."""
+        try:
+            self.open().reset()
+        except LedgerDamaged:
+            from ironlaw.ledger import repair
+
+            self.close()
+            repair()
+            self.open().reset()
+
+    def export(self) -> dict[str, Any]:
+        """All events; what can be read of them, if the ledger is damaged."""
+        try:
+            data: dict[str, Any] = self.open().export()
+        except LedgerDamaged:
+            from ironlaw.ledger import rescue
+
+            self.close()
+            data, _ = rescue()
+        return data
+
+    def close(self) -> None:
+        with self.turn:
+            ledger, self.ledger = self.ledger, None
+        if ledger is not None:
+            ledger.close()
 
     @staticmethod
     def where() -> str:
@@ -99,9 +134,11 @@ class Keeper:
 
 def standings(events: Sequence[Any]) -> dict[str, Standing]:
     """Each lab's standing from its events: Act II opens with Act I's reflection, and a saved design ends it."""
+    from ironlaw.ledger.kinds import KINDS  # it brings SQLAlchemy
+
     by_lab: dict[str, Standing] = {}
     for place, event in enumerate(events):
-        if event.lab in ("", REVIEW) or event.kind in ("named", "reset"):
+        if event.lab in ("", REVIEW) or event.kind not in KINDS or event.kind in ("named", "reset"):
             continue
         before = by_lab.get(event.lab, Standing())
         stage, note = before.stage, before.note
@@ -117,6 +154,17 @@ def standings(events: Sequence[Any]) -> dict[str, Standing]:
                 stage, note = 1, "opened"
         by_lab[event.lab] = Standing(stage, note, place)
     return by_lab
+
+
+def notice(ledger: Any, events: Sequence[Any]) -> str:
+    """What happened to the ledger, for as long as the learner may not have read it."""
+    carried = next((event.payload for event in reversed(events[-RECENT:]) if event.kind == "carried"), None)
+    if ledger.notice or carried is None:
+        return str(ledger.notice)
+    return (
+        f"Your ledger was damaged ({carried['reason']}). {carried['kept']:,} events were carried over into a new one,"
+        f" {carried['lost']:,} could not be. The old one is kept whole: {carried['from']}."
+    )
 
 
 def cards(events: Sequence[Any]) -> Cards:
