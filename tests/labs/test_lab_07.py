@@ -352,12 +352,12 @@ def test_erratum_11_three_is_the_bound_whatever_the_dials(bench):
         assert 1 < value <= 3
     claims_ = bare(bench.parts["act2_claims"].text)
     assert re.search(r"five times faster.{0,200}5 ×.{0,200}3 ×.{0,200}1\.08 ×.{0,200}Does not hold", claims_)
-    assert bench.slots("act2.counters", bench.turn("act2")["note"])["measured_gain"] == "1.08"
+    assert bench.slots("act2.counters", bench.turn("act2")["after"])["measured_gain"] == "1.08"
 
 
 def test_three_is_the_bound_of_the_model_and_not_of_a_kernel(bench):
     """Our own evidence: eager 573 µs, one kernel 142 µs. Eager LayerNorm reads its input 1.8 times; eager dropout writes a mask too."""
-    told = bench.slots("act2.counters", bench.turn("act2")["note"])
+    told = bench.slots("act2.counters", bench.turn("act2")["after"])
     assert (told["own_gain"], told["promised"], told["norm_reads"], told["dropout_writes"]) == ("4.04", "3", "1.8", "1.4")
     times = {mode: row("h200_sxm/kernels", name="layernorm_dropout_relu", shape=[16384, 8192], mode=mode) for mode in ("eager", "triton")}
     assert times["eager"].value("busy_s") / times["triton"].value("busy_s") == pytest.approx(573.4 / 141.8, rel=0.001)
@@ -376,7 +376,7 @@ def test_a_gain_lies_between_the_launches_and_the_bytes(bench, chain, size):
 
 
 def test_the_counters_are_explained_from_the_byte_counts(bench):
-    told = bench.slots("act2.counters", bench.turn("act2")["note"])
+    told = bench.slots("act2.counters", bench.turn("act2")["after"])
     assert (told["eager_bytes"], told["compiled_bytes"], told["norm_reads"], told["fused_writes"]) == (
         "1.89 GB",
         "1.05 GB",
@@ -451,7 +451,7 @@ def test_erratum_32_flash_attention_is_no_constant(bench):
     assert "not measured at 16,384" in figure(view, "attention-times")["note"]
     assert "at 16,384;" in figure(view, "attention-bytes")["text"] and "16.4\u202fk" not in figure(view, "attention-bytes")["text"]
     assert figure(bench.turn("act2", seq=2048, head=64), "attention-bytes")["note"] == "33 × less at 2,048"
-    told = bench.slots("act2.flash", bench.turn("act2", head=128)["note"])
+    told = bench.slots("act2.flash", bench.turn("act2", head=128)["after"])
     assert (told["low"], told["high"]) == ("2.69", "6.9")
     # the premise: 2,048 tokens of a head's keys and values, 2 · 2048 · 128 · 2 bytes, stay in 40 MiB; measured 9 where S/d + 1 is 17
     assert (told["kv"], told["l2"]) == ("1.05 MB", "(41.9 MB)") and (told["paper"], told["formula"]) == ("9.2", "17")
@@ -473,7 +473,7 @@ def test_every_control_of_panel_a_changes_picture_and_formula(bench, dials):
 @pytest.mark.parametrize("dials", [{"seq": 512}, {"head": 64}])
 def test_the_attention_dials_change_their_picture_and_words(bench, dials):
     before, after = bench.turn("act2"), bench.turn("act2", **dials)
-    assert figure(before, "attention-bytes") != figure(after, "attention-bytes") and before["note"] != after["note"]
+    assert figure(before, "attention-bytes") != figure(after, "attention-bytes") and before["after"] != after["after"]
 
 
 # --- Act II, panel B

@@ -64,8 +64,11 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         pictures,
         cards(case, fused),
         formula(case, fused),
-        note=notes(lab, case, seq, head),
-        after=ledger_table(case) + verdicts(case),
+        note=notes(lab, case),
+        after=kit.html(lab.fill("act2.counters", **counters.slots()))
+        + ledger_table(case)
+        + verdicts(case)
+        + kit.html(lab.fill("act2.flash", **flash_slots(case, seq, head))),
         readouts=readouts(case, fused),
     )
 
@@ -144,7 +147,7 @@ def verdicts(case: Case) -> str:
     return scrolling_table("Which ops fuse, and why", ("Edge", "Verdict", "Pattern", "Why"), rows) if rows else ""
 
 
-def notes(lab: kit.Lab, case: Case, seq: int, head: int) -> str:
+def notes(lab: kit.Lab, case: Case) -> str:
     fewer = float(case.graph.kernels / case.plan.graph.kernels)
     paragraphs = [lab.fill("act2.terms", fewer=kit.dress(significant(fewer)), cut=kit.dress(significant(case.traffic_cut)))]
     limit, cache = case.crossover_bytes, case.cache
@@ -155,8 +158,6 @@ def notes(lab: kit.Lab, case: Case, seq: int, head: int) -> str:
         paragraphs.append(lab.fill("act2.inside" if inside else "act2.outside", **slots, **outside))
     elif not cache:
         paragraphs.append(lab.fill("act2.no_cache", device=lab.current_context.label))
-    paragraphs.append(lab.fill("act2.counters", **counters.slots()))
-    paragraphs.append(lab.fill("act2.flash", **flash_slots(case, seq, head)))
     return kit.html("\n\n".join(paragraphs))
 
 
