@@ -194,6 +194,18 @@ def test_split_products_have_a_second_kernel(m, n, k, kernels):
     assert launched(linear(m, n, k, "fp32")) == 1
 
 
+@pytest.mark.parametrize("heads", [2, 8])
+def test_a_batch_of_products_has_a_second_kernel_when_all_of_them_together_are_large(heads):
+    """From 9.6 million outputs on, as one product has."""
+
+    def batch(rows, dtype="fp16"):
+        return lower(one("bmm", (heads, rows, 64), (heads, 64, 3000), out=(heads, rows, 3000), dtype=dtype))
+
+    assert names(batch(3200 // heads)) == ["bmm"]
+    assert batch(3200 // heads + 1)[1:] == (TINY,)
+    assert names(batch(3200, "fp32")) == ["bmm_fp32"]
+
+
 def test_a_swept_width_is_taken_to_be_aligned():
     assert launched(linear(1, np.array([9_600_000, 9_600_001]), 64)).tolist() == [1.0, 2.0]
 
@@ -350,6 +362,14 @@ def test_a_long_row_of_softmax_takes_another_kernel(dtype):
     swept = lower(one("softmax", (4, np.array(lengths)), dtype=dtype))
     for i, kernels in enumerate(each):  # a sweep takes for each point what that point takes alone
         assert [k.curve for k in swept if k.count[i]] == [kernels[0].curve]
+
+
+@pytest.mark.parametrize(("keys", "curve"), [(1024, "softmax"), (1032, "softmax_2048"), (2056, "softmax_block")])
+def test_attention_in_parts_takes_the_softmax_of_its_keys(keys, curve):
+    shapes = ((2, 3, 4, 8), (2, 3, keys, 8), (2, 3, keys, 8))
+    naive = lower(one("attention", *shapes, out=(2, 3, 4, 8), impl="naive"))
+    maths = lower(one("attention", *shapes, (2, 3, 4, keys), out=(2, 3, 4, 8), path="math"))
+    assert [k.curve for k in (*naive, *maths) if k.curve.startswith("softmax")] == [curve, f"{curve}_fp32"]
 
 
 def test_one_query_is_decoding():

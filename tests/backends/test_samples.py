@@ -261,6 +261,7 @@ def test_a_grouped_convolution_is_a_sample_of_one_group():
     assert list(samples([row("conv2d", wide, 10.0, kernels=4, list=kernels[:2])])) == []
     # one kernel more or less is a workspace; two are another way
     assert [len(list(samples([row("conv2d", wide, 10.0, kernels=n, list=kernels)]))) for n in (6, 7, 9, 10)] == [0, 1, 1, 0]
+    assert list(samples([row("conv2d", wide, 10.0, list=kernels)])) == []  # nobody counted
 
 
 PARTS = {

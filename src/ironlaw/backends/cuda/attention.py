@@ -89,7 +89,7 @@ def math_fallback(op: Op, machine: Hardware) -> Sequence[Kernel]:
         *(Kernel("strided", 8.0 * t.size, count=copies) for t in (q, k, v)),
         Kernel("bmm_fp32", 4.0 * (q.size + k.size + scores), each, depth=q.shape[-1]),
         Kernel("strided", scores * (8.0 + size), count=1.0 if len(op.inputs) > 3 else 0.0),
-        *softmax_kernels(8.0 * scores, 5.0 * scores, heads * q.shape[-2], k.shape[-2], 4.0), Kernel("compare", 5.0 * scores),
+        *softmax_kernels(8.0 * scores, 5.0 * scores, heads * q.shape[-2], k.shape[-2], FORMATS["fp32"]), Kernel("compare", 5.0 * scores),
         Kernel("amax", 1.0 * scores, rows=heads * q.shape[-2]), Kernel("tiny", 0.0), Kernel("select", 8.0 * scores),
         Kernel("bmm_fp32", 4.0 * (q.size + v.size + scores), each, depth=k.shape[-2]),
         Kernel("cast", scores * (4.0 + size)), Kernel("cast", q.size * (4.0 + size)),

@@ -119,7 +119,8 @@ def conv2d_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
     layout, bias = seconds_of(row, LAYOUT), seconds_of(row, ("elementwise_kernel",))
     if len(heavy) == 1 and (nhwc or bool(layout) == any(k.curve == "layout" for k in kernels)):
         times, launches = heavy[0].count, sum(k.count for k in kernels)
-        if times == 1 or abs((row.kernels or 0.0) - launches) <= 1:  # group by group, where cuDNN does it too
+        as_many = row.kernels is not None and abs(row.kernels - launches) <= 1
+        if times == 1 or as_many:  # group by group, where cuDNN does it too
             yield Sample(replace(heavy[0], count=1.0), (row.busy_s - tiny_seconds(row) - layout - bias) / times)
     if not nhwc:
         yield from _conversions(row, kernels)
