@@ -103,7 +103,7 @@ def _missing_sqlite(read: Read) -> list[str]:
     wanted = tables | INDEXES | SQLITE_TRIGGERS
     present = {str(row[0]): str(row[1]) for row in read("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")}
     triggers = {str(row[0]) for row in read("SELECT name FROM sqlite_master WHERE type = 'trigger'")}
-    gone = [f"{name} is missing" for name in wanted if name not in present]
+    gone = [f"{name} is missing" for name in (*wanted, "ironlaw_learner") if name not in present]
     altered = [f"{name} was altered" for name, sql in wanted.items() if name in present and present[name] != sql]
     return gone + altered + [f"{name} does not belong there" for name in sorted(triggers - set(SQLITE_TRIGGERS))]
 
@@ -118,7 +118,7 @@ def _missing_postgres(read: Read) -> list[str]:
             f" WHERE NOT t.tgisinternal AND t.tgrelid IN ({tables})"
         )
     }
-    problems = []
+    problems = [f"{table} is missing" for table in GUARDED if next(iter(read(f"SELECT to_regclass('{table}')")))[0] is None]
     for name, (table, when, called) in POSTGRES_TRIGGERS.items():
         bits = sum(bit for word, bit in _BITS.items() if word in when.split())
         if name not in present:

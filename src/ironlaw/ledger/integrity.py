@@ -12,6 +12,7 @@ from ironlaw.ledger.guards import Read
 
 TAIL = 1_000  # events that are checked when a ledger is opened, from its end; most ledgers have fewer
 COLUMNS = ", ".join(LINK)
+GONE = tuple(f"{table} is missing" for table in guards.GUARDED)
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ class Report:
 def examine(read: Read, sqlite: bool, wholly: bool) -> Report:
     """Reads only. Without `wholly`, of the events only the last ones are followed."""
     problems = tuple(guards.missing(read, sqlite))
-    if any(problem.startswith("ironlaw_head") for problem in problems):
-        return Report(0, "", "the record of how many events there are is missing", problems)
+    if gone := [problem for problem in problems if problem in GONE]:
+        return Report(0, "", "; ".join(gone), problems)
     owner, head = one(read("SELECT id, since FROM ironlaw_learner")), one(read("SELECT events, hash FROM ironlaw_head"))
     count = one(read("SELECT count(*) FROM ironlaw_events"))
     if owner is None or head is None or count is None:
