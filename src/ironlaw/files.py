@@ -48,7 +48,7 @@ def regular(place: Place, what: str = "this") -> Path:
     try:
         target = Path(os.path.realpath(place))
         mode = target.stat().st_mode
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return target
     except ValueError as error:
         raise BadValue(f"{os.fspath(place)!r} is not a valid name for a file ({error}); give another") from None

@@ -46,6 +46,39 @@ def picky(x):
 
 
 number = 3
+
+
+class Stubborn(nn.Module):
+    def eval(self):
+        raise RuntimeError("never")
+
+
+class Mute(Exception):
+    def __str__(self):
+        raise ValueError
+
+
+def mute(x):
+    raise Mute
+
+
+def wrong(x):
+    return x
+
+
+wrong_inputs = 3
+
+
+def absent(x):
+    return x
+
+
+def absent_inputs():
+    return 1 / 0
+
+
+def halves():
+    return nn.ReLU(), 5
 """
 
 
@@ -131,6 +164,14 @@ def test_the_table(file: str, capsys: pytest.CaptureFixture[str]):
         (("my.py:number", "--on", "h200_sxm"), "number is a int; name an nn.Module"),
         (("my.py:model", "--input", "2x3xten", "--on", "h200_sxm"), "'2x3xten' is not a valid shape"),
         (("my.py:model", "--input", "2x3x8x8:float", "--on", "h200_sxm"), "number format of the input"),
+        (("my.py:model", "--input", "99999999999999999999x8", "--on", "h200_sxm"), "more elements than any memory holds"),
+        (("my.py:model", "--input", "1000000000x1000000000", "--on", "h200_sxm"), "give smaller sizes"),
+        (("my.py:model", "--input", "x".join(["1"] * 99), "--on", "h200_sxm"), "is not a valid shape"),
+        (("my.py:wrong", "--on", "h200_sxm"), "wrong_inputs gives no inputs: TypeError"),
+        (("my.py:absent", "--on", "h200_sxm"), "absent_inputs gives no inputs: ZeroDivisionError"),
+        (("my.py:halves", "--on", "h200_sxm"), "halves() gives a module with arguments that are not a tuple"),
+        (("my.py:Stubborn", "--input", "2", "--on", "h200_sxm"), "can't be brought to meta: RuntimeError: never"),
+        (("my.py:mute", "--input", "2", "--on", "h200_sxm"), "the call fails at"),
         (("my.py:model", "--on", "h200_sxm"), "missing 1 required positional argument"),
         (("my.py:model", "--input", "2x4x8x8", "--on", "h200_sxm"), "fix the model or its arguments"),
         (("my.py:picky", "--input", "4", "--on", "h200_sxm"), "capture must break at my.py:"),

@@ -51,7 +51,7 @@ def read(path: Path) -> Accuracy:
     try:
         machines = json.loads(path.read_text(encoding="utf-8"))["machines"]
         return {machine: {kind: _numbers(line) for kind, line in kinds.items()} for machine, kinds in machines.items()}
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         why = f"not JSON: {error}"
     except (KeyError, TypeError, AttributeError):
         why = "its figures are not where they should be"

@@ -8,8 +8,8 @@ from collections import Counter
 from typing import Any
 
 from ironlaw.backends.inductor import INDUCTOR
-from ironlaw.cli.captures import Captures, capture_all
-from ironlaw.cli.options import Parser, add_json, add_machines, checked, figure, modes, number, number_format, size
+from ironlaw.cli.captures import Captures, capture_all, file_of
+from ironlaw.cli.options import Parser, add_json, add_limit, add_machines, checked, figure, modes, number, number_format, size
 from ironlaw.cli.predict import as_json as prediction_json
 from ironlaw.cli.predict import predictions
 from ironlaw.cli.show import comparison, draw, trace
@@ -34,6 +34,9 @@ ironlaw analyze my.py:model --input 8x3x224x224 --on h100_sxm
 ironlaw analyze my.py:model --input 8x3x224x224 --on h100_sxm,a100_80gb_sxm --html report.html --per-day 10000 --compile-s 45
 ironlaw analyze hf:LlamaConfig --set num_hidden_layers=16 --seq 512 --dtype bf16 --on h200_sxm,a100_80gb_sxm
 """
+
+
+CAPTURE_S = 300.0  # a model of a hundred thousand operators takes less than one
 
 
 def add(parser: Parser) -> None:
@@ -78,6 +81,7 @@ def add(parser: Parser) -> None:
         "--compile-s", metavar="TIME", type=figure("s", zero=True), help="what compiling takes: 30, or '2 min'; else predicted"
     )
     parser.add_argument("--per-day", metavar="N", type=number, help="calls a day: adds the day on which compiling has paid")
+    add_limit(parser, CAPTURE_S, CAPTURE_S)
     add_json(parser)
 
 
@@ -147,7 +151,7 @@ def run(args: argparse.Namespace) -> int:
 
 def inputs(args: argparse.Namespace) -> list[str]:
     """The files that are read, and may not be written over."""
-    own = [] if args.target.startswith("hf:") else [args.target.rpartition(":")[0]]
+    own = [] if args.target.startswith("hf:") else [file_of(args.target)]
     return [*own, *([args.trace] if args.trace else [])]
 
 

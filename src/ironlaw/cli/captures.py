@@ -5,19 +5,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ironlaw import worker
 from ironlaw.engine.device.stored_weights import quantised
 from ironlaw.engine.device.types import Graph
-from ironlaw.errors import IronlawError
+from ironlaw.errors import BadValue, IronlawError
 from ironlaw.report.capacity import Growth, growth
 from ironlaw.report.model_variants import OWN
-
-if TYPE_CHECKING:
-    from ironlaw.tracing.load import Target
+from ironlaw.tracing.capture_job import ASKED, GROWN
+from ironlaw.tracing.graph_json import from_json
+from ironlaw.worker.values import encode
 
 
 @dataclass(frozen=True)
@@ -35,24 +36,31 @@ class Captures:
 
 
 def capture_all(args: argparse.Namespace) -> Captures:
-    from ironlaw.tracing.load import load
-    from ironlaw.tracing.resize import batch_of, resized
-
-    batches = args.batch or (None,)
-    target = load(args.target, args.input, batches[0], args.dtype, args.seq, dict(args.set))
+    """All of it in a process of its own, since it runs the user's file; PyTorch is imported there, and not here."""
+    captured: dict[str, dict[int | None, Graph]] = {}
+    reasons: dict[str, str] = {}
     with operator_count() as progress:
-        plain = {batches[0] or batch_of(target): one(target, args, progress)}
-        for batch in batches[1:]:
-            plain[batch] = one(resized(target, batch), args, progress)
-        grown, unsized = growths(target, args, next(iter(plain.items())), progress)
+
+        def keep(part: Any) -> None:
+            if "ops" in part:
+                progress(part["ops"])
+            elif "graph" in part:
+                captured.setdefault(part["what"], {})[part["size"]] = from_json(part["graph"])
+            else:
+                reasons.setdefault(part["what"], part["reason"])
+
+        request = {name: getattr(args, name) for name in ("target", "input", "batch", "dtype", "seq", "training")}
+        request |= {"set": encode(dict(args.set)), "progress": progress is not None}
+        sizes = worker.run("ironlaw.tracing.capture_job:job", request, name=file_of(args.target), limit_s=args.limit, on_part=keep)
+    plain = captured.pop(ASKED)
+    grown, unsized = growths(next(iter(plain.values())), captured, reasons, sizes, args.weights[0])
     graphs = {(batch, fmt): stored(graph, fmt) for batch, graph in plain.items() for fmt in args.weights}
     return Captures(next(iter(plain.values())), graphs, grown, unsized)
 
 
-def one(target: Target, args: argparse.Namespace, progress: Any) -> Graph:
-    from ironlaw.tracing.capture import capture
-
-    return capture(target.call, target.args, target.kwargs, training=args.training, progress=progress)
+def file_of(target: str) -> str:
+    """`model.py` of `model.py:net`; `hf:LlamaConfig` as it is."""
+    return target if target.startswith("hf:") else target.rpartition(":")[0] or target
 
 
 def stored(graph: Graph, fmt: str) -> Graph:
@@ -60,32 +68,28 @@ def stored(graph: Graph, fmt: str) -> Graph:
 
 
 def growths(
-    target: Target, args: argparse.Namespace, first: tuple[int | None, Graph], progress: Any
+    graph: Graph, captured: Mapping[str, Mapping[int | None, Graph]], reasons: Mapping[str, str], sizes: Mapping[str, Any], weights: str
 ) -> tuple[tuple[Growth, ...], tuple[str, ...]]:
     """How memory grows with the batch and, for a model of transformers that takes tokens, with the sequence."""
-    from ironlaw.tracing.resize import positions_of, resized, tokens_of
-
-    batch, graph = first
     grown: list[Growth] = []
     unsized: list[str] = []
-
-    def grow(what: str, now: int, sizes: tuple[int, ...], limit: int | None = None) -> None:
+    for what in ("batch", "tokens"):
+        now = sizes[what]
+        if now is None:
+            continue
+        first = GROWN[what][0] * now
         try:
-            other = {n: one(resized(target, **{what: n}), args, progress) for n in sizes}
-            curve = growth(what, {n: stored(g, args.weights[0]) for n, g in ({now: graph} | other).items()}, limit)
+            if what in reasons:
+                raise BadValue(reasons[what])
+            graphs = {now: graph, **{n: g for n, g in captured[what].items() if n is not None}}
+            curve = growth(what, {n: stored(g, weights) for n, g in graphs.items()}, sizes["positions"] if what == "tokens" else None)
         except IronlawError as error:
-            unsized.append(f"the largest {what} is not known, since the call can't be captured at {sizes[0]:,}: {error}")
-            return
+            unsized.append(f"the largest {what} is not known, since the call can't be captured at {first:,}: {error}")
+            continue
         if curve is None:
-            unsized.append(f"the largest {what} is not known, since other operators run at {sizes[0]:,}")
+            unsized.append(f"the largest {what} is not known, since other operators run at {first:,}")
         else:
             grown.append(curve)
-
-    if batch is not None:
-        grow("batch", batch, (2 * batch,))
-    tokens = tokens_of(target) if args.target.startswith("hf:") else None
-    if tokens is not None:
-        grow("tokens", tokens, (2 * tokens, 3 * tokens), positions_of(target))
     return tuple(grown), tuple(unsized)
 
 
@@ -95,13 +99,9 @@ def operator_count() -> Iterator[Any]:
     if not sys.stderr.isatty():
         yield None
         return
-    seen = 0
 
     def show(count: int) -> None:
-        nonlocal seen
-        seen += 1
-        if seen % 50 == 0:
-            print(f"\rcapturing: {seen:,} operators", end="", file=sys.stderr, flush=True)
+        print(f"\rcapturing: {count:,} operators", end="", file=sys.stderr, flush=True)
 
     try:
         yield show

@@ -4,47 +4,33 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from ironlaw import home
+from ironlaw import home, worker
 from ironlaw.calibration import local_machine
-from ironlaw.cli.options import Parser, modes, number_format, size
+from ironlaw.cli.captures import file_of
+from ironlaw.cli.model_run import Outcome, is_own_code, read, run_model
+from ironlaw.cli.options import Parser, add_limit, modes, number_format, size
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.measured_model import MeasuredModel, as_json, report
 from ironlaw.cli.show.progress_bar import ProgressBar
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
-from ironlaw.engine.device.types import Graph
-from ironlaw.errors import BadRegistry, BadValue, IronlawError, UnknownName
+from ironlaw.errors import BadRegistry, BadValue, IronlawError
 from ironlaw.files import regular
-from ironlaw.measure.devices.kinds import device_name
-from ironlaw.registry.evidence import read
-from ironlaw.registry.loader import normal
+from ironlaw.measure.devices.kinds import KINDS, device_name
+from ironlaw.measure.progress import Progress
+from ironlaw.registry import evidence
 from ironlaw.registry.machines import local
 from ironlaw.report.kineto import parse
 from ironlaw.report.trace_join import join
-
-if TYPE_CHECKING:
-    from ironlaw.measure.devices.torch_device import TorchDevice
-    from ironlaw.measure.models.run import Run
+from ironlaw.worker.values import encode
 
 EVIDENCE = ("evidence", local_machine.SLUG, "models.json")
-SECONDS = 2.0  # of timing, for each mode
+LONGEST_S = 1800.0  # that the user's code may take, and for each second of timing that is asked for:
+SHARE = 12.0  # three modes, each timed up to three times, and profiled
 OPS = 8  # operators that are shown
-OPTIONS = ("batch", "seq", "dtype", "mode", "input", "set", "ops")  # meaningless without a model
-
-
-@dataclass
-class Chosen:
-    """What to run, and how its rows name it: `workload` and `params` as the registry takes them, or `model`."""
-
-    call: Any
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    row: dict[str, Any]
-    dtype: str = ""
+OPTIONS = ("batch", "seq", "dtype", "mode", "input", "set", "ops", "limit")  # meaningless without a model
 
 
 def add(parser: Parser) -> None:
@@ -63,96 +49,49 @@ def add(parser: Parser) -> None:
         help="an argument of the call, such as 8x3x224x224 or 8x128:int64 (else NAME_inputs or example_inputs of the file)",
     )
     group.add_argument("--set", metavar="KEY=VALUE", type=setting, action="append", default=[], help="a config field or factory argument")
+    add_limit(group, None, LONGEST_S)
     group.add_argument("--ops", metavar="N", type=size, help=f"the N operators with the widest gaps (default {OPS})")
 
 
 def run(args: argparse.Namespace) -> int:
     """`args` as `add` and `ironlaw measure` itself read them."""
-    device, places = _runs_on(args.device), kept_at(args.out)
-    from ironlaw.measure.models.run import measure
-    from ironlaw.measure.models.run import modes as runnable
-
-    wanted = args.mode or runnable(device)
-    chosen = choose(args, device)
-    graph, reason = capture_or_reason(chosen)
+    places = kept_at(args.out)
     with ProgressBar() as meter:
-        runs = measure(
-            chosen.call, chosen.args, chosen.kwargs, device=device, modes=wanted, seconds=args.seconds or SECONDS, progress=meter
-        )
-    model = compared(args.target, chosen, device, runs, graph, reason)
-    store(model, device, places, args.noisy)
+        outcome = measured(args, meter)
+    model = compared(args.target, outcome)
+    store(model, outcome, places, args.noisy)
     draw.emit(as_json(model)) if args.json else report(model, args.ops or OPS)
     return 0
 
 
-def _runs_on(wanted: str | None) -> TorchDevice:
-    from ironlaw.measure.devices.choice import choose_torch
-
-    return choose_torch(wanted)
-
-
-# ---- what to run
-
-
-def choose(args: argparse.Namespace, device: TorchDevice) -> Chosen:
-    """The target with its weights and inputs on the device."""
-    if args.target.startswith("hf:") or ":" in args.target or args.target.endswith(".py"):
-        return _from_code(args, device)
-    for name in ("input", "set"):
-        if getattr(args, name):
-            raise BadValue(f"--{name} is for a model of your own; {args.target} is the registry's and takes --batch, --seq and --dtype")
-    from ironlaw.measure.models.builders import build
-    from ironlaw.registry.workloads import about
-
-    try:
-        about(args.target)  # an unknown name is reported before anything is built
-    except UnknownName as error:
-        raise UnknownName(f"{error}; a model of your own is given as PATH.py:NAME") from None
-    dtype = args.dtype or device.default_format
-    built = build(args.target, batch=args.batch, seq=args.seq, dtype=dtype, device=device.NAME, room=device.free_memory())
-    return Chosen(built.module, built.args, built.kwargs, {"workload": normal(args.target), "params": built.settings}, dtype)
-
-
-def _from_code(args: argparse.Namespace, device: TorchDevice) -> Chosen:
-    from ironlaw.measure.models.run import described, real
-    from ironlaw.tracing.load import load
-
-    target = load(args.target, args.input, args.batch, args.dtype, args.seq, dict(args.set), device.NAME)
-    vocabulary = int(getattr(getattr(target.call, "config", None), "vocab_size", 0) or 0)
-    inputs = real((target.args, target.kwargs), device.NAME, vocabulary)
-    params = {"inputs": described(inputs), **({"settings": dict(args.set)} if args.set else {})}
-    name = args.target if args.target.startswith("hf:") else Path(args.target).name
-    return Chosen(target.call, tuple(inputs[0]), inputs[1], {"model": name, "params": params}, args.dtype or "")
-
-
-def capture_or_reason(chosen: Chosen) -> tuple[Graph | None, str]:
-    """The graph of the same call, or the reason why it can't be captured."""
-    from ironlaw.tracing.capture import capture
-
-    try:
-        return capture(chosen.call, chosen.args, chosen.kwargs), ""
-    except IronlawError as error:
-        return None, str(error)
+def measured(args: argparse.Namespace, progress: Progress) -> Outcome:
+    """The user's own code runs in a process of its own; so PyTorch is imported there."""
+    request = {name: getattr(args, name) for name in ("target", "input", "batch", "dtype", "seq", "mode", "seconds", "device")}
+    request["set"] = dict(args.set)
+    if not is_own_code(args.target):
+        return run_model(request, progress)
+    limit = args.limit if args.limit is not None else LONGEST_S + SHARE * (args.seconds or 0.0)
+    name = file_of(args.target)
+    return read(worker.run("ironlaw.cli.model_run:job", encode(request), name=name, limit_s=limit, on_part=lambda part: progress(*part)))
 
 
 # ---- what is predicted for it
 
 
-def compared(name: str, chosen: Chosen, device: TorchDevice, runs: list[Run], graph: Graph | None, reason: str) -> MeasuredModel:
-    weights = sum(w.numel() for w in chosen.call.parameters()) if hasattr(chosen.call, "parameters") else 0
-    dtype = chosen.dtype or (graph.dtype if graph else "")
-    model = MeasuredModel(name, device.NAME, dtype, weights, runs, reason=reason)
+def compared(name: str, outcome: Outcome) -> MeasuredModel:
+    graph, runs = outcome.graph, outcome.runs
+    model = MeasuredModel(name, outcome.device, outcome.dtype, outcome.weights, runs, reason=outcome.reason)
     for run in runs:
         if not run.error:
-            run.row |= {**chosen.row, "parameters": weights}
+            run.row |= {**outcome.row, "parameters": outcome.weights}
     if graph is None:
         return model
     try:
         machine = local()
-        if machine.backend not in device.kind.registry:
+        if machine.backend not in KINDS[outcome.device].registry:
             raise BadValue(
-                f"{machine.name} was measured on its {machine.backend}, and the model ran on {device.NAME}; run it with --device"
-                f" {device_name(machine.backend)}, or measure the machine with `ironlaw measure --device {device.NAME}`"
+                f"{machine.name} was measured on its {machine.backend}, and the model ran on {outcome.device}; run it with --device"
+                f" {device_name(machine.backend)}, or measure the machine with `ironlaw measure --device {outcome.device}`"
             )
         model.predictions = {run.mode: predict(graph, machine, Plan(run.mode)) for run in runs if not run.error}
     except IronlawError as error:
@@ -172,7 +111,7 @@ def kept_at(out: str | None) -> list[Path]:
     """Where rows are added: in ironlaw's home, and to `out` as well. A place that can't take them is reported first."""
     own = home.path(*EVIDENCE)
     if own.exists():
-        read(own)
+        evidence.read(own)
     if not out:
         return [own]
     other = writable(out)
@@ -193,16 +132,15 @@ def writable(out: str) -> Path:
         raise BadValue(f"cannot write to the folder {place.parent}; {other}")
     try:
         if place.exists():
-            read(place)
+            evidence.read(place)
     except BadRegistry:
         raise BadValue(f"{place} exists and is not readable as evidence; it is left as it is, {other}") from None
     return place
 
 
-def store(model: MeasuredModel, device: TorchDevice, places: list[Path], noisy: bool) -> None:
+def store(model: MeasuredModel, outcome: Outcome, places: list[Path], noisy: bool) -> None:
     """Rows of modes that ran, on a quiet machine."""
     from ironlaw.measure.evidence_file import append
-    from ironlaw.measure.host import software
     from ironlaw.measure.models.run import METHOD
     from ironlaw.measure.rows import typed
 
@@ -218,5 +156,5 @@ def store(model: MeasuredModel, device: TorchDevice, places: list[Path], noisy: 
     if not rows:
         return
     for place in places:
-        append(place, typed(rows), machine=device.machine(), software=software(), method=METHOD)
+        append(place, typed(rows), machine=outcome.machine, software=outcome.software, method=METHOD)
     model.stored = ", ".join(map(str, places))

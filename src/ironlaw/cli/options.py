@@ -122,6 +122,17 @@ def add_json(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON only; numbers in SI units")
 
 
+def add_limit(parser: Any, default: float | None, shown: float) -> None:
+    """`shown`: what the help gives as the default."""
+    parser.add_argument(
+        "--limit",
+        metavar="TIME",
+        type=figure("s", zero=True),
+        default=default,
+        help=f"how long your file may take, such as '90 s'; 0 for any time (default {units.show(shown, 's')})",
+    )
+
+
 def add_machines(parser: Parser) -> None:
     parser.add_argument("--on", metavar="HW[,HW]", type=machines, required=True, help="machines, by slug or alias; see `ironlaw hardware`")
 

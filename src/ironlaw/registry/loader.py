@@ -36,6 +36,8 @@ def read(path: Path) -> dict[str, Any]:
         raise BadRegistry(f"{path.name}: {error}; fix the TOML there") from None
     except UnicodeDecodeError as error:
         raise BadRegistry(f"{path.name}: {error}; store the file as UTF-8") from None
+    except RecursionError:
+        raise BadRegistry(f"{path.name}: its lists or tables are nested too deeply; write them flat") from None
 
 
 def normal(name: str) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import stat
+import zlib
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
@@ -23,6 +25,7 @@ KERNELS = ("kernel", "gpu_memcpy", "gpu_memset")
 LAUNCHES = ("cuda_runtime", "cuda_driver", "runtime", "hip_runtime", "xpu_runtime")
 STEP = "ProfilerStep#"
 GZIP = b"\x1f\x8b"
+LATEST = 1e18  # microseconds: 30,000 years
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +70,14 @@ class Trace:
 def read(place: str | Path) -> Trace:
     path = Path(place)
     try:
+        if stat.S_ISCHR(path.stat().st_mode):  # /dev/zero has no end
+            raise BadValue(f"{path} is a device; give a file of prof.export_chrome_trace")
         content = path.read_bytes()
         text = gzip.decompress(content) if content.startswith(GZIP) else content
         data = json.loads(text)
     except OSError as error:
         raise BadValue(f"the trace {path} can't be read: {error.strerror or error}; give a file of prof.export_chrome_trace") from None
-    except (EOFError, ValueError) as error:
+    except (EOFError, ValueError, RecursionError, zlib.error) as error:
         raise BadValue(
             f"the trace {path} is not valid JSON ({error}); give a file of prof.export_chrome_trace, .json or .json.gz"
         ) from None
@@ -87,7 +92,8 @@ def read(place: str | Path) -> Trace:
 
 def _device(data: Any) -> str:
     devices = data.get("deviceProperties") if isinstance(data, dict) else None
-    return str(devices[0].get("name", "")) if devices else ""
+    first = devices[0] if isinstance(devices, list) and devices else None
+    return str(first.get("name", "")) if isinstance(first, dict) else ""
 
 
 def parse(events: Iterable[Any], name: str = "trace", device: str = "") -> Trace:
@@ -116,7 +122,7 @@ def parse(events: Iterable[Any], name: str = "trace", device: str = "") -> Trace
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < LATEST  # NaN is not
 
 
 def _is_step(event: dict[str, Any]) -> bool:
@@ -124,7 +130,7 @@ def _is_step(event: dict[str, Any]) -> bool:
 
 
 def _thread(event: dict[str, Any]) -> tuple[Any, Any]:
-    return event.get("pid"), event.get("tid")
+    return _key(event.get("pid")), _key(event.get("tid"))
 
 
 def _parents(raw: list[dict[str, Any]]) -> list[int]:
@@ -146,14 +152,14 @@ class _Owner:
     def __init__(self, raw: list[dict[str, Any]], parents: list[int], launches: list[dict[str, Any]]) -> None:
         self.raw, self.parents = raw, parents
         self.by_id = {key: i for i, e in enumerate(raw) if (key := _external(e)) is not None}
-        self.by_correlation = {e.get("args", {}).get("correlation"): e for e in launches}
+        self.by_correlation = {_argument(e, "correlation"): e for e in launches}
         self.on_thread: dict[Any, list[int]] = defaultdict(list)
         for i, event in enumerate(raw):
             self.on_thread[_thread(event)].append(i)
         self.starts = {thread: [raw[i]["ts"] for i in places] for thread, places in self.on_thread.items()}
 
     def launch(self, kernel: dict[str, Any]) -> dict[str, Any] | None:
-        correlation = kernel.get("args", {}).get("correlation")
+        correlation = _argument(kernel, "correlation")
         return self.by_correlation.get(correlation) if correlation is not None else None
 
     def launched(self, kernel: dict[str, Any]) -> float:
@@ -182,5 +188,15 @@ class _Owner:
 
 
 def _external(event: dict[str, Any]) -> Any:
-    args = event.get("args") or {}
-    return args.get("External id", args.get("external id"))
+    value = _argument(event, "External id")
+    return value if value is not None else _argument(event, "external id")
+
+
+def _argument(event: dict[str, Any], name: str) -> Any:
+    args = event.get("args")
+    return _key(args.get(name)) if isinstance(args, dict) else None
+
+
+def _key(value: Any) -> Any:
+    """What can stand for a thread or a launch: a name or a number."""
+    return value if isinstance(value, (str, int, float)) else None

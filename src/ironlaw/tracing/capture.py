@@ -97,7 +97,10 @@ def broken(error: Exception) -> Exception:
 
     place = users_line(error)
     asks = (fake_tensor.DataDependentOutputException, fake_tensor.DynamicOutputShapeException)
-    message = str(error)
+    try:
+        message = str(error)
+    except Exception:  # the model's own error, whose __str__ fails
+        message = ""
     if isinstance(error, asks) or "data-dependent" in message.lower() or "meta tensor" in message:
         what = getattr(error, "func", "") or "a tensor's value"
         return CaptureBreak(

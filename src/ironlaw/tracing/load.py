@@ -8,6 +8,7 @@ tuple of arguments, a dictionary of keywords, or a function that gives one of th
 from __future__ import annotations
 
 import inspect
+import math
 import runpy
 import sys
 from collections.abc import Sequence
@@ -20,6 +21,8 @@ from ironlaw.formats import FORMATS, MODEL_FORMATS
 
 INPUT_FORMATS = ("fp64", "fp32", "fp16", "bf16", "int64", "int32", "int8", "bool")
 TOKENS, IMAGE = 128, 224
+MOST_ELEMENTS = 10**15  # of an input
+MOST_AXES = 64  # that PyTorch gives a tensor
 
 
 @dataclass
@@ -61,12 +64,23 @@ def load(
     if shapes:
         target.args, target.kwargs = tuple(tensor(shape) for shape in shapes), {}
     if isinstance(target.call, torch.nn.Module):
-        target.call = target.call.eval()
-        if dtype is not None:
-            target.call = target.call.to(device=device, dtype=FORMATS[dtype].in_torch(torch))
-        elif device != "meta":
-            target.call = target.call.to(device=device)
+        target.call = _prepared(target.call, dtype, device)
     return fitted(target, batch, dtype)
+
+
+def _prepared(module: Any, dtype: str | None, device: str) -> Any:
+    import torch
+
+    try:
+        module = module.eval()
+        if dtype is not None:
+            return module.to(device=device, dtype=FORMATS[dtype].in_torch(torch))
+        return module.to(device=device) if device != "meta" else module
+    except Exception as error:
+        as_what = f" in {dtype}" if dtype else ""
+        raise BadValue(
+            f"the model can't be brought to {device}{as_what}: {_said(error)}; fix its eval() or to(), or give another --dtype"
+        ) from error
 
 
 def fitted(target: Target, batch: int | None, dtype: str | None) -> Target:
@@ -79,7 +93,7 @@ def fitted(target: Target, batch: int | None, dtype: str | None) -> Target:
             return leaf
         shape = (batch, *leaf.shape[1:]) if batch is not None and leaf.dim() else leaf.shape
         fmt = FORMATS[dtype].in_torch(torch) if dtype is not None and leaf.is_floating_point() else leaf.dtype
-        return leaf if shape == leaf.shape and fmt == leaf.dtype else torch.empty(shape, dtype=fmt, device="meta")
+        return leaf if shape == leaf.shape and fmt == leaf.dtype else empty(shape, fmt)
 
     target.args, target.kwargs = pytree.tree_map(change, target.args), pytree.tree_map(change, target.kwargs)
     return target
@@ -94,12 +108,20 @@ def tensor(text: str) -> Any:
         raise unknown(f"number format of the input {text!r}", fmt, INPUT_FORMATS)
     try:
         shape = [int(size) for size in sizes.split("x")]
-        if min(shape) < 1:
+        if min(shape) < 1 or len(shape) > MOST_AXES:
             raise ValueError
     except ValueError:
         raise BadValue(f"the input {text!r} is not a valid shape; write sizes with x between, such as 8x3x224x224 or 8x128:int64") from None
-    dtype = torch.get_default_dtype() if not fmt else FORMATS[fmt].in_torch(torch)
-    return torch.empty(shape, dtype=dtype, device="meta")
+    return empty(shape, torch.get_default_dtype() if not fmt else FORMATS[fmt].in_torch(torch))
+
+
+def empty(shape: Sequence[int], dtype: Any) -> Any:
+    """A tensor without values; BadValue where no memory could ever hold it."""
+    import torch
+
+    if math.prod(shape) > MOST_ELEMENTS:
+        raise BadValue(f"an input of {'x'.join(map(str, shape))} has more elements than any memory holds; give smaller sizes")
+    return torch.empty(tuple(shape), dtype=dtype, device="meta")
 
 
 def from_file(text: str, settings: dict[str, Any], device: str = "meta") -> Target:
@@ -116,7 +138,7 @@ def from_file(text: str, settings: dict[str, Any], device: str = "meta") -> Targ
         raise
     except Exception as error:
         line = error.lineno if isinstance(error, SyntaxError) else _line(error, path)
-        raise BadValue(f"{place} does not run (line {line}): {type(error).__name__}: {error}; fix it first") from error
+        raise BadValue(f"{place} does not run (line {line}): {_said(error)}; fix it first") from error
     finally:
         sys.path.pop(0)
     if name not in names:
@@ -130,6 +152,14 @@ def _line(error: Exception, path: Path) -> int | str:
 
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path]
     return lines[-1] if lines and lines[-1] is not None else "?"
+
+
+def _said(error: BaseException) -> str:
+    """Its kind and its message, where its own __str__ works."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__
 
 
 def instantiate(value: Any, name: str, settings: dict[str, Any], device: str = "meta") -> tuple[Any, ...]:
@@ -147,11 +177,14 @@ def instantiate(value: Any, name: str, settings: dict[str, Any], device: str = "
         with torch.device(device):
             module = value(**settings)
     except Exception as error:
-        raise BadValue(
-            f"{name}() fails: {type(error).__name__}: {error}; it is called without arguments, or with those of --set"
-        ) from error
+        raise BadValue(f"{name}() fails: {_said(error)}; it is called without arguments, or with those of --set") from error
     if isinstance(module, tuple) and module and isinstance(module[0], torch.nn.Module):
-        return module[0], tuple(module[1]) if len(module) > 1 else (), dict(module[2]) if len(module) > 2 else {}
+        try:
+            return module[0], tuple(module[1]) if len(module) > 1 else (), dict(module[2]) if len(module) > 2 else {}
+        except (TypeError, ValueError) as error:
+            raise BadValue(
+                f"{name}() gives a module with arguments that are not a tuple and a dictionary ({error}); return (module, (x,))"
+            ) from None
     if not isinstance(module, torch.nn.Module):
         raise BadValue(f"{name}() gives a {type(module).__name__}; it should give an nn.Module, or (module, arguments)")
     return (module,)
@@ -160,20 +193,30 @@ def instantiate(value: Any, name: str, settings: dict[str, Any], device: str = "
 def _makes(function: Any) -> bool:
     """A function without required arguments makes a model; one with some is what to capture."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return not [p for p in inspect.signature(function).parameters.values() if p.default is p.empty and p.kind in kinds]
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # written in C, and silent about its arguments
+        return False
+    return not [p for p in parameters if p.default is p.empty and p.kind in kinds]
 
 
 def inputs(names: dict[str, Any], name: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
     import torch
 
-    value = names.get(f"{name}_inputs", names.get("example_inputs"))
-    if callable(value) and not isinstance(value, torch.Tensor):
-        value = value()
-    if value is None:
-        return (), {}
-    if isinstance(value, dict):
-        return (), value
-    return (value,) if isinstance(value, torch.Tensor) else tuple(value), {}
+    key = f"{name}_inputs" if f"{name}_inputs" in names else "example_inputs"
+    value = names.get(key)
+    try:
+        if callable(value) and not isinstance(value, torch.Tensor):
+            value = value()
+        if value is None:
+            return (), {}
+        if isinstance(value, dict):
+            return (), value
+        return (value,) if isinstance(value, torch.Tensor) else tuple(value), {}
+    except Exception as error:
+        raise BadValue(
+            f"{key} gives no inputs: {_said(error)}; make it a tensor, a tuple of arguments or a dictionary of keywords"
+        ) from error
 
 
 def hugging_face(name: str, settings: dict[str, Any], seq: int | None, device: str = "meta") -> Target:
@@ -184,7 +227,10 @@ def hugging_face(name: str, settings: dict[str, Any], seq: int | None, device: s
     except ImportError:
         raise MissingExtra("hf: needs transformers; install it with: pip install transformers") from None
     transformers.logging.set_verbosity_error()
-    cls: Any = getattr(transformers, name, None)
+    try:
+        cls: Any = getattr(transformers, name, None)
+    except Exception as error:  # a class whose own libraries are missing
+        raise BadValue(f"hf:{name} can't be imported: {_said(error)}; install what it needs, or name another class") from error
     if not isinstance(cls, type):
         known = [n for n in dir(transformers) if n.endswith("Config")]
         raise unknown("class of transformers", name, known)
@@ -197,7 +243,7 @@ def hugging_face(name: str, settings: dict[str, Any], seq: int | None, device: s
         with torch.device(device):
             model = model_of(transformers, config) if is_config else cls(config)
     except Exception as error:
-        raise BadValue(f"hf:{name} can't be built: {type(error).__name__}: {error}; check --set, or name a model class") from error
+        raise BadValue(f"hf:{name} can't be built: {_said(error)}; check --set, or name a model class") from error
     if getattr(model, "main_input_name", "input_ids") == "pixel_values":
         size = getattr(config, "image_size", IMAGE)
         size = size if isinstance(size, int) else size[0]

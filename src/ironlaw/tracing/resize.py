@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ironlaw.tracing.load import Target
+from ironlaw.tracing.load import Target, empty
 
 
 def _tensors(target: Target) -> list[Any]:
@@ -50,7 +50,7 @@ def resized(target: Target, batch: int | None = None, tokens: int | None = None)
         shape[0] = batch or shape[0]
         if tokens:
             shape[1] = tokens
-        return torch.empty(shape, dtype=leaf.dtype, device="meta")
+        return empty(shape, leaf.dtype)
 
     args, kwargs = pytree.tree_map(change, (target.args, target.kwargs))
     return replace(target, args=args, kwargs=kwargs)

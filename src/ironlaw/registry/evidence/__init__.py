@@ -42,7 +42,7 @@ def read(path: Path) -> Evidence:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BadRegistry(f"evidence {name} can't be read ({error.strerror or error}); check the permissions of {path}") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise BadRegistry(f"evidence {name} is damaged ({error}); measure again or restore the file") from None
     if not isinstance(data, dict):
         raise BadRegistry(f"evidence {name} holds a {type(data).__name__}, not an object; see evidence/FORMAT.md")

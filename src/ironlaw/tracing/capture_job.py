@@ -1,0 +1,57 @@
+"""What a worker does for `ironlaw analyze`: the call captured at each batch, then at the sizes from which the largest that fits follows.
+
+Each graph is sent as soon as it is there, so that the parent reads one while the next is captured. A size that can't be captured
+is sent as the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ironlaw.errors import IronlawError
+from ironlaw.tracing.capture import capture
+from ironlaw.tracing.graph_json import to_json
+from ironlaw.tracing.load import Target, load
+from ironlaw.tracing.resize import batch_of, positions_of, resized, tokens_of
+from ironlaw.worker.values import Json, decode
+
+EVERY = 50  # ops between two reports of progress
+ASKED = "asked"  # a graph at a batch that the user asked for; the others are named by what grows
+GROWN = {"batch": (2,), "tokens": (2, 3)}  # times the size at hand; memory is a line in the batch, at most a parabola in the tokens
+
+
+def job(request: Json, send: Callable[[Json], None]) -> Json:
+    """Returns the sizes at hand (None where there are none) and the longest sequence that the model allows."""
+    batches = request["batch"] or [None]
+    target = load(request["target"], request["input"], batches[0], request["dtype"], request["seq"], decode(request["set"]))
+    progress = _counter(send) if request["progress"] else None
+
+    def one(call: Target) -> Json:
+        return to_json(capture(call.call, call.args, call.kwargs, training=request["training"], progress=progress))
+
+    batch = batches[0] or batch_of(target)
+    tokens = tokens_of(target) if request["target"].startswith("hf:") else None
+    send({"what": ASKED, "size": batch, "graph": one(target)})
+    for size in batches[1:]:
+        send({"what": ASKED, "size": size, "graph": one(resized(target, size))})
+    for what, now in (("batch", batch), ("tokens", tokens)):
+        for size in [times * now for times in GROWN[what]] if now is not None else ():
+            part: dict[str, Json] = {"what": what, "size": size}
+            try:
+                part["graph"] = one(resized(target, **{what: size}))
+            except IronlawError as error:
+                part["reason"] = str(error)
+            send(part)
+    return {"batch": batch, "tokens": tokens, "positions": positions_of(target)}
+
+
+def _counter(send: Callable[[Json], None]) -> Callable[[int], None]:
+    seen = 0
+
+    def count(_: int) -> None:
+        nonlocal seen
+        seen += 1
+        if seen % EVERY == 0:
+            send({"ops": seen})
+
+    return count
