@@ -161,19 +161,19 @@ def test_the_second_answer_is_hidden_until_committed(half):
 
 
 def test_key_of_the_second_prediction_and_by_how_much(bench):
-    """Memory 15.4 µs, overhead 10 µs, compute 8.33 µs: by hand from D = 2·(params + buffers) + I/O and the datasheet."""
+    """Memory 15.4 µs, overhead 10 µs, compute 8.27 µs: by hand from D = 2·(params + buffers) + I/O and the datasheet."""
     assert bench.lab.question("act2").answer == "memory"
     cards = {card["label"]: card["value"] for card in bench.piece("act2.instrument").view["cards"]}
-    assert (cards["Memory, D/BW"], cards["Overhead, L"], cards["Compute, O/R"]) == ("15.4", "10", "8.33")
+    assert (cards["Memory, D/BW"], cards["Overhead, L"], cards["Compute, O/R"]) == ("15.4", "10", "8.27")
     assert bench.slots("act2.reveal", bench.parts["act2_reveal"].text)["lead"] == "1.54"
 
 
 @pytest.mark.parametrize(
     ("option", "told"),
     [
-        ("compute", "off by a factor of 1.85: your term takes 8.33 µs"),
+        ("compute", "off by a factor of 1.86: your term takes 8.27 µs"),
         ("overhead", "off by a factor of 1.54"),
-        ("equal", "largest is 1.85 times the smallest"),
+        ("equal", "largest is 1.86 times the smallest"),
         ("memory", "right: it leads the next by a factor of 1.54"),
     ],
 )
@@ -455,7 +455,7 @@ def test_keys_change_with_the_registry(page, monkeypatch, question, slug, figure
 def test_errata_1_to_3_and_28(bench):
     page = bench.text + bare(str(bench.turn("act2", batch=1)))
     assert "989 TFLOP/s" in page and "295 FLOP/B" in page and "591 FLOP/B" not in page  # 1
-    assert "8.33 µs" in page and "4 ns" not in page and "7,500" not in page  # 2: not nanoseconds
+    assert "8.27 µs" in page and "4 ns" not in page and "7,500" not in page  # 2: not nanoseconds
     assert "8.24 GFLOP" in page and "8.18 GFLOP" in page and "51.2 MB" in page and "100 MB" not in page  # 3
     assert "163,840" in page  # 28
     assert "Overhead, L" in str(bench.piece("act2.instrument").view["cards"])  # 28: L is one of the three

@@ -389,7 +389,7 @@ def test_the_counters_are_explained_from_the_byte_counts(bench):
 def test_erratum_12_intensity_rises_as_traffic_falls(bench):
     assert cards(bench.turn("act2"))["Intensity, FLOP/B"]["value"] == "0.833"
     fused = cards(bench.turn("act2", fusion=True))["Intensity, FLOP/B"]
-    assert fused["value"] == "2.5" and "62.4 × under the ridge of 156" in bare(fused["note"])
+    assert fused["value"] == "2.5" and "15.6 × under the ridge of 39" in bare(fused["note"])
     assert bench.lab.readouts["act2"] == {"fusion_enabled": True, "arithmetic_intensity_unfused": 0.8333, "arithmetic_intensity_fused": 2.5}
     assert re.search(r"eightfold.{0,120}8 ×.{0,120}3 ×.{0,200}Does not hold", bare(bench.parts["act2_claims"].text))
 
@@ -608,7 +608,7 @@ def test_the_sentence_with_two_blanks(revealed):
     view = fill(revealed, "wall5", "ridge")
     gain = revealed.slots("act2_gain.feedback.wall5", view["answered"]["feedback"])
     why = revealed.slots("act2_why.feedback.ridge", view["answered"]["feedback"])
-    assert view["answered"]["right"] is False and (gain["bound"], why["ridge"]) == ("3 ×", "153 FLOP/B")
+    assert view["answered"]["right"] is False and (gain["bound"], why["ridge"]) == ("3 ×", "38.3 FLOP/B")
     assert (gain["measured"], gain["own"]) == ("1.08", "4.04")
     assert fill(revealed, "traffic3", "vanish")["answered"]["right"] is True
     beliefs = [event.payload["misconception"] for event in revealed.ledger.answers(SLUG, "act2_why")]

@@ -129,7 +129,7 @@ def test_lab_01_tells_what_it_means(lab):
     said = lab[1].slots("act2.here_spotter", spotter)
     assert (said["wall"], said["recorded"], said["recorded_format"]) == ("2 ms", "954 µs", "FP16")
     claims = bare(lab[1].parts["act2_claims"].text)
-    # 2 µs over the H100's 8.33 µs for ResNet-50's arithmetic
+    # 2 µs over the H100's 8.27 µs for ResNet-50's arithmetic
     assert "Measured here" in claims and "0.24 ×" in claims
 
 

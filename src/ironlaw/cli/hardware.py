@@ -21,6 +21,7 @@ ironlaw hardware h100_sxm
 """
 CONTEXTS = ("cloud", "desktop", "edge", "mobile", "tiny")  # from large to small
 NAMES = {"reserved": "kept by driver, runtime and system", "launch": "launch cost"}
+RIDGES = {"peak": "matrix", "vector": "vector"}
 GROUPS = {"peak": "peak, dense", "sparse": "peak, 2:4 sparse", "vector": "outside the matrix units"}
 
 
@@ -109,7 +110,7 @@ def in_full(hw: Hardware) -> None:
     for key, f in hw.figures.items():
         group, _, fmt = key.partition(".")
         name = f"{GROUPS[group]}, {fmt}" if fmt else NAMES.get(key, key)
-        ridge = significant(hw.ridge(fmt)) if group == "peak" and fmt else ""
+        ridge = significant(hw.ridge(fmt, work=RIDGES[group])) if group in RIDGES else ""
         shown = show_capacity(f.value) if key == "memory" else value(f, 4)
         figures.append((name, shown, ridge, f"[{sources.index(f.source) + 1}]", f.date))
         if key == "reserved":
@@ -154,6 +155,7 @@ def as_json(hw: Hardware) -> dict[str, Any]:
         "sparse": dict(hw.sparse),
         "vector": dict(hw.vector),
         "ridge": {fmt: hw.ridge(fmt) for fmt in hw.peaks},
+        "vector_ridge": {fmt: hw.ridge(fmt, work="vector") for fmt in hw.peaks},
     }
     out |= {"units": dict(hw.units), "calibrated": hw.calibration is not None}
     out["figures"] = {key: asdict(f) for key, f in hw.figures.items()}

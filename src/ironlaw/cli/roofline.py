@@ -38,6 +38,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("--gemm", metavar="M,N,K", type=gemm, help="instead of the two: a matrix product, each matrix crossing memory once")
     add_machines(parser)
     parser.add_argument("--dtype", metavar="FMT", type=number_format, default="fp16", help="number format (default fp16)")
+    parser.add_argument("--vector", action="store_true", help="element-wise work: the peak and ridge outside the matrix units")
     level = parser.add_mutually_exclusive_group()
     level.add_argument("--level", metavar="NAME", default="main", help="a memory level, such as l2 (default main)")
     level.add_argument("--levels", action="store_true", help="every memory level of each machine")
@@ -52,7 +53,14 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         refusals = [{"hardware": slug, "reason": reason} for slug, reason in refused.items()]
         draw.emit(
-            {"flops": flops, "bytes": moved, "dtype": args.dtype, "points": [as_json(*point) for point in reached], "refused": refusals}
+            {
+                "flops": flops,
+                "bytes": moved,
+                "dtype": args.dtype,
+                "work": _work(args),
+                "points": [as_json(*point) for point in reached],
+                "refused": refusals,
+            }
         )
     else:
         report(args, flops, moved, reached, refused)
@@ -64,6 +72,8 @@ def amounts(args: argparse.Namespace) -> tuple[float, float]:
     if args.gemm is not None:
         if args.flops is not None or args.bytes is not None:
             raise BadValue("--gemm gives the FLOPs and the bytes already; leave --flops and --bytes out, or --gemm")
+        if args.vector:
+            raise BadValue("--gemm is matrix work; leave --vector out, or give element-wise work as --flops and --bytes")
         m, n, k = args.gemm
         return 2.0 * m * n * k, (m * k + k * n + m * n) * bytes_per_element(args.dtype)
     if args.flops is None or args.bytes is None:
@@ -80,10 +90,14 @@ def points(args: argparse.Namespace, flops: float, moved: float) -> tuple[list[P
     for machine in args.on:
         levels = [level.name for level in machine.levels] if args.levels else [args.level]
         try:
-            rows += [(machine, level, roofline(flops, moved, machine, args.dtype, level)) for level in levels]
+            rows += [(machine, level, roofline(flops, moved, machine, args.dtype, level, _work(args))) for level in levels]
         except IronlawError as error:
             refused[machine.slug] = str(error)
     return rows, refused
+
+
+def _work(args: argparse.Namespace) -> str:
+    return "vector" if args.vector else "matrix"
 
 
 def report(args: argparse.Namespace, flops: float, moved: float, reached: list[Point], refused: dict[str, str]) -> None:

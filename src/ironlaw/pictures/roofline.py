@@ -1,4 +1,4 @@
-"""The roofline: a machine's two roofs, their ridge, every operator as a point, and the whole run."""
+"""The roofline: a machine's roofs for matrix and for element-wise work, their ridges, every operator as a point, and the whole run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ironlaw.engine.device.predict import OpRow, Prediction
-from ironlaw.pictures.roofs import UNIT, Roof, roof_marks
+from ironlaw.pictures.roofs import UNIT, distinct, roof_marks, roofs_by_work
 from ironlaw.pictures.theme import SHAPES, TERM_NAMES
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
@@ -67,16 +67,17 @@ def roofline(prediction: Prediction, id: str = "roofline", extra: Sequence[Mark]
     """`prediction` is a single run, not a sweep."""
     hardware, fmt = prediction.hardware, prediction.graph.dtype
     peak, ridge = float(hardware.peak(fmt)), float(hardware.ridge(fmt))
+    above = roofs_by_work(hardware, fmt, hardware.name)
     work = prediction.graph.work
     run = (float(work.intensity), float(work.flops / prediction.seconds))
     ops = spots(prediction)
     longest = max((spot.seconds for spot in ops), default=1.0)
     visible = [spot for spot in ops if spot.rate > TRIFLE * peak or spot.seconds > 1e-3 * longest]
-    across = [run[0], ridge, *(spot.intensity for spot in visible)]
+    across = [run[0], ridge, above["vector"].ridge, *(spot.intensity for spot in visible)]
     up = [run[1], *(spot.rate for spot in visible)]
     left, right = min(across) / 2, max(4 * ridge, *across) * 2
     marks = [
-        *roof_marks([Roof(hardware, fmt, hardware.name)], left, right),
+        *roof_marks(distinct(above), left, right),
         *(_point(spot, longest) for spot in visible),
         _run(prediction, run),
         *extra,
@@ -99,7 +100,8 @@ def _point(spot: Spot, longest: float) -> Mark:
 
 def _run(prediction: Prediction, run: tuple[float, float]) -> Mark:
     hardware = prediction.hardware
-    roof = min(float(hardware.peak(prediction.graph.dtype)), float(hardware.bandwidth) * run[0])
+    peak = hardware.rate(prediction.graph.dtype, prediction.graph.work.kind)
+    roof = min(float(peak), float(hardware.bandwidth) * run[0])
     gap = roof / run[1]
     label = f"whole run, {significant(gap, 2)}× under the roof" if gap > 1.15 else "whole run"
     hover: list[Row] = [
@@ -113,7 +115,8 @@ def _run(prediction: Prediction, run: tuple[float, float]) -> Mark:
 
 def _words(prediction: Prediction, run: tuple[float, float]) -> str:
     hardware, fmt = prediction.hardware, prediction.graph.dtype
-    peak, bandwidth, ridge = (float(hardware.peak(fmt)), float(hardware.bandwidth), float(hardware.ridge(fmt)))
+    work = prediction.graph.work.kind
+    peak, bandwidth, ridge = (float(hardware.rate(fmt, work)), float(hardware.bandwidth), float(hardware.ridge(fmt, work=work)))
     side = "left of" if run[0] < ridge else "right of"
     return (
         f"{prediction.graph.name} on {hardware.name}: {format_quantity(run[0], UNIT)} at {format_quantity(run[1], 'FLOP/s')},"

@@ -6,8 +6,8 @@ to. A Dot is a point: on its roof where only the roof is known, below it where s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ironlaw.engine.device.machine import Figure as Sourced
@@ -35,6 +35,7 @@ class Roof:
     fmt: str
     label: str  # what the machine is called in the picture
     level: str = "main"
+    work: str = "matrix"  # or vector: the roof of element-wise work
 
     @property
     def memory(self) -> Level:
@@ -42,7 +43,7 @@ class Roof:
 
     @property
     def peak(self) -> float:
-        return float(self.hardware.peak(self.fmt))
+        return float(self.hardware.rate(self.fmt, self.work))
 
     @property
     def bandwidth(self) -> float:
@@ -50,7 +51,7 @@ class Roof:
 
     @property
     def ridge(self) -> float:
-        return float(self.hardware.ridge(self.fmt, self.level))
+        return float(self.hardware.ridge(self.fmt, self.level, self.work))
 
     @property
     def rate_unit(self) -> str:
@@ -58,7 +59,12 @@ class Roof:
 
     @property
     def name(self) -> str:
-        return f"{self.label}, {self.fmt.upper()}" + ("" if self.level == "main" else f", {self.memory.label}")
+        return f"{self.label}, {self.rated}" + ("" if self.level == "main" else f", {self.memory.label}")
+
+    @property
+    def rated(self) -> str:
+        """What the peak is of: a format, and whether outside the matrix units."""
+        return self.fmt.upper() + (" vector" if self.work == "vector" else "")
 
     def attainable(self, intensity: float) -> float:
         return min(self.peak, self.bandwidth * intensity)
@@ -71,7 +77,19 @@ class Roof:
         """Of the bandwidth and of the peak."""
         figures = self.hardware.figures
         level: Sourced | str | None = figures.get("bandwidth") if self.level == "main" else _cite_level(self.memory)
-        return f"bandwidth: {cite(level)}", f"peak: {cite(figures.get(f'peak.{self.fmt}'))}"
+        group = "vector" if self.work == "vector" and self.fmt in self.hardware.vector else "peak"
+        return f"bandwidth: {cite(level)}", f"peak: {cite(figures.get(f'{group}.{self.fmt}'))}"
+
+
+def roofs_by_work(hardware: Hardware, fmt: str, label: str) -> dict[str, Roof]:
+    """The roof of each kind of work, matrix first; where both run on the same units the two are one."""
+    matrix = Roof(hardware, fmt, label)
+    return {"matrix": matrix, "vector": replace(matrix, work="vector") if hardware.has_matrix_units(fmt) else matrix}
+
+
+def distinct(above: Mapping[str, Roof]) -> list[Roof]:
+    """The roofs to draw: one where matrix and element-wise work run on the same units."""
+    return list({roof.work: roof for roof in above.values()}.values())
 
 
 def _cite_level(level: Level) -> str:
@@ -175,7 +193,7 @@ def _lines(rooflines: Sequence[Roof], left: float, right: float) -> list[Mark]:
         top = max(r.peak for r in own)
         start = min(r.ridge for r in own if r.peak == roof.peak)
         alike = [r for r in own if r.peak == roof.peak]
-        formats, unit = ", ".join(dict.fromkeys(r.fmt.upper() for r in alike)), _rate_unit(alike)
+        formats, unit = ", ".join(dict.fromkeys(r.rated for r in alike)), _rate_unit(alike)
         if slope not in done:
             marks.append(
                 mark(
@@ -214,7 +232,7 @@ def _style(rooflines: Sequence[Roof], i: int) -> tuple[str, str, str | None]:
     """(slope's colour, ceiling's, dash): the first roof in the colours of the terms, the others in their machine's."""
     roof, first = rooflines[i], rooflines[0]
     if roof.label == first.label:
-        return "memory", "compute", None if roof.level == "main" and roof.fmt == first.fmt else "7 4"
+        return "memory", "compute", None if (roof.level, roof.fmt, roof.work) == ("main", first.fmt, first.work) else "7 4"
     return (context_colour(roof.hardware.context),) * 2 + ("2 4",)
 
 

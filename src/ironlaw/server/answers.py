@@ -106,7 +106,9 @@ def as_json(p: Prediction, name: str, original: Graph) -> dict[str, Any]:
         "workload": {"slug": name, "name": about(name)["name"], "params": original.params, "settings": dict(original.settings)},
         "hardware": {
             "slug": machine.slug, "name": machine.name, "context": machine.context, "peak": machine.peak(graph.dtype),
-            "bandwidth": machine.bandwidth, "launch": machine.launch, "ridge": machine.ridge(graph.dtype), "power": machine.power,
+            "bandwidth": machine.bandwidth, "launch": machine.launch, "ridge": machine.ridge(graph.dtype),
+            "vector_peak": machine.vector_peak(graph.dtype), "vector_ridge": machine.ridge(graph.dtype, work="vector"),
+            "power": machine.power,
         },
         "dtype": graph.dtype,
         "mode": p.plan.mode,

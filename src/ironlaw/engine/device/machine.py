@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from ironlaw.engine.arrays import Number, largest, maximum, total
+from ironlaw.engine.arrays import Number, largest, maximum, minimum, total
 from ironlaw.engine.device.fusion_rules import Rules
 from ironlaw.engine.device.types import Op, bytes_per_element, check_positive
 from ironlaw.errors import BadValue, UnsupportedPrecision, unknown
 
 MODES = ("eager", "compiled", "graphs")
+WORK = ("matrix", "vector")  # products, convolutions and attention; and all that is done element by element or along a row
+SAME_UNITS = 1.02  # rates this near are of the same units; makers round
 DISPATCHES = ("queued", "synchronous")  # how a plan may ask for launches to reach the device
 # queued: the host runs ahead of the device. synchronous: the processor that launches is the one that works, so it can't.
 # replayed: no driver and no queue (a microcontroller), so the launch is paid once for the whole run.
@@ -87,9 +89,34 @@ class Hardware:
             )
         return table[fmt]
 
-    def ridge(self, fmt: str, level: str = "main") -> Number:
-        """FLOP per byte at which the memory roof meets the compute roof."""
-        return self.peak(fmt) / self.level(level).bandwidth
+    def vector_peak(self, fmt: str) -> Number:
+        """Peak rate outside the matrix units, in FLOP/s: what element-wise work, reductions, norms and softmax run at.
+
+        A machine without [vector] figures has no matrix units, or its maker says nothing of the rest: then its peak stands for
+        it. A format without a rate of its own is worked on in FP32's lanes, no faster than its products.
+        """
+        if fmt in self.vector:
+            return self.vector[fmt]
+        if not self.vector and fmt in self.peaks:
+            return self.peaks[fmt]
+        wide = self.vector.get("fp32", self.peaks.get("fp32"))
+        if wide is None:
+            return self.peak(fmt)
+        return minimum(wide, self.peaks[fmt]) if fmt in self.peaks else wide
+
+    def has_matrix_units(self, fmt: str) -> bool:
+        """Whether products in a format have units of their own, beside those that element-wise work runs on."""
+        return fmt in self.peaks and largest(self.peaks[fmt]) > SAME_UNITS * largest(self.vector_peak(fmt))
+
+    def rate(self, fmt: str, work: str = "matrix") -> Number:
+        """The peak for a kind of work: matrix | vector."""
+        if work not in WORK:
+            raise unknown("kind of work", work, WORK)
+        return self.peak(fmt) if work == "matrix" else self.vector_peak(fmt)
+
+    def ridge(self, fmt: str, level: str = "main", work: str = "matrix") -> Number:
+        """FLOP per byte at which the memory roof meets the compute roof: of matrix work, or of element-wise work (`work="vector"`)."""
+        return self.rate(fmt, work) / self.level(level).bandwidth
 
     def level(self, name: str) -> Level:
         for level in self.levels:

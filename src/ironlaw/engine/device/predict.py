@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from ironlaw.engine.arrays import Number, is_array, is_positive, maximum, minimum, ratio, total, where
+from ironlaw.engine.arrays import Number, is_array, maximum, minimum, ratio, total, where
 from ironlaw.engine.device.dispatch import Run, Schedule, simulate
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.iron_law import binding
 from ironlaw.engine.device.machine import Cost, CostModel, Hardware, Plan
 from ironlaw.engine.device.memory import Memory, footprint
+from ironlaw.engine.device.roofline import arithmetic
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import Graph, Op, Tensor, Work
 from ironlaw.engine.device.work import op as make_op
@@ -217,14 +218,14 @@ def _costs(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None
 def bound(op: Op, hardware: Hardware, plan: Plan, dtype: str) -> Cost:
     """The Iron Law at the datasheet's figures."""
     fmt = op.dtype
-    if fmt not in hardware.peaks and not is_positive(op.work.matmul_flops):
+    if fmt not in hardware.peaks and fmt not in hardware.vector and op.work.kind == "vector":
         fmt = dtype  # index arithmetic and casts: the machine's own format for the graph
     launch = hardware.launch if plan.launch is None else plan.launch
     if hardware.dispatch == "replayed":
         launch = 0.0
     work = op.work
     return Cost(
-        work.bytes / hardware.bandwidth, work.flops / (hardware.peak(fmt) * plan.efficiency), 0.0, work.launches, work.launches * launch
+        work.bytes / hardware.bandwidth, arithmetic(work, hardware, fmt) / plan.efficiency, 0.0, work.launches, work.launches * launch
     )
 
 
@@ -245,7 +246,7 @@ def _sources(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | No
     else:
         used = [
             f"{name}: {hardware.figures[name].source}, {hardware.figures[name].date}"
-            for name in (f"peak.{graph.dtype}", "bandwidth", *(("launch",) if plan.launch is None else ()))
+            for name in (f"peak.{graph.dtype}", f"vector.{graph.dtype}", "bandwidth", *(("launch",) if plan.launch is None else ()))
             if name in hardware.figures
         ]
     if plan.launch is not None:

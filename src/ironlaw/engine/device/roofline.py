@@ -1,16 +1,17 @@
 """attainable = min(peak, bandwidth × intensity); ridge = peak / bandwidth.
 
-Per number format and per memory level. What the roofline gives is a bound: attainable / peak is the most that MFU can
-be. MFU itself is achieved / peak and needs a measured time (`mfu`).
+Per number format, per memory level and per kind of work: matrix products have the matrix units' peak, all else the vector
+units'. What the roofline gives is a bound: attainable / peak is the most that MFU can be. MFU itself is achieved / peak and
+needs a measured time (`mfu`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ironlaw.engine.arrays import Number, minimum, plain, where
+from ironlaw.engine.arrays import SCALARS, Number, maximum, minimum, plain, where
 from ironlaw.engine.device.machine import Hardware
-from ironlaw.engine.device.types import check_positive
+from ironlaw.engine.device.types import Work, check_positive
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +34,28 @@ class Roofline:
         return self.attainable / self.peak
 
 
-def roofline(flops: Number, bytes: Number, hardware: Hardware, fmt: str, level: str = "main") -> Roofline:
-    """Where work of `flops` over `bytes` stands on a machine's roof for a number format and a memory level."""
+def roofline(flops: Number, bytes: Number, hardware: Hardware, fmt: str, level: str = "main", work: str = "matrix") -> Roofline:
+    """Where `flops` over `bytes` stand on a machine's roof for a number format, a memory level and a kind of work (matrix | vector)."""
     flops, bytes = plain(check_positive("flops", flops)), plain(check_positive("bytes", bytes))
-    peak = hardware.peak(fmt)
+    peak = hardware.rate(fmt, work)
     bandwidth = hardware.bandwidth if level == "main" else hardware.level(level).bandwidth
     intensity = flops / bytes
     attainable = minimum(peak, bandwidth * intensity)
     return Roofline(intensity, attainable, peak, peak / bandwidth, flops / attainable)
+
+
+def arithmetic(work: Work, hardware: Hardware, fmt: str) -> Number:
+    """The least seconds that a work's arithmetic takes: O/R.
+
+    Matrix units and vector units run side by side, so the longer of the two counts; where both are the same units, their sum.
+    """
+    if isinstance(work.matmul_flops, SCALARS) and work.matmul_flops == 0:
+        return work.flops / hardware.vector_peak(fmt)
+    if not hardware.has_matrix_units(fmt):
+        return work.flops / hardware.peak(fmt)
+    products = work.matmul_flops / hardware.peak(fmt)
+    rest = work.vector_flops
+    return products if isinstance(rest, SCALARS) and rest <= 0 else maximum(products, rest / hardware.vector_peak(fmt))
 
 
 def mfu(flops: Number, seconds: Number, peak: Number) -> Number:

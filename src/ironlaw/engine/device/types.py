@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ironlaw.engine.arrays import SCALARS, Number, ratio
+from ironlaw.engine.arrays import SCALARS, Number, is_positive, ratio
 from ironlaw.engine.device.sweep import Line, points
 from ironlaw.errors import BadValue, unknown
 from ironlaw.formats import BYTES
@@ -38,6 +38,16 @@ class Work:
     @property
     def bytes(self) -> Number:
         return self.read + self.written
+
+    @property
+    def vector_flops(self) -> Number:
+        """The part outside matrix products: element by element, along a row."""
+        return self.flops - self.matmul_flops
+
+    @property
+    def kind(self) -> str:
+        """Which peak it is judged by: "matrix" as soon as it holds a product, else "vector"."""
+        return "matrix" if is_positive(self.matmul_flops) else "vector"
 
     @property
     def intensity(self) -> Number:

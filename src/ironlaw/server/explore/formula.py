@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from ironlaw.engine.device.predict import Prediction
+from ironlaw.formats import operation
 from ironlaw.kit.prose import amount
 from ironlaw.pictures.theme import SYMBOLS
 from ironlaw.widget.quantities import exact, format_quantity, share
@@ -16,12 +17,13 @@ def formula(p: Prediction) -> str:
     """HTML, a line for each term and one for their sum."""
     memory, compute, overhead = float(p.data_s), float(p.compute_s), float(p.overhead_s)
     work, machine, total = p.graph.work, p.hardware, float(p.seconds)
-    summed = memory + compute + overhead
+    summed, fmt = memory + compute + overhead, p.graph.dtype
+    unit = operation(fmt)
     terms = " + ".join(f'<span class="il-{term}">{_seconds(value)}</span>' for term, value in _terms(memory, compute, overhead))
     overlap = ", because they overlap" if summed / total > 1 + SAME else ""
     return "".join((
         _line("memory", _quotient(float(work.bytes), "B", memory, float(machine.bandwidth), "B/s")),
-        _line("compute", _quotient(float(work.flops), "FLOP", compute, float(machine.peak(p.graph.dtype)), "FLOP/s")),
+        _line("compute", _quotient(float(work.flops), unit, compute, float(machine.rate(fmt, work.kind)), f"{unit}/s") + _quiet(_units(p))),
         _line("overhead", f"<strong>{_seconds(overhead)}</strong>{_quiet(_launches(p))}"),
         f'<p class="il-sum"><b>T</b> ≤ {terms} = <strong>{_seconds(summed)}</strong>{_quiet("one after the other; predicted")}'
         f" <strong>{_seconds(total)}</strong>{_quiet(overlap)}</p>",
@@ -55,6 +57,20 @@ def _quotient(size: float, unit: str, seconds: float, rated: float, rate: str) -
     return (
         f"{amount(size, unit, exact=exact(size, unit))} ÷ {amount(speed, rate, exact=exact(speed, rate))}"
         f" = <strong>{_seconds(seconds)}</strong>{_quiet(note)}"
+    )
+
+
+def _units(p: Prediction) -> str:
+    """Which units do which part of the arithmetic, at what rate."""
+    work, machine, fmt = p.graph.work, p.hardware, p.graph.dtype
+    rest = float(work.vector_flops)
+    if work.kind == "vector" or rest <= 0 or not machine.has_matrix_units(fmt):
+        return ""
+    unit = operation(fmt)
+    peak, others = (format_quantity(float(machine.rate(fmt, kind)), f"{unit}/s") for kind in ("matrix", "vector"))
+    return (
+        f"({format_quantity(float(work.matmul_flops), unit)} in products, whose units do {peak};"
+        f" {format_quantity(rest, unit)} element by element, at up to {others})"
     )
 
 

@@ -93,8 +93,8 @@ def _memory_card(case: Case) -> dict[str, Any]:
 def formula(case: Case) -> str:
     machine, work = case.hardware, case.work
     seconds = (case.seconds["memory"], case.seconds["compute"], case.seconds["overhead"])
-    rate = machine.peak(case.dtype)
-    return kit.iron_law(work.bytes, machine.bandwidth, work.flops, rate, case.launches, machine.launch, seconds, operation(case.dtype))
+    rate, done = machine.peak(case.dtype), work.matmul_flops if machine.has_matrix_units(case.dtype) else work.flops
+    return kit.iron_law(work.bytes, machine.bandwidth, done, rate, case.launches, machine.launch, seconds, operation(case.dtype))
 
 
 def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     case = premise(CLOUD)
     wider = {name: replace(case, convention=name).seconds["memory"] for name in ("fused", "ops")}
     return {
-        **{key: slots[key] for key in ("data", "compute", "launch", "bytes", "operations", "rate")},
+        **{key: slots[key] for key in ("data", "compute", "launch", "bytes", "operations", "matmul", "rate")},
         "lead": _factor(_lead(lab)), "memory_over_compute": _factor(seconds["memory"] / seconds["compute"]),
         "intensity": kit.amount(case.work.intensity, "FLOP/B"), "ridge": kit.amount(case.hardware.ridge(case.dtype), "FLOP/B"),
         **{f"data_{name}": kit.amount(value, "s") for name, value in wider.items()},

@@ -79,7 +79,8 @@ class Case:
 
     @property
     def ridge(self) -> float:
-        return float(self.machine.ridge(self.fmt))
+        """Of what the chain does: element by element and along rows, outside the matrix units."""
+        return float(self.machine.ridge(self.fmt, work="vector"))
 
     @cached_property
     def cache(self) -> Level | None:

@@ -10,7 +10,7 @@ from ironlaw.engine.device.work import op
 from ironlaw.kit.prose import capacity
 from ironlaw.labs.lab_11_roofline.act2.layer import Case, part, short
 from ironlaw.labs.lab_11_roofline.machines import short as machine_name
-from ironlaw.pictures.roofs import Dot, Roof, roofs
+from ironlaw.pictures.roofs import Dot, Roof, distinct, roofs, roofs_by_work
 from ironlaw.pictures.theme import SHAPES
 from ironlaw.units import show
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
@@ -24,18 +24,22 @@ PARTS = (("weights", "ink"), ("KV cache", "accent"), ("live activations", "ridge
 
 
 def picture(case: Case) -> Figure:
-    roof = Roof(case.hardware, case.fmt, machine_name(case.hardware.slug))
+    above = roofs_by_work(case.hardware, case.fmt, machine_name(case.hardware.slug))
+    roof = above["matrix"]
     groups: dict[Any, list[OpRow]] = {}
     for row in case.rows:
         if row.work.flops > 0:
             groups.setdefault(row.op.key, []).append(row)
     longest = max(float(len(rows) * rows[0].seconds) for rows in groups.values())
     labelled: set[str] = set()
-    dots = [_dot(case, rows, roof, longest, labelled) for rows in sorted(groups.values(), key=lambda rows: -len(rows) * rows[0].seconds)]
+    dots = [
+        _dot(case, rows, above[rows[0].work.kind], longest, labelled)
+        for rows in sorted(groups.values(), key=lambda rows: -len(rows) * rows[0].seconds)
+    ]
     silent = sum(1 for row in case.rows if row.work.flops == 0)
     note = f"{roof.name}, {case.phase}; size is time" + (f"; {silent} ops only move bytes and have bars only" if silent else "")
     legend = [{"colour": term, "shape": SHAPES[term], "label": f"{term}-bound"} for term in ("memory", "compute")]
-    return roofs([roof], dots, ACROSS, "layer", "One layer under the roof", note=note, legend=legend)
+    return roofs(distinct(above), dots, ACROSS, "layer", "One layer under the roof", note=note, legend=legend)
 
 
 def _dot(case: Case, rows: list[OpRow], roof: Roof, longest: float, labelled: set[str]) -> Dot:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.engine.device.roofline import roofline
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_11_roofline import intensity
 from ironlaw.labs.lab_11_roofline.act2 import figures, kernels, layer
@@ -90,10 +91,9 @@ def readouts(case: Case) -> dict[str, Any]:
 
 
 def cards(case: Case) -> list[dict[str, Any]]:
-    ridge = float(case.hardware.ridge(case.fmt))
     kernel_cards = []
     for name, work in parts(case).items():
-        side = "memory" if float(work.intensity) < ridge else "compute"
+        side = str(roofline(work.flops, work.bytes, case.hardware, case.fmt, work=work.kind).regime)
         kernel_cards.append({**intensity.card(KERNELS[name], work.intensity, f"FLOP/B, {side}-bound"), "unit": "", "term": side})
     order = list(KERNELS.values())
     kernel_cards.sort(key=lambda card: order.index(card["label"]))

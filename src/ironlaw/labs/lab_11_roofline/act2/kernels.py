@@ -10,7 +10,7 @@ from ironlaw.engine.device.work import op
 from ironlaw.labs.lab_11_roofline.act2.layer import settings_of
 from ironlaw.labs.lab_11_roofline.intensity import per_byte
 from ironlaw.labs.lab_11_roofline.machines import short
-from ironlaw.pictures.roofs import Dot, Roof, roofs
+from ironlaw.pictures.roofs import Dot, distinct, roofs, roofs_by_work
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import about
 from ironlaw.widget.figure import Figure, Mark, mark
@@ -50,7 +50,7 @@ def intensity(name: str, transfers: int = 2) -> float:
 
 def bound(name: str) -> str:
     work = works()[name]
-    return str(roofline(work.flops, work.bytes, hardware(DEVICE), FMT).regime)
+    return str(roofline(work.flops, work.bytes, hardware(DEVICE), FMT, work=work.kind).regime)
 
 
 def crossing() -> int:
@@ -66,13 +66,16 @@ def place(name: str) -> str:
 @lru_cache(maxsize=8)
 def picture(claim: str | None) -> Figure:
     """The prediction's own case: four points, and a mark on those that the learner called memory-bound."""
-    roof = Roof(hardware(DEVICE), FMT, short(DEVICE))
+    above = roofs_by_work(hardware(DEVICE), FMT, short(DEVICE))
+    roof = above["matrix"]
     dots = [
-        Dot(name, NAMES[name], float(work.flops), float(work.bytes), roof, label=NAMES[name], colour=bound(name), size=6)
+        Dot(name, NAMES[name], float(work.flops), float(work.bytes), above[work.kind], label=NAMES[name], colour=bound(name), size=6)
         for name, work in works().items()
     ]
     note = f"{roof.name}, {about(MODEL)['name']}" + ("; a diamond is what you called memory-bound" if claim else "")
-    return roofs([roof], dots, (0.1, 1e4), "asked", "Your prediction's own case", _marks(claim, dots), note, height=320, export=False)
+    return roofs(
+        distinct(above), dots, (0.1, 1e4), "asked", "Your prediction's own case", _marks(claim, dots), note, height=320, export=False
+    )
 
 
 def _marks(claim: str | None, dots: list[Dot]) -> list[Mark]:
