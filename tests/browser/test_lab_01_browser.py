@@ -12,6 +12,7 @@ from lab_steps import (
     commit_by_keyboard,
     expect_measured,
     expect_readable,
+    label,
     measure,
     open_in_the_dark,
     payloads,
@@ -21,6 +22,8 @@ from lab_steps import (
 from playwright.sync_api import Page, expect
 
 from ironlaw.ledger import Ledger
+
+SLUG = "lab_01_magnitude"
 
 LAB = "/lab/lab_01_magnitude/"
 FIELDS = {
@@ -67,7 +70,7 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     instrument.locator(".il-dials").get_by_text("FP32", exact=True).click()
     expect(page.get_by_text("It does not fit").first).to_be_visible()
     expect(page.locator(".il-hud")).to_contain_text("OOM")
-    answer(page, "Memory capacity: it can't be loaded.")
+    answer(page, label(SLUG, "act2_reflection", "memory"))
     expect(page.locator(".il-hud")).to_contain_text(re.compile("saved|kept|holds", re.IGNORECASE))
     assert [each["value"] for each in payloads(shared_ledger, "prediction")] == [10**4, "memory"]
     assert [each["experiment"] for each in payloads(shared_ledger, "measured")] == ["tiny_ops"]  # what was cancelled is not there

@@ -8,7 +8,7 @@ from ironlaw import kit
 from ironlaw.kit.context import pick
 from ironlaw.labs.lab_01_magnitude.act1.instrument import COMMON, gap, orders
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD, TINY
-from ironlaw.labs.lab_01_magnitude.models import weights
+from ironlaw.labs.lab_01_magnitude.models import facts, weights
 from ironlaw.pictures.ladder import QUANTITIES
 from ironlaw.units import significant
 
@@ -65,6 +65,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
         "m7_bandwidth": kit.amount(tiny.hardware.bandwidth, "B/s"),
         "m7_memory": kit.dress(kit.capacity(tiny.hardware.capacity)),
         "weights": kit.amount(weights("resnet50", COMMON), "B"),
+        "activations": kit.amount(float(facts("resnet50", 1, COMMON).needs.activations), "B"),
     }
 
 

@@ -61,12 +61,18 @@ class Case:
         return round(float(self.prediction.overhead_s / self.hardware.launch))
 
     @property
+    def from_flash(self) -> bool:
+        """A microcontroller reads its weights from flash where they lie; its SRAM holds only what a pass computes."""
+        return self.hardware.kind == "mcu"
+
+    @property
     def footprint(self) -> memory.Memory:
-        return replace(self.facts.needs, capacity=self.hardware.capacity, reserved=self.hardware.reserved)
+        needs = replace(self.facts.needs, weights=0.0) if self.from_flash else self.facts.needs
+        return replace(needs, capacity=self.hardware.capacity, reserved=self.hardware.reserved)
 
     @property
     def bottleneck(self) -> str:
-        """The binding term, or OOM: a model that can't be loaded has none."""
+        """The binding term, or OOM: a model that there is no room for has none."""
         return str(self.prediction.bound) if self.footprint.fits else "OOM"
 
     @cached_property

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from ironlaw import kit
+from ironlaw.engine.device.memory import Memory
 from ironlaw.labs.lab_01_magnitude import models
 from ironlaw.labs.lab_01_magnitude.act2.case import Case, premise
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD
@@ -14,6 +16,7 @@ from ironlaw.pictures.terms import terms as term_bars
 from ironlaw.widget.figure import Axis, Figure, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
+FLASH = "weights, in flash"
 CONVENTIONS = {"weights": "weights and I/O only", "fused": "fused graph", "ops": "every op's tensors"}
 
 
@@ -26,14 +29,17 @@ def own_case(claim: str | None, note: str) -> Figure:
 
 
 def needs(case: Case, width: str) -> Figure:
-    """What must be in memory at once, against what there is; red where it does not fit."""
+    """What must be in memory at once, against what there is; red where it does not fit. Weights in flash are drawn, not counted."""
     memory = case.footprint
     fits = bool(memory.fits)
-    parts = {"weights": memory.weights, "live activations": memory.activations, "both": memory.total}
+    flash = {FLASH: case.facts.needs.weights} if case.from_flash else {}
+    parts = {**flash, "live activations": memory.activations} if flash else _parts(memory)
+    counted = list(parts)[-1]
     bars = [
         mark(
-            "bar", "ink" if fits else "fail", x=size, y=name, id=name, label=format_quantity(size, "B"), name=name, emphasis=name == "both",
-            tags=None if fits or name != "both" else [{"text": "too much", "colour": "fail"}], hover=[("exactly", exact(size, "B"))],
+            "bar", "ridge" if name in flash else "ink" if fits else "fail", x=size, y=name, id=name, label=format_quantity(size, "B"),
+            name=name, emphasis=name == counted, pattern=name in flash, hover=[("exactly", exact(size, "B"))],
+            tags=None if fits or name != counted else [{"text": "too much", "colour": "fail"}],
         )
         for name, size in parts.items()
     ]  # fmt: skip
@@ -50,6 +56,10 @@ def needs(case: Case, width: str) -> Figure:
         "fit", "It fits" if fits else "It does not fit", Axis("log", "bytes", "B"), Axis("band", names=tuple(parts)), (*bars, limit),
         f"Memory at once: {summary}.", Table(("what", "size", "exactly"), rows), note=summary, more={"width": width} if width else {},
     )  # fmt: skip
+
+
+def _parts(memory: Memory) -> dict[str, Any]:
+    return {"weights": memory.weights, "live activations": memory.activations, "both": memory.total}
 
 
 def curves(case: Case) -> Figure:

@@ -108,13 +108,24 @@ def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:
                 "It fits, barely",
                 kit.inline(lab.fill("act2.tight", **slots, room=room, share=kit.share(need.total, need.usable))),
             )
-        text = lab.fill(
-            "act2.fits", **slots, room=room, weights=kit.amount(need.weights, "B"), activations=kit.amount(need.activations, "B")
-        )
+        slots |= {"room": room, "weights": kit.amount(case.facts.needs.weights, "B")}
+        activations = {} if case.from_flash else {"activations": kit.amount(need.activations, "B")}
+        text = lab.fill("act2.fits_sram" if case.from_flash else "act2.fits", **slots, **activations)
         return kit.banner("good", "It fits", kit.inline(text))
-    per = ", ".join(f"{kit.times(models.weights(case.workload, f) / need.usable)} in {f.upper()}" for f in models.FORMATS)
-    text = lab.fill("act2.oom", **slots, factor=kit.times(need.total / need.usable), per_format=per) + "\n\n" + _way_out(lab, case)
-    return kit.banner("fail", "Out of memory: it can't be loaded", kit.html(text))
+    return kit.banner("fail", "Out of memory: there is no room to run it", kit.html(_too_much(lab, case, slots)))
+
+
+def _too_much(lab: kit.Lab, case: Case, slots: Mapping[str, object]) -> str:
+    """By how much, in every format; on a microcontroller it is the activations that count."""
+    need, each = case.footprint, {f: replace(case, dtype=f) for f in models.FORMATS}
+    factor = kit.times(need.total / need.usable)
+    if case.from_flash:
+        per = ", ".join(f"{kit.times(c.footprint.total / need.usable)} in {f.upper()}" for f, c in each.items() if f in case.hardware.peaks)
+        text = lab.fill("act2.oom_sram", **slots, factor=factor, per_format=per, weights=kit.amount(case.facts.needs.weights, "B"))
+    else:
+        per = ", ".join(f"{kit.times(c.footprint.weights / need.usable)} in {f.upper()}" for f, c in each.items())
+        text = lab.fill("act2.oom", **slots, factor=factor, per_format=per)
+    return text + "\n\n" + _way_out(lab, case)
 
 
 def _way_out(lab: kit.Lab, case: Case) -> str:
@@ -130,10 +141,15 @@ def _way_out(lab: kit.Lab, case: Case) -> str:
 
 def notes(lab: kit.Lab, case: Case, at_premise: bool) -> str:
     paragraphs = [lab.fill(f"act2.convention_{case.convention}")]
+    if case.from_flash:
+        paragraphs.append(lab.fill("act2.flash", weights=kit.amount(case.facts.needs.weights, "B")))
     if case.launch == EACH:
         paragraphs.append(lab.fill("act2.bare") if case.launches == 1 else lab.fill("act2.kernels", **slots.kernels(case)))
     if case.batch > 1:
         paragraphs.append(_saturation(lab, case))
+    if case.hardware.reserved:
+        machine = case.hardware
+        paragraphs.append(lab.fill("act2.kept", capacity=kit.capacity(machine.capacity), reserved=kit.capacity(machine.reserved)))
     paragraphs.append(lab.fill("act2.mark_here") if at_premise else lab.fill("act2.mark_elsewhere", case=premise_label(lab)))
     return kit.html("\n\n".join(paragraphs))
 

@@ -96,11 +96,11 @@ def peek(lab: kit.Lab) -> dict[str, object]:
 def reflection(lab: kit.Lab) -> dict[str, object]:
     machine = pick(lab.contexts, TINY).hardware
     case = Case(machine, dtype="int8")
-    need = case.footprint
+    need, wide = case.footprint, replace(case, dtype="fp32").footprint
     return {
         "m7_seconds": kit.amount(case.prediction.seconds, "s", 2), "int8_required": kit.amount(need.total, "B"),
-        "int8_factor": kit.times(need.total / need.usable), "m7_memory": kit.dress(kit.capacity(machine.capacity)),
-        "m7_power": kit.amount(machine.power, "W"),
+        "int8_factor": kit.times(need.total / need.usable), "m7_usable": kit.dress(kit.capacity(need.usable)),
+        "m7_power": kit.amount(machine.power, "W"), "fp32_factor": kit.times(wide.total / wide.usable),
     }  # fmt: skip
 
 
