@@ -1,5 +1,6 @@
 """What is alive when, by hand on small graphs; the KV cache; the largest size that fits by walking all of them."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -105,6 +106,8 @@ def test_weights_buffers_and_caches_are_no_activations():
     assert footprint(graph, replace(MACHINE, capacity=1251.0)).fits
     assert not footprint(graph, replace(MACHINE, capacity=1251.0, reserved=1.0)).fits
     assert footprint(graph, replace(MACHINE, capacity=1251.0, reserved=1.0)).headroom == -1.0
+    limitless = footprint(graph)
+    assert (limitless.capacity, limitless.reserved, limitless.fits) == (math.inf, 0.0, True) and limitless.total == memory.total
 
 
 def test_a_swept_batch_equals_the_scalars():

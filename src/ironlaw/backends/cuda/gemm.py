@@ -71,7 +71,7 @@ def matmul_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
 def _unprofiled_seconds(row: Row) -> float | None:
     if row.dtype not in UNPROFILED:
         return None
-    return row.graph_s or (row.wall_s if (row.wall_s or 0.0) > 2e-4 else None)
+    return row.graph_s or (row.wall_s if row.wall_s and row.wall_s > 2e-4 else None)
 
 
 EAGER = {"linear": matrix, "matmul": matrix, "bmm": matrix}
