@@ -49,7 +49,7 @@ def test_three_is_the_bound_of_the_model_and_not_of_a_kernel():
     seconds = evidence("kernels", name="layernorm_dropout_relu", shape=[16384, 8192])
     assert seconds["eager"] / seconds["triton"] == pytest.approx(4.04, abs=0.01)
     text = counterexample("fusion_five_times").text
-    assert "4.04 ×" in text and "3 ×" in text and "limit" not in text
+    assert "4.04" in text and "a factor of 3." in text and "limit" not in text
 
 
 def test_fusing_more_made_three_ops_slower():

@@ -20,7 +20,8 @@ from ironlaw.recall.variants import Variant
 from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
-REASONS = {"confident error": "you were sure, and wrong", "due": "due", "belief held": "about a belief that you hold", "new": "new"}
+REASONS = {"confident error": "you were sure, and wrong", "due": "due", "belief held": "about a belief that you hold",
+           "shaky": "you called it shaky", "new": "new"}  # fmt: skip
 FROM_MAP = "chosen from the map"
 ANSWER, POINTS, KEY, DONE = "answer", "points", "key", "done"
 

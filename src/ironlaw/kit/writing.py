@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ironlaw.ledger import Ledger
-from ironlaw.recall import record
+from ironlaw.recall import focus, record
 from ironlaw.recall.checklist import sheet
 from ironlaw.recall.session import State
 from ironlaw.widget.acts import ActCounter
@@ -34,4 +34,5 @@ def writing(ledger: Ledger, state: Callable[[], State], changed: Callable[[], No
 def view(state: State) -> dict[str, Any]:
     times = {str(event.payload["prompt"]): event.time for event in state.events if event.kind == "written"}
     texts = record.texts(state.events)
-    return {"texts": texts, "times": times, "words": {name: len(text.split()) for name, text in texts.items()}}
+    words = {name: len(text.split()) for name, text in texts.items()}
+    return {"texts": texts, "times": times, "words": words, "after": {focus.PROMPT: focus.says(texts)}}

@@ -33,6 +33,7 @@ class Concept:
     days: str = ""
     lab: str = ""
     planned: bool = False
+    also: tuple[str, ...] = ()  # other names for it
 
     @property
     def cards(self) -> tuple[str, ...]:
@@ -117,6 +118,5 @@ def _concept(where: str, name: str, table: Any) -> Concept:
             raise BadRegistry(f"{where} has no {key}; add `{key} = …` there")
     if not table.get("lab") and not table.get("planned"):
         raise BadRegistry(f"{where} names no lab; add `lab = …`, or `planned = true` if there is none yet")
-    return Concept(
-        name, table["label"], table["definition"], str(table.get("days", "")), table.get("lab", ""), bool(table.get("planned", False))
-    )
+    days, lab, planned = str(table.get("days", "")), table.get("lab", ""), bool(table.get("planned", False))
+    return Concept(name, table["label"], table["definition"], days, lab, planned, tuple(table.get("also", ())))

@@ -15,10 +15,11 @@ from ironlaw.engine.device.compilation import sensitivity
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.types import Graph, Tensor, bytes_per_element
 from ironlaw.engine.device.work import SMALL_REDUCTION, op
-from ironlaw.recall.words import display
+from ironlaw.recall.words import amount, display
 from ironlaw.registry.claims import claim, compute, row
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import about, kv_cache, workload, workloads
+from ironlaw.units import show_capacity
 
 
 def compose(kinds: Sequence[str], shape: tuple[float, float], dtype: str = "fp16") -> Graph:
@@ -69,6 +70,11 @@ def gap(large: str, small: str, figure: str) -> float:
     return float(getattr(one, figure) / getattr(other, figure))
 
 
+def rate(device: str, fmt: str) -> str:
+    """A machine's dense peak to read: operations for integers, floating-point operations otherwise."""
+    return amount(float(hardware(device).peak(fmt)), "OP/s" if fmt.startswith("int") else "FLOP/s")
+
+
 def rung(device: str, level: str, figure: str) -> float:
     """The "size" or "bandwidth" of a level of the memory ladder."""
     return float(getattr(hardware(device).level(level), figure))
@@ -103,8 +109,9 @@ def outcome_of(model: str, device: str, batch: int, context: int) -> str:
 EXTRA_NAMES: dict[str, Any] = {
     "workload": cached_workload, "about": about, "workloads": workloads, "claim": claim, "row": row, "compose": compose,
     "product": product, "normalise": normalise, "bytes_per_element": bytes_per_element, "sensitivity": sensitivity,
-    "traffic_cut": traffic_cut, "tensors": tensors, "h200": h200, "gap": gap, "rung": rung, "terms": terms,
-    "per_element": per_element, "outcome_of": outcome_of, "SMALL_REDUCTION": SMALL_REDUCTION, "display": display, "str": str,
+    "traffic_cut": traffic_cut, "tensors": tensors, "h200": h200, "gap": gap, "rate": rate, "rung": rung, "terms": terms,
+    "per_element": per_element, "outcome_of": outcome_of, "SMALL_REDUCTION": SMALL_REDUCTION, "display": display, "show_capacity": show_capacity,
+    "str": str,
     "sorted": sorted, "range": range, "zip": zip, "all": all, "any": any,
 }  # fmt: skip
 

@@ -7,7 +7,7 @@ knowing it should see the card again sooner. Intervals are not fuzzed: the same 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import fsrs
 
 SURE = 4  # confidence from which a wrong answer is a confident one
-REASONS = ("confident error", "due", "belief held", "new")
+REASONS = ("confident error", "due", "belief held", "shaky", "new")
 RATINGS = {1: "Hard", 2: "Hard", 3: "Good", 4: "Good", 5: "Easy"}
 
 
@@ -66,9 +66,10 @@ def due(
     held_beliefs: Iterable[str] = (),
     started_labs: Iterable[str] = (),
     cards: Mapping[str, Template] | None = None,
+    focus: Collection[str] = (),
 ) -> list[Due]:
     """The cards to answer now. Confident errors first; then those that are due, longest overdue first; then new ones: those about a
-    belief that is held, the ten to start with, those of labs that were started, and the rest, taking turns by topic."""
+    belief that is held, those in `focus`, the ten to start with, those of labs that were started, and the rest, taking turns by topic."""
     cards, held, started = templates() if cards is None else cards, set(held_beliefs), set(started_labs)
     ranked = []
     rank: dict[str, int] = {}  # a new card's place in its topic, so that topics take turns
@@ -77,7 +78,7 @@ def due(
         stands = standing[name]
         if topic not in (None, template.topic) or (stands.due is not None and stands.due > now):
             continue
-        reason = _reason(template, stands, held)
+        reason = _reason(template, stands, held, name in focus)
         late = (now - stands.due).total_seconds() if stands.due else 0.0
         unseen = template.lab not in started and template.lab != "review"
         place = (template.first or len(cards), unseen, rank[template.topic]) if stands.due is None else ()
@@ -100,12 +101,12 @@ def time_until(time: timedelta) -> str:
     return "in a moment"
 
 
-def _reason(template: Template, stands: Standing, held: set[str]) -> str:
+def _reason(template: Template, stands: Standing, held: set[str], in_focus: bool) -> str:
     if stands.confident_error:
         return "confident error"
     if stands.due is not None:
         return "due"
-    return "belief held" if held & template.misconceptions else "new"
+    return "belief held" if held & template.misconceptions else "shaky" if in_focus else "new"
 
 
 def _standing(name: str, reviews: tuple[Review, ...], now: datetime) -> Standing:

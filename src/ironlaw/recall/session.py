@@ -9,7 +9,7 @@ from datetime import datetime
 
 from ironlaw.errors import BadValue
 from ironlaw.ledger import Event, Ledger
-from ironlaw.recall import beliefs, checklist, concepts, record, schedule
+from ironlaw.recall import beliefs, checklist, concepts, focus, record, schedule
 from ironlaw.recall.confidence import PROBABILITY, Answer, Prediction, predictions
 from ironlaw.recall.grade import Grade
 from ironlaw.recall.record import REVIEW, Review
@@ -49,7 +49,8 @@ class State:
 
     def due(self, topic: str | None = None) -> list[Due]:
         started = {event.lab for event in self.events}
-        return schedule.due(self.standing, self.now, topic, {one.belief for one in self.held_beliefs}, started)
+        shaky = focus.cards(record.texts(self.events))
+        return schedule.due(self.standing, self.now, topic, {one.belief for one in self.held_beliefs}, started, focus=shaky)
 
 
 def state(ledger: Ledger, now: datetime) -> State:

@@ -53,7 +53,8 @@ function writingPiece(ctx) {
       h("label", { for: `${ui.id}-${prompt.id}` }, `${i + 1}. ${prompt.says}`),
       h("textarea", { id: `${ui.id}-${prompt.id}`, rows: 5, maxlength: spec.most, value: textOf(prompt.id), oninput: type(prompt.id), onchange: () => keep(prompt.id) }),
       h("div", { class: "il-act" }, h("button", { type: "button", class: "il-button", "aria-label": `Keep answer ${i + 1}`, onclick: () => keep(prompt.id) }, "Keep"),
-        h("span", { class: "il-hint", role: "status" }, status(prompt.id))))),
+        h("span", { class: "il-hint", role: "status" }, status(prompt.id))),
+      view.after?.[prompt.id] ? h("p", { class: "il-hint", role: "status" }, view.after[prompt.id]) : null)),
     h("div", { class: "il-act" }, h("button", { type: "button", class: "il-button", onclick: save }, "Download as Markdown"),
       h("span", { class: "il-hint" }, "All versions are in the ledger's export too.")),
     view.error && h("p", { class: "il-error", role: "alert" }, view.error.message));
