@@ -110,8 +110,8 @@ EXTRA_NAMES: dict[str, Any] = {
     "workload": cached_workload, "about": about, "workloads": workloads, "claim": claim, "row": row, "compose": compose,
     "product": product, "normalise": normalise, "bytes_per_element": bytes_per_element, "sensitivity": sensitivity,
     "traffic_cut": traffic_cut, "tensors": tensors, "h200": h200, "gap": gap, "rate": rate, "rung": rung, "terms": terms,
-    "per_element": per_element, "outcome_of": outcome_of, "SMALL_REDUCTION": SMALL_REDUCTION, "display": display, "show_capacity": show_capacity,
-    "str": str,
+    "per_element": per_element, "outcome_of": outcome_of, "SMALL_REDUCTION": SMALL_REDUCTION,
+    "display": display, "show_capacity": show_capacity, "str": str,
     "sorted": sorted, "range": range, "zip": zip, "all": all, "any": any,
 }  # fmt: skip
 
