@@ -104,6 +104,14 @@ def test_an_order_and_a_topic():
     assert {event.payload["card"] for event in kept()} <= {"ladder_order", "registers_or_shared", "stream_time", "where_it_lives"}
 
 
+def test_figures_are_shown_on_request():
+    out = sit(["s", "f", "q"], "--seed", "5").stdout  # the second card is about an element-wise kernel
+    before, _, after = out.partition("f shows the figures that you may look up")
+    assert "memory bandwidth" not in before and "FP32 peak of the vector units" in after and "memory bandwidth" in after
+    out = sit(["f", "q"], "--seed", "5").stdout
+    assert "'f' is not a number" in out and "figures that you may look up" not in out, "the first card has none"
+
+
 def test_the_end_of_the_input_quits_and_keeps_everything():
     done = sit([str(first_key(5)), "4"], "--seed", "5")
     assert done.returncode == 0 and "1 answered, 1 right" in done.stdout and len(kept()) == 1

@@ -71,6 +71,17 @@ def test_the_key_comes_after_the_answer_is_in_the_ledger(desk, ledger, kind):
     assert (view["key"]["answer"], view["key"]["working"]) == (variant.answer, variant.working)
 
 
+def test_figures_to_look_up_come_with_the_question(desk):
+    desk.ask(["order_by_ridge"])
+    view = flashcard(desk).view
+    assert [set(fact) for fact in view["facts"]] == [{"label", "value", "source"}] * 6
+    assert all(fact["source"].startswith(("NVIDIA", "AMD", "Apple", "Estimate")) for fact in view["facts"])
+    assert "within" in view["margin"] and view["margin"].rstrip(".") in view["hint"]
+    desk.ask(["ridge_point"])
+    view = flashcard(desk).view
+    assert view["facts"] == [] and "within 3 % counts as right" in view["hint"]
+
+
 def test_an_explanation_shows_its_points_and_is_graded_by_oneself(desk, ledger):
     card = one_of("explain")
     desk.ask([card.id])

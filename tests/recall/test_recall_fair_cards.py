@@ -173,6 +173,12 @@ def test_the_tolerance_is_on_the_card(drawn, name):
         assert re.search(r"No two are within \d+ % of each other", margin(made)) and margin(made).rstrip(".") in hint(made)
 
 
+@pytest.mark.parametrize("name", [name for name in KEYED if bank()[name].facts])
+def test_no_fact_gives_the_answer_away(drawn, name):
+    for made in drawn(name):
+        assert all(made.answer not in fact.value for fact in made.facts), (name, made.seed)
+
+
 def test_a_figure_that_is_missing_would_be_noticed(drawn):
     """The check itself: without its facts, a card that needs them fails it."""
     made = next(made for made in drawn("order_by_ridge"))
