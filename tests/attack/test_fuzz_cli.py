@@ -26,7 +26,21 @@ from ironlaw.registry import claims
 CODES = {0, 1, 2}  # 70 is a fault of ours; 130 and 141 need a Ctrl-C and a closed pipe
 DEEP = "[" * 100_000
 GOOD = (
-    *("resnet50", "gpt2", "llama3_8b", "ds_cnn", "h100", "h200_sxm", "t4", "pi5", "this", "h100,t4", "eager", "eager,compiled", "graphs"),
+    *(
+        "resnet50",
+        "gpt2",
+        "llama3_8b",
+        "dscnn_kws",
+        "h100",
+        "h200_sxm",
+        "t4",
+        "pi5",
+        "this",
+        "h100,t4",
+        "eager",
+        "eager,compiled",
+        "graphs",
+    ),
     *("fp16", "bf16", "int8", "fp32", "decode", "prefill", "1", "8", "128", "1,8", "8x3x224x224", "8x128:int64", "10 us", "51 MB", "1e9"),
     *(
         "8.2 GFLOP",

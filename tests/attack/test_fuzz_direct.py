@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
+SOCKET = "ws://127.0.0.1:2718/direct"
 HEADERS = {"origin": "http://127.0.0.1:2718"}
 JSON: Any = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.floats() | st.text(max_size=8),
@@ -64,7 +65,7 @@ def test_odd_frames(inside: TestClient, figure):
     @given(st.lists(FRAMES, min_size=1, max_size=4))
     def attack(frames: list[str | bytes]) -> None:
         nonlocal sent
-        with inside.websocket_connect("/direct", headers=HEADERS) as socket:
+        with inside.websocket_connect(SOCKET, headers=HEADERS) as socket:
             for frame in frames:
                 sent += 1
                 socket.send_text(frame) if isinstance(frame, str) else socket.send_bytes(frame)
@@ -82,7 +83,7 @@ def test_odd_frames(inside: TestClient, figure):
 def test_a_stranger_has_no_socket(outside: TestClient):
     for headers in (HEADERS, {}, {"origin": "http://evil.example"}):
         try:
-            with outside.websocket_connect("/direct", headers=headers):
+            with outside.websocket_connect(SOCKET, headers=headers):
                 raise AssertionError("it opened")
         except Exception as refusal:
             assert type(refusal).__name__ in ("WebSocketDenialResponse", "WebSocketDisconnect"), refusal

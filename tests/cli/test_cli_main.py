@@ -43,6 +43,8 @@ def examples():
 @pytest.mark.parametrize("line", list(examples()))
 def test_the_examples_work(sh, line):
     program, *argv = shlex.split(line)
+    if argv[0] == "ledger":
+        sh.out("ledger", "show")  # there has to be one
     assert program == "ironlaw" and sh.out(*argv)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ironlaw.backends import Backend, require
 from ironlaw.calibration.curve import Curve
+from ironlaw.calibration.stored_curves import arguments
 from ironlaw.engine.arrays import SCALARS, Number, is_array, maximum, minimum, where
 from ironlaw.engine.device.fusion_rules import Rules
 from ironlaw.engine.device.machine import Cost, Hardware, Plan
@@ -16,7 +17,6 @@ from ironlaw.engine.device.types import Op
 from ironlaw.errors import UnsupportedPrecision
 
 BOOST = 0.01  # seconds of steady arithmetic before the clock begins to fall; measured between 10 ms (no effect) and 100 ms (full)
-RENAMED = {"fused_dear": "fused_transcendental"}  # curves that earlier versions stored under another name
 
 
 @dataclass(frozen=True)
@@ -101,14 +101,7 @@ class Calibration:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Calibration:
-        curves = {RENAMED.get(name, name): Curve(**values) for name, values in data["curves"].items()}
-        spread = {mode: (pair[0], pair[1]) for mode, pair in data.get("spread", {}).items()}
-        rest = {
-            k: v
-            for k, v in data.items()
-            if k in ("launches", "cache_bytes", "graph_gap", "graph_start", "host", "slower", "backend", "entry", "compile_kernel_s")
-        }
-        return cls(curves=curves, spread=spread, sources=tuple(data.get("sources", ())), **rest)
+        return cls(**arguments(data))
 
 
 def _slowed(cost: Cost, factor: Number) -> Cost:

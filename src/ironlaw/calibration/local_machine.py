@@ -78,7 +78,7 @@ def _calibration(path: Path, _: Stamp) -> Calibration:
         return Calibration.from_json(json.loads(path.read_bytes()))
     except OSError as error:
         raise BadRegistry(f"{path} can't be read ({error.strerror or error}); check its permissions, or {AGAIN}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         why = f"{type(error).__name__}: {error}"
         raise BadRegistry(f"{path} is damaged, or another version of ironlaw wrote it ({why}); {AGAIN}") from None
 

@@ -1,0 +1,48 @@
+"""Curves as a file holds them -> Calibration's arguments, every figure checked: a user's file may be damaged, or another version's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw.calibration.curve import Curve
+
+LARGEST = 1e30  # beyond any rate, time or size
+RENAMED = {"fused_dear": "fused_transcendental"}  # curves that earlier versions stored under another name
+DIVISORS = ("cache", "main", "rate", "cache_bytes", "slower")  # what times are divided by or scaled with
+FIGURES = ("cache_bytes", "graph_gap", "graph_start", "slower", "entry", "compile_kernel_s")
+POWERS = (1, 2, 4)
+DEFAULT = "default"  # the launch of an op whose own was not measured
+
+
+def arguments(data: Mapping[str, Any]) -> dict[str, Any]:
+    """ValueError, KeyError or TypeError where something is not what it should be."""
+    out: dict[str, Any] = {key: figure(key, data[key]) for key in FIGURES if key in data}
+    out["curves"] = {RENAMED.get(name, name): curve(name, values) for name, values in data["curves"].items()}
+    out["launches"] = {text("launch", kind): figure(f"the launch of {kind}", seconds) for kind, seconds in data["launches"].items()}
+    if DEFAULT not in out["launches"]:
+        raise ValueError(f"there is no {DEFAULT} launch")
+    out["spread"] = {mode: (figure(mode, low), figure(mode, high)) for mode, (low, high) in data.get("spread", {}).items()}
+    out["sources"] = tuple(text("a source", source) for source in data.get("sources", ()))
+    return out | {key: text(key, data[key]) for key in ("host", "backend") if key in data}
+
+
+def curve(name: str, values: Mapping[str, Any]) -> Curve:
+    checked: dict[str, Any] = {key: figure(f"{key} of {name}", value, key) for key, value in values.items()}
+    if checked.get("p", POWERS[-1]) not in POWERS:
+        raise ValueError(f"p of {name} is {checked['p']!r}, and not one of {POWERS}")
+    return Curve(**checked)
+
+
+def figure(where: str, value: Any, key: str = "") -> float:
+    """A number, finite and not negative; above 0 where it divides."""
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= LARGEST
+    if not good or (value == 0 and (key or where) in DIVISORS):
+        raise ValueError(f"{where} is {value!r:.60}, and not a figure")
+    return value
+
+
+def text(where: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{where} is {value!r:.60}, and not a text")
+    return value
