@@ -1,0 +1,113 @@
+"""Expressions of claims: Python over `NAMESPACE` and nothing else: no builtins, no names or attributes with a leading underscore."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from types import CodeType
+from typing import Any
+
+from ironlaw.backends.rows import Row
+from ironlaw.engine.device.chains import chain as engine_chain
+from ironlaw.engine.device.compilation import breakeven, breakeven_days, devices_needed, saving
+from ironlaw.engine.device.dispatch import graph_replay, queued, synchronous, utilization
+from ironlaw.engine.device.fusion import fuse
+from ironlaw.engine.device.fusion_rules import decide
+from ironlaw.engine.device.iron_law import iron_law
+from ironlaw.engine.device.machine import Plan
+from ironlaw.engine.device.memory import footprint, live_activations
+from ironlaw.engine.device.memory import kv_cache as kv_bytes
+from ironlaw.engine.device.predict import one_launch, predict
+from ironlaw.engine.device.roofline import gemm_intensity, mfu, roofline
+from ironlaw.engine.device.types import Graph, Tensor
+from ironlaw.engine.device.work import op
+from ironlaw.errors import BadRegistry
+from ironlaw.registry.evidence import evidence
+from ironlaw.registry.machines import hardware, machines
+from ironlaw.registry.textbooks import textbook
+from ironlaw.registry.workloads import kv_cache, workload
+
+
+def chain(*kinds: str, shape: tuple[float, float] = (1024, 768), dtype: str = "fp16") -> Graph:
+    """Ops in a row, all of one shape: `chain("layer_norm", "dropout", "relu")`."""
+    return engine_chain(kinds, shape, dtype)
+
+
+def attention(seq: float, head_dim: float, impl: str = "flash", *, batch: float = 4, heads: float = 32, dtype: str = "fp16") -> Graph:
+    """One attention op over `seq` queries and keys; impl is "flash" (tiled) or "naive" (the scores go through memory)."""
+    q, k, v = (Tensor(name, (batch, heads, seq, head_dim), dtype, "input") for name in "qkv")
+    return Graph("attention", (op("attention", "attention", (q, k, v), (replace(q, name="out", role="activation"),), impl=impl),), dtype)
+
+
+NAMESPACE: dict[str, Any] = {
+    # registries
+    "hardware": hardware, "machines": machines, "workload": workload, "kv_cache": kv_cache, "textbook": textbook,
+    # the laws
+    "iron_law": iron_law, "roofline": roofline, "mfu": mfu, "gemm_intensity": gemm_intensity, "utilization": utilization,
+    "synchronous": synchronous, "queued": queued, "graph_replay": graph_replay, "breakeven": breakeven,
+    "breakeven_days": breakeven_days, "saving": saving, "devices_needed": devices_needed, "kv_bytes": kv_bytes,
+    "footprint": footprint, "live_activations": live_activations,
+    # graphs
+    "Graph": Graph, "Tensor": Tensor, "op": op, "chain": chain, "attention": attention, "fuse": fuse, "decide": decide,
+    "one_launch": one_launch, "predict": predict, "Plan": Plan, "replace": replace,
+    # arithmetic
+    "abs": abs, "min": min, "max": max, "round": round, "sum": sum, "len": len, "ceil": math.ceil, "log10": math.log10,
+    "sqrt": math.sqrt, "inf": math.inf,
+}  # fmt: skip
+
+
+def row(file: str, /, **wanted: Any) -> Row:
+    """The one row of an evidence file (`"h200_sxm/micro"`) whose fields or params are as wanted; None means: not there."""
+    rows = [r for e in evidence(file.partition("/")[0]) if e.name == file for r in e.rows]
+    matches = [r for r in rows if all(r.get(key) == value for key, value in wanted.items())]
+    if len(matches) != 1:
+        raise BadRegistry(f"evidence {file} has {len(matches)} rows of {len(rows)} with {wanted}; name one")
+    return matches[0]
+
+
+def compute(expression: str, where: str, more: Mapping[str, Any] | None = None) -> Any:
+    """What an expression over NAMESPACE (and `more`) says; whatever goes wrong, the reader learns where it is written."""
+    try:
+        return eval(_compiled(expression), {"__builtins__": {}, **NAMESPACE, **(more or {})})
+    except Exception as error:
+        raise BadRegistry(f"{where}: cannot compute {expression!r}: {error}; fix the expression there") from error
+
+
+def evaluate(expression: str, where: str, more: Mapping[str, Any] | None = None) -> float:
+    """The same as a number."""
+    result = compute(expression, where, more)
+    try:
+        return float(result)
+    except (TypeError, ValueError) as error:
+        raise BadRegistry(f"{where}: cannot compute {expression!r}: {error}; fix the expression there") from error
+
+
+def figure(expression: str, where: str, case: Mapping[str, Any]) -> float:
+    """The same for a claim under one of its premises, kept for as long as NAMESPACE stays as it is."""
+    key = (expression, tuple(sorted(case.items())), tuple(map(id, NAMESPACE.values())))
+    if key not in _figures:
+        _figures[key] = evaluate(expression, where, case)
+    return _figures[key]
+
+
+_figures: dict[tuple[Any, ...], float] = {}
+
+
+def literals(expression: str) -> list[float]:
+    """The numbers that are written in an expression."""
+    tree = ast.parse(f"({expression.strip()})", mode="eval")
+    values = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    return [float(value) for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
+
+
+@cache
+def _compiled(expression: str) -> CodeType:
+    tree = ast.parse(f"({expression.strip()})", mode="eval")
+    for node in ast.walk(tree):
+        name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+        if name.startswith("_"):
+            raise ValueError(f"{name!r} has a leading underscore")
+    return compile(tree, "<claim>", "eval")
