@@ -98,7 +98,7 @@ def test_the_table_shows_rows_and_means(sh):
     assert "h200_sxm" in out and "Mean error" in out
     assert "resnet50 (batch 1)" in out and "342 of 344" in out
     assert "linear m=" not in out  # single ops are summed up
-    assert "✓ every claim computes to its verdict" in out
+    assert "✓ every claim has the verdict its words were written for" in out
     assert "linear m=" in sh.out("validate", "--on", "h200_sxm", "--kind", "gemm")
     assert "matmul m=" in sh.out("validate", "--on", "neoverse_n1_2core", "--rows")
 
@@ -110,7 +110,7 @@ def test_one_machine_compared_afresh(sh, monkeypatch):
 
 
 def test_claims_are_counted(sh, few):
-    assert "6 claims computed: 3 hold, 2 refuted, 1 depend" in sh.out("validate", "--kind", "claim")
+    assert "6 claims judged: 3 hold, 2 refuted, 1 depend" in sh.out("validate", "--kind", "claim")
 
 
 @pytest.mark.parametrize(
@@ -151,16 +151,16 @@ def test_a_claim_that_turns_fails(sh, monkeypatch):
     known = claims.claims()
     turned = next(c for c in known.values() if c.verdict == "holds")
     depends = next(c for c in known.values() if c.verdict == "depends")
-    changed = {c.id: c for c in (replace(turned, verdict="refuted"), depends)}
+    changed = {c.id: c for c in (replace(turned, expected="refuted"), depends)}
     monkeypatch.setattr(claims, "claims", lambda: changed)
     code, out, _ = sh("validate", "--kind", "claim")
     assert code == 1
-    assert f"✗ claim {turned.id} no longer computes to its verdict" in out and depends.id not in out
+    assert f"✗ claim {turned.id} no longer has the verdict its words were written for" in out and depends.id not in out
     code, out, _ = sh("validate", "--kind", "claim", "--json")
     told = {claim["id"]: claim["agrees"] for claim in json.loads(out)["claims"]}
     assert code == 1 and told == {turned.id: False, depends.id: True}
     refuted = next(c for c in known.values() if c.verdict == "refuted")
-    monkeypatch.setattr(claims, "claims", lambda: {refuted.id: replace(refuted, verdict="holds")})
+    monkeypatch.setattr(claims, "claims", lambda: {refuted.id: replace(refuted, expected="holds")})
     assert sh("validate", "--kind", "claim")[0] == 1
     monkeypatch.setattr(claims, "claims", lambda: {refuted.id: refuted})
     assert sh("validate", "--kind", "claim")[0] == 0

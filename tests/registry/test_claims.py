@@ -1,4 +1,4 @@
-"""Every claim computes, its verdict follows from what is computed, and its figures follow the registries."""
+"""Every claim computes, and its figures follow the registries. Readings, premises and the check have files of their own."""
 
 import math
 import re
@@ -10,17 +10,16 @@ import pytest
 from ironlaw.errors import BadRegistry, UnknownName
 from ironlaw.registry import claims as registry
 from ironlaw.registry.claims import NAMESPACE, PLAIN_UNITS, RELATIONS, VERDICTS, Claim, claim, claims, load, row
-from ironlaw.registry.evidence import evidence, measured
+from ironlaw.registry.evidence import evidence
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.workloads import workload
 from ironlaw.units import UNITS
 
 ALL = list(claims().values())
-REFERENCE = re.compile(r"^(?P<slug>[a-z0-9_]+)/(?P<file>[a-z0-9_]+): \S")
 each = pytest.mark.parametrize("claim", ALL, ids=lambda c: c.id)
 
 # Their figure is a ratio in which the machine drops out, or no figure of the machine at all.
-MACHINE_DROPS_OUT = {"three_op_fusion_5x", "three_op_fusion_bound", "three_op_compiled_one_pass", "three_op_own_kernel", "dscnn_fits"}
+MACHINE_DROPS_OUT = {"three_op_fusion_5x", "three_op_fusion_bound", "three_op_own_kernel", "dscnn_fits"}
 
 
 def test_there_are_claims_on_every_subject():
@@ -38,14 +37,6 @@ def test_computes_to_a_number(claim: Claim):
 
 
 @each
-def test_verdict_follows_from_the_figure(claim: Claim):
-    if claim.verdict == "depends":
-        assert re.search(r"depends? on", claim.why), "say on what it depends"
-    else:
-        assert claim.holds == (claim.verdict == "holds"), f"claimed {claim.claimed}, computed {claim.computed}"
-
-
-@each
 def test_says_who_and_where_from(claim: Claim):
     for text in (claim.says, claim.who, claim.source, claim.why):
         assert len(text) > 3
@@ -53,20 +44,16 @@ def test_says_who_and_where_from(claim: Claim):
     assert claim.says.endswith(".")
     assert re.fullmatch(r"\d{4}(-\d\d){0,2}", claim.date)
     assert claim.unit in UNITS or claim.unit in PLAIN_UNITS
-    assert claim.evidence or len(claim.why) > 20
 
 
 @each
-def test_evidence_is_there(claim: Claim):
-    for reference in (*claim.evidence, *([claim.measured.source] if claim.measured else [])):
-        match = REFERENCE.match(reference)
-        assert match, f"write {reference!r} as 'machine/file: rows'"
-        assert match["slug"] in measured()
-        assert f"{match['slug']}/{match['file']}" in {e.name for e in evidence(match["slug"])}
+def test_readings_name_the_evidence_they_come_from(claim: Claim):
+    known = {e.name for slug in ("h200_sxm", "neoverse_n1_2core") for e in evidence(slug)}
+    for line in claim.evidence:
+        assert line.partition(": ")[0] in known
     if claim.measured:
-        assert not math.isnan(claim.measured.value)
-        assert claim.measured.unit == claim.unit
-        assert claim.evidence
+        assert claim.evidence and not math.isnan(claim.measured.value)
+        assert claim.measured.low <= claim.measured.value <= claim.measured.high
 
 
 @pytest.mark.parametrize("claim", [c for c in ALL if "hardware(" in c.expression], ids=lambda c: c.id)
@@ -98,7 +85,7 @@ def test_verdicts_turn_when_a_registry_figure_changes(monkeypatch: pytest.Monkey
 
 def test_figure_follows_the_workload(monkeypatch: pytest.MonkeyPatch):
     before = claim("resnet_parameters").computed
-    monkeypatch.setitem(NAMESPACE, "workload", lambda name, **settings: workload(name, classes=10, **settings))
+    monkeypatch.setitem(NAMESPACE, "workload", lambda name, **settings: workload(name, **settings | {"classes": 10}))
     assert before - claim("resnet_parameters").computed == 990 * (2048 + 1)
 
 
@@ -112,7 +99,7 @@ def test_figure_follows_the_workload(monkeypatch: pytest.MonkeyPatch):
     ],
 )
 def test_within(relation, upto, inside, outside):
-    c = Claim("x", "", 100, "%", "", "", "", "0", 0.1, "holds", "", relation=relation, upto=upto)
+    c = Claim("x", "", 100, "%", "", "", "", "0", 0.1, "holds", "", relation, upto)
     assert all(c.within(figure) for figure in inside)
     assert not any(c.within(figure) for figure in outside)
 
@@ -145,7 +132,7 @@ source = "s"
 date = "2026"
 expression = "1"
 tolerance = 0.1
-verdict = "holds"
+expected = "holds"
 why = "y"
 """
 
@@ -168,13 +155,21 @@ def test_a_good_file_loads(tmp_path: Path):
         ('who = "w"', 'who = " "', "no who"),
         ("[a]", "a = 1\n[b]", "no says"),
         ('why = "y"', 'why = "y"\nbecause = 1', "unknown key 'because'"),
-        ('"holds"', '"true"', "verdict is 'true'; choose one of holds, refuted, depends"),
+        ('"holds"', '"true"', "expected is 'true'; choose one of holds, refuted, depends"),
         ('why = "y"', 'why = "y"\nrelation = "near"', "relation is 'near'"),
         ('why = "y"', 'why = "y"\nrelation = "between"', "upto"),
         ('why = "y"', 'why = "y"\nupto = 2', "upto"),
         ('unit = "%"', 'unit = "parsec"', "unknown unit 'parsec'"),
         ("tolerance = 0.1", "tolerance = -0.1", "tolerance"),
-        ('why = "y"', 'why = "y"\nmeasured = { unit = "%", from = "m/f: r" }', "measured has no expression"),
+        ('expected = "holds"', 'expected = "depends"', "`on` and expected"),
+        ('why = "y"', 'why = "y"\non = ["s"]', "`on` and expected"),
+        ('why = "y"', 'why = "y"\nslots.n = "1"', "slots.n is '1'"),
+        ('why = "y"', 'why = "y"\nmeasured = "b"', "measured names 'b'"),
+        ('why = "y"', 'why = "y"\nmeasured = 3', "measured is 3"),
+        ('why = "y"', 'why = "y"\n[[a.measured]]\nfigure = "1"', "measured has no rows"),
+        ('why = "y"', 'why = "y"\n[[a.measured]]\nrows.x = { kind = "op" }', "measured has no figure"),
+        ('why = "y"', 'why = "y"\n[[a.measured]]\nrows.x = { kind = "op" }\nfigure = "1"\nunit = "s"', "unknown key 'unit' of measured"),
+        ('why = "y"', 'why = "y"\n[[a.measured]]\nrows.x = { kind = "op" }\nfigure = "1"\nrelation = "near"', "relation is 'near'"),
     ],
 )
 def test_a_bad_file_is_refused_with_its_place(tmp_path: Path, old: str, new: str, message: str):

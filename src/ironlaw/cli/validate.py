@@ -87,7 +87,7 @@ def judge(rows: list[Comparison], checked: list[Claim]) -> Result:
     from ironlaw.compare import summary
     from ironlaw.registry.machines import hardware
 
-    broken = [c.id for c in checked if c.verdict != "depends" and (c.verdict == "holds") != c.holds]
+    broken = [c.id for c in checked if c.verdict != c.expected]
     groups: dict[tuple[str, str, str], list[Comparison]] = {}
     for row in rows:
         groups.setdefault((row.machine, row.kind, row.mode if row.kind == "model" else ""), []).append(row)
@@ -145,13 +145,13 @@ def _draw(result: Result, every: bool) -> None:
     if result.claims:
         words = (("holds", "hold"), ("refuted", "refuted"), ("depends", "depend"))
         verdicts = ", ".join(f"{sum(c.verdict == verdict for c in result.claims)} {word}" for verdict, word in words)
-        say(f"{len(result.claims)} claims computed: {verdicts}. `ironlaw claims` lists them.")
-    for line in (*(f"claim {name} no longer computes to its verdict" for name in result.broken), *result.missed):
+        say(f"{len(result.claims)} claims judged: {verdicts}. `ironlaw claims` lists them.")
+    for line in (*(f"claim {name} no longer has the verdict its words were written for" for name in result.broken), *result.missed):
         say(f"✗ {line}", BAD)
     for line in result.own:
         say(f"! {line}; it is your own machine, so validation does not fail", BAD)
     if not result.failed and not (result.own and len({key[0] for key in result.summaries}) == 1):
-        say("✓ every claim computes to its verdict, and calibrated models are within the limit", GOOD)
+        say("✓ every claim has the verdict its words were written for, and calibrated models are within the limit", GOOD)
 
 
 def _draw_rows(result: Result, every: bool) -> None:

@@ -33,17 +33,27 @@ def panel(names: Iterable[str], local: Mapping[str, LocalFigure] | None = None) 
 
 
 def row(entry: Claim, local: tuple[LocalFigure | None, ...] = ()) -> str:
-    measured = entry.measured
     cells = (
         (escape(entry.claimed), f"{entry.who}; {entry.source}, {entry.date}"),
         (dress(entry.model), "ironlaw, computed now from the registry"),
-        (dress(shown(measured.value, measured.unit)) if measured else "–", measured.source if measured else NOT_MEASURED),
+        _measured(entry),
         *((dress(shown(own.value, own.unit)) if own else "–", own.source if own else "") for own in local),
     )
     figures = "".join(
         f'<td data-label="{label}"><span class="il-value">{value}</span><span class="il-source">{escape(source)}</span></td>'
         for label, (value, source) in zip((*COLUMNS, LOCAL_COLUMN), cells, strict=False)
     )
-    verdict = f'<strong class="il-verdict il-{entry.verdict}">{VERDICTS[entry.verdict]}</strong>'
+    judged = entry.judgement
+    verdict = f'<strong class="il-verdict il-{judged.verdict}">{VERDICTS[judged.verdict]}</strong>'
+    premise = f'<span class="il-why">{escape(judged.sentence)}</span>'
     head = f'<tr class="il-claim"><th scope="row">“{escape(entry.says)}”</th>'
-    return f'{head}{figures}<td data-label="Verdict">{verdict}<span class="il-why">{escape(entry.why)}</span></td></tr>'
+    return f'{head}{figures}<td data-label="Verdict">{verdict}{premise}<span class="il-why">{escape(entry.why)}</span></td></tr>'
+
+
+def _measured(entry: Claim) -> tuple[str, str]:
+    """The reading to quote, and where all of them come from."""
+    measured = entry.measured
+    if measured is None:
+        return "–", NOT_MEASURED
+    beside = f" Shown beside, and judges nothing. {measured.differs}" if measured.differs else ""
+    return dress(shown(measured.value, measured.unit)), f"{measured.source}.{beside}"

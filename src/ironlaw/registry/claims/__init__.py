@@ -13,15 +13,15 @@ from functools import cache
 
 from ironlaw.errors import BadRegistry, unknown
 from ironlaw.registry.claims.check import problems
-from ironlaw.registry.claims.claim import PLAIN_UNITS, RELATIONS, VERDICTS, Claim, Judgement, Measured, shown
 from ironlaw.registry.claims.expressions import NAMESPACE, attention, chain, compute, row
-from ironlaw.registry.claims.load import load
-from ironlaw.registry.claims.readings import Reading, Source, readings
+from ironlaw.registry.claims.judging import PLAIN_UNITS, RELATIONS, VERDICTS, Claim, Judgement, Measured, describe, shown
+from ironlaw.registry.claims.parsing import load
+from ironlaw.registry.claims.reading import Reading, Source, readings
 from ironlaw.registry.loader import folder
 
 __all__ = [
     "NAMESPACE", "PLAIN_UNITS", "RELATIONS", "VERDICTS", "Claim", "Judgement", "Measured", "Reading", "Source", "attention", "chain",
-    "claim", "claims", "compute", "load", "problems", "readings", "row", "shown",
+    "claim", "claims", "compute", "describe", "load", "problems", "readings", "row", "shown",
 ]  # fmt: skip
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ironlaw.errors import BadRegistry
-from ironlaw.registry.claims.claim import DEPENDS, HOLDS, Claim, Judgement
 from ironlaw.registry.claims.expressions import compute, literals, row
-from ironlaw.registry.claims.readings import readings
+from ironlaw.registry.claims.judging import HOLDS, Claim, Judgement
+from ironlaw.registry.claims.reading import readings
 from ironlaw.slots import hard_coded_figures, numbers
 
 OURS = "ironlaw"  # what this project says itself has to hold
+POWER = re.compile(r"\b10([⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
@@ -54,7 +56,8 @@ def _words(claim: Claim) -> Iterator[str]:
         yield f"`why` has {figure!r} typed; write a {{{{ slot }}}} and compute it under `slots`"
     _ = claim.why  # every slot has its value
     known = list(_figures(claim))
-    for text in numbers(claim.says):
+    says = POWER.sub(lambda match: str(10 ** int(match[1].translate(SUPERSCRIPTS))), claim.says)
+    for text in numbers(says):
         if not any(_same_digits(text, figure) for figure in known):
             yield f"`says` has {text!r}, which neither the value nor the expression nor the rows know; make them agree"
 

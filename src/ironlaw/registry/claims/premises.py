@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from ironlaw.registry.claims.readings import FILE, Reading
+from ironlaw.registry.claims.reading import FILE, Reading
 from ironlaw.units import significant
 
 NOT_RECORDED = "not recorded"
-MOST_LISTED = 4  # places where a claim holds
+NO_SUCH = "–"  # the value of a parameter that the model does not have
+MOST_LISTED = 5  # places where a claim holds
 MOST_NAMED = 2  # other premises that would do
 LABELS = {
     "s": "the sequence length", "d": "the size of a head", "causal": "the causal mask", "dtype": "the number format", "clock": "the clock",
     "machine": "the machine", "shape": "the shape", "model": "the model", "batch": "the batch", "seq": "the sequence length",
     "phase": "the phase", "variant": "the compiler's variant", "op": "the operator", "classes": "the number of classes",
     "context": "the context", "fused": "the fused kernel", "numel": "the elements", "attention": "how attention is written",
-    "peak": "which peak is meant", "plain": "the plain version", "counted": "what is counted", "reads": "how often a row is read", "link": "the link", FILE: "something that no row records, and the files differ in",
+    "peak": "which peak is meant", "plain": "the plain version", "counted": "what is counted", "reads": "how often a row is read",
+    "link": "the link", FILE: "something that the rows don't record and the files differ in",
 }  # fmt: skip
-SYMBOLS = {"s": "S", "shape": "", "model": "", "machine": "", "dtype": "", "clock": "", "op": "", "phase": "", "fused": "", "peak": "", "plain": "", "counted": ""}
+# what stands before a value; nothing where the value says what it is
+SYMBOLS = {"s": "S"} | dict.fromkeys(
+    ("shape", "model", "machine", "dtype", "clock", "op", "phase", "fused", "peak", "plain", "counted", "link", FILE), ""
+)
 CLOCKS = {
     "busy_s": "device time", "wall_s": "time of a call", "piped_s": "queued calls", "graph_s": "graph replay", "event_s": "events",
     "compile_s": "cold compile", "compile_warm_s": "warm compile", "sync_s": "waited for",
@@ -64,9 +69,10 @@ def listed(names: Iterable[str]) -> str:
 
 def find(judged: Verdicts) -> Premise:
     """The premise behind readings that disagree."""
+    judged = list(zip(_completed([reading for reading, _ in judged]), (holds for _, holds in judged), strict=True))
     keys = _varying([reading for reading, _ in judged])
     sets = _smallest(judged, keys) or _smallest(judged, [*keys, FILE]) or [(FILE,)]
-    ranked = sorted(sets, key=lambda keys: (len(_runs(judged, keys)), sum(map(_order, keys)), _missing(judged, keys)))
+    ranked = sorted(sets, key=lambda keys: (_missing(judged, keys), sum(map(_order, keys)), len(_runs(judged, keys))))
     best, fewest = ranked[0], len(_runs(judged, ranked[0]))
     also = tuple(keys for keys in ranked[1:] if len(_runs(judged, keys)) <= fewest + 1)
     unrecorded = {key: missing for key in best if (missing := _missing(judged, (key,)))}
@@ -92,6 +98,18 @@ def _plain(key: str, value: Any) -> str:
     return f"{value:,.0f}" if _is_number(value) else str(value)
 
 
+def _completed(readings: Sequence[Reading]) -> list[Reading]:
+    """A parameter that a model does not have was not forgotten: a convolution network has no sequence."""
+    keys = {key for reading in readings for key in reading.premises}
+    has = {(reading.get("model"), key) for reading in readings for key in reading.premises}
+    return [
+        replace(reading, premises={**reading.premises, **{key: NO_SUCH for key in keys if (reading.get("model"), key) not in has}})
+        if reading.get("model")
+        else reading
+        for reading in readings
+    ]
+
+
 def _varying(readings: Sequence[Reading]) -> list[str]:
     keys = dict.fromkeys(key for reading in readings for key in reading.premises)
     return [key for key in keys if len({reading.get(key) for reading in readings}) > 1]
@@ -115,13 +133,13 @@ def _missing(judged: Verdicts, keys: Sequence[str]) -> int:
 
 
 def _order(key: str) -> int:
-    """What was run comes before what it ran on, and that before how it was timed."""
-    return {FILE: 3, "clock": 2, "machine": 1}.get(key, 0)
+    """What was run, and on what, comes before details and before how it was timed."""
+    return {FILE: 3, "clock": 1, "classes": 1}.get(key, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Neighbouring values of an ordered premise with one verdict, all else equal. `low`, `high`: None where no other verdict lies beyond."""
+    """Neighbouring values of an ordered premise with one verdict, all else equal. `low`, `high`: None where nothing lies beyond."""
 
     fixed: tuple[tuple[str, Any], ...]
     key: str
@@ -131,23 +149,24 @@ class _Run:
 
     @property
     def text(self) -> str:
-        return ", ".join([*([self.span] if self.span else []), *(value_text(key, value) for key, value in self.fixed)])
+        return ", ".join([*([self.span] if self.span else []), *(value_text(key, value) for key, value in self.fixed if value != NO_SUCH)])
 
     @property
     def span(self) -> str:
         if not self.key or (self.low is None and self.high is None):
             return ""
         name = SYMBOLS.get(self.key, self.key) or label(self.key).removeprefix("the ")
+        low, high = _plain(self.key, self.low), _plain(self.key, self.high)
         if self.high is None:
-            return f"{name} ≥ {_plain(self.key, self.low)}"
+            return f"{name} ≥ {low}"
         if self.low is None:
-            return f"{name} ≤ {_plain(self.key, self.high)}"
-        return f"{name} = {_plain(self.key, self.low)}" if self.low == self.high else f"{name} {_plain(self.key, self.low)} to {_plain(self.key, self.high)}"
+            return f"{name} ≤ {high}"
+        return f"{name} = {low}" if low == high else f"{name} {low} to {high}"
 
 
 def _runs(judged: Verdicts, keys: Sequence[str]) -> list[_Run]:
     """The fewest pieces that describe the verdicts, over the choice of the premise that is put in order."""
-    ordered = [key for key in keys if _is_ordered({size(reading.get(key)) for reading, _ in judged} - {None})]
+    ordered = [key for key in keys if _is_ordered({size(reading.get(key)) for reading, _ in judged} - {None, NO_SUCH})]
     return min((_runs_along(judged, keys, key) for key in (*ordered, "")), key=len)
 
 
@@ -156,8 +175,8 @@ def _runs_along(judged: Verdicts, keys: Sequence[str], along: str) -> list[_Run]
     for reading, holds in judged:
         value = reading.get(along) if along else None
         # a value that was not recorded has no place in the order
-        fixed = tuple((key, reading.get(key)) for key in keys if key != along or value is None)
-        groups.setdefault(fixed, {})[value] = holds
+        fixed = tuple((key, reading.get(key)) for key in keys if key != along or value in (None, NO_SUCH))
+        groups.setdefault(fixed, {})[None if value == NO_SUCH else value] = holds
     runs = []
     for fixed, verdicts in groups.items():
         values = sorted(verdicts, key=lambda value: size(value) if value is not None else 0)

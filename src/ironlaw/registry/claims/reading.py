@@ -23,7 +23,7 @@ from ironlaw.registry.claims.expressions import compute, evaluate
 from ironlaw.registry.evidence import Evidence, evidence, measured
 from ironlaw.registry.machines import hardware
 
-IDENTITY = ("op", "name", "mode", "variant")  # fields that say what was run; shapes and formats are in `params`
+IDENTITY = ("op", "name", "mode", "variant", "tool", "tensors")  # fields that say what was run; shapes and formats are in `params`
 ANY, NOT = "any", "not"
 FILE = "file"
 DEFAULT = "default"  # a variant that was not asked for
@@ -41,7 +41,7 @@ class Source:
     across: bool = False  # roles may come from different files of a machine
     keep: str = ""  # an expression over the roles; where it is false the rows are left out
     premises: Mapping[str, Any] = field(default_factory=dict)  # what the file's method says and its rows don't
-    names: Mapping[str, str] = field(default_factory=dict)  # a parameter -> what other sources call it
+    names: Mapping[str, str] = field(default_factory=dict)  # a parameter -> what other sources call it; empty: it repeats another
     relation: str = ""  # of a reading to the claimed value, where it is not the claim's: a bound is `at least`
     differs: str = ""
 
@@ -62,7 +62,7 @@ class Reading:
 
 @cache
 def readings(source: Source) -> tuple[Reading, ...]:
-    """All of them, over every evidence file that ships; what was measured on this machine is left out, so that a verdict is the same everywhere."""
+    """Over every evidence file that ships. What was measured on this machine is left out: a verdict is the same everywhere."""
     return tuple(reading for slug in measured() if slug != local_machine.SLUG for reading in _on(slug, source))
 
 
@@ -100,21 +100,20 @@ def _premises(slug: str, rows: Mapping[str, Row], source: Source, fixed: set[str
     if first.workload or first.model:
         values["model"] = first.workload or first.model
     for key, value in first.params.items():
-        if key not in fixed:
+        if key not in fixed and source.names.get(key, key):
             values[source.names.get(key, key)] = _simple(value)
     for role, row in rows.items():
+        chosen = 0  # of the fields that its filter leaves open
         for key in (*IDENTITY, *(key for key in row.params if key in fixed)):
-            wanted, value = source.rows[role].get(key), row.get(key) or (DEFAULT if key == "variant" and row.mode else None)
-            if value is not None and (wanted is None or isinstance(wanted, Mapping)):
-                name = source.names.get(key, key) if len(rows) == 1 else _of(role, key)
-                if values.get(name, DEFAULT) == DEFAULT:
-                    values[name] = _simple(value)
+            wanted, value = source.rows[role].get(key), row.get(key) or (DEFAULT if key == "variant" else None)
+            if value is None or not (wanted is None or isinstance(wanted, Mapping)):
+                continue
+            name = source.names.get(key, key)
+            if wanted is not None and len(rows) > 1:  # `fused` is compiled or triton: the role is the premise
+                name, chosen = f"{role} {key}" if chosen else role, chosen + 1
+            if values.get(name, DEFAULT) == DEFAULT:
+                values[name] = _simple(value)
     return values
-
-
-def _of(role: str, key: str) -> str:
-    """`fused` rather than `fused.mode`: what a role's rows are told apart by; a variant keeps its name."""
-    return key if key == "variant" else role
 
 
 def _matches(slug: str, wanted: Mapping[str, Any]) -> Iterator[tuple[str, Row]]:
@@ -139,7 +138,8 @@ def _agrees(value: Any, wanted: Any) -> bool:
 def _join(row: Row, file: str, fixed: set[str], across: bool) -> str:
     """Equal for rows that differ in nothing but their role."""
     params = {key: value for key, value in row.params.items() if key not in fixed}
-    return json.dumps(["" if across else file, row.workload, row.model, params], sort_keys=True)
+    called = [row.get(key) for key in ("op", "name") if key not in fixed]
+    return json.dumps(["" if across else file, row.workload, row.model, called, params], sort_keys=True)
 
 
 def _simple(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from ironlaw.errors import BadRegistry
 from ironlaw.registry.claims import premises
 from ironlaw.registry.claims.expressions import compute, figure, row
-from ironlaw.registry.claims.readings import DEFAULT, Reading, Source, readings
+from ironlaw.registry.claims.reading import DEFAULT, Reading, Source, readings
 from ironlaw.slots import SLOT, fill
 from ironlaw.units import UNITS, show, significant
 
@@ -21,6 +21,7 @@ HOLDS, REFUTED, DEPENDS = VERDICTS = ("holds", "refuted", "depends")
 RELATIONS = ("about", "at least", "at most", "between")
 # units that a claim may have besides those of `ironlaw.units`
 PLAIN_UNITS = ("%", "×", "orders of magnitude", "kernels", "parameters", "calls", "devices", "FLOP/element", "N")
+COUNTS = ("parameters", "calls")  # nobody reads millions of them to the last digit
 COMPUTED_ONLY = "Computed only: no row of evidence measures it."
 
 
@@ -138,12 +139,15 @@ class Claim:
         high = top + self.tolerance * abs(top)
         return (relation == "at most" or figure >= low) and (relation == "at least" or figure <= high)
 
+    def agrees(self, reading: Reading) -> bool:
+        return self.within(reading.value, reading.relation)
+
     @property
     def judgement(self) -> Judgement:
         """Rows judge where they measure the quantity; a model's figure is not evidence, and stands beside them."""
         measured = [reading for source in self.sources if not source.differs for reading in readings(source)]
         figures = measured or [Reading(figure(self.expression, self.where, case), case, ()) for case in self.cases or ({},)]
-        judged = [(reading, self.within(reading.value, reading.relation)) for reading in figures]
+        judged = [(reading, self.agrees(reading)) for reading in figures]
         held = sum(holds for _, holds in judged)
         verdict = HOLDS if held == len(judged) else DEPENDS if held else REFUTED
         premise = premises.find(judged) if verdict == DEPENDS else None
@@ -212,7 +216,9 @@ class Claim:
 
 def _slot(expression: str, unit: str, where: str) -> str:
     value = compute(expression, where, {"row": row})
-    return value if isinstance(value, str) else shown(float(value), unit)
+    if isinstance(value, str):
+        return value
+    return f"{value:,.0f}" if not unit and float(value).is_integer() else shown(float(value), unit)
 
 
 def _recorded(reading: Reading, key: str) -> Any:
@@ -230,9 +236,12 @@ def shown(value: float, unit: str, digits: int = 3) -> str:
         return "never"
     if unit == "B" and value >= 1024 and value % 1024 == 0 and value < 1000 * 1024:
         return f"{significant(value / 1024)} KiB"
-    if unit in UNITS:
+    if unit in UNITS and unit != "FLOP/B":  # an intensity has no prefix
         return show(value, unit, digits)
     number = significant(value, digits)
+    if unit in COUNTS and value >= 1e6:
+        size, word = (1e9, "billion") if value >= 1e9 else (1e6, "million")
+        number = f"{significant(value / size, digits)} {word}"
     if unit == "N":
         return f"N\u202f=\u202f{number}"
     first, gap, rest = unit.partition(" ")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import BadRegistry
-from ironlaw.registry.claims.claim import PLAIN_UNITS, RELATIONS, VERDICTS, Claim
-from ironlaw.registry.claims.readings import Source
+from ironlaw.registry.claims.judging import PLAIN_UNITS, RELATIONS, VERDICTS, Claim
+from ironlaw.registry.claims.reading import Source
 from ironlaw.registry.loader import read
 from ironlaw.units import UNITS
 
