@@ -172,6 +172,7 @@ def test_erratum_11_with_the_drafts_compute_it_is_2_4():
 
 def test_erratum_11_measured_it_is_1_08():
     assert is_near(claim("three_op_fusion_5x").measured.value, 577.0 / 534.3, 5.0)
+    assert is_near(claim("three_op_fusion_bound").measured.value, 573.378 / 141.7925, 3.0)  # beyond the model's bound
 
 
 def test_erratum_12_intensity_rises_as_traffic_falls():
@@ -247,6 +248,7 @@ def test_erratum_19_a_token_takes_the_whole_model():
     weights = layers * (2 * d * d + 2 * d * kv + 3 * d * ffn) + d * vocab  # the embedding is looked up, not read
     run = predict(decode, il.hardware("h200_sxm"), BOUND)
     assert run.data_s >= weights * 2 / 4.8e12
+    assert is_near(claim("decode_weight_floor").computed, weights * 2 / 4.8e12, 3.346 * MS)  # which the embedding would make it
     assert run.data_s > run.compute_s
 
 
@@ -263,13 +265,22 @@ def test_erratum_20_fusion_factors_are_derived():
     assert not any(share == pytest.approx(typed, rel=0.01) for share in left for typed in (0.5, 0.35))
 
 
-def test_erratum_20_flash_attention_is_not_24_times_faster():
+def test_erratum_20_flash_attention_by_counting():
     for s in (256, 1024, 2048, 8192):
         naive, flash = (
             predict(attention(s, 128, impl, dtype="bf16"), il.hardware("h200_sxm"), BOUND).seconds for impl in ("naive", "flash")
         )
         assert 2 < naive / flash < 4
-    assert is_near(claim("flash_wall_24x").measured.value, 49.503 / 7.176, 24)
+
+
+def test_erratum_20_24_times_depends_on_the_mask_and_the_length():
+    """Times by hand from the rows: attention of 8,192 tokens, 4 sequences of 32 heads of 128, BF16."""
+    readings = claim("flash_wall_24x").judgement.readings
+    by_mask = {r.get("causal"): r.value for r in readings if (r.get("s"), r.get("clock")) == (8192, "busy_s")}
+    assert is_near(by_mask[1], 88.2094 / 3.43916, 7.3)
+    assert is_near(by_mask[0], 50.4582 / 6.89521, 24)
+    assert claim("flash_wall_24x").verdict == "depends"
+    assert set(claim("flash_wall_24x").judgement.premise.on) == {"s", "causal"}
 
 
 @pytest.mark.parametrize(("shape", "kernels"), [((64, 64), 1), ((1024, 768), 2)])
@@ -316,10 +327,10 @@ def test_erratum_25_dense_int8_and_a_peak_of_its_own_for_fp32():
 
 
 def test_erratum_26_gib_are_not_gb():
-    with_32 = kv_bytes(32, 32, 128, 256, 512)
+    with_32 = kv_bytes(32, 32, 128, 64, 2048)
     assert is_near(with_32, 64 * 2**30, 64e9)
     assert with_32 == pytest.approx(68.7e9, rel=0.001)
-    assert is_near(il.kv_cache("llama3_8b", batch=256, context=512), 17.18e9, 64e9)
+    assert is_near(il.kv_cache("llama3_8b", batch=64, context=2048), 17.18e9, 64e9)
 
 
 def test_erratum_26_a_write_counts_and_a_ridge_may_be_below_ten():
@@ -413,7 +424,7 @@ def test_erratum_31_tera_and_the_right_ridge():
 @pytest.mark.parametrize(("seq", "cut"), [(1024, 9), (2048, 17), (16_384, 129)])
 def test_erratum_32_flash_attentions_cut_grows_with_the_sequence(seq, cut):
     ratio = attention(seq, 128, "naive").bytes / attention(seq, 128, "flash").bytes
-    assert ratio == pytest.approx(cut)  # S/d + 1
+    assert ratio == pytest.approx(cut)  # S/d + 1: keys and values reach DRAM once
     assert (10 <= ratio <= 20) == (seq == 2048)
 
 

@@ -15,6 +15,7 @@ from ironlaw.slots import hard_coded_figures, numbers
 
 OURS = "ironlaw"  # what this project says itself has to hold
 POWER = re.compile(r"\b10([⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+BASES = {"B": (1.0, 2.0**10, 2.0**20, 2.0**30), "s": (1.0, 60.0, 3600.0, 86400.0)}  # what a unit may be written in beside powers of ten
 SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
@@ -58,7 +59,7 @@ def _words(claim: Claim) -> Iterator[str]:
     known = list(_figures(claim))
     says = POWER.sub(lambda match: str(10 ** int(match[1].translate(SUPERSCRIPTS))), claim.says)
     for text in numbers(says):
-        if not any(_same_digits(text, figure) for figure in known):
+        if not any(_same_digits(text, figure, BASES.get(claim.unit, (1.0,))) for figure in known):
             yield f"`says` has {text!r}, which neither the value nor the expression nor the rows know; make them agree"
 
 
@@ -90,13 +91,13 @@ def _number(text: str) -> float:
     return float(text.strip("$€ ").replace(",", "").translate(SUPERSCRIPTS))
 
 
-def _same_digits(text: str, known: float) -> bool:
+def _same_digits(text: str, known: float, bases: Iterable[float]) -> bool:
     """Equal as far as it is written, but for a prefix or a unit of time: 15 and 15e-3, 2.7 and 2.667, 512 and 524,288, 23 and 1,987,200."""
     written = _number(text)
     if not written or not known:
         return written == known
     precision = 0.5 * 10 ** -len(text.partition(".")[2]) / written if "." in text else 1e-9
-    for base in (1.0, 2.0**10, 2.0**20, 2.0**30, 60.0, 3600.0, 86400.0):
+    for base in bases:
         exponent = round(math.log10(abs(known) / base / written))
         if abs(abs(known) / base / 10.0**exponent / written - 1) <= precision:
             return True

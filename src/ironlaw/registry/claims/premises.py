@@ -21,7 +21,8 @@ LABELS = {
     "phase": "the phase", "variant": "the compiler's variant", "op": "the operator", "classes": "the number of classes",
     "context": "the context", "fused": "the fused kernel", "numel": "the elements", "attention": "how attention is written",
     "peak": "which peak is meant", "plain": "the plain version", "counted": "what is counted", "reads": "how often a row is read",
-    "link": "the link", FILE: "something that the rows don't record and the files differ in",
+    "link": "the link", "crossings": "how often keys and values reach DRAM",
+    FILE: "something that the rows don't record and the files differ in",
 }  # fmt: skip
 # what stands before a value; nothing where the value says what it is
 SYMBOLS = {"s": "S"} | dict.fromkeys(
