@@ -455,7 +455,7 @@ def test_erratum_32_flash_attention_is_no_constant(bench):
     assert (told["low"], told["high"]) == ("2.69", "6.9")
     # the premise: 2,048 tokens of a head's keys and values, 2 · 2048 · 128 · 2 bytes, stay in 40 MiB; measured 9 where S/d + 1 is 17
     assert (told["kv"], told["l2"]) == ("1.05 MB", "(41.9 MB)") and (told["paper"], told["formula"]) == ("9.2", "17")
-    assert re.search(r"10 to 20 times.{0,200}17 ×.{0,200}4\.83 ×.{0,200}Depends", bare(bench.parts["act2_claims"].text))
+    assert re.search(r"10 to 20 times.{0,200}17 ×.{0,200}Not measured.{0,100}Depends", bare(bench.parts["act2_claims"].text))
 
 
 @pytest.mark.parametrize(
