@@ -10,6 +10,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -67,14 +68,25 @@ class Tests:
     def of(self, mutant: Mutant) -> list[str]:
         """Those that can notice it: first those that noticed its neighbours, then its own file's, then the quickest."""
         ran, path = self.lines.get(mutant.file, {}), Path(mutant.file)
-        own = f"test_{path.parent.name if path.stem == '__init__' else path.stem}.py"
+        own = tuple(
+            name for name in self.seconds if name.split("::")[0].endswith((f"/test_{path.stem}.py", f"/test_{path.parent.name}.py"))
+        )
         if self.at_import(mutant):  # a table, a default, a name: who reads it may run no line of this file
             near, names = self.running(mutant.file), set(self.seconds)
         else:
             near = names = {name for n in range(mutant.lines[0], mutant.lines[1] + 1) for name in ran.get(str(n), ())} - {IMPORT}
-        lines = (line.split("\t") for line in self.killers.read_text().splitlines())
+        lines = [line.split("\t") for line in self.killers.read_text().splitlines()]
         latest = {name: i for i, (trying, name) in enumerate(lines) if trying == self.trying}
-        return sorted(names, key=lambda name: (-latest.get(name, -1), own not in name, name not in near, self.seconds[name], name))
+        ever = {name for _, name in lines}  # elsewhere: a test of all tables, say
+        return sorted(
+            names, key=lambda name: (-latest.get(name, -1), name not in own, name not in ever, name not in near, self.seconds[name], name)
+        )
+
+    def quickest(self, seconds: float) -> set[str]:
+        """As many tests as run in that time."""
+        names = sorted(self.seconds, key=lambda name: (self.seconds[name], name))
+        spent = accumulate(self.seconds[name] for name in names)
+        return {name for name, so_far in zip(names, spent, strict=True) if so_far < seconds}
 
     def remember(self, name: str) -> None:
         """That this test noticed the change that is being tried."""

@@ -21,7 +21,7 @@ from dataclasses import replace
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
-from itertools import accumulate, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from types import CodeType, FunctionType
 
@@ -122,7 +122,7 @@ class InMemory:
 
         one_each = {mutant.file: replace(mutant, statement=mutant.original) for mutant in self.at_import}
         codes = {name: sys.modules[name].__loader__.get_code(name) for name in self.tests.imports if name in sys.modules}
-        self.others = namespaces(self.tests.root)
+        self.others, self.quickest = namespaces(self.tests.root), self.tests.quickest(PATIENCE)
         for file in one_each:
             self.built_on[file] = [(name, codes[name]) for name in dependents(module_of(Path(file)), self.tests.imports)]
         _in_parallel(list(one_each.values()), self.jobs, self.attempt_graft, control, False)
@@ -139,10 +139,8 @@ class InMemory:
                 graft(name, code, self.others)
         except Exception:
             return KILLED
-        self.tests.trying = f"grafted {mutant.file}"  # a test is sound there only if it was tried there without any change
-        names = self.tests.of(mutant)
-        spent = accumulate(self.tests.seconds[name] for name in names)
-        return self.run([name for name, seconds in zip(names, spent, strict=True) if seconds < PATIENCE])
+        self.tests.trying = f"grafted {mutant.file}"
+        return self.run([name for name in self.tests.of(mutant) if name in self.quickest])
 
     def attempt(self, mutant: Mutant) -> int:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
