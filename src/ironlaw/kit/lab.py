@@ -15,7 +15,7 @@ import marimo as mo
 from ironlaw.errors import IronlawError, LedgerError, unknown
 from ironlaw.kit import blanks as sentences
 from ironlaw.kit import challenge as challenges
-from ironlaw.kit import claims, context, header, hud, message, peek, prose, rail, step, takeaways
+from ironlaw.kit import claims, context, header, hud, message, peek, prose, rail, session, step, takeaways
 from ironlaw.kit import lock as locks
 from ironlaw.kit import questions as sheets
 from ironlaw.kit import reflect as reflections
@@ -30,7 +30,7 @@ from ironlaw.kit.instrument import Instrument, Values, View
 from ironlaw.kit.measuring import Measuring
 from ironlaw.kit.questions import Question
 from ironlaw.kit.rail import Act
-from ironlaw.ledger import Event, open_ledger
+from ironlaw.ledger import Event
 from ironlaw.widget.dials import Dial
 from ironlaw.widget.piece import Piece
 
@@ -56,9 +56,10 @@ def open(name: str | Path, ledger: Any = None) -> Lab:
     place = folder(name)
     sheet = sheets.load(place / "questions.toml")
     words = texts.load(place / "words.md", sheet.premises)
+    session.begin()
     if ledger is None:
         try:
-            ledger = open_ledger()
+            ledger = session.shared_ledger()
         except IronlawError as error:
             ledger = AbsentLedger(str(error))
     return Lab(place.name, words, sheet, ledger)

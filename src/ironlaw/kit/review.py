@@ -15,14 +15,13 @@ import marimo as mo
 
 from ironlaw.errors import IronlawError, LedgerError
 from ironlaw.kit import checklist as checklists
-from ironlaw.kit import conceptmap, flashcard, hud, prose, step, walker, writing
+from ironlaw.kit import conceptmap, flashcard, hud, prose, session, step, walker, writing
 from ironlaw.kit import questions as sheets
 from ironlaw.kit import words as texts
 from ironlaw.kit.absent import AbsentLedger
 from ironlaw.kit.banner import ledger_notice, notice
 from ironlaw.kit.instrument import Instrument, Values, View
 from ironlaw.kit.lab import folder
-from ironlaw.ledger import open_ledger
 from ironlaw.recall import session as sessions
 from ironlaw.recall.record import REVIEW
 from ironlaw.widget.piece import Piece
@@ -39,9 +38,10 @@ def open(name: str | Path = REVIEW, ledger: Any = None, clock: Clock = now, seed
     """The review, with the learner's ledger unless another is passed. `seed` makes the cards' figures repeatable."""
     place = folder(name)
     sheet = sheets.load(place / "questions.toml")
+    session.begin()
     if ledger is None:
         try:
-            ledger = open_ledger()
+            ledger = session.shared_ledger()
         except IronlawError as error:
             ledger = AbsentLedger(str(error))
     return Review(texts.load(place / "words.md", sheet.premises), sheet, ledger, clock, seed)

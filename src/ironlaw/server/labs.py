@@ -24,7 +24,9 @@ from ironlaw.server.marimo_page import Rewritten
 from ironlaw.server.parsing import one_at_a_time
 
 QUIET_S = 1.5  # without a request, get the other labs ready
-SESSION_S = 120  # how long a page that lost its connection may come back to the same session
+SESSION_S = 30  # how long a page that lost its connection may come back to the same session; the ledger brings back all the rest
+MOST_SESSIONS = 48  # pages that are open at once, of all labs
+CROWDED = f"{MOST_SESSIONS} labs are open; close one, then load this page again"
 # What a lab needs first; imported in advance so that the first lab opens as fast as the second.
 AHEAD = ("marimo._server.main", "marimo._runtime.runtime", "tomlkit", "anywidget", "ironlaw.kit")
 
@@ -37,7 +39,6 @@ class Labs:
         self.mounted: dict[str, Any] = {}
         self.turn = threading.Lock()
         self.last_request = -QUIET_S  # when a lab last had a request
-        one_at_a_time()
 
     def warm(self) -> None:
         """Imports what the labs need, and lets each prepare itself. May be called from any thread."""
@@ -66,6 +67,7 @@ class Labs:
         with self.turn:
             import_ahead()
             offer_direct()
+            one_at_a_time()  # marimo's own compiler is there only now
             if lab.slug not in self.mounted:
                 self.mounted[lab.slug] = Rewritten(create(lab, self.assets, self.head), lab)
             return self.mounted[lab.slug]
@@ -84,6 +86,9 @@ class Labs:
                 await self.refuse(lab, reason, scope, receive, send)
                 return
             app = self.mounted[slug]
+        if scope["type"] == "websocket" and not self.has_room():
+            await send({"type": "websocket.close", "code": 1013, "reason": CROWDED})
+            return
         # marimo's app is mounted at the whole path, so that every address it makes is right
         await app({**scope, "root_path": ""}, receive, send)
 
@@ -113,7 +118,20 @@ class Labs:
                 await app.inner.state.session_manager.shutdown()
 
     def sessions(self) -> int:
-        return sum(len(app.inner.state.session_manager.sessions) for app in self.mounted.values())
+        return sum(len(manager.sessions) for manager in self.managers())
+
+    def managers(self) -> list[Any]:
+        return [app.inner.state.session_manager for app in self.mounted.values()]
+
+    def has_room(self) -> bool:
+        """Whether another page may be opened. Sessions whose page is gone do not wait for it where there is no room."""
+        if self.sessions() < MOST_SESSIONS:
+            return True
+        for manager in self.managers():
+            for name, session in list(manager.sessions.items()):
+                if session.connection_state().name == "ORPHANED":
+                    manager.close_session(name)
+        return self.sessions() < MOST_SESSIONS
 
 
 def offer_direct() -> None:

@@ -6,26 +6,32 @@ place (CPython issue 106905): two at once, and one fails with "AST constructor r
 
 from __future__ import annotations
 
-import ast
 import sys
 import threading
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 SOUND = (3, 11, 8)
+BUILDERS = (("ast", "parse"), ("marimo._ast.compiler", "ast_compile"))  # what builds trees in the labs' threads
 _turn = threading.RLock()  # a finaliser may parse while its own thread is parsing
 
 
 def one_at_a_time(version: tuple[int, ...] = sys.version_info[:3]) -> None:
-    """From now on `ast.parse` waits for its turn; nothing where Python does not need it, or it was done already."""
-    if version >= SOUND or hasattr(ast.parse, "waits"):
+    """From now on each of the builders that is imported waits for its turn; nothing where Python does not need it, or it was done."""
+    if version >= SOUND:
         return
-    parse = ast.parse
+    for module, name in BUILDERS:
+        builder = getattr(sys.modules.get(module), name, None)
+        if builder is not None and not hasattr(builder, "waits"):
+            setattr(sys.modules[module], name, waiting(builder))
 
-    @wraps(parse)
-    def waiting(*arguments: Any, **options: Any) -> Any:
+
+def waiting(builder: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(builder)
+    def wait(*arguments: Any, **options: Any) -> Any:
         with _turn:
-            return parse(*arguments, **options)
+            return builder(*arguments, **options)
 
-    waiting.waits = True  # type: ignore[attr-defined]
-    ast.parse = waiting
+    wait.waits = True  # type: ignore[attr-defined]
+    return wait

@@ -17,6 +17,7 @@ import json
 import logging
 import math
 import threading
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -32,6 +33,7 @@ LOG = logging.getLogger(__name__)
 
 View = dict[str, Any]
 MOST = 2**53 - 1
+OPEN: weakref.WeakSet[Piece] = weakref.WeakSet()
 
 
 def plain(value: Any) -> Any:
@@ -60,6 +62,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return plain(float(value))
     return str(value)
+
+
+def close_pieces(thread: threading.Thread) -> None:
+    """All that were created in this thread."""
+    for piece in [piece for piece in OPEN.copy() if piece._thread() is thread]:
+        piece.close()
 
 
 def number(state: State) -> int:
@@ -93,6 +101,8 @@ class Piece(anywidget.AnyWidget):
             raise BadValue(f"no kind of piece {kind!r}; choose one of {', '.join(KINDS)}")
         self._compute = compute
         self._last_seq = 0
+        self._thread = weakref.ref(threading.current_thread())  # a page has a thread of its own
+        OPEN.add(self)
         self._turn = threading.RLock()  # a dial being turned is answered on another thread
         spec = plain(spec)
         if kind == "instrument" and "direct" not in spec and (token := register(self)):
@@ -113,6 +123,14 @@ class Piece(anywidget.AnyWidget):
         """No cell reads its value: a turn of a dial is answered by the piece alone, and marimo runs nothing after it."""
         if hasattr(self.comm, "ui_element_id"):
             self.comm.ui_element_id = None
+
+    def close(self) -> None:
+        """Let go of by every registry; what it held on to is free."""
+        if self.layout is not None:  # a widget of its own, which every widget brings
+            self.layout.close()
+        super().close()
+        self.unobserve_all()
+        self._compute = None
 
     def unlock(self) -> None:
         """Show what was locked."""
