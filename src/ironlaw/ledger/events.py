@@ -56,7 +56,7 @@ def new(learner: str, epoch: int, lab: str, attempt: int, kind: str, payload: di
     if not isinstance(kind, str) or kind not in KINDS:
         raise unknown("kind of event", kind, KINDS)
     event = Event(str(uuid4()), learner, epoch, lab, attempt, kind, payload, now())
-    check(event, HIGHEST)
+    check(event)
     return replace(event, payload=json.loads(encode(payload)))
 
 
@@ -83,8 +83,9 @@ def encode(payload: dict[str, Any]) -> str:
     return text
 
 
-def check(event: Event, most: int = MAX_COUNT) -> None:
-    """BadValue if anything about it is invalid. A kind that is not known is valid, whatever its payload."""
+def check(event: Event, most: int = HIGHEST, strict: bool = True) -> None:
+    """BadValue if anything about it is invalid. A kind that is not known is valid, whatever its payload. Without `strict`, any payload is:
+    an earlier version accepted it, and readers pass over it."""
     fault = (
         _KIND.fault(event.kind, "kind")
         or _ID.fault(event.id, "id")
@@ -92,7 +93,7 @@ def check(event: Event, most: int = MAX_COUNT) -> None:
         or Whole(1, most).fault(event.epoch, "epoch")
         or Whole(1, most).fault(event.attempt, "attempt")
         or (_NAME.fault(event.lab, "lab") if event.lab != "" or (event.kind in KINDS and event.kind not in NO_LAB) else "")
-        or payload_fault(event.kind, event.payload)
+        or (payload_fault(event.kind, event.payload) if strict or not isinstance(event.payload, dict) else "")
     )
     if fault:
         raise BadValue(fault)

@@ -42,7 +42,10 @@ def pack(learner: str, name: str | None, events: Sequence[Event], chain: Chain |
 
 
 def unpack(data: Any) -> list[Event]:
-    """The events, each one checked; BadExport names the first that is invalid. Unknown fields are kept in `extra`."""
+    """The events, each one checked; BadExport names the first that is invalid. Unknown fields are kept in `extra`.
+
+    What a ledger exported with its chain can always be imported, even a payload that an earlier version accepted and none reads.
+    """
     _has(data, ("format", "exported", "learner", "events"), "the file")
     if data["format"] not in (FORMAT, UNCHAINED):
         raise BadExport(f"the format is {data['format']!r}, and this ironlaw reads {FORMAT!r}; if the file is newer, upgrade ironlaw")
@@ -51,8 +54,9 @@ def unpack(data: Any) -> list[Event]:
         raise BadExport(f"learner: {fault}; {NEXT}")
     if not isinstance(data["events"], list):
         raise BadExport("events is not a list; export the ledger again")
-    events = [_event(item, f"event {number}") for number, item in enumerate(data["events"], 1)]
-    if data["format"] == FORMAT:
+    chained = data["format"] == FORMAT
+    events = [_event(item, f"event {number}", not chained) for number, item in enumerate(data["events"], 1)]
+    if chained:
         _check_chain(data, events)
     return events
 
@@ -106,13 +110,13 @@ def new_events(incoming: Sequence[Event], existing: Iterable[Event]) -> list[Eve
     return fresh
 
 
-def _event(item: Any, what: str) -> Event:
+def _event(item: Any, what: str, strict: bool) -> Event:
     _has(item, FIELDS, what)
     extra = {} if len(item) <= len(OURS) and not item.keys() - OURS else {key: item[key] for key in item if key not in OURS}
     values = {field: item[field] for field in FIELDS}
     event = Event(**{**values, "time": parse_time(item["time"], what)}, extra=extra)
     try:
-        check(event, HIGHEST)
+        check(event, strict=strict)
         if extra:
             encode(extra)
         event.text  # noqa: B018 - it raises if the payload is not JSON that can be stored

@@ -14,7 +14,7 @@ from typing import Any
 
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.ledger import chain, exchange, faults, file
-from ironlaw.ledger.events import HIGHEST, Event, check, payload_fault
+from ironlaw.ledger.events import Event, check, payload_fault
 from ironlaw.ledger.fields import Id
 from ironlaw.ledger.place import Place, place
 from ironlaw.ledger.tables import events, head, learner
@@ -110,7 +110,7 @@ def _event(row: chain.Row) -> Event | None:
         item = dict(zip(chain.CONTENT, row, strict=False))
         extra = json.loads(item["extra"]) if item["extra"] else {}
         event = Event(**{**item, "payload": json.loads(item["payload"]), "extra": extra})
-        check(event, HIGHEST)
+        check(event, strict=False)
         return event if exchange.parse_time(event.time, "time") == event.time and event.text else None
     except (IronlawError, ValueError, TypeError):
         return None

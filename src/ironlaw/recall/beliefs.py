@@ -11,6 +11,7 @@ The beliefs are those of labs/misconceptions.toml. counterexamples/*.toml has a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -123,7 +124,7 @@ def held_beliefs(reviews: Iterable[Review], predictions: Iterable[Prediction] = 
 def chosen_belief(lab: str, question: str, choice: str) -> str:
     """The belief behind an option of a lab's question; empty where the lab or the option no longer exists."""
     path = LABS / lab / "questions.toml"
-    if "/" in lab or "\\" in lab or not path.is_file():
+    if not re.fullmatch(r"[A-Za-z0-9_]{1,100}", lab) or not path.is_file():  # a name from an import may be no name of a folder
         return ""
     table = read(path).get(question, {})
     return next((str(option.get("misconception", "")) for option in table.get("options", ()) if option.get("id") == choice), "")
