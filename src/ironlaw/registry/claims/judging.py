@@ -59,7 +59,8 @@ class Measured:
         low, high = shown(self.low, self.unit), shown(self.high, self.unit)
         spread = low if low == high else f"{low} to {high}"
         differing = [key for key in self.quoted.premises if len({reading.get(key) for reading in self.readings}) > 1]
-        return f"{', '.join(self.files)}: {count} readings, {spread}; this one: {describe(self.quoted, differing)}"
+        this = describe(self.quoted, differing) or " and ".join(self.quoted.files)
+        return f"{', '.join(self.files)}: {count} readings, {spread}; this one: {this}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,9 @@ class Judgement:
             return COMPUTED_ONLY
         same = [key for key in self.readings[0].premises if len({reading.get(key) for reading in self.readings}) == 1]
         every = "The one reading agrees" if self.held else "The one reading disagrees"
-        if count > 1:
+        if count == 2:
+            every = "Both readings agree" if self.held else "Neither of two readings agrees"
+        elif count > 2:
             every = f"All {count} readings agree" if self.held else f"None of {count} readings agrees"
         shared = describe(self.readings[0], same)
         return f"{every}{f' ({shared})' if shared else ''}."

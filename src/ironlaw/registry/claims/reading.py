@@ -117,11 +117,15 @@ def _premises(slug: str, rows: Mapping[str, Row], source: Source, fixed: set[str
 
 
 def _matches(slug: str, wanted: Mapping[str, Any]) -> Iterator[tuple[str, Row]]:
+    kind, op = wanted.get("kind"), wanted.get("op")
+    rest = {key: value for key, value in wanted.items() if key not in (FILE, MACHINE)}
     for file in evidence(slug):
         if wanted.get(FILE, file.name) != file.name or wanted.get(MACHINE, slug) != slug:
             continue
-        for row in _heads(file) if wanted.get("kind") == MACHINE else file.rows:
-            if not row.error and all(_agrees(row.get(key), value) for key, value in wanted.items() if key not in (FILE, MACHINE)):
+        for row in _heads(file) if kind == MACHINE else file.rows:
+            if (kind and row.kind != kind) or (isinstance(op, str) and row.op != op):
+                continue  # most of thousands of rows, before the rest is compared
+            if not row.error and all(_agrees(row.get(key), value) for key, value in rest.items()):
                 yield file.name, row
 
 
