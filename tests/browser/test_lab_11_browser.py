@@ -218,7 +218,7 @@ def test_it_can_be_read_everywhere_and_every_control_changes_something(done: str
     changes(page, second, lambda: second.get_by_role("spinbutton", name="Batch").fill("32"))
     changes(page, second, lambda: second.get_by_role("spinbutton", name="Context").fill("2048"))
     by_text(second, "decode", "INT4", "adjacent element-wise", "all element-wise, norm and bias too", "tiled", "measured curves")
-    cache = second.get_by_role("group", name="Keys and values kept in")
+    cache = second.get_by_role("group", name="Keys and values stored in")
     changes(page, second, lambda: cache.get_by_text("FP8", exact=True).click())
     changes(page, first, page.get_by_text("Edge", exact=True).first.click)
     expect(page.locator(".il-hud")).to_contain_text("Jetson Orin NX")

@@ -361,6 +361,7 @@ def test_the_key_of_act_ii_follows_the_stated_case(bench):
     text = bare(bench.parts["act2_reveal"].text)
     said = bench.slots("act2.reveal", bench.parts["act2_reveal"].text)
     assert (said["few"], said["gemm_few"]) == ("8", "7.97 FLOP/B, memory-bound")
+    assert (said["ridge"], said["vector_ridge"]) == ("295 FLOP/B", "39.9 FLOP/B")  # 989 and 133.8 TFLOP/s over 3.35 TB/s
     assert (said["many"], said["gemm_many"]) == ("4,096", "1,370 FLOP/B, compute-bound")
     assert (said["norm"], said["softmax"]) == ("1 FLOP/B, memory-bound", "1.25 FLOP/B, memory-bound")
     assert (said["norm_three"], said["softmax_three"], said["crossing"]) == ("0.667 FLOP/B", "0.833 FLOP/B", "345")
@@ -382,6 +383,8 @@ def test_memory_of_llama_3_8b_by_hand(bench):
     said = bench.slots("act2.fits", banner["text"])
     assert banner["tone"] == "good" and (said["weights"], said["cache"], said["activations"]) == ("16.1 GB", "537 MB", "1.08 GB")
     assert (said["required"], said["available"]) == ("17.7 GB", "84.4 GB")
+    kept = bench.slots("act2.kept", bench.piece("act2.instrument").view["after"])
+    assert kept == {"capacity": "80 GiB", "reserved": "1.5 GB"} and need.usable == (80 - 1.4) * 2**30
     bars = marks(bench.piece("act2.instrument").view, "budget", "bar")
     assert [m["x1"] - m["x0"] for m in bars] == pytest.approx([need.weights, need.kv_cache, need.activations])
 
@@ -741,6 +744,7 @@ def test_the_context_moves_device_and_figures(page):
         ("act1_reflection", {"peaks": {"fp16": 989e12, "fp8": 1e12}}, "precision"),
         ("act2", {"bandwidth": 1e15}, "alike"),
         ("act2", {"bandwidth": 1e12, "peaks": {"fp16": 1e16}}, "alike"),
+        ("act2", {"bandwidth": 1e12, "peaks": {"fp16": 1e16}, "vector": {"fp16": 1e11}}, "gemm"),  # element-wise work has its own ridge
     ],
 )
 def test_keys_change_with_the_registry(page, monkeypatch, question, figures, right):

@@ -79,8 +79,8 @@ class Case:
 
     @property
     def ridge(self) -> float:
-        """Of what the chain does: element by element and along rows, outside the matrix units."""
-        return float(self.machine.ridge(self.fmt, work="vector"))
+        """Of what the chain does: the vector units' as long as it holds no matrix product."""
+        return float(self.machine.ridge(self.fmt, work=self.graph.work.kind))
 
     @cached_property
     def cache(self) -> Level | None:

@@ -53,8 +53,8 @@ def dials(lab: kit.Lab) -> Any:
             kit.choice("phase", "Phase", [("prefill", "prefill"), ("decode", "decode")]),
             kit.span("batch", "Batch", 1, figures.BATCHES[-1], 8, log=True),
             kit.span("context", "Context", 256, 32768, 512, log=True, unit="tokens"),
-            kit.choice("weights", "Weights kept in", [(f, f.upper()) for f in layer.WEIGHTS], "fp16"),
-            kit.choice("cache", "Keys and values kept in", [(f, f.upper()) for f in layer.CACHES], "fp16"),
+            kit.choice("weights", "Weights stored in", [(f, f.upper()) for f in layer.WEIGHTS], "fp16"),
+            kit.choice("cache", "Keys and values stored in", [(f, f.upper()) for f in layer.CACHES], "fp16"),
             kit.choice("fusion", "Fusion", list(FUSION.items()), fusion),
             kit.choice("tiled", "Attention", ATTENTION, False),
             kit.choice("measured", "Rates", [(False, "datasheet, a bound"), (True, "measured curves")], False, curves),
@@ -176,6 +176,9 @@ def notes(lab: kit.Lab, case: Case) -> str:
     kind = "estimates from the machine's measured curves" if case.measured else "bounds at the datasheet's figures"
     slots = {"kind": kind, "weights": case.weights.upper(), "format": case.fmt.upper(), "cache": case.cache.upper()}
     paragraphs = [_bottleneck(lab, case), _fusion(lab, case), _attention(lab, case), lab.fill("act2.counted", **slots)]
+    if case.hardware.reserved:
+        has = {name: kit.capacity(float(getattr(case.hardware, name))) for name in ("capacity", "reserved")}
+        paragraphs.append(lab.fill("act2.kept", **has))
     return kit.html("\n\n".join(paragraphs))
 
 

@@ -44,14 +44,15 @@ def distance(lab: kit.Lab) -> str:
     return f"off: {len(right)} of {len(kernels.NAMES)} points are on the side you said, not {', '.join(wrong)}"
 
 
-def _ridge() -> str:
-    return per_byte(float(hardware(kernels.DEVICE).ridge(kernels.FMT)))
+def _ridge(work: str = "matrix") -> str:
+    return per_byte(float(hardware(kernels.DEVICE).ridge(kernels.FMT, work=work)))
 
 
 def reveal(lab: kit.Lab) -> dict[str, object]:
     few, many = kernels.rows()
     return {
-        "ridge": _ridge(), "few": few, "many": f"{many:,}", "gemm_few": kernels.place("few"), "gemm_many": kernels.place("many"),
+        "ridge": _ridge(), "vector_ridge": _ridge("vector"), "few": few, "many": f"{many:,}",
+        "gemm_few": kernels.place("few"), "gemm_many": kernels.place("many"),
         "norm": kernels.place("norm"), "softmax": kernels.place("softmax"), "crossing": f"{kernels.crossing():,}",
         "norm_three": per_byte(kernels.intensity("norm", 3)),
         "softmax_three": per_byte(kernels.intensity("softmax", 3)),
@@ -87,6 +88,7 @@ def peek(lab: kit.Lab) -> dict[str, object]:
 def takeaways(lab: kit.Lab) -> dict[str, object]:
     spent, prefill = budget.premise(), budget.premise("prefill")
     return {
-        "ridge": _ridge(), "softmax": per_byte(kernels.intensity("softmax")), "batch_gain": kit.dress(significant(spent.gain("batch"))),
+        "ridge": _ridge(), "vector_ridge": _ridge("vector"), "softmax": per_byte(kernels.intensity("softmax")),
+        "batch_gain": kit.dress(significant(spent.gain("batch"))),
         "prefill_batch": kit.dress(significant(prefill.gain("batch"))),
     }  # fmt: skip
