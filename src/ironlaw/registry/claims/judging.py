@@ -22,6 +22,7 @@ RELATIONS = ("about", "at least", "at most", "between")
 # units that a claim may have besides those of `ironlaw.units`
 PLAIN_UNITS = ("%", "×", "orders of magnitude", "kernels", "parameters", "calls", "devices", "FLOP/element", "N")
 COUNTS = ("parameters", "calls")  # nobody reads millions of them to the last digit
+MOST_FILES = 3  # that are named one by one
 COMPUTED_ONLY = "Computed only: no row of evidence measures it."
 
 
@@ -53,14 +54,16 @@ class Measured:
     @property
     def source(self) -> str:
         """Where from, how many, and which one is quoted."""
-        count = len(self.readings)
+        count, files = len(self.readings), ", ".join(self.files)
+        if len(self.files) > MOST_FILES:
+            files = f"{len(self.files)} files of {' and '.join(sorted({name.partition('/')[0] for name in self.files}))}"
         if count == 1:
-            return f"{', '.join(self.files)}: one reading, {describe(self.quoted, self.quoted.premises)}"
+            return f"{files}: one reading, {describe(self.quoted, self.quoted.premises)}"
         low, high = shown(self.low, self.unit), shown(self.high, self.unit)
         spread = low if low == high else f"{low} to {high}"
         differing = [key for key in self.quoted.premises if len({reading.get(key) for reading in self.readings}) > 1]
         this = describe(self.quoted, differing) or " and ".join(self.quoted.files)
-        return f"{', '.join(self.files)}: {count} readings, {spread}; this one: {this}"
+        return f"{files}: {count} readings, {spread}; this one: {this}"
 
 
 @dataclass(frozen=True, slots=True)
