@@ -2,9 +2,7 @@
 
 import sys
 from pathlib import Path
-from uuid import uuid4
 
-import psycopg
 import pytest
 
 from ironlaw.errors import LedgerUnavailable
@@ -14,22 +12,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "ledger"))
 pytest.register_assert_rewrite("ledger_contract")
 from ledger_contract import *  # noqa: E402, F403
 from ledger_contract import LAB, commit, raw  # noqa: E402
-
-
-@pytest.fixture
-def place(postgres_url):
-    made = []
-
-    def make():
-        made.append(f"ledger_{uuid4().hex}")
-        with psycopg.connect(postgres_url) as connection:
-            connection.execute(f"CREATE SCHEMA {made[-1]}")
-        return f"{postgres_url}{'&' if '?' in postgres_url else '?'}options=-csearch_path%3D{made[-1]}"
-
-    yield make
-    with psycopg.connect(postgres_url) as connection:
-        for name in made:
-            connection.execute(f"DROP SCHEMA {name} CASCADE")
 
 
 def test_other_tables_in_the_database_are_no_hindrance(url):

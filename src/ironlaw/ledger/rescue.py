@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,10 @@ def select(source: Place, rows: Sequence[chain.Row], chained: bool, total: int, 
         mine = Counter(event.learner for event in saved).most_common(1)[0][0] if saved else ""
     if not mine:
         raise faults.unreadable(source, "no event can be read")
-    if last and isinstance(last[0], int) and last[0] > total and (not rows or rows[-1][-1] != last[1]):
-        total = last[0]  # the end is missing
+    links = [(row[-2], before[-1]) for before, row in pairwise(rows)]
+    gap = not rows or rows[-1][-1] != (last and last[1]) or any(prev != digest for prev, digest in links)
+    if last and isinstance(last[0], int) and last[0] > total and gap:  # without a gap, it is the count that was changed
+        total = last[0]
     return Rescued(mine, saved, total - len(saved))
 
 
