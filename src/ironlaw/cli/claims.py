@@ -79,25 +79,17 @@ def check(claims: list[Claim], json: bool) -> int:
 
 
 def listing(claims: list[Claim]) -> None:
-    from rich.text import Text
-
-    rows = [
-        (
-            Text.assemble((claim.id, draw.STRONG), "\n", claim.says, "\n", (claim.judgement.sentence, draw.DIM)),
-            claim.claimed, claim.model, _rows(claim), _verdict(claim),
-        )
-        for claim in claims
-    ]  # fmt: skip
-    columns = ["claim", "claimed", "computed", "rows", "verdict"]
-    draw.table(columns, rows, left=("verdict",), text=("claim", "claimed"), sections=range(len(rows)))
+    for claim in claims:
+        judged = claim.judgement
+        rows = f"{judged.held} of {len(judged.readings)} readings agree" if judged.measured else "computed only"
+        draw.say(f"{judged.verdict:8} {claim.id}", STYLES[judged.verdict])
+        draw.say(claim.says)
+        draw.say(f"claimed {claim.claimed}, computed {claim.model}; {rows}", draw.DIM)
+        if judged.premise:
+            draw.say(judged.sentence, draw.DIM)
+        draw.say()
     counts = ", ".join(f"{sum(claim.verdict == name for claim in claims)} {name}" for name in STYLES)
     draw.say(f"{counts}. `ironlaw claims ID` shows who says so, how it is computed and what was measured.", draw.DIM)
-
-
-def _rows(claim: Claim) -> str:
-    """How many readings judge it, and how many of them agree."""
-    judged = claim.judgement
-    return f"{judged.held} of {len(judged.readings)}" if judged.measured else "–"
 
 
 def in_full(claim: Claim) -> None:

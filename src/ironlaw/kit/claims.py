@@ -12,7 +12,7 @@ from ironlaw.registry.claims import Claim, claim, shown
 VERDICTS = {"holds": "Holds", "refuted": "Does not hold", "depends": "Depends"}
 COLUMNS = ("Claim", "Model", "Measured")
 LOCAL_COLUMN = "Measured here"
-NOT_MEASURED = "Not measured: it follows from the figures above."
+NOT_MEASURED = "Not measured."
 
 
 @dataclass(frozen=True, slots=True)
