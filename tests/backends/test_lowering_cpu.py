@@ -321,5 +321,5 @@ def test_functions_that_a_processor_takes_long_for():
 def test_a_graph_of_one_op_costs_what_the_op_costs():
     made = linear(16, 64, 64)
     curves = {"gemm": Curve(1.0, rate=131072.0)}
-    machine = replace(HOST, peaks={"fp32": 1.0}, calibration=replace(MEASURED, curves=curves))
+    machine = replace(HOST, peaks={"fp32": 1e6}, bandwidth=1e6, levels=(), calibration=replace(MEASURED, curves=curves))
     assert predict(Graph("g", (made,), "fp32"), machine).busy_s == pytest.approx(2.0)

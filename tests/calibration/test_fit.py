@@ -13,7 +13,7 @@ from ironlaw.backends.kernel import Kernel, Sample
 from ironlaw.backends.rows import Row
 from ironlaw.calibration import fit as fitting
 from ironlaw.calibration.curve import Curve
-from ironlaw.calibration.fit import fit, fit_curve, nelder_mead, slowdown
+from ironlaw.calibration.fit import Ceiling, ceiling, fit, fit_curve, nelder_mead, slowdown
 from ironlaw.errors import BadValue, UnknownName
 
 CACHE = 6e7  # bytes
@@ -160,10 +160,10 @@ def test_the_loss_is_soft(asked):
 def test_no_term_runs_off(asked):
     fit_curve([Sample(Kernel("gemm", 7e7, 1e9, depth=64.0), 1e-5)], CACHE)
     floor, main, rate, knee, step = (math.log(v) for v in asked.start)
-    three = math.log(3.0)
-    assert asked.loss([floor, main + three - 1e-9, rate + three - 1e-9, knee, step]) < 1e3
+    three, quarter = math.log(3.0), math.log(1.25 / 1.2)  # a rate begins at 1.2 times the best that was seen and ends at 1.25
+    assert asked.loss([floor, main + three - 1e-9, rate + quarter - 1e-9, knee, step]) < 1e3
     assert asked.loss([floor, main + three + 1e-9, rate, knee, step]) == 1e9
-    assert asked.loss([floor, main, rate + three + 1e-9, knee, step]) == 1e9
+    assert asked.loss([floor, main, rate + quarter + 1e-9, knee, step]) == 1e9
     assert asked.loss([floor, main, rate, 59.9, step]) < 1e9
     assert asked.loss([floor, main, rate, 60.0, step]) < 1e9
     assert asked.loss([floor, main, rate, 60.1, step]) == 1e9
@@ -174,6 +174,33 @@ def test_no_term_runs_off(asked):
     floor, main, gain = (math.log(v) for v in asked.start)
     assert asked.loss([floor, main, gain + math.log(30.0) - 1e-9]) < 1e3
     assert asked.loss([floor, main, gain + math.log(30.0) + 1e-9]) == 1e9
+
+
+def test_no_memory_is_faster_than_the_machine_s_own(asked):
+    group, most = [Sample(Kernel("gemm", 7e7, 1e9, depth=64.0), 1e-4)], Ceiling(1e12, 2e12)
+    fit_curve(group, CACHE, most)  # 0.7 TB/s was seen
+    floor, main, *rest = (math.log(v) for v in asked.start)
+    assert math.exp(main) == pytest.approx(1.4e12)
+    assert asked.loss([floor, math.log(2e12) - 1e-9, *rest]) < 1e9 == asked.loss([floor, math.log(2e12) + 1e-9, *rest])
+    fit_curve([Sample(Kernel("add", 7e7), 1e-4)], CACHE, most)  # beyond the cache: main memory's own
+    floor, main, gain = (math.log(v) for v in asked.start)
+    assert asked.loss([floor, math.log(1e12) - 1e-9, gain]) < 1e9 == asked.loss([floor, math.log(1e12) + 1e-9, gain])
+    fit_curve([Sample(Kernel("add", 7e7), 1e-5)], CACHE, most)  # 7 TB/s was seen: a byte that is read twice counts twice
+    floor, main, gain = (math.log(v) for v in asked.start)
+    assert asked.loss([floor, math.log(1.25 * 7e12) - 1e-9, gain]) < 1e9 == asked.loss([floor, math.log(1.25 * 7e12) + 1e-9, gain])
+
+
+def test_a_rate_saturates_near_the_best_that_was_seen():
+    """Twelve products of a head's size tell nothing of large ones: the curve must not promise them three times as much."""
+    small = [Kernel("bmm", 6.0 * n * n * 12, 24.0 * n**3, depth=float(n)) for n in (32, 48, 64, 80, 96, 128)]
+    curve = fit_curve(made(small, floor=3e-6, main=4e12, rate=7e14, knee=400.0), CACHE)
+    seen = max(k.flops / law(k, floor=3e-6, main=4e12, rate=7e14, knee=400.0) for k in small)
+    assert curve.rate <= 1.251 * seen
+
+
+def test_the_ceiling_of_a_machine():
+    assert ceiling(il.hardware("h200_sxm")) == Ceiling(4.8e12, 7e12)
+    assert ceiling(il.hardware("m3_max")) == Ceiling(4e11, math.inf)  # no cache is known
 
 
 def test_a_cache_is_no_slower_than_what_it_caches():
@@ -327,7 +354,7 @@ def test_a_device_without_a_backend_is_not_fitted():
 
 
 def test_long_products_tell_the_power_limit(monkeypatch):
-    monkeypatch.setattr(fitting, "fit", lambda samples, cache_bytes: {"gemm": Curve(cache_bytes)})
+    monkeypatch.setattr(fitting, "fit", lambda samples, cache_bytes, most: {"gemm": Curve(cache_bytes)})
     shape = {"m": 64, "n": 64, "k": 64, "dtype": "fp16"}
     rows = [{"kind": "op", "op": "linear", "params": shape, "busy_s": t} for t in (2.4e-3, 3e-3, 3.3e-3)]
     assert calibrate([*PLAIN, *rows], {"l2_bytes": 2e-3}, ()).slower == 1.5

@@ -22,7 +22,12 @@ STREAMS = {
     },
     "neoverse_n1_2core": {"fused_softmax"},
 }  # fmt: skip
-UNSEEN = {"bmm_even": "gemm_even"}  # what no row of evidence has yet, and the one of the same alignment
+# what no row of evidence has yet, and the one of the same alignment or of the nearest format
+UNSEEN = {
+    "bmm_even": "gemm_even", "bmm_fp8": "gemm_fp8", "bmm_int8": "gemm_int8", "gemm_fp64": "gemm_fp32", "bmm_fp64": "gemm_fp32",
+    "gemm_int64": "gemm_fp32", "bmm_int64": "gemm_fp32", "grouped_gemm_fp32": "gemm_fp32", "grouped_gemm_tf32": "gemm_tf32",
+    "grouped_gemm_fp64": "gemm_fp32", "grouped_gemm_fp8": "gemm_fp8", "grouped_gemm_int8": "gemm_int8",
+}  # fmt: skip
 
 
 def samples(slug):

@@ -12,7 +12,9 @@ from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.stored_curves import arguments
 from ironlaw.engine.arrays import SCALARS, Number, is_array, maximum, minimum, where
 from ironlaw.engine.device.fusion_rules import Rules
+from ironlaw.engine.device.least import least_arithmetic, least_data, needed
 from ironlaw.engine.device.machine import Cost, Hardware, Plan
+from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import Op
 from ironlaw.errors import UnsupportedPrecision
 
@@ -72,7 +74,10 @@ class Calibration:
             joint = joint + (overlap if once else times * overlap)
             floor = floor + (total - overlap if once else times * (total - overlap))
             count = count + times
-        return Cost(data, compute, floor, count, self.launch(op, plan, count), joint)
+        # never below what the machine can do: a curve that is asked beyond its samples, or stands in for another, may promise more
+        compute = maximum(points(compute), least_arithmetic(op, hardware) - floor)
+        data = maximum(points(data), least_data(needed(op).bytes, hardware, self.cache_bytes) - floor)
+        return Cost(data, compute, floor, count, self.launch(op, plan, count), maximum(maximum(points(joint), data), compute))
 
     def sustain(self, costs: list[Cost]) -> list[Cost]:
         """Under steady load the clock falls: arithmetic beyond BOOST seconds is slower, fully so at ten times that."""

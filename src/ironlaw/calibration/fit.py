@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
@@ -17,13 +18,26 @@ from ironlaw.backends.kernel import Sample
 from ironlaw.backends.rows import Row
 from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
+from ironlaw.engine.device.least import LASTING
 from ironlaw.engine.device.machine import Hardware
 
 SOFT = 0.1  # relative error at which a sample stops pulling harder
 ENOUGH = 3  # samples for a curve of its own
+SEEN = 1.25  # times the best rate that was seen: where a fitted one ends
 POOLED = (
     "add", "mul", "relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", "power", "neg", "scale", "shift", "hardtanh", "copy", "rsqrt",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """Bytes/s that no kernel exceeds: from main memory, and from the cache before it."""
+
+    main: float
+    cache: float
+
+
+UNBOUNDED = Ceiling(math.inf, math.inf)
 
 
 def calibrate(rows: Sequence[Row], described: Mapping[str, Any], hardware: Hardware, sources: tuple[str, ...]) -> Calibration:
@@ -36,7 +50,7 @@ def calibrate(rows: Sequence[Row], described: Mapping[str, Any], hardware: Hardw
     gaps = [row.graph_s - row.busy_s for row in launch_rows if row.graph_s and row.busy_s]
     start = launches.get("sync_roundtrip", launches["default"])
     measured = list(backend.samples(rows, hardware))
-    curves = fit(measured, cache_bytes)
+    curves = fit(measured, cache_bytes, ceiling(hardware))
     gap = max(median(gaps), 0.0) if gaps else 0.0
     return Calibration(
         curves=curves, launches=launches, cache_bytes=cache_bytes, graph_gap=gap, graph_start=start,
@@ -55,35 +69,46 @@ def slowdown(measured: Sequence[Sample], curves: Mapping[str, Curve], cache_byte
     return round(max(1.0, median(late)), 4) if late else 1.0
 
 
-def fit(samples: Iterable[Sample], cache_bytes: float) -> dict[str, Curve]:
+def ceiling(hardware: Hardware) -> Ceiling:
+    """What the machine's memories can do."""
+    caches = [float(level.bandwidth) for level in hardware.levels if level.name in LASTING]
+    return Ceiling(float(hardware.bandwidth), caches[-1] if caches else float("inf"))
+
+
+def fit(samples: Iterable[Sample], cache_bytes: float, most: Ceiling = UNBOUNDED) -> dict[str, Curve]:
     """One curve for each kind of kernel that was measured, and "elementwise" over the plain streams together."""
     groups: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
         if sample.seconds > 0:
             groups[sample.kernel.curve].append(sample)
     groups["elementwise"] = [s for name in POOLED for s in groups.get(name, ())]
-    return {name: fit_curve(group, cache_bytes) for name, group in sorted(groups.items()) if len(group) >= ENOUGH}
+    return {name: fit_curve(group, cache_bytes, most) for name, group in sorted(groups.items()) if len(group) >= ENOUGH}
 
 
-def fit_curve(group: Sequence[Sample], cache_bytes: float) -> Curve:
+def fit_curve(group: Sequence[Sample], cache_bytes: float, most: Ceiling = UNBOUNDED) -> Curve:
     """The best of the three ways in which terms may overlap."""
-    return min((_fit_one(group, cache_bytes, p) for p in (1, 2, 4)), key=lambda pair: pair[0])[1]
+    return min((_fit_one(group, cache_bytes, p, most) for p in (1, 2, 4)), key=lambda pair: pair[0])[1]
 
 
-def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int) -> tuple[float, Curve]:
+def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int, most: Ceiling) -> tuple[float, Curve]:
     shortest = min(s.seconds for s in group)
     kernels = [s.kernel for s in group]
     deep = any(k.depth > 0 for k in kernels)
     names = ["floor"]
     start = [0.8 * shortest]
+    tops = {"gain": 3.0}  # a term that never binds must not run off: no rate far beyond the best that was seen, no memory beyond its own
     if any(k.data > 0 for k in kernels):
         best = max(s.kernel.data / s.seconds for s in group)
         spread = max(k.data for k in kernels) > cache_bytes and not deep
         names += ["main", "gain"] if spread else ["main"]
-        start += [best, 0.1] if spread else [2 * best]
+        top = max(most.main if spread else most.cache, SEEN * best)  # kernels that read a byte twice count it twice
+        start += [min(best, 0.9 * top), 0.1] if spread else [min(2 * best, 0.9 * top)]
+        tops["main"] = min(3.0 * start[1], top)
     if any(k.flops > 0 for k in kernels) and (deep or group[0].kernel.curve.startswith("attention")):
         names += ["rate"]
-        start += [1.2 * max(s.kernel.flops / s.seconds for s in group)]
+        best = max(s.kernel.flops / s.seconds for s in group)
+        start += [1.2 * best]
+        tops["rate"] = SEEN * best
         if deep:
             names += ["knee"]
             start += [50.0]
@@ -100,9 +125,7 @@ def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int) -> tuple[float
             values["cache"] = values["main"] * (1.0 + values.pop("gain", 0.0))  # a cache is no slower than what it caches
         return Curve(**values, p=p)
 
-    # no faster than three times the best that was seen: a term that never binds must not run off to infinity
-    tops = {"main": 3.0, "gain": 30.0, "rate": 3.0}
-    limits = [math.log(tops[name] * value) if name in tops else 60.0 for name, value in zip(names, start, strict=True)]
+    limits = [math.log(tops[name]) if name in tops else 60.0 for name in names]
 
     def loss(logs: Sequence[float]) -> float:
         if min(logs) < -60 or any(v > limit for v, limit in zip(logs, limits, strict=True)):

@@ -182,5 +182,6 @@ LOWER: dict[str, Callable[[Op], Sequence[Kernel]]] = {
     "linear": matrix, "matmul": matrix, "bmm": matrix, "conv2d": conv2d, "attention": attention, "batch_norm": planes,
     "group_norm": planes, "layer_norm": rowwise, "rms_norm": rowwise, "softmax": rowwise, "log_softmax": rowwise, "sum": reduction,
     "mean": reduction, "amax": reduction, "argmax": reduction, "var": reduction, "avg_pool2d": pool, "max_pool2d": pool,
-    "recurrent": recurrent, "quantised_linear": matrix, "quantised_grouped_matmul": matrix,
+    "recurrent": recurrent, "grouped_matmul": matrix, "quantised_linear": matrix,
+    "quantised_grouped_matmul": matrix,
 }  # fmt: skip

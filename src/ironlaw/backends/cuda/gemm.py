@@ -79,5 +79,6 @@ COMPILED = {"linear": linear_compiled, "matmul": linear_compiled}
 ROWS = {"matmul": matmul_samples}
 FALLBACK = {
     "gemm_tf32": "gemm", "gemm_fp8": "gemm", "gemm_int8": "gemm", "bmm": "gemm", "bmm_even": "gemm_even", "bmm_odd": "gemm_odd",
-    "bmm_fp32": "gemm_fp32", "bmm_tf32": "gemm_tf32", "gemm_pair": "gemm",
+    "bmm_fp32": "gemm_fp32", "bmm_tf32": "gemm_tf32", "gemm_pair": "gemm", "bmm_fp8": "gemm_fp8", "bmm_int8": "gemm_int8",
+    "gemm_fp64": "gemm_fp32", "bmm_fp64": "gemm_fp32", "gemm_int64": "gemm_fp32", "bmm_int64": "gemm_fp32",  # int64: complex numbers
 }  # fmt: skip

@@ -43,7 +43,8 @@ def cumsum(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 def grouped_matrix(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """A matrix product for each expert in one launch; a small kernel works out where each begins."""
-    return (Kernel("grouped_gemm", op.work.bytes, op.work.matmul_flops, depth=op.inputs[1].shape[-1]), Kernel("tiny", 0.0))
+    name = "grouped_gemm" if op.dtype in ("fp16", "bf16") else f"grouped_gemm_{op.dtype}"
+    return (Kernel(name, op.work.bytes, op.work.matmul_flops, depth=op.inputs[1].shape[-1]), Kernel("tiny", 0.0))
 
 
 EAGER = {"topk": topk, "cumsum": cumsum, "grouped_matmul": grouped_matrix, "scatter": scatter}
@@ -54,6 +55,8 @@ ROWS = {
     "histogram": named(scatter, {"kernelHistogram1D": "histogram"}),
 }
 FALLBACK = {
-    "topk": "softmax", "topk_sort": "softmax", "grouped_gemm": "gemm", "sort_short": "softmax", "sort_block": "softmax",
+    "topk": "softmax", "topk_sort": "softmax", "grouped_gemm": "gemm", "grouped_gemm_fp32": "gemm_fp32", "grouped_gemm_tf32": "gemm_tf32",
+    "grouped_gemm_fp64": "gemm_fp32", "grouped_gemm_fp8": "gemm_fp8", "grouped_gemm_int8": "gemm_int8",
+    "sort_short": "softmax", "sort_block": "softmax",
     "sort_pass": "embedding", "scatter": "embedding", "histogram": "sum",
 }  # fmt: skip

@@ -16,6 +16,7 @@ from ironlaw.engine.arrays import Number, is_array, maximum, minimum, ratio, tot
 from ironlaw.engine.device.dispatch import Run, Schedule, simulate
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.iron_law import binding
+from ironlaw.engine.device.least import needed
 from ironlaw.engine.device.machine import Cost, CostModel, Hardware, Plan
 from ironlaw.engine.device.memory import Memory, footprint
 from ironlaw.engine.device.roofline import arithmetic
@@ -140,8 +141,9 @@ class Prediction:
 
     @property
     def mfu(self) -> Number:
-        """The share of the peak rate that this time would mean."""
-        return ratio(self.graph.flops, self.seconds * self.hardware.peak(self.graph.dtype))
+        """The share of the peak rate that this time would mean, for the products that can't be left out: behind a causal mask, the half."""
+        products = total(needed(op).matmul_flops for op in self.graph.ops)
+        return ratio(points(products), self.seconds * self.hardware.peak(self.graph.dtype))
 
 
 def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
