@@ -175,8 +175,8 @@ class Claim:
 
     def _quoted(self, every: Sequence[Reading]) -> Reading:
         chosen = [reading for reading in every if all(_recorded(reading, key) == value for key, value in self.at.items())]
-        if self.at and len(chosen) != 1:
-            raise BadRegistry(f"{self.where}: `at` picks {len(chosen)} of {len(every)} readings; name one")
+        if not chosen:
+            raise BadRegistry(f"{self.where}: `at` picks none of {len(every)} readings; give premises that one of them has")
         return sorted(chosen, key=lambda reading: reading.value)[(len(chosen) - 1) // 2]
 
     @property
