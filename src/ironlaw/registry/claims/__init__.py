@@ -14,9 +14,10 @@ from functools import cache
 from ironlaw.errors import BadRegistry, unknown
 from ironlaw.registry.claims.check import problems
 from ironlaw.registry.claims.expressions import NAMESPACE, attention, chain, compute, row
-from ironlaw.registry.claims.judging import PLAIN_UNITS, RELATIONS, VERDICTS, Claim, Judgement, Measured, describe, shown
+from ironlaw.registry.claims.judging import PLAIN_UNITS, RELATIONS, VERDICTS, Claim, Judgement, Measured
 from ironlaw.registry.claims.parsing import load
 from ironlaw.registry.claims.reading import Reading, Source, readings
+from ironlaw.registry.claims.words import describe, shown
 from ironlaw.registry.loader import folder
 
 __all__ = [

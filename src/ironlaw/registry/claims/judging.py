@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ironlaw.errors import BadRegistry
 from ironlaw.registry.claims import premises
-from ironlaw.registry.claims.expressions import compute, figure, row
-from ironlaw.registry.claims.reading import DEFAULT, Reading, Source, readings
+from ironlaw.registry.claims.expressions import figure
+from ironlaw.registry.claims.reading import Reading, Source, readings
+from ironlaw.registry.claims.words import describe, recorded, shown, slot_text
 from ironlaw.slots import SLOT, fill
-from ironlaw.units import UNITS, show, significant
+from ironlaw.units import significant
 
 FINE = 0.005  # a claim this exact is compared digit by digit
 MOST = 6  # digits of a figure that is claimed exactly
@@ -21,7 +21,6 @@ HOLDS, REFUTED, DEPENDS = VERDICTS = ("holds", "refuted", "depends")
 RELATIONS = ("about", "at least", "at most", "between")
 # units that a claim may have besides those of `ironlaw.units`
 PLAIN_UNITS = ("%", "×", "orders of magnitude", "kernels", "parameters", "calls", "devices", "FLOP/element", "N")
-COUNTS = ("parameters", "calls")  # nobody reads millions of them to the last digit
 MOST_FILES = 3  # that are named one by one
 COMPUTED_ONLY = "Computed only: no row of evidence measures it."
 
@@ -174,7 +173,7 @@ class Claim:
         return None
 
     def _quoted(self, every: Sequence[Reading]) -> Reading:
-        chosen = [reading for reading in every if all(_recorded(reading, key) == value for key, value in self.at.items())]
+        chosen = [reading for reading in every if all(recorded(reading, key) == value for key, value in self.at.items())]
         if not chosen:
             raise BadRegistry(f"{self.where}: `at` picks none of {len(every)} readings; give premises that one of them has")
         return sorted(chosen, key=lambda reading: reading.value)[(len(chosen) - 1) // 2]
@@ -188,7 +187,7 @@ class Claim:
     @property
     def why(self) -> str:
         """The mechanism behind the verdict, its figures filled in."""
-        own = {name: _slot(expression, unit, f"{self.where} slots.{name}") for name, (expression, unit) in self.slots.items()}
+        own = {name: slot_text(expression, unit, f"{self.where} slots.{name}") for name, (expression, unit) in self.slots.items()}
         used = set(SLOT.findall(self.reason)) - own.keys()
         return fill(self.reason, own | {name: text for name, text in self._given(used).items() if name in used}, f"{self.where} why")
 
@@ -218,37 +217,3 @@ class Claim:
         while digits < MOST and not holds and shown(figure, self.unit, digits) == shown(self.value, self.unit, digits):
             digits += 1
         return shown(figure, self.unit, digits)
-
-
-def _slot(expression: str, unit: str, where: str) -> str:
-    value = compute(expression, where, {"row": row})
-    if isinstance(value, str):
-        return value
-    return f"{value:,.0f}" if not unit and float(value).is_integer() else shown(float(value), unit)
-
-
-def _recorded(reading: Reading, key: str) -> Any:
-    return premises.NOT_RECORDED if reading.get(key) is None else reading.get(key)
-
-
-def describe(reading: Reading, keys: Any) -> str:
-    """The premises of a reading, in words."""
-    return ", ".join(premises.value_text(key, reading.get(key)) for key in keys if reading.get(key) != DEFAULT)
-
-
-def shown(value: float, unit: str, digits: int = 3) -> str:
-    """A claim's figure to read: `512 KiB` where it is a round binary number, `1 kernel`, `N = 279`; inf is "never"."""
-    if math.isinf(value):
-        return "never"
-    if unit == "B" and value >= 1024 and value % 1024 == 0 and value < 1000 * 1024:
-        return f"{significant(value / 1024)} KiB"
-    if unit in UNITS and unit != "FLOP/B":  # an intensity has no prefix
-        return show(value, unit, digits)
-    number = significant(value, digits)
-    if unit in COUNTS and value >= 1e6:
-        size, word = (1e9, "billion") if value >= 1e9 else (1e6, "million")
-        number = f"{significant(value / size, digits)} {word}"
-    if unit == "N":
-        return f"N\u202f=\u202f{number}"
-    first, gap, rest = unit.partition(" ")
-    return f"{number} {first.removesuffix('s') if number == '1' else first}{gap}{rest}".strip()
