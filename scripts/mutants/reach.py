@@ -68,9 +68,8 @@ class Tests:
     def of(self, mutant: Mutant) -> list[str]:
         """Those that can notice it: first those that noticed its neighbours, then its own file's, then the quickest."""
         ran, path = self.lines.get(mutant.file, {}), Path(mutant.file)
-        own = tuple(
-            name for name in self.seconds if name.split("::")[0].endswith((f"/test_{path.stem}.py", f"/test_{path.parent.name}.py"))
-        )
+        files = (f"/test_{path.stem}.py", f"/test_{path.parent.name}.py")
+        own = {name for name in self.seconds if name.split("::")[0].endswith(files)}
         if self.at_import(mutant):  # a table, a default, a name: who reads it may run no line of this file
             near, names = self.running(mutant.file), set(self.seconds)
         else:
