@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from small_graphs import MACHINE, tensor
 
 import ironlaw as il
@@ -58,6 +60,24 @@ def test_a_format_without_a_rate_of_its_own():
     assert chip.vector_peak("fp64") == 10.0  # no faster than its products
     with pytest.raises(UnsupportedPrecision, match="no int8"):
         replace(MACHINE, peaks={"fp16": 1.0}, vector={}).vector_peak("int8")
+
+
+@given(st.integers(0, 5), st.integers(0, 5), st.sampled_from([1.0, 1e3, 1e12]))
+def test_matrix_and_vector_units_run_side_by_side(products, rest, scale):
+    """The longer of the two counts; one kind of units does both, one after the other."""
+    work = Work(flops=(products + rest) * scale, matmul_flops=products * scale)
+    apart = max(products * scale / H100.peak("fp16"), rest * scale / H100.vector_peak("fp16"))
+    assert arithmetic(work, H100, "fp16") == pytest.approx(apart)
+    board = il.hardware("pi5")
+    assert arithmetic(work, board, "fp32") == pytest.approx(work.flops / board.peak("fp32"))
+    swept = replace(work, flops=np.array([work.flops]), matmul_flops=np.array([work.matmul_flops]))
+    assert arithmetic(swept, H100, "fp16") == pytest.approx([apart])
+
+
+def test_rates_within_a_rounding_are_of_the_same_units():
+    chip = replace(MACHINE, peaks={"fp16": 102.0}, vector={"fp16": 100.0})
+    assert not chip.has_matrix_units("fp16")
+    assert replace(chip, peaks={"fp16": 102.5}).has_matrix_units("fp16")
 
 
 def test_rate_asks_for_a_kind_of_work():

@@ -1,0 +1,109 @@
+"""Curves as a file holds them: a good file is read as it stands, and whatever is wrong in one is named."""
+
+import copy
+import math
+
+import pytest
+
+from ironlaw.calibration.calibration import Calibration
+from ironlaw.calibration.curve import Curve
+from ironlaw.calibration.stored_curves import arguments
+
+CURVE = {
+    "floor": 1e-6,
+    "cache": 2e12,
+    "main": 1e12,
+    "rate": 1e14,
+    "knee": 8.0,
+    "row": 1e-9,
+    "step": 2e-9,
+    "p": 2,
+    "error": 0.1,
+    "samples": 9,
+}
+FILE = {
+    "curves": {"gemm": CURVE}, "launches": {"default": 2e-6, "linear": 3e-6}, "cache_bytes": 1e8, "graph_gap": 1e-7, "graph_start": 5e-6,
+    "slower": 1.5, "entry": 4e-6, "compile_kernel_s": 0.25, "spread": {"eager": [0.9, 1.1]}, "sources": ["by hand"], "host": "a host",
+    "backend": "cpu",
+}  # fmt: skip
+TOP = ("cache_bytes", "graph_gap", "graph_start", "slower", "entry", "compile_kernel_s")
+FIGURES = (
+    [(key,) for key in TOP]
+    + [("curves", "gemm", key) for key in CURVE]
+    + [("launches", "linear"), ("spread", "eager", 0), ("spread", "eager", 1)]
+)
+TEXTS = [("host",), ("backend",), ("sources", 0)]
+
+
+def changed(path, value):
+    """The good file with one thing in it exchanged."""
+    data = copy.deepcopy(FILE)
+    *folders, last = path
+    inner = data
+    for name in folders:
+        inner = inner[name]
+    inner[last] = value
+    return data
+
+
+def test_a_good_file_is_read_as_it_stands():
+    found = arguments(FILE)
+    assert found["curves"] == {"gemm": Curve(**CURVE)} and found["launches"] == FILE["launches"]
+    assert {key: found[key] for key in (*TOP, "host", "backend")} == {key: FILE[key] for key in (*TOP, "host", "backend")}
+    assert (found["spread"], found["sources"]) == ({"eager": (0.9, 1.1)}, ("by hand",))
+    assert Calibration.from_json(Calibration(**found).to_json()) == Calibration(**found)
+
+
+def test_what_may_be_left_out():
+    bare = arguments({"curves": {}, "launches": {"default": 0.0}})
+    assert bare == {"curves": {}, "launches": {"default": 0.0}, "spread": {}, "sources": ()}
+
+
+def test_a_curve_of_an_earlier_version_keeps_its_name_of_today():
+    assert set(arguments(changed(("curves", "fused_dear"), CURVE))["curves"]) == {"gemm", "fused_transcendental"}
+
+
+@pytest.mark.parametrize("path", FIGURES, ids=str)
+@pytest.mark.parametrize("value", ["1", None, True, -1.0, math.inf, math.nan, 2e30, [1.0]], ids=repr)
+def test_what_is_not_a_figure_is_named(path, value):
+    word = path[1] if path[0] in ("launches", "spread") else path[-1]
+    with pytest.raises(ValueError, match=rf"\b{word}\b.* is .*{str(value)[:3].strip('[')}.*, and not a figure$"):
+        arguments(changed(path, value))
+
+
+@pytest.mark.parametrize("path", FIGURES, ids=str)
+def test_only_what_divides_must_be_above_zero(path):
+    if path[-1] in ("cache", "main", "rate", "cache_bytes", "slower"):
+        with pytest.raises(ValueError, match=f"^{path[-1]}.* is 0, and not a figure$"):
+            arguments(changed(path, 0))
+    elif path[-1] != "p":
+        arguments(changed(path, 0))
+    assert path[-1] == "p" or arguments(changed(path, 1e30))
+
+
+@pytest.mark.parametrize("p", [0, 3, 5, 1.5])
+def test_a_power_is_one_that_a_curve_can_take(p):
+    assert all(arguments(changed(("curves", "gemm", "p"), good)) for good in (1, 2, 4))
+    with pytest.raises(ValueError, match=rf"^p of gemm is {p}, and not one of \(1, 2, 4\)$"):
+        arguments(changed(("curves", "gemm", "p"), p))
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=str)
+@pytest.mark.parametrize("value", [3, None, ["a"]], ids=repr)
+def test_what_is_not_a_text_is_named(path, value):
+    with pytest.raises(ValueError, match=rf"^(a source|{path[0]}) is .*{str(value)[:3].strip('[')}.*, and not a text$"):
+        arguments(changed(path, value))
+
+
+def test_a_launch_has_a_name_and_one_is_the_default():
+    with pytest.raises(ValueError, match=r"^launch is 7, and not a text$"):
+        arguments(changed(("launches", 7), 1e-6))
+    with pytest.raises(ValueError, match=r"^there is no default launch$"):
+        arguments(changed(("launches",), {"linear": 1e-6}))
+
+
+def test_a_long_value_is_cut_and_an_unknown_constant_refused():
+    with pytest.raises(ValueError, match=r"^host is \[0, 0.{55}, and not a text$"):
+        arguments(changed(("host",), [0] * 1000))
+    with pytest.raises(TypeError, match="warp_drive"):
+        arguments(changed(("curves", "gemm", "warp_drive"), 9.0))
