@@ -19,7 +19,7 @@ MAX_COUNT = 1_000_000  # attempts and epochs of an import: beyond any learner
 HIGHEST = 2**31 - 1  # what both databases can store; an import leaves room for as many resets and attempts as anyone can make
 LONGEST_NUMBER = 300  # digits of a whole number: every one of them is also a float
 _LONG = re.compile(rf"\d{{{LONGEST_NUMBER + 1}}}")
-_ID, _NAME, _KIND = Id(), Name(), Name(50)
+_ID, _NAME, _KIND, _COUNT = Id(), Name(), Name(50), Whole(1, HIGHEST)
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,13 @@ def encode(payload: dict[str, Any]) -> str:
 def check(event: Event, most: int = HIGHEST, strict: bool = True) -> None:
     """BadValue if anything about it is invalid. A kind that is not known is valid, whatever its payload. Without `strict`, any payload is:
     an earlier version accepted it, and readers pass over it."""
+    count = _COUNT if most == HIGHEST else Whole(1, most)
     fault = (
         _KIND.fault(event.kind, "kind")
         or _ID.fault(event.id, "id")
         or _ID.fault(event.learner, "learner")
-        or Whole(1, most).fault(event.epoch, "epoch")
-        or Whole(1, most).fault(event.attempt, "attempt")
+        or count.fault(event.epoch, "epoch")
+        or count.fault(event.attempt, "attempt")
         or (_NAME.fault(event.lab, "lab") if event.lab != "" or (event.kind in KINDS and event.kind not in NO_LAB) else "")
         or (payload_fault(event.kind, event.payload) if strict or not isinstance(event.payload, dict) else "")
     )
@@ -107,7 +108,7 @@ def payload_fault(kind: str, payload: Any) -> str:
     if not isinstance(payload, dict):
         return f"a payload is an object, not {payload!r}"
     rule = KINDS.get(kind)
-    return rule.fault(payload, f"the payload of {kind!r}") if rule else ""
+    return "" if rule is None or rule.valid(payload) else rule.fault(payload, f"the payload of {kind!r}")
 
 
 def _too_long(value: Any) -> bool:

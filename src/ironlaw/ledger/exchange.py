@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -17,6 +18,7 @@ FORMAT = "ironlaw-ledger/2"
 UNCHAINED = "ironlaw-ledger/1"  # as older versions wrote it, and as a rescue does: nothing in it can be checked against a chain
 FIELDS = ("id", "learner", "epoch", "lab", "attempt", "kind", "payload", "time")
 OURS = (*FIELDS, "hash")
+OUR_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 NEXT = "import a file that `ironlaw ledger export` wrote"
 LEARNER = Record({"id": Id(), "name": Maybe(Text())})
 CHAIN = Record({"since": Text(), "events": Whole(0, HIGHEST), "head": Text()})
@@ -112,9 +114,9 @@ def new_events(incoming: Sequence[Event], existing: Iterable[Event]) -> list[Eve
 
 def _event(item: Any, what: str, strict: bool) -> Event:
     _has(item, FIELDS, what)
-    extra = {} if len(item) <= len(OURS) and not item.keys() - OURS else {key: item[key] for key in item if key not in OURS}
-    values = {field: item[field] for field in FIELDS}
-    event = Event(**{**values, "time": parse_time(item["time"], what)}, extra=extra)
+    extra = {key: item[key] for key in item if key not in OURS}
+    time = parse_time(item["time"], what)
+    event = Event(item["id"], item["learner"], item["epoch"], item["lab"], item["attempt"], item["kind"], item["payload"], time, extra)
     try:
         check(event, strict=strict)
         if extra:
@@ -137,6 +139,8 @@ def parse_time(value: Any, what: str) -> str:
     """The same moment in the ledger's format."""
     try:
         moment = datetime.fromisoformat(value)
+        if OUR_TIME.fullmatch(value):
+            return str(value)
         if moment.tzinfo is not None:
             return utc(moment)
     except (TypeError, ValueError, OverflowError):

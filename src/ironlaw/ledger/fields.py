@@ -19,12 +19,13 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 
 
 class Field:
+    def valid(self, value: Any) -> bool:
+        """Asked of every event that is read, so it is quick; `fault` is asked of the few that are not valid."""
+        return True
+
     def fault(self, value: Any, name: str) -> str:
         """What is wrong with it, in words; empty if nothing is."""
         return "" if self.valid(value) else f"{name} is {_brief(value)}; expected {self.expected}"
-
-    def valid(self, value: Any) -> bool:
-        return True
 
     @property
     def expected(self) -> str:
@@ -127,6 +128,9 @@ class Maybe(Field):
 
     inner: Field
 
+    def valid(self, value: Any) -> bool:
+        return value is None or self.inner.valid(value)
+
     def fault(self, value: Any, name: str) -> str:
         return "" if value is None else self.inner.fault(value, name)
 
@@ -138,6 +142,9 @@ class Items(Field):
     inner: Field
     least: int = 0
     most: int = 100_000
+
+    def valid(self, value: Any) -> bool:
+        return isinstance(value, list) and self.least <= len(value) <= self.most and all(map(self.inner.valid, value))
 
     def fault(self, value: Any, name: str) -> str:
         if not isinstance(value, list) or not self.least <= len(value) <= self.most:
@@ -151,6 +158,14 @@ class Record(Field):
 
     needs: Mapping[str, Field] = field(default_factory=dict)
     optional: Mapping[str, Field] = field(default_factory=dict)
+
+    def valid(self, value: Any) -> bool:
+        if not isinstance(value, dict):
+            return False
+        for key, inner in self.needs.items():
+            if key not in value or not inner.valid(value[key]):
+                return False
+        return all(key not in value or inner.valid(value[key]) for key, inner in self.optional.items()) if self.optional else True
 
     def fault(self, value: Any, name: str) -> str:
         if not isinstance(value, dict):
@@ -171,6 +186,12 @@ class ByKind(Field):
     """An object whose `kind` says what else it holds. One of a kind that is not listed is ignored by every reader."""
 
     kinds: Mapping[str, Record]
+
+    def valid(self, value: Any) -> bool:
+        if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
+            return False
+        known = self.kinds.get(value["kind"])
+        return known is None or known.valid(value)
 
     def fault(self, value: Any, name: str) -> str:
         if not isinstance(value, dict) or not isinstance(value.get("kind"), str):

@@ -153,9 +153,9 @@ class Ledger:
         name = self.learner_name()
         with self._database.reading() as connection:
             since = connection.scalar(select(learner.c.since))
-            rows = connection.execute(select(*COLUMNS, table.c.hash).order_by(table.c.seq)).all()
-        events = [self._event(*row[:-1]) for row in rows]
-        return exchange.pack(self.learner, name, events, exchange.Chain(str(since), [row[-1] for row in rows]))
+            stored = rows(connection, select(*COLUMNS, table.c.hash).order_by(table.c.seq))
+        events = [self._event(*row[:-1]) for row in stored]
+        return exchange.pack(self.learner, name, events, exchange.Chain(str(since), [row[-1] for row in stored]))
 
     def import_(self, data: Any) -> int:
         """Add what is missing here, all of it or nothing; returns how many events were new."""
@@ -188,7 +188,7 @@ class Ledger:
         return self._events(connection, select(*COLUMNS))
 
     def _events(self, connection: Connection, wanted: Select[Any]) -> list[Event]:
-        return [self._event(*row) for row in connection.execute(wanted.order_by(table.c.seq))]
+        return [self._event(*row) for row in rows(connection, wanted.order_by(table.c.seq))]
 
     def _event(self, id: str, learner: str, epoch: int, lab: str, attempt: int, kind: str, text: str, time: str, more: str | None) -> Event:
         try:
@@ -207,6 +207,15 @@ class Ledger:
                     f"{event.lab}, {event.question}, attempt {event.attempt}: a prediction was already committed at {other.time};"
                     f" to try again, commit attempt {event.attempt + 1}"
                 )
+
+
+def rows(connection: Connection, wanted: Select[Any]) -> list[tuple[Any, ...]]:
+    """As the driver gives them: texts and numbers need no conversion, and a large ledger has many."""
+    result = connection.execute(wanted)
+    try:
+        return list(result.cursor.fetchall()) if result.cursor is not None else []
+    finally:
+        result.close()
 
 
 def _readable(events: list[Event]) -> list[Event]:
