@@ -2,7 +2,10 @@
 
 import io
 import json
+import os
+import sqlite3
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -94,6 +97,66 @@ def test_export_replaces_nothing_unasked(run, worked, tmp_path):
     assert list(tmp_path.iterdir()) == [target]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes and devices among the files of this system")
+def test_export_goes_into_regular_files_only(run, worked, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    for target in (".", "", "pipe", "/dev/null"):
+        code, out, err = run("export", target, "--force")
+        assert (code, out) == (2, "") and "name" in err, target
+    assert os.path.exists("/dev/null") and not os.path.isfile("/dev/null")
+    assert [found.name for found in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_verify(run, worked, ironlaw_home, tmp_path):
+    code, out, _ = run("verify")
+    head = json.loads(run("export")[1])["chain"]["head"]
+    assert code == 0 and "4 events" in out and head in out
+    assert run("export", tmp_path / "hand-in.json")[0] == 0
+    code, out, _ = run("verify", tmp_path / "hand-in.json")
+    assert code == 0 and "4 events" in out and head in out
+    (tmp_path / "hand-in.json").write_text((tmp_path / "hand-in.json").read_text().replace('"correct": false', '"correct": true'))
+    for act in ("verify", "import"):
+        code, out, err = run(act, tmp_path / "hand-in.json")
+        assert (code, out) == (2, "") and "event 3 (prediction" in err and "was changed" in err
+    tamper(ironlaw_home / "ledger.db", "DROP TRIGGER ironlaw_events_no_update")
+    code, out, err = run("verify")
+    assert code == 2 and "ironlaw_events_no_update is missing" in err and "ironlaw ledger repair" in err
+    tamper(ironlaw_home / "ledger.db", "UPDATE ironlaw_events SET payload = replace(payload, 'false', 'true')")
+    code, out, err = run("verify")
+    assert (code, out) == (2, "") and f"event {worked[2].id} (prediction, {LAB}, " in err and "was changed after it was written" in err
+    code, out, _ = run("repair")
+    assert code == 0 and "3 events could be carried over" in out and "1 could not" in out
+    assert run("repair")[1].startswith("Nothing is damaged") and "4 events" in run("verify")[1]
+
+
+def tamper(path, *statements):
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def test_a_damaged_ledger_is_set_aside_and_the_terminal_says_so(run, worked, ironlaw_home):
+    tamper(ironlaw_home / "ledger.db", "DROP TRIGGER ironlaw_events_no_delete", "DELETE FROM ironlaw_events WHERE seq = 2")
+    code, out, err = run("show")
+    assert code == 0 and LAB in out and "Your ledger was damaged" in err and "3 events could be carried over" in err and ".broken-" in err
+    assert run("show")[2] == ""
+
+
+def test_reset(run, worked):
+    code, out, _ = run("reset")
+    assert code == 0 and out.startswith("Epoch 2 has begun")
+    assert len(json.loads(run("export")[1])["events"]) == 5
+    assert "No events yet" in run("show")[1]
+
+
+def test_a_home_that_nobody_has(run, monkeypatch):
+    monkeypatch.setenv("IRONLAW_LEDGER", "~nosuchuser/x.db")
+    for act in ("path", "show", "export", "verify", "repair", "reset"):
+        code, out, err = run(act)
+        assert (code, out) == (2, "") and "~nosuchuser/x.db" in err, act
+
+
 def test_bad_input(run, tmp_path):
     (tmp_path / "no.json").write_text("{")
     (tmp_path / "deep.json").write_text("[" * 100_000)
@@ -119,7 +182,8 @@ def test_a_damaged_ledger_is_one_paragraph(run, ironlaw_home):
     (ironlaw_home / "ledger.db").touch()
     for act in ("show", "export"):
         code, out, err = run(act)
-        assert (code, out) == (2, "") and "damaged" in err and "--rescue" in err
+        assert (code, out) == (2, "") and "damaged" in err and "ironlaw ledger repair" in err
+    assert run("repair")[0] == run("show")[0] == 0
 
 
 def test_rescue(run, worked, ironlaw_home, tmp_path):
