@@ -51,13 +51,14 @@ class Machine(Hardware):
         if name in PLAIN and "log" in data:
             value = data["whole"].usable if name == "usable" else getattr(data["whole"], name)
             return data["log"].figure(data["slug"], name, value, PLAIN[name])
-        if name == "vector" and "log" in data:
-            return Rates(data["log"], data["slug"], data["vector"])
         return object.__getattribute__(self, name)
 
     def peak(self, fmt: str, sparse: bool = False) -> float:
         kind = "sparse" if sparse else "peak"
         return self.log.figure(self.slug, f"{kind}.{fmt}", self.whole.peak(fmt, sparse), "FLOP/s")
+
+    def vector_peak(self, fmt: str) -> float:
+        return self.log.figure(self.slug, f"vector.{fmt}", self.whole.vector_peak(fmt), "FLOP/s")
 
     def level(self, name: str) -> Any:
         if name == "main":
@@ -80,15 +81,6 @@ class Level:
     @property
     def bandwidth(self) -> float:
         return self.log.figure(self.slug, self.names["bandwidth"], self.whole.bandwidth, "B/s")
-
-
-class Rates(dict):
-    def __init__(self, log: Log, slug: str, rates: Mapping[str, float]) -> None:
-        super().__init__(rates)
-        self.log, self.slug = log, slug
-
-    def __getitem__(self, fmt: str) -> float:
-        return self.log.figure(self.slug, f"vector.{fmt}", super().__getitem__(fmt), "FLOP/s")
 
 
 class Figures:

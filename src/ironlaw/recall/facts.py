@@ -74,7 +74,7 @@ def _figure(machine: Hardware, figure: str, where: str) -> tuple[str, float, str
     if figure == "sms":
         return "SMs", float(machine.units["sms"]), "SM", ""
     if kind in RATES and detail:
-        rate = machine.vector[detail] if kind == "vector" else machine.peak(detail, sparse=kind == "sparse")
+        rate = machine.vector_peak(detail) if kind == "vector" else machine.peak(detail, sparse=kind == "sparse")
         unit = "OP/s" if detail.startswith("int") else "FLOP/s"
         return RATES[kind].format(words.display(detail)), float(rate), unit, _source(machine.figures.get(figure))
     if detail in LEVELS:
