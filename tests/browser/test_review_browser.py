@@ -81,6 +81,9 @@ def test_a_whole_sitting_by_mouse_with_undo_and_skip(beginner: str, shared_ledge
     answer(page, again)
     expect(desk(page)).to_contain_text("✓ Right")
     desk(page).get_by_role("button", name="Next card").click()
+    assert "memory bandwidth" not in desk(page).inner_text()
+    desk(page).get_by_text("Figures you may look up").click()
+    expect(desk(page)).to_contain_text("memory bandwidth")
     desk(page).get_by_role("button", name="Skip").click()
     expect(desk(page)).to_contain_text("Skipped for this sitting")
     for left in range(9, 0, -1):
@@ -182,7 +185,8 @@ def test_ticks_and_texts_survive_a_reload(beginner: str, shared_ledger: Ledger, 
     expect(writing).to_contain_text("5 words")
     writing.get_by_label(re.compile("^4. Name one topic")).fill("Guards.")
     page.keyboard.press("Tab")  # leaving the field keeps it
-    expect(writing).to_contain_text("1 words")
+    expect(writing).to_contain_text(", 1 word")
+    expect(writing).to_contain_text("Your next focus: Dynamo")
     checklist.get_by_role("checkbox").first.check()
     expect(checklist).to_contain_text("1 of 10")
     checklist.get_by_role("button", name="Compare with my record").click()

@@ -153,7 +153,7 @@ def test_a_claim_is_laid_beside_the_record(session, ledger, say):
     record.tick(ledger, "derive_ridge", True)
     record.tick(ledger, "read_generated_code", True)
     record.tick(ledger, "read_generated_code", False)
-    for card in ("read_generated_code", "launches_saved"):
+    for card in ("read_generated_code", "launches_saved", "compiler_pipeline"):
         say(card, True, 4)
     say("ridge_point", True, 4)
     claims = {claim.statement.id: claim for claim in session.state().claims}
