@@ -10,8 +10,11 @@
 | test_fuzz_urls.py | odd addresses, queries, headers, cookies and bodies for the labs' server: never a 500 (2,000) |
 | test_fuzz_direct.py | odd frames on the dials' socket: binary, deep, huge, wrong types; it goes on answering (1,000) |
 | test_fuzz_imports.py | traces, machines, evidence and histories with changed bytes and changed values: refused, or read (1,500) |
+| test_ledger_corruption.py | a ledger's file: bits turned, ranges zeroed, changed by SQL with and without its triggers |
+| test_ledger_kills.py | kill -9 of writers, of a ledger's creation, of setting a broken one aside |
+| test_ledger_imports.py | ledgers by the schema and mutations of them: refused, or every page opens |
 
-The server's other attacks and the ledger's (kills, corruption, another user, a foreign page) are in files of their own beside these.
+The server's other attacks (another user, a foreign page) are in files of their own beside these; PostgreSQL's are in tests/postgres.
 What a test counts, it gives to the fixture `figure`; the figures are printed at the end.
 """
 

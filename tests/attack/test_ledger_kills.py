@@ -12,11 +12,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from attack_length import FULL
 
 from ironlaw.ledger import open_ledger, verify
 
 SOURCE = Path(__file__).parents[2] / "src"
-FULL = os.environ.get("IRONLAW_ATTACK") == "full"
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 
 # Forked from one process that has done its imports, so that a kill meets the ledger and not the imports.
@@ -80,13 +80,13 @@ print(json.dumps({"kills": kills + 2}))
 """
 
 
-def test_kills_of_writers_lose_nothing_acknowledged(folder):
+def test_kills_of_writers_lose_nothing_acknowledged(folder, figure):
     kills = run(WRITERS, folder, 4)["kills"]
     acknowledged = (folder / "acks").read_text().split()
     with open_ledger(folder / "ledger.db") as ledger:
         held = [event.id for event in ledger.history()]
         assert ledger.notice == ""
-    print(f"{kills} kills of two writers: {len(acknowledged):,} acknowledged, {len(set(acknowledged) - set(held))} lost")
+    figure(f"{kills} kills of a ledger's two writers: {len(acknowledged):,} acknowledged, {len(set(acknowledged) - set(held))} lost")
     assert kills > 3 and acknowledged and set(acknowledged) <= set(held)
     assert len(held) - len(acknowledged) <= kills  # one of each may have been written and not yet acknowledged
     assert verify(folder / "ledger.db").events == len(held)
@@ -112,9 +112,9 @@ print(json.dumps({"kills": kills, "left": sorted(found.name for found in folder.
 """
 
 
-def test_kills_at_birth_leave_no_half_of_a_ledger_and_nothing_behind(folder):
+def test_kills_at_birth_leave_no_half_of_a_ledger_and_nothing_behind(folder, figure):
     told = run(BIRTHS, folder, 2)
-    print(f"{told['kills']} kills at birth: {told['left']} left behind")
+    figure(f"{told['kills']} kills while a ledger is created: none half, nothing left behind")
     assert told["kills"] > 3 and told["left"] == []
 
 
@@ -143,8 +143,8 @@ print(json.dumps({"kills": kills, "seen": seen}))
 """
 
 
-def test_kills_while_a_broken_ledger_is_set_aside(folder):
+def test_kills_while_a_broken_ledger_is_set_aside(folder, figure):
     """At no moment is there no ledger, or an empty one: before, it is the broken one, and after, the rest of it."""
     told = run(REPAIRS, folder, 4)
-    print(f"{told['kills']} kills while setting aside; in {told['seen']} of them the old file had its new name already")
+    figure(f"{told['kills']} kills while a broken ledger is set aside: nothing lost ({told['seen']} after the old file had its new name)")
     assert told["kills"] > 3

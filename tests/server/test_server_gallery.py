@@ -2,6 +2,7 @@
 
 import json
 import re
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -339,6 +340,48 @@ def test_a_ledger_that_fails_is_said_and_the_labs_stay(page: TestClient, monkeyp
         assert page.get("/export").status_code == 503
         assert "free some space" in act(page, "reset").text
     assert "progress not known" not in page.get("/").text
+
+
+def test_a_fault_of_ours_leaves_the_way_to_export_and_reset(page: TestClient, monkeypatch: pytest.MonkeyPatch):
+    open_ledger().append("lab_01_first", "opened", {})
+    monkeypatch.setattr("ironlaw.server.records.standings", lambda events: 1 / 0)
+    html = page.get("/").text
+    assert "ZeroDivisionError" in html and "Your progress can’t be read" in html and 'href="/export"' in html
+    assert [event["kind"] for event in page.get("/export").json()["events"]] == ["opened"]
+    assert act(page, "reset").status_code == 303
+    monkeypatch.undo()
+    assert "not started" in card(page.get("/").text, "lab_01_first")
+
+
+def test_a_fault_anywhere_is_a_page_with_the_way_out(labs: Path, monkeypatch: pytest.MonkeyPatch):
+    page = TestClient(create_app(labs_folder=labs), base_url=OURS["origin"], raise_server_exceptions=False)
+    monkeypatch.setattr("ironlaw.server.app.catalogue", lambda folder: 1 / 0)
+    answer = page.get("/")
+    assert answer.status_code == 500 and "ZeroDivisionError" in answer.text and "content-security-policy" in answer.headers
+    assert 'href="/export"' in answer.text and 'href="/#reset"' in answer.text
+
+
+def test_a_ledger_that_was_damaged_is_set_aside_and_the_page_says_so(page: TestClient, ironlaw_home: Path):
+    with open_ledger() as ledger:
+        for lab in ("lab_01_first", "lab_02_second"):
+            ledger.append(lab, "opened", {})
+    connection = sqlite3.connect(ironlaw_home / "ledger.db")
+    connection.execute("DROP TRIGGER ironlaw_events_no_delete")
+    connection.execute("DELETE FROM ironlaw_events WHERE seq = 1")
+    connection.commit()
+    connection.close()
+    for _ in range(2):
+        html = page.get("/").text
+        assert "Something happened to your ledger" in html and "ledger.db.broken-" in html
+    assert "Act I, opened" in card(html, "lab_02_second") and "not started" in card(html, "lab_01_first")
+
+
+def test_a_ledger_that_can_t_be_read_can_be_begun_anew(page: TestClient, ironlaw_home: Path):
+    (ironlaw_home / "ledger.db").write_bytes(b"x" * 9000)
+    assert "Your progress can’t be read" in page.get("/").text
+    assert act(page, "reset").status_code == 303
+    assert "Your progress can’t be read" not in page.get("/").text
+    assert [found.read_bytes() for found in ironlaw_home.iterdir() if ".broken-" in found.name] == [b"x" * 9000]
 
 
 def test_where_the_data_lies(page: TestClient, ironlaw_home: Path):

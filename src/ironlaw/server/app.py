@@ -21,6 +21,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Mount, Route, WebSocketRoute
 
 from ironlaw.errors import IronlawError
+from ironlaw.server import pages
 from ironlaw.server.actions import Actions
 from ironlaw.server.answers import answer
 from ironlaw.server.catalogue import LABS, catalogue
@@ -78,7 +79,7 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
         Mount(theme(), Immutable(THEME.parent)),
     ]
     guard = Middleware(Guard, door=door)
-    app = Starlette(routes=routes, middleware=[guard], exception_handlers={404: not_found}, lifespan=lifespan)
+    app = Starlette(routes=routes, middleware=[guard], exception_handlers={404: not_found, 500: failed}, lifespan=lifespan)
     app.state.labs, app.state.keeper, app.state.door = labs, keeper, door
     app.state.first_visit = first_visit  # set once the start page has been served
     return app
@@ -156,6 +157,14 @@ class Predict:
             except IronlawError as refusal:
                 return JSONResponse({"error": str(refusal), "field": refusal.field}, 400, headers={"cache-control": "no-store"})
         return JSONResponse(prediction, headers={"cache-control": "no-store"})
+
+
+def failed(request: Request, error: Exception) -> Response:
+    """A fault of ours. It is in the terminal too; the page says how to get at one's data all the same."""
+    reason = f"{type(error).__name__} at {request.url.path}: this is a fault in ironlaw, and what you committed is kept. Please report it."
+    response = pages.problem("Something failed", "", reason, 500)
+    response.headers.update({name.decode(): value.decode() for name, value in SECURITY})
+    return response
 
 
 def not_found(request: Request, error: Exception) -> Response:

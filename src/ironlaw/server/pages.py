@@ -45,7 +45,8 @@ def page(template_name: str, status: int = 200, /, **slots: str) -> HTMLResponse
 
 
 def problem(title: str, about: str, reason: str, status: int) -> HTMLResponse:
-    """A page of its own for what went wrong: what, why, and the way back."""
+    """A page of its own for what went wrong: what, why, the way back, and the way out: one's data, and a new beginning."""
     text = f"<p>{escape(about)}</p>" if about else ""
-    body = f'{text}<p class="banner fail">{escape(reason)}</p><p><a href="/">All labs</a></p>'
+    ways = '<p><a href="/">All labs</a> · <a href="/export" download>Download the export</a> · <a href="/#reset">Reset …</a></p>'
+    body = f'{text}<p class="banner fail">{escape(reason)}</p>{ways}'
     return page("message.html", status, title=escape(title), body=body)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,6 +13,7 @@ from ironlaw.errors import IronlawError, LedgerDamaged
 
 STAGES = ("not started", "Act I", "Act II", "complete")
 REVIEW = "review"  # it has cards instead of acts
+FAULT = "{} while it was read: a fault in ironlaw. Everything is still there; download the export below and report it."
 RECENT = 50  # events after which a notice about the ledger has been read
 
 
@@ -93,6 +95,9 @@ class Keeper:
             return Records(where=self.where(), problem=str(error))
         except IronlawError as error:
             return Records(where=self.where(), problem=str(error))
+        except Exception as error:  # a fault of ours: the page with export and reset must open all the same
+            logging.getLogger(__name__).exception("the ledger's records could not be read")
+            return Records(where=self.where(), problem=FAULT.format(type(error).__name__))
 
     def start_over(self) -> None:
         """A new epoch; a ledger that can't be read is set aside first."""
