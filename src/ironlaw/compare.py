@@ -18,7 +18,7 @@ from ironlaw.engine.device.machine import MODES, Hardware, Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
-from ironlaw.errors import UnsupportedPrecision
+from ironlaw.errors import BadRegistry, IronlawError, UnsupportedPrecision
 from ironlaw.registry.evidence import evidence, measured
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
@@ -114,6 +114,9 @@ def leave_one_out(rows: Iterable[Comparison]) -> tuple[int, int]:
     return inside, len(known)
 
 
+BROKEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # what parameters of the wrong type lead to
+
+
 def comparisons(machine: str = "", kind: str = "") -> Iterator[Comparison]:
     """Every comparable row of evidence, of one machine or all, of one kind or all."""
     for slug in (machine,) if machine else measured():
@@ -122,7 +125,16 @@ def comparisons(machine: str = "", kind: str = "") -> Iterator[Comparison]:
             for row in file.rows:
                 if kind and _kind_of(row) != kind:
                     continue
-                comparison = compare(row, target, file.source)
+                try:
+                    comparison = compare(row, target, file.source)
+                except BROKEN as error:
+                    if isinstance(error, IronlawError):
+                        raise
+                    what = row.op or row.name or row.workload or row.model
+                    why = f"{type(error).__name__}: {error}"[:120]
+                    raise BadRegistry(
+                        f"{file.source}: the {row.kind} row of {what!r} can't be used ({why}); correct it, or measure again"
+                    ) from None
                 if comparison is not None:
                     yield comparison
 

@@ -3,7 +3,7 @@
 import os
 from typing import TypeVar
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 FULL = os.environ.get("IRONLAW_ATTACK") == "full"
 T = TypeVar("T")
@@ -14,6 +14,8 @@ def length(short: T, full: T) -> T:
 
 
 def fuzzing(short: int, full: int) -> settings:
-    """That many examples, the same ones every time. A fault is shown as small as it can be made."""
+    """That many examples, the same ones every time. The first that fails is shown as it is: making it small would take minutes."""
     checks = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large, HealthCheck.large_base_example)
-    return settings(max_examples=length(short, full), derandomize=True, deadline=None, database=None, suppress_health_check=checks)
+    phases = (Phase.explicit, Phase.generate)
+    examples = length(short, full)
+    return settings(max_examples=examples, derandomize=True, deadline=None, database=None, suppress_health_check=checks, phases=phases)

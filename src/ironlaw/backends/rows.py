@@ -6,7 +6,6 @@ so that a row read and written again has lost nothing.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from ironlaw.errors import BadRegistry
 
 SCHEMA = "ironlaw-evidence/1"
+LARGEST = 1e30  # beyond any time, count or size
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,10 @@ class KernelTime:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> KernelTime:
-        return cls(str(data["name"]), data.get("seconds", 0.0), data.get("count", 1.0))
+        seconds, count = data.get("seconds", 0.0), data.get("count", 1.0)
+        if not all(isinstance(value, (int, float)) and 0 <= value <= LARGEST for value in (seconds, count)):
+            raise TypeError(f"{seconds!r} seconds, {count!r} launches")
+        return cls(str(data["name"]), seconds, count)
 
     def to_json(self) -> dict[str, Any]:
         return {"name": self.name, "count": self.count, "seconds": self.seconds}
@@ -126,7 +129,7 @@ def _text(value: Any, where: str) -> None:
 
 
 def _number(value: Any, where: str) -> None:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0):
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= LARGEST):  # nor NaN
         raise BadRegistry(f"{where} is {value!r}, not a finite number of at least 0; see evidence/FORMAT.md")
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 PLACE = "docs/accuracy.json"
 ABOUT = "Written by `ironlaw validate --history`: errors of the predictions against the evidence, as shares. Do not edit."
+LARGEST = 1e9  # an error a billion times the measurement is none
 FIGURES = ("mean", "worst", "bias")
 Accuracy = Mapping[str, Mapping[str, Mapping[str, float]]]
 
@@ -59,7 +60,7 @@ def read(path: Path) -> Accuracy:
 
 
 def _numbers(line: Mapping[str, float]) -> dict[str, float]:
-    if not all(isinstance(value, int | float) for value in line.values()):
+    if not all(isinstance(value, int | float) and abs(value) < LARGEST for value in line.values()):
         raise TypeError(line)
     return dict(line)
 

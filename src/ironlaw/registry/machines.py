@@ -107,27 +107,41 @@ def load(path: Path) -> Hardware:
         if key == "memory" and "reserved" in data:
             figures["reserved"] = _reserved(path, data["reserved"], figures["memory"])
     for group in ("peak", "sparse", "vector"):
-        for fmt, table in data.get(group, {}).items():
+        for fmt, table in _table(path, data, group).items():
             figures[f"{group}.{fmt}"] = figure(f"{path.name} [{group}.{fmt}]", table, "FLOP/s", fmt)
     if not data.get("peak"):
         raise BadRegistry(f"hardware {slug} has no peak; add [peak.fp16] (or another format) with value, source and date to {path.name}")
-    if not isinstance(data.get("aliases", []), list):
+    if not isinstance(data.get("aliases", []), list) or not all(isinstance(name, str) for name in data.get("aliases", ())):
         raise BadRegistry(f'{path.name}: aliases is {data["aliases"]!r}; write a list, such as ["h100"]')
     for key, allowed in (("kind", KINDS), ("backend", (*names(), *WITHOUT_BACKEND)), ("context", CONTEXTS)):
         if data.get(key) not in allowed:
             raise BadRegistry(f"{path.name}: {key} is {data.get(key)!r}; choose one of {', '.join(allowed)}")
     backend = find(data["backend"])
     return Hardware(
-        slug=slug, name=data.get("name", slug), peaks=_rates(figures, "peak"), bandwidth=figures["bandwidth"].value,
+        slug=slug, name=_text(path.name, data, "name", slug), peaks=_rates(figures, "peak"), bandwidth=figures["bandwidth"].value,
         capacity=figures["memory"].value, power=figures["power"].value, launch=figures["launch"].value, kind=data["kind"],
         backend=data["backend"], context=data["context"], sparse=_rates(figures, "sparse"), vector=_rates(figures, "vector"),
-        levels=_levels(path, data), units=_units(path, data.get("units", {})), figures=figures,
-        aliases=tuple(data.get("aliases", ())), note=data.get("note", ""),
+        levels=_levels(path, data), units=_units(path, _table(path, data, "units")), figures=figures,
+        aliases=tuple(data.get("aliases", ())), note=_text(path.name, data, "note"),
         dispatch=_dispatch(path, data, backend.dispatch if backend else "queued"),
         caveats=() if backend else (NO_BACKEND.format(slug=slug, backend=data["backend"]),),
         calibration=calibration(slug) if backend and slug != local_machine.SLUG else None,
         reserved=figures["reserved"].value if "reserved" in figures else 0.0,
     )  # fmt: skip
+
+
+def _table(path: Path, data: dict[str, Any], key: str) -> dict[str, Any]:
+    table = data.get(key, {})
+    if not isinstance(table, dict):
+        raise BadRegistry(f"{path.name}: {key} is {table!r:.60}; write a table, [{key}]")
+    return table
+
+
+def _text(where: str, table: dict[str, Any], key: str, usual: str = "") -> str:
+    value = table.get(key, usual)
+    if not isinstance(value, str):
+        raise BadRegistry(f"{where}: {key} is {value!r:.60}; write a text")
+    return value
 
 
 def _reserved(path: Path, table: Any, memory: Figure) -> Figure:
@@ -150,14 +164,26 @@ def _rates(figures: dict[str, Figure], group: str) -> dict[str, float]:
 
 def _levels(path: Path, data: dict[str, Any]) -> tuple[Level, ...]:
     levels = []
-    for table in data.get("level", ()):
-        if not table.get("name"):
+    tables = data.get("level", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise BadRegistry(f"{path.name}: level is {tables!r:.60}; write each as a table under [[level]]")
+    for table in tables:
+        if not _text(path.name, table, "name"):
             raise BadRegistry(f"{path.name}: a [[level]] has no name; add `name = …` there (registers, shared, l2, main)")
         where = f"{path.name} [[level]] {table['name']}"
         sized = figure(where, {**table, "value": table.get("size", "")}, "B")
         speed = quantity(f"{where} bandwidth", table.get("bandwidth"), "B/s")
         levels.append(
-            Level(table["name"], table.get("label", table["name"]), sized.value, speed, sized.source, sized.date, sized.estimate, sized.why)
+            Level(
+                table["name"],
+                _text(where, table, "label", table["name"]),
+                sized.value,
+                speed,
+                sized.source,
+                sized.date,
+                sized.estimate,
+                sized.why,
+            )
         )
     return tuple(levels)
 

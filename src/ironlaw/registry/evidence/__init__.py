@@ -17,6 +17,9 @@ HERE = Path(__file__).parent
 FORMAT = SCHEMA
 
 
+HEAD = {"machine": dict, "software": dict, "date": str, "method": str, "rows": list}  # what every file has, and its type
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """One evidence file."""
@@ -48,9 +51,11 @@ def read(path: Path) -> Evidence:
         raise BadRegistry(f"evidence {name} holds a {type(data).__name__}, not an object; see evidence/FORMAT.md")
     if data.get("format") != FORMAT:
         raise BadRegistry(f"evidence {name} has format {data.get('format')!r}, this version reads {FORMAT}; {again}")
-    for key in ("machine", "software", "date", "method", "rows"):
+    for key, kind in HEAD.items():
         if not data.get(key):
             raise BadRegistry(f"evidence {name} has no {key}; see evidence/FORMAT.md")
+        if not isinstance(data[key], kind):
+            raise BadRegistry(f"evidence {name}: {key} is a {type(data[key]).__name__}; see evidence/FORMAT.md")
     return Evidence(name, data["machine"], data["software"], data["date"], data["method"], _rows(data["rows"], name))
 
 
