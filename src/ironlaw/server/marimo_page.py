@@ -115,7 +115,8 @@ def needed(scope: Any, slug: str) -> bool:
 
 def reader(query: bytes) -> bytes:
     """The query without what would make its sender another than the reader of this one lab."""
-    kept = [(key, value) for key, value in parse_qsl(query, keep_blank_values=True) if key.decode("latin-1") not in NOT_OURS]
+    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)  # as Starlette reads it
+    kept = [(key, value) for key, value in pairs if key not in NOT_OURS]
     return urlencode(kept).encode()
 
 
