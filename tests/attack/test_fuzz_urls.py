@@ -201,7 +201,8 @@ def test_odd_requests(who: str, request: pytest.FixtureRequest, figure):
     "url",
     [
         f"/?said=imported&n={DIGITS}", "/?said=imported&n=²", "/static/%00", "/static/" + "a" * 5000, "/explore?batch=" + DIGITS,
-        "/api/predict?workload=resnet50&hardware=h100_sxm&batch=" + DIGITS, "/lab/%00/", "/lab/lab_01_magnitude/?x=%C2%91%ff", "/lab/" + "a" * 5000 + "/", "/widget/%00/x",
+        "/api/predict?workload=resnet50&hardware=h100_sxm&batch=" + DIGITS, "/lab/%00/",
+        "/lab/lab_01_magnitude/?x=%C2%91%ff", "/lab/" + "a" * 5000 + "/", "/widget/%00/x",
     ],
     ids=lambda url: url[:40],
 )  # fmt: skip
