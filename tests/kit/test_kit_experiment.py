@@ -15,11 +15,12 @@ from ironlaw.measure.host import machine
 
 OPS = {"kind": "launch", "op": "add", "wall_s": 2e-6, "low_s": 1.9e-6, "high_s": 2.4e-6, "sync_s": 3e-6, "sync_low_s": 3e-6,
        "sync_high_s": 4e-6, "samples": 40}  # fmt: skip
+NOTHING = OPS | {"op": "nothing"}  # a run without it is not complete
 
 
 def payload(**more):
     return {
-        "experiment": "tiny_ops", "library": "NumPy 2.1.3", "rows": [OPS], "machine": machine(), "software": {"python": "3.11.2"},
+        "experiment": "tiny_ops", "library": "NumPy 2.1.3", "rows": [OPS, NOTHING], "machine": machine(), "software": {"python": "3.11.2"},
         "noise": {"noisy": False, "reasons": []}, **more,
     }  # fmt: skip
 
@@ -86,7 +87,7 @@ def test_a_run_is_shown_kept_and_told(page, ledger):
     assert page.press()["running"]
     assert page.until(lambda item: not item["running"] or item["running"]["doing"] == "add")["running"]["share"] == 0.25
     item = page.until(lambda item: not item["running"])
-    assert [event.payload["rows"] for event in ledger.events("_template", "measured")] == [[OPS]]
+    assert [event.payload["rows"] for event in ledger.events("_template", "measured")] == [[OPS, NOTHING]]
     assert page.landed == 1
     for words in ("2 µs", "1.9 to 2.4", "40", "NumPy 2.1.3", "Python 3.11.2", "quiet enough", "It took 2e-06."):
         assert words in item["result"].replace("\u202f", " ").replace('<span class="il-unit">', "").replace("</span>", ""), words
