@@ -6,6 +6,8 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -204,6 +206,35 @@ def test_garbage_in_the_file(filled, start, length, least):
     content[start : start + length] = b"\xa5" * length
     filled.write_bytes(content)
     refused(filled, "is damaged") if least is None else set_aside(filled, least)
+
+
+def test_of_many_that_open_a_broken_ledger_one_sets_it_aside(filled):
+    content = bytearray(filled.read_bytes())
+    content[4096 * 12 : 4096 * 13] = b"\xa5" * 4096
+    filled.write_bytes(content)
+    with ThreadPoolExecutor(4) as pool:
+        opened = list(pool.map(lambda _: open_ledger(filled), range(4)))
+    assert sum("Your ledger was damaged" in ledger.notice for ledger in opened) == 1
+    events = [ledger.append("lab", "opened", {}) for ledger in opened]
+    assert all(ledger.events()[-4:] == events for ledger in opened)
+    for ledger in opened:
+        ledger.close()
+    (kept,) = [found for found in filled.parent.iterdir() if ".broken-" in found.name]
+    assert kept.read_bytes() == content and verify(filled).events > 90
+
+
+def test_a_writer_that_had_it_open_notices_that_it_was_set_aside(filled):
+    with open_ledger(filled) as first:
+        first.append("lab", "opened", {})
+        with closing(sqlite3.connect(filled)) as connection, connection:
+            connection.execute("DROP TRIGGER ironlaw_events_no_delete")
+            connection.execute("DELETE FROM ironlaw_events WHERE seq = 50")
+        with open_ledger(filled) as second:
+            assert len(second.history()) == 101 and "99 events" not in second.notice
+            with pytest.raises(LedgerUnavailable, match="moved, deleted or replaced"):
+                first.append("lab", "opened", {})
+            second.append("lab", "opened", {})
+    assert verify(filled).events == 102
 
 
 def test_repair_begins_anew_even_where_nothing_can_be_read(filled):

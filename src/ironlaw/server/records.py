@@ -7,9 +7,10 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from ironlaw.errors import IronlawError, LedgerDamaged
+from ironlaw.errors import IronlawError, LedgerDamaged, LedgerUnavailable
 
 STAGES = ("not started", "Act I", "Act II", "complete")
 REVIEW = "review"  # it has cards instead of acts
@@ -90,8 +91,9 @@ class Keeper:
             return Records(
                 ledger.learner_name() or "", ledger.where(), standings(events), len(events), "", cards(events), notice(ledger, events)
             )
-        except LedgerDamaged as error:
-            self.close()  # the next request opens it again, which sets a broken one aside
+        except LedgerUnavailable as error:
+            if isinstance(error, LedgerDamaged) or Path(self.where()).is_file():  # a file that is gone must not become an empty one
+                self.close()  # the next request opens it again: a broken one is set aside, and one that a lab set aside was replaced
             return Records(where=self.where(), problem=str(error))
         except IronlawError as error:
             return Records(where=self.where(), problem=str(error))
