@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from attack_length import length
 
 pytest.importorskip("torch")
 if sys.platform != "linux":
@@ -78,16 +79,20 @@ def ended(folder: Path, within: float = 10.0) -> bool:
     return not any(map(running, pids))
 
 
-@pytest.mark.parametrize(
-    ("outside", "inside", "more", "words"),
-    [
-        ("sys.exit(0)", "pass", (), "model.py calls sys.exit(0) at model.py:"),
-        ("", "os._exit(0)", (), "ended its own process (exit code 0) before there was a result"),
-        ("", "os.kill(os.getpid(), signal.SIGKILL)", (), "was killed (SIGKILL), most often because the machine ran out of memory"),
-        (f"{STARTS}; time.sleep(600)", "pass", ("--limit", "8"), "model.py was not done after 8 s, and was then at line"),
-    ],
-    ids=["exits", "_exits", "killed", "hangs with children"],
-)
+WAYS = {
+    "exits": ("sys.exit(0)", "pass", (), "model.py calls sys.exit(0) at model.py:"),
+    "hangs with children": (
+        f"{STARTS}; time.sleep(600)",
+        "pass",
+        ("--limit", "8"),
+        "model.py was not done after 8 s, and was then at line",
+    ),
+    "_exits": ("", "os._exit(0)", (), "ended its own process (exit code 0) before there was a result"),
+    "killed": ("", "os.kill(os.getpid(), 9)", (), "was killed (SIGKILL), most often because the machine ran out of memory"),
+}
+
+
+@pytest.mark.parametrize(("outside", "inside", "more", "words"), [*WAYS.values()][: length(2, 4)], ids=[*WAYS][: length(2, 4)])
 def test_never_success_without_a_result(tmp_path, outside, inside, more, words):
     code, out, err = ran(tmp_path, outside, inside, *more)
     assert (code, out) == (2, "") and words in err.splitlines()[-1] and err.splitlines()[-1].startswith("ironlaw: "), (code, out, err)
@@ -103,7 +108,7 @@ def test_prints_and_children_beside_a_result(tmp_path):
     assert ended(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
+@pytest.mark.parametrize("name", length(["SIGKILL"], ["SIGKILL", "SIGINT"]))
 def test_an_end_from_outside_leaves_nothing(tmp_path, name):
     process = started(tmp_path, f"{STARTS}; time.sleep(600)")
     while not (tmp_path / "pids").exists():

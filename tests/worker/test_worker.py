@@ -233,7 +233,8 @@ import os, subprocess, sys, time
 
 
 def job(request, send):
-    send([os.getpid(), subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]).pid])
+    sleeping = [sys.executable, "-c", "import time; time.sleep(600)"]
+    send([os.getpid(), *(subprocess.Popen(sleeping, start_new_session=daemon).pid for daemon in (False, True))])
     time.sleep(600)
 """
 
@@ -249,7 +250,7 @@ def test_it_ends_with_its_parent(tmp_path, name):
     ) as parent:
         assert parent.stdout is not None
         pids = [int(word) for word in parent.stdout.readline().split()]
-        assert len(pids) == 2
+        assert len(pids) == 3
         parent.send_signal(getattr(signal, name))
         parent.wait(10)
     assert all(gone(pid) for pid in pids)

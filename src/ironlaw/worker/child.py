@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import IronlawError
-from ironlaw.worker import endings
+from ironlaw.worker import endings, process_group
 
 Send = Callable[[Any], None]
 LONGEST_S = 1e6  # that faulthandler can wait
@@ -38,7 +38,7 @@ def main() -> None:
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
         score.write(VICTIM)
     request = json.loads(_line(requests))
-    threading.Thread(target=_end_with_parent, args=(requests,), daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=(requests, os.environ.get(process_group.MARK, "")), daemon=True).start()
     faulthandler.enable()
     if 0 < request["limit_s"] < LONGEST_S:
         faulthandler.dump_traceback_later(request["limit_s"], file=channel)
@@ -105,11 +105,12 @@ def _line(descriptor: int) -> bytes:
     return content
 
 
-def _end_with_parent(requests: int) -> None:
+def _end_with_parent(requests: int, mark: str) -> None:
     try:
         os.read(requests, 1)
     except OSError:  # the user's code has closed it
         return
+    process_group.end_marked(mark)
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(1)

@@ -40,8 +40,13 @@ def end(process: subprocess.Popen[bytes], mark: str) -> None:
     process.kill()
     with suppress(subprocess.TimeoutExpired):
         process.wait(PATIENCE_S)
+    end_marked(mark)
+
+
+def end_marked(mark: str) -> None:
+    """What carries the mark and is not this process."""
     for _ in range(ROUNDS):
-        left = list(marked(mark))
+        left = [pid for pid in marked(mark) if pid != os.getpid()]
         for pid in left:
             with suppress(OSError):
                 os.kill(pid, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
