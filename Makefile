@@ -3,18 +3,20 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: labs test check bench mutants wheel release clean help python3
+.PHONY: labs test check attack bench mutants wheel release clean help python3
 
 BIN := .venv/bin
 SETUP := python3 scripts/setup.py
-APART := torch browser postgres slow
+APART := torch browser postgres slow attack
 # two workers begin with half of the tests each, whole files where it goes, and the first to be done takes from the other
 TWO := -n 2 --dist worksteal
 # quick enough, but together more than the 45 seconds that check may take
-LATER := $(wildcard tests/figures tests/pictures tests/widget tests/test_compare.py tests/test_errata.py tests/labs tests/ledger tests/server tests/kit tests/recall tests/report tests/cli tests/measure/test_measure_command.py)
+LATER := $(wildcard tests/worker tests/figures tests/pictures tests/widget tests/test_compare.py tests/test_errata.py tests/labs tests/ledger tests/server tests/kit tests/recall tests/report tests/cli tests/measure/test_measure_command.py)
 # a server of the database that is there, or one for this run alone
 POSTGRES := if [ -n "$$IRONLAW_TEST_POSTGRES" ]; then $(BIN)/pytest tests/postgres; else \
 	$(BIN)/python scripts/private_postgres.py "$$($(SETUP) postgres)" $(BIN)/pytest tests/postgres; fi
+# a browser for those attacks that come from a page; -rP prints what a test has counted
+ATTACK := chromium="$$($(SETUP) browser)" && IRONLAW_CHROMIUM="$$chromium" $(BIN)/pytest tests/attack
 # what waits, or has one thread, leaves a core to the other
 TOGETHER := python3 scripts/side_by_side.py
 
@@ -30,13 +32,19 @@ test: check ## all of check, then the command line, the labs, the ledger and the
 	@$(SETUP) browser >/dev/null
 	@[ -n "$$IRONLAW_TEST_POSTGRES" ] || $(SETUP) postgres >/dev/null
 	@$(TOGETHER) '$(BIN)/pytest $(TWO) $(LATER)' '$(BIN)/pytest -n 2 --dist loadfile tests/slow' '$(POSTGRES)'
-	@$(TOGETHER) "IRONLAW_CHROMIUM='$$($(SETUP) browser)' $(BIN)/pytest $(TWO) tests/browser" '$(BIN)/pytest $(TWO) tests/torch'
+	@$(TOGETHER) "IRONLAW_CHROMIUM='$$($(SETUP) browser)' $(BIN)/pytest $(TWO) tests/browser" '$(BIN)/pytest $(TWO) tests/torch' '$(ATTACK)'
 
 check: python3 ## format, lint, types, import contract and unit tests, in under 45 seconds
 	@$(SETUP) venv test
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(TOGETHER) '$(BIN)/pytest $(TWO) $(APART:%=--ignore=tests/%) $(LATER:%=--ignore=%)' '$(BIN)/mypy' '$(BIN)/lint-imports'
+
+attack: python3 ## the attacks at full length, with their figures: misbehaving files, fuzzing, kills, corruption, 300 openings (docs/security.md)
+	@$(SETUP) venv test
+	@$(SETUP) torch
+	@IRONLAW_ATTACK=full; export IRONLAW_ATTACK; $(ATTACK) -rP $(ARGS)
+	@IRONLAW_ATTACK=full; export IRONLAW_ATTACK PYTEST_ADDOPTS='-rP -k "soak or integrity"'; $(POSTGRES)
 
 bench: python3 ## speed and accuracy, as tables
 	@$(SETUP) venv bench
