@@ -187,6 +187,13 @@ def test_attainable_is_the_lower_roof(page):
     assert view["cards"][0]["value"] == "312" and view["banner"]["tone"] == "warn"
 
 
+def test_element_wise_work_has_a_ridge_of_its_own(page):
+    """An A100 in FP16: 312 TFLOP/s over 2.039 TB/s is 153; its vector units, at 78, meet the memory roof at 38."""
+    tones = {work: page.turn("roof", guess="memory-bound", intensity=64, work=work)["banner"]["tone"] for work in ("matrix", "vector")}
+    assert tones == {"matrix": "good", "vector": "warn"}
+    assert page.piece("roof").view["cards"][0]["value"] == "78"
+
+
 def test_the_loop_asks_and_the_engine_answers(page):
     """A100, keyword spotting at batch 1: 29 launches of 10 µs and hardly any work, so eight times the batch is 8× per item."""
     found = loop.build_case("kws", "a100_80gb_sxm")

@@ -1,5 +1,7 @@
 """The fusion tree walked by hand agrees with the planner, for every pair of op kinds."""
 
+from functools import cache
+
 import pytest
 
 from ironlaw.engine.device.fusion_rules import decide
@@ -13,17 +15,25 @@ CASES = [((64, 64), None, "row"), ((64, 64), None, "all"), ((1024, 768), None, "
          ((64, 64), (64, 32), "row"), ((2, 4, 8, 8), None, "all")]  # fmt: skip
 
 
-@pytest.mark.parametrize(("shape", "last", "over"), CASES)
-def test_the_walk_ends_where_the_planner_does(shape, last, over):
-    patterns = set()
+@cache
+def walked(shape, last, over):
+    """Every pair of kinds with its walk, all answers right."""
+    walks = {}
     for producer in KINDS:
         for consumer in KINDS:
             first, second = pair(producer, consumer, shape, over, last)
-            verdict = decide(first, second)
-            made = walk(first, second, truth(first, second))
-            assert made.next is None and made.agrees and made.wrong == (), (producer, consumer, made)
-            assert made.verdict == verdict and (made.pattern in ("epilogue", "pointwise", "vertical")) == verdict.fused
-            patterns.add(made.pattern)
+            walks[producer, consumer] = (first, second, walk(first, second, truth(first, second)))
+    return walks
+
+
+@pytest.mark.parametrize(("shape", "last", "over"), CASES)
+def test_the_walk_ends_where_the_planner_does(shape, last, over):
+    patterns = set()
+    for (producer, consumer), (first, second, made) in walked(shape, last, over).items():
+        verdict = decide(first, second)
+        assert made.next is None and made.agrees and made.wrong == (), (producer, consumer, made)
+        assert made.verdict == verdict and (made.pattern in ("epilogue", "pointwise", "vertical")) == verdict.fused
+        patterns.add(made.pattern)
     assert patterns >= {"none", "vertical", "barrier"} | ({"epilogue", "pointwise"} if last is None else set())
 
 
@@ -88,26 +98,21 @@ def test_what_the_ops_make_plain_is_not_asked():
 
 
 def test_no_pair_takes_long_and_every_branch_is_asked_of_some():
-    asked = {}
-    for producer in KINDS:
-        for consumer in KINDS:
-            for shape, last, over in CASES:
-                path = questions(producer, consumer, shape, over, last)
-                assert 1 <= len(path) <= 4, (producer, consumer, path)
-                for name in path:
-                    asked[name] = asked.get(name, 0) + 1
-    assert set(asked) == set(TREE) - {"heavy"}, "whether the first is a matmul was asked with the epilogue"
+    asked = set()
+    for case in CASES:
+        for pair_of_kinds, (_, _, made) in walked(*case).items():
+            assert 1 <= len(made.steps) <= 4, (pair_of_kinds, made.steps)
+            asked |= {step.branch.id for step in made.steps}
+    assert asked == set(TREE) - {"heavy"}, "whether the first is a matmul was asked with the epilogue"
 
 
 def test_a_skipped_question_has_the_answer_that_the_walk_takes():
     """With every question asked, the walk ends in the same place."""
-    for producer in KINDS:
-        for consumer in KINDS:
-            first, second = pair(producer, consumer, (1024, 768), "all")
-            at = "fused"
-            while not at.startswith("="):
-                at = TREE[at].yes if TREE[at].true(first, second) else TREE[at].no
-            assert walk(first, second, truth(first, second)).pattern == at.removeprefix("= ")
+    for first, second, made in walked((1024, 768), None, "all").values():
+        at = "fused"
+        while not at.startswith("="):
+            at = TREE[at].yes if TREE[at].true(first, second) else TREE[at].no
+        assert made.pattern == at.removeprefix("= ")
 
 
 def test_every_branch_leads_on():

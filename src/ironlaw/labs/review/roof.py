@@ -14,6 +14,7 @@ from ironlaw.widget.quantities import format_quantity
 
 NO_GUESS, FIRST = "unsaid", "a100_80gb_sxm"
 SIDES = (("memory-bound", "the memory roof"), ("compute-bound", "the compute roof"))
+WORK = (("matrix", "a matrix product"), ("vector", "element-wise"))
 ACROSS = (1 / 8, 4096.0)  # FLOP/B
 
 
@@ -30,6 +31,7 @@ def dials(lab: Review) -> Callable[[Any], list[Any]]:
         return [
             kit.select("device", "Device", devices(), FIRST),
             kit.select("format", "Format", [(fmt, fmt.upper()) for fmt in formats], first, disabled=missing),
+            kit.choice("work", "Work", WORK, "matrix"),
             kit.span("intensity", "Arithmetic intensity", ACROSS[0], ACROSS[1], 16, step=1 / 8, unit="FLOP/B", log=True),
             kit.choice("guess", "Which roof is over it?", [(NO_GUESS, "not said yet"), *SIDES], NO_GUESS),
         ]  # fmt: skip
@@ -41,16 +43,16 @@ def view(lab: Review, values: Any) -> kit.View:
     if values["guess"] == NO_GUESS:
         return kit.View(note=kit.html(lab.words["roof.first"]))
     machine = hardware(values["device"])
-    roof, intensity = Roof(machine, values["format"], machine.name), float(values["intensity"])
+    roof, intensity = Roof(machine, values["format"], machine.name, work=values["work"]), float(values["intensity"])
     attainable, side = roof.attainable(intensity), roof.side(intensity)
-    dot = Dot("kernel", "a kernel", intensity, 1.0, roof, label=format_quantity(attainable, "FLOP/s"), drop=True,
+    dot = Dot("kernel", "a kernel", intensity, 1.0, roof, label=format_quantity(attainable, roof.rate_unit), drop=True,
               more=(("drag", {"dial": "intensity", "axis": "x"}),))  # fmt: skip
     right = side == values["guess"]
     verdict = f"{per_byte(intensity)} against a ridge of {per_byte(roof.ridge)}: {side}."
     return kit.View(
         figures=[roofs([roof], [dot], ACROSS, id="roof", title="Attainable rate", export=False)],
         cards=[
-            kit.card("Attainable", attainable, "FLOP/s"),
+            kit.card("Attainable", attainable, roof.rate_unit),
             kit.card("Of the peak", 100 * attainable / roof.peak, "%"),
             kit.card("Ridge", roof.ridge, "FLOP/B"),
         ],
@@ -61,7 +63,7 @@ def view(lab: Review, values: Any) -> kit.View:
 
 
 def formula(roof: Roof, intensity: float, attainable: float) -> str:
-    peak = term("compute", kit.amount(roof.peak, "FLOP/s"))
+    peak = term("compute", kit.amount(roof.peak, roof.rate_unit))
     slope = term("memory", f"{kit.amount(roof.bandwidth, 'B/s')} × {kit.amount(intensity, 'FLOP/B')}")
     symbols = line("attainable = min(", term("compute", "<i>R</i>"), ",", term("memory", "<i>BW</i> · <i>AI</i>"), ")")
-    return symbols + line("= min(", peak, ",", slope, ")") + line("=", kit.amount(attainable, "FLOP/s"))
+    return symbols + line("= min(", peak, ",", slope, ")") + line("=", kit.amount(attainable, roof.rate_unit))
