@@ -40,14 +40,18 @@ def module_of(file: Path) -> str:
     return ".".join(["ironlaw", *file.with_suffix("").parts]).removesuffix(".__init__")
 
 
-def dependents(name: str, imports: Mapping[str, set[str]]) -> list[str]:
-    """The modules that import this one, or one that does; each after those that it imports."""
-    order = [n for n in TopologicalSorter(imports).static_order() if n in sys.modules]
+def in_order(imports: Mapping[str, set[str]]) -> list[str]:
+    """Each module after those that it imports."""
+    return list(TopologicalSorter(imports).static_order())
+
+
+def dependents(name: str, imports: Mapping[str, set[str]]) -> set[str]:
+    """The modules that import this one, or one that does."""
     chosen = {name}
-    for other in order:
+    for other in in_order(imports):
         if imports[other] & chosen:
             chosen.add(other)
-    return [n for n in order if n in chosen - {name}]
+    return chosen - {name}
 
 
 def namespaces(root: Path) -> list[dict[str, Any]]:

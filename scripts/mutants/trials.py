@@ -28,7 +28,7 @@ from types import CodeType, FunctionType
 import pytest
 from changes import Mutant
 from forks import OPTIONS, ended, fork
-from graft import dependents, graft, module_of, namespaces
+from graft import dependents, graft, in_order, module_of, namespaces
 from reach import Tests
 
 MEMORY = 8 << 30
@@ -92,7 +92,6 @@ class InMemory:
 
     def __init__(self, mutants: list[Mutant], at_import: list[Mutant], tests: Tests, jobs: int, report: Report) -> None:
         self.mutants, self.at_import, self.tests, self.jobs, self.report = mutants, at_import, tests, jobs, report
-        self.built_on: dict[str, list[tuple[str, CodeType]]] = {}
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self.items = {item.nodeid: item for item in session.items}
@@ -107,40 +106,41 @@ class InMemory:
         return True
 
     def noticed_at_import(self) -> list[str]:
-        """The keys of those that a test notices though only the module itself was run again; nothing is known of the others."""
+        """The keys of those that a test notices though only modules were run again; nothing is known of the others."""
+        imports = self.tests.imports
+        codes = {name: sys.modules[name].__loader__.get_code(name) for name in imports if name in sys.modules}
+        self.others, self.quickest = namespaces(self.tests.root), self.tests.quickest(PATIENCE)
+        order = [name for name in in_order(imports) if name in codes]
+        if not self.at_import or ended(fork(lambda: self.attempt_graft([(name, codes[name]) for name in order]), self.tests.log)) != 0:
+            return []
         noticed: list[str] = []
-        sound: dict[str, bool] = {}
 
         def note(mutant: Mutant, fate: str) -> bool:
             if fate != "survived":
                 noticed.append(mutant.key)
             return fate == "survived" or self.report(mutant, fate)
 
-        def control(mutant: Mutant, fate: str) -> bool:
-            sound[mutant.file] = fate == "survived"
-            return True
+        def child(mutant: Mutant) -> int:
+            name, path = module_of(Path(mutant.file)), self.tests.src / mutant.file
+            changed = compile(mutant.source(path.read_text(encoding="utf-8")), str(path), "exec")
+            built_on_it = dependents(name, imports)
+            return self.attempt_graft([(name, changed), *((n, codes[n]) for n in order if n in built_on_it)], mutant)
 
-        one_each = {mutant.file: replace(mutant, statement=mutant.original) for mutant in self.at_import}
-        codes = {name: sys.modules[name].__loader__.get_code(name) for name in self.tests.imports if name in sys.modules}
-        self.others, self.quickest = namespaces(self.tests.root), self.tests.quickest(PATIENCE)
-        for file in one_each:
-            self.built_on[file] = [(name, codes[name]) for name in dependents(module_of(Path(file)), self.tests.imports)]
-        _in_parallel(list(one_each.values()), self.jobs, self.attempt_graft, control, False)
-        _in_parallel([m for m in self.at_import if sound[m.file]], self.jobs, self.attempt_graft, note, False)
+        _in_parallel(self.at_import, self.jobs, child, note, control=False)
         return noticed
 
-    def attempt_graft(self, mutant: Mutant) -> int:
+    def attempt_graft(self, modules: list[tuple[str, CodeType]], mutant: Mutant | None = None) -> int:
+        """Without a mutant, all modules are run again unchanged: no test may notice."""
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        path = self.tests.src / mutant.file
         signal.setitimer(signal.ITIMER_PROF, 10)
         try:
-            changed = compile(mutant.source(path.read_text(encoding="utf-8")), str(path), "exec")
-            for name, code in [(module_of(Path(mutant.file)), changed), *self.built_on[mutant.file]]:
+            for name, code in modules:
                 graft(name, code, self.others)
         except Exception:
             return KILLED
-        self.tests.trying = f"grafted {mutant.file}"
-        return self.run([name for name in self.tests.of(mutant) if name in self.quickest])
+        self.tests.trying = f"grafted {mutant.file if mutant else ''}"
+        names = self.tests.of(mutant) if mutant else self.tests.seconds
+        return self.run([name for name in names if name in self.quickest])
 
     def attempt(self, mutant: Mutant) -> int:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
