@@ -249,7 +249,7 @@ class Asked:
     def __init__(self):
         self.questions = []
 
-    def cost(self, op, hardware, plan):
+    def fitted_cost(self, op, hardware, plan):
         self.questions.append((op, hardware, plan))
         return SimpleNamespace(device=1e-6)
 

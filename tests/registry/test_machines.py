@@ -136,7 +136,11 @@ def test_integer_rates_are_operations():
 def test_figures_of_the_h100():
     h100 = hardware("h100_sxm")
     assert (h100.peak("fp16"), h100.peak("fp16", sparse=True), h100.bandwidth, h100.capacity) == (989e12, 1979e12, 3.35e12, 80 * 2**30)
-    assert (h100.power, h100.launch, h100.units) == (700.0, 1e-5, {"sms": 132.0, "clock": 1.98e9, "tensor_clock": 1.83e9})
+    assert (h100.power, h100.launch, h100.units) == (
+        700.0,
+        1e-5,
+        {"sms": 132.0, "clock": 1.98e9, "tensor_clock": 1.83e9, "shared_per_block": 227 * 1024},
+    )
     assert h100.level("l2").size == 50 * 2**20
     assert (h100.calibration, hardware("h200_sxm").calibration is None) == (None, False)
 

@@ -62,7 +62,15 @@ class Calibration:
         return curve
 
     def cost(self, op: Op, hardware: Hardware, plan: Plan) -> Cost:
-        """An op's cost from the curves of its kernels."""
+        """An op's cost, never below what the machine can do: a curve that is asked beyond its samples, or stands in for another, may
+        promise more."""
+        raw = self.fitted_cost(op, hardware, plan)
+        compute = maximum(points(raw.compute), points(least_arithmetic(op, hardware)) - raw.floor)
+        data = maximum(points(raw.data), least_data(needed(op).bytes, hardware, self.cache_bytes) - raw.floor)
+        return replace(raw, data=data, compute=compute, joint=maximum(maximum(points(raw.work), data), compute))
+
+    def fitted_cost(self, op: Op, hardware: Hardware, plan: Plan) -> Cost:
+        """An op's cost from the curves of its kernels, as they are."""
         data = compute = floor = joint = count = 0.0
         for kernel in self.library.lower(op, hardware, plan.mode):
             curve = self.curve(kernel.curve, op.kind)
@@ -74,10 +82,7 @@ class Calibration:
             joint = joint + (overlap if once else times * overlap)
             floor = floor + (total - overlap if once else times * (total - overlap))
             count = count + times
-        # never below what the machine can do: a curve that is asked beyond its samples, or stands in for another, may promise more
-        compute = maximum(points(compute), least_arithmetic(op, hardware) - floor)
-        data = maximum(points(data), least_data(needed(op).bytes, hardware, self.cache_bytes) - floor)
-        return Cost(data, compute, floor, count, self.launch(op, plan, count), maximum(maximum(points(joint), data), compute))
+        return Cost(data, compute, floor, count, self.launch(op, plan, count), joint)
 
     def sustain(self, costs: list[Cost]) -> list[Cost]:
         """Under steady load the clock falls: arithmetic beyond BOOST seconds is slower, fully so at ten times that."""

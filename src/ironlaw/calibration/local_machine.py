@@ -110,7 +110,7 @@ def _predicts(fitted: Calibration, hardware: Hardware) -> bool:
     """Whether a small graph of the usual ops gets a time from these curves."""
     graph = chain(("matmul", "add", "relu", "layer_norm", "softmax"), (64, 64), "fp32")
     try:
-        seconds = [float(fitted.cost(op, hardware, Plan()).device) for op in graph.ops]
+        seconds = [float(fitted.fitted_cost(op, hardware, Plan()).device) for op in graph.ops]
     except (IronlawError, KeyError, ZeroDivisionError):
         return False
     return all(isfinite(s) and s > 0 for s in seconds)

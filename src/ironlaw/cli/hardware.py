@@ -100,9 +100,7 @@ def usual(hw: Hardware) -> str:
 def in_full(hw: Hardware) -> None:
     sources = list(dict.fromkeys([f.source for f in hw.figures.values()] + [level.source for level in hw.levels if level.source]))
     draw.heading(hw.name, hw.slug)
-    units = ", ".join(
-        f"{show(v, 'Hz') if k == 'clock' else draw.count(v)} {'' if k == 'clock' else k}".strip() for k, v in hw.units.items()
-    )
+    units = ", ".join(_unit(key, value) for key, value in hw.units.items())
     draw.pairs([("kind", f"{hw.kind}, {hw.context}, {hw.backend}"), ("also called", ", ".join(hw.aliases) or "–"), ("units", units or "–")])
     if hw.note:
         draw.say(hw.note)
@@ -125,6 +123,13 @@ def in_full(hw: Hardware) -> None:
     }
     for name, why in reasons.items():
         draw.say(f"≈ {name}: {why}", draw.DIM)
+
+
+def _unit(name: str, amount: float) -> str:
+    """`132 sms`, `1.98 GHz`, `227 KiB shared per block`."""
+    if name.endswith("clock"):
+        return f"{show(amount, 'Hz')}{' tensor' if name != 'clock' else ''}"
+    return f"{show_capacity(amount) if name == 'shared_per_block' else draw.count(amount)} {name.replace('_', ' ')}"
 
 
 def memory_levels(hw: Hardware, sources: list[str]) -> None:

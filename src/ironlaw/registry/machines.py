@@ -194,5 +194,5 @@ def _units(path: Path, table: dict[str, Any]) -> dict[str, float]:
         where = f"{path.name} [units] {key}"
         if (isinstance(value, (int, float)) and not 0 < value < float("inf")) or not isinstance(value, (int, float, str)):
             raise BadRegistry(f"{where} is {value!r}; write a number above 0, or a text with its unit")
-        units[key] = quantity(where, value, "Hz") if isinstance(value, str) else float(value)
+        units[key] = quantity(where, value, "Hz" if key.endswith("clock") else "B") if isinstance(value, str) else float(value)
     return units
