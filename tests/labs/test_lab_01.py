@@ -85,7 +85,7 @@ def test_gap_table_of_any_two(bench):
     view = bench.turn("act1", a="orin_nx_16gb", b="a17_npu")
     assert "Jetson Orin NX" in view["note"]
     assert [card["value"] for card in view["cards"]] == ["1.72", "2", "2", "5"]
-    assert "FLOP" not in view["formula"] and "TOP/s" in bare(view["formula"]) and "100 TOP/s" in bare(view["note"])  # INT8 on both
+    assert "FLOP" not in view["formula"] and "TOP/s" in bare(view["formula"]) and "60.2 TOP/s" in bare(view["note"])  # INT8 on both
 
 
 def test_number_formats_are_said_and_can_be_made_common(bench):
@@ -95,7 +95,7 @@ def test_number_formats_are_said_and_can_be_made_common(bench):
     common = bench.turn("act1", formats="int8")
     assert "All rates are dense INT8" in common["note"]
     values = {mark["y"]: mark["x"] for mark in common["figures"][0]["marks"] if mark["type"] == "bar"}
-    assert values["Jetson Orin NX"] == 50e12 and values["NVIDIA H100 SXM5"] == 1979e12
+    assert values["Jetson Orin NX"] == pytest.approx(30.1e12) and values["NVIDIA H100 SXM5"] == 1979e12
     assert not [mark for mark in common["figures"][0]["marks"] if mark.get("role")]  # the prediction is about other formats
 
 
