@@ -27,7 +27,7 @@ def hint(variant: Variant) -> str:
     if kind == "numeric":
         return f"{words.expected_input(variant.template.unit)}; {margin(variant)}"
     if kind == "choice":
-        return f"a letter from a to {LETTERS[count - 1]}"
+        return "a or b" if count == 2 else f"a letter from a to {LETTERS[count - 1]}"
     if kind == "order":
         apart = margin(variant)
         return f"all {count} letters, smallest first, such as {' '.join(LETTERS[:count])}" + (f". {apart.rstrip('.')}" if apart else "")
