@@ -25,6 +25,7 @@ PATIENCE = 60.0  # seconds
 SHORT = """
 from ironlaw.server import labs, serve
 labs.SESSION_S = 0.2  # a page that is gone does not come back here
+labs.QUIET_S = 0.0  # what is prepared in the background is ready early, not in the middle of counting
 serve(port=0, open_browser=False)
 """
 LABS = ("lab_01_magnitude", "lab_07_fusion", "lab_11_roofline", "review")

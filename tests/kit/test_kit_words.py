@@ -1,9 +1,13 @@
 """words.md: sections, slots, and filling that is strict both ways."""
 
+import re
+from xml.etree import ElementTree
+
 import pytest
 
 from ironlaw.errors import BadRegistry, UnknownName
-from ironlaw.kit.words import load
+from ironlaw.kit import prose
+from ironlaw.kit.words import Words, load
 
 
 @pytest.fixture
@@ -67,3 +71,27 @@ def test_an_unknown_section_names_its_neighbours(words):
 def test_a_missing_file_says_what_to_write(tmp_path):
     with pytest.raises(BadRegistry, match=r"has no words\.md"):
         load(tmp_path / "words.md")
+
+
+HOSTILE = [
+    "<script>x()</script>", "<img src=x onerror=x()>", "[x](javascript:x())", "`x`", "**x**", "_x_", "![x](/export)", "$x$", "a & b",
+    "\\<b>", "&lt;b&gt;",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize(
+    "around", ["before {{ slot }} after", "`{{ slot }}`", "**{{ slot }}**", "| a |\n|---|\n| {{ slot }} |", "{{ slot }}"]
+)
+def test_what_fills_a_slot_is_shown_as_it_stands(text: str, around: str):
+    page = prose.html(Words({"one": around}).fill("one", slot=text))
+    assert text in "".join(ElementTree.fromstring(f"<p>{page}</p>").itertext())
+    assert not re.search(r"<(script|img|a|b|marimo-tex)\b", page)
+
+
+def test_markup_is_taken_as_it_is_and_a_filled_section_is_markup():
+    words = Words({"one": "{{ slot }}", "two": "so: {{ way }}"})
+    inner = words.fill("one", slot=prose.amount(3e12, "B/s"))
+    assert '<span class="il-num">' in prose.html(words.fill("two", way=inner))
+    assert prose.html(words.fill("two", way=words.fill("one", slot="<b>"))) == "<p>so: &lt;b&gt;</p>"
+    assert prose.html(words.fill("two", way=prose.Markup("*x*"))) == "<p>so: <em>x</em></p>"

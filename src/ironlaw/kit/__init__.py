@@ -13,7 +13,7 @@ from ironlaw.kit.formula import iron_law, ratio, term
 from ironlaw.kit.instrument import View
 from ironlaw.kit.local_runs import Measured
 from ironlaw.kit.message import SEALED
-from ironlaw.kit.prose import amount, capacity, dress, html, inline, times
+from ironlaw.kit.prose import Markup, amount, capacity, dress, html, inline, times
 from ironlaw.kit.reveal import Distance, off, points
 from ironlaw.widget.dials import chain, choice, pins, select, span, switch
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ironlaw.kit.lab import Lab, open
 
 __all__ = [
-    "SEALED", "Distance", "Lab", "LocalFigure", "Measured", "View", "amount", "banner", "capacity", "card", "chain", "choice", "cite",
-    "dress", "html", "inline", "iron_law", "off", "open", "pins", "points", "ratio", "select", "share", "span", "switch", "term", "times",
-    "tone",
+    "SEALED", "Distance", "Lab", "LocalFigure", "Markup", "Measured", "View", "amount", "banner", "capacity", "card", "chain", "choice",
+    "cite", "dress", "html", "inline", "iron_law", "off", "open", "pins", "points", "ratio", "select", "share", "span", "switch", "term",
+    "times", "tone",
 ]  # fmt: skip
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from html import escape
 
-from ironlaw.kit.prose import html
+from ironlaw.kit.prose import Markup, html
 
-SEALED = '<span class="il-sealed">figure sealed until you commit</span>'
+SEALED = Markup('<span class="il-sealed">figure sealed until you commit</span>')
 
 
 def message(sender: str, body: str) -> str:

@@ -15,11 +15,25 @@ PARAGRAPH = re.compile(r"\A<p>((?:(?!</?p\b).)*)</p>\Z", re.DOTALL)
 # A term keeps its colour in sentences too.
 TERMS = (("D/BW", "memory"), ("O/R", "compute"), ("<em>L</em>", "overhead"))
 LATEX = re.compile(r"\$\$(.+?)\$\$|\$(?!\s)([^$\n]+?)(?<!\s)\$", re.DOTALL)
+DISGUISE = 0xE100  # private-use characters, one for each of ASCII
+DISGUISED = re.compile("[\ue100-\ue17f]")
+SPECIAL = re.compile(r"[<>&\"'`*_\[\]!$|\\]")  # what begins a tag, an entity, emphasis, code, a link, a picture, a formula or a cell
 PLACEHOLDER = re.compile("\ue000(\\d+)\ue001")  # private-use characters: Markdown reserves the control characters
 
 
+class Markup(str):
+    """HTML, or Markdown of our own: a slot takes it as it is. Any other text is escaped on its way into a slot."""
+
+    __slots__ = ()
+
+
+def plain(text: str) -> Markup:
+    """A text that will be shown as it stands. What means something to Markdown or HTML passes Markdown in disguise, code spans too."""
+    return Markup(SPECIAL.sub(lambda match: chr(DISGUISE + ord(match[0])), text))
+
+
 @lru_cache(maxsize=512)
-def html(markdown: str) -> str:
+def html(markdown: str) -> Markup:
     """HTML of a Markdown text. Formulas bypass Markdown and go to the KaTeX that marimo ships."""
     formulas: list[str] = []
 
@@ -31,31 +45,32 @@ def html(markdown: str) -> str:
     text = Markdown(extensions=["tables", "sane_lists"]).convert(LATEX.sub(hold, markdown)).strip()
     for symbol, term in TERMS:
         text = text.replace(symbol, f'<span class="il-term il-{term}">{symbol}</span>')
-    return PLACEHOLDER.sub(lambda match: f'<marimo-tex class="arithmatex">{formulas[int(match[1])]}</marimo-tex>', text)
+    text = PLACEHOLDER.sub(lambda match: f'<marimo-tex class="arithmatex">{formulas[int(match[1])]}</marimo-tex>', text)
+    return Markup(DISGUISED.sub(lambda match: escape(chr(ord(match[0]) - DISGUISE)), text))
 
 
-def inline(markdown: str) -> str:
+def inline(markdown: str) -> Markup:
     """The same for a line: one paragraph loses its <p>, so that it fits into a button or a heading."""
     text = html(markdown)
     match = PARAGRAPH.match(text)
-    return match[1] if match else text
+    return Markup(match[1]) if match else text
 
 
-def amount(value: float, unit: str = "", digits: int = 3, exact: str = "") -> str:
+def amount(value: float, unit: str = "", digits: int = 3, exact: str = "") -> Markup:
     """A figure for a sentence: `3.35 TB/s`, its unit in a lighter tone; hovering gives the exact one."""
     return dress(show(value, unit, digits) if unit in UNITS or not unit else f"{significant(value, digits)} {unit}", exact)
 
 
-def times(ratio: float, digits: int = 3) -> str:
+def times(ratio: float, digits: int = 3) -> Markup:
     """A factor: `152,588 ×` in full where exactness is the point, else three digits."""
     return dress(f"{significant(ratio, digits)} ×")
 
 
-def dress(text: str, exact: str = "") -> str:
+def dress(text: str, exact: str = "") -> Markup:
     number, _, unit = text.partition(" ")
     title = f' title="{escape(exact)}"' if exact else ""
     light = f'<span class="il-unit">{NARROW}{escape(unit)}</span>' if unit else ""
-    return f'<span class="il-num"{title}>{escape(number)}{light}</span>'
+    return Markup(f'<span class="il-num"{title}>{escape(number)}{light}</span>')
 
 
 def power_of_ten(value: float) -> str:

@@ -4,6 +4,9 @@
     The microcontroller costs {{ price }}.
 
 A section ends where the next `## id` begins. Everything before the first one is for authors and is not shown.
+
+A section is Markdown. What fills a slot is shown as it stands, whatever is in it: a name from the ledger can be neither a tag nor a link.
+Only `prose.Markup` is taken as it is: a dressed figure, a filled section, a text that an author has marked.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ironlaw.errors import BadRegistry, unknown
+from ironlaw.kit.prose import Markup, plain
 from ironlaw.slots import BRACES, SLOT
 
 HEADING = re.compile(r"^##[ \t]+([a-z][a-z0-9_.]*)[ \t]*$", re.MULTILINE)
@@ -47,15 +51,16 @@ class Words(Mapping[str, str]):
     def slots(self, name: str) -> set[str]:
         return set(SLOT.findall(self.raw(name)))
 
-    def fill(self, name: str, /, **slots: object) -> str:
+    def fill(self, name: str, /, **slots: object) -> Markup:
         """A section with its slots filled: all of them, and with nothing left over."""
         return self.fill_all([name], slots)[name]
 
-    def fill_all(self, names: Iterable[str], slots: Mapping[str, object], optional: Mapping[str, str] | None = None) -> dict[str, str]:
+    def fill_all(self, names: Iterable[str], slots: Mapping[str, object], optional: Mapping[str, str] | None = None) -> dict[str, Markup]:
         """Several sections from one set of slots: each must be used by at least one of them. `optional` may be used, or not."""
         names = list(names)
         needed = {name: self.slots(name) for name in names}
-        values = {**self.premises, **(optional or {}), **{key: str(value) for key, value in slots.items()}}
+        given = {**(optional or {}), **slots}
+        values = {**self.premises, **{key: value if isinstance(value, Markup) else plain(str(value)) for key, value in given.items()}}
         for name, needs in needed.items():
             missing = sorted(needs - values.keys())
             if missing:
@@ -64,7 +69,7 @@ class Words(Mapping[str, str]):
         if unused:
             raise BadRegistry(f"{self.where} {_list(names, '[{}]')}: nothing uses {_list(unused)}; write the slot, or do not hand it over")
         self.used.update(names)
-        return {name: SLOT.sub(lambda match: values[match[1]], self.sections[name]) for name in names}
+        return {name: Markup(SLOT.sub(lambda match: values[match[1]], self.sections[name])) for name in names}
 
 
 def load(path: Path, premises: Mapping[str, str] | None = None) -> Words:

@@ -121,10 +121,12 @@ def _too_much(lab: kit.Lab, case: Case, slots: Mapping[str, object]) -> str:
     factor = kit.times(need.total / need.usable)
     if case.from_flash:
         per = ", ".join(f"{kit.times(c.footprint.total / need.usable)} in {f.upper()}" for f, c in each.items() if f in case.hardware.peaks)
-        text = lab.fill("act2.oom_sram", **slots, factor=factor, per_format=per, weights=kit.amount(case.facts.needs.weights, "B"))
+        text = lab.fill(
+            "act2.oom_sram", **slots, factor=factor, per_format=kit.Markup(per), weights=kit.amount(case.facts.needs.weights, "B")
+        )
     else:
         per = ", ".join(f"{kit.times(c.footprint.weights / need.usable)} in {f.upper()}" for f, c in each.items())
-        text = lab.fill("act2.oom", **slots, factor=factor, per_format=per)
+        text = lab.fill("act2.oom", **slots, factor=factor, per_format=kit.Markup(per))
     return text + "\n\n" + _way_out(lab, case)
 
 
@@ -136,7 +138,7 @@ def _way_out(lab: kit.Lab, case: Case) -> str:
         return lab.fill("act2.oom_format", formats=", ".join(f.upper() for f in smaller))
     inside, outside = models_by_fit(case.hardware)
     lists = [", ".join(f"{name} in {fmt} ({kit.amount(size, 'B')})" for name, fmt, size in group) or "none" for group in (inside, outside)]
-    return lab.fill("act2.oom_none", fitting=lists[0], failing=lists[1])
+    return lab.fill("act2.oom_none", fitting=kit.Markup(lists[0]), failing=kit.Markup(lists[1]))
 
 
 def notes(lab: kit.Lab, case: Case, at_premise: bool) -> str:

@@ -211,5 +211,5 @@ def _slides(lab: kit.Lab, walk: Walk) -> str:
 
 
 def _steps(lab: kit.Lab, walk: Walk) -> str:
-    times = "once" if walk.mean == 1 else f"{kit.dress(count(walk.mean))} times"
+    times = "once" if walk.mean == 1 else kit.Markup(f"{kit.dress(count(walk.mean))} times")
     return lab.fill("act2.walk.steps", mean=times, model=about(walk.model)["name"], batch=walk.batch)

@@ -169,7 +169,8 @@ def flash_slots(case: Case, seq: int, head: int) -> dict[str, object]:
         "seq": f"{seq:,}", "head": str(head), "naive": kit.amount(naive, "B"),
         "tiled": kit.amount(tiled, "B"), "cut": kit.dress(significant(naive / tiled)),
         "kv": kit.amount(fusion.keys_and_values(seq, head), "B"),
-        "l2": f" ({kit.amount(float(case.cache.size), 'B')})" if case.cache else "", "paper": kit.dress(significant(paper.value, 2)),
+        "l2": kit.Markup(f" ({kit.amount(float(case.cache.size), 'B')})") if case.cache else "",
+        "paper": kit.dress(significant(paper.value, 2)),
         "formula": kit.dress(significant(paper.computed)), "source": paper.source,
         "low": significant(min(ratios)), "high": kit.dress(significant(max(ratios))), "measured_head": str(fusion.MEASURED_HEAD),
     }  # fmt: skip

@@ -198,8 +198,8 @@ def _bottleneck(lab: kit.Lab, case: Case) -> str:
     longest = max(case.rows, key=lambda row: row.seconds)
     lowest = min((row for row in case.rows if row.work.flops > 0), key=lambda row: row.work.intensity)
     return lab.fill(
-        "act2.bottleneck", longest=f"`{short(longest.name)}`", longest_time=kit.amount(float(longest.seconds), "s"),
-        layer_time=kit.amount(whole, "s"), longest_share=kit.share(longest.seconds, whole), lowest=f"`{short(lowest.name)}`",
+        "act2.bottleneck", longest=kit.Markup(f"`{short(longest.name)}`"), longest_time=kit.amount(float(longest.seconds), "s"),
+        layer_time=kit.amount(whole, "s"), longest_share=kit.share(longest.seconds, whole), lowest=kit.Markup(f"`{short(lowest.name)}`"),
         lowest_intensity=per_byte(float(lowest.work.intensity)), lowest_share=kit.share(lowest.seconds, whole),
     )  # fmt: skip
 

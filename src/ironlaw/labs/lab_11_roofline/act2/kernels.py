@@ -7,6 +7,7 @@ from functools import lru_cache
 from ironlaw.engine.device.roofline import gemm_intensity, roofline
 from ironlaw.engine.device.types import Tensor, Work, bytes_per_element
 from ironlaw.engine.device.work import op
+from ironlaw.kit.prose import Markup
 from ironlaw.labs.lab_11_roofline.act2.layer import settings_of
 from ironlaw.labs.lab_11_roofline.intensity import per_byte
 from ironlaw.labs.lab_11_roofline.machines import short
@@ -59,8 +60,8 @@ def crossing() -> int:
     return next(rows for rows in range(1, 1 << 16) if gemm_intensity(rows, d, d, bytes_per_element(FMT)) >= ridge)
 
 
-def place(name: str) -> str:
-    return f"{per_byte(intensity(name))}, {bound(name)}-bound"
+def place(name: str) -> Markup:
+    return Markup(f"{per_byte(intensity(name))}, {bound(name)}-bound")
 
 
 @lru_cache(maxsize=8)
