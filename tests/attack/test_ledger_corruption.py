@@ -14,6 +14,7 @@ from attack_length import FULL
 
 from ironlaw.errors import LedgerError
 from ironlaw.ledger import open_ledger, verify
+from ironlaw.ledger.chain import CONTENT, link
 from ironlaw.ledger.guards import SQLITE_TRIGGERS
 
 LAB = "lab_01_magnitude"
@@ -182,6 +183,23 @@ def test_changes_by_sql_are_noticed_and_the_rest_is_kept(path, whole, what, trig
     (kept,) = (found for found in path.parent.iterdir() if ".broken-" in found.name)
     assert content(kept) == broken
     assert verify(path).events == len(carried) + 2
+
+
+def test_a_second_prediction_that_was_smuggled_in_is_not_carried_over(path, whole):
+    """With the lock's index dropped, and a hash that fits."""
+    place(path, whole)
+    with closing(sqlite3.connect(path)) as connection:
+        (prev,) = connection.execute("SELECT hash FROM ironlaw_head").fetchone()
+        row = connection.execute(f"SELECT {', '.join(CONTENT)} FROM ironlaw_events WHERE kind = 'prediction' ORDER BY seq DESC").fetchone()
+    second = ("00000000-0000-4000-8000-000000000000", *row[1:])
+    sql(path, *DROPPED, "DROP INDEX ironlaw_events_lock", "UPDATE ironlaw_head SET events = 70")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        columns = f"{', '.join(CONTENT)}, question, prev, hash"
+        values = (*second, "act1", prev, link(prev, second))
+        connection.execute(f"INSERT INTO ironlaw_events ({columns}) VALUES ({', '.join('?' * len(values))})", values)
+    with open_ledger(path) as ledger:
+        assert "Your ledger was damaged" in ledger.notice
+        assert [event.kind for event in ledger.history()[-2:]] == ["design", "carried"] and len(ledger.history()) == 64
 
 
 def test_verify_names_the_first_event_that_was_changed(path, whole):

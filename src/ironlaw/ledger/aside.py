@@ -14,28 +14,28 @@ from pathlib import Path
 
 from ironlaw.ledger import faults, file
 from ironlaw.ledger.place import Place
-from ironlaw.ledger.rescue import Rescued, rescue_file
+from ironlaw.ledger.rescue import Salvage, rescue_file
 
-Fill = Callable[[Path, Rescued, str], None]  # a new file, what goes into it, the name of the old one
+Fill = Callable[[Path, Salvage, str], None]  # a new file, what goes into it, the name of the old one
 
 
-def set_aside(place: Place, path: Path, fill: Fill) -> tuple[Rescued, Path]:
+def set_aside(place: Place, path: Path, fill: Fill) -> tuple[Salvage, Path]:
     """What was carried over, and where the broken file is now. LedgerDamaged, and nothing touched, if nothing in it can be read."""
-    saved = rescue_file(place, path)
-    return saved, replace(place, path, lambda fresh, name: fill(fresh, saved, name))
+    salvage = rescue_file(place, path)
+    return salvage, replace(place, path, lambda fresh, name: fill(fresh, salvage, name))
 
 
 def replace(place: Place, path: Path, fill: Callable[[Path, str], None]) -> Path:
     """A new file in the place of this one, which keeps its content and its log under another name."""
-    kept = _free_name(path)
+    old_name = _free_name(path)
     fresh: Path | None = None
     try:
         fresh = file.temporary(path, "new")
-        fill(fresh, kept.name)
+        fill(fresh, old_name.name)
         for ending in ("", "-wal", "-journal"):
             source = path.with_name(path.name + ending)
             if source.exists() and source.stat().st_size:
-                _second_name(source, kept.with_name(kept.name + ending))
+                _second_name(source, old_name.with_name(old_name.name + ending))
         file.sync(path.parent)
         for ending in ("-wal", "-shm", "-journal"):  # SQLite would take them for the new file's
             path.with_name(path.name + ending).unlink(missing_ok=True)
@@ -46,7 +46,7 @@ def replace(place: Place, path: Path, fill: Callable[[Path, str], None]) -> Path
     finally:
         if fresh is not None:
             file.remove(fresh)
-    return kept
+    return old_name
 
 
 @contextmanager

@@ -88,7 +88,7 @@ def stored(event: Event) -> tuple[Any, ...]:
 def new_events(incoming: Sequence[Event], existing: Iterable[Event]) -> list[Event]:
     """Incoming events that do not exist yet, in order. BadExport where the two contradict each other."""
     known = {event.id: event for event in existing}
-    locks = {lock: event.id for event in known.values() if (lock := _lock(event))}
+    locks = {lock: event.id for event in known.values() if (lock := lock_of(event))}
     most = MAX_COUNT + len(known) + len(incoming)  # every reset and every attempt is an event, so that the next one is valid as well
     fresh: list[Event] = []
     for event in incoming:
@@ -101,7 +101,7 @@ def new_events(incoming: Sequence[Event], existing: Iterable[Event]) -> list[Eve
             continue
         if max(event.epoch, event.attempt) > most:
             raise BadExport(f"event {event.id}: epoch {event.epoch:,} or attempt {event.attempt:,} is beyond any learner's; {NEXT}")
-        lock = _lock(event)
+        lock = lock_of(event)
         if lock and locks.setdefault(lock, event.id) != event.id:
             raise BadExport(
                 f"event {event.id} is a second prediction for {event.lab}, {event.question}, attempt {event.attempt}, and the first one"
@@ -148,7 +148,8 @@ def parse_time(value: Any, what: str) -> str:
     raise BadExport(f"{what}: the time {value!r} is not ISO 8601 with an offset from UTC, such as 2026-01-31T12:00:00Z")
 
 
-def _lock(event: Event) -> tuple[Any, ...] | None:
+def lock_of(event: Event) -> tuple[Any, ...] | None:
+    """What only one prediction can have."""
     return (event.learner, event.epoch, event.lab, event.question, event.attempt) if event.kind == "prediction" else None
 
 

@@ -17,7 +17,7 @@ from ironlaw.ledger.database import Database
 from ironlaw.ledger.events import Event, new
 from ironlaw.ledger.integrity import Report
 from ironlaw.ledger.place import Place, place
-from ironlaw.ledger.rescue import Rescued, rescue_file
+from ironlaw.ledger.rescue import Salvage, rescue_file
 
 BACK = "The ledger's protection against changes had been taken away ({}). Every event was checked, none was changed, and it is back."
 Opened = tuple[Database, str, str]  # ready to use; the learner's id; what the learner should know, in plain words
@@ -101,17 +101,17 @@ def _set_aside(source: Place, damage: LedgerDamaged, wholly: bool, even_unreadab
                 raise
             damage = error
 
-        def fill(fresh: Path, saved: Rescued, kept: str) -> None:
-            schema.fill(source, fresh, saved.owner, [*saved.events, _record(saved, damage, kept)])
+        def fill(fresh: Path, salvage: Salvage, old_name: str) -> None:
+            schema.fill(source, fresh, salvage.owner, [*salvage.events, _record(salvage, damage, old_name)])
 
         try:
-            saved, kept = aside.set_aside(source, path, fill)
+            salvage, old_name = aside.set_aside(source, path, fill)
         except LedgerDamaged:
             if not even_unreadable:
                 raise damage from None
-            kept = aside.replace(source, path, lambda fresh, _: schema.fill(source, fresh))
-            return f"Nothing in your ledger could be read ({damage.reason}). It is kept whole, as {kept}, and a new one was begun."
-    return told(f"the file {kept}", damage.reason, saved)
+            old_name = aside.replace(source, path, lambda fresh, _: schema.fill(source, fresh))
+            return f"Nothing in your ledger could be read ({damage.reason}). It is kept whole, as {old_name}, and a new one was begun."
+    return explain_damage(f"the file {old_name}", damage.reason, salvage)
 
 
 def _readable(source: Place, path: Path) -> bool:
@@ -125,9 +125,9 @@ def _readable(source: Place, path: Path) -> bool:
 def _set_tables_aside(source: Place, damage: LedgerDamaged, wholly: bool) -> str:
     database = Database(source)
 
-    def fill(connection: Connection, saved: Rescued, kept: str) -> None:
-        schema.migrate_to_head(database, connection, saved.owner)
-        append_events(connection, [*saved.events, _record(saved, damage, kept)])
+    def fill(connection: Connection, salvage: Salvage, old_name: str) -> None:
+        schema.migrate_to_head(database, connection, salvage.owner)
+        append_events(connection, [*salvage.events, _record(salvage, damage, old_name)])
 
     try:
         with database.writing() as connection:
@@ -136,26 +136,26 @@ def _set_tables_aside(source: Place, damage: LedgerDamaged, wholly: bool) -> str
                 return ""  # another process was quicker
             except LedgerDamaged as error:
                 damage = error
-            saved, kept = tables_aside.set_aside(database, connection, fill)
+            salvage, old_name = tables_aside.set_aside(database, connection, fill)
     except LedgerUnavailable:
         raise damage from None  # only its owner may move the tables
     finally:
         database.close()
-    return told(f"the schema {kept} of the same database", damage.reason, saved)
+    return explain_damage(f"the schema {old_name} of the same database", damage.reason, salvage)
 
 
-def _record(saved: Rescued, damage: LedgerDamaged, kept: str) -> Event:
+def _record(salvage: Salvage, damage: LedgerDamaged, old_name: str) -> Event:
     """The event that says so in the new ledger, and in every export of it."""
-    epoch = max((event.epoch for event in saved.events if event.learner == saved.owner), default=1)
-    payload = {"from": kept, "reason": damage.reason[:1000], "kept": len(saved.events), "lost": saved.lost}
-    return new(saved.owner, epoch, "", 1, "carried", payload)
+    epoch = max((event.epoch for event in salvage.events if event.learner == salvage.owner), default=1)
+    payload = {"from": old_name, "reason": damage.reason[:1000], "kept": len(salvage.events), "lost": salvage.lost}
+    return new(salvage.owner, epoch, "", 1, "carried", payload)
 
 
-def told(kept: str, reason: str, saved: Rescued) -> str:
+def explain_damage(old_name: str, reason: str, salvage: Salvage) -> str:
     """A broken ledger in plain words."""
-    count, lost = len(saved.events), saved.lost
+    count, lost = len(salvage.events), salvage.lost
     missing = "none is missing" if not lost else f"{lost:,} could not: {'it was' if lost == 1 else 'they were'} changed or can't be read"
     return (
         f"Your ledger was damaged ({reason}). {count:,} event{'' if count == 1 else 's'} could be carried over into a new one; {missing}."
-        f" The old one is kept whole: {kept}. If you have a newer export, import it."
+        f" The old one is kept whole: {old_name}. If you have a newer export, import it."
     )

@@ -25,7 +25,7 @@ OLDEST = tuple(name for name in chain.LINK if name not in ("extra", "prev", "has
 
 
 @dataclass(frozen=True)
-class Rescued:
+class Salvage:
     """Events that are as they were written, whose ledger it was, and how many events are known to be lost."""
 
     owner: str
@@ -45,11 +45,11 @@ def rescue(url: str | os.PathLike[str] | None = None) -> tuple[dict[str, Any], i
         raise BadValue("rescue is for files; `ironlaw ledger repair` sets a damaged ledger in PostgreSQL aside")
     if not source.path.is_file():
         raise BadValue(f"there is no file {source.path} to rescue; name one in IRONLAW_LEDGER")
-    saved = rescue_file(source, source.path)
-    return exchange.pack(saved.owner, saved.name, saved.events), saved.lost
+    salvage = rescue_file(source, source.path)
+    return exchange.pack(salvage.owner, salvage.name, salvage.events), salvage.lost
 
 
-def rescue_file(source: Place, path: Path) -> Rescued:
+def rescue_file(source: Place, path: Path) -> Salvage:
     """LedgerDamaged if nothing can be read."""
     try:
         with closing(file.connect(path, "ro")) as connection:
@@ -61,20 +61,32 @@ def rescue_file(source: Place, path: Path) -> Rescued:
     return select(source, [rows[seq] for seq in sorted(rows)], chained, max(rows, default=0), owner, last)
 
 
-def select(source: Place, rows: Sequence[chain.Row], chained: bool, total: int, owner: chain.Row | None, last: chain.Row | None) -> Rescued:
+def select(source: Place, rows: Sequence[chain.Row], chained: bool, total: int, owner: chain.Row | None, last: chain.Row | None) -> Salvage:
     """Of the rows that could be read, the events that are as they were written. `total`: how many there were, as far as is known."""
     intact = chain.intact(list(rows)) if chained else [True] * len(rows)
-    saved = [event for row, whole in zip(rows, intact, strict=True) if whole and (event := _event(row))]
+    remains = _first_of_each(event for row, whole in zip(rows, intact, strict=True) if whole and (event := _event(row)))
     mine = str(owner[0]) if owner else ""
     if not Id().valid(mine):
-        mine = Counter(event.learner for event in saved).most_common(1)[0][0] if saved else ""
+        mine = Counter(event.learner for event in remains).most_common(1)[0][0] if remains else ""
     if not mine:
         raise faults.unreadable(source, "no event can be read")
     links = [(row[-2], before[-1]) for before, row in pairwise(rows)]
     gap = not rows or rows[-1][-1] != (last and last[1]) or any(prev != digest for prev, digest in links)
     if last and isinstance(last[0], int) and last[0] > total and gap:  # without a gap, it is the count that was changed
         total = last[0]
-    return Rescued(mine, saved, total - len(saved))
+    return Salvage(mine, remains, total - len(remains))
+
+
+def _first_of_each(events: Iterable[Event]) -> list[Event]:
+    """Without a second event of the same id, or a second prediction for the same question: their index may have been dropped."""
+    chosen: list[Event] = []
+    known: set[Any] = set()
+    for event in events:
+        keys = {event.id, exchange.lock_of(event)} - {None}
+        if not keys & known:
+            chosen.append(event)
+            known |= keys
+    return chosen
 
 
 def _rows(connection: sqlite3.Connection) -> tuple[dict[int, chain.Row], bool]:

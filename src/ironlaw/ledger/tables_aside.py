@@ -13,23 +13,23 @@ from sqlalchemy import Connection
 from ironlaw.ledger import guards, integrity
 from ironlaw.ledger.chain import LINK
 from ironlaw.ledger.database import Database
-from ironlaw.ledger.rescue import Rescued, select
+from ironlaw.ledger.rescue import Salvage, select
 from ironlaw.ledger.tables import VERSION
 
-Fill = Callable[[Connection, Rescued, str], None]  # new tables, what goes into them, the name of the old ones' schema
+Fill = Callable[[Connection, Salvage, str], None]  # new tables, what goes into them, the name of the old ones' schema
 
 
-def set_aside(database: Database, connection: Connection, fill: Fill) -> tuple[Rescued, str]:
+def set_aside(database: Database, connection: Connection, fill: Fill) -> tuple[Salvage, str]:
     """What was carried over, and the schema that holds the old tables now."""
     read = connection.exec_driver_sql
     rows = [tuple(row) for row in read(f"SELECT {', '.join(LINK)} FROM ironlaw_events ORDER BY seq")]
     owner, last = integrity.one(read("SELECT id FROM ironlaw_learner")), integrity.one(read("SELECT events, hash FROM ironlaw_head"))
-    saved = select(database.place, rows, True, len(rows), owner, last)
-    kept = f"ironlaw_broken_{datetime.now(UTC):%Y_%m_%d_%H%M%S_%f}"
-    read(f"CREATE SCHEMA {kept}")
+    salvage = select(database.place, rows, True, len(rows), owner, last)
+    old_name = f"ironlaw_broken_{datetime.now(UTC):%Y_%m_%d_%H%M%S_%f}"
+    read(f"CREATE SCHEMA {old_name}")
     for table in (*guards.GUARDED, VERSION):
-        read(f"ALTER TABLE {table} SET SCHEMA {kept}")
+        read(f"ALTER TABLE {table} SET SCHEMA {old_name}")
     for function in guards.FUNCTIONS:
-        read(f"ALTER FUNCTION {function}() SET SCHEMA {kept}")
-    fill(connection, saved, kept)
-    return saved, kept
+        read(f"ALTER FUNCTION {function}() SET SCHEMA {old_name}")
+    fill(connection, salvage, old_name)
+    return salvage, old_name
