@@ -91,7 +91,7 @@ def test_gap_table_of_any_two(bench):
 def test_number_formats_are_said_and_can_be_made_common(bench):
     view = bench.piece("act1.instrument").view
     assert "format" in view["figures"][0]["x"]["label"] and "INT8 sparse" in str(view["figures"][0])
-    assert "2:4 sparse as advertised" in bare(view["note"])
+    assert "INT8 with 2:4 sparsity" in bare(view["note"])
     common = bench.turn("act1", formats="int8")
     assert "All rates are dense INT8" in common["note"]
     values = {mark["y"]: mark["x"] for mark in common["figures"][0]["marks"] if mark["type"] == "bar"}

@@ -1,7 +1,7 @@
 """The deployment contexts of a lab, and the toggle between them.
 
 A context is one `[[context]]` of questions.toml: `device` (a slug of the registry), `label` (a name without figures), and
-`format`, the number format of the device's headline peak (`sparse = true` where the maker advertises the sparse one).
+`format`, the number format of the device's headline peak (`sparse = true` where the headline is a rate with 2:4 sparsity).
 The learner's own machine is one of them once it is measured.
 """
 
@@ -42,7 +42,7 @@ class Context:
 
     @property
     def format_label(self) -> str:
-        return self.format.upper() + (", 2:4 sparse as advertised" if self.sparse else "")
+        return self.format.upper() + (" with 2:4 sparsity" if self.sparse else "")
 
     def figure(self, name: str) -> Figure | None:
         """The sourced figure behind a number: "bandwidth", "memory", "power", "launch", or "peak" for the headline rate."""
