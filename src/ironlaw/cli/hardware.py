@@ -20,7 +20,7 @@ ironlaw hardware
 ironlaw hardware h100_sxm
 """
 CONTEXTS = ("cloud", "desktop", "edge", "mobile", "tiny")  # from large to small
-NAMES = {"reserved": "kept by driver, runtime and system", "launch": "launch cost"}
+NAMES = {"reserved": "kept by driver, runtime and system", "launch": "launch cost", "flash": "flash, for weights"}
 RIDGES = {"peak": "matrix", "vector": "vector"}
 GROUPS = {"peak": "peak, dense", "sparse": "peak, 2:4 sparse", "vector": "outside the matrix units"}
 

@@ -9,10 +9,11 @@ from ironlaw.cli.options import Parser, add_json, add_machines, add_settings, fi
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.prediction import heaviest, kinds, report
 from ironlaw.engine.device.machine import Hardware, Plan
+from ironlaw.engine.device.memory import footprint
 from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.units import show, show_usable
+from ironlaw.units import show, show_capacity, show_usable
 
 EXAMPLE = """
 ironlaw predict resnet50 --on h100_sxm,t4 --mode eager,compiled
@@ -81,6 +82,8 @@ def predictions(graph: Graph, machines: tuple[Hardware, ...], plans: list[Plan])
 
 def _too_large(p: Prediction, graph: Graph) -> str:
     need, has = show(p.memory.total, "B"), show_usable(p.memory.capacity, p.memory.usable)
+    if p.memory.total <= p.memory.usable:
+        need, has = f"{show(p.memory.weights, 'B')} for its weights", f"{show_capacity(float(p.memory.flash))} of flash"
     return f"{graph.name} in {graph.dtype} needs {need}, and {p.hardware.slug} has {has}; {_larger(p, graph)}"
 
 
@@ -88,7 +91,7 @@ def _larger(p: Prediction, graph: Graph) -> str:
     """The next step: the smallest machines that would hold it."""
     from ironlaw import hardware, machines
 
-    able = [m for m in map(hardware, machines()) if m.usable >= p.memory.total and graph.dtype in m.peaks]
+    able = [m for m in map(hardware, machines()) if graph.dtype in m.peaks and footprint(graph, m).fits]
     names = [m.slug for m in sorted(able, key=lambda m: m.usable)[:3]]
     smaller = "take a smaller batch or context, or a narrower --dtype"
     return f"{smaller}, or a machine that holds it: {', '.join(names)}" if names else f"{smaller}; no machine of the registry holds it"

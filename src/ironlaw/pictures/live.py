@@ -17,7 +17,7 @@ NEAR = 4.0  # a limit that many times the peak is beyond the picture
 def live(graph: Graph, hardware: Hardware, id: str = "live") -> Figure:
     """`graph` as it runs: fused where it is compiled."""
     alive = [float(value) for value in live_profile(graph)[1:]]
-    fixed, capacity = float(graph.weight_bytes + graph.cache_bytes), float(hardware.usable)
+    fixed, capacity = float(graph.cache_bytes + (0.0 if hardware.flash else graph.weight_bytes)), float(hardware.usable)
     peak = max(range(len(alive)), key=lambda i: alive[i])
     line = [(float(i + 1), alive[i]) for i in _highest(alive, STEPS)]
     if len(line) == 1:

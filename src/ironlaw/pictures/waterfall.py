@@ -96,7 +96,7 @@ def _words(parts: Sequence[Part], total: float, unit: str, limit: Limit | None) 
 def footprint(memory: Memory, hardware: Hardware, id: str = "memory") -> Figure:
     """What must be in memory at once, against what the machine has."""
     parts = (
-        Part("weights", float(memory.weights), "memory"),
+        *(() if memory.flash else (Part("weights", float(memory.weights), "memory"),)),  # flash keeps a microcontroller's
         Part("KV cache", float(memory.kv_cache), "memory", pattern=True),
         Part("activations", float(memory.activations), "ridge"),
     )

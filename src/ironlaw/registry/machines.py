@@ -106,6 +106,8 @@ def load(path: Path) -> Hardware:
         figures[key] = figure(f"{path.name} [{key}]", data[key], unit)
         if key == "memory" and "reserved" in data:
             figures["reserved"] = _reserved(path, data["reserved"], figures["memory"])
+    if "flash" in data:
+        figures["flash"] = figure(f"{path.name} [flash]", data["flash"], "B")
     for group in ("peak", "sparse", "vector"):
         for fmt, table in _table(path, data, group).items():
             figures[f"{group}.{fmt}"] = figure(f"{path.name} [{group}.{fmt}]", table, "FLOP/s", fmt)
@@ -127,6 +129,7 @@ def load(path: Path) -> Hardware:
         caveats=() if backend else (NO_BACKEND.format(slug=slug, backend=data["backend"]),),
         calibration=calibration(slug) if backend and slug != local_machine.SLUG else None,
         reserved=figures["reserved"].value if "reserved" in figures else 0.0,
+        flash=figures["flash"].value if "flash" in figures else 0.0,
     )  # fmt: skip
 
 

@@ -21,8 +21,8 @@ def advice(p: Prediction, name: str, original: Graph) -> list[dict[str, Any]]:
 def _batch(p: Prediction, original: Graph) -> Iterator[dict[str, Any]]:
     """Weights stay the same; everything else grows with the batch."""
     batch = int(original.settings.get("batch", 1))
-    each = (p.memory.total - p.memory.weights) / batch
-    most = int((p.memory.usable - p.memory.weights) // each) if each else 0
+    each = (p.memory.total - p.memory.resident_weights) / batch
+    most = int((p.memory.usable - p.memory.resident_weights) // each) if each else 0
     if 1 <= most < batch:
         yield {"text": f"batch {most}, the largest that fits", "field": "batch", "value": str(most)}
 
@@ -30,7 +30,7 @@ def _batch(p: Prediction, original: Graph) -> Iterator[dict[str, Any]]:
 def _context(p: Prediction, original: Graph) -> Iterator[dict[str, Any]]:
     """Where the keys and values do not fit, a shorter context helps."""
     context = int(original.settings.get("context", 0) or 0)
-    room = p.memory.usable - p.memory.weights - p.memory.activations
+    room = p.memory.usable - p.memory.resident_weights - p.memory.activations
     if p.memory.kv_cache and 0 < room < p.memory.kv_cache:
         most = int(context * room / p.memory.kv_cache)
         if most:
@@ -51,10 +51,11 @@ def _precision(p: Prediction, name: str, original: Graph) -> Iterator[dict[str, 
 
 def _model(p: Prediction) -> Iterator[dict[str, Any]]:
     """Where the weights alone do not fit: the largest workload that fits at a batch of 1."""
-    if p.memory.weights <= p.memory.usable:
+    room = p.memory.flash or p.memory.usable
+    if p.memory.weights <= room:
         return
     sizes = {slug: about(slug).get("check", {}).get("parameters", 0) * FORMATS[p.graph.dtype] for slug in workloads()}
-    for slug in sorted((slug for slug in sizes if 0 < sizes[slug] <= p.memory.usable), key=lambda slug: -sizes[slug])[:3]:
+    for slug in sorted((slug for slug in sizes if 0 < sizes[slug] <= room), key=lambda slug: -sizes[slug])[:3]:
         need = footprint(workload(slug, dtype=p.graph.dtype), p.hardware)
         if need.fits:
             yield {
@@ -69,7 +70,7 @@ def _machine(p: Prediction) -> Iterator[dict[str, Any]]:
     """The smallest machine that holds it in this precision."""
     others = sorted((hardware(slug) for slug in machines()), key=lambda machine: machine.usable)
     for other in others:
-        if other.usable >= p.memory.total and p.graph.dtype in other.peaks:
+        if p.graph.dtype in other.peaks and footprint(p.graph, other).fits:
             yield {"text": f"{other.name}, with {show(other.usable, 'B')} usable", "field": "hardware", "value": other.slug}
             return
     yield {"text": f"a smaller model: no machine in the registry has {show(p.memory.total, 'B')}", "field": "workload", "value": ""}

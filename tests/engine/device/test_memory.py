@@ -13,6 +13,8 @@ from ironlaw.engine.device.memory import Memory, footprint, kv_cache, largest_th
 from ironlaw.engine.device.types import Graph
 from ironlaw.engine.device.work import op
 from ironlaw.errors import BadValue, UnknownName
+from ironlaw.registry.machines import hardware
+from ironlaw.registry.workloads import workload
 
 
 def sized(name: str, size: int, role: str = "activation"):
@@ -108,6 +110,24 @@ def test_weights_buffers_and_caches_are_no_activations():
     assert footprint(graph, replace(MACHINE, capacity=1251.0, reserved=1.0)).headroom == -1.0
     limitless = footprint(graph)
     assert (limitless.capacity, limitless.reserved, limitless.fits) == (math.inf, 0.0, True) and limitless.total == memory.total
+
+
+def test_weights_in_flash_take_none_of_the_memory():
+    x, w, a = sized("x", 1, "input"), sized("w", 1000, "weight"), sized("a", 10)
+    graph = Graph("g", ops(([x, w], [a], {})))
+    chip = replace(MACHINE, capacity=20.0, flash=1000.0)
+    memory = footprint(graph, chip)
+    assert (memory.weights, memory.resident_weights, memory.total, memory.fits) == (1000.0, 0.0, 11.0, True)
+    assert not footprint(graph, replace(chip, flash=999.0)).fits  # no room for them there
+    assert not footprint(graph, replace(chip, capacity=10.0)).fits
+    assert not footprint(graph, replace(chip, flash=0.0)).fits  # without flash all of it is in main memory
+
+
+def test_resnet_in_int8_fails_on_a_microcontroller_for_its_activations():
+    memory = footprint(workload("resnet50", dtype="int8"), hardware("cortex_m7"))
+    assert memory.weights < memory.flash  # 25.6 MB
+    assert not memory.fits and memory.total == memory.activations == pytest.approx(2.56e6, rel=0.01)
+    assert footprint(workload("dscnn_kws", dtype="int8"), hardware("cortex_m7")).fits
 
 
 def test_a_swept_batch_equals_the_scalars():

@@ -72,6 +72,7 @@ class Hardware:
     caveats: tuple[str, ...] = ()  # what every prediction for this machine must say beside its sources
     calibration: CostModel | None = None  # where the machine was measured
     reserved: Number = 0.0  # bytes of it that error correction, driver, runtime and operating system keep
+    flash: Number = 0.0  # bytes of flash from which a microcontroller reads its weights where they lie; 0: weights are in main memory
 
     @property
     def usable(self) -> Number:

@@ -20,10 +20,17 @@ class Memory:
     activations: Number
     capacity: Number
     reserved: Number = 0.0  # of the capacity: what error correction, driver, runtime and operating system keep
+    flash: Number = 0.0  # where weights lie that are not in main memory; 0: they are in it
+
+    @property
+    def resident_weights(self) -> Number:
+        """The weights that are in main memory: none where they are read from flash."""
+        return 0.0 * self.weights if self.flash else self.weights
 
     @property
     def total(self) -> Number:
-        return self.weights + self.kv_cache + self.activations
+        """What main memory has to hold."""
+        return self.resident_weights + self.kv_cache + self.activations
 
     @property
     def usable(self) -> Number:
@@ -31,7 +38,8 @@ class Memory:
 
     @property
     def fits(self) -> Number:
-        return self.total <= self.usable
+        enough = self.total <= self.usable
+        return enough & (self.weights <= self.flash) if self.flash else enough
 
     @property
     def headroom(self) -> Number:
@@ -41,7 +49,7 @@ class Memory:
 
 def footprint(graph: Graph, hardware: Hardware | None = None) -> Memory:
     """What a graph needs, against a machine; without one, against no limit."""
-    has = (hardware.capacity, hardware.reserved) if hardware else (float("inf"), 0.0)
+    has = (hardware.capacity, hardware.reserved, hardware.flash) if hardware else (float("inf"), 0.0, 0.0)
     return Memory(graph.weight_bytes, graph.cache_bytes, live_activations(graph), *has)
 
 

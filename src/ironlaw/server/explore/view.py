@@ -21,7 +21,7 @@ from ironlaw.server.answers import SIZES, Answer, ask, inputs
 from ironlaw.server.explore import settings
 from ironlaw.server.explore.formula import formula
 from ironlaw.server.explore.sections import sections
-from ironlaw.units import show_usable, significant
+from ironlaw.units import show_capacity, show_usable, significant
 from ironlaw.widget.dials import Dial
 from ironlaw.widget.figure import Figure
 from ironlaw.widget.piece import plain
@@ -136,13 +136,18 @@ def _out_of_memory(answer: Answer) -> dict[str, Any] | None:
     p, memory = answer.prediction, answer.prediction.memory
     if p.fits:
         return None
-    parts = (("weights", memory.weights), ("KV cache", memory.kv_cache), ("activations", memory.activations))
+    parts = (("weights", memory.resident_weights), ("KV cache", memory.kv_cache), ("activations", memory.activations))
     listed = ", ".join(f"{name} {format_quantity(float(size), 'B')}" for name, size in parts if size > 0)
     text = (
         f"{about(answer.name)['name']} needs {format_quantity(float(memory.total), 'B')} ({listed}); this machine has"
         f" {show_usable(memory.capacity, memory.usable)}, {significant(float(memory.total / memory.usable))}× too little."
         " The times below are what it would take if it fitted."
     )
+    if memory.total <= memory.usable:
+        text = (
+            f"The weights of {about(answer.name)['name']} are {format_quantity(float(memory.weights), 'B')}, and this machine's flash holds"
+            f" {show_capacity(float(memory.flash))}. The times below are what it would take if it fitted."
+        )
     ways = advice(p, answer.name, answer.original)
     sentences = "".join(f" Take {escape(way['text'])}." for way in ways if not way["value"])
     actions = [{"label": f"Use {way['text']}", "dials": {way["field"]: _value(way)}} for way in ways if way["value"]]
