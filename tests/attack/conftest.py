@@ -8,7 +8,7 @@
 | test_user_files.py | `ironlaw analyze` and `measure` on files that exit, hang, crash, flood, start processes, are interrupted |
 | test_fuzz_cli.py | odd command lines: every option of every command, odd values, odd files, odd environments (500) |
 | test_fuzz_urls.py | odd addresses, queries, headers, cookies and bodies for the labs' server: never a 500 (2,000) |
-| test_fuzz_direct.py | odd frames on the dials' socket: binary, deep, huge, wrong types; it goes on answering (1,000) |
+| test_fuzz_direct.py | odd frames on the dials' socket: binary, deep, huge, wrong types; it goes on answering (650) |
 | test_fuzz_imports.py | traces, machines, evidence and histories with changed bytes and changed values: refused, or read (1,500) |
 | test_ledger_corruption.py | a ledger's file: bits turned, ranges zeroed, changed by SQL with and without its triggers |
 | test_ledger_kills.py | kill -9 of writers, of a ledger's creation, of setting a broken one aside |
