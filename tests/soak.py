@@ -54,9 +54,9 @@ class Server:
 
 
 @contextmanager
-def serving(**environment: str) -> Iterator[Server]:
+def serving(code: str = SHORT, **environment: str) -> Iterator[Server]:
     process = subprocess.Popen(
-        [sys.executable, "-c", SHORT], env={**os.environ, **ENVIRONMENT, **environment, "MALLOC_ARENA_MAX": "2"},
+        [sys.executable, "-c", code], env={**os.environ, **ENVIRONMENT, **environment, "MALLOC_ARENA_MAX": "2"},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     lines: queue.Queue[str] = queue.Queue()

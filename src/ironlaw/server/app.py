@@ -32,6 +32,7 @@ from ironlaw.server.files import Immutable, digest
 from ironlaw.server.gallery import MESSAGES, gallery
 from ironlaw.server.guard import SECURITY, Guard
 from ironlaw.server.labs import Labs
+from ironlaw.server.limits import Bodies
 from ironlaw.server.marimo_page import ahead, marimo_files
 from ironlaw.server.pages import STATIC, THEME, static
 from ironlaw.server.records import Keeper
@@ -78,8 +79,8 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
         Mount(assets, Immutable(files)),
         Mount(theme(), Immutable(THEME.parent)),
     ]
-    guard = Middleware(Guard, door=door)
-    app = Starlette(routes=routes, middleware=[guard], exception_handlers={404: not_found, 500: failed}, lifespan=lifespan)
+    inside = [Middleware(Guard, door=door), Middleware(Bodies)]  # who it is comes first, then how much it brings
+    app = Starlette(routes=routes, middleware=inside, exception_handlers={404: not_found, 500: failed}, lifespan=lifespan)
     app.state.labs, app.state.keeper, app.state.door = labs, keeper, door
     app.state.first_visit = first_visit  # set once the start page has been served
     return app

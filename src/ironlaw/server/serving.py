@@ -46,6 +46,7 @@ def serve(
         import uvicorn
     except ImportError as error:
         raise MissingExtra(f"the page needs {error.name}; install it with: pip install starlette uvicorn") from None
+    from ironlaw.server import limits
     from ironlaw.server.app import create_app
     from ironlaw.server.catalogue import LABS
 
@@ -74,6 +75,7 @@ def serve(
     if not token:
         say(OPEN)
     config: dict[str, Any] = {"log_level": "warning", "access_log": False, "proxy_headers": False, "server_header": False}
+    config |= {"http": limits.Patient, "ws_max_size": limits.SOCKET_MESSAGE, "ws_max_queue": 8}
     config["ws_per_message_deflate"] = False  # nothing leaves this machine: packing and unpacking would only cost time
 
     def stop() -> None:

@@ -1,0 +1,107 @@
+"""How much one request may bring, and how long a connection may take to say what it wants.
+
+uvicorn has no time limit for the headers of a first request, and holds any number of connections. Here a connection that has not
+sent a whole request in time is closed; where there are too many, the one that has kept us waiting longest makes room.
+Behind the door, so for those who are let in: a body is counted while it is read, whatever its Content-Length says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEADERS_S = 10.0  # for the headers of a request, from the first byte or the connection's start
+MOST_CONNECTIONS = 256
+BODY = 2 * 2**20  # bytes, of what a page sends
+UPLOADS = {"/do/import": 200 * 2**20}
+SOCKET_MESSAGE = 2**20  # bytes of one WebSocket message
+
+
+class Patient(H11Protocol):
+    """uvicorn's HTTP/1.1, for a limited time and a limited number."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > MOST_CONNECTIONS:
+            next(iter(WAITING), self).give_up()
+        self.wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is h11.IDLE:  # part of a request, the first or a later one
+            self.wait()
+        else:
+            self.stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.stop_waiting()
+        super().connection_lost(exc)
+
+    def wait(self) -> None:
+        if self not in WAITING and not self.transport.is_closing():
+            WAITING[self] = self.loop.call_later(HEADERS_S, self.give_up)
+
+    def stop_waiting(self) -> None:
+        if (timer := WAITING.pop(self, None)) is not None:
+            timer.cancel()
+
+    def give_up(self) -> None:
+        self.stop_waiting()
+        self.transport.abort()
+
+
+WAITING: dict[Patient, asyncio.TimerHandle] = {}  # connections without a whole request, the oldest first
+
+
+class TooLarge(Exception):
+    """More came than may."""
+
+
+class Bodies:
+    """Refuses a body that is too large with 413: at once if it says so itself, else as soon as it has become so."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        limit, received, started = UPLOADS.get(scope["path"], BODY), 0, False
+        given = dict(scope["headers"])
+        announced, reading = given.get(b"content-length", b"0"), b"transfer-encoding" in given or b"content-length" in given
+        if not announced.isdigit() or len(announced) > 18 or int(announced) > limit:
+            await too_large(send, limit)
+            return
+
+        async def counting() -> Any:
+            nonlocal received, reading
+            message = await receive()
+            received += len(message.get("body", b""))
+            reading = reading and message.get("more_body", False)
+            if received > limit:
+                raise TooLarge
+            return message
+
+        async def sending(message: Any) -> None:
+            nonlocal started
+            started = True
+            if reading and message["type"] == "http.response.start":  # an answer before the body's end: nobody waits for the rest
+                message = {**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]}
+            await send(message)
+
+        try:
+            await self.app(scope, counting, sending)
+        except TooLarge:
+            if not started:
+                await too_large(send, limit)
+
+
+async def too_large(send: Any, limit: int) -> None:
+    body = f"413: more than {limit >> 20} MiB\n".encode()
+    headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
