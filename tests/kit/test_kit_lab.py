@@ -5,6 +5,7 @@ from as_browser import send
 
 from ironlaw import kit
 from ironlaw.errors import UnknownName
+from ironlaw.kit import review
 from ironlaw.kit.lab import Lab
 from ironlaw.labs._template.act1 import instrument
 from ironlaw.ledger import open_ledger
@@ -123,3 +124,13 @@ def test_a_reset_begins_anew(shown, ledger):
     commit(shown)
     ledger.reset()
     assert kit.open("_template", open_ledger(ledger.where())).prediction("act1") is None
+
+
+def test_the_header_says_what_happened_to_the_ledger(tmp_path):
+    """In a lab and in the review, as text: the reason may quote what a damaged file holds."""
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        for page in (kit.open("lab_01_magnitude", ledger), review.open(ledger=ledger)):
+            assert "Something happened" not in page.header().text
+        ledger.notice = "Your ledger was damaged (<b>)."
+        for page in (kit.open("lab_01_magnitude", ledger), review.open(ledger=ledger)):
+            assert "Something happened to your ledger" in page.header().text and "(&lt;b&gt;)" in page.header().text
