@@ -123,7 +123,7 @@ def test_a_machine_that_would_not_load_is_never_stored(found, monkeypatch, ironl
     [
         ({"backend": "cuda", "gpu": "NVIDIA H200", "sms": 132, "virtual": True}, "gpu", "cuda", "cloud"),
         ({"backend": "mps", "gpu": "Apple M3 Max, integrated GPU"}, "gpu", "mps", "desktop"),
-        ({"backend": "cpu"}, "cpu", "cpu", "desktop"),
+        ({"backend": "cpu", "reserved_bytes": 3_000_000_000}, "cpu", "cpu", "desktop"),
     ],
 )
 def test_every_kind_of_device_is_a_valid_machine(found, machine, kind, backend, context):
@@ -132,6 +132,7 @@ def test_every_kind_of_device_is_a_valid_machine(found, machine, kind, backend, 
     assert (made.kind, made.backend, made.context) == (kind, backend, context)
     assert made.power == (350 if kind == "gpu" else 40)
     assert made.capacity == pytest.approx(2**34, rel=1e-5)
+    assert made.reserved == (0 if kind == "gpu" else pytest.approx(3e9, rel=1e-3))  # what was in use, where the device says
     assert ('A "quoted" \\ name' in made.name) == (kind == "cpu")
 
 

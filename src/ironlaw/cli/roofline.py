@@ -11,6 +11,7 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.roofline import Roofline, roofline
 from ironlaw.engine.device.types import bytes_per_element
 from ironlaw.errors import BadValue, IronlawError
+from ironlaw.formats import operation
 from ironlaw.units import show, significant
 
 EXAMPLE = """
@@ -101,8 +102,9 @@ def _work(args: argparse.Namespace) -> str:
 
 
 def report(args: argparse.Namespace, flops: float, moved: float, reached: list[Point], refused: dict[str, str]) -> None:
-    what = "gemm " + "×".join(map(str, args.gemm)) if args.gemm else show(flops, "FLOP")
-    more = [*([show(flops, "FLOP")] if args.gemm else []), f"over {show(moved, 'B')}", f"{significant(flops / moved)} FLOP/B", args.dtype]
+    unit = operation(args.dtype)
+    what = "gemm " + "×".join(map(str, args.gemm)) if args.gemm else show(flops, unit)
+    more = [*([show(flops, unit)] if args.gemm else []), f"over {show(moved, 'B')}", f"{significant(flops / moved)} {unit}/B", args.dtype]
     draw.heading(what, " · ".join(more))
     rows = [
         (
@@ -110,7 +112,7 @@ def report(args: argparse.Namespace, flops: float, moved: float, reached: list[P
             level,
             significant(r.ridge),
             draw.term(r.regime),
-            show(r.attainable, "FLOP/s"),
+            show(r.attainable, f"{operation(args.dtype)}/s"),
             f"≤ {draw.percent(r.mfu)}",
             f"≥ {show(r.seconds, 's')}",
         )

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ironlaw.engine.device.predict import OpRow, Prediction
+from ironlaw.formats import operation
 from ironlaw.pictures.roofs import UNIT, distinct, roof_marks, roofs_by_work
 from ironlaw.pictures.theme import SHAPES, TERM_NAMES
 from ironlaw.units import significant
@@ -33,10 +34,10 @@ class Spot:
         """In words, for the hover box and the table."""
         row = self.row
         return {
-            "does": format_quantity(float(row.work.flops), "FLOP"),
+            "does": format_quantity(float(row.work.flops), operation(row.op.dtype)),
             "moves": format_quantity(float(row.work.bytes), "B"),
             "intensity": format_quantity(self.intensity, UNIT),
-            "rate": format_quantity(self.rate, "FLOP/s"),
+            "rate": format_quantity(self.rate, f"{operation(row.op.dtype)}/s"),
             "takes": format_quantity(float(row.seconds), "s"),
             "binds": TERM_NAMES[str(row.term)],
         }
@@ -85,7 +86,7 @@ def roofline(prediction: Prediction, id: str = "roofline", extra: Sequence[Mark]
     legend: list[dict[str, Any]] = [{"colour": term, "shape": SHAPES[term], "label": f"{TERM_NAMES[term]} binds"} for term in SHAPES]
     legend.append({"colour": "accent", "shape": "diamond", "hollow": True, "label": "the whole run"})
     x = Axis("log", "arithmetic intensity", UNIT, (left, right))
-    y = Axis("log", "rate", "FLOP/s", (min(up) / 2, max(peak, *up) * 8))
+    y = Axis("log", "rate", f"{operation(fmt)}/s", (min(up) / 2, max(peak, *up) * 8))
     note = f"{hardware.name}, {fmt.upper()}; size is time"
     return Figure(id, "Roofline", x, y, tuple(marks), _words(prediction, run), _table(prediction, ops, run), note, tuple(legend))
 
@@ -105,8 +106,8 @@ def _run(prediction: Prediction, run: tuple[float, float]) -> Mark:
     gap = roof / run[1]
     label = f"whole run, {significant(gap, 2)}× under the roof" if gap > 1.15 else "whole run"
     hover: list[Row] = [
-        ("intensity", format_quantity(run[0], UNIT)), ("rate", format_quantity(run[1], "FLOP/s")),
-        ("roof there", format_quantity(roof, "FLOP/s")),
+        ("intensity", format_quantity(run[0], UNIT)), ("rate", format_quantity(run[1], _rate_unit(prediction))),
+        ("roof there", format_quantity(roof, _rate_unit(prediction))),
         ("time", exact(float(prediction.seconds), "s")), *prediction.sources,
     ]  # fmt: skip
     place: dict[str, Any] = {"x": run[0], "y": run[1], "shape": "diamond", "size": 7, "hollow": True}
@@ -119,17 +120,23 @@ def _words(prediction: Prediction, run: tuple[float, float]) -> str:
     peak, bandwidth, ridge = (float(hardware.rate(fmt, work)), float(hardware.bandwidth), float(hardware.ridge(fmt, work=work)))
     side = "left of" if run[0] < ridge else "right of"
     return (
-        f"{prediction.graph.name} on {hardware.name}: {format_quantity(run[0], UNIT)} at {format_quantity(run[1], 'FLOP/s')},"
+        f"{prediction.graph.name} on {hardware.name}: {format_quantity(run[0], UNIT)} at {format_quantity(run[1], _rate_unit(prediction))},"
         f" {side} the ridge at {format_quantity(ridge, UNIT)};"
-        f" the roofs are {format_quantity(bandwidth, 'B/s')} and {format_quantity(peak, 'FLOP/s')}."
+        f" the roofs are {format_quantity(bandwidth, 'B/s')} and {format_quantity(peak, _rate_unit(prediction))}."
     )
+
+
+def _rate_unit(prediction: Prediction) -> str:
+    """Integers have operations, not floating-point ones."""
+    return f"{operation(prediction.graph.dtype)}/s"
 
 
 def _table(prediction: Prediction, ops: Sequence[Spot], run: tuple[float, float]) -> Table:
     work = prediction.graph.work
     whole = (
-        "whole run", format_quantity(float(work.flops), "FLOP"), format_quantity(float(work.bytes), "B"), format_quantity(run[0], UNIT),
-        format_quantity(run[1], "FLOP/s"),
+        "whole run", format_quantity(float(work.flops), operation(prediction.graph.dtype)), format_quantity(float(work.bytes), "B"),
+        format_quantity(run[0], UNIT),
+        format_quantity(run[1], _rate_unit(prediction)),
         format_quantity(float(prediction.seconds), "s"), TERM_NAMES[str(prediction.bound)],
     )  # fmt: skip
     rows = tuple((spot.name, *spot.figures.values()) for spot in ops)
