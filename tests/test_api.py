@@ -35,7 +35,7 @@ def test_the_list():
         ("hardware", ["name"]),
         ("workload", ["name", "settings"]),
         ("predict", ["graph", "hardware", "plan"]),
-        ("roofline", ["flops", "bytes", "hardware", "fmt", "level"]),
+        ("roofline", ["flops", "bytes", "hardware", "fmt", "level", "work"]),
         ("fuse", ["graph", "rules"]),
         ("capture", ["module_or_fn", "args", "kwargs", "training", "progress"]),
         ("breakeven", ["compile_s", "eager_rate", "compiled_rate"]),
