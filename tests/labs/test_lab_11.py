@@ -662,6 +662,7 @@ def spent(tmp_path_factory):
         page.reload()
         assert page.piece("act2_budget.instrument").view == {"seq": 0} and page.parts["budget_reveal"] is None
         page.predict("act2_budget", "fuse", 4)
+        assert page.piece("act2_budget.instrument").view.get("figures")  # at once, before any reload
         yield page.reload()
 
 

@@ -131,14 +131,12 @@ def budget_lock(act2, answered2, lab):
 
 @app.cell
 def budget_instrument(act2, answered2, lab):
-    _panel = act2.budget_panel
-    lab.instrument("act2_budget", _panel.dials(lab), lambda values: _panel.view(lab, values)) if answered2() else None
+    lab.instrument("act2_budget", act2.budget_panel.dials(lab), lambda values: act2.budget_panel.view(lab, values)) if answered2() else None
 
 
 @app.cell
 def budget_reveal(act2, decided, lab):
-    _panel = act2.budget_panel
-    lab.reveal("act2_budget", _panel.truth(lab), _panel.distance(lab), _panel.reveal(lab)) if decided() else None
+    lab.reveal("act2_budget", *act2.budget_panel.spent(lab)) if decided() else None
 
 
 @app.cell
