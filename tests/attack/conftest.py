@@ -12,9 +12,13 @@
 | test_fuzz_imports.py | traces, machines, evidence and histories with changed bytes and changed values: refused, or read (1,500) |
 | test_ledger_corruption.py | a ledger's file: bits turned, ranges zeroed, changed by SQL with and without its triggers |
 | test_ledger_kills.py | kill -9 of writers, of a ledger's creation, of setting a broken one aside |
+| test_other_user.py | another user of the machine at the port, the process table and the files (root only: who else can be another user) |
+| test_foreign_page.py | somebody else's page in the learner's own Chromium, 11 ways from two sites; a hostile ledger; the policy alone |
+| test_limits.py | 400 half-open connections, slow headers, bodies without end |
+| test_soak.py | pages opened and left: memory, threads, descriptors (300; PostgreSQL's connections in tests/postgres) |
 | test_ledger_imports.py | ledgers by the schema and mutations of them: refused, or every page opens |
 
-The server's other attacks (another user, a foreign page) are in files of their own beside these; PostgreSQL's are in tests/postgres.
+PostgreSQL's are in tests/postgres.
 What a test counts, it gives to the fixture `figure`; the figures are printed at the end.
 """
 
