@@ -56,7 +56,7 @@ def test_a_good_file_is_read_as_it_stands():
 
 def test_what_may_be_left_out():
     bare = arguments({"curves": {}, "launches": {"default": 0.0}})
-    assert bare == {"curves": {}, "launches": {"default": 0.0}, "spread": {}, "sources": ()}
+    assert bare == {"curves": {}, "launches": {"default": 0.0}, "spread": {}, "sources": (), "families": {}}
 
 
 def test_a_curve_of_an_earlier_version_keeps_its_name_of_today():

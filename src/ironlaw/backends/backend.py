@@ -14,6 +14,7 @@ from typing import Any
 from ironlaw.backends.inductor import INDUCTOR
 from ironlaw.backends.kernel import Kernel, Sample
 from ironlaw.backends.rows import Row
+from ironlaw.backends.signatures import Signature, signature
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.fusion_rules import Rules
 from ironlaw.engine.device.machine import Hardware
@@ -51,6 +52,14 @@ class Backend(ABC):
     def arrange(self, ops: Sequence[Op]) -> tuple[Op, ...]:
         """A compiled graph's ops with the layouts that the library gives their tensors."""
         return tuple(ops)
+
+    def signature(self, op: Op, mode: str) -> Signature | None:
+        """Where an op lies among its like, whose kernels this library chooses; None where a compiler writes the kernel."""
+        return signature(op) if mode == "eager" or category(op.kind) == "contraction" else None
+
+    def measured(self, row: Row) -> Op | None:
+        """The op that a row was measured on, where the row's own time is that op's alone."""
+        return None
 
     def launches(self, rows: Sequence[Row]) -> dict[str, float]:
         """Host seconds per call by op kind, and "default", from launch rows."""

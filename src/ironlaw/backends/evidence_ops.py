@@ -40,7 +40,8 @@ def _conv(p: Params) -> Op:
     y = conv2d_shape(x, p["out"], (p["kh"], p["kw"]), p["stride"], (p["ph"], p["pw"]), p.get("dilation", 1))
     weight = _x((p["out"], p["c"] // p["groups"], p["kh"], p["kw"]), d, "weight")
     bias = [_x((p["out"],), d)] if p.get("bias") else []
-    return _op("conv2d", [_x(x, d), weight, *bias], [_x(y, d)], stride=p["stride"])
+    more: dict[str, Any] = {"layout": "nhwc"} if p.get("layout") == "nhwc" else {}
+    return _op("conv2d", [_x(x, d), weight, *bias], [_x(y, d)], stride=p["stride"], dilation=p.get("dilation", 1), **more)
 
 
 def _flat(kind: str, inputs: int = 1) -> Callable[[Params], Op]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ironlaw.backends import Backend, require
 from ironlaw.calibration.curve import Curve
+from ironlaw.calibration.neighbours import Correction, Family
 from ironlaw.calibration.stored_curves import arguments
 from ironlaw.engine.arrays import SCALARS, Number, is_array, maximum, minimum, where
 from ironlaw.engine.device.fusion_rules import Rules
@@ -37,6 +38,7 @@ class Calibration:
     backend: str = "cuda"  # whose kernels an op becomes: a name in ironlaw.backends
     entry: float = 0.0  # host seconds to enter a compiled function, whatever is in it
     compile_kernel_s: float = 0.0  # host seconds to compile one kernel; 0: not measured
+    families: Mapping[str, Family] = field(default_factory=dict)  # measured ops that are alike, and what the curves leave unexplained there
 
     @cached_property
     def library(self) -> Backend:
@@ -82,7 +84,17 @@ class Calibration:
             joint = joint + (overlap if once else times * overlap)
             floor = floor + (total - overlap if once else times * (total - overlap))
             count = count + times
+        near = self.correction(op, plan.mode)
+        if near is not None:
+            data, compute, floor, joint = (near.factor * points(term) for term in (data, compute, floor, joint))
+            count = maximum(count + near.kernels, 1.0)
         return Cost(data, compute, floor, count, self.launch(op, plan, count), joint)
+
+    def correction(self, op: Op, mode: str) -> Correction | None:
+        """How far the curves are off for an op like this, from the measured ops nearest to it; None where there are none of its family."""
+        signature = self.library.signature(op, mode) if self.families else None
+        family = self.families.get(signature.family) if signature else None
+        return family.along(signature.place) if family and signature else None
 
     def sustain(self, costs: list[Cost]) -> list[Cost]:
         """Under steady load the clock falls: arithmetic beyond BOOST seconds is slower, fully so at ten times that."""
@@ -107,7 +119,10 @@ class Calibration:
         return (seconds * low, seconds * high) if high else None
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"curves": {name: _finite(asdict(curve)) for name, curve in self.curves.items()}}
+        fields = {name: value for name, value in asdict(replace(self, families={})).items() if name != "families"}
+        curves = {name: _finite(asdict(curve)) for name, curve in self.curves.items()}
+        families = {name: family.to_json() for name, family in self.families.items()}
+        return fields | {"curves": curves} | ({"families": families} if families else {})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Calibration:

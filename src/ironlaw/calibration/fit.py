@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -18,9 +18,11 @@ from ironlaw.backends.kernel import Sample
 from ironlaw.backends.rows import Row
 from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
+from ironlaw.calibration.learn import Residual, families
 from ironlaw.engine.device.least import LASTING
-from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.machine import Hardware, Plan
 
+EAGER = Plan()
 SOFT = 0.1  # relative error at which a sample stops pulling harder
 ENOUGH = 3  # samples for a curve of its own
 SEEN = 1.25  # times the best rate that was seen: where a fitted one ends
@@ -52,11 +54,22 @@ def calibrate(rows: Sequence[Row], described: Mapping[str, Any], hardware: Hardw
     measured = list(backend.samples(rows, hardware))
     curves = fit(measured, cache_bytes, ceiling(hardware))
     gap = max(median(gaps), 0.0) if gaps else 0.0
-    return Calibration(
+    fitted = Calibration(
         curves=curves, launches=launches, cache_bytes=cache_bytes, graph_gap=gap, graph_start=start,
         slower=slowdown(measured, curves, cache_bytes), sources=sources, host=str(described.get("host", "")), backend=backend.name,
         entry=host.get("compiled", 0.0),
     )  # fmt: skip
+    return replace(fitted, families=families(residuals(rows, fitted, hardware)))
+
+
+def residuals(rows: Iterable[Row], fitted: Calibration, hardware: Hardware) -> Iterator[Residual]:
+    """What curves and rules leave unexplained, row by row."""
+    for row in rows:
+        op = fitted.library.measured(row)
+        signature = fitted.library.signature(op, "eager") if op else None
+        if op and signature and row.busy_s:
+            cost = fitted.fitted_cost(op, hardware, EAGER)
+            yield Residual(signature, math.log(row.busy_s / cost.device), row.kernels - cost.kernels if row.kernels else 0.0)
 
 
 def slowdown(measured: Sequence[Sample], curves: Mapping[str, Curve], cache_bytes: float) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw.calibration.curve import Curve
+from ironlaw.calibration.neighbours import Family
 
 LARGEST = 1e30  # beyond any rate, time or size
 RENAMED = {"fused_dear": "fused_transcendental"}  # curves that earlier versions stored under another name
@@ -23,6 +24,7 @@ def arguments(data: Mapping[str, Any]) -> dict[str, Any]:
     if DEFAULT not in out["launches"]:
         raise ValueError(f"there is no {DEFAULT} launch")
     out["spread"] = {mode: (figure(mode, low), figure(mode, high)) for mode, (low, high) in data.get("spread", {}).items()}
+    out["families"] = {name: family(name, values) for name, values in data.get("families", {}).items()}
     out["sources"] = tuple(text("a source", source) for source in data.get("sources", ()))
     return out | {key: text(key, data[key]) for key in ("host", "backend") if key in data}
 
@@ -32,6 +34,18 @@ def curve(name: str, values: Mapping[str, Any]) -> Curve:
     if checked.get("p", POWERS[-1]) not in POWERS:
         raise ValueError(f"p of {name} is {checked['p']!r}, and not one of {POWERS}")
     return Curve(**checked)
+
+
+def family(name: str, values: Mapping[str, Any]) -> Family:
+    for key in ("noise", "signal", "widen"):
+        if not figure(f"{key} of {name}", values[key]):
+            raise ValueError(f"{key} of {name} is 0")
+    numbers = [*values["scales"], *values["residuals"], *values.get("extras", ()), *(v for place in values["places"] for v in place)]
+    if not all(isinstance(v, (int, float)) and abs(v) <= LARGEST for v in numbers) or min(values["scales"]) <= 0:
+        raise ValueError(f"{name} has what is not a figure")
+    if len(values["places"]) != len(values["residuals"]) or not values["residuals"]:
+        raise ValueError(f"{name} has {len(values['places'])} places and {len(values['residuals'])} residuals")
+    return Family.from_json(values)
 
 
 def figure(where: str, value: Any, key: str = "") -> float:

@@ -33,7 +33,8 @@ def refit(slug: str) -> Calibration:
     if not files:
         raise BadRegistry(f"no op or launch rows for {slug}; put evidence into registry/evidence/{slug}/ first (see FORMAT.md there)")
     rows = [row for file in files for row in file.rows]
-    fitted = calibrate(rows, files[-1].machine, hardware(slug), tuple(file.source for file in files))
+    described = next((file.machine for file in reversed(files) if "host" in file.machine), files[-1].machine)
+    fitted = calibrate(rows, described, hardware(slug), tuple(file.source for file in files))
     return replace(
         fitted, spread=spread(slug, fitted), compile_kernel_s=compile_kernel_s(row for file in evidence(slug) for row in file.rows)
     )

@@ -25,9 +25,10 @@ from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.inductor import WRITTEN
 from ironlaw.backends.kernel import Kernel, Sample, launched
 from ironlaw.backends.rows import Row
+from ironlaw.backends.signatures import Signature
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
-from ironlaw.engine.device.work import category
+from ironlaw.engine.device.work import category, with_attrs
 
 FAMILIES = (gemm, conv, attention, norm, stream, generated, moe, recurrent, backward, quantised)
 EAGER: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower in getattr(family, "EAGER", {}).items()}
@@ -61,6 +62,17 @@ class Cuda(Backend):
 
     def arrange(self, ops: Sequence[Op]) -> tuple[Op, ...]:
         return layout.laid_out(ops)
+
+    def signature(self, op: Op, mode: str) -> Signature | None:
+        """A fused op's kernel is that of the contraction in it; torch.compile keeps images in NHWC."""
+        heavy = [p for p in op.attrs.get("parts", ()) if category(p.kind) in ("contraction", "attention")]
+        op = heavy[0] if heavy else op
+        if mode != "eager" and op.kind == "conv2d":
+            op = with_attrs(op, layout="nhwc")
+        return super().signature(op, mode)
+
+    def measured(self, row: Row) -> Op | None:
+        return OPS[row.op](row.params) if row.kind == "op" and row.op in OPS and row.busy_s and not row.error else None
 
     def samples(self, rows: Iterable[Row], machine: Hardware) -> Iterator[Sample]:
         """A row is turned into the engine's op and lowered like any other, so that a curve is fitted to exactly the quantities

@@ -35,6 +35,8 @@ def attention(op: Op, machine: Hardware) -> Sequence[Kernel]:
         return naive(op, machine)
     if op.attrs.get("path") == "math":
         return math_fallback(op, machine)
+    if op.dtype == "fp32":  # no tensor-core kernel takes it: one that holds its tiles in registers does, masks and all
+        return (tiled("attention_fp32", q, k, op.work.bytes, machine, bool(op.attrs.get("causal"))),)
     if not is_array(q.shape[-2]) and q.shape[-2] == 1:
         return (Kernel("attention_decode", op.work.bytes, op.work.matmul_flops, q.shape[0] * q.shape[1]), Kernel("tiny", 0.0))
     if len(op.inputs) > 3:
@@ -146,5 +148,5 @@ ROWS = {
 }
 FALLBACK = {
     "attention_decode": "attention", "attention_masked": "attention", "attention_masked_odd": "attention_masked",
-    "attention_backward": "attention", "attention_dot": "fused_rows", "attention_dq": "cast",
+    "attention_backward": "attention", "attention_dot": "fused_rows", "attention_dq": "cast", "attention_fp32": "attention",
 }  # fmt: skip

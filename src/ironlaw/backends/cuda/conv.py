@@ -27,16 +27,17 @@ def conv2d(op: Op, machine: Hardware) -> Sequence[Kernel]:
     n, c, plane = x.shape[0], x.shape[1], y.shape[2] * y.shape[3]
     kh, kw = w.shape[2], w.shape[3]
     bias = (Kernel("broadcast", 2 * y.bytes, y.size),) if len(op.inputs) > 2 else ()
+    if op.attrs.get("layout") == "nhwc":  # channels last already: neither images nor weights are converted
+        return (*_channels_last(op), *bias)
     if w.shape[1] == 1 and c > 1:
-        if op.attrs.get("layout") == "nhwc":
-            return (Kernel("depthwise_nhwc", op.work.bytes, op.work.matmul_flops, depth=kh * kw), *bias)
         name = "depthwise_large" if kh * kw > 9 else "depthwise_strided" if op.attrs.get("stride", 1) > 1 else "depthwise"
+        name += "" if op.dtype in ("fp16", "bf16") else "_fp32"  # by vector units: TF32 is for tensor cores
         return (Kernel(name, op.work.bytes, op.work.matmul_flops, depth=kh * kw), *bias)
     m, depth = n * plane, w.shape[1] * kh * kw
-    if w.shape[1] < c and op.dtype in ("fp16", "bf16") and op.attrs.get("layout") != "nhwc":
+    if w.shape[1] < c and op.dtype in ("fp16", "bf16"):
         return (*_grouped(op), *bias)
-    if op.attrs.get("layout") == "nhwc":  # channels last already: nothing is converted
-        return (Kernel("conv_1x1_nhwc" if kh == kw == 1 else "conv", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
+    if op.dtype == "tf32":
+        return (*_in_tf32(op, depth), *bias)
     if op.dtype not in ("fp16", "bf16"):
         return (Kernel(f"conv_{op.dtype}", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
     if c % 8:
@@ -53,6 +54,18 @@ def conv2d(op: Op, machine: Hardware) -> Sequence[Kernel]:
         odd, split, Kernel("layout", 2 * x.bytes, rows=n * c, count=other), *weight,
         Kernel("conv", op.work.bytes, op.work.matmul_flops, depth=depth, count=other),
         Kernel("layout", 2 * y.bytes, rows=n * y.shape[1], count=other), *bias,
+    )  # fmt: skip
+
+
+def _in_tf32(op: Op, depth: Number) -> Sequence[Kernel]:
+    """FP32 on tensor cores: a product of 1×1 as it stands, all else converted to NHWC and back, groups all at once."""
+    x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
+    if w.shape[2] == w.shape[3] == 1 and x.shape[2:] == y.shape[2:]:
+        return (Kernel("conv_1x1_tf32", op.work.bytes, op.work.matmul_flops, depth=depth),)
+    name = "conv_tf32" if w.shape[1] == x.shape[1] else "conv_grouped_tf32"
+    return (
+        Kernel("layout", 2 * x.bytes, rows=x.shape[0] * x.shape[1]), Kernel("layout_weight", 2 * w.bytes),
+        Kernel(name, op.work.bytes, op.work.matmul_flops, depth=depth), Kernel("layout", 2 * y.bytes, rows=y.shape[0] * y.shape[1]),
     )  # fmt: skip
 
 
@@ -88,13 +101,23 @@ def _first_layer(op: Op, m: Number, depth: Number) -> Sequence[Kernel]:
 
 
 def conv2d_compiled(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """In NHWC throughout; a bias is added by whatever reads the result."""
+    """In NHWC throughout, but for the weight; a bias is added by whatever reads the result."""
+    main = _channels_last(op)
+    w = op.inputs[1]
+    converted = main[0].curve == "conv" and op.dtype in ("fp16", "bf16")
+    return (*main, Kernel("layout", 2 * w.bytes)) if converted else main
+
+
+def _channels_last(op: Op) -> Sequence[Kernel]:
     x, w = op.inputs[0], op.inputs[1]
     kh, kw, depth = w.shape[2], w.shape[3], w.shape[1] * w.shape[2] * w.shape[3]
     if w.shape[1] == 1 and x.shape[1] > 1:
-        return (Kernel("depthwise_nhwc", op.work.bytes, op.work.matmul_flops, depth=kh * kw),)
+        name = "depthwise_nhwc" if op.dtype in ("fp16", "bf16") else "depthwise_nhwc_fp32"
+        return (Kernel(name, op.work.bytes, op.work.matmul_flops, depth=kh * kw),)
     if op.dtype not in ("fp16", "bf16"):
-        return (Kernel(f"conv_{op.dtype}", op.work.bytes, op.work.matmul_flops, depth=depth),)
+        kind = "1x1_nhwc_" if kh == kw == 1 else "nhwc_" if w.shape[1] == x.shape[1] else "grouped_nhwc_"
+        name = f"conv_{kind if op.dtype == 'tf32' else ''}{op.dtype}"
+        return (Kernel(name, op.work.bytes, op.work.matmul_flops, depth=depth),)
     if x.shape[1] % 8:
         # a single channel is innermost already: a little of it is read as it stands
         few = where(op.outputs[0].size / w.shape[0] > PADDED_IMAGES, 0.0, 1.0) if x.shape[1] == 1 else 0.0
@@ -105,7 +128,7 @@ def conv2d_compiled(op: Op, machine: Hardware) -> Sequence[Kernel]:
         )  # fmt: skip
     if kh == kw == 1:
         return (Kernel("conv_1x1_nhwc", op.work.bytes, op.work.matmul_flops, depth=depth),)
-    return (Kernel("conv", op.work.bytes, op.work.matmul_flops, depth=depth), Kernel("layout", 2 * w.bytes))
+    return (Kernel("conv", op.work.bytes, op.work.matmul_flops, depth=depth),)
 
 
 def conv2d_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
@@ -145,4 +168,6 @@ ROWS = {"conv2d": conv2d_samples}
 FALLBACK = {
     "conv_1x1_nhwc": "conv_1x1", "depthwise_nhwc": "depthwise", "depthwise_strided": "depthwise", "depthwise_large": "depthwise",
     "conv_first_nhwc": "conv_first", "conv_tf32": "conv",
+    **dict.fromkeys(("conv_1x1_tf32", "conv_grouped_tf32", "conv_nhwc_tf32", "conv_grouped_nhwc_tf32", "conv_1x1_nhwc_tf32"), "conv_tf32"),
+    **{f"{name}_fp32": name for name in ("depthwise", "depthwise_strided", "depthwise_large", "depthwise_nhwc")},
 }  # fmt: skip

@@ -58,8 +58,12 @@ def sums_columns(op: Op) -> bool:
 
 
 def batch_norm(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """Copy of the statistics, inverse deviation, transform, whose planes cost by themselves; where a channel is one number it has none."""
+    """Copy of the statistics, inverse deviation, transform, whose planes cost by themselves; where a channel is one number it has none.
+    In FP32 cuDNN has one kernel for all of it.
+    """
     n, c, *plane = op.inputs[0].shape
+    if op.dtype == "fp32" and plane:
+        return (Kernel("batch_norm_fp32", op.work.bytes, op.work.flops, n * c),)
     flat = all(not is_array(size) and size == 1 for size in plane)
     main = Kernel("broadcast", op.work.bytes) if flat else Kernel("batch_norm", op.work.bytes, op.work.flops, n * c)
     return main, Kernel("tiny", 0.0, count=2.0)
@@ -76,7 +80,10 @@ def batch_norm_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
     """The longest kernel is the transform; the other two are tiny."""
     if not row.busy_s:
         return
-    main = batch_norm(OPS[row.op](row.params), machine)[0]
+    main, *others = batch_norm(OPS[row.op](row.params), machine)
+    if not others:
+        yield Sample(main, row.busy_s)
+        return
     rest = sum(sorted((k.seconds for k in row.kernel_times), reverse=True)[1:])
     yield Sample(replace(main, count=1.0), row.busy_s - rest)
     yield Sample(Kernel("tiny", 0.0), rest / 2)
@@ -105,6 +112,6 @@ ROWS = {
 }  # fmt: skip
 FALLBACK = {
     "group_norm": "layer_norm", "log_softmax": "softmax", "var": "mean", "amax": "sum", "cross_entropy": "softmax",
-    "sum_columns": "sum",
+    "sum_columns": "sum", "batch_norm_fp32": "batch_norm",
     **dict.fromkeys(("softmax_2048", "softmax_block", "softmax_fp32", "softmax_2048_fp32", "softmax_block_fp32"), "softmax"),
 }  # fmt: skip
