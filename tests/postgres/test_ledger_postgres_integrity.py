@@ -124,9 +124,10 @@ sys.path.insert(0, {str(SOURCE)!r})
 from ironlaw.errors import LedgerError
 from ironlaw.ledger import open_ledger
 acks = os.open(sys.argv[2], os.O_CREAT | os.O_APPEND | os.O_WRONLY)
-ledger = open_ledger(sys.argv[1])
+ledger = None
 while True:
     try:
+        ledger = ledger or open_ledger(sys.argv[1])
         event = ledger.append("lab", "card", {{"text": "x" * 500}})
     except LedgerError:  # its backend was ended
         continue
