@@ -196,3 +196,29 @@ def test_what_came_of_a_commit_takes_the_focus(blank: Page) -> None:
     blank.add_script_tag(content=same)
     assert "Committed" in blank.evaluate(f"() => ({pressed})(lockPiece)")
     assert "Yes" in blank.evaluate(f"() => ({pressed})(reflectPiece)")
+
+
+SPECS = {
+    "flashcard": {"topics": [], "levels": [{"level": 1, "stands": "50 %"}]},
+    "experiment": {"id": "act1.measure"},
+}
+
+
+@pytest.mark.parametrize("kind", SPECS)
+def test_a_view_that_is_an_error_alone_is_shown(chromium: Browser, kind: str):
+    """Python could not compute it: no card, no figures, only a sentence."""
+    with chromium.new_context() as context:
+        page = context.new_page()
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.add_script_tag(content=script().replace("export default { render };", "window.render = render;"), type="module")
+        page.wait_for_function("() => Boolean(window.render)")
+        page.evaluate(
+            """([kind, spec]) => {
+              const traits = { kind, spec, state: {}, view: { error: { dial: null, message: "This could not be computed." }, seq: 1 } };
+              window.render({ model: { get: (name) => traits[name], set() {}, on() {}, off() {}, save_changes() {} }, el: document.body });
+            }""",
+            [kind, SPECS[kind]],
+        )
+        assert "This could not be computed." in page.locator("body").inner_text()
+        assert errors == []
