@@ -53,7 +53,8 @@ def figure(where: str, value: Any, key: str = "") -> float:
     good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= LARGEST
     if not good or (value == 0 and (key or where) in DIVISORS):
         raise ValueError(f"{where} is {value!r:.60}, and not a figure")
-    return float(value)
+    number: float = value  # a whole number stays one
+    return number
 
 
 def text(where: str, value: Any) -> str:
