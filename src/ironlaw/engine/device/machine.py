@@ -122,9 +122,9 @@ class Hardware:
     def level(self, name: str) -> Level:
         for level in self.levels:
             if level.name == name:
-                return replace(level, size=self.capacity, bandwidth=self.bandwidth) if name == "main" else level
+                return replace(level, size=self.flash or self.capacity, bandwidth=self.bandwidth) if name == "main" else level
         if name == "main":
-            return Level("main", "main memory", self.capacity, self.bandwidth)
+            return Level("main", "main memory", self.flash or self.capacity, self.bandwidth)
         raise unknown(f"memory level of {self.slug}", name, ["main", *(lv.name for lv in self.levels)])
 
 
