@@ -24,14 +24,14 @@ PAGE = re.compile(r"/|/explore|/lab/[A-Za-z0-9_-]+/?")
 OUTSIDE = ("page.css", "icon.svg")  # what the page at the door is drawn with
 NO_STORE = {"cache-control": "no-store", "referrer-policy": "no-referrer"}
 FORM = (
-    '<form class="acts" action="/" autocomplete="off"><label for="token">Or paste the token here</label>'
+    '<form class="door" action="/" autocomplete="off"><label for="token">Or paste the token here:</label>'
     '<input id="token" name="token" required><button>Open the labs</button></form>'
 )
 HOW = (
-    "<p>Open the address that <code>ironlaw labs</code> printed in its terminal. It ends in <code>?token=…</code>, and this browser "
-    f"then has a cookie until it is closed.</p>{FORM}"
+    "<p>Open the address that <code>ironlaw labs</code> printed in its terminal; it ends in <code>?token=…</code>. This browser is then "
+    f"let in by a cookie until you close it.</p>{FORM}"
 )
-WRONG = '<p class="banner fail" role="alert">That token is not the one of this server. It changes when the server is started again.</p>'
+WRONG = '<p class="banner fail" role="alert">That is not this server’s token. The token changes whenever the server is started again.</p>'
 
 
 class Door:
@@ -73,7 +73,7 @@ class Door:
             body = f'<p>A link on another page led here. If it was you who followed it: <a href="{escape(place)}">open it</a>.</p>'
             response = pages.page("message.html", 403, title="From another page", body=body)
         else:
-            response = pages.page("message.html", 403, title="These labs are somebody’s", body=(WRONG if wrong else "") + HOW)
+            response = pages.page("message.html", 403, title="These labs are private", body=(WRONG if wrong else "") + HOW)
         response.headers.update({**NO_STORE, "connection": "close"})
         return response
 

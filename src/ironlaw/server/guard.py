@@ -55,7 +55,7 @@ class Guard:
         elif is_visit(scope):
             await self.door.page(scope, foreign=reason is not None)(scope, receive, with_headers(send))
         else:
-            await refuse(scope, send, reason or "these labs are somebody's; open the address that `ironlaw labs` printed")
+            await refuse(scope, send, reason or "these labs are private; open the address that `ironlaw labs` printed")
 
 
 def ours(scope: Any) -> set[str]:
