@@ -225,6 +225,8 @@ def test_nothing_that_it_started_survives(job, end):
 PARENT = """
 import sys
 sys.path.insert(0, sys.argv[1])
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests in the background may have it ignored
 from ironlaw import worker
 worker.run("waiting:job", None, name="waiting.py", on_part=lambda part: print(*part, flush=True))
 """
@@ -252,7 +254,10 @@ def test_it_ends_with_its_parent(tmp_path, name):
         pids = [int(word) for word in parent.stdout.readline().split()]
         assert len(pids) == 3
         parent.send_signal(getattr(signal, name))
-        parent.wait(10)
+        try:
+            parent.wait(10)
+        finally:
+            parent.kill()
     assert all(gone(pid) for pid in pids)
 
 
