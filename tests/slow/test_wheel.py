@@ -162,7 +162,7 @@ def test_a_lab_page_and_its_files(url: str):
     theme, kind = get(url + re.search(r'href="(/theme/[^"]+)"', html)[1])
     assert kind.startswith("text/css")
     assert ".il-header" in theme
-    script, kind = get(url + re.search(r'<script type="module"[^>]*src="([^"]+)"', html)[1])
+    script, kind = get(url + re.search(r'<script [^>]*type="module"[^>]*src="([^"]+)"', html)[1])
     assert kind.startswith("text/javascript")
     assert len(script) > 1000
 
