@@ -29,6 +29,13 @@ def gemm_curve(dtype: str, sizes: Sequence[Number]) -> str:
     return "gemm_even" if all(multiple(size, 2) for size in sizes) else "gemm_odd"
 
 
+def bmm_curve(dtype: str, sizes: Sequence[Number]) -> str:
+    """By alignment in FP32 too, whose vectors hold four elements."""
+    if dtype == "fp32":
+        return "bmm_fp32" if all(multiple(size, 4) for size in sizes) else "bmm_fp32_odd"
+    return gemm_curve(dtype, sizes).replace("gemm", "bmm")
+
+
 def matrix(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """linear, matmul, bmm. A small product with a deep inner loop is split along it and summed by a second kernel."""
     x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
@@ -39,7 +46,7 @@ def matrix(op: Op, machine: Hardware) -> Sequence[Kernel]:
     batched = op.kind == "bmm" or len(w.shape) > 2
     if batched:
         second = where(m * n > LARGE, 1.0, 0.0) if kernel.curve == "gemm" else 0.0
-        return replace(kernel, curve=kernel.curve.replace("gemm", "bmm")), Kernel("tiny", 0.0, count=second)
+        return replace(kernel, curve=bmm_curve(op.dtype, (k, n))), Kernel("tiny", 0.0, count=second)
     if kernel.curve != "gemm":
         return (kernel,)
     tiles = (n / 64) * ((m + 15) // 16)
@@ -79,6 +86,7 @@ COMPILED = {"linear": linear_compiled, "matmul": linear_compiled}
 ROWS = {"matmul": matmul_samples}
 FALLBACK = {
     "gemm_tf32": "gemm", "gemm_fp8": "gemm", "gemm_int8": "gemm", "bmm": "gemm", "bmm_even": "gemm_even", "bmm_odd": "gemm_odd",
-    "bmm_fp32": "gemm_fp32", "bmm_tf32": "gemm_tf32", "gemm_pair": "gemm", "bmm_fp8": "gemm_fp8", "bmm_int8": "gemm_int8",
+    "bmm_fp32": "gemm_fp32", "bmm_fp32_odd": "bmm_fp32", "bmm_tf32": "gemm_tf32", "gemm_pair": "gemm", "bmm_fp8": "gemm_fp8",
+    "bmm_int8": "gemm_int8",
     "gemm_fp64": "gemm_fp32", "bmm_fp64": "gemm_fp32", "gemm_int64": "gemm_fp32", "bmm_int64": "gemm_fp32",  # int64: complex numbers
 }  # fmt: skip
