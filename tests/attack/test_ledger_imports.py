@@ -14,7 +14,7 @@ from hypothesis import given
 sys.path.insert(0, str(Path(__file__).parents[1] / "labs"))
 sys.path.insert(0, str(Path(__file__).parent))
 import ledger_fuzz
-from attack_length import FULL, fuzzing
+from attack_length import fuzzing
 from headless import Page
 from ledger_fuzz import ledgers
 
@@ -93,11 +93,10 @@ def test_ledgers_by_the_schema_and_mutations_of_them(fresh, figure):
     assert seen["accepted"] > 5
 
 
-@pytest.mark.skipif(not FULL, reason="many pages: IRONLAW_ATTACK=full")
 def test_pages_of_random_ledgers(fresh, figure):
     pages = []
 
-    @fuzzing(40, 40)
+    @fuzzing(3, 40)
     @given(ledgers(20))
     def attempt(data):
         with fresh() as ledger:
