@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
+from operator import mul
 from typing import Any
 
 from ironlaw.engine.arrays import Number, is_array
@@ -115,7 +116,7 @@ def cholesky(rows: Sequence[Sequence[float]]) -> list[list[float]]:
     for i, row in enumerate(rows):
         line: list[float] = []
         for j in range(i + 1):
-            rest = row[j] - sum(a * b for a, b in zip(line, lower[j] if j < i else line, strict=False))
+            rest = row[j] - sum(map(mul, line, lower[j] if j < i else line))
             line.append(rest / lower[j][j] if j < i else math.sqrt(max(rest, 1e-12)))
         lower.append(line)
     return lower
@@ -125,7 +126,7 @@ def forward(lower: Sequence[Sequence[float]], right: Sequence[float]) -> list[fl
     """Solve lower · x = right."""
     x: list[float] = []
     for line, value in zip(lower, right, strict=True):
-        x.append((value - sum(a * b for a, b in zip(line, x, strict=False))) / line[-1])
+        x.append((value - sum(map(mul, line, x))) / line[-1])
     return x
 
 
