@@ -18,6 +18,7 @@ from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
+from ironlaw.registry.evidence import evidence
 
 H200 = il.hardware("h200_sxm")
 FAMILIES = H200.calibration.families
@@ -185,7 +186,7 @@ def test_a_convolution_takes_the_time_that_was_measured():
     with_rows = predict(Graph("g", (depthwise,), "fp16"), H200).busy_s
     bare = replace(H200, calibration=replace(H200.calibration, families={}))
     alone = predict(Graph("g", (depthwise,), "fp16"), bare).busy_s
-    row = next(r for f in il.registry.evidence.evidence("h200_sxm") for r in f.rows if r.op == "conv2d" and r.params.get("kh") == 5
+    row = next(r for f in evidence("h200_sxm") for r in f.rows if r.op == "conv2d" and r.params.get("kh") == 5
                and (r.params["n"], r.params["c"], r.params["h"], r.dtype, r.params["layout"]) == (16, 120, 28, "fp16", "nchw"))  # fmt: skip
     assert with_rows == pytest.approx(row.busy_s, rel=0.15)
     assert abs(math.log(alone / row.busy_s)) > 2 * abs(math.log(with_rows / row.busy_s))
