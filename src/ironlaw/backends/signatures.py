@@ -72,8 +72,8 @@ def attention(op: Op) -> Signature:
     q, k = op.inputs[0], op.inputs[1]
     queries, keys, d = q.shape[-2], k.shape[-2], q.shape[-1]
     steps = (APART * bool(op.attrs.get("causal")), APART * (len(op.inputs) > 3), APART * (op.attrs.get("path") == "math"))
-    single = not isinstance(queries, (int, float)) or queries > 1
-    family = f"attention {width(op)}" if single else f"decode {width(op)}"
+    decoding = isinstance(queries, (int, float)) and queries == 1
+    family = f"decode {width(op)}" if decoding else f"attention {width(op)}"
     return Signature(family, (*logs(q.shape[0] * q.shape[1], q.shape[1] / k.shape[1], queries, keys, d), *steps))
 
 

@@ -72,7 +72,7 @@ class Calibration:
         return replace(raw, data=data, compute=compute, joint=maximum(maximum(points(raw.work), data), compute))
 
     def fitted_cost(self, op: Op, hardware: Hardware, plan: Plan) -> Cost:
-        """An op's cost from the curves of its kernels, as they are."""
+        """An op's cost from the curves of its kernels and the measured ops near it, as they are."""
         data = compute = floor = joint = count = 0.0
         for kernel in self.library.lower(op, hardware, plan.mode):
             curve = self.curve(kernel.curve, op.kind)

@@ -16,6 +16,7 @@ from typing import Any
 from ironlaw.backends import require
 from ironlaw.backends.kernel import Sample
 from ironlaw.backends.rows import Row
+from ironlaw.backends.signatures import STREAMS
 from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.learn import Residual, families
@@ -26,9 +27,6 @@ EAGER = Plan()
 SOFT = 0.1  # relative error at which a sample stops pulling harder
 ENOUGH = 3  # samples for a curve of its own
 SEEN = 1.25  # times the best rate that was seen: where a fitted one ends
-POOLED = (
-    "add", "mul", "relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", "power", "neg", "scale", "shift", "hardtanh", "copy", "rsqrt",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +92,7 @@ def fit(samples: Iterable[Sample], cache_bytes: float, most: Ceiling = UNBOUNDED
     for sample in samples:
         if sample.seconds > 0:
             groups[sample.kernel.curve].append(sample)
-    groups["elementwise"] = [s for name in POOLED for s in groups.get(name, ())]
+    groups["elementwise"] = [s for name in STREAMS for s in groups.get(name, ())]
     return {name: fit_curve(group, cache_bytes, most) for name, group in sorted(groups.items()) if len(group) >= ENOUGH}
 
 

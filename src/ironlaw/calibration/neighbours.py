@@ -19,6 +19,7 @@ from typing import Any
 from ironlaw.engine.arrays import Number, is_array
 
 NEAREST = 16
+KEPT = 4096  # answers that a family remembers: a server runs for days
 NEAR = 1.0  # length scales within which the nearest row's number of kernels is taken
 ROOT3 = math.sqrt(3.0)
 GRID = 17  # places of a sweep that are asked for; between them the answer is drawn straight
@@ -56,6 +57,8 @@ class Family:
         distances = ((math.dist(here, other), i) for i, other in enumerate(self.places) if i != without)
         correction = self._solve(nsmallest(NEAREST, distances))
         if without < 0:
+            if len(self.answers) >= KEPT:
+                self.answers.clear()
             self.answers[key] = correction
         return correction
 
