@@ -10,7 +10,9 @@ import ironlaw as il
 from ironlaw.backends import names, require
 from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
+from ironlaw.engine.device.types import Tensor
 from ironlaw.engine.device.work import KINDS
+from ironlaw.engine.device.work import op as make_op
 from ironlaw.registry.evidence import evidence
 
 MEASURED = ("h200_sxm", "neoverse_n1_2core")
@@ -79,3 +81,28 @@ def test_a_curve_is_its_own_then_its_stand_in_then_a_plain_stream(backend):
         own = replace(bare, curves={**alike.curves, name: Curve(3.0)})
         assert [model.curve(name, "op").floor for model in (bare, alike, own)] == [1.0, 2.0, 3.0]
     assert bare.curve("unheard of", "op").floor == 1.0
+
+
+def one(kind, *shapes, dtype="fp16", out=None, **attrs):
+    inputs = [Tensor(f"x{i}", shape, dtype, "weight" if i else "input") for i, shape in enumerate(shapes)]
+    return make_op(kind, kind, inputs, [Tensor("y", out or shapes[0], dtype)], **attrs)
+
+
+@pytest.mark.parametrize(
+    ("op", "source"),
+    [
+        (one("linear", (64, 512), (512, 512)), "family"),
+        (one("cat", (64, 512)), "curve"),
+        (one("sin", (64, 512)), "curve"),  # one loop with another body
+        (one("view", (64, 512)), "curve"),  # takes no time
+        (one("cross_entropy", (64, 512), (64,), out=(1,)), "stand-in"),
+        (one("relu", (64, 512), stand_in="erfcx"), "stand-in"),
+        (one("unknown", (64, 512)), None),
+    ],
+)
+def test_what_an_ops_time_rests_on(op, source):
+    machine = il.hardware("h200_sxm")
+    assert machine.calibration.source(op, machine) == source
+    bare = replace(machine.calibration, families={}, curves={"elementwise": machine.calibration.curves["elementwise"]})
+    expected = {"family": "stand-in", "curve": "curve" if op.kind in ("sin", "view") else "stand-in"}
+    assert bare.source(op, machine) == expected.get(source, source)

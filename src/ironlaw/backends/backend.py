@@ -61,6 +61,10 @@ class Backend(ABC):
         """The op that a row was measured on, where the row's own time is that op's alone."""
         return None
 
+    def alike(self, op: Op, kernel: Kernel) -> bool:
+        """Whether a curve of other ops is this kernel's too: element-wise ops are one loop with another body."""
+        return category(op.kind) == "elementwise"
+
     def launches(self, rows: Sequence[Row]) -> dict[str, float]:
         """Host seconds per call by op kind, and "default", from launch rows."""
         seconds = by_kind(rows)

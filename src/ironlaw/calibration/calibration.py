@@ -17,6 +17,7 @@ from ironlaw.engine.device.least import least_arithmetic, least_data, needed
 from ironlaw.engine.device.machine import Cost, Hardware, Plan
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import Op
+from ironlaw.engine.device.work import STAND_IN, category
 from ironlaw.errors import UnsupportedPrecision
 
 BOOST = 0.01  # seconds of steady arithmetic before the clock begins to fall; measured between 10 ms (no effect) and 100 ms (full)
@@ -95,6 +96,20 @@ class Calibration:
         signature = self.library.signature(op, mode) if self.families else None
         family = self.families.get(signature.family) if signature else None
         return family.along(signature.place) if family and signature else None
+
+    def source(self, op: Op, hardware: Hardware, mode: str = "eager") -> str | None:
+        """What an op's time rests on: "family", rows of ops like it; "curve", curves of its own kernels alone; "stand-in", a curve of some
+        other kind of kernel; None where nothing is known of the op. What takes no time rests on nothing else: "curve".
+        """
+        parts = op.attrs.get("parts", (op,))
+        if any(category(part.kind) == "opaque" for part in parts):
+            return None
+        if any(part.attrs.get(STAND_IN) for part in parts):
+            return "stand-in"
+        if self.correction(op, mode) is not None:
+            return "family"
+        kernels = self.library.lower(op, hardware, mode)
+        return "curve" if all(kernel.curve in self.curves or self.library.alike(op, kernel) for kernel in kernels) else "stand-in"
 
     def sustain(self, costs: list[Cost]) -> list[Cost]:
         """Under steady load the clock falls: arithmetic beyond BOOST seconds is slower, fully so at ten times that."""

@@ -23,7 +23,9 @@ from ironlaw.engine.device.work.elements import SMALL_REDUCTION
 from ironlaw.engine.device.work.products import conv2d_shape
 from ironlaw.errors import BadValue, IronlawError, unknown
 
-__all__ = ["CATEGORIES", "KINDS", "SMALL_REDUCTION", "Count", "category", "conv2d_shape", "op", "with_attrs"]
+__all__ = ["CATEGORIES", "KINDS", "SMALL_REDUCTION", "STAND_IN", "Count", "category", "conv2d_shape", "op", "with_attrs"]
+
+STAND_IN = "stand_in"  # an attribute: the name of the op for which this kind stands in, because it has none of its own
 
 # an op kind from outside ironlaw is added the same way: `@KINDS("elementwise")`
 KINDS = Kinds()
