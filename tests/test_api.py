@@ -63,7 +63,7 @@ def test_the_front_page():
     assert g.kernels == pytest.approx(len(g.ops), rel=0.5)
     p = il.predict(g, hw, il.Plan(mode="eager"))
     assert isinstance(p, il.Prediction)
-    assert p.band[0] <= p.seconds <= p.band[1]
+    assert p.overlap[0] <= p.seconds <= p.overlap[1]
     for name in ("data_s", "compute_s", "overhead_s", "busy_s", "utilization", "kernels"):
         assert getattr(p, name) > 0
     assert p.bound in ("memory", "compute", "overhead")

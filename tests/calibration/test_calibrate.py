@@ -272,7 +272,7 @@ def test_predict_uses_the_curves_and_says_so():
     assert p.seconds == pytest.approx(2.0 + 2 * 17.8)
     assert (p.busy_s, p.kernels, p.calibrated) == (pytest.approx(35.6), 2.0, True)
     # 8 s of arithmetic are steady load, so 4 s become 6; in sequence they come on top, overlapped they hide under the data
-    assert p.band == pytest.approx((2.0 + 2 * 13.8, 2.0 + 2 * 19.8))
+    assert p.overlap == pytest.approx((2.0 + 2 * 13.8, 2.0 + 2 * 19.8))
     assert p.interval == pytest.approx((18.8, 75.2))
     assert p.sources == ("measured at night",)
     assert predict(graph, replace(MACHINE, calibration=TOY), Plan(calibrated=False)).calibrated is False
@@ -285,7 +285,7 @@ MODES = st.sampled_from(["eager", "compiled", "graphs"])
 @given(graphs(), MODES, st.sampled_from(["queued", "synchronous"]))
 def test_the_band_is_ordered_and_holds_the_prediction(graph, mode, dispatch):
     p = predict(graph, H200, Plan(mode, dispatch))
-    low, high = p.band
+    low, high = p.overlap
     assert p.calibrated
     assert low <= p.seconds * (1 + 1e-12)
     assert p.seconds <= high * (1 + 1e-12)
@@ -317,7 +317,7 @@ def test_a_sweep_equals_its_points(name, near, mode):
         p = il.predict(il.workload(name, batch=n, dtype="fp16"), H200, Plan(mode))
         assert swept.seconds[i] == pytest.approx(p.seconds, rel=near)
         assert swept.busy_s[i] == pytest.approx(p.busy_s, rel=near)
-        assert (swept.band[0][i], swept.band[1][i]) == pytest.approx(p.band, rel=near)
+        assert (swept.overlap[0][i], swept.overlap[1][i]) == pytest.approx(p.overlap, rel=near)
         assert (swept.interval[0][i], swept.interval[1][i]) == pytest.approx(p.interval, rel=near)
 
 

@@ -61,7 +61,7 @@ def test_no_calibrated_time_is_below_the_least(one, slug, mode):
     except IronlawError:  # a format that the machine has no rate for
         assume(False)
     assert cost.device >= floor * (1 - 1e-9)
-    assert cost.floor + max(cost.data, cost.compute) >= floor * (1 - 1e-9)  # the near end of the band
+    assert cost.floor + max(cost.data, cost.compute) >= floor * (1 - 1e-9)  # data and compute overlapped in full
     sustained = machine.calibration.sustain([cost])[0]
     assert sustained.device >= floor * (1 - 1e-9)
 

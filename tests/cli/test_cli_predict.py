@@ -6,7 +6,7 @@ import pytest
 import ironlaw as il
 
 KEYS = {
-    "hardware", "mode", "dispatch", "label", "calibrated", "seconds", "band", "interval", "data_s", "compute_s", "overhead_s", "busy_s",
+    "hardware", "mode", "dispatch", "label", "calibrated", "seconds", "overlap", "interval", "data_s", "compute_s", "overhead_s", "busy_s",
     "bound", "utilization", "mfu", "kernels", "flops", "bytes", "params", "memory", "fits", "energy_j", "energy_is_estimate", "sources",
 }  # fmt: skip
 
@@ -27,7 +27,7 @@ def test_json_is_what_the_api_says(sh):
     for name in ("seconds", "data_s", "compute_s", "overhead_s", "busy_s", "bound", "utilization", "energy_j", "kernels"):
         assert row[name] == getattr(p, name)
     assert row["params"] == 25_557_032 and row["label"] == "bound" and row["interval"] is None
-    assert row["band"][0] <= row["seconds"] <= row["band"][1]
+    assert row["overlap"][0] <= row["seconds"] <= row["overlap"][1]
     assert row["memory"]["total"] == row["memory"]["weights"] + row["memory"]["activations"] and row["fits"] is True
 
 

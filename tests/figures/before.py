@@ -26,7 +26,7 @@ BATCHES = (1.0, 3.0, 8.0, 64.0, 1000.0)
 def headline(p: Any) -> list[float]:
     """The totals of a prediction, both ends, and a sum over its ops in which each place counts otherwise."""
     rows = sum((i + 1) * float(row.seconds + 3.0 * row.data_s + 5.0 * row.compute_s + 7.0 * row.launch_s) for i, row in enumerate(p.ops))
-    return [*(float(getattr(p, name)) for name in FIELDS), *map(float, p.band), *map(float, p.interval or ()), rows]
+    return [*(float(getattr(p, name)) for name in FIELDS), *map(float, p.overlap), *map(float, p.interval or ()), rows]
 
 
 def predictions() -> Iterator[tuple[str, list[float]]]:

@@ -54,8 +54,8 @@ def test_the_terms_of_lab_01(resnet):
     assert by_id(figure, "memory")["tags"] == [{"text": "binds", "colour": "memory"}]
     assert by_id(figure, "compute")["tags"][0]["text"] == "◆ you said"
     assert "tags" not in by_id(figure, "overhead")
-    band = by_id(figure, "band")
-    assert (band["x0"], band["x1"], band["y"]) == (*p.band, TOTAL)
+    overlap = by_id(figure, "overlap")
+    assert (overlap["x0"], overlap["x1"], overlap["y"]) == (*p.overlap, TOTAL)
     assert by_id(figure, "total")["x"] == p.seconds
     assert "You said compute" in figure.text
     json.dumps(figure.to_dict(), allow_nan=False)

@@ -30,7 +30,7 @@ def engine(query: dict[str, str]) -> il.Prediction:
 def test_figures_equal_the_engines(client: TestClient, query: dict[str, str]):
     p, got = engine(query), client.get("/api/predict", params=query).json()
     assert got["seconds"] == p.seconds
-    assert tuple(got["band"]) == p.band
+    assert tuple(got["overlap"]) == p.overlap
     assert got["terms"] == {"memory": p.data_s, "compute": p.compute_s, "overhead": p.overhead_s}
     assert (got["bound"], got["kernels"], got["utilization"], got["label"]) == (p.bound, p.kernels, p.utilization, p.label)
     assert (got["memory"]["total"], got["memory"]["fits"], got["energy_j"]) == (p.memory.total, p.fits, p.energy_j)

@@ -99,7 +99,19 @@ def _larger(p: Prediction, graph: Graph) -> str:
 
 def as_json(p: Prediction, ops: int) -> dict[str, Any]:
     out: dict[str, Any] = {"hardware": p.hardware.slug, "mode": p.plan.mode, "dispatch": p.plan.dispatch, "label": p.label}
-    for name in ("calibrated", "seconds", "band", "interval", "data_s", "compute_s", "overhead_s", "busy_s", "bound", "utilization", "mfu"):
+    for name in (
+        "calibrated",
+        "seconds",
+        "overlap",
+        "interval",
+        "data_s",
+        "compute_s",
+        "overhead_s",
+        "busy_s",
+        "bound",
+        "utilization",
+        "mfu",
+    ):
         out[name] = getattr(p, name)
     out |= {"kernels": int(p.kernels), "flops": p.graph.flops, "bytes": p.graph.bytes, "params": int(p.graph.params)}
     parts = ("weights", "kv_cache", "activations", "total", "capacity", "reserved", "usable")

@@ -1,4 +1,4 @@
-"""T = D/BW + O/R + L as bars on a log axis: three terms, the one that binds, and the total as a band."""
+"""T = D/BW + O/R + L as bars on a log axis: three terms, the one that binds, and the total between full overlap and none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def terms(prediction: Prediction, predicted: str | None = None, id: str = "terms
     """
     seconds = dict(zip(TERMS, map(float, (prediction.data_s, prediction.compute_s, prediction.overhead_s)), strict=True))
     bound, total = str(prediction.bound), float(prediction.seconds)
-    low, high = (float(end) for end in prediction.band)
+    low, high = (float(end) for end in prediction.overlap)
     sources, whole = _sources(prediction), sum(seconds.values())
     marks = []
     for term, value in seconds.items():
@@ -35,10 +35,10 @@ def terms(prediction: Prediction, predicted: str | None = None, id: str = "terms
         marks.append(mark("bar", term, x=value, y=name, label=format_quantity(value, "s"), hover=hover, **more))
     span = [("overlapped", exact(low, "s")), ("in sequence", exact(high, "s")), ("predicted", exact(total, "s"))]
     runs = [float(end) for end in prediction.interval] if interval and prediction.interval else []
-    words = _band(low, high)
+    words = _between(low, high)
     last = bool(runs) and runs[1] > high  # the words stand behind whichever ends last
-    band: dict[str, Any] = {"x0": low, "x1": high, "y": TOTAL, "id": "band", "name": TOTAL, "emphasis": True}
-    marks.append(mark("bar", "muted", **band, hover=span, label="" if last else words))
+    overlap: dict[str, Any] = {"x0": low, "x1": high, "y": TOTAL, "id": "overlap", "name": TOTAL, "emphasis": True}
+    marks.append(mark("bar", "muted", **overlap, hover=span, label="" if last else words))
     if runs:
         ends: dict[str, Any] = {"x0": runs[0], "x1": runs[1], "y": TOTAL, "id": "interval", "thin": True, "emphasis": True}
         fall: list[Row] = [("four runs in five", f"{format_quantity(runs[0], 's')} to {format_quantity(runs[1], 's')}")]
@@ -60,7 +60,7 @@ def _tags(term: str, bound: str, predicted: str | None) -> list[dict[str, str]] 
     return [*binds, *guess] or None
 
 
-def _band(low: float, high: float) -> str:
+def _between(low: float, high: float) -> str:
     return (
         format_quantity(low, "s")
         if format_quantity(low, "s") == format_quantity(high, "s")
@@ -71,7 +71,7 @@ def _band(low: float, high: float) -> str:
 def _words(seconds: dict[str, float], bound: str, low: float, high: float, predicted: str | None) -> str:
     each = ", ".join(f"{TERM_NAMES[term]} {format_quantity(value, 's')}" for term, value in seconds.items())
     guess = f" You said {TERM_NAMES.get(predicted, 'about equal')}." if predicted else ""
-    return f"{each}; {TERM_NAMES[bound]} binds. In all {_band(low, high)}, overlapped to in sequence.{guess}"
+    return f"{each}; {TERM_NAMES[bound]} binds. In all {_between(low, high)}, overlapped to in sequence.{guess}"
 
 
 def _table(seconds: dict[str, float], bound: str, totals: dict[str, float], runs: list[float], predicted: str | None) -> Table:

@@ -116,7 +116,7 @@ def as_json(p: Prediction, name: str, original: Graph) -> dict[str, Any]:
         "label": p.label,
         "calibrated": p.calibrated,
         "seconds": p.seconds,
-        "band": list(p.band),
+        "overlap": list(p.overlap),
         "interval": list(p.interval) if p.interval else None,
         "terms": {"memory": p.data_s, "compute": p.compute_s, "overhead": p.overhead_s},
         "bound": p.bound,

@@ -13,7 +13,7 @@ def test_three_terms_by_hand():
     assert (terms.data, terms.compute, terms.overhead) == (6.0, 2.0, 1.0)
     assert terms.sequential == 9.0
     assert terms.overlapped == 7.0
-    assert terms.band == (7.0, 9.0)
+    assert (terms.overlapped, terms.sequential) == (7.0, 9.0)
     assert terms.binding == "memory"
 
 

@@ -31,7 +31,7 @@ def test_eager_queued_by_hand():
     assert p.busy_s == pytest.approx(3.84)
     assert p.seconds == pytest.approx(4.34)  # one launch, then the device is never idle
     assert p.overhead_s == pytest.approx(0.5)
-    assert p.band == pytest.approx((4.34, 4.884))
+    assert p.overlap == pytest.approx((4.34, 4.884))
     assert p.bound == "memory"
     assert p.utilization == pytest.approx(3.84 / 4.34)
     assert p.kernels == 2
@@ -44,7 +44,7 @@ def test_synchronous_adds_both_launches():
     p = predict(NET, MACHINE, SYNCHRONOUS)
     assert p.seconds == pytest.approx(4.84)
     assert p.overhead_s == pytest.approx(1.0)
-    assert p.band == pytest.approx((4.84, 5.384))
+    assert p.overlap == pytest.approx((4.84, 5.384))
     assert p.busy_s == pytest.approx(3.84)
 
 
@@ -53,7 +53,7 @@ def test_compiled_is_one_kernel():
     # x, w and b cross memory: 256 bytes; 544 FLOP
     assert p.kernels == 1
     assert p.seconds == pytest.approx(0.5 + 2.56)
-    assert p.band == pytest.approx((3.06, 3.604))
+    assert p.overlap == pytest.approx((3.06, 3.604))
     assert p.graph.name == "net fused"
     assert [row.name for row in p.ops] == ["fc…act"]
     assert p.ops[0].kind == "fused"
@@ -65,7 +65,7 @@ def test_graphs_launch_once():
     # fc+act 256 bytes, softmax 128: 3.84 s and one launch
     assert p.kernels == 2
     assert p.seconds == pytest.approx(4.34)
-    assert p.band == pytest.approx((4.34, 4.34 + 0.544 + 0.16))
+    assert p.overlap == pytest.approx((4.34, 4.34 + 0.544 + 0.16))
     assert predict(exploded, MACHINE, Plan("compiled", "synchronous")).seconds == pytest.approx(4.84)
     assert predict(exploded, MACHINE, Plan("graphs", launch=2.0)).seconds == pytest.approx(5.84)
 
@@ -228,7 +228,7 @@ def test_calibrated_prediction_by_hand():
     assert (p.calibrated, p.label) == (True, "calibrated")
     assert p.seconds == pytest.approx(1.0 + 2 * 2.75)
     assert p.busy_s == pytest.approx(5.5)
-    assert p.band == pytest.approx((1.0 + 2 * 2.25, 1.0 + 2 * 3.25))
+    assert p.overlap == pytest.approx((1.0 + 2 * 2.25, 1.0 + 2 * 3.25))
     assert p.overhead_s == pytest.approx(1.0 + 2 * 0.25)  # the launch and the floors
     assert (p.data_s, p.compute_s) == (4.0, 2.0)
     assert p.interval == pytest.approx((6.5 * 0.9, 6.5 * 1.1))
@@ -245,7 +245,7 @@ def test_calibrated_graphs_and_fusion():
     graphs = predict(NET, machine, Plan("graphs"))
     assert graphs.seconds == pytest.approx(7.0 + 5.5 + 2 * 0.125)
     assert predict(NET, machine, Plan("graphs", launch=1.0)).seconds == pytest.approx(1.0 + 5.5 + 0.25)
-    assert graphs.band == pytest.approx((7.25 + 4.5, 7.25 + 6.5))
+    assert graphs.overlap == pytest.approx((7.25 + 4.5, 7.25 + 6.5))
 
 
 def test_a_graph_is_compiled_once_for_each_library():

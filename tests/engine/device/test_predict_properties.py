@@ -30,7 +30,7 @@ TINY = 1 - 1e-9
 def test_the_band_is_ordered_and_holds_the_time(graph, machine, plan):
     assume(graph.kernels)  # views alone take no time at all
     p = predict(graph, machine, plan)
-    low, high = p.band
+    low, high = p.overlap
     assert low <= high
     assert low * TINY <= p.seconds <= high / TINY
     assert p.seconds >= p.busy_s * TINY
@@ -91,7 +91,7 @@ def test_a_sweep_equals_its_points(graph, plan, what):
         for field in ("seconds", "data_s", "compute_s", "overhead_s", "busy_s", "utilization", "energy_j", "mfu"):
             assert np.broadcast_to(getattr(many, field), 4)[i] == pytest.approx(getattr(one, field), rel=1e-12, abs=1e-18)
         for end in (0, 1):
-            assert np.broadcast_to(many.band[end], 4)[i] == pytest.approx(one.band[end])
+            assert np.broadcast_to(many.overlap[end], 4)[i] == pytest.approx(one.overlap[end])
         assert np.broadcast_to(many.bound, 4)[i] == one.bound
 
 
@@ -122,7 +122,7 @@ def test_a_sweep_of_batches_equals_its_points(mode):
     for i, batch in enumerate(batches.tolist()):
         one = predict(layer(batch), machine, Plan(mode))
         assert many.seconds[i] == pytest.approx(one.seconds, rel=1e-12)
-        assert many.band[1][i] == pytest.approx(one.band[1], rel=1e-12)
+        assert many.overlap[1][i] == pytest.approx(one.overlap[1], rel=1e-12)
         assert many.memory.total[i] == one.memory.total
         assert many.fits[i] == one.fits
         assert many.bound[i] == one.bound

@@ -50,7 +50,7 @@ def _takes(predictions: list[Prediction], narrow: bool) -> None:
     rows = []
     for p in predictions:
         interval = [draw.span(*p.interval, "s", narrow) if p.interval else "–"] if likely else []
-        middle = [draw.span(*p.band, "s", narrow), *interval]
+        middle = [draw.span(*p.overlap, "s", narrow), *interval]
         memory = f"{show(p.memory.total, 'B')}{chr(10) if narrow else ' '}of {show(p.memory.usable, 'B')}"
         end = [memory if p.fits else (f"{memory} ✗", draw.BAD), f"≈ {show(p.energy_j, 'J')}"]
         kernels, busy = draw.count(p.kernels), draw.percent(p.utilization)
@@ -59,9 +59,9 @@ def _takes(predictions: list[Prediction], narrow: bool) -> None:
         else:
             rows.append([p.hardware.slug, p.plan.mode, *middle, busy, kernels, *end, p.label])
     if narrow:
-        columns = ["machine", "mode\nfigures", "band", *likely, "kernels\nbusy", "memory", "energy"]
+        columns = ["machine", "mode\nfigures", "overlap", *likely, "kernels\nbusy", "memory", "energy"]
     else:
-        columns = ["machine", "mode", "band", *likely, "busy", "kernels", "memory", "energy", "figures"]
+        columns = ["machine", "mode", "overlap", *likely, "busy", "kernels", "memory", "energy", "figures"]
     draw.table(columns, rows, left=("mode\nfigures", "mode", "figures"), text=("machine",))
 
 
@@ -93,7 +93,7 @@ def kinds(r: OpRow) -> str:
 
 def footnotes(predictions: list[Prediction]) -> None:
     words = [
-        "band: terms overlapped – in sequence.",
+        "overlap: if data and compute overlap fully – not at all.",
         "busy: share of the time in which the device works.",
         "energy: rated power × time, an estimate.",
     ]

@@ -27,10 +27,6 @@ class Terms:
         return maximum(self.data, self.compute) + self.overhead
 
     @property
-    def band(self) -> tuple[Number, Number]:
-        return self.overlapped, self.sequential
-
-    @property
     def binding(self) -> Number:
         """The largest term: "memory", "compute" or "overhead"; the earlier one on a tie."""
         return binding(self.data, self.compute, self.overhead)

@@ -2,7 +2,7 @@
 
 Uncalibrated, every op takes max(D/BW, O/R) at the datasheet's figures: a bound, and labelled so. Calibrated, the
 figures are curves fitted to what was measured on the machine (`ironlaw.calibration`). Either way the ops' device times and
-the launches go through the same dispatch, and so do both ends of the band.
+the launches go through the same dispatch, and so do both ends of what overlap can do.
 """
 
 from __future__ import annotations
@@ -86,14 +86,15 @@ class OpRow:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Seconds throughout. `seconds` lies in `band` = (terms overlapped, terms in sequence)."""
+    """Seconds throughout. `overlap` is what the run would take if data and compute overlapped fully, and if not at all: a lesson
+    about the machine, not an error bar. `seconds` lies between the two."""
 
     graph: Graph  # as run: fused where the plan compiles
     hardware: Hardware
     plan: Plan
     ops: tuple[OpRow, ...]
     run: Run  # when each op is on the device
-    band: tuple[Number, Number]
+    overlap: tuple[Number, Number]
     data_s: Number
     compute_s: Number
     overhead_s: Number  # all that is neither data nor compute: launches no kernel covers, and kernel floors

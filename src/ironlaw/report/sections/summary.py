@@ -64,12 +64,12 @@ def captured(analysis: Analysis) -> str:
 
 def summary(analysis: Analysis) -> str:
     columns = (
-        "machine", "mode", "time", "bound by", "likely", "band", "data", "compute", "overhead", "busy", "kernels", "memory", "energy",
+        "machine", "mode", "time", "bound by", "likely", "overlap", "data", "compute", "overhead", "busy", "kernels", "memory", "energy",
         "figures",
     )  # fmt: skip
     out = table(columns, [_row(p) for p in analysis.predictions], "What each machine takes in each mode", NUMBERS)
     words = "Likely: where four measurements in five should fall. " if any(p.interval for p in analysis.predictions) else ""
-    words += "Band: terms overlapped to in sequence. Busy: the share of the time in which the device works."
+    words += "Overlap: if data and compute overlap fully, and if not at all. Busy: the share of the time in which the device works."
     words += " Energy: rated power × time, an estimate."
     if not all(p.calibrated for p in analysis.predictions):
         words += " Bound: at the datasheet's peaks; a real run is slower."
@@ -90,7 +90,7 @@ def _row(p: Prediction) -> list[Cell]:
     memory: Cell = held if p.fits else (f"{held}: does not fit", "c-fail")
     return [
         p.hardware.name, p.plan.mode, (format_quantity(float(p.seconds), "s"), "strong"), (TERM_NAMES[bound], CLASSES[bound]),
-        _span(p.interval) if p.interval else "–", _span(p.band), *terms,
+        _span(p.interval) if p.interval else "–", _span(p.overlap), *terms,
         share(float(p.busy_s), float(p.seconds)), f"{float(p.kernels):,.0f}", memory, _energy(p),
         p.label,
     ]  # fmt: skip

@@ -66,7 +66,7 @@ def _view(query: tuple[tuple[str, str], ...], moving: bool, _: local_machine.Sta
     answer = ask(query)
     parts: dict[str, Any] = {
         "figures": [_terms(answer), _roofline(answer)],
-        "note": f"<p>{escape(_band(answer))}</p>",
+        "note": f"<p>{escape(_overlap(answer))}</p>",
         "cards": _cards(answer),
         "formula": formula(answer.prediction),
         "banner": _out_of_memory(answer),
@@ -99,15 +99,15 @@ def _roofline(answer: Answer) -> Figure:
     return replace(figure, note=note, more={**figure.more, "foot": " ".join(words)})
 
 
-def _band(answer: Answer) -> str:
+def _overlap(answer: Answer) -> str:
     p = answer.prediction
-    low, high = (format_quantity(float(end), "s") for end in p.band)
+    low, high = (format_quantity(float(end), "s") for end in p.overlap)
     runs = ""
     if p.interval:
         runs = f"; four measured runs in five should fall in {' to '.join(format_quantity(float(end), 's') for end in p.interval)}"
     if low == high:
         return f"Overlapping memory and compute makes no difference here: {low} either way{runs}. Log axis."
-    return f"Band: {low} with memory and compute overlapped, {high} in sequence; the mark is the prediction{runs}. Log axis."
+    return f"{low} if memory and compute overlap fully, {high} if not at all; the mark is the prediction{runs}. Log axis."
 
 
 def _cards(answer: Answer) -> list[Card]:

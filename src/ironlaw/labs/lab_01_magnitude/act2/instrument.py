@@ -77,7 +77,7 @@ def cards(case: Case) -> list[dict[str, Any]]:
         {**kit.card(NAMES[name], value, "s", note="binds" if name == prediction.bound else "", source=sources[name] or ""), "term": name}
         for name, value in case.seconds.items()
     ]
-    low, high = prediction.band
+    low, high = prediction.overlap
     terms.append(kit.card("Total, overlapped", low, "s", note=f"to {show(high, 's')} in sequence"))
     return [*terms, _memory_card(case)]
 

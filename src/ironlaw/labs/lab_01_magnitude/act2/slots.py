@@ -83,7 +83,7 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     """The prediction's own case, symbol by symbol."""
     case = premise(CLOUD)
     work, machine, seconds = case.work, case.hardware, case.seconds
-    low, high = case.prediction.band
+    low, high = case.prediction.overlap
     return {
         "workload": about(case.workload)["name"], "device": pick(lab.contexts, CLOUD).label, "bytes": kit.amount(work.bytes, "B"),
         "operations": kit.amount(work.flops, "FLOP"), "matmul": kit.amount(work.matmul_flops, "FLOP"),
