@@ -34,6 +34,8 @@ class Curve:
     p: int = 4
     error: float = 0.0  # mean |relative error| over the samples
     samples: int = 0
+    smallest: float = 0.0  # bytes that the samples move, from … to; 0: a file that doesn't say
+    largest: float = 0.0
 
     def terms(self, kernel: Kernel, cache_bytes: float) -> tuple[Number, Number, Number]:
         """(data, compute, total) in seconds for one launch."""

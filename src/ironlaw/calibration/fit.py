@@ -153,7 +153,8 @@ def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int, most: Ceiling)
     values: dict[str, Any] = {
         name: float(f"{getattr(c, name):.4g}") for name in ({*names, "cache"} - {"gain"}) if math.isfinite(getattr(c, name))
     }
-    return value, Curve(**values, p=p, error=round(error, 4), samples=len(group))
+    moved = [float(k.data) for k in kernels]
+    return value, Curve(**values, p=p, error=round(error, 4), samples=len(group), smallest=min(moved), largest=max(moved))
 
 
 def nelder_mead(
