@@ -166,6 +166,17 @@ def test_the_roofline_holds_every_op_with_arithmetic(resnet):
     assert len(figure.table.rows) == len(spots(p)) + 1
 
 
+def test_no_point_is_above_the_roof_of_the_memory_that_its_bytes_come_from():
+    machine = hardware("cortex_m7")
+    p = predict(workload("dscnn_kws", dtype="int8"), machine, BOUND)
+    figure = roofline(p)
+    assert "AXI SRAM" in str(figure.to_dict())
+    for point in (m for m in figure.to_dict()["marks"] if m["type"] == "point"):
+        assert point["y"] <= 1.0001 * min(machine.peak("int8"), point["x"] * machine.level("sram").bandwidth)
+    # 2 ms of start on 3 ms of arithmetic; the flash's roof alone would put the run above it
+    assert by_id(figure, "run")["label"].startswith("whole run, 1.7×")
+
+
 def test_oom_on_the_microcontroller_turns_the_bar_to_failure():
     machine = hardware("cortex_m7")
     p = predict(workload("resnet50", batch=1, dtype="fp32"), machine, BOUND)

@@ -237,6 +237,23 @@ BROKEN = {
 }
 
 
+SMALL = (folder("hardware") / "cortex_m7.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (re.sub("activations = .*", "", SMALL), r'chip\.toml has \[flash\] alone; add activations = "sram"'),
+        (SMALL.replace("[flash]", "[other]"), r"chip\.toml has activations alone; add \[flash\]"),
+        (SMALL.replace('activations = "sram"', 'activations = "ram"'), "activations is 'ram'; name one of its levels: l1, sram, main"),
+    ],
+)
+def test_weights_in_flash_ask_for_a_place_for_activations(text, told, tmp_path):
+    assert load(write(tmp_path, SMALL)).activations == "sram"
+    with pytest.raises(BadRegistry, match=told):
+        load(write(tmp_path, text))
+
+
 @pytest.mark.parametrize("why", BROKEN)
 def test_a_broken_file_is_told_what_to_do(why, tmp_path):
     text, told = BROKEN[why]

@@ -13,7 +13,7 @@ from ironlaw.calibration.neighbours import Correction, Family
 from ironlaw.calibration.stored_curves import arguments
 from ironlaw.engine.arrays import SCALARS, Number, is_array, maximum, minimum, where
 from ironlaw.engine.device.fusion_rules import Rules
-from ironlaw.engine.device.least import least_arithmetic, least_data, needed
+from ironlaw.engine.device.least import least_arithmetic, least_transfer
 from ironlaw.engine.device.machine import Cost, Hardware, Plan
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import Op
@@ -69,7 +69,7 @@ class Calibration:
         promise more."""
         raw = self.fitted_cost(op, hardware, plan)
         compute = maximum(points(raw.compute), points(least_arithmetic(op, hardware)) - raw.floor)
-        data = maximum(points(raw.data), least_data(needed(op).bytes, hardware, self.cache_bytes) - raw.floor)
+        data = maximum(points(raw.data), least_transfer(op, hardware, self.cache_bytes) - raw.floor)
         return replace(raw, data=data, compute=compute, joint=maximum(maximum(points(raw.work), data), compute))
 
     def fitted_cost(self, op: Op, hardware: Hardware, plan: Plan) -> Cost:

@@ -40,6 +40,8 @@ def curve(
     name = f"ridge of {hardware.name} in {fmt.upper()}"
     label = f"ridge {format_quantity(ridge, UNIT)}"
     marks = [mark("rule", "ridge", y=ridge, dash=True, id="ridge", label=label, name=name, hover=[("ridge", exact(ridge, UNIT)), *sources])]
+    if hardware.activations:
+        marks.append(_other_ridge(hardware, fmt))
     for i, (name, points) in enumerate(series.items()):
         marks += _line(i, name, points, ridge, position if position and position.series == name else None, drag)
     batches = sorted({float(batch) for points in series.values() for batch, _ in points})
@@ -47,6 +49,13 @@ def curve(
     x = Axis("log", "batch", ticks=tuple(doubling if len(doubling) > 1 else batches))
     words, note = _words(series, ridge, hardware, fmt), f"{hardware.name}, {fmt.upper()}"
     return Figure(id, title, x, Axis("log", "intensity", UNIT), tuple(marks), words, _table(series, ridge), note)
+
+
+def _other_ridge(hardware: Hardware, fmt: str) -> Mark:
+    """Where activations have a memory of their own: the ridge of a run that moves little else."""
+    level, ridge = hardware.level(hardware.activations), float(hardware.ridge(fmt, hardware.activations))
+    label = f"ridge of {level.label} {format_quantity(ridge, UNIT)}"
+    return mark("rule", "ridge", y=ridge, dash=True, id="ridge-activations", label=label, name=label, hover=[("ridge", exact(ridge, UNIT))])
 
 
 def _line(i: int, name: str, points: Sequence[tuple[float, Work]], ridge: float, position: Position | None, drag: str) -> list[Mark]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from ironlaw.engine.device.predict import OpRow, Prediction
+from ironlaw.engine.device.roofline import transfer
 from ironlaw.formats import operation
 from ironlaw.pictures.roofs import UNIT, distinct, roof_marks, roofs_by_work
 from ironlaw.pictures.theme import SHAPES, TERM_NAMES
@@ -69,6 +70,7 @@ def roofline(prediction: Prediction, id: str = "roofline", extra: Sequence[Mark]
     hardware, fmt = prediction.hardware, prediction.graph.dtype
     peak, ridge = float(hardware.peak(fmt)), float(hardware.ridge(fmt))
     above = roofs_by_work(hardware, fmt, hardware.name)
+    others = [replace(above["matrix"], level=hardware.activations)] if hardware.activations else []
     work = prediction.graph.work
     run = (float(work.intensity), float(work.flops / prediction.seconds))
     ops = spots(prediction)
@@ -78,7 +80,7 @@ def roofline(prediction: Prediction, id: str = "roofline", extra: Sequence[Mark]
     up = [run[1], *(spot.rate for spot in visible)]
     left, right = min(across) / 2, max(4 * ridge, *across) * 2
     marks = [
-        *roof_marks(distinct(above), left, right),
+        *roof_marks([*distinct(above), *others], left, right),
         *(_point(spot, longest) for spot in visible),
         _run(prediction, run),
         *extra,
@@ -102,7 +104,7 @@ def _point(spot: Spot, longest: float) -> Mark:
 def _run(prediction: Prediction, run: tuple[float, float]) -> Mark:
     hardware = prediction.hardware
     peak = hardware.rate(prediction.graph.dtype, prediction.graph.work.kind)
-    roof = min(float(peak), float(hardware.bandwidth) * run[0])
+    roof = min(float(peak), run[0] * _bandwidth(prediction))
     gap = roof / run[1]
     label = f"whole run, {significant(gap, 2)}× under the roof" if gap > 1.15 else "whole run"
     hover: list[Row] = [
@@ -112,6 +114,14 @@ def _run(prediction: Prediction, run: tuple[float, float]) -> Mark:
     ]  # fmt: skip
     place: dict[str, Any] = {"x": run[0], "y": run[1], "shape": "diamond", "size": 7, "hollow": True}
     return mark("point", "accent", **place, label=label, name="the whole run", id="run", hover=hover)
+
+
+def _bandwidth(prediction: Prediction) -> float:
+    """Main memory's; where activations have a memory of their own, what the two give together for this run's bytes."""
+    hardware, graph = prediction.hardware, prediction.graph
+    if not hardware.activations:
+        return float(hardware.bandwidth)
+    return float(graph.bytes) / sum(float(transfer(op, hardware)) for op in graph.ops)
 
 
 def _words(prediction: Prediction, run: tuple[float, float]) -> str:

@@ -129,7 +129,7 @@ def load(path: Path) -> Hardware:
         caveats=() if backend else (NO_BACKEND.format(slug=slug, backend=data["backend"]),),
         calibration=calibration(slug) if backend and slug != local_machine.SLUG else None,
         reserved=figures["reserved"].value if "reserved" in figures else 0.0,
-        flash=figures["flash"].value if "flash" in figures else 0.0,
+        flash=figures["flash"].value if "flash" in figures else 0.0, activations=_activations(path, data),
     )  # fmt: skip
 
 
@@ -152,6 +152,20 @@ def _reserved(path: Path, table: Any, memory: Figure) -> Figure:
     if kept.value >= memory.value:
         raise BadRegistry(f"{path.name} [reserved] is {table['value']!r}, which leaves nothing of [memory]; give what the system keeps")
     return kept
+
+
+def _activations(path: Path, data: dict[str, Any]) -> str:
+    """The level that holds activations where weights stay in flash."""
+    level, known = _text(path.name, data, "activations"), [str(table.get("name")) for table in data.get("level", ())]
+    if bool(level) != ("flash" in data):
+        if "flash" in data:
+            raise BadRegistry(
+                f'{path.name} has [flash] alone; add activations = "sram", or another [[level]] that holds what is not a weight'
+            )
+        raise BadRegistry(f"{path.name} has activations alone; add [flash], which holds the weights then")
+    if level and level not in known:
+        raise BadRegistry(f"{path.name}: activations is {level!r}; name one of its levels: {', '.join(known)}")
+    return level
 
 
 def _dispatch(path: Path, data: dict[str, Any], usual: str) -> str:

@@ -319,7 +319,8 @@ def test_one_launch_with_every_ops_tensors():
     assert graph.outputs == ("b",)
     assert graph.ops[0].dtype == "fp16"
     assert predict(graph, MACHINE).seconds == pytest.approx(0.5 + 3.84)
-    assert graph.ops[0].inputs == (Tensor("in", (1.0,), "fp16"),)
+    assert graph.ops[0].inputs == (Tensor("in", (1.0,), "fp16"), Tensor("weights", (1.0,), "fp16", "weight"))
+    assert graph.ops[0].reads == (NET.work.read - 128, 128)  # 8 × 8 weights of two bytes
     assert one_launch(replace(NET, dtype="fp32"), "ops").ops[0].dtype == "fp32"
     assert one_launch(replace(NET, dtype="fp32"), "ops").ops[0].inputs[0].dtype == "fp32"
 

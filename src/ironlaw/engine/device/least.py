@@ -55,15 +55,29 @@ def _pair(value: object) -> tuple[int, int]:
     return int(value), int(value)  # type: ignore[call-overload]
 
 
-def least_data(moved: Number, hardware: Hardware, cache_bytes: float = 0.0) -> Number:
-    """Seconds for so many bytes: each level passes on what the one before it can't hold. `cache_bytes`: the last one's, as measured."""
+def least_data(moved: Number, hardware: Hardware, cache_bytes: float = 0.0, stored: Number = 0.0) -> Number:
+    """Seconds for so many bytes: each level passes on what the one before it can't hold. `cache_bytes`: the last one's, as measured.
+
+    Where activations have a memory of their own, the `stored` ones among the bytes (weights) cross main memory and the others that one,
+    side by side at best.
+    """
     moved = points(moved)
     held, seconds = 0.0, 0.0
     for level in hardware.levels:
         if level.name in LASTING:
             seconds = maximum(seconds, (moved - held) / level.bandwidth)
             held = float(level.size)
-    return maximum(seconds, (moved - max(held, cache_bytes)) / hardware.bandwidth)
+    held = max(held, cache_bytes)
+    if not hardware.activations:
+        return maximum(seconds, (moved - held) / hardware.bandwidth)
+    stored = points(stored)
+    working = (moved - stored - held) / hardware.activation_bandwidth
+    return maximum(maximum(seconds, (stored - held) / hardware.bandwidth), working)
+
+
+def least_transfer(op: Op, hardware: Hardware, cache_bytes: float = 0.0) -> Number:
+    """Seconds of the bytes that can't be left out."""
+    return least_data(needed(op).bytes, hardware, cache_bytes, op.stored_bytes if hardware.activations else 0.0)
 
 
 def least_arithmetic(op: Op, hardware: Hardware) -> Number:
@@ -76,4 +90,4 @@ def least_arithmetic(op: Op, hardware: Hardware) -> Number:
 
 def least(op: Op, hardware: Hardware, cache_bytes: float = 0.0) -> Number:
     """Seconds on the device, launches left out."""
-    return maximum(points(least_arithmetic(op, hardware)), least_data(needed(op).bytes, hardware, cache_bytes))
+    return maximum(points(least_arithmetic(op, hardware)), least_transfer(op, hardware, cache_bytes))

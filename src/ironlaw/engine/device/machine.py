@@ -73,6 +73,7 @@ class Hardware:
     calibration: CostModel | None = None  # where the machine was measured
     reserved: Number = 0.0  # bytes of it that error correction, driver, runtime and operating system keep
     flash: Number = 0.0  # bytes of flash from which a microcontroller reads its weights where they lie; 0: weights are in main memory
+    activations: str = ""  # the level that holds activations, where main memory holds nothing but weights
 
     @property
     def usable(self) -> Number:
@@ -118,6 +119,11 @@ class Hardware:
     def ridge(self, fmt: str, level: str = "main", work: str = "matrix") -> Number:
         """FLOP per byte at which the memory roof meets the compute roof: of matrix work, or of element-wise work (`work="vector"`)."""
         return self.rate(fmt, work) / self.level(level).bandwidth
+
+    @property
+    def activation_bandwidth(self) -> Number:
+        """Bytes a second at which all but weights moves: main memory's, unless activations have a memory of their own."""
+        return self.level(self.activations).bandwidth if self.activations else self.bandwidth
 
     def level(self, name: str) -> Level:
         for level in self.levels:

@@ -19,9 +19,9 @@ from ironlaw.engine.device.iron_law import binding
 from ironlaw.engine.device.least import needed
 from ironlaw.engine.device.machine import Cost, CostModel, Hardware, Plan
 from ironlaw.engine.device.memory import Memory, footprint
-from ironlaw.engine.device.roofline import arithmetic
+from ironlaw.engine.device.roofline import arithmetic, transfer
 from ironlaw.engine.device.sweep import points
-from ironlaw.engine.device.types import Graph, Op, Tensor, Work
+from ironlaw.engine.device.types import STORED, Graph, Op, Tensor, Work
 from ironlaw.engine.device.work import op as make_op
 from ironlaw.errors import unknown
 
@@ -227,9 +227,8 @@ def bound(op: Op, hardware: Hardware, plan: Plan, dtype: str) -> Cost:
     if hardware.dispatch == "replayed":
         launch = 0.0
     work = op.work
-    return Cost(
-        work.bytes / hardware.bandwidth, arithmetic(work, hardware, fmt) / plan.efficiency, 0.0, work.launches, work.launches * launch
-    )
+    compute = arithmetic(work, hardware, fmt) / plan.efficiency
+    return Cost(transfer(op, hardware), compute, 0.0, work.launches, work.launches * launch)
 
 
 def _schedule(plan: Plan, hardware: Hardware, model: CostModel | None, costs: Sequence[Cost]) -> Schedule:
@@ -252,6 +251,9 @@ def _sources(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | No
             for name in (f"peak.{graph.dtype}", f"vector.{graph.dtype}", "bandwidth", *(("launch",) if plan.launch is None else ()))
             if name in hardware.figures
         ]
+        if hardware.activations:
+            level = hardware.level(hardware.activations)
+            used.append(f"{level.label} bandwidth: {level.source}, {level.date}")
     if plan.launch is not None:
         used.append("launch: given in the plan")
     return (*used, *hardware.caveats)
@@ -267,12 +269,14 @@ def one_launch(graph: Graph, traffic: str = "weights") -> Graph:
         raise unknown("traffic", traffic, ("weights", "ops"))
     whole = graph.work
     outside = _outside_reads(graph)
-    inputs = tuple(graph.tensors[name] for name in outside) if traffic == "weights" else (Tensor("in", (1.0,), graph.dtype),)
     outputs: tuple[Tensor, ...] = tuple(graph.tensors[name] for name in graph.outputs)
-    reads = tuple(outside.values()) if traffic == "weights" else (whole.read,)
-    writes = tuple(t.bytes for t in outputs) if traffic == "weights" else (whole.written,)
-    if traffic != "weights":
-        outputs = outputs[:1]
+    if traffic == "weights":
+        inputs = tuple(graph.tensors[name] for name in outside)
+        reads, writes = tuple(outside.values()), tuple(t.bytes for t in outputs)
+    else:
+        stored = total(count for op in graph.ops for t, count in zip(op.inputs, op.reads, strict=True) if t.role in STORED)
+        inputs, outputs = (Tensor("in", (1.0,), graph.dtype), Tensor("weights", (1.0,), graph.dtype, "weight")), outputs[:1]
+        reads, writes = (whole.read - stored, stored), (whole.written,)
     counts = {"matmul": whole.matmul_flops, "vector": whole.flops - whole.matmul_flops, "reads": reads, "writes": writes}
     op = make_op("block", graph.name, inputs, outputs, dtype=graph.dtype, **counts)
     return Graph(f"{graph.name} as one launch", (op,), graph.dtype, graph.settings, tuple(t.name for t in outputs))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ironlaw.engine.arrays import SCALARS, Number, maximum, minimum, plain, where
 from ironlaw.engine.device.machine import Hardware
-from ironlaw.engine.device.types import Work, check_positive
+from ironlaw.engine.device.types import Op, Work, check_positive
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,18 @@ def roofline(flops: Number, bytes: Number, hardware: Hardware, fmt: str, level: 
     intensity = flops / bytes
     attainable = minimum(peak, bandwidth * intensity)
     return Roofline(intensity, attainable, peak, peak / bandwidth, flops / attainable)
+
+
+def transfer(op: Op, hardware: Hardware) -> Number:
+    """The seconds that an op's bytes take: D/BW.
+
+    Where activations have a memory of their own, weights come at main memory's rate and all else at that one's. One processor asks for
+    the bytes of both, so the two times add up.
+    """
+    if not hardware.activations:
+        return op.work.bytes / hardware.bandwidth
+    stored = op.stored_bytes
+    return stored / hardware.bandwidth + (op.work.bytes - stored) / hardware.activation_bandwidth
 
 
 def arithmetic(work: Work, hardware: Hardware, fmt: str) -> Number:

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ironlaw.engine.arrays import SCALARS, Number, is_positive, ratio
+from ironlaw.engine.arrays import SCALARS, Number, is_positive, ratio, total
 from ironlaw.engine.device.sweep import Line, points
 from ironlaw.errors import BadValue, unknown
 from ironlaw.formats import BYTES
 
 FORMATS: dict[str, float] = BYTES  # bytes per element of each number format
 TERMS = ("memory", "compute", "overhead")
+STORED = ("weight", "buffer")  # roles of what a model is stored with; the rest comes and goes with each run
 
 
 def bytes_per_element(fmt: str) -> float:
@@ -113,6 +114,12 @@ class Op:
         """The format the arithmetic is done in."""
         return str(self.attrs.get("dtype") or (self.inputs or self.outputs)[0].dtype)
 
+    @property
+    def stored_bytes(self) -> Number:
+        """The part of its bytes that are weights and buffers."""
+        tensors = zip((*self.inputs, *self.outputs), (*self.reads, *self.writes), strict=True)
+        return total(count for t, count in tensors if t.role in STORED)
+
 
 @dataclass(frozen=True)
 class Graph:
@@ -178,7 +185,7 @@ class Graph:
     @cached_property
     def weight_bytes(self) -> Number:
         """Parameters and buffers (running statistics), in bytes."""
-        return self.total("weight", "buffer")[1]
+        return self.total(*STORED)[1]
 
     @cached_property
     def cache_bytes(self) -> Number:

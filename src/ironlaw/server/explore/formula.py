@@ -22,7 +22,7 @@ def formula(p: Prediction) -> str:
     terms = " + ".join(f'<span class="il-{term}">{_seconds(value)}</span>' for term, value in _terms(memory, compute, overhead))
     overlap = ", because they overlap" if summed / total > 1 + SAME else ""
     return "".join((
-        _line("memory", _quotient(float(work.bytes), "B", memory, float(machine.bandwidth), "B/s")),
+        _line("memory", _memory(p, memory)),
         _line("compute", _quotient(float(work.flops), unit, compute, float(machine.rate(fmt, work.kind)), f"{unit}/s") + _quiet(_units(p))),
         _line("overhead", f"<strong>{_seconds(overhead)}</strong>{_quiet(_launches(p))}"),
         f'<p class="il-sum"><b>T</b> ≤ {terms} = <strong>{_seconds(summed)}</strong>{_quiet("one after the other; predicted")}'
@@ -58,6 +58,19 @@ def _quotient(size: float, unit: str, seconds: float, rated: float, rate: str) -
         f"{amount(size, unit, exact=exact(size, unit))} ÷ {amount(speed, rate, exact=exact(speed, rate))}"
         f" = <strong>{_seconds(seconds)}</strong>{_quiet(note)}"
     )
+
+
+def _memory(p: Prediction, seconds: float) -> str:
+    """One quotient; two where activations have a memory of their own."""
+    moved, machine = float(p.graph.work.bytes), p.hardware
+    if not machine.activations:
+        return _quotient(moved, "B", seconds, float(machine.bandwidth), "B/s")
+    stored = float(sum(op.stored_bytes for op in p.graph.ops))
+    rest, fast = moved - stored, float(machine.activation_bandwidth)
+    weights = _quotient(stored, "B", stored / float(machine.bandwidth), float(machine.bandwidth), "B/s")
+    others = _quotient(rest, "B", rest / fast, fast, "B/s")
+    places = _quiet(f"(weights, from {machine.level('main').label})"), _quiet(f"(the rest, in {machine.level(machine.activations).label})")
+    return f"{weights}{places[0]} + {others}{places[1]} = <strong>{_seconds(seconds)}</strong>"
 
 
 def _units(p: Prediction) -> str:

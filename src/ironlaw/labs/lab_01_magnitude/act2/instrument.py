@@ -144,7 +144,9 @@ def _way_out(lab: kit.Lab, case: Case) -> str:
 def notes(lab: kit.Lab, case: Case, at_premise: bool) -> str:
     paragraphs = [lab.fill(f"act2.convention_{case.convention}")]
     if case.from_flash:
-        paragraphs.append(lab.fill("act2.flash", weights=kit.amount(case.facts.needs.weights, "B")))
+        rates = {"flash": case.hardware.bandwidth, "sram": case.hardware.activation_bandwidth}
+        amounts = {name: kit.amount(rate, "B/s") for name, rate in rates.items()}
+        paragraphs.append(lab.fill("act2.flash", weights=kit.amount(case.facts.needs.weights, "B"), **amounts))
     if case.launch == EACH:
         paragraphs.append(lab.fill("act2.bare") if case.launches == 1 else lab.fill("act2.kernels", **slots.kernels(case)))
     if case.batch > 1:
@@ -167,7 +169,7 @@ def premise_label(lab: kit.Lab) -> str:
 def _saturation(lab: kit.Lab, case: Case) -> str:
     last = models.BATCHES[-1]
     ends = {c: models.facts(case.workload, last, case.dtype).whole[c].work.intensity for c in ("ops", "fused")}
-    ridge = case.hardware.ridge(case.dtype)
+    ridge = case.hardware.ridge(case.dtype, case.hardware.activations or "main")  # many images: nearly all that moves is activations
     over = [CONVENTIONS[c] for c, intensity in ends.items() if intensity >= ridge]
     text = lab.fill(
         "act2.levelling", batch=str(last), unfused=kit.amount(ends["ops"], "FLOP/B"),
