@@ -670,9 +670,9 @@ def test_other_formats_stay_as_they_are():
     assert names(lower(conv(dtype="tf32", k=1))) == ["conv_1x1_tf32"]
     assert "conv_grouped_tf32" in names(lower(conv(dtype="tf32", groups=4)))
     assert lower(conv(dtype="fp32"), compiled=True) == (Kernel("conv_fp32", 57344.0, 1179648.0, depth=576),)
-    assert names(lower(conv(dtype="tf32", bias=True), compiled=True)) == ["conv_nhwc_tf32"]
+    assert names(lower(conv(dtype="tf32", bias=True), compiled=True)) == ["conv_nhwc_tf32", "layout"]
     assert names(lower(conv(dtype="tf32", k=1), compiled=True)) == ["conv_1x1_nhwc_tf32"]
-    assert names(lower(conv(dtype="tf32", groups=4), compiled=True)) == ["conv_grouped_nhwc_tf32"]
+    assert names(lower(conv(dtype="tf32", groups=4), compiled=True)) == ["conv_grouped_nhwc_tf32", "layout"]
     assert names(lower(conv(dtype="bf16"), compiled=True)) == ["conv", "layout"]
 
 

@@ -81,7 +81,8 @@ def test_step_by_step():
     assert [(k.curve, k.depth, k.count) for k in products] == [("gemm_odd", 201, 2), ("gemm_even", 500, 2)]
     assert (state.curve, state.count, cell.curve, cell.count) == ("gemm_even", 20, "lstm_cell", 20)
     assert fill == Kernel("tiny", 0.0, count=2.0)
-    assert [k.curve for k in lower(layer("gru", 50, 3, 256, 256, dtype="fp32"))][:2] == ["gemm_tf32", "gemm_tf32"]
+    for fmt in ("fp32", "tf32"):
+        assert [k.curve for k in lower(layer("gru", 50, 3, 256, 256, dtype=fmt))][:2] == [f"gemm_{fmt}"] * 2
 
 
 def test_a_state_that_stays():

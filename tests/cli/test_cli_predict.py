@@ -8,6 +8,7 @@ import ironlaw as il
 KEYS = {
     "hardware", "mode", "dispatch", "label", "calibrated", "seconds", "overlap", "interval", "data_s", "compute_s", "overhead_s", "busy_s",
     "bound", "utilization", "mfu", "kernels", "flops", "bytes", "params", "memory", "fits", "energy_j", "energy_is_estimate", "sources",
+    "fp32",
 }  # fmt: skip
 
 
@@ -128,3 +129,21 @@ def test_an_interval_has_its_column(sh, monkeypatch, width):
     assert max(map(len, out.splitlines())) <= width
     assert "likely" in out and "123 µs –" in out and "246 µs" in out and "calibrated" in out and "…" not in out
     assert "evidence a; evidence b" in out
+
+
+def test_fp32_says_what_is_computed_in_tf32(sh):
+    out = " ".join(sh.out("predict", "resnet50", "--dtype", "fp32", "--on", "a100,t4").split())
+    assert "a100_80gb_sxm: FP32 tensors, conv2d computed in TF32" in out and "--strict-fp32" in out
+    assert "t4: FP32 tensors" not in out
+    row = one(sh, "resnet50", "--dtype", "fp32", "--on", "a100", "--tf32")
+    assert row["fp32"] == {"asked": "tf32", "in_tf32": ["conv2d", "linear"]}
+    strict = one(sh, "resnet50", "--dtype", "fp32", "--on", "a100", "--strict-fp32")
+    assert strict["fp32"] == {"asked": "strict", "in_tf32": []} and strict["compute_s"] > 4 * row["compute_s"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [(("--dtype", "tf32", "--strict-fp32"), "leave one of them out"), (("--tf32", "--strict-fp32"), "--tf32")]
+)
+def test_contradicting_formats(sh, options, words):
+    code, out, err = sh("predict", "resnet50", "--on", "a100", *options)
+    assert (code, out) == (2, "") and words in err

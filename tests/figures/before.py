@@ -29,6 +29,11 @@ def headline(p: Any) -> list[float]:
     return [*(float(getattr(p, name)) for name in FIELDS), *map(float, p.overlap), *map(float, p.interval or ()), rows]
 
 
+def named(plan: Any) -> str:
+    """A plan by the fields that it had when the figures were first written down."""
+    return f"Plan({', '.join(f'{name}={getattr(plan, name)!r}' for name in ('mode', 'dispatch', 'calibrated', 'launch', 'efficiency'))})"
+
+
 def predictions() -> Iterator[tuple[str, list[float]]]:
     for slug in il.machines():
         machine = il.hardware(slug)
@@ -43,7 +48,7 @@ def predictions() -> Iterator[tuple[str, list[float]]]:
                     yield f"{name} {fmt} {slug} {mode}", headline(p)
                 if fmt == dtype:
                     for plan in (il.Plan(dispatch="synchronous"), il.Plan(calibrated=False), il.Plan(mode="compiled", launch=2e-6)):
-                        yield f"{name} {fmt} {slug} {plan}", headline(il.predict(graph, machine, plan))
+                        yield f"{name} {fmt} {slug} {named(plan)}", headline(il.predict(graph, machine, plan))
 
 
 def sweeps() -> Iterator[tuple[str, list[float]]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
+from types import MappingProxyType
 from typing import Any
 
 from ironlaw.backends.inductor import INDUCTOR
@@ -38,6 +39,7 @@ class Backend(ABC):
     dispatch: str  # how launches reach the device, one of engine.device.machine.SCHEDULES
     rules: Rules = INDUCTOR  # what its compiler fuses
     fallback: Mapping[str, str]  # a curve that was not measured -> the one whose work is most alike
+    narrowed: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # a way to ask for FP32 -> op kinds that run in TF32 on matrix units
     caches: tuple[str, ...]  # fields of a machine's description with the size of the cache before main memory, best first
     row_time: str = "busy_s"  # the field of a model's row that is its device time
 

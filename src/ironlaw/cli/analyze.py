@@ -5,11 +5,25 @@ from __future__ import annotations
 import argparse
 import ast
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from ironlaw.backends.inductor import INDUCTOR
 from ironlaw.cli.captures import Captures, capture_all, file_of
-from ironlaw.cli.options import Parser, add_json, add_limit, add_machines, checked, figure, modes, number, number_format, size
+from ironlaw.cli.options import (
+    Parser,
+    add_fp32,
+    add_json,
+    add_limit,
+    add_machines,
+    checked,
+    figure,
+    fp32,
+    modes,
+    number,
+    number_format,
+    size,
+)
 from ironlaw.cli.predict import as_json as prediction_json
 from ironlaw.cli.predict import predictions
 from ironlaw.cli.show import comparison, draw, trace
@@ -53,7 +67,8 @@ def add(parser: Parser) -> None:
     )
     parser.add_argument("--batch", metavar="N[,N]", type=sizes, help="the first size of every input; several are shown side by side")
     parser.add_argument("--seq", metavar="N", type=size, help="tokens, for hf: models that take them (default 128)")
-    parser.add_argument("--dtype", metavar="FMT", type=number_format, help="fp32, fp16 or bf16; default: the model's own")
+    parser.add_argument("--dtype", metavar="FMT", type=number_format, help="fp32, tf32, fp16 or bf16; default: the model's own")
+    add_fp32(parser)
     parser.add_argument("--set", metavar="KEY=VALUE", type=setting, action="append", default=[], help="a config field or factory argument")
     parser.add_argument(
         "--weights",
@@ -119,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
     profile = read(args.trace) if args.trace else None  # these first: a bad file is reported before a large model is captured
     captures = capture_all(args)
     graph = captures.main
-    plans = [Plan(mode) for mode in (("eager",) if args.training else args.mode)]
+    plans = [Plan(mode, fp32=fp32(args)) for mode in (("eager",) if args.training else args.mode)]
     runs, refused = predictions(graph, args.on, plans)
     if not runs:
         raise BadValue("; ".join(refused.values()))
@@ -170,7 +185,7 @@ def analyse(
     joined = None
     if profile is not None:  # a trace is of an eager run: kernels of a compiled one have no names that an operator has
         first = runs[0]
-        joined = join(first if first.plan.mode == "eager" else predict(captures.main, first.hardware, Plan("eager")), profile)
+        joined = join(predict(captures.main, first.hardware, replace(first.plan, mode="eager")), profile)
     able = list({p.hardware.slug: p.hardware for p in runs}.values())
     variants = tuple(
         Variant(

@@ -7,10 +7,11 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ironlaw import worker
+from ironlaw.engine.device.machine import NARROW
 from ironlaw.engine.device.stored_weights import quantised
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
@@ -50,9 +51,13 @@ def capture_all(args: argparse.Namespace) -> Captures:
                 reasons.setdefault(part["what"], part["reason"])
 
         request = {name: getattr(args, name) for name in ("target", "input", "batch", "dtype", "seq", "training")}
+        if args.dtype == NARROW:  # the model is FP32's: only its products round what they read
+            request["dtype"] = "fp32"
         request |= {"set": encode(dict(args.set)), "progress": progress is not None}
         sizes = worker.run("ironlaw.tracing.capture_job:job", request, name=file_of(args.target), limit_s=args.limit, on_part=keep)
     plain = captured.pop(ASKED)
+    if args.dtype == NARROW:
+        plain = {batch: replace(graph, dtype=NARROW) for batch, graph in plain.items()}
     grown, unsized = growths(next(iter(plain.values())), captured, reasons, sizes, args.weights[0])
     graphs = {(batch, fmt): stored(graph, fmt) for batch, graph in plain.items() for fmt in args.weights}
     return Captures(next(iter(plain.values())), graphs, grown, unsized)

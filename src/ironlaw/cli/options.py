@@ -137,6 +137,20 @@ def add_machines(parser: Parser) -> None:
     parser.add_argument("--on", metavar="HW[,HW]", type=machines, required=True, help="machines, by slug or alias; see `ironlaw hardware`")
 
 
+def add_fp32(parser: Parser) -> None:
+    """In what products of FP32 tensors are computed."""
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--strict-fp32", action="store_true", help="convolutions of FP32 tensors in FP32; PyTorch's default is TF32")
+    group.add_argument("--tf32", action="store_true", help='FP32 products in TF32 too, as torch.set_float32_matmul_precision("high") asks')
+
+
+def fp32(args: argparse.Namespace) -> str:
+    """A plan's `fp32`, from those two options and from `--dtype tf32`."""
+    if args.strict_fp32 and args.dtype == "tf32":
+        raise BadValue("--strict-fp32 and --dtype tf32 contradict each other; leave one of them out")
+    return "strict" if args.strict_fp32 else "tf32" if args.tf32 or args.dtype == "tf32" else "default"
+
+
 def add_settings(parser: Parser) -> None:
     """The sizes that a workload may take; its family says which of them it does."""
     group = parser.add_argument_group("the workload's settings (each defaults to what its file says)")

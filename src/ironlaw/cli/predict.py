@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ironlaw.cli.options import Parser, add_json, add_machines, add_settings, figure, modes, settings, size
+from ironlaw.cli.options import Parser, add_fp32, add_json, add_machines, add_settings, figure, fp32, modes, settings, size
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.prediction import heaviest, kinds, report
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.memory import footprint
 from ironlaw.engine.device.predict import OpRow, Prediction
+from ironlaw.engine.device.rounding import narrowed_kinds
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.units import show, show_capacity, show_usable
@@ -41,6 +42,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("--uncalibrated", action="store_true", help="the datasheet's figures only: a bound")
     parser.add_argument("--launch", metavar="TIME", type=figure("s", zero=True), help="what one launch costs the host, such as '10 us'")
     parser.add_argument("--ops", metavar="N", type=size, default=0, help="also list the N operators that take most device time")
+    add_fp32(parser)
     add_json(parser)
     add_settings(parser)
 
@@ -49,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     from ironlaw import workload
 
     graph = workload(args.workload, **settings(args))
-    plans = [Plan(mode, args.dispatch, not args.uncalibrated, args.launch) for mode in args.mode]
+    plans = [Plan(mode, args.dispatch, not args.uncalibrated, args.launch, fp32=fp32(args)) for mode in args.mode]
     rows, refused = predictions(graph, args.on, plans)
     if not rows:
         reasons = list(refused.values())
@@ -117,6 +119,7 @@ def as_json(p: Prediction, ops: int) -> dict[str, Any]:
     parts = ("weights", "kv_cache", "activations", "total", "capacity", "reserved", "usable")
     out["memory"] = {name: getattr(p.memory, name) for name in parts}
     out |= {"fits": bool(p.fits), "energy_j": p.energy_j, "energy_is_estimate": True, "sources": p.sources}
+    out["fp32"] = {"asked": p.plan.fp32, "in_tf32": narrowed_kinds(p.graph)}
     if ops:
         out["ops"] = [_op_json(r) for r in heaviest(p, ops)]
     return out

@@ -128,6 +128,7 @@ def load(path: Path) -> Hardware:
         dispatch=_dispatch(path, data, backend.dispatch if backend else "queued"),
         caveats=() if backend else (NO_BACKEND.format(slug=slug, backend=data["backend"]),),
         calibration=calibration(slug) if backend and slug != local_machine.SLUG else None,
+        narrowed=backend.narrowed if backend else {},
         reserved=figures["reserved"].value if "reserved" in figures else 0.0,
         flash=figures["flash"].value if "flash" in figures else 0.0, activations=_activations(path, data),
     )  # fmt: skip

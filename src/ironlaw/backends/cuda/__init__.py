@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from ironlaw.backends.backend import Backend
 from ironlaw.backends.cuda import attention, backward, conv, gemm, generated, layout, moe, norm, quantised, recurrent, stream
@@ -37,11 +38,17 @@ ROWS: dict[str, Samples] = {name: samples for family in FAMILIES for name, sampl
 FALLBACK: dict[str, str] = {name: other for family in FAMILIES for name, other in getattr(family, "FALLBACK", {}).items()}
 
 
+# PyTorch sets torch.backends.cudnn.allow_tf32 when it starts; torch.set_float32_matmul_precision("high") adds the products
+CONVOLUTIONS = ("conv2d", "conv_transpose2d", "conv_backward", "recurrent")
+PRODUCTS = ("linear", "matmul", "bmm", "grouped_matmul")
+
+
 class Cuda(Backend):
     name = "cuda"
     dispatch = "queued"
     caches = ("l2_bytes", "l3_bytes")
     fallback = FALLBACK
+    narrowed = MappingProxyType({"default": CONVOLUTIONS, "tf32": (*CONVOLUTIONS, *PRODUCTS)})
 
     def lower(self, op: Op, machine: Hardware, mode: str) -> tuple[Kernel, ...]:
         if op.kind == "fused":

@@ -23,12 +23,13 @@ def conv_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
     both = float(op.attrs["wanted"]) - 1.0  # is the input's gradient wanted too?
     each, data = op.work.matmul_flops / (1.0 + both), gradient.bytes + x.bytes + w.bytes
     point = w.shape[2] == w.shape[3] == 1
-    weights = Kernel("conv_wgrad", data, each, depth=n * plane)
+    fmt = "" if op.dtype in ("fp16", "bf16") else f"_{op.dtype}"
+    weights = Kernel(f"conv_wgrad{fmt}", data, each, depth=n * plane)
     if point and x.shape[2:] == gradient.shape[2:] and multiple(plane, 8):
-        return (Kernel("conv_1x1", data, each, depth=w.shape[0], count=both), weights, Kernel("tiny", 0.0))
+        return (Kernel(f"conv_1x1{fmt}", data, each, depth=w.shape[0], count=both), weights, Kernel("tiny", 0.0))
     k = 0.0 if point else 1.0
     return (
-        Kernel("conv_dgrad", data, each, depth=w.shape[0] * w.shape[2] * w.shape[3], count=both), weights,
+        Kernel(f"conv_dgrad{fmt}", data, each, depth=w.shape[0] * w.shape[2] * w.shape[3], count=both), weights,
         Kernel("layout", 2 * gradient.bytes, rows=n * gradient.shape[1], count=1.0 + both),
         Kernel("layout", 2 * x.bytes, rows=n * x.shape[1], count=1.0 + both),
         Kernel("layout_weight", 2 * w.bytes, count=k * (1.0 + both)), Kernel("tiny", 0.0),
@@ -109,7 +110,9 @@ ROWS = {
     "embedding_backward": named(embedding_backward, {"embedding_backward": "embedding_backward"}),
 }
 FALLBACK = {
-    "conv_dgrad": "conv", "conv_wgrad": "conv", "layer_norm_backward": "layer_norm", "layer_norm_weights": "fused_rows",
+    "conv_dgrad": "conv", "conv_wgrad": "conv",
+    **{f"conv_{name}grad_{fmt}": f"conv_{fmt}" for name in "dw" for fmt in ("tf32", "fp32")},
+    "layer_norm_backward": "layer_norm", "layer_norm_weights": "fused_rows",
     "batch_norm_stats": "fused_reduction", "batch_norm_backward": "fused_reduction", "gelu_backward": "gelu",
     "embedding_backward": "embedding", "max_pool2d_backward": "max_pool2d",
 }  # fmt: skip

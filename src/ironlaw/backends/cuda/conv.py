@@ -104,7 +104,7 @@ def conv2d_compiled(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """In NHWC throughout, but for the weight; a bias is added by whatever reads the result."""
     main = _channels_last(op)
     w = op.inputs[1]
-    converted = main[0].curve == "conv" and op.dtype in ("fp16", "bf16")
+    converted = main[0].curve in ("conv", "conv_nhwc_tf32", "conv_grouped_nhwc_tf32")
     return (*main, Kernel("layout", 2 * w.bytes)) if converted else main
 
 

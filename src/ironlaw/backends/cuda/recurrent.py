@@ -16,8 +16,9 @@ from ironlaw.backends.cuda.gemm import gemm_curve
 from ironlaw.backends.evidence_ops import recurrent_layer
 from ironlaw.backends.kernel import Kernel, Sample
 from ironlaw.backends.rows import Row
-from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.machine import NARROW, Hardware
 from ironlaw.engine.device.types import FORMATS, Op
+from ironlaw.engine.device.work import with_attrs
 from ironlaw.engine.device.work.recurrent import CELLS, widths
 
 SMALL = {"lstm": 192, "gru": 192, "rnn": 384}  # a state up to this wide stays in one block for the whole sequence
@@ -40,12 +41,11 @@ def recurrent(op: Op, machine: Hardware) -> Sequence[Kernel]:
     steps, batch, _ = x.shape
     gates = CELLS[a["cell"]][0] * a["hidden"]
     hidden, times, size = a["hidden"], a["directions"], FORMATS[x.dtype]
-    fmt = "tf32" if op.dtype == "fp32" else op.dtype  # cuDNN's default
     products = []
     for wide in widths(x, a):
         data = (steps * batch * (wide + gates) + gates * wide) * size
         flops = 2.0 * steps * batch * gates * wide
-        products.append(Kernel(gemm_curve(fmt, (wide, gates)), data, flops, depth=wide, count=times))
+        products.append(Kernel(gemm_curve(op.dtype, (wide, gates)), data, flops, depth=wide, count=times))
     each, alone = 2.0 * batch * gates * hidden, persistent(op, machine)
     moved = batch * (gates + 2.0 * hidden) * size
     fills = Kernel("tiny", 0.0, count=2.0 if a["cell"] == "lstm" else 1.0)  # the states it starts from
@@ -58,7 +58,7 @@ def recurrent(op: Op, machine: Hardware) -> Sequence[Kernel]:
         return (*products, kept, fills)
     data = (batch * (hidden + gates) + gates * hidden) * size
     count = steps * a["layers"] * times
-    product = Kernel(gemm_curve(fmt, (hidden, gates)), data, each, depth=hidden, count=count)
+    product = Kernel(gemm_curve(op.dtype, (hidden, gates)), data, each, depth=hidden, count=count)
     cell = Kernel(
         f"{a['cell']}_cell", moved + batch * gates * size, batch * hidden * CELLS[a["cell"]][1], count=steps * a["layers"] * times
     )
@@ -69,7 +69,10 @@ def recurrent_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
     """The cell's kernel and the ones that stay, each with the seconds of one launch. Products follow the curves of products."""
     if row.error:
         return
-    for kernel in recurrent(recurrent_layer(row.op, row.params), machine):
+    layer = recurrent_layer(row.op, row.params)
+    if machine.narrows(layer.kind, layer.dtype):  # measured as PyTorch is set when it starts
+        layer = with_attrs(layer, dtype=NARROW)
+    for kernel in recurrent(layer, machine):
         for end, words in NAMES.items():
             seconds = seconds_of(row, words)
             if kernel.curve.endswith(end) and seconds:

@@ -6,7 +6,9 @@ from typing import Any
 
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.sources import brief
+from ironlaw.engine.device.machine import NARROW
 from ironlaw.engine.device.predict import OpRow, Prediction
+from ironlaw.engine.device.rounding import narrowed_kinds
 from ironlaw.engine.device.types import Graph
 from ironlaw.units import show
 
@@ -102,5 +104,10 @@ def footnotes(predictions: list[Prediction]) -> None:
     if not all(p.calibrated for p in predictions):
         words.append("bound: at the datasheet's peaks; a real run is slower.")
     draw.say(" ".join(words), draw.DIM)
+    narrowed = {p.hardware.slug: (narrowed_kinds(p.graph), p.plan.fp32) for p in predictions}
+    for slug, (kinds, asked) in narrowed.items():
+        if kinds:
+            why = "as asked for" if asked == NARROW else "PyTorch's default; --strict-fp32 for all in FP32, --tf32 for matrix products too"
+            draw.say(f"{slug}: FP32 tensors, {', '.join(kinds)} computed in TF32 ({why}).", draw.DIM)
     for slug, line in {p.hardware.slug: brief(p) for p in predictions}.items():
         draw.say(f"{slug}: {line}", draw.DIM)

@@ -17,6 +17,8 @@ def brief(p: Prediction) -> str:
     for text in p.sources:
         name, _, rest = text.partition(": ")
         figure = p.hardware.figures.get(name)
+        if name == "fp32":
+            continue  # a line of its own says it
         if name == "launch" and p.plan.launch is not None:
             lines["given"] = [f"launch {show(p.plan.launch, 's')}"]
         else:

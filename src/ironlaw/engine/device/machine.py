@@ -18,6 +18,10 @@ DISPATCHES = ("queued", "synchronous")  # how a plan may ask for launches to rea
 # queued: the host runs ahead of the device. synchronous: the processor that launches is the one that works, so it can't.
 # replayed: no driver and no queue (a microcontroller), so the launch is paid once for the whole run.
 SCHEDULES = (*DISPATCHES, "replayed")
+# How products of FP32 tensors are asked for. default: as the machine's library runs them unless told otherwise, some of them in TF32;
+# strict: all in FP32; tf32: all that can be in TF32.
+FP32 = ("default", "strict", "tf32")
+NARROW = "tf32"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,7 @@ class Hardware:
     caveats: tuple[str, ...] = ()  # what every prediction for this machine must say beside its sources
     calibration: CostModel | None = None  # where the machine was measured
     reserved: Number = 0.0  # bytes of it that error correction, driver, runtime and operating system keep
+    narrowed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # a way to ask for FP32 -> the op kinds that then run in TF32
     flash: Number = 0.0  # bytes of flash from which a microcontroller reads its weights where they lie; 0: weights are in main memory
     activations: str = ""  # the level that holds activations, where main memory holds nothing but weights
 
@@ -106,6 +111,10 @@ class Hardware:
             return self.peak(fmt)
         return minimum(wide, self.peaks[fmt]) if fmt in self.peaks else wide
 
+    def narrows(self, kind: str, fmt: str, asked: str = "default") -> bool:
+        """Whether an op of this kind on FP32 tensors does its products in TF32 here."""
+        return fmt == "fp32" and NARROW in self.peaks and kind in self.narrowed.get(asked, ())
+
     def has_matrix_units(self, fmt: str) -> bool:
         """Whether products in a format have units of their own, beside those that element-wise work runs on."""
         return fmt in self.peaks and largest(self.peaks[fmt]) > SAME_UNITS * largest(self.vector_peak(fmt))
@@ -136,16 +145,17 @@ class Hardware:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a graph is run. mode: eager | compiled | graphs; dispatch: queued | synchronous."""
+    """How a graph is run. mode: eager | compiled | graphs; dispatch: queued | synchronous; fp32: default | strict | tf32."""
 
     mode: str = "eager"
     dispatch: str = "queued"
     calibrated: bool = True  # use the machine's measured curves where it has them
     launch: Number | None = None  # seconds per launch; overrides the machine's and the evidence's host
     efficiency: Number = 1.0  # η: the share of the peak rate that is reached, uncalibrated
+    fp32: str = "default"  # what products of FP32 tensors are computed in: one of FP32
 
     def __post_init__(self) -> None:
-        for name, allowed in (("mode", MODES), ("dispatch", DISPATCHES)):
+        for name, allowed in (("mode", MODES), ("dispatch", DISPATCHES), ("fp32", FP32)):
             if getattr(self, name) not in allowed:
                 raise unknown(f"plan {name}", getattr(self, name), allowed, field=name)
         if largest(check_positive("plan efficiency", self.efficiency)) > 1:

@@ -17,9 +17,10 @@ from ironlaw.engine.device.dispatch import Run, Schedule, simulate
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.iron_law import binding
 from ironlaw.engine.device.least import needed
-from ironlaw.engine.device.machine import Cost, CostModel, Hardware, Plan
+from ironlaw.engine.device.machine import NARROW, Cost, CostModel, Hardware, Plan
 from ironlaw.engine.device.memory import Memory, footprint
 from ironlaw.engine.device.roofline import arithmetic, transfer
+from ironlaw.engine.device.rounding import as_computed, narrowed_kinds
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import STORED, Graph, Op, Tensor, Work
 from ironlaw.engine.device.work import op as make_op
@@ -142,16 +143,22 @@ class Prediction:
 
     @property
     def mfu(self) -> Number:
-        """The share of the peak rate that this time would mean, for the products that can't be left out: behind a causal mask, the half."""
-        products = total(needed(op).matmul_flops for op in self.graph.ops)
-        return ratio(points(products), self.seconds * self.hardware.peak(self.graph.dtype))
+        """The share of the peak rates that this time would mean, for the products that can't be left out: behind a causal mask, the half.
+        Each product is judged by the peak of the format that it is computed in."""
+        least = total(_products_s(op, self.hardware, self.graph.dtype) for op in self.graph.ops)
+        return ratio(points(least), self.seconds)
+
+
+def _products_s(op: Op, hardware: Hardware, dtype: str) -> Number:
+    """Seconds of an op's products at the peak of their format; one without a peak here is judged by the graph's."""
+    return needed(op).matmul_flops / hardware.peak(op.dtype if op.dtype in hardware.peaks else dtype)
 
 
 def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
     """How long `graph` takes on `hardware` when run as `plan` says, and where the time goes."""
     hardware.peak(graph.dtype)
     model = hardware.calibration if plan.calibrated else None
-    graph = _as_run(graph, plan, model)
+    graph = _as_run(as_computed(graph, hardware, plan), plan, model)
     costs = _costs(graph, hardware, plan, model)
     totals = _Totals(costs)
     schedule = _schedule(plan, hardware, model, costs)
@@ -243,17 +250,21 @@ def _schedule(plan: Plan, hardware: Hardware, model: CostModel | None, costs: Se
 
 
 def _sources(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None) -> tuple[str, ...]:
+    narrow = narrowed_kinds(graph)
     if model:
         used = list(model.sources)
     else:
+        peaks = (f"peak.{graph.dtype}", *((f"peak.{NARROW}",) if narrow else ()), f"vector.{graph.dtype}")
         used = [
             f"{name}: {hardware.figures[name].source}, {hardware.figures[name].date}"
-            for name in (f"peak.{graph.dtype}", f"vector.{graph.dtype}", "bandwidth", *(("launch",) if plan.launch is None else ()))
+            for name in dict.fromkeys((*peaks, "bandwidth", *(("launch",) if plan.launch is None else ())))
             if name in hardware.figures
         ]
         if hardware.activations:
             level = hardware.level(hardware.activations)
             used.append(f"{level.label} bandwidth: {level.source}, {level.date}")
+    if narrow:
+        used.append(f"fp32: {', '.join(narrow)} in tf32, {'as asked for' if plan.fp32 == NARROW else 'the default'}; all else in fp32")
     if plan.launch is not None:
         used.append("launch: given in the plan")
     return (*used, *hardware.caveats)
