@@ -1,0 +1,1 @@
+"""Every model that builds without weights, and what their operators look like."""

@@ -1,0 +1,155 @@
+"""What goes into a model of transformers, from its forward's signature and its configuration.
+
+Given: the main input, every parameter without a default, the attention mask of ids, a decoder's ids, and the other tower's input of
+models that compare text with images. Everything else is left to the model, caches off.
+"""
+
+import inspect
+
+from corpus.entry import VIDEO
+
+FRAMES = 16
+MEL_FRAMES = 1000
+BOX = 1000  # layout models give places on a page in thousandths
+DECODED = 128  # tokens in a decoder beside an encoder
+SKIPPED = ("kwargs", "args", "self")
+
+
+def inputs(model, entry, batch):
+    """(arguments, keywords); all by keyword."""
+    given = inspect.signature(model.forward).parameters
+    wanted = [model.main_input_name] if model.main_input_name in given else []
+    wanted += [n for n, p in given.items() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD and n not in wanted]
+    if "input_ids" in wanted and "attention_mask" in given:
+        wanted.append("attention_mask")
+    if "decoder_input_ids" in given and model.config.is_encoder_decoder:
+        wanted.append("decoder_input_ids")
+    if hasattr(model, "logit_scale") and "pixel_values" in given:
+        wanted.append("pixel_values")
+    if type(model).__name__.startswith(("LayoutLM", "Lilt", "Bros", "Udop")) and "bbox" in given:
+        wanted.append("bbox")
+    makers = Values(model, entry, batch)
+    kwargs = {name: getattr(makers, name)() for name in dict.fromkeys(wanted) if name not in SKIPPED}
+    if "use_cache" in given and getattr(model.config.get_text_config(), "use_cache", None) is not None:
+        kwargs["use_cache"] = False
+    return (), kwargs
+
+
+class Values:
+    """A random value for each parameter that a forward may ask for, named like the parameter."""
+
+    def __init__(self, model, entry, batch):
+        self.model, self.entry, self.batch = model, entry, batch
+        self.config, self.text = model.config, model.config.get_text_config()
+        self.vision = getattr(self.config, "vision_config", None) or self.config
+        self.tokens = entry.size if "ids" in entry.kind else 128
+
+    def __getattr__(self, name):
+        raise NotImplementedError(
+            f"{type(self.model).__name__} asks for {name}, and there is no rule for it in corpus/transformers_inputs.py"
+        )
+
+    # ---- text
+
+    def input_ids(self):
+        import torch
+
+        words = getattr(self.text, "vocab_size", None) or getattr(self.config, "vocab_size", 256)
+        return torch.randint(words // 2, (self.batch, self.tokens))  # the upper half holds image and audio tokens, where there are any
+
+    def attention_mask(self):
+        import torch
+
+        return torch.ones(self.batch, self.tokens, dtype=torch.long)
+
+    def decoder_input_ids(self):
+        import torch
+
+        decoder = getattr(self.config, "decoder", None) or self.text
+        words = getattr(decoder, "vocab_size", None) or self.text.vocab_size
+        return torch.randint(words, (self.batch, min(self.tokens, DECODED)))
+
+    def bbox(self):
+        import torch
+
+        corners = torch.randint(BOX // 2, (self.batch, self.tokens, 2))
+        return torch.cat([corners, corners + torch.randint(BOX // 2, (self.batch, self.tokens, 2))], -1)
+
+    # ---- images
+
+    def side(self):
+        size = self.entry.size if self.entry.kind in ("image", VIDEO) else getattr(self.vision, "image_size", None) or 224
+        return size if isinstance(size, (int, float)) else max(size)
+
+    def channels(self):
+        return next(
+            (getattr(c, n) for c in (self.config, self.vision) for n in ("num_channels", "in_channels", "in_chans") if getattr(c, n, 0)), 3
+        )
+
+    def pixel_values(self):
+        import torch
+
+        size = getattr(self.config, "image_size", None)
+        tall, wide = size if isinstance(size, (tuple, list)) else (self.side(), self.side())
+        frames = getattr(self.config, "num_frames", None)
+        shape = (self.batch, frames, self.channels(), tall, wide) if frames else (self.batch, self.channels(), tall, wide)
+        return torch.randn(shape)
+
+    def pixel_mask(self):
+        import torch
+
+        return torch.ones(self.batch, self.side(), self.side(), dtype=torch.long)
+
+    def pixel_values_videos(self):
+        import torch
+
+        frames = getattr(self.config, "frames_per_clip", None) or getattr(self.config, "num_frames", None) or FRAMES
+        return torch.randn(self.batch, frames, self.channels(), self.side(), self.side())
+
+    # ---- sound
+
+    def input_values(self):
+        import torch
+
+        if getattr(self.config, "num_mel_bins", None) and getattr(self.config, "max_length", None):
+            return torch.randn(self.batch, self.config.max_length, self.config.num_mel_bins)
+        waves = torch.randn(self.batch, self.entry.size)
+        return (
+            waves[:, None]
+            if getattr(self.config, "audio_channels", None) or "codec" in self.config.model_type or "dac" in self.config.model_type
+            else waves
+        )
+
+    def input_features(self):
+        import torch
+
+        config = getattr(self.config, "encoder_config", None) or getattr(self.config, "audio_config", None) or self.config
+        bins = next((getattr(config, n) for n in BINS if getattr(config, n, 0)), 80)
+        first = next((m for m in self.model.modules() if isinstance(m, torch.nn.Conv1d)), None)
+        if first is not None and first.in_channels == bins and getattr(config, "max_source_positions", None):
+            return torch.randn(self.batch, bins, 2 * config.max_source_positions)
+        return torch.randn(self.batch, MEL_FRAMES, bins)
+
+    # ---- time series
+
+    def past_values(self):
+        import torch
+
+        config = self.config
+        length = getattr(config, "context_length", None) or 512
+        lags = max(getattr(config, "lags_sequence", None) or [0])
+        channels = getattr(config, "num_input_channels", None)
+        return torch.randn(self.batch, length + lags, channels) if channels else torch.randn(self.batch, length + lags)
+
+    def past_time_features(self):
+        import torch
+
+        return torch.randn(*self.past_values().shape[:2], max(self.config.num_time_features, 1))
+
+    def past_observed_mask(self):
+        import torch
+
+        return torch.ones(self.past_values().shape, dtype=torch.bool)
+
+
+BINS = ("num_mel_bins", "feature_size", "input_feat_per_channel", "feature_projection_input_dim", "input_dim", "mel_bins", "n_mels")
