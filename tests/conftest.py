@@ -1,5 +1,8 @@
 """What every test gets: a home of its own, so that no test reads or writes the user's things."""
 
+import signal
+from collections.abc import Iterator
+
 import pytest
 
 
@@ -8,3 +11,11 @@ def ironlaw_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("IRONLAW_HOME", str(home))
     return home
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C is heard here and by whatever a test starts: tests that a shell runs in the background (`&`) begin deaf to it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

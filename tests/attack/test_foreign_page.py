@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,21 +10,14 @@ from pathlib import Path
 
 import pytest
 import soak
+from chromium import started
 from labs_entry import TOKEN
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.host import machine
 from ironlaw.server import secret
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--host-resolver-rules=MAP evil.test 127.0.0.1",
-]
 SESSION = "/lab/lab_01_magnitude/sse?session_id=s_evil"
 WAYS = {
     "picture": '<img src="{url}{session}">',
@@ -46,13 +38,8 @@ WAYS = {
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    program = os.environ.get("IRONLAW_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-    if not program:
-        raise RuntimeError("no Chromium in PATH: run `python3 scripts/setup.py browser`, or export IRONLAW_CHROMIUM=/path/to/chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+    with started("--host-resolver-rules=MAP evil.test 127.0.0.1") as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -108,6 +108,7 @@ def test_prints_and_children_beside_a_result(tmp_path):
     assert ended(tmp_path)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("name", length(["SIGKILL"], ["SIGKILL", "SIGINT"]))
 def test_an_end_from_outside_leaves_nothing(tmp_path, name):
     process = started(tmp_path, f"{STARTS}; time.sleep(600)")

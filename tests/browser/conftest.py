@@ -1,9 +1,8 @@
-"""A real browser against the real labs. A missing Chromium is an error here, never a skip."""
+"""A real browser against the real labs."""
 
 import os
 import queue
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -15,34 +14,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from chromium import started
 from lab_steps import PATIENCE
 from labs_entry import ENVIRONMENT, cookie
-from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, Request, expect
 
 from ironlaw.ledger import Ledger, open_ledger
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# Chromium heeds only the last list of features, so Playwright's own is repeated. The first two are the list below the address
-# bar: two pages that no test looks at, which Chromium else runs for every window, for more than a second of a core each time.
-OFF = (
-    "WebUIOmniboxPopup,WebUIOmniboxAimPopup,AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,"
-    "HttpsFirstBalancedModeAutoEnable,LensOverlay,MediaRouter,PaintHolding,ThirdPartyStoragePartitioning,"
-    "AvoidCorsURLLoaderRestartOnRedirect,OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch"
-)
-# Nothing that Chromium does by itself may reach the network: what is left in the log is the page's own doing.
-# All pages share one process, which then has marimo's scripts compiled already: a third of what it costs to open a lab.
-ARGUMENTS = [
-    f"--disable-features={OFF}",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--renderer-process-limit=1",
-    "--process-per-site",
-]
 START_SECONDS = 60
 RUNNING: set[str] = set()  # the addresses of servers, also of those that have ended
 CONTEXTS: list[BrowserContext] = []
@@ -59,13 +37,8 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    program = os.environ.get("IRONLAW_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-    if not program:
-        raise RuntimeError("no Chromium in PATH: run `python3 scripts/setup.py browser`, or export IRONLAW_CHROMIUM=/path/to/chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+    with started() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

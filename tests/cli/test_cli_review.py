@@ -210,6 +210,7 @@ def test_a_sitting_in_a_terminal():
     assert [event.kind for event in kept()] == ["reviewed", "undo"]
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_and_loses_nothing():
     terminal = Terminal("--seed", "5")
     terminal.until("answer> ")

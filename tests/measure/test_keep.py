@@ -86,9 +86,9 @@ def test_an_interrupt_leaves_the_old_machine(found, monkeypatch, ironlaw_home):
     assert {path: path.read_bytes() for path in ironlaw_home.rglob("*.*")} == before
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_between_the_files_is_heard_after_the_last(found, monkeypatch, ironlaw_home):
     write = keeping.home.replace_text
-    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background is started deaf to it
 
     def interrupted(path, text):
         if path.name == "machine.json":
@@ -96,12 +96,9 @@ def test_ctrl_c_between_the_files_is_heard_after_the_last(found, monkeypatch, ir
         return write(path, text)
 
     monkeypatch.setattr(keeping.home, "replace_text", interrupted)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            keep(found, read_figures(found, DEVICE), DEVICE)
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    finally:
-        signal.signal(signal.SIGINT, heard)
+    with pytest.raises(KeyboardInterrupt):
+        keep(found, read_figures(found, DEVICE), DEVICE)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert {"machine.json", "this_machine.toml"} <= {path.name for path in ironlaw_home.rglob("*.*")}
     assert hardware("this").slug == "this_machine"
 

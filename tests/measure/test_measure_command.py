@@ -279,6 +279,7 @@ def test_numpy_alone_measures_this_machine(tmp_path):
     assert (tmp_path / "hardware" / "this_machine.toml").exists()
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_in_the_middle_of_a_real_run(tmp_path):
     code = BLOCK.format(hidden=THIRD | {"torch"}, argv=["measure", "--short", "--force"])
     env = {**os.environ, "PYTHONPATH": str(SOURCE), "IRONLAW_HOME": str(tmp_path)}

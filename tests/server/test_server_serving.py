@@ -51,7 +51,7 @@ class Served:
 
 
 @pytest.fixture
-def served():
+def served(ctrl_c):
     running: list[Served] = []
 
     def start(port: int, *options: str, **environment: str) -> Served:

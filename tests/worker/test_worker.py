@@ -225,8 +225,6 @@ def test_nothing_that_it_started_survives(job, end):
 PARENT = """
 import sys
 sys.path.insert(0, sys.argv[1])
-import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests in the background may have it ignored
 from ironlaw import worker
 worker.run("waiting:job", None, name="waiting.py", on_part=lambda part: print(*part, flush=True))
 """
@@ -242,6 +240,7 @@ def job(request, send):
 
 
 @linux
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
 def test_it_ends_with_its_parent(tmp_path, name):
     """Ctrl-C, a polite end, and one that leaves the parent no time."""
