@@ -165,13 +165,16 @@ class _Planner:
         for i in _bits(self.members[b]):
             self.group[i] = a
         inside = self.members[a] = self.members[a] | self.members.pop(b)
-        above = self.above[a] = (self.above[a] | self.above.pop(b)) & ~inside
-        below = self.below[a] = (self.below[a] | self.below.pop(b)) & ~inside
-        for g, members in self.members.items():  # what needed a part now needs the whole
-            if members & above:
-                self.below[g] |= below | inside
-            if members & below:
-                self.above[g] |= above | inside
+        one, other = self.above[a], self.above.pop(b)
+        above, needed_by_one = (one | other) & ~inside, (one ^ other) & ~inside
+        one, other = self.below[a], self.below.pop(b)
+        below, need_one = (one | other) & ~inside, (one ^ other) & ~inside
+        self.above[a], self.below[a] = above, below
+        # who needed, or was needed by, one of the two has now to do with both; whoever had to do with both knows already
+        for g in {self.group[i] for i in _bits(needed_by_one)}:
+            self.below[g] |= below | inside
+        for g in {self.group[i] for i in _bits(need_one)}:
+            self.above[g] |= above | inside
         self.patterns[a] += [*self.patterns.pop(b, []), verdict.pattern]
         self.reasons[a] += [*self.reasons.pop(b, []), verdict.reason]
 
