@@ -5,6 +5,7 @@
     make mutants ARGS="--again engine"        survivors too: the tests have become better
     make mutants ARGS="--list"                also print each survivor
     make mutants ARGS="--minutes 40"          stop after so long
+    make mutants ARGS="--patience 10"         a mutant that 10 s of tests have not noticed has survived, even if slower ones would notice
 
 What became of each mutant is kept in mutants/fates.jsonl, so that the pieces of a run add up; docs/mutants.md shows all of it.
 Works on a copy of the tree, at low priority. Exit 1 where a file is under the limit.
@@ -64,6 +65,7 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="survivors too")
     parser.add_argument("--list", action="store_true", help="print each survivor")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so long")
+    parser.add_argument("--patience", type=float, default=float("inf"), help="seconds of tests for a mutant, the quickest first (all)")
     parser.add_argument("--nice", type=int, default=10, help="how far to stand back for other programs (10)")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
     options = parser.parse_args()
@@ -81,7 +83,7 @@ def main() -> int:
     fates = read_fates()
     todo = [m for m in chosen if m.key not in fates or (options.again and fates[m.key] == "survived")]
     if todo:
-        run(todo, options.jobs, options.minutes)
+        run(todo, options.jobs, options.minutes, options.patience)
         fates = read_fates()
     reasons = read_reasons(REASONS)
     PAGE.write_text(page(every, fates, reasons), encoding="utf-8")
@@ -94,7 +96,7 @@ def main() -> int:
     return 0 if all(row.percent >= LEAST for row in rows) else 1
 
 
-def run(todo: list[Mutant], jobs: int, minutes: float) -> None:
+def run(todo: list[Mutant], jobs: int, minutes: float, patience: float) -> None:
     import hypothesis  # noqa: F401
 
     for module in ("numpy", "scipy.optimize", "hypothesis.extra.numpy"):  # once, before the forks
@@ -107,7 +109,7 @@ def run(todo: list[Mutant], jobs: int, minutes: float) -> None:
     from reach import Tests
     from trials import try_all
 
-    tests = Tests(TREE, KEPT.parent, paths, ROOMS)
+    tests = Tests(TREE, KEPT.parent, paths, ROOMS, patience)
     began = shown = time.monotonic()
     with KEPT.open("a", buffering=1) as kept, os.fdopen(os.dup(2), "w", buffering=1) as screen, contextlib.suppress(KeyboardInterrupt):
         before = len(read_fates())

@@ -8,7 +8,7 @@ import json
 import signal
 import sys
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
@@ -24,8 +24,8 @@ IMPORT = ""  # coverage's name for what runs outside any test
 class Tests:
     """Which tests run which lines, and how long each takes."""
 
-    def __init__(self, root: Path, folder: Path, paths: list[str], rooms: Sequence[str]) -> None:
-        self.root, self.src, self.paths = root, root / "src/ironlaw", paths
+    def __init__(self, root: Path, folder: Path, paths: list[str], rooms: Sequence[str], patience: float) -> None:
+        self.root, self.src, self.paths, self.patience = root, root / "src/ironlaw", paths, patience
         self.imports = importing((file for room in rooms for file in (self.src / room).rglob("*.py")), self.src)
         kept, self.log, self.noticed, self.killers = (folder / f for f in ("baseline.json", "log.txt", "noticed.json", "killers.txt"))
         self.killers.write_text("")
@@ -77,15 +77,22 @@ class Tests:
         lines = [line.split("\t") for line in self.killers.read_text().splitlines()]
         latest = {name: i for i, (trying, name) in enumerate(lines) if trying == self.trying}
         ever = {name for _, name in lines}  # elsewhere: a test of all tables, say
-        return sorted(
-            names, key=lambda name: (-latest.get(name, -1), name not in own, name not in ever, name not in near, self.seconds[name], name)
-        )
+        slow = {name for name in names if self.seconds[name] > self.patience / 5}
+
+        def rank(name: str) -> tuple[object, ...]:
+            return (-latest.get(name, -1), name in slow, name not in own, name not in ever, name not in near, self.seconds[name], name)
+
+        ordered = sorted(names, key=rank)
+        return list(self.within(self.patience, ordered))
 
     def quickest(self, seconds: float) -> set[str]:
         """As many tests as run in that time."""
-        names = sorted(self.seconds, key=lambda name: (self.seconds[name], name))
+        return set(self.within(seconds, sorted(self.seconds, key=lambda name: (self.seconds[name], name))))
+
+    def within(self, seconds: float, names: Sequence[str]) -> Iterator[str]:
+        """The first of them, as many as run in that time."""
         spent = accumulate(self.seconds[name] for name in names)
-        return {name for name, so_far in zip(names, spent, strict=True) if so_far < seconds}
+        return (name for name, so_far in zip(names, spent, strict=True) if so_far < seconds)
 
     def remember(self, name: str) -> None:
         """That this test noticed the change that is being tried."""
