@@ -1,9 +1,14 @@
 """What every test gets: a home of its own, so that no test reads or writes the user's things."""
 
+import os
 import signal
 from collections.abc import Iterator
 
 import pytest
+
+# Several processes share the cores already, and on small matrices the threads of a BLAS mostly wait for each other: a fit that takes
+# 20 seconds took 70. Before anything imports NumPy; what a test starts inherits it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,7 @@
-"""Fits the H200's curves to its evidence again, some ten seconds, and holds the stored file to the result."""
+"""Fits curves and families to the evidence again, some twenty seconds for the H200, and holds the stored file to the result."""
 
 from dataclasses import fields
+from itertools import chain
 
 import pytest
 
@@ -18,6 +19,14 @@ def test_the_stored_curves_are_those_of_the_evidence(slug):
             found, kept = getattr(curve, field.name), getattr(stored.curves[name], field.name)
             # abs: a knee of 1e-13 steps is none
             assert found == pytest.approx(kept, rel=0.01, abs=1e-12), f"{name}.{field.name}; run: python scripts/calibrate.py {slug}"
+    assert set(stored.families) == set(fitted.families)
+    for name, family in fitted.families.items():
+        kept = stored.families[name]
+        assert (*family.scales, family.noise, family.signal, family.widen) == pytest.approx(
+            (*kept.scales, kept.noise, kept.signal, kept.widen), rel=0.01
+        ), f"{name}; run: python scripts/calibrate.py {slug}"
+        assert family.extras == kept.extras and family.residuals == pytest.approx(kept.residuals, abs=0.01)
+        assert [*chain(*family.places)] == pytest.approx([*chain(*kept.places)], abs=1e-3)
     assert fitted.launches == pytest.approx(stored.launches)
     assert fitted.spread.keys() == stored.spread.keys()
     for mode, pair in fitted.spread.items():
