@@ -7,6 +7,7 @@
 Each library's file says which models are taken and what goes in. Names stay; what they mean follows the installed versions.
 """
 
+import os
 import sys
 from functools import cache
 from importlib import import_module
@@ -14,6 +15,7 @@ from importlib.util import find_spec
 
 from corpus.entry import Entry
 
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # nothing is downloaded
 LIBRARIES = ("timm", "torchvision", "transformers", "diffusers")
 DTYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}
 SPREAD = 0.02  # sd of a weight that its model would leave at zero
@@ -51,20 +53,23 @@ def build(entry, device="meta", batch=1, dtype="fp16"):
     model = model.to(wanted).eval() if device == "meta" else model.to(device, wanted).eval()
     if device != "meta":
         fill(model)
-    with torch.device(device):
+    with torch.device("cpu" if device == "meta" else device):
         args, kwargs = makers.inputs(model, entry, batch)
     return model, moved(args, device, wanted), moved(kwargs, device, wanted)
 
 
 def moved(values, device, dtype):
-    """Inputs on the device; those that are real numbers in the format."""
+    """Inputs on the device; those that are real numbers in the format. Beside a model on meta, ids and masks keep their values: a model
+    may ask whether a mask is all ones."""
     import torch
     from torch.utils import _pytree as pytree
 
     def one(value):
         if not isinstance(value, torch.Tensor):
             return value
-        return value.to(device, dtype) if value.is_floating_point() else value.to(device)
+        if value.is_floating_point():
+            return value.to(device, dtype)
+        return value if device == "meta" else value.to(device)
 
     return pytree.tree_map(one, values)
 

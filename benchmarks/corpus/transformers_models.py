@@ -12,7 +12,6 @@ from functools import cache
 from corpus.entry import AUDIO, IDS, IMAGE, PAIR, VIDEO, Entry
 from corpus.transformers_inputs import inputs
 
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 HEADS = (

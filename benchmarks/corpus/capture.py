@@ -1,0 +1,167 @@
+"""Capture every model of the corpus and keep what their operators look like.
+
+    PYTHONPATH=src python benchmarks/corpus/capture.py [--out DIR] [--library timm,…] [--only NAME] [--run eager1,…] [--again]
+    PYTHONPATH=src python benchmarks/corpus/collect.py [--out DIR]        signatures.json.xz and docs/corpus.md from what is there
+
+Resumable: a run that has a file in DIR is not repeated (`--again`: repeat those that failed). Each run is a process of its own with a
+limit on time and memory, so that a model that fails harms nothing. First every model at a batch of 1, then at the larger batch, then a
+training step. Needs the libraries of benchmarks/pinned.txt, diffusers if wanted, and ironlaw.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import resource
+import signal
+import sys
+import time
+import traceback
+import warnings
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+SECONDS, MEMORY = 120, 12  # limits of one run; gigabytes
+LARGE = {"ids": 8, "ids+ids": 8, "audio": 4, "video": 4, "latent": 4, "images": 4, "image+image": 4}  # the larger batch by kind of input
+LARGE_IMAGES = 16
+RUNS = ("eager1", "eager", "training")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=HERE.parent / "scratch" / "corpus")
+    parser.add_argument("--library", default="timm,torchvision,transformers,diffusers")
+    parser.add_argument("--only", default="", help="models whose name holds this")
+    parser.add_argument("--run", default=",".join(RUNS))
+    parser.add_argument("--again", action="store_true", help="repeat the runs that failed")
+    parser.add_argument("--seconds", type=int, default=SECONDS)
+    parser.add_argument("--memory", type=float, default=MEMORY, help="gigabytes")
+    return parser.parse_args()
+
+
+def place(out, entry, run):
+    return out / entry.library / f"{entry.name.replace(':', '.')}.{run}.json"
+
+
+def batch_of(entry, run):
+    return 1 if run == "eager1" else LARGE.get(entry.kind, LARGE_IMAGES)
+
+
+def captured(entry, run):
+    """The distinct ops of one run with how often each occurs, in order; {"error": …} where there are none."""
+    stage = "build"
+    try:
+        import ironlaw as il
+        from corpus import catalogue
+        from ironlaw.worker.values import encode
+
+        model, args, kwargs = catalogue.build(entry, "meta", batch_of(entry, run), "bf16" if run == "training" else "fp16")
+        stage = "capture"
+        training = run == "training"
+        graph = il.capture(model.train(training), args, kwargs, training=training)
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        return {
+            "stage": stage,
+            "error": f"{type(error).__name__}: {' '.join(str(error).split())[:400]}",
+            "at": f"{where.filename}:{where.lineno}",
+        }
+    known = {}
+    for op in graph.ops:
+        if op.key in known:
+            known[op.key][-1] += 1
+        else:
+            known[op.key] = [
+                op.kind,
+                *([[list(t.shape), t.dtype, t.role] for t in ts] for ts in (op.inputs, op.outputs)),
+                encode(dict(op.attrs)),
+                1,
+            ]
+    return {"dtype": graph.dtype, "ops": len(graph.ops), "params": float(graph.params), "signatures": list(known.values())}
+
+
+def child(entry, run, path, seconds, memory):
+    """In a forked process: limits, then the run; SIGALRM ends what takes too long."""
+    signal.alarm(seconds)
+    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() if Path("/proc/self/statm").exists() else 0
+    limit = mapped + int(memory * 2**30)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    begun = time.monotonic()
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+        result = captured(entry, run)
+    result |= {
+        "library": entry.library,
+        "model": entry.name,
+        "run": run,
+        "batch": batch_of(entry, run),
+        "seconds": round(time.monotonic() - begun, 2),
+    }
+    write(path, result)
+
+
+def write(path, result):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(result))
+    part.replace(path)
+
+
+def one(entry, run, options):
+    """Fork, wait, and write down what ended the child where it could not."""
+    path = place(options.out, entry, run)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            child(entry, run, path, options.seconds, options.memory)
+        finally:
+            os._exit(0)
+    status = os.waitpid(pid, 0)[1]
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        why = f"took more than {options.seconds} s" if number == signal.SIGALRM else f"ended by signal {number}"
+        write(
+            path,
+            {"library": entry.library, "model": entry.name, "run": run, "batch": batch_of(entry, run), "stage": "capture", "error": why},
+        )
+    elif not path.exists():
+        write(path, head(entry, run) | {"stage": "capture", "error": "out of memory"})
+    return json.loads(path.read_text())
+
+
+def main():
+    options = arguments()
+    warnings.filterwarnings("ignore")
+    import torch  # noqa: F401 - before the first fork, so that no child imports it again
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    import ironlaw.tracing.capture  # noqa: F401
+    from corpus import catalogue
+
+    chosen = [e for e in catalogue.entries() if e.library in options.library.split(",") and options.only in e.name]
+    jobs = [(e, run) for run in options.run.split(",") for e in chosen]
+    failed = 0
+    columns = (
+        TextColumn("{task.description:40.40}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[failed]} failed"),
+    )
+    with Progress(*columns) as progress:
+        task = progress.add_task("", total=len(jobs), failed=0)
+        for entry, run in jobs:
+            progress.update(task, description=f"{run} {entry.name}")
+            path = place(options.out, entry, run)
+            known = json.loads(path.read_text()) if path.exists() else None
+            if known is None or ("error" in known and options.again):
+                path.unlink(missing_ok=True)
+                known = one(entry, run, options)
+            failed += "error" in known
+            progress.update(task, advance=1, failed=failed)
+
+
+if __name__ == "__main__":
+    main()
