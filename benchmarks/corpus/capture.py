@@ -64,22 +64,15 @@ def captured(entry, run):
         graph = il.capture(model.train(training), args, kwargs, training=training)
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
-        return {
-            "stage": stage,
-            "error": f"{type(error).__name__}: {' '.join(str(error).split())[:400]}",
-            "at": f"{where.filename}:{where.lineno}",
-        }
+        why = f"{type(error).__name__}: {' '.join(str(error).split())[:400]}"
+        return {"stage": stage, "error": why, "at": f"{Path(where.filename).name}:{where.lineno}"}
     known = {}
     for op in graph.ops:
         if op.key in known:
             known[op.key][-1] += 1
         else:
-            known[op.key] = [
-                op.kind,
-                *([[list(t.shape), t.dtype, t.role] for t in ts] for ts in (op.inputs, op.outputs)),
-                encode(dict(op.attrs)),
-                1,
-            ]
+            inputs, outputs = ([[list(t.shape), t.dtype, t.role] for t in tensors] for tensors in (op.inputs, op.outputs))
+            known[op.key] = [op.kind, inputs, outputs, encode(dict(op.attrs)), 1]
     return {"dtype": graph.dtype, "ops": len(graph.ops), "params": float(graph.params), "signatures": list(known.values())}
 
 
@@ -92,14 +85,11 @@ def child(entry, run, path, seconds, memory):
     begun = time.monotonic()
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
         result = captured(entry, run)
-    result |= {
-        "library": entry.library,
-        "model": entry.name,
-        "run": run,
-        "batch": batch_of(entry, run),
-        "seconds": round(time.monotonic() - begun, 2),
-    }
-    write(path, result)
+    write(path, head(entry, run) | {"seconds": round(time.monotonic() - begun, 2)} | result)
+
+
+def head(entry, run):
+    return {"library": entry.library, "model": entry.name, "run": run, "batch": batch_of(entry, run)}
 
 
 def write(path, result):
@@ -122,10 +112,7 @@ def one(entry, run, options):
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         why = f"took more than {options.seconds} s" if number == signal.SIGALRM else f"ended by signal {number}"
-        write(
-            path,
-            {"library": entry.library, "model": entry.name, "run": run, "batch": batch_of(entry, run), "stage": "capture", "error": why},
-        )
+        write(path, head(entry, run) | {"stage": "capture", "error": why})
     elif not path.exists():
         write(path, head(entry, run) | {"stage": "capture", "error": "out of memory"})
     return json.loads(path.read_text())
