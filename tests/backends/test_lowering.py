@@ -311,6 +311,25 @@ def test_tiled_attention_and_its_counter():
     assert [lower(sdpa(1, heads, 128, 64))[0].flops / WAVE for heads in (132, 133)] == [256.0, 512.0]
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_in_fp32_is_tiled_by_one_kernel_of_its_own(causal):
+    """The tiles of the other formats, without their counter; bytes of four, masks and single queries too."""
+    (wide,) = lower(sdpa(1, 132, 1024, 64, dtype="fp32", causal=causal))
+    half, _ = lower(sdpa(1, 132, 1024, 64, causal=causal))
+    assert wide == replace(half, curve="attention_fp32", data=2 * half.data)
+    assert names(lower(sdpa(3, 4, 1, 64, t=100, dtype="fp32", causal=causal))) == ["attention_fp32"]
+    under_a_mask = one("attention", *[(1, 2, 256, 64)] * 3, (1, 1, 256, 256), out=(1, 2, 256, 64), dtype="fp32", causal=causal)
+    assert names(lower(under_a_mask)) == ["attention_fp32"]
+
+
+@pytest.mark.parametrize(("d", "keys"), [(8, 16), (8, 17), (8, 18), (9, 16), (10, 16), (4, 4), (12, 20)])
+def test_products_of_attention_in_parts_are_aligned_when_width_and_keys_are(d, keys):
+    """FP32's vectors hold four elements."""
+    made = one("attention", (2, 6, 3, d), (2, 2, keys, d), (2, 2, keys, d), out=(2, 6, 3, d), path="math")
+    expected = "bmm_fp32" if d % 4 == 0 and keys % 4 == 0 else "bmm_fp32_odd"
+    assert [name for name in names(lower(made)) if name.startswith("bmm")] == [expected] * 2
+
+
 def test_heads_are_padded_and_an_exponential_is_taken_for_each_score():
     # two products of 2·d and 256 FLOPs' worth of an exponential
     each = {32: 512.0, 40: 512.0, 64: 512.0, 65: 768.0, 128: 768.0, 129: 1280.0, 256: 1280.0, 257: 2304.0}

@@ -222,7 +222,10 @@ def test_only_parameters_are_weights(case):
 
 
 def test_attributes_and_shapes():
-    assert OPS["conv2d"](CONV).attrs["stride"] == 2
+    assert OPS["conv2d"](CONV).attrs == {"stride": 2, "dilation": 1}  # NCHW unless a row says otherwise
+    spread = OPS["conv2d"](CONV | {"dilation": 3, "layout": "nhwc"})
+    assert spread.attrs == {"stride": 2, "dilation": 3, "layout": "nhwc"}
+    assert OPS["conv2d"](CONV | {"layout": "nchw"}).attrs == OPS["conv2d"](CONV).attrs
     assert OPS["sdpa"](SDPA).attrs["causal"] is False
     assert OPS["sdpa"](SDPA | {"causal": 1}).attrs["causal"] is True
     assert [t.shape for t in OPS["sdpa"](SDPA).inputs] == [(2, 4, 8, 32), (2, 2, 16, 32), (2, 2, 16, 32)]

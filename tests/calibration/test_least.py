@@ -1,6 +1,7 @@
 """No calibrated time is below what the machine can do: any op that evidence has, at any size, in any format, on every measured machine."""
 
 import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 import ironlaw as il
 from ironlaw.backends.evidence_ops import OPS
-from ironlaw.engine.device.least import least, least_data, needed, touched, visible
+from ironlaw.engine.device.least import least, least_arithmetic, least_data, needed, touched, visible
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
@@ -121,12 +122,16 @@ def test_what_a_causal_mask_leaves(queries, keys):
     assert visible(queries, keys) == pytest.approx(pairs / (queries * keys))
 
 
-def test_a_causal_mask_counts_in_full_and_can_be_skipped():
-    q = Tensor("q", (2, 8, 128, 64), "fp16", "input")
-    full, causal = (op("attention", "a", (q, q, q), (q,), causal=flag) for flag in (False, True))
+@pytest.mark.parametrize("kind", ["attention", "attention_backward"])
+def test_a_causal_mask_counts_in_full_and_can_be_skipped(kind):
+    q, k = Tensor("q", (2, 8, 128, 64), "fp16", "input"), Tensor("k", (2, 8, 256, 64), "fp16", "input")
+    inputs, outputs = ((q, k, k), (q,)) if kind == "attention" else ((q, q, k, k, q), (q, k, k))
+    full, causal = (op(kind, "a", inputs, outputs, causal=flag) for flag in (False, True))
     assert causal.work == full.work and needed(full) == full.work
-    assert needed(causal).matmul_flops == pytest.approx(full.work.matmul_flops * 129 / 256)
-    assert needed(causal).bytes == full.work.bytes
+    share = sum(1 for i in range(128) for j in range(256) if j <= i) / (128 * 256)
+    assert needed(causal).matmul_flops == pytest.approx(share * full.work.matmul_flops)
+    assert needed(causal).flops == pytest.approx(share * full.work.flops)
+    assert (needed(causal).read, needed(causal).written) == (full.work.read, full.work.written)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +142,49 @@ def test_what_a_stride_steps_over(kernel, stride, dilation, size):
     met = {start + i * dilation for start in range(0, 100 * size, stride) for i in range(kernel)}
     share = len([place for place in range(size * 4, size * 8) if place in met]) / (size * 4)
     x, w, y = Tensor("x", (1, 4, 64, 64)), Tensor("w", (4, 4, kernel, kernel)), Tensor("y", (1, 4, 8, 8))
-    assert touched(op("conv2d", "c", (x, w), (y,), stride=stride, dilation=dilation)) == pytest.approx(share**2)
+    square = op("conv2d", "c", (x, w), (y,), stride=stride, dilation=dilation)
+    assert touched(square) == pytest.approx(share**2)
+    # what is stepped over need not be read; the weight is, and the result is written
+    assert needed(square).read == pytest.approx(share**2 * x.bytes + w.bytes) and needed(square).written == y.bytes
+    assert (needed(square).flops, needed(square).launches) == (square.work.flops, square.work.launches)
+    # the two sides of a kernel apart: down only, across only
+    for order in (1, -1):
+        sides, steps, apart = ((value, 1)[::order] for value in (kernel, stride, dilation))
+        window = Tensor("w", (4, 4, *sides))
+        assert touched(op("conv2d", "c", (x, window), (y,), stride=steps, dilation=apart)) == pytest.approx(share)
+        assert touched(op("max_pool2d", "p", (x,), (y,), kernel=sides, stride=steps, dilation=apart)) == pytest.approx(share)
+
+
+def test_without_a_stride_every_place_is_met():
+    x, w = Tensor("x", (1, 4, 64, 64)), Tensor("w", (4, 4, 1, 1))
+    plain = op("conv2d", "c", (x, w), (x,))
+    assert touched(plain) == 1.0 and needed(plain) == plain.work
+    assert touched(op("conv2d", "c", (x, Tensor("w", (4, 4, 2, 2))), (Tensor("y", (1, 4, 32, 32)),), stride=2)) == 1.0
+
+
+def test_a_product_in_a_format_without_a_rate_runs_in_fp32_s_lanes_at_best():
+    """2·512³ operations at the H200's 67 TFLOP/s; with a rate of its own, at that one."""
+
+    def product(fmt):
+        x, w, y = (Tensor(name, (512, 512), fmt, "input") for name in "xwy")
+        return op("matmul", "p", (x, w), (y,))
+
+    bare = replace(H200, peaks={fmt: rate for fmt, rate in H200.peaks.items() if fmt != "bf16"})
+    assert least_arithmetic(product("bf16"), H200) == pytest.approx(2 * 512**3 / H200.peaks["bf16"])
+    assert least_arithmetic(product("bf16"), bare) == pytest.approx(2 * 512**3 / bare.vector_peak("bf16"))
+    relu = op("relu", "r", (Tensor("x", (512,), "bf16"),), (Tensor("y", (512,), "bf16"),))
+    assert least_arithmetic(relu, bare) == pytest.approx(512 / bare.vector_peak("bf16"))
+
+
+@given(st.integers(1, 10**12), st.integers(0, 10**10))
+def test_each_level_passes_on_what_the_one_before_it_can_not_hold(moved, cache):
+    """Counted level by level from the machine's own figures; the least of an op asks for the bytes that it needs."""
+    lasting = [(float(level.size), float(level.bandwidth)) for level in H200.levels if level.name in ("l1", "l2", "l3", "l4")]
+    inner = [0.0, *(size for size, _ in lasting)]
+    times = [(moved - held) / bandwidth for held, (_, bandwidth) in zip(inner, lasting, strict=False)]
+    assert least_data(moved, H200, cache) == pytest.approx(max(*times, (moved - max(inner[-1], cache)) / 4.8e12))
+    relu = op("relu", "r", (Tensor("x", (moved,), "fp16"),), (Tensor("y", (moved,), "fp16"),))
+    assert least(relu, H200, cache) == pytest.approx(max(least_data(4 * moved, H200, cache), least_arithmetic(relu, H200)))
 
 
 def test_data_may_wait_in_a_cache():
