@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 SLUG = "this_machine"
-PACKAGES = ("torch", "numpy", "triton", "transformers")
+PACKAGES = ("torch", "numpy", "triton", "transformers", "torchvision", "timm", "diffusers")
 CPU = Path("/sys/devices/system/cpu")
 
 
@@ -31,7 +31,7 @@ def machine(on_host: bool = True) -> dict[str, Any]:
 
 
 def software() -> dict[str, Any]:
-    """Versions: Python, and of PyTorch, NumPy, Triton, transformers and a C++ compiler those that are there."""
+    """Versions: Python, and of the libraries that models come from and of a C++ compiler those that are there."""
     from importlib.metadata import PackageNotFoundError, version  # slow to import, and needed once something was measured
 
     versions: dict[str, Any] = {"python": platform.python_version()}

@@ -1,0 +1,305 @@
+"""Models that nobody has looked at: drawn by seed from the corpus, measured as totals, compared with what we predict.
+
+    python benchmarks/sealed.py draw --seed 1          choose 40 models of the corpus; nothing is measured yet
+    PYTHONPATH=src python3 benchmarks/device/sealed_runs.py --seed 1 --out DIR      on the machine with the GPU
+    python benchmarks/sealed.py keep --seed 1 DIR/sealed-1-*.json                   totals into the set
+    python benchmarks/sealed.py capture --seed 1       their graphs, with the library versions that were measured
+    python benchmarks/sealed.py judge                  errors and intervals, sealed and open side by side
+    python benchmarks/sealed.py open --seed 1 --why …  somebody looked at its operators: it counts as open from now on
+
+A set is one file in benchmarks/sealed_sets, and keeps its history. `draw` and `capture` need the libraries of
+benchmarks/pinned.txt; `judge` needs only ironlaw. While a set is sealed, print nothing of it but totals.
+"""
+
+import argparse
+import json
+import lzma
+import random
+import sys
+import warnings
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import mean, quantiles
+
+HERE = Path(__file__).resolve().parent
+SETS = HERE / "sealed_sets"
+sys.path.insert(0, str(HERE))
+MACHINE = "h200_sxm"
+COUNT = 40
+MOST_PARAMETERS = 2.5e9  # ten processes keep theirs on one GPU
+COMPILED = ("compiled", "fp16")
+CACHE, WRITTEN = 1024, 512  # places of a decoder's cache, and how many of them hold a token
+
+
+def path(seed):
+    return SETS / f"seed-{seed}.json"
+
+
+def load(seed):
+    return json.loads(path(seed).read_text())
+
+
+def save(kept):
+    SETS.mkdir(exist_ok=True)
+    rows = ",\n".join("  " + json.dumps(row) for row in kept.pop("rows"))
+    path(kept["seed"]).write_text(json.dumps(kept, indent=1)[:-2] + f',\n "rows": [\n{rows}\n ]\n}}\n')
+
+
+def today():
+    return datetime.now(UTC).date().isoformat()
+
+
+# ---- what is run
+
+
+def runs(model):
+    """(mode, format, batch) of every run of a model."""
+    large = model["batch"]
+    every = [("eager", "fp16", 1), ("eager", "fp16", large), (*COMPILED, large), ("eager", "fp32", large), ("training", "bf16", large)]
+    return every + ([("decode", "fp16", 8)] if "CausalLM" in model["model"] else [])
+
+
+def entry_of(model):
+    from corpus import catalogue
+
+    (entry,) = (e for e in catalogue.entries() if (e.library, e.name) == (model["library"], model["model"]))
+    return entry
+
+
+def built(model, mode, dtype, batch, device):
+    """(module, arguments, keywords) of one run."""
+    from corpus import catalogue
+
+    module, args, keywords = catalogue.build(entry_of(model), device=device, batch=batch, dtype=dtype)
+    module = module.train(mode == "training")
+    if mode == "decode":
+        args, keywords = decoding(module, batch, device)
+    return module, args, keywords
+
+
+def decoding(module, batch, device):
+    """Arguments of one step: a token for each sequence, a cache that holds what came before."""
+    import torch
+    from transformers import StaticCache
+
+    cache = StaticCache(config=module.config, max_cache_len=CACHE)
+    with torch.device(device), torch.no_grad():
+        words = module.config.get_text_config().vocab_size
+        module(torch.randint(words, (batch, WRITTEN)), past_key_values=cache, use_cache=True)
+        step = torch.randint(words, (batch, 1))
+        place = torch.full((batch, 1), WRITTEN)
+    return (step,), {"past_key_values": cache, "position_ids": place, "use_cache": True}
+
+
+def call_of(model, mode, dtype, batch, device):
+    """A run as a call without arguments."""
+    import torch
+    from corpus import catalogue
+
+    module, args, keywords = built(model, mode, dtype, batch, device)
+    if mode == "training":
+        optimiser = torch.optim.AdamW(module.parameters(), lr=1e-5)
+
+        def step():
+            catalogue.loss(module(*args, **keywords)).backward()
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+
+        return step
+    run = torch.compile(module) if mode == "compiled" else module
+
+    def call():
+        with torch.no_grad():
+            run(*args, **keywords)
+
+    return call
+
+
+# ---- the commands
+
+
+def draw(args):
+    """Shuffle the corpus by the seed and take the first that build and are small enough."""
+    from importlib.metadata import version
+
+    from corpus import catalogue
+
+    if path(args.seed).exists():
+        sys.exit(f"{path(args.seed)} is there already: a set is drawn once; take another seed")
+    entries = list(catalogue.entries())
+    random.Random(args.seed).shuffle(entries)
+    models = []
+    for entry in entries:
+        if entry.library == "diffusers":
+            continue  # not installed on the machine that measures
+        batch = 4 if "ids" in entry.kind or entry.kind in ("audio", "video") else 16
+        try:
+            module, *_ = catalogue.build(entry, device="meta", batch=batch, dtype="fp16")
+        except Exception as error:
+            print(f"{entry.library} {entry.name} does not build: {str(error)[:100]}", file=sys.stderr)
+            continue
+        if sum(p.numel() for p in module.parameters()) <= MOST_PARAMETERS:
+            models.append({"library": entry.library, "model": entry.name, "batch": batch})
+        if len(models) == COUNT:
+            break
+    libraries = ("torch", "torchvision", "timm", "transformers")
+    history = [{"date": today(), "what": f"{len(models)} models drawn from {len(entries)}"}]
+    head = {"format": "ironlaw-sealed/1", "seed": args.seed, "status": "sealed", "corpus": len(entries)}
+    save(head | {"drawn_with": {name: version(name) for name in libraries}, "history": history, "models": models, "rows": []})
+    print(f"{len(models)} models of {len(entries)}")
+
+
+def keep(args):
+    """Put the measured totals into the set."""
+    kept = load(args.seed)
+    if kept["rows"]:
+        sys.exit("this set has its totals already: measure another seed")
+    for file in args.files:
+        measured = json.loads(Path(file).read_text())
+        kept["rows"] += measured["rows"]
+        kept |= {name: measured[name] for name in ("machine", "software", "method")}
+    if any("list" in row for row in kept["rows"]):
+        sys.exit("these rows list kernels: a sealed set holds totals only")
+    times = sum("busy_s" in row for row in kept["rows"])
+    kept["history"].append({"date": today(), "what": f"{times} of {len(kept['rows'])} runs measured on {MACHINE}"})
+    save(kept)
+    print(f"{times} of {len(kept['rows'])} runs have a time")
+
+
+def graphs_path(seed):
+    return SETS / f"seed-{seed}.graphs.json.xz"
+
+
+def key_of(row):
+    """Which graph a run is of: eager and compiled run the same one."""
+    mode = row["mode"] if row["mode"] in ("training", "decode") else "inference"
+    return f"{row['library']} {row['model']} {mode} {row['dtype']} {row['batch']}"
+
+
+def capture(args):
+    """Capture every run that has a time; a failure is kept too, for it counts."""
+    import ironlaw as il
+    from ironlaw.tracing.graph_json import to_json
+
+    warnings.filterwarnings("ignore")
+    kept = load(args.seed)
+    if args.fresh or not graphs_path(args.seed).exists():
+        graphs = {}
+    else:
+        graphs = stored(args.seed)
+    wanted = {key_of(row): row for row in kept["rows"] if "busy_s" in row}
+    for number, (key, row) in enumerate(wanted.items(), 1):
+        if key in graphs and "error" not in graphs[key]:
+            continue
+        print(f"\r{number} of {len(wanted)}", end="", file=sys.stderr, flush=True)
+        try:
+            module, *call = built(row, row["mode"], row["dtype"], row["batch"], "meta")
+            graphs[key] = to_json(il.capture(module, *call, training=row["mode"] == "training"))
+        except Exception as error:
+            graphs[key] = {"error": f"{type(error).__name__}: {str(error)[:200]}"}
+        if number % 10 == 0:
+            store(args.seed, graphs)
+    store(args.seed, graphs)
+    failed = [key for key, graph in graphs.items() if "error" in graph]
+    print(f"\n{len(graphs) - len(failed)} of {len(graphs)} runs captured", *failed, sep="\n  ")
+
+
+def stored(seed):
+    return json.loads(lzma.decompress(graphs_path(seed).read_bytes()))
+
+
+def store(seed, graphs):
+    graphs_path(seed).write_bytes(lzma.compress(json.dumps(graphs, separators=(",", ":")).encode(), preset=6))
+
+
+class Judged:
+    """One run beside its prediction."""
+
+    def __init__(self, row, prediction):
+        self.row, self.prediction = row, prediction
+        self.mode = {("eager", "fp32"): "eager fp32"}.get((row["mode"], row["dtype"]), row["mode"])
+        self.error = prediction.busy_s / row["busy_s"] - 1.0
+        self.kernels = prediction.kernels / row["kernels"] - 1.0
+        self.wall = prediction.seconds / row["piped_s"] - 1.0
+
+
+def judged(seed):
+    """Every run that has a time and a graph, and how many could not be captured."""
+    import ironlaw as il
+    from ironlaw.tracing.graph_json import from_json
+
+    machine, found, missing = il.hardware(MACHINE), [], 0
+    graphs, memo = stored(seed), {}
+    for row in load(seed)["rows"]:
+        if "busy_s" not in row:
+            continue
+        key = key_of(row)
+        if "error" in graphs.get(key, {"error": ""}):
+            missing += 1
+            continue
+        if key not in memo:
+            memo = {key: from_json(graphs[key])}
+        found.append(Judged(row, il.predict(memo[key], machine, il.Plan(mode="compiled" if row["mode"] == "compiled" else "eager"))))
+    return found, missing
+
+
+def gains(found):
+    """Eager over compiled device time of each model: (predicted, measured)."""
+    times = {}
+    for one in found:
+        times.setdefault((one.row["library"], one.row["model"], one.row["batch"], one.row["dtype"]), {})[one.row["mode"]] = one
+    pairs = [(both["eager"], both["compiled"]) for both in times.values() if {"eager", "compiled"} <= set(both)]
+    return [(a.prediction.busy_s / b.prediction.busy_s, a.row["busy_s"] / b.row["busy_s"]) for a, b in pairs]
+
+
+def judge(args):
+    """The table that the README leads with."""
+    for file in sorted(SETS.glob("seed-*.json")):
+        kept = json.loads(file.read_text())
+        if not graphs_path(kept["seed"]).exists():
+            continue
+        found, missing = judged(kept["seed"])
+        print(f"set {kept['seed']}, {kept['status']}: {len(kept['models'])} models, {len(found)} runs, {missing} not captured")
+        print(f"{'mode':12}{'runs':>6}{'mean':>8}{'bias':>8}{'95 % within':>13}{'worst':>8}{'kernels':>9}{'wall':>8}{'inside':>12}")
+        for mode in dict.fromkeys(one.mode for one in found):
+            print(line(mode, [one for one in found if one.mode == mode]))
+        pairs = gains(found)
+        right = sum((a > 1.0) == (b > 1.0) for a, b in pairs)
+        print(
+            f"gain from compiling: {mean(abs(a / b - 1.0) for a, b in pairs):.1%} off, whether it pays right for {right} of {len(pairs)}\n"
+        )
+
+
+def line(mode, mine):
+    errors = [one.error for one in mine]
+    inside = sum(one.prediction.device_interval[0] <= one.row["busy_s"] <= one.prediction.device_interval[1] for one in mine)
+    most = quantiles(map(abs, errors), n=20)[-1] if len(mine) > 1 else abs(errors[0])
+    figures = f"{mean(map(abs, errors)):8.1%}{mean(errors):+8.1%}{most:13.0%}{max(errors, key=abs):+8.0%}"
+    counts = f"{mean(abs(one.kernels) for one in mine):9.1%}{mean(abs(one.wall) for one in mine):8.0%}"
+    return f"{mode:12}{len(mine):6}{figures}{counts}{inside:6} of {len(mine)}"
+
+
+def unseal(args):
+    kept = load(args.seed)
+    kept["status"] = "open"
+    kept["history"].append({"date": today(), "what": f"opened: {args.why}"})
+    save(kept)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, what in {"draw": draw, "keep": keep, "capture": capture, "judge": judge, "open": unseal}.items():
+        command = commands.add_parser(name, help=what.__doc__)
+        command.set_defaults(what=what)
+        if name != "judge":
+            command.add_argument("--seed", type=int, required=True)
+    commands.choices["keep"].add_argument("files", nargs="+")
+    commands.choices["capture"].add_argument("--fresh", action="store_true", help="all graphs again, after a change of capture")
+    commands.choices["open"].add_argument("--why", required=True)
+    args = parser.parse_args()
+    args.what(args)
+
+
+if __name__ == "__main__":
+    main()
