@@ -289,9 +289,8 @@ def within(errors):
 def line(mode, mine):
     errors = [one.error for one in mine]
     inside = sum(one.prediction.device_interval[0] <= one.row["busy_s"] <= one.prediction.device_interval[1] for one in mine)
-    figures = f"{mean(map(abs, errors)):8.1%}{mean(errors):+8.1%}{within(errors):13.0%}{max(errors, key=abs):+8.0%}"
     counts = f"{mean(abs(one.kernels) for one in mine):9.1%}{mean(abs(one.wall) for one in mine):8.0%}"
-    return f"{mode:12}{len(mine):6}{figures}{counts}{inside:6} of {len(mine)}"
+    return f"{mode:12}{len(mine):6}{figures(errors)}{counts}{inside:6} of {len(mine)}"
 
 
 def unseal(args):
