@@ -265,10 +265,8 @@ def judge(args):
             print(line(mode, [one for one in found if one.mode == mode]))
         pairs = gains(found)
         right = sum((a > 1.0) == (b > 1.0) for a, b in pairs)
-        print(
-            f"gain from compiling: {mean(abs(a / b - 1.0) for a, b in pairs):.1%} off, whether it pays right for {right} of {len(pairs)}\n"
-        )
-
+        off = mean(abs(a / b - 1.0) for a, b in pairs)
+        print(f"gain from compiling: {off:.1%} off; whether it pays is right for {right} of {len(pairs)}\n")
     if args.open:
         from accuracy import everything
 
@@ -276,9 +274,11 @@ def judge(args):
         found = everything()
         for mode in dict.fromkeys(one.mode for one in found):
             errors = [one.error for one in found if one.mode == mode]
-            print(
-                f"{mode:12}{len(errors):6}{mean(map(abs, errors)):8.1%}{mean(errors):+8.1%}{within(errors):13.0%}{max(errors, key=abs):+8.0%}"
-            )
+            print(f"{mode:12}{len(errors):6}{figures(errors)}")
+
+
+def figures(errors):
+    return f"{mean(map(abs, errors)):8.1%}{mean(errors):+8.1%}{within(errors):13.0%}{max(errors, key=abs):+8.0%}"
 
 
 def within(errors):
