@@ -15,6 +15,7 @@ import argparse
 import json
 import lzma
 import random
+import re
 import sys
 import warnings
 from datetime import UTC, datetime
@@ -25,8 +26,9 @@ HERE = Path(__file__).resolve().parent
 SETS = HERE / "sealed_sets"
 sys.path.insert(0, str(HERE))
 MACHINE = "h200_sxm"
-COUNT = 40
-MOST_PARAMETERS = 2.5e9  # ten processes keep theirs on one GPU
+COUNT, LANGUAGE_MODELS = 40, 10  # of the whole corpus; and decoders beside them, for prefill and decode
+MOST_PARAMETERS = 2.5e9  # ten processes keep theirs on one GPU, and train them
+MOST_INFERRED = 9e9
 COMPILED = ("compiled", "fp16")
 CACHE, WRITTEN = 1024, 512  # places of a decoder's cache, and how many of them hold a token
 
@@ -55,8 +57,9 @@ def today():
 def runs(model):
     """(mode, format, batch) of every run of a model."""
     large = model["batch"]
-    every = [("eager", "fp16", 1), ("eager", "fp16", large), (*COMPILED, large), ("eager", "fp32", large), ("training", "bf16", large)]
-    return every + ([("decode", "fp16", 8)] if "CausalLM" in model["model"] else [])
+    inferred = [("eager", "fp16", 1), ("eager", "fp16", large)]
+    rest = [] if model.get("only") else [(*COMPILED, large), ("eager", "fp32", large), ("training", "bf16", large)]
+    return inferred + rest + ([("decode", "fp16", 8)] if "CausalLM" in model["model"] else [])
 
 
 def entry_of(model):
@@ -118,6 +121,36 @@ def call_of(model, mode, dtype, batch, device):
 # ---- the commands
 
 
+def architecture(name):
+    """Of a class of transformers: `electra:ElectraForMaskedLM` and `ElectraModel` are both Electra."""
+    return re.sub(r"(ForCausalLM|LMHeadModel|EncoderModel|VisionModel|Model|For[A-Z]\w*)$", "", name.rpartition(":")[2])
+
+
+def looked_at():
+    """Architectures among the rows that rules and curves were judged by."""
+    files = (HERE.parent / "src/ironlaw/registry/evidence" / MACHINE).glob("*.json")
+    return {architecture(row["model"]) for file in files for row in json.loads(file.read_text())["rows"] if row.get("model")}
+
+
+def first_that_build(entries, count, most):
+    """The first `count` of them that have no more than `most` parameters."""
+    from corpus import catalogue
+
+    models = []
+    for entry in entries:
+        batch = 16 if entry.kind == "image" else 4
+        try:
+            module, *_ = catalogue.build(entry, device="meta", batch=batch, dtype="fp16")
+        except Exception as error:
+            print(f"{entry.library} {entry.name} does not build: {str(error)[:100]}", file=sys.stderr)
+            continue
+        if sum(p.numel() for p in module.parameters()) <= most:
+            models.append({"library": entry.library, "model": entry.name, "batch": batch})
+        if len(models) == count:
+            break
+    return models
+
+
 def draw(args):
     """Shuffle the corpus by the seed and take the first that build and are small enough."""
     from importlib.metadata import version
@@ -128,20 +161,12 @@ def draw(args):
         sys.exit(f"{path(args.seed)} is there already: a set is drawn once; take another seed")
     entries = list(catalogue.entries())
     random.Random(args.seed).shuffle(entries)
-    models = []
-    for entry in entries:
-        if entry.library == "diffusers":
-            continue  # not installed on the machine that measures
-        batch = 4 if "ids" in entry.kind or entry.kind in ("audio", "video") else 16
-        try:
-            module, *_ = catalogue.build(entry, device="meta", batch=batch, dtype="fp16")
-        except Exception as error:
-            print(f"{entry.library} {entry.name} does not build: {str(error)[:100]}", file=sys.stderr)
-            continue
-        if sum(p.numel() for p in module.parameters()) <= MOST_PARAMETERS:
-            models.append({"library": entry.library, "model": entry.name, "batch": batch})
-        if len(models) == COUNT:
-            break
+    seen = looked_at()
+    # diffusers is not installed on the machine that measures
+    fresh = [entry for entry in entries if entry.library != "diffusers" and architecture(entry.name) not in seen]
+    models = first_that_build(fresh, COUNT, MOST_PARAMETERS)
+    rest = [entry for entry in fresh if "ForCausalLM" in entry.name and entry.name not in {model["model"] for model in models}]
+    models += [model | {"only": "inference"} for model in first_that_build(rest, LANGUAGE_MODELS, MOST_INFERRED)]
     libraries = ("torch", "torchvision", "timm", "transformers")
     history = [{"date": today(), "what": f"{len(models)} models drawn from {len(entries)}"}]
     head = {"format": "ironlaw-sealed/1", "seed": args.seed, "status": "sealed", "corpus": len(entries)}

@@ -87,6 +87,8 @@ def compile_first(model, end):
     from sealed import COMPILED, call_of
 
     begun = time.monotonic()
+    if model.get("only"):
+        return "not compiled"
     if end - begun < 0.55 * 540:
         return "no time left to compile"
     try:
