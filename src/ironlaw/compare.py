@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from statistics import mean, median, quantiles
+from statistics import mean, median
 from typing import Any
 
 from ironlaw.backends.evidence_ops import OPS
@@ -99,19 +99,6 @@ def speedups(rows: Iterable[Comparison]) -> list[Speedup]:
         modes.setdefault((row.machine, row.name), {})[row.mode] = row
     pairs = [(key, both["eager"], both["compiled"]) for key, both in modes.items() if {"eager", "compiled"} <= set(both)]
     return [Speedup(*key, a.predicted / b.predicted, a.measured / b.measured) for key, a, b in pairs]
-
-
-def leave_one_out(rows: Iterable[Comparison]) -> tuple[int, int]:
-    """How many of how many rows fall into the interval of the others, made without any row of the same model.
-
-    The interval is the one of `Calibration.spread`: between the first and the last tenth of measured / predicted.
-    """
-    known = [(row.model, row.measured / row.predicted) for row in rows]
-    inside = 0
-    for name, ratio in known:
-        tenths = quantiles([other for model, other in known if model != name], n=10)
-        inside += tenths[0] <= ratio <= tenths[-1]
-    return inside, len(known)
 
 
 BROKEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # what parameters of the wrong type lead to

@@ -8,7 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from ironlaw.backends import Backend, require
+from ironlaw.backends.signatures import Signature
 from ironlaw.calibration.curve import Curve
+from ironlaw.calibration.doubt import doubt
 from ironlaw.calibration.neighbours import Correction, Family
 from ironlaw.calibration.stored_curves import arguments
 from ironlaw.engine.arrays import SCALARS, Number, is_array, maximum, minimum, where
@@ -17,6 +19,7 @@ from ironlaw.engine.device.least import least_arithmetic, least_transfer
 from ironlaw.engine.device.machine import Cost, Hardware, Plan
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import Op
+from ironlaw.engine.device.uncertainty import Scatter
 from ironlaw.engine.device.work import STAND_IN, category
 from ironlaw.errors import UnsupportedPrecision
 
@@ -33,12 +36,14 @@ class Calibration:
     graph_gap: float  # seconds between kernels of a replayed graph
     graph_start: float  # seconds to start a replay
     slower: float = 1.0  # how much longer arithmetic takes once the chip runs into its power limit
-    spread: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # mode -> (low, high) of measured / predicted
+    scatter: Mapping[str, Scatter] = field(default_factory=dict)  # mode, "training" or "host" -> how models came out beside their ops
     sources: tuple[str, ...] = ()
     host: str = ""
     backend: str = "cuda"  # whose kernels an op becomes: a name in ironlaw.backends
     entry: float = 0.0  # host seconds to enter a compiled function, whatever is in it
     compile_kernel_s: float = 0.0  # host seconds to compile one kernel; 0: not measured
+    common: float = 0.0  # what the errors of any two ops of a family share, however far apart they are
+    stand_in: float = 0.0  # sd of log(measured / curve) where a curve stands in for another; 0: not known
     families: Mapping[str, Family] = field(default_factory=dict)  # measured ops that are alike, and what the curves leave unexplained there
 
     @cached_property
@@ -75,7 +80,8 @@ class Calibration:
     def fitted_cost(self, op: Op, hardware: Hardware, plan: Plan) -> Cost:
         """An op's cost from the curves of its kernels and the measured ops near it, as they are."""
         data = compute = floor = joint = count = 0.0
-        for kernel in self.library.lower(op, hardware, plan.mode):
+        kernels = self.library.lower(op, hardware, plan.mode)
+        for kernel in kernels:
             curve = self.curve(kernel.curve, op.kind)
             data_s, compute_s, overlap, total = curve.parts(kernel, self.cache_bytes)
             times = kernel.count
@@ -85,15 +91,18 @@ class Calibration:
             joint = joint + (overlap if once else times * overlap)
             floor = floor + (total - overlap if once else times * (total - overlap))
             count = count + times
-        near = self.correction(op, plan.mode)
+        signature = self.library.signature(op, plan.mode) if self.families else None
+        near = self._near(signature)
         if near is not None:
             data, compute, floor, joint = (near.factor * points(term) for term in (data, compute, floor, joint))
             count = maximum(count + near.kernels, 1.0)
-        return Cost(data, compute, floor, count, self.launch(op, plan, count), joint)
+        return Cost(data, compute, floor, count, self.launch(op, plan, count), joint, doubt(op, self, kernels, signature, near))
 
     def correction(self, op: Op, mode: str) -> Correction | None:
         """How far the curves are off for an op like this, from the measured ops nearest to it; None where there are none of its family."""
-        signature = self.library.signature(op, mode) if self.families else None
+        return self._near(self.library.signature(op, mode) if self.families else None)
+
+    def _near(self, signature: Signature | None) -> Correction | None:
         family = self.families.get(signature.family) if signature else None
         return family.along(signature.place) if family and signature else None
 
@@ -127,11 +136,6 @@ class Calibration:
         if plan.launch is not None:
             return plan.launch * kernels
         return self.library.launch(op, self.launches, plan.mode, kernels)
-
-    def interval(self, seconds: Number, mode: str) -> tuple[Number, Number] | None:
-        """Where four measurements in five should fall, from how single ops and held-out models came out."""
-        low, high = self.spread.get(mode, (0.0, 0.0))
-        return (seconds * low, seconds * high) if high else None
 
     def to_json(self) -> dict[str, Any]:
         fields = {name: value for name, value in asdict(replace(self, families={})).items() if name != "families"}

@@ -14,21 +14,22 @@ beyond the sizes of the curve's samples.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
 
+from ironlaw.backends import Backend
 from ironlaw.backends.kernel import Kernel
-from ironlaw.calibration.calibration import Calibration
+from ironlaw.backends.signatures import Signature
 from ironlaw.calibration.curve import Curve
-from ironlaw.calibration.neighbours import NEAR
+from ironlaw.calibration.neighbours import NEAR, Correction, Family
 from ironlaw.engine.arrays import largest, smallest
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import Op
-from ironlaw.engine.device.work import category
+from ironlaw.engine.device.uncertainty import PLACES
+from ironlaw.engine.device.work import STAND_IN, category
 from ironlaw.errors import UnsupportedPrecision
 
-PLACES = ("inside", "near", "outside", "unknown")
 INSIDE = 0.5  # length scales; NEAR, one, is where neighbours end
 DOUBLINGS = 2.0  # of a kernel's bytes, in one length scale, where an op has no neighbours
 SHARE = 0.1  # of an op's time, from which a kernel of it counts
@@ -46,6 +47,25 @@ class Coverage(NamedTuple):
 NOTHING = Coverage("unknown", math.inf, "")
 
 
+@runtime_checkable
+class Measured(Protocol):
+    """What coverage asks of a calibration."""
+
+    @property
+    def library(self) -> Backend: ...
+
+    @property
+    def families(self) -> Mapping[str, Family]: ...
+
+    @property
+    def curves(self) -> Mapping[str, Curve]: ...
+
+    @property
+    def cache_bytes(self) -> float: ...
+
+    def curve(self, name: str, kind: str) -> Curve: ...
+
+
 class Row(Protocol):
     """A row of a prediction."""
 
@@ -59,15 +79,27 @@ class Row(Protocol):
 def coverage(op: Op, hardware: Hardware, plan: Plan = EAGER) -> Coverage:
     """Where an op lies among what was measured on a machine; of a sweep, its farthest point."""
     model = hardware.calibration if plan.calibrated else None
-    if not isinstance(model, Calibration):
+    if not isinstance(model, Measured):
         return NOTHING
     if op.work.launches == 0 and op.kind != "fused":
         return Coverage("inside", 0.0, op.kind)  # a view: no kernel, no time
     signature = model.library.signature(op, plan.mode) if model.families else None
-    if signature and signature.family in model.families:
-        distance = float(largest(model.families[signature.family].along(signature.place).distance))
+    family = model.families.get(signature.family) if signature else None
+    near = family.along(signature.place) if signature and family else None
+    return locate(op, model, model.library.lower(op, hardware, plan.mode), signature, near)
+
+
+def locate(op: Op, model: Measured, kernels: Sequence[Kernel], signature: Signature | None, near: Correction | None) -> Coverage:
+    """The same for one who has lowered the op and asked its neighbours already."""
+    parts = op.attrs.get("parts", (op,))
+    if any(category(part.kind) == "opaque" for part in parts):
+        return Coverage("unknown", math.inf, op.kind)
+    if any(part.attrs.get(STAND_IN) for part in parts):
+        return Coverage("outside", math.inf, op.kind)
+    if signature and near is not None:
+        distance = float(largest(near.distance))
         return Coverage(place(distance), distance, signature.family)
-    found = _by_curves(op, hardware, plan, model)
+    found = _by_curves(op, kernels, model)
     relatives = signature and any(name.split()[0] == signature.family.split()[0] for name in model.families)
     return _at_best_near(found) if relatives else found
 
@@ -89,10 +121,10 @@ def shares(rows: Iterable[Row], hardware: Hardware, plan: Plan = EAGER) -> dict[
     return {name: value / whole if whole else 0.0 for name, value in seconds.items()}
 
 
-def _by_curves(op: Op, hardware: Hardware, plan: Plan, model: Calibration) -> Coverage:
+def _by_curves(op: Op, lowered: Sequence[Kernel], model: Measured) -> Coverage:
     """The farthest of the kernels that make up the op's time."""
     try:
-        kernels = [(kernel, model.curve(kernel.curve, op.kind)) for kernel in model.library.lower(op, hardware, plan.mode)]
+        kernels = [(kernel, model.curve(kernel.curve, op.kind)) for kernel in lowered]
     except UnsupportedPrecision:
         return NOTHING
     times = [float(largest(points(k.count * curve.terms(k, model.cache_bytes)[2]))) for k, curve in kernels]
@@ -103,7 +135,7 @@ def _by_curves(op: Op, hardware: Hardware, plan: Plan, model: Calibration) -> Co
     return max(answers, key=lambda answer: (PLACES.index(answer.place), answer.distance))
 
 
-def _by_curve(op: Op, kernel: Kernel, curve: Curve, model: Calibration) -> Coverage:
+def _by_curve(op: Op, kernel: Kernel, curve: Curve, model: Measured) -> Coverage:
     if kernel.curve in model.curves:
         distance = beyond(kernel, curve)
         return Coverage(place(distance), distance, kernel.curve)

@@ -17,6 +17,7 @@ from ironlaw.backends.kernel import Kernel
 from ironlaw.engine.arrays import SCALARS, Number, is_positive, maximum, minimum
 from ironlaw.engine.device.sweep import points
 
+NORMAL = 1.2533  # sd over mean |error|, of a normal error
 CACHE_FROM, CACHE_TO = 0.35, 1.5  # shares of the cache between which a working set stops fitting
 
 
@@ -36,6 +37,12 @@ class Curve:
     samples: int = 0
     smallest: float = 0.0  # bytes that the samples move, from … to; 0: a file that doesn't say
     largest: float = 0.0
+    sd: float = 0.0  # of log(measured / curve), for four samples in five; 0: a file that doesn't say
+
+    @property
+    def scatter(self) -> float:
+        """The sd of log(measured / curve)."""
+        return self.sd or NORMAL * self.error
 
     def terms(self, kernel: Kernel, cache_bytes: float) -> tuple[Number, Number, Number]:
         """(data, compute, total) in seconds for one launch."""

@@ -20,6 +20,7 @@ from ironlaw.backends.signatures import STREAMS
 from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.learn import Residual, families
+from ironlaw.calibration.scatter import four_in_five, stand_in_sd
 from ironlaw.engine.device.least import LASTING
 from ironlaw.engine.device.machine import Hardware, Plan
 
@@ -55,7 +56,7 @@ def calibrate(rows: Sequence[Row], described: Mapping[str, Any], hardware: Hardw
     fitted = Calibration(
         curves=curves, launches=launches, cache_bytes=cache_bytes, graph_gap=gap, graph_start=start,
         slower=slowdown(measured, curves, cache_bytes), sources=sources, host=str(described.get("host", "")), backend=backend.name,
-        entry=host.get("compiled", 0.0),
+        entry=host.get("compiled", 0.0), stand_in=round(stand_in_sd(measured, curves, backend.fallback, cache_bytes), 4),
     )  # fmt: skip
     return replace(fitted, families=families(residuals(rows, fitted, hardware)))
 
@@ -154,7 +155,10 @@ def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int, most: Ceiling)
         name: float(f"{getattr(c, name):.4g}") for name in ({*names, "cache"} - {"gain"}) if math.isfinite(getattr(c, name))
     }
     moved = [float(k.data) for k in kernels]
-    return value, Curve(**values, p=p, error=round(error, 4), samples=len(group), smallest=min(moved), largest=max(moved))
+    off = [math.log(c.terms(s.kernel, cache_bytes)[2] / s.seconds) for s in group]
+    free = math.sqrt(len(group) / max(len(group) - len(names), 1))  # constants that follow few samples leave little of their scatter
+    reach = {"smallest": min(moved), "largest": max(moved), "sd": round(free * four_in_five(off), 4)}
+    return value, Curve(**values, p=p, error=round(error, 4), samples=len(group), **reach)
 
 
 def nelder_mead(

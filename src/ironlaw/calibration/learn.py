@@ -14,13 +14,13 @@ from typing import Any
 
 from ironlaw.backends.signatures import Signature
 from ironlaw.calibration.neighbours import Family
+from ironlaw.engine.device.uncertainty import FOUR_IN_FIVE
 
 FEWEST = 12  # rows of a family
 MOST = 500  # rows from which constants are found; all of them count in a prediction
 STEADIEST = 0.03  # sd with which the same op repeats on another day and another board, at best
 STARTS = (1.0, 2.0, 4.0, 8.0)
 FREEDOM = 4.0  # degrees of Student's t
-FOUR_IN_FIVE = 1.2816  # sd to each side that hold four in five
 BETTER = 0.5  # of the log-likelihood, for a step to be worth it
 BETTER_COUNTS = 0.8  # of the rules' error, for neighbours to be asked how many kernels there are
 

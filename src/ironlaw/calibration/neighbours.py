@@ -17,11 +17,11 @@ from operator import mul
 from typing import Any
 
 from ironlaw.engine.arrays import Number, is_array
+from ironlaw.engine.device.uncertainty import matern
 
 NEAREST = 16
 KEPT = 4096  # answers that a family remembers: a server runs for days
 NEAR = 1.0  # length scales within which the nearest row's number of kernels is taken
-ROOT3 = math.sqrt(3.0)
 GRID = 17  # places of a sweep that are asked for; between them the answer is drawn straight
 
 
@@ -106,11 +106,6 @@ class Family:
         scales = tuple(data["scales"])
         places = tuple(tuple(v / s for v, s in zip(place, scales, strict=True)) for place in data["places"])
         return cls(scales, data["noise"], data["signal"], data["widen"], places, tuple(data["residuals"]), tuple(data.get("extras", ())))
-
-
-def matern(distance: float) -> float:
-    """How much two ops so far apart have in common: once differentiable, so that a jump between tiles is not smoothed far out."""
-    return (1.0 + ROOT3 * distance) * math.exp(-ROOT3 * distance)
 
 
 def cholesky(rows: Sequence[Sequence[float]]) -> list[list[float]]:

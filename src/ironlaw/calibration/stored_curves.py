@@ -7,11 +7,12 @@ from typing import Any
 
 from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.neighbours import Family
+from ironlaw.engine.device.uncertainty import Scatter
 
 LARGEST = 1e30  # beyond any rate, time or size
 RENAMED = {"fused_dear": "fused_transcendental"}  # curves that earlier versions stored under another name
 DIVISORS = ("cache", "main", "rate", "cache_bytes", "slower")  # what times are divided by or scaled with
-FIGURES = ("cache_bytes", "graph_gap", "graph_start", "slower", "entry", "compile_kernel_s")
+FIGURES = ("cache_bytes", "graph_gap", "graph_start", "slower", "entry", "compile_kernel_s", "stand_in", "common")
 POWERS = (1, 2, 4)
 DEFAULT = "default"  # the launch of an op whose own was not measured
 
@@ -23,7 +24,7 @@ def arguments(data: Mapping[str, Any]) -> dict[str, Any]:
     out["launches"] = {text("launch", kind): figure(f"the launch of {kind}", seconds) for kind, seconds in data["launches"].items()}
     if DEFAULT not in out["launches"]:
         raise ValueError(f"there is no {DEFAULT} launch")
-    out["spread"] = {mode: (figure(mode, low), figure(mode, high)) for mode, (low, high) in data.get("spread", {}).items()}
+    out["scatter"] = {mode: Scatter(signed(mode, bias), figure(mode, sd)) for mode, (bias, sd) in data.get("scatter", {}).items()}
     out["families"] = {name: family(name, values) for name, values in data.get("families", {}).items()}
     out["sources"] = tuple(text("a source", source) for source in data.get("sources", ()))
     return out | {key: text(key, data[key]) for key in ("host", "backend") if key in data}
@@ -55,6 +56,12 @@ def figure(where: str, value: Any, key: str = "") -> float:
         raise ValueError(f"{where} is {value!r:.60}, and not a figure")
     number: float = value  # a whole number stays one
     return number
+
+
+def signed(where: str, value: Any) -> float:
+    """A number, finite, of either sign."""
+    number = figure(where, abs(value) if isinstance(value, (int, float)) else value)
+    return number if value >= 0 else -number
 
 
 def text(where: str, value: Any) -> str:

@@ -8,36 +8,51 @@ A test fits again and holds the stored files to the evidence.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import replace
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, astuple, replace
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
 
 from ironlaw.backends.rows import Row
 from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.fit import calibrate
-from ironlaw.engine.device.machine import Plan
+from ironlaw.calibration.scatter import ENOUGH, Outcome, by_mode, common_part, scatter
+from ironlaw.engine.device.intervals import HOST
+from ironlaw.engine.device.machine import MODES, Hardware, Plan
 from ironlaw.engine.device.predict import predict
+from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadRegistry
 from ironlaw.registry.evidence import evidence
 from ironlaw.registry.loader import folder
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
 
-ENOUGH = 8  # models before their scatter says something
+TRAINING = "training"
+WAITING = 0.6  # utilisation below which the wall time is mostly the host's
 
 
-def refit(slug: str) -> Calibration:
-    """Fit a machine's curves to its op and launch rows (some seconds), then see how whole models scatter around them."""
+def refit(slug: str, models: Iterable[tuple[Row, Graph]] | None = None) -> tuple[Calibration, list[Outcome]]:
+    """Fit a machine's curves to its op and launch rows (some seconds), then see how whole models scatter around them.
+
+    `models`: measured rows and their graphs; the registry's own where none are given.
+    """
     files = [file for file in evidence(slug) if any(row.kind in ("op", "launch") for row in file.rows)]
     if not files:
         raise BadRegistry(f"no op or launch rows for {slug}; put evidence into registry/evidence/{slug}/ first (see FORMAT.md there)")
     rows = [row for file in files for row in file.rows]
     described = next((file.machine for file in reversed(files) if "host" in file.machine), files[-1].machine)
     fitted = calibrate(rows, described, hardware(slug), tuple(file.source for file in files))
-    return replace(
-        fitted, spread=spread(slug, fitted), compile_kernel_s=compile_kernel_s(row for file in evidence(slug) for row in file.rows)
-    )
+    seen = list(outcomes(replace(hardware(slug), calibration=fitted), registry_models(slug) if models is None else models))
+    each_kernel = compile_kernel_s(row for file in evidence(slug) for row in file.rows)
+    return replace(judged(fitted, seen), compile_kernel_s=each_kernel), seen
+
+
+def judged(fitted: Calibration, seen: Sequence[Outcome]) -> Calibration:
+    """The calibration with what whole models say of its errors."""
+    common = round(common_part([o for o in seen if o.mode != HOST]), 3)
+    scatters = {mode: scatter(mine, common) for mode, mine in by_mode(seen).items() if len(mine) >= ENOUGH}
+    return replace(fitted, common=common, scatter=scatters)
 
 
 def compile_kernel_s(rows: Iterable[Row]) -> float:
@@ -46,30 +61,53 @@ def compile_kernel_s(rows: Iterable[Row]) -> float:
     return float(f"{median(each):.3g}") if len(each) >= ENOUGH else 0.0
 
 
-def spread(slug: str, fitted: Calibration) -> dict[str, tuple[float, float]]:
-    """Per mode, between which multiples of the predicted device time the measured one lay, four times in five."""
-    machine = replace(hardware(slug), calibration=fitted)
-    ratios: dict[str, list[float]] = {}
-    for row in (row for file in evidence(slug) for row in file.rows if _judges(row)):
-        measured = getattr(row, fitted.library.row_time)
-        if measured is None:
+def outcomes(machine: Hardware, models: Iterable[tuple[Row, Graph]]) -> Iterator[Outcome]:
+    """How each model came out: its device time by mode, and, where the device mostly waits, the host's time."""
+    timed = machine.calibration.library.row_time if isinstance(machine.calibration, Calibration) else ""
+    for row, graph in models:
+        measured = getattr(row, timed)
+        if measured is None or row.mode not in (*MODES, TRAINING):
             continue
-        predicted = predict(workload(row.workload, **row.params), machine, Plan(mode=row.mode))
-        seconds = predicted.seconds if fitted.library.row_time == "wall_s" else predicted.busy_s
-        ratios.setdefault(row.mode, []).append(measured / seconds)
-    if "compiled" in ratios:
-        ratios["graphs"] = ratios["compiled"]  # the same kernels, replayed
-    tenths = {mode: quantiles(values, n=10) for mode, values in ratios.items() if len(values) >= ENOUGH}
-    return {mode: (round(cuts[0], 4), round(cuts[-1], 4)) for mode, cuts in tenths.items()}
+        p = predict(graph, machine, Plan(mode="eager" if row.mode == TRAINING else row.mode))
+        assert p.intervals is not None
+        name = row.workload or row.model
+        predicted = p.seconds if timed == "wall_s" else p.busy_s
+        yield Outcome(name, row.mode, math.log(measured / predicted), *map(float, p.intervals.sds))
+        if row.piped_s and p.utilization < WAITING and row.mode != "graphs":
+            yield Outcome(name, HOST, math.log(row.piped_s / p.seconds))
+
+
+def registry_models(slug: str) -> Iterator[tuple[Row, Graph]]:
+    """The rows of evidence on the registry's models, as the registry builds them."""
+    for row in (row for file in evidence(slug) for row in file.rows if _judges(row)):
+        yield row, workload(row.workload, **row.params)
 
 
 def _judges(row: Row) -> bool:
-    """Whether a row is a registry model as the registry builds it."""
     return row.kind == "model" and bool(row.workload) and not row.variant and "attention" not in row.params
 
 
-def write(slug: str) -> Path:
+def write(slug: str, models: Iterable[tuple[Row, Graph]] | None = None) -> Path:
+    """Fit, and store the curves and how each model came out."""
+    fitted, seen = refit(slug, models)
     path = folder("calibration") / f"{slug}.json"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(refit(slug).to_json(), indent=1) + "\n")
+    path.write_text(json.dumps(fitted.to_json(), indent=1) + "\n")
+    write_outcomes(slug, seen)
     return path
+
+
+def write_outcomes(slug: str, seen: Iterable[Outcome]) -> None:
+    lines = [json.dumps({name: _short(value) for name, value in asdict(one).items()}) for one in sorted(seen, key=astuple)]
+    path = folder("outcomes") / f"{slug}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("[\n" + ",\n".join(lines) + "\n]\n")
+
+
+def stored_outcomes(slug: str) -> list[Outcome]:
+    """How each model came out when the curves were fitted last: what the machine's `scatter` follows from."""
+    return [Outcome(**one) for one in json.loads((folder("outcomes") / f"{slug}.json").read_text())]
+
+
+def _short(value: str | float) -> str | float:
+    return round(value, 5) if isinstance(value, float) else value

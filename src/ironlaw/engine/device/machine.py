@@ -9,6 +9,7 @@ from typing import Protocol
 from ironlaw.engine.arrays import Number, largest, maximum, minimum, total
 from ironlaw.engine.device.fusion_rules import Rules
 from ironlaw.engine.device.types import Op, bytes_per_element, check_positive
+from ironlaw.engine.device.uncertainty import Doubt, Scatter
 from ironlaw.errors import BadValue, UnsupportedPrecision, unknown
 
 MODES = ("eager", "compiled", "graphs")
@@ -174,6 +175,7 @@ class Cost:
     kernels: Number = 1.0
     launch: Number = 0.0
     joint: Number | None = None  # data and compute as they overlap on this machine; None: fully
+    doubt: Doubt | None = None  # how sure the device time is; None for a bound
 
     @property
     def work(self) -> Number:
@@ -225,5 +227,10 @@ class CostModel(Protocol):
     def sustain(self, costs: list[Cost]) -> list[Cost]:
         """The same costs under steady load, where a clock falls."""
 
-    def interval(self, seconds: Number, mode: str) -> tuple[Number, Number] | None:
-        """Where four measurements in five should fall."""
+    @property
+    def common(self) -> float:
+        """What the errors of any two ops of a family share, however far apart they are."""
+
+    @property
+    def scatter(self) -> Mapping[str, Scatter]:
+        """How models came out beside the sum of their ops: by mode, "training", and "host" for launches."""

@@ -7,26 +7,30 @@ the launches go through the same dispatch, and so do both ends of what overlap c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from ironlaw.engine.arrays import Number, is_array, maximum, minimum, ratio, total, where
+from ironlaw.engine.arrays import Number, is_array, largest, maximum, minimum, ratio, total, where
 from ironlaw.engine.device.dispatch import Run, Schedule, simulate
 from ironlaw.engine.device.fusion import fuse
+from ironlaw.engine.device.intervals import Intervals, intervals
 from ironlaw.engine.device.iron_law import binding
-from ironlaw.engine.device.least import needed
+from ironlaw.engine.device.least import least, needed
 from ironlaw.engine.device.machine import NARROW, Cost, CostModel, Hardware, Plan
 from ironlaw.engine.device.memory import Memory, footprint
 from ironlaw.engine.device.roofline import arithmetic, transfer
 from ironlaw.engine.device.rounding import as_computed, narrowed_kinds
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import STORED, Graph, Op, Tensor, Work
+from ironlaw.engine.device.uncertainty import BEYOND, SAID, Doubt, Interval, around, shares
 from ironlaw.engine.device.work import op as make_op
 from ironlaw.errors import unknown
 
 EAGER = Plan()
+BOUND = Doubt(math.inf, "", place="unknown")  # of an op that no measured machine answers for
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,7 @@ class OpRow:
 
     op: Op
     cost: Cost
+    hardware: Hardware | None = field(default=None, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -80,6 +85,20 @@ class OpRow:
         return binding(self.cost.data, self.cost.compute, self.cost.floor + self.cost.launch)
 
     @property
+    def interval(self) -> Interval | None:
+        """Where four measurements of its device time in five should fall; up to inf where nothing measured says, None for a bound."""
+        doubt = self.cost.doubt
+        if doubt is None:
+            return None
+        floor = minimum(least(self.op, self.hardware), self.seconds) if self.hardware else 0.0
+        return around(self.seconds, doubt.sd, least=floor) if doubt.known else (floor, math.inf * self.seconds)
+
+    @property
+    def place(self) -> str:
+        """Where it lies among what was measured: inside, near, outside, unknown."""
+        return self.cost.doubt.place if self.cost.doubt else "unknown"
+
+    @property
     def regime(self) -> Number:
         """ "memory" or "compute": the side of the ridge, launches left out."""
         return where(self.cost.data > self.cost.compute, "memory", "compute")
@@ -101,7 +120,6 @@ class Prediction:
     overhead_s: Number  # all that is neither data nor compute: launches no kernel covers, and kernel floors
     kernels: Number
     calibrated: bool
-    interval: tuple[Number, Number] | None  # where a measurement should fall, four times in five; calibrated only
     sources: tuple[str, ...]
 
     @property
@@ -124,9 +142,39 @@ class Prediction:
         """Share of wall time in which the device has work."""
         return ratio(self.busy_s, self.seconds)
 
+    @cached_property
+    def intervals(self) -> Intervals | None:
+        """Where four measurements in five should fall: on the device, on the host, together. None for a bound."""
+        model = self.hardware.calibration
+        return intervals(self.ops, self.run, model, self.kind, given=self.plan.launch is not None) if self.calibrated and model else None
+
+    @property
+    def interval(self) -> Interval | None:
+        """Where four measurements of the wall time in five should fall; calibrated only."""
+        return self.intervals.wall if self.intervals else None
+
+    @property
+    def kind(self) -> str:
+        """Which measured models it is judged by: those of its mode, or training steps."""
+        return "training" if self.graph.settings.get("training") else self.plan.mode
+
+    @cached_property
+    def shares(self) -> dict[str, float]:
+        """The share of the device time inside, near and outside what was measured, and unknown."""
+        return shares((row.seconds, row.cost.doubt or BOUND) for row in self.ops)
+
+    @property
+    def beyond(self) -> float:
+        """The share of the device time that lies outside what was measured."""
+        return sum(self.shares[place] for place in BEYOND)
+
     @property
     def label(self) -> str:
-        return "calibrated" if self.calibrated else "bound"
+        """bound, calibrated, or partly calibrated: an op is unknown, or over a tenth of the time lies outside what was measured."""
+        if not self.calibrated:
+            return "bound"
+        unknown = any(row.place == "unknown" and largest(row.seconds) > 0 for row in self.ops)
+        return "partly calibrated" if unknown or self.beyond > SAID else "calibrated"
 
     @cached_property
     def memory(self) -> Memory:
@@ -165,11 +213,10 @@ def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
     run = simulate(schedule, totals.each(lambda c: c.device))
     low = run.wall if model is None else simulate(schedule, totals.each(_overlapped)).wall
     high = simulate(schedule, totals.each(_sequential)).wall
-    interval = model.interval(run.wall, plan.mode) if model else None
     return Prediction(
-        graph, hardware, plan, tuple(OpRow(op, cost) for op, cost in zip(graph.ops, costs, strict=True)), run, (low, high),
+        graph, hardware, plan, tuple(OpRow(op, cost, hardware) for op, cost in zip(graph.ops, costs, strict=True)), run, (low, high),
         totals.sum(lambda c: c.data), totals.sum(lambda c: c.compute), run.wall - run.busy + totals.sum(lambda c: c.floor),
-        totals.sum(lambda c: c.kernels), model is not None, interval, _sources(graph, hardware, plan, model),
+        totals.sum(lambda c: c.kernels), model is not None, _sources(graph, hardware, plan, model),
     )  # fmt: skip
 
 

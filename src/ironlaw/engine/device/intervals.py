@@ -1,0 +1,103 @@
+"""Where four measurements in five should fall: of the device's time, of the host's, and of both as launches meet kernels.
+
+Device and host err apart. Each is moved alone to its ends, the run is simulated again (`dispatch.simulate`), and the two changes of the
+wall time add up as independent errors do: a host that is far off changes nothing where the device is never idle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from ironlaw.engine.arrays import Number, largest, ratio, total
+from ironlaw.engine.device.dispatch import Run, simulate
+from ironlaw.engine.device.machine import Cost
+from ironlaw.engine.device.sweep import points
+from ironlaw.engine.device.uncertainty import SURE, Doubt, Interval, Scatter, around, blend, combined_sds
+
+HOST = "host"  # the key under which a machine keeps how its launches scatter
+
+
+class Row(Protocol):
+    """An op of a prediction."""
+
+    @property
+    def cost(self) -> Cost: ...
+
+    @property
+    def interval(self) -> Interval | None: ...
+
+
+class Judged(Protocol):
+    """What measured models taught."""
+
+    @property
+    def common(self) -> float: ...
+
+    @property
+    def scatter(self) -> Mapping[str, Scatter]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """Seconds from … to. An end of inf: an op of unknown time is among them."""
+
+    device: Interval
+    host: Interval
+    wall: Interval
+    sds: tuple[Number, Number]  # of the logarithm of the device time from its operators: if families share nothing, and if they share all
+
+
+def intervals(rows: Sequence[Row], run: Run, model: Judged, kind: str, given: bool) -> Intervals:
+    """`given`: the launch was given, so the host is as sure as whoever gave it."""
+    parts, unknown = _parts(rows)
+    sds = combined_sds(parts)
+    sd = blend(*sds, model.common)
+    off = judged(model.scatter, kind)
+    known = total(seconds for seconds, doubt in parts if doubt.known)
+    spread = around(points(known), (sd**2 + off.sd**2) ** 0.5, off.bias)
+    device = (spread[0] + total(low for low, _ in unknown), spread[1] + total(high for _, high in unknown))
+    launching = _host_s(run)
+    launched = SURE if given else model.scatter.get(HOST, SURE)
+    host = around(points(launching), launched.sd, launched.bias)
+    walls = []
+    for end in (0, 1):
+        by_device = _scaled(run, ratio(device[end], run.busy), 1.0)
+        by_host = _scaled(run, 1.0, ratio(host[end], launching)) if largest(launching) > 0 else run.wall
+        walls.append(((by_device - run.wall) ** 2 + (by_host - run.wall) ** 2) ** 0.5)
+    return Intervals(device, host, (run.wall - walls[0], run.wall + walls[1]), sds)
+
+
+def judged(scatter: Mapping[str, Scatter], kind: str) -> Scatter:
+    """How models of this kind came out; where none was measured, those that came out worst."""
+    own = scatter.get(kind) or (scatter.get("compiled") if kind == "graphs" else None)
+    return own or max((value for key, value in scatter.items() if key != HOST), key=lambda s: s.sd, default=SURE)
+
+
+def _parts(rows: Sequence[Row]) -> tuple[list[tuple[Number, Doubt]], list[Interval]]:
+    """The seconds of each distinct op with its doubt, repeats added; and the intervals of those of unknown time."""
+    counts: dict[int, tuple[Cost, int]] = {}
+    unknown: list[Interval] = []
+    for row in rows:
+        cost = row.cost
+        counts[id(cost)] = (cost, counts.get(id(cost), (cost, 0))[1] + 1)
+        if cost.doubt is not None and not cost.doubt.known and row.interval is not None and largest(points(cost.device)) > 0:
+            unknown.append(row.interval)
+    return [(count * points(cost.device), cost.doubt) for cost, count in counts.values() if cost.doubt is not None], unknown
+
+
+def _host_s(run: Run) -> Number:
+    schedule = run.schedule
+    return schedule.start if schedule.dispatch == "replayed" else total(schedule.launches)
+
+
+def _scaled(run: Run, device: Number, host: Number) -> Number:
+    """The wall time with every kernel and every launch longer by a factor."""
+    if isinstance(device, float) and math.isinf(device):
+        return math.inf
+    schedule = run.schedule
+    if not isinstance(host, float) or host != 1.0:
+        schedule = replace(schedule, launches=[host * launch for launch in schedule.launches], start=host * schedule.start)
+    return simulate(schedule, [device * kernel for kernel in run.kernels]).wall
