@@ -289,7 +289,7 @@ def test_launch_costs_by_kind(asked):
         "attention": 16.0, "dropout": 21.0, "select": 22.0, "avg_pool2d": 23.0, "conv2d": 24.0, "linear": 25.0,
         "default": 4.0, "elementwise": 4.0,
     }  # fmt: skip
-    assert (found.cache_bytes, found.sources, found.host, found.spread) == (100.0, ("here",), "a host", {})
+    assert (found.cache_bytes, found.sources, found.host, found.scatter) == (100.0, ("here",), "a host", {})
     assert (found.graph_gap, found.graph_start, found.slower, found.curves) == (0.0, 4.0, 1.0, {})
 
 

@@ -23,15 +23,12 @@ CURVE = {
 }
 FILE = {
     "curves": {"gemm": CURVE}, "launches": {"default": 2e-6, "linear": 3e-6}, "cache_bytes": 1e8, "graph_gap": 1e-7, "graph_start": 5e-6,
-    "slower": 1.5, "entry": 4e-6, "compile_kernel_s": 0.25, "spread": {"eager": [0.9, 1.1]}, "sources": ["by hand"], "host": "a host",
+    "slower": 1.5, "entry": 4e-6, "compile_kernel_s": 0.25, "scatter": {"eager": [0.05, 0.1]}, "stand_in": 0.5, "common": 0.25,
+    "sources": ["by hand"], "host": "a host",
     "backend": "cpu",
 }  # fmt: skip
-TOP = ("cache_bytes", "graph_gap", "graph_start", "slower", "entry", "compile_kernel_s")
-FIGURES = (
-    [(key,) for key in TOP]
-    + [("curves", "gemm", key) for key in CURVE]
-    + [("launches", "linear"), ("spread", "eager", 0), ("spread", "eager", 1)]
-)
+TOP = ("cache_bytes", "graph_gap", "graph_start", "slower", "entry", "compile_kernel_s", "stand_in", "common")
+FIGURES = [(key,) for key in TOP] + [("curves", "gemm", key) for key in CURVE] + [("launches", "linear"), ("scatter", "eager", 1)]
 TEXTS = [("host",), ("backend",), ("sources", 0)]
 
 
@@ -50,13 +47,16 @@ def test_a_good_file_is_read_as_it_stands():
     found = arguments(FILE)
     assert found["curves"] == {"gemm": Curve(**CURVE)} and found["launches"] == FILE["launches"]
     assert {key: found[key] for key in (*TOP, "host", "backend")} == {key: FILE[key] for key in (*TOP, "host", "backend")}
-    assert (found["spread"], found["sources"]) == ({"eager": (0.9, 1.1)}, ("by hand",))
+    assert (found["scatter"], found["sources"]) == ({"eager": (0.05, 0.1)}, ("by hand",))
+    assert arguments(changed(("scatter", "eager", 0), -0.05))["scatter"] == {"eager": (-0.05, 0.1)}  # a bias goes either way
+    with pytest.raises(ValueError, match="eager is inf, and not a figure"):
+        arguments(changed(("scatter", "eager", 0), math.inf))
     assert Calibration.from_json(Calibration(**found).to_json()) == Calibration(**found)
 
 
 def test_what_may_be_left_out():
     bare = arguments({"curves": {}, "launches": {"default": 0.0}})
-    assert bare == {"curves": {}, "launches": {"default": 0.0}, "spread": {}, "sources": (), "families": {}}
+    assert bare == {"curves": {}, "launches": {"default": 0.0}, "scatter": {}, "sources": (), "families": {}}
 
 
 def test_a_curve_of_an_earlier_version_keeps_its_name_of_today():
@@ -66,7 +66,7 @@ def test_a_curve_of_an_earlier_version_keeps_its_name_of_today():
 @pytest.mark.parametrize("path", FIGURES, ids=str)
 @pytest.mark.parametrize("value", ["1", None, True, -1.0, math.inf, math.nan, 2e30, [1.0]], ids=repr)
 def test_what_is_not_a_figure_is_named(path, value):
-    word = path[1] if path[0] in ("launches", "spread") else path[-1]
+    word = path[1] if path[0] in ("launches", "scatter") else path[-1]
     with pytest.raises(ValueError, match=rf"\b{word}\b.* is .*{str(value)[:3].strip('[')}.*, and not a figure$"):
         arguments(changed(path, value))
 

@@ -1,12 +1,15 @@
 import re
-from dataclasses import replace
 
 import pytest
 
 import ironlaw as il
+from ironlaw.engine.device.types import Graph, Tensor
+from ironlaw.engine.device.work import op
+from ironlaw.units import show
 
 KEYS = {
     "hardware", "mode", "dispatch", "label", "calibrated", "seconds", "overlap", "interval", "data_s", "compute_s", "overhead_s", "busy_s",
+    "device_interval", "host_s", "host_interval", "measured_shares", "outside",
     "bound", "utilization", "mfu", "kernels", "flops", "bytes", "params", "memory", "fits", "energy_j", "energy_is_estimate", "sources",
     "fp32",
 }  # fmt: skip
@@ -122,13 +125,45 @@ def test_an_interval_has_its_column(sh, monkeypatch, width):
 
     monkeypatch.setenv("COLUMNS", str(width))
     graph = il.workload("resnet50")
-    plain = [il.predict(graph, il.hardware(name), il.Plan(calibrated=False)) for name in ("h100", "a100_40gb_pcie")]
-    sure = replace(plain[1], interval=(123.4e-6, 245.6e-6), calibrated=True, sources=("evidence a", "evidence b"))
-    report(graph, [plain[0], sure], [], 0)
+    bound = il.predict(graph, il.hardware("h100"), il.Plan(calibrated=False))
+    sure = il.predict(graph, il.hardware("h200_sxm"))
+    report(graph, [bound, sure], [], 0)
     out = sh.capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= width
-    assert "likely" in out and "123 µs –" in out and "246 µs" in out and "calibrated" in out and "…" not in out
-    assert "evidence a; evidence b" in out
+    low, high = (show(end, "s") for end in sure.interval)
+    assert "likely" in out and low in out and high in out and "calibrated" in out and "…" not in out
+    assert re.search(
+        rf"h200_sxm, eager: device {show(sure.busy_s, 's')} \(.* – .*\), host {show(sure.host_s, 's')}", re.sub(r"\s+", " ", out)
+    )
+
+
+def test_a_bound_does_not_look_like_a_measured_machines_time(sh):
+    """UNet on an A100 by its datasheet stood below the same on a measured H200, with nothing between them."""
+    out = sh.out("predict", "unet_block", "--on", "h200_sxm,a100_80gb_sxm")
+    assert re.search(r"^ a100_80gb_sxm +eager +≥ \d", out, re.M) and re.search(r"^ h200_sxm +eager +\d", out, re.M)
+    assert "not to be compared with a measured machine's time" in re.sub(r"\s+", " ", out)
+    assert "real run is slower" not in out
+    assert "≥" not in sh.out("predict", "unet_block", "--on", "h200_sxm")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_what_lies_outside_is_said_and_named(sh, monkeypatch, width):
+    from ironlaw.cli.predict import as_json
+    from ironlaw.cli.show.prediction import report
+
+    monkeypatch.setenv("COLUMNS", str(width))
+    x, w, y, z = (Tensor("x", (2**20, 7)), Tensor("w", (2**20 + 1, 7), role="weight"), Tensor("y", (2**20, 2**20 + 1)), Tensor("z", (64,)))
+    far = Graph("far", (op("linear", "wide", [x, w], [y]), op("unknown", "mine", [z], [z])))
+    p = il.predict(far, il.hardware("h200_sxm"))
+    report(far, [p], [], 2)
+    out = re.sub(r"\s+", " ", sh.capsys.readouterr().out)
+    assert "! h200_sxm, eager: 100 % of this time lies outside what was measured: linear" in out
+    assert "unknown, so that the time is a lower bound only: unknown" in out
+    assert "partly calibrated" in out and "over " in out and ", outside" in out
+    told = as_json(p, 2)
+    assert told["label"] == "partly calibrated" and told["outside"][0]["operator"] == "linear" and told["interval"][1] is None
+    assert [row["measured"] for row in told["ops"]] == ["outside", "unknown"]
+    assert told["ops"][1]["interval"][0] <= told["ops"][1]["seconds"] and told["ops"][1]["interval"][1] is None
 
 
 def test_fp32_says_what_is_computed_in_tf32(sh):

@@ -1,8 +1,8 @@
 """Stored curves: read back, and what is asked of a machine before it can have some. The whole fit: tests/slow/test_refit.py."""
 
 import json
-from dataclasses import replace
-from statistics import mean
+from dataclasses import astuple, replace
+from math import log
 
 import pytest
 
@@ -10,6 +10,8 @@ import ironlaw as il
 from ironlaw.backends.rows import Row
 from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
+from ironlaw.calibration.scatter import Outcome
+from ironlaw.engine.device.intervals import HOST
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.errors import BadRegistry
@@ -49,55 +51,70 @@ def test_a_machine_without_rows_says_what_to_do():
         fitting.refit("t4")
 
 
-# ---- the spread of whole models
+# ---- how whole models come out
+
+H200 = il.hardware("h200_sxm")
 
 
-def rows_of(mode, ratios):
+def rows_of(mode, ratios, **more):
     """Rows that were measured at given multiples of what is predicted."""
-    machine, settings = il.hardware("h200_sxm"), {"batch": 1, "dtype": "fp16"}
-    busy = predict(il.workload("mlp8_1024", **settings), machine, Plan(mode=mode)).busy_s
-    return [Row(kind="model", workload="mlp8_1024", params=settings, mode=mode, busy_s=busy * r) for r in ratios]
+    settings = {"batch": 1, "dtype": "fp16"}
+    busy = predict(il.workload("mlp8_1024", **settings), H200, Plan(mode=mode)).busy_s
+    return [Row(kind="model", workload="mlp8_1024", params=settings, mode=mode, busy_s=busy * r, **more) for r in ratios]
 
 
-@pytest.fixture
-def spread_of(monkeypatch):
-    def ask(*rows):
-        file = Evidence("x", {}, {}, "", "", tuple(rows))
-        monkeypatch.setattr(fitting, "evidence", lambda slug: (file,))
-        return fitting.spread("h200_sxm", il.hardware("h200_sxm").calibration)
-
-    return ask
+def outcomes_of(*rows):
+    return list(fitting.outcomes(H200, ((row, il.workload(row.workload, **row.params)) for row in rows)))
 
 
-def test_four_in_five_of_what_was_measured(spread_of):
-    # nine ratios in steps of a tenth: their tenths are the ratios themselves
-    assert spread_of(*rows_of("eager", [0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4])) == {"eager": (0.6, 1.4)}
+def test_an_outcome_is_how_far_off_a_model_was_and_might_be():
+    (one,) = outcomes_of(*rows_of("eager", [1.25]))
+    p = predict(il.workload("mlp8_1024", batch=1, dtype="fp16"), H200)
+    assert (one.model, one.mode, one.error) == ("mlp8_1024", "eager", pytest.approx(log(1.25)))
+    assert (one.apart, one.together) == p.intervals.sds and 0 < one.apart <= one.together
 
 
-def test_graphs_scatter_as_compiled_models_do(spread_of):
-    found = spread_of(*rows_of("compiled", [0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4]))
-    assert found == {"compiled": (0.6, 1.4), "graphs": (0.6, 1.4)}
+def test_the_host_is_judged_where_the_device_waits():
+    p = predict(il.workload("mlp8_1024", batch=1, dtype="fp16"), H200)
+    assert p.utilization < fitting.WAITING
+    _, host = outcomes_of(*rows_of("eager", [1.0], piped_s=2.0 * p.seconds))
+    assert (host.mode, host.error, host.apart) == (HOST, pytest.approx(log(2.0)), 0.0)
 
 
-def test_few_models_say_nothing(spread_of):
-    assert spread_of(*rows_of("eager", [1.0] * 7)) == {}
-    assert spread_of(*rows_of("eager", [1.0] * 8)) == {"eager": (1.0, 1.0)}
-    ops = [Row(kind="op", op="relu", busy_s=1.0)] * 9
-    without_time = [replace(row, busy_s=None) for row in rows_of("eager", [1.0] * 9)]
-    others = [replace(row, workload="", model="x") for row in rows_of("eager", [1.0] * 9)]
-    assert spread_of(*ops, *without_time, *others) == {}
+def test_a_row_without_a_time_or_of_another_mode_says_nothing():
+    (row,) = rows_of("eager", [1.0])
+    assert outcomes_of(replace(row, busy_s=None), replace(row, mode="exported")) == []
 
 
-def test_the_interval_holds_four_models_in_five():
-    stored = il.hardware("h200_sxm")
-    for mode in ("eager", "compiled"):
-        inside = []
-        for row in (r for file in evidence("h200_sxm") for r in file.rows if r.kind == "model" and r.workload and r.busy_s is not None):
-            if row.mode == mode:
-                p = predict(il.workload(row.workload, **row.params), stored, Plan(mode=mode))
-                low, high = stored.calibration.interval(p.busy_s, mode)
-                inside.append(low <= row.busy_s <= high)
-        assert 0.75 <= mean(inside) <= 0.9
+def test_few_models_say_nothing():
+    bare = replace(H200.calibration, scatter={}, common=0.0)
+    few = outcomes_of(*rows_of("eager", [1.0] * 7))
+    assert fitting.judged(bare, few).scatter == {}
+    enough = fitting.judged(bare, outcomes_of(*rows_of("eager", [1.1] * 8)))
+    assert enough.scatter["eager"].bias == pytest.approx(log(1.1), abs=1e-4)
+
+
+@pytest.mark.parametrize("slug", ["h200_sxm", "neoverse_n1_2core"])
+def test_what_is_stored_follows_from_how_the_models_came_out(slug):
+    machine = il.hardware(slug)
+    seen = fitting.stored_outcomes(slug)
+    again = fitting.judged(machine.calibration, seen)
+    assert again.common == pytest.approx(machine.calibration.common, abs=0.01)
+    assert again.scatter.keys() == machine.calibration.scatter.keys()
+    for mode, found in again.scatter.items():
+        assert found == pytest.approx(machine.calibration.scatter[mode], abs=2e-3)
+
+
+@pytest.mark.parametrize("slug", ["h200_sxm", "neoverse_n1_2core"])
+def test_the_registrys_models_come_out_as_they_are_stored(slug):
+    seen = {(o.model, o.mode, round(o.error, 3)) for o in fitting.stored_outcomes(slug) if o.mode != HOST}
+    rows = list(fitting.registry_models(slug))[::4]
+    now = [o for o in fitting.outcomes(il.hardware(slug), rows) if o.mode != HOST]
+    assert len(now) > 5
+    for one in now:
+        assert any((one.model, one.mode) == (m, mode) and abs(one.error - error) < 2e-3 for m, mode, error in seen), (
+            f"{one}; run: python scripts/calibrate.py {slug}"
+        )
 
 
 # ---- storing
@@ -105,13 +122,15 @@ def test_the_interval_holds_four_models_in_five():
 
 def test_write_stores_what_refit_finds(tmp_path, monkeypatch):
     made = replace(il.hardware("h200_sxm").calibration, curves={"tiny": Curve(1e-6)})
-    monkeypatch.setattr(fitting, "refit", lambda slug: made)
+    seen = [Outcome("a", "eager", 0.1, 0.02, 0.03), Outcome("a", "compiled", -0.1)]
+    monkeypatch.setattr(fitting, "refit", lambda slug, models: (made, seen))
     monkeypatch.setattr(fitting, "folder", lambda kind: tmp_path / kind)
     path = fitting.write("h200_sxm")
     assert path == tmp_path / "calibration" / "h200_sxm.json"
     assert Calibration.from_json(json.loads(path.read_text())) == made
     assert path.read_text().endswith("}\n")
-    assert fitting.write("h200_sxm") == path  # the folder is there by now
+    assert fitting.stored_outcomes("h200_sxm") == sorted(seen, key=astuple)
+    assert fitting.write("h200_sxm") == path  # the folders are there by now
 
 
 def test_refit_takes_op_and_launch_rows_only(monkeypatch):
@@ -128,8 +147,8 @@ def test_refit_takes_op_and_launch_rows_only(monkeypatch):
     )
     monkeypatch.setattr(fitting, "evidence", lambda slug: files)
     monkeypatch.setattr(fitting, "calibrate", calibrate)
-    monkeypatch.setattr(fitting, "spread", lambda slug, fitted: {"eager": (0.5, 2.0)})
-    assert fitting.refit("h200_sxm").spread == {"eager": (0.5, 2.0)}
+    fitted, seen = fitting.refit("h200_sxm", ())
+    assert (fitted.scatter, seen) == ({}, [])
     assert asked == {"rows": [Row(kind="op"), Row(kind="launch"), Row(kind="function")], "machine": {"l2_bytes": 2}, "sources": (
         "evidence a, d", "evidence b, d")}  # fmt: skip
 

@@ -9,12 +9,12 @@ from typing import Protocol
 from ironlaw.backends.kernel import Kernel
 from ironlaw.backends.signatures import Signature
 from ironlaw.calibration.coverage import DOUBLINGS, Measured, beyond, locate
+from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.neighbours import Correction
-from ironlaw.engine.arrays import largest, log2, maximum
+from ironlaw.engine.arrays import SCALARS, Number, largest, log2, maximum
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import Op
 from ironlaw.engine.device.uncertainty import Doubt, matern
-from ironlaw.errors import UnsupportedPrecision
 
 LEAST = 0.03  # sd with which the same kernel repeats on another day and another board, at best
 WIDEST = 1.0  # sd of a stand-in where no machine says how far off one is
@@ -35,33 +35,45 @@ def doubt(op: Op, model: Judged, kernels: Sequence[Kernel], signature: Signature
     stand_in = model.stand_in or WIDEST
     if signature and near is not None:
         family = model.families[signature.family]
-        far = max(float(largest(near.distance)) - 1.0, 0.0)
-        sd = near.sd if not far else (near.sd**2 + farther(far) * stand_in**2) ** 0.5
+        far = maximum(near.distance - 1.0, 0.0)
+        sd = near.sd if largest(far) == 0 else (near.sd**2 + farther(far) * stand_in**2) ** 0.5
         return Doubt(sd, signature.family, signature.place, family.scales, where.place)
     return _by_curves(op, model, kernels, where.place, stand_in)
 
 
-def farther(distance: float) -> float:
+def farther(distance: Number) -> Number:
     """The share of a stand-in's variance that a curve takes on, so many length scales beyond its samples."""
-    return 1.0 - matern(distance) ** 2
+    if isinstance(distance, SCALARS):
+        return 1.0 - matern(distance) ** 2
+    import numpy as np
+
+    return 1.0 - np.vectorize(matern)(distance) ** 2
 
 
 def _by_curves(op: Op, model: Judged, kernels: Sequence[Kernel], place: str, stand_in: float) -> Doubt:
     """Kernels that follow different curves err apart; the op goes with the ops of its longest kernel's curve."""
-    whole, variance, longest, leading = 0.0, 0.0, -1.0, None
+    whole: Number = 0.0
+    variance: Number = 0.0
+    longest, leading = -1.0, None
     for kernel in kernels:
-        try:
-            curve = model.curve(kernel.curve, kernel.curve)
-        except UnsupportedPrecision:
-            continue
-        seconds = float(largest(points(kernel.count * curve.terms(kernel, model.cache_bytes)[2])))
+        curve = model.curve(kernel.curve, kernel.curve)
+        seconds = points(kernel.count * curve.terms(kernel, model.cache_bytes)[2])
         own = kernel.curve in model.curves or model.library.alike(op, kernel)
-        sd = math.hypot(max(curve.scatter, LEAST), stand_in * math.sqrt(farther(beyond(kernel, curve)) if own else 1.0))
-        whole += seconds
-        variance += (seconds * sd) ** 2
-        if seconds > longest:
-            longest, leading = seconds, kernel
-    if leading is None or not whole:
+        off = stand_in**2 * (farther(_beyond(kernel, curve)) if own else 1.0)
+        whole = whole + seconds
+        variance = variance + seconds**2 * (max(curve.scatter, LEAST) ** 2 + off)
+        if largest(seconds) > longest:
+            longest, leading = largest(seconds), kernel
+    if leading is None or not largest(whole):
         return Doubt(LEAST, "", place=place)
     name = leading.curve if leading.curve in model.curves else model.library.fallback.get(leading.curve, "elementwise")
-    return Doubt(math.sqrt(variance) / whole, f"{name} curve", (log2(maximum(points(leading.data), 1.0)),), (DOUBLINGS,), place)
+    return Doubt(variance**0.5 / whole, f"{name} curve", (log2(maximum(points(leading.data), 1.0)),), (DOUBLINGS,), place)
+
+
+def _beyond(kernel: Kernel, curve: Curve) -> Number:
+    """How far a kernel's bytes lie beyond those of the curve's samples, in length scales; of a sweep, point by point."""
+    if not curve.largest or isinstance(kernel.data, SCALARS):
+        return beyond(kernel, curve)
+    size = log2(maximum(points(kernel.data), 1.0))
+    over, under = size - log2(curve.largest), log2(max(curve.smallest, 1.0)) - size
+    return maximum(maximum(over, under), 0.0) / DOUBLINGS

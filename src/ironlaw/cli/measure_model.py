@@ -98,7 +98,7 @@ def compared(name: str, outcome: Outcome) -> MeasuredModel:
         model.reason = str(error)
         return model
     if machine.calibration is None:
-        model.note = "a bound: too little was measured of this machine for curves, so a real run is slower than predicted"
+        model.note = "a bound from the machine's best rates: too little was measured for curves; measure it with `ironlaw measure`"
     if model.eager is not None and model.eager.events:
         model.joined = join(model.predictions["eager"], parse(model.eager.events, "the profile", machine.name))
     return model

@@ -14,6 +14,7 @@ from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.engine.device.rounding import narrowed_kinds
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
+from ironlaw.report import accuracy
 from ironlaw.units import show, show_capacity, show_usable
 
 EXAMPLE = """
@@ -105,7 +106,6 @@ def as_json(p: Prediction, ops: int) -> dict[str, Any]:
         "calibrated",
         "seconds",
         "overlap",
-        "interval",
         "data_s",
         "compute_s",
         "overhead_s",
@@ -115,6 +115,7 @@ def as_json(p: Prediction, ops: int) -> dict[str, Any]:
         "mfu",
     ):
         out[name] = getattr(p, name)
+    out |= accuracy.as_json(p)
     out |= {"kernels": int(p.kernels), "flops": p.graph.flops, "bytes": p.graph.bytes, "params": int(p.graph.params)}
     parts = ("weights", "kv_cache", "activations", "total", "capacity", "reserved", "usable")
     out["memory"] = {name: getattr(p.memory, name) for name in parts}
@@ -129,4 +130,5 @@ def _op_json(r: OpRow) -> dict[str, Any]:
     out = {
         name: getattr(r, name) for name in ("name", "seconds", "data_s", "compute_s", "floor_s", "launch_s", "kernels", "term", "regime")
     }
+    out |= {"interval": accuracy.ends(r.interval), "measured": r.place if r.cost.doubt else None}
     return out | {"kind": kinds(r), "flops": r.work.flops, "bytes": r.work.bytes}

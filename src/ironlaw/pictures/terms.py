@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 from ironlaw.engine.device.predict import Prediction
@@ -35,6 +36,7 @@ def terms(prediction: Prediction, predicted: str | None = None, id: str = "terms
         marks.append(mark("bar", term, x=value, y=name, label=format_quantity(value, "s"), hover=hover, **more))
     span = [("overlapped", exact(low, "s")), ("in sequence", exact(high, "s")), ("predicted", exact(total, "s"))]
     runs = [float(end) for end in prediction.interval] if interval and prediction.interval else []
+    runs = runs if all(map(isfinite, runs)) else []  # an open end can't be drawn
     words = _between(low, high)
     last = bool(runs) and runs[1] > high  # the words stand behind whichever ends last
     overlap: dict[str, Any] = {"x0": low, "x1": high, "y": TOTAL, "id": "overlap", "name": TOTAL, "emphasis": True}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.types import Graph
+from ironlaw.report.accuracy import time
 from ironlaw.report.markup import Cell
 from ironlaw.units import significant
 from ironlaw.widget.quantities import format_quantity
@@ -49,9 +50,7 @@ def matrix(predictions: tuple[Prediction, ...]) -> tuple[list[str], list[list[tu
         cells = [(slug, "")]
         for mode in modes:
             p = next((p for p in predictions if p.hardware.slug == slug and p.plan.mode == mode), None)
-            cells.append(
-                (format_quantity(float(p.seconds), "s"), f"{significant(float(first.seconds) / float(p.seconds))}×") if p else ("–", "")
-            )
+            cells.append((time(p, format_quantity), f"{significant(float(first.seconds) / float(p.seconds))}×") if p else ("–", ""))
         rows.append(cells)
     return modes, rows
 
@@ -71,7 +70,7 @@ def cell(variant: Variant, p: Prediction) -> str:
     if not p.fits:
         return DOES_NOT_FIT
     rate = significant((variant.batch or 1) / float(p.seconds))
-    return f"{format_quantity(float(p.seconds), 's')} {p.plan.mode}, {rate}/s"
+    return f"{time(p, format_quantity)} {p.plan.mode}, {rate}/s"
 
 
 def lines(variants: tuple[Variant, ...]) -> tuple[list[str], list[list[Cell]]]:

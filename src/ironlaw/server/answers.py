@@ -14,6 +14,7 @@ from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, refusing
 from ironlaw.registry.machines import hardware, is_local
 from ironlaw.registry.workloads import about, workload
+from ironlaw.report import accuracy
 from ironlaw.server.advice import advice
 from ironlaw.server.choices import kind, settings
 
@@ -117,7 +118,7 @@ def as_json(p: Prediction, name: str, original: Graph) -> dict[str, Any]:
         "calibrated": p.calibrated,
         "seconds": p.seconds,
         "overlap": list(p.overlap),
-        "interval": list(p.interval) if p.interval else None,
+        **accuracy.as_json(p),
         "terms": {"memory": p.data_s, "compute": p.compute_s, "overhead": p.overhead_s},
         "bound": p.bound,
         "busy_s": p.busy_s,

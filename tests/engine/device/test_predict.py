@@ -1,6 +1,7 @@
 """Whole predictions by hand on a toy machine: 100 bytes/s, 1000 FLOP/s, half a second a launch."""
 
 from dataclasses import dataclass, replace
+from math import log
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from ironlaw.engine.device.fusion_rules import Rules
 from ironlaw.engine.device.machine import Cost, Figure, Plan
 from ironlaw.engine.device.predict import OpRow, bound, is_sweep, one_launch, predict
 from ironlaw.engine.device.types import Graph, Tensor
+from ironlaw.engine.device.uncertainty import FOUR_IN_FIVE, Doubt, Scatter
 from ironlaw.engine.device.work import op, with_attrs
 from ironlaw.errors import UnknownName, UnsupportedPrecision
 
@@ -207,7 +209,7 @@ class Fake:
         assert hardware.slug == "toy"
         assert isinstance(plan, Plan)
         self.asked += 1
-        return Cost(2.0, 1.0, 0.25, 1.0, 1.0, joint=2.5)
+        return Cost(2.0, 1.0, 0.25, 1.0, 1.0, joint=2.5, doubt=Doubt(0.0, op.kind))
 
     def sustain(self, costs):
         return costs
@@ -218,8 +220,8 @@ class Fake:
     def arrange(self, ops):
         return tuple(ops)
 
-    def interval(self, seconds, mode):
-        return seconds * 0.9, seconds * (1.1 if mode == "eager" else 1.3)
+    common = 0.0
+    scatter = {"eager": Scatter(0.0, log(1.1) / FOUR_IN_FIVE), "compiled": Scatter(0.0, log(1.3) / FOUR_IN_FIVE)}  # noqa: RUF012
 
 
 def test_calibrated_prediction_by_hand():
@@ -231,7 +233,8 @@ def test_calibrated_prediction_by_hand():
     assert p.overlap == pytest.approx((1.0 + 2 * 2.25, 1.0 + 2 * 3.25))
     assert p.overhead_s == pytest.approx(1.0 + 2 * 0.25)  # the launch and the floors
     assert (p.data_s, p.compute_s) == (4.0, 2.0)
-    assert p.interval == pytest.approx((6.5 * 0.9, 6.5 * 1.1))
+    assert p.intervals.device == pytest.approx((5.5 / 1.1, 5.5 * 1.1))
+    assert p.interval == pytest.approx((1.0 + 5.5 / 1.1, 1.0 + 5.5 * 1.1))  # the launch before the first kernel is not the device's
     assert p.sources == ("measured here",)
     assert predict(NET, machine, Plan(launch=3.0)).sources == ("measured here", "launch: given in the plan")
     assert p.ops[0].term == "memory"
@@ -241,7 +244,7 @@ def test_calibrated_graphs_and_fusion():
     machine = replace(MACHINE, calibration=Fake())
     compiled = predict(NET, machine, Plan("compiled"))
     assert compiled.kernels == 2  # by its own rules: no epilogue
-    assert compiled.interval[1] == pytest.approx(compiled.seconds * 1.3)
+    assert compiled.intervals.device[1] == pytest.approx(compiled.busy_s * 1.3)
     graphs = predict(NET, machine, Plan("graphs"))
     assert graphs.seconds == pytest.approx(7.0 + 5.5 + 2 * 0.125)
     assert predict(NET, machine, Plan("graphs", launch=1.0)).seconds == pytest.approx(1.0 + 5.5 + 0.25)

@@ -10,6 +10,7 @@ from ironlaw.engine.device.machine import NARROW
 from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.engine.device.rounding import narrowed_kinds
 from ironlaw.engine.device.types import Graph
+from ironlaw.report import accuracy
 from ironlaw.units import show
 
 SIZES = ("batch", "seq", "context", "classes")
@@ -26,6 +27,7 @@ def report(graph: Graph, predictions: list[Prediction], refused: list[str], ops:
     _takes(predictions, narrow=room < draw.WIDE + (LIKELY if any(p.interval for p in predictions) else 0))
     for p in predictions if ops else ():
         operators(p, ops)
+    sure(predictions)
     for reason in refused:
         draw.say(f"✗ {reason}", draw.BAD)
     footnotes(predictions)
@@ -43,7 +45,8 @@ def _where(p: Prediction, length: int) -> list[Any]:
     shares = [("memory", p.data_s), ("compute", p.compute_s), ("overhead", p.overhead_s)]
     cells = [(show(seconds, "s"), draw.TERMS[name] if name == p.bound else "") for name, seconds in shares]
     picture = [draw.bar(shares, length)] if length else []
-    return [p.hardware.slug, p.plan.mode, (show(p.seconds, "s"), draw.STRONG), *picture, *cells, draw.term(p.bound)]
+    seconds = accuracy.time(p, show), draw.STRONG if p.calibrated else draw.DIM
+    return [p.hardware.slug, p.plan.mode, seconds, *picture, *cells, draw.term(p.bound)]
 
 
 def _takes(predictions: list[Prediction], narrow: bool) -> None:
@@ -51,7 +54,8 @@ def _takes(predictions: list[Prediction], narrow: bool) -> None:
     likely = ["likely"] if any(p.interval for p in predictions) else []
     rows = []
     for p in predictions:
-        interval = [draw.span(*p.interval, "s", narrow) if p.interval else "–"] if likely else []
+        dash = " –\n" if narrow else " – "
+        interval = [accuracy.between(p.interval, show, dash) if p.interval else "–"] if likely else []
         middle = [draw.span(*p.overlap, "s", narrow), *interval]
         memory = f"{show(p.memory.total, 'B')}{chr(10) if narrow else ' '}of {show(p.memory.usable, 'B')}"
         end = [memory if p.fits else (f"{memory} ✗", draw.BAD), f"≈ {show(p.energy_j, 'J')}"]
@@ -73,8 +77,29 @@ def operators(p: Prediction, limit: int) -> None:
     cells = []
     for r in rows:
         amounts = (draw.percent(r.seconds / p.busy_s), show(r.work.flops, "FLOP"), show(r.work.bytes, "B"))
-        cells.append((label(r), kinds(r), (show(r.seconds, "s"), draw.STRONG), *amounts, draw.term(r.regime)))
-    draw.table(["operator", "kind", "time", "share", "work", "moved", "regime"], cells, left=("regime",), text=("operator", "kind"))
+        margin = [_margin(r)] if p.calibrated else []
+        cells.append((label(r), kinds(r), (show(r.seconds, "s"), draw.STRONG), *margin, *amounts, draw.term(r.regime)))
+    columns = ["operator", "kind", "time", *(["±"] if p.calibrated else []), "share", "work", "moved", "regime"]
+    draw.table(columns, cells, left=("regime",), text=("operator", "kind"))
+
+
+def _margin(r: OpRow) -> Any:
+    """How far above its time four measurements in five may lie; in words where the op lies beyond what was measured."""
+    if r.interval is None or r.place == "unknown":
+        return "unknown", draw.BAD
+    margin = draw.percent(float(r.interval[1] / r.seconds) - 1.0) if r.seconds else "–"
+    return (f"{margin}, outside", draw.BAD) if r.place == "outside" and r.seconds else margin
+
+
+def sure(predictions: list[Prediction]) -> None:
+    """Device and host apart, and what lies outside what was measured."""
+    for p in predictions:
+        name = f"{p.hardware.slug}, {p.plan.mode}"
+        for words in accuracy.caveats(p, draw.percent):
+            draw.say(f"! {name}: {words}", draw.BAD)
+        apart = accuracy.apart(p, show)
+        if apart:
+            draw.say(f"{name}: {apart}", draw.DIM)
 
 
 def heaviest(p: Prediction, limit: int) -> list[OpRow]:
@@ -100,9 +125,9 @@ def footnotes(predictions: list[Prediction]) -> None:
         "energy: rated power × time, an estimate.",
     ]
     if any(p.interval for p in predictions):
-        words.append("likely: where four measurements in five should fall.")
+        words.append(f"{accuracy.LIKELY}; ±: the same of one operator.")
     if not all(p.calibrated for p in predictions):
-        words.append("bound: at the datasheet's peaks; a real run is slower.")
+        words.append(f"{accuracy.BOUND}.")
     draw.say(" ".join(words), draw.DIM)
     narrowed = {p.hardware.slug: (narrowed_kinds(p.graph), p.plan.fp32) for p in predictions}
     for slug, (kinds, asked) in narrowed.items():

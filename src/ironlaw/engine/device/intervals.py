@@ -59,7 +59,7 @@ def intervals(rows: Sequence[Row], run: Run, model: Judged, kind: str, given: bo
     known = total(seconds for seconds, doubt in parts if doubt.known)
     spread = around(points(known), (sd**2 + off.sd**2) ** 0.5, off.bias)
     device = (spread[0] + total(low for low, _ in unknown), spread[1] + total(high for _, high in unknown))
-    launching = _host_s(run)
+    launching = host_s(run)
     launched = SURE if given else model.scatter.get(HOST, SURE)
     host = around(points(launching), launched.sd, launched.bias)
     walls = []
@@ -88,7 +88,8 @@ def _parts(rows: Sequence[Row]) -> tuple[list[tuple[Number, Doubt]], list[Interv
     return [(count * points(cost.device), cost.doubt) for cost, count in counts.values() if cost.doubt is not None], unknown
 
 
-def _host_s(run: Run) -> Number:
+def host_s(run: Run) -> Number:
+    """What the host spends on launches."""
     schedule = run.schedule
     return schedule.start if schedule.dispatch == "replayed" else total(schedule.launches)
 

@@ -175,7 +175,7 @@ class Cost:
     kernels: Number = 1.0
     launch: Number = 0.0
     joint: Number | None = None  # data and compute as they overlap on this machine; None: fully
-    doubt: Doubt | None = None  # how sure the device time is; None for a bound
+    doubt: Doubt | None = field(default=None, compare=False)  # how sure the device time is; None for a bound
 
     @property
     def work(self) -> Number:

@@ -16,7 +16,7 @@ from typing import Any
 from ironlaw.engine.arrays import Number, is_array, largest, maximum, minimum, ratio, total, where
 from ironlaw.engine.device.dispatch import Run, Schedule, simulate
 from ironlaw.engine.device.fusion import fuse
-from ironlaw.engine.device.intervals import Intervals, intervals
+from ironlaw.engine.device.intervals import Intervals, host_s, intervals
 from ironlaw.engine.device.iron_law import binding
 from ironlaw.engine.device.least import least, needed
 from ironlaw.engine.device.machine import NARROW, Cost, CostModel, Hardware, Plan
@@ -131,6 +131,11 @@ class Prediction:
     def busy_s(self) -> Number:
         """Time in which the device has work."""
         return self.run.busy
+
+    @property
+    def host_s(self) -> Number:
+        """What the host spends on launches; a queue may hide it behind kernels."""
+        return host_s(self.run)
 
     @property
     def bound(self) -> Number:

@@ -6,6 +6,7 @@ from ironlaw.engine.device.predict import Prediction
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.theme import TERM_NAMES
 from ironlaw.pictures.waterfall import Part
+from ironlaw.report import accuracy
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import Cell, items, pairs, paragraph, table
 from ironlaw.report.model_variants import OWN, Variant, comparable
@@ -68,12 +69,18 @@ def summary(analysis: Analysis) -> str:
         "figures",
     )  # fmt: skip
     out = table(columns, [_row(p) for p in analysis.predictions], "What each machine takes in each mode", NUMBERS)
-    words = "Likely: where four measurements in five should fall. " if any(p.interval for p in analysis.predictions) else ""
+    for p in analysis.predictions:
+        said = [f"{p.hardware.name}, {p.plan.mode}: {words}" for words in accuracy.caveats(p, lambda part: share(part, 1.0))]
+        out += paragraph(". ".join(said) + ".", "refused") if said else ""
+    words = f"{accuracy.LIKELY.capitalize()}. " if any(p.interval for p in analysis.predictions) else ""
     words += "Overlap: if data and compute overlap fully, and if not at all. Busy: the share of the time in which the device works."
     words += " Energy: rated power × time, an estimate."
     if not all(p.calibrated for p in analysis.predictions):
-        words += " Bound: at the datasheet's peaks; a real run is slower."
+        words += f" {accuracy.BOUND}."
     out += paragraph(words, "il-quiet")
+    apart = {f"{p.hardware.name}, {p.plan.mode}": accuracy.apart(p, format_quantity) for p in analysis.predictions}
+    if any(apart.values()):
+        out += items([f"{name}: {text}" for name, text in apart.items() if text], "il-quiet")
     if analysis.refused:
         out += "<h3>Left out</h3>" + items([f"{machine}: {why}" for machine, why in analysis.refused.items()], "refused")
     return out
@@ -88,9 +95,10 @@ def _row(p: Prediction) -> list[Cell]:
         terms.append((shown, CLASSES[name]) if name == bound else shown)
     held = f"{format_quantity(float(m.total), 'B')} of {format_quantity(float(m.usable), 'B')}"
     memory: Cell = held if p.fits else (f"{held}: does not fit", "c-fail")
+    seconds = (accuracy.time(p, format_quantity), "strong" if p.calibrated else "il-quiet")
     return [
-        p.hardware.name, p.plan.mode, (format_quantity(float(p.seconds), "s"), "strong"), (TERM_NAMES[bound], CLASSES[bound]),
-        _span(p.interval) if p.interval else "–", _span(p.overlap), *terms,
+        p.hardware.name, p.plan.mode, seconds, (TERM_NAMES[bound], CLASSES[bound]),
+        accuracy.between(p.interval, format_quantity) if p.interval else "–", _span(p.overlap), *terms,
         share(float(p.busy_s), float(p.seconds)), f"{float(p.kernels):,.0f}", memory, _energy(p),
         p.label,
     ]  # fmt: skip
@@ -143,7 +151,7 @@ def devices(analysis: Analysis) -> tuple[str, Figure]:
     best = Variant(None, OWN, analysis.graph, shown).fastest()
     first = best[0]
     rows: list[list[Cell]] = [
-        [p.hardware.name, p.plan.mode, format_quantity(float(p.seconds), "s"), f"{significant(float(first.seconds) / float(p.seconds))}×",
+        [p.hardware.name, p.plan.mode, accuracy.time(p, format_quantity), f"{significant(float(first.seconds) / float(p.seconds))}×",
          TERM_NAMES[str(p.bound)], share(float(p.memory.total), float(p.memory.usable)), _energy(p), p.label]
         for p in best
     ]  # fmt: skip

@@ -23,7 +23,7 @@ def machines_and_modes(predictions: tuple[Prediction, ...], graph: Graph) -> str
 def batches_and_weights(variants: tuple[Variant, ...]) -> str:
     columns, rows = lines(variants)
     out = table(columns, rows, "Batches and weights side by side", tuple(range(1, len(columns))))
-    kinds = {p.label for variant in variants for p in variant.predictions}
+    kinds = {p.calibrated for variant in variants for p in variant.predictions}
     note = "The fastest mode of each machine: time of a call, and samples a second."
     return out + paragraph(
         note + (" Measured machines and bounds are mixed: compare within a column." if len(kinds) > 1 else ""), "il-quiet"

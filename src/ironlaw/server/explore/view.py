@@ -16,6 +16,7 @@ from ironlaw.kit.cards import Card, card, tone
 from ironlaw.pictures.roofline import roofline, spots
 from ironlaw.pictures.terms import terms
 from ironlaw.registry.workloads import about
+from ironlaw.report import accuracy
 from ironlaw.server.advice import advice
 from ironlaw.server.answers import SIZES, Answer, ask, inputs
 from ironlaw.server.explore import settings
@@ -79,7 +80,9 @@ def _view(query: tuple[tuple[str, str], ...], moving: bool, _: local_machine.Sta
 def _terms(answer: Answer) -> Figure:
     p = answer.prediction
     figure = terms(p, interval=True)
-    basis = "From curves measured on this machine." if p.calibrated else "A bound from the datasheet’s figures: a real run takes longer."
+    bound = "A bound from the datasheet’s figures, not comparable with a measured machine’s time."
+    basis = "From curves measured on this machine." if p.calibrated else bound
+    basis = " ".join((basis, *(f"{words.capitalize()}." for words in accuracy.caveats(p, lambda part: share(part, 1.0)))))
     return replace(figure, note=f"{figure.note}. {basis}", more={**figure.more, "tint": str(p.bound)})
 
 
@@ -104,7 +107,7 @@ def _overlap(answer: Answer) -> str:
     low, high = (format_quantity(float(end), "s") for end in p.overlap)
     runs = ""
     if p.interval:
-        runs = f"; four measured runs in five should fall in {' to '.join(format_quantity(float(end), 's') for end in p.interval)}"
+        runs = f"; four measured runs in five should fall in {accuracy.between(p.interval, format_quantity, ' to ')}"
     if low == high:
         return f"Overlapping memory and compute makes no difference here: {low} either way{runs}. Log axis."
     return f"{low} if memory and compute overlap fully, {high} if not at all; the mark is the prediction{runs}. Log axis."
