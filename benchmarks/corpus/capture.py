@@ -4,7 +4,7 @@
     PYTHONPATH=src python benchmarks/corpus/collect.py [--out DIR]        signatures.json.xz and docs/corpus.md from what is there
 
 Resumable: a run that has a file in DIR is not repeated (`--again`: repeat those that failed). Each run is a process of its own with a
-limit on time and memory, so that a model that fails harms nothing. First every model at a batch of 1, then at the larger batch, then a
+limit on time and memory, so that a model that fails harms nothing. First every model at the larger batch, then at a batch of 1, then a
 training step. Needs the libraries of benchmarks/pinned.txt, diffusers if wanted, and ironlaw.
 """
 
@@ -19,6 +19,7 @@ import time
 import traceback
 import warnings
 from pathlib import Path
+from zlib import crc32
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 HERE = Path(__file__).resolve().parent
@@ -27,7 +28,7 @@ sys.path.insert(0, str(HERE.parent))
 SECONDS, MEMORY = 120, 12  # limits of one run; gigabytes
 LARGE = {"ids": 8, "ids+ids": 8, "audio": 4, "video": 4, "latent": 4, "images": 4, "image+image": 4}  # the larger batch by kind of input
 LARGE_IMAGES = 16
-RUNS = ("eager1", "eager", "training")
+RUNS = ("eager", "eager1", "training")
 
 
 def arguments():
@@ -128,6 +129,7 @@ def main():
     from corpus import catalogue
 
     chosen = [e for e in catalogue.entries() if e.library in options.library.split(",") and options.only in e.name]
+    chosen.sort(key=lambda e: crc32(e.name.encode()))  # mixed, so that a part of a run is a sample of the whole
     jobs = [(e, run) for run in options.run.split(",") for e in chosen]
     failed = 0
     columns = (
