@@ -128,9 +128,10 @@ def main():
     import ironlaw.tracing.capture  # noqa: F401
     from corpus import catalogue
 
-    chosen = [e for e in catalogue.entries() if e.library in options.library.split(",") and options.only in e.name]
+    chosen = [e for e in catalogue.entries(tuple(options.library.split(","))) if options.only in e.name]
     chosen.sort(key=lambda e: crc32(e.name.encode()))  # mixed, so that a part of a run is a sample of the whole
     jobs = [(e, run) for run in options.run.split(",") for e in chosen]
+    write(options.out / f"versions-{options.library.replace(',', '-')}.json", catalogue.versions())
     failed = 0
     columns = (
         TextColumn("{task.description:40.40}"),

@@ -24,10 +24,10 @@ __all__ = ["LIBRARIES", "Entry", "build", "entries", "loss", "versions"]
 
 
 @cache
-def entries():
+def entries(libraries=LIBRARIES):
     """All models of the installed libraries."""
     found = []
-    for library in LIBRARIES:
+    for library in libraries:
         if find_spec(library) is None:
             print(f"{library} is not installed: its models are left out; pip install {library}", file=sys.stderr)
         else:

@@ -16,12 +16,22 @@ GIVEN = (
 PACKED = ("Flux", "QwenImage", "Bria", "Chroma", "LongCat", "Ovis", "Glm")  # take a list of patches
 
 
+def needed(forward):
+    """The parameters that a forward can't do without."""
+    given = inspect.signature(forward).parameters
+    return [n for n, p in given.items() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD and n != "self"]
+
+
+def known(forward):
+    """Whether there is a rule for everything that a forward asks for."""
+    return all(hasattr(Values, name) for name in needed(forward))
+
+
 def inputs(model, entry, batch):
     """(arguments, keywords); all by keyword."""
     given = inspect.signature(model.forward).parameters
     makers = Values(model, entry, batch)
-    needed = [n for n, p in given.items() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
-    wanted = dict.fromkeys([*needed, *(n for n in GIVEN if n in given)])
+    wanted = dict.fromkeys([*needed(model.forward), *(n for n in GIVEN if n in given)])
     made = {n: getattr(makers, n)() for n in wanted}
     return (), {n: v for n, v in made.items() if v is not None}
 
@@ -123,6 +133,9 @@ class Values:
         import torch
 
         return torch.randint(2, (WORDS, len(self.setting("axes_dims_rope", default=(0, 0, 0)))))
+
+    def img_shapes(self):
+        return [[(1, self.size // 2, self.size // 2)]] * self.batch
 
     def class_labels(self):
         import torch

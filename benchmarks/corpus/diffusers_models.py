@@ -1,14 +1,15 @@
 """diffusers: UNets, diffusion transformers and autoencoders, with the defaults of their constructors.
 
 Taken is every class of `diffusers` whose name begins with UNet or Autoencoder, or holds Transformer2D or Transformer3D, that can be made
-without arguments. A default of more than LARGEST parameters gets fewer layers, as in transformers.
+without arguments and whose forward asks for nothing but what diffusers_inputs.py has a rule for.
+A default of more than LARGEST parameters gets fewer layers, as in transformers.
 """
 
 import inspect
 import warnings
 from functools import cache
 
-from corpus.diffusers_inputs import inputs
+from corpus.diffusers_inputs import inputs, known
 from corpus.entry import Entry
 from corpus.transformers_models import LARGEST
 
@@ -22,7 +23,7 @@ def entries():
     import diffusers
 
     names = sorted(n for n in dir(diffusers) if n.startswith(("UNet", "Autoencoder")) or "Transformer2D" in n or "Transformer3D" in n)
-    kept = [n for n in names if not n.endswith("XSModel") and makes_itself(getattr(diffusers, n))]
+    kept = [n for n in names if not n.endswith("XSModel") and makes_itself(getattr(diffusers, n)) and known(getattr(diffusers, n).forward)]
     return [
         Entry("diffusers", n, "image" if n.startswith("Autoencoder") else "latent", PICTURE if n.startswith("Autoencoder") else SIDE)
         for n in kept

@@ -15,6 +15,14 @@ DECODED = 128  # tokens in a decoder beside an encoder
 SKIPPED = ("kwargs", "args", "self")
 
 
+def text_of(config):
+    """The part of a configuration that is about text; of several, the decoder's."""
+    try:
+        return config.get_text_config()
+    except ValueError:
+        return config.get_text_config(decoder=True)
+
+
 def inputs(model, entry, batch):
     """(arguments, keywords); all by keyword."""
     given = inspect.signature(model.forward).parameters
@@ -30,7 +38,7 @@ def inputs(model, entry, batch):
         wanted.append("bbox")
     makers = Values(model, entry, batch)
     kwargs = {name: getattr(makers, name)() for name in dict.fromkeys(wanted) if name not in SKIPPED}
-    if "use_cache" in given and getattr(model.config.get_text_config(), "use_cache", None) is not None:
+    if "use_cache" in given and getattr(text_of(model.config), "use_cache", None) is not None:
         kwargs["use_cache"] = False
     return (), kwargs
 
@@ -40,7 +48,7 @@ class Values:
 
     def __init__(self, model, entry, batch):
         self.model, self.entry, self.batch = model, entry, batch
-        self.config, self.text = model.config, model.config.get_text_config()
+        self.config, self.text = model.config, text_of(model.config)
         self.vision = getattr(self.config, "vision_config", None) or self.config
         self.tokens = entry.size if "ids" in entry.kind else 128
 

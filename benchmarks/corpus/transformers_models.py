@@ -10,7 +10,7 @@ import warnings
 from functools import cache
 
 from corpus.entry import AUDIO, IDS, IMAGE, PAIR, VIDEO, Entry
-from corpus.transformers_inputs import inputs
+from corpus.transformers_inputs import inputs, text_of
 
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
@@ -51,14 +51,12 @@ def classes():
 
 
 @cache
-def default(model_type):
-    """The type's default configuration; None where it can't be made."""
-    import transformers
-
+def default(cls):
+    """The default of the class's own configuration; None where it can't be made."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return transformers.CONFIG_MAPPING[model_type]()
+            return cls.config_class()
         except Exception:  # whatever a configuration's own checks raise
             return None
 
@@ -68,10 +66,9 @@ def entries():
 
     found = []
     for model_type, name in sorted(classes().items()):
-        config = default(model_type)
         try:
             cls = getattr(transformers, name)
-            main = cls.main_input_name
+            main, config = cls.main_input_name, default(cls)
         except (ImportError, AttributeError, TypeError):
             continue
         if config is None or not isinstance(main, str):
@@ -91,7 +88,7 @@ def kind_of(main, config, name):
 def size_of(kind, config):
     """Tokens, no more than the model has places for; pixels as configured; one number per 16 kHz sample for audio: five seconds."""
     if kind in (IDS, PAIR):
-        text = config.get_text_config()
+        text = text_of(config)
         places = next(
             (getattr(text, n) for n in ("max_position_embeddings", "n_positions", "max_target_positions") if getattr(text, n, 0)), TOKENS
         )
@@ -135,12 +132,12 @@ def fitting(entry_name):
     """(class, configuration) with at most LARGEST parameters, or with the fewest layers."""
     import transformers
 
-    model_type, name = entry_name.split(":")
-    cls, config = getattr(transformers, name), default(model_type)
+    cls = getattr(transformers, entry_name.split(":")[1])
+    config = default(cls)
     times, known = 1, None
     while (count := parameters(cls, config)) > LARGEST and count != known:
         times, known = 2 * times, count
-        config = smaller(type(config), default(model_type), times)
+        config = smaller(cls.config_class, default(cls), times)
     return cls, config
 
 
