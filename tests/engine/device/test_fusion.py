@@ -569,7 +569,7 @@ def test_keys_tell_apart_groups_that_share_an_input():
     assert shared.key != apart.key
 
 
-# ---- graphs on which a small change of the planner shows
+# ---- reasons
 
 
 def plain(*rows: tuple[str, list[str]], size: tuple[int, int] = (200, 64)) -> Graph:
@@ -583,41 +583,6 @@ def plain(*rows: tuple[str, list[str]], size: tuple[int, int] = (200, 64)) -> Gr
             inputs.append(Tensor(f"w{i}", (size[1], size[1]), "fp16", "weight"))
         ops.append(op(kind, str(i), inputs, [known[f"t{i}"]], **({"over": "all"} if kind == "sum" else {})))
     return Graph("plain", tuple(ops))
-
-
-@pytest.mark.parametrize(
-    ("rows", "groups"),
-    [
-        # siblings join whatever joined before them
-        ([("add", "x x"), ("add", "x x"), ("add", "t1 t1"), ("add", "t0 t1")], ["0 1 2 3"]),
-        # a group runs when its last op would have
-        ([("add", "x x"), ("sum", "x"), ("add", "x x")], ["1", "0 2"]),
-        ([("linear", "x"), ("linear", "t0"), ("linear", "t1"), ("softmax", "x")], ["0", "1", "2", "3"]),
-        # and after what it needs, though an op of that stands further down
-        ([("relu", "x"), ("linear", "t0"), ("add", "t1 x"), ("exp", "t0")], ["0 3", "1 2"]),
-        (
-            [
-                ("add", "x x"), ("add", "x x"), ("copy", "x"), ("linear", "t1"), ("linear", "t3"), ("linear", "t2"), ("linear", "t5"),
-                ("add", "t2 t3"),
-            ],
-            ["0 1", "2 3 7", "4", "5", "6"],
-        ),
-        # what was refused stays apart when its group grows
-        ([("relu", "x"), ("sum", "t0"), ("add", "x t0"), ("copy", "t0"), ("mul", "t0 t1")], ["0 1 2 3", "4"]),
-        (
-            [
-                ("copy", "x"), ("add", "x x"), ("exp", "x"), ("softmax", "x"), ("linear", "t2"), ("sum", "t2"), ("add", "t2 t3"),
-                ("softmax", "t3"), ("mul", "t3 t5"),
-            ],
-            ["0", "3 7", "1 2 5 6", "4", "8"],
-        ),
-        # and nobody else is kept apart by it
-        ([("linear", "x"), ("linear", "t0"), ("add", "t0 t1")], ["0", "1 2"]),
-    ],
-)  # fmt: skip
-def test_groups_of(rows, groups):
-    plan = fuse(plain(*((kind, reads.split()) for kind, reads in rows)))
-    assert [" ".join(o.name for o in group.ops) for group in plan.groups] == groups
 
 
 def test_a_refusal_keeps_its_own_reason():

@@ -1,12 +1,16 @@
 """What must hold of the planner for any graph."""
 
+from collections import defaultdict
+from itertools import pairwise
+
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from small_graphs import graphs
 
 from ironlaw.backends.inductor import INDUCTOR
 from ironlaw.engine.device.fusion import fuse
-from ironlaw.engine.device.fusion_rules import TREE
+from ironlaw.engine.device.fusion_rules import TREE, decide
+from ironlaw.engine.device.work import category
 
 rules = st.sampled_from([TREE, INDUCTOR])
 many = settings(max_examples=100)
@@ -102,3 +106,81 @@ def test_no_refused_edge_runs_inside_a_group(graph, allowed):
     groups = {op.name: i for i, group in enumerate(plan.groups) for op in group.ops}
     for v in plan.verdicts:
         assert v.fused or groups[v.producer] != groups[v.consumer]
+
+
+# ---- the same plan, found by search
+
+
+class Search:
+    """The planner's promises on plain sets, each question answered by walking the graph: slow, and without its bit sets."""
+
+    def __init__(self, graph, allowed):
+        self.ops, self.allowed = graph.ops, allowed
+        maker = {t.name: i for i, op in enumerate(graph.ops) for t in op.outputs}
+        self.needs = [list(dict.fromkeys(maker[t.name] for t in op.inputs if t.name in maker)) for op in graph.ops]
+        self.groups = {i: {i} for i in range(len(graph.ops))}
+        self.apart = {(j, i) for i, needs in enumerate(self.needs) for j in needs if not decide(graph.ops[j], graph.ops[i], allowed).fused}
+        self.verdicts = []
+        for i, needs in enumerate(self.needs):
+            for j in needs:
+                self.consider(j, i)
+        if allowed.horizontal:
+            self.siblings()
+
+    def consider(self, j, i, allowed=None):
+        fused = decide(self.ops[j], self.ops[i], self.allowed).fused if allowed is None else allowed
+        both = self.groups[j] | self.groups[i]
+        if fused and self.groups[j] is not self.groups[i]:
+            fused = self.may_share(both) and not self.waits_for_itself(both)
+            if fused:
+                self.groups.update(dict.fromkeys(both, both))
+            else:
+                self.apart.add((j, i))
+        self.verdicts.append((self.ops[j].name, self.ops[i].name, fused))
+
+    def may_share(self, members):
+        heavy = [i for i in members if category(self.ops[i].kind) in ("contraction", "attention")]
+        rows = [self.ops[i] for i in members if category(self.ops[i].kind) in ("rowwise", "reduction")]
+        lengths = {op.inputs[0].size / op.outputs[0].size if op.kind == "sum" else op.inputs[0].shape[-1] for op in rows}
+        refused = any(j in members and i in members for j, i in self.apart)
+        return len(heavy) <= 1 and not (heavy and rows) and not refused and len(lengths) <= 1
+
+    def waits_for_itself(self, members):
+        """Does a walk from one of them, group by group, leave them and come back?"""
+        readers = defaultdict(set)
+        for i, needs in enumerate(self.needs):
+            for j in needs:
+                readers[j].add(i)
+        reached = {i for j in members for i in readers[j]} - members
+        while more := {i for j in reached for k in self.groups[j] for i in readers[k]} - reached:
+            if more & members:
+                return True
+            reached |= more
+        return False
+
+    def siblings(self):
+        readers = defaultdict(list)
+        for i, op in enumerate(self.ops):
+            for t in op.inputs if category(op.kind) == "elementwise" else ():
+                if t.role in ("activation", "input"):
+                    readers[t.name].append(i)
+        for users in readers.values():
+            for j, i in pairwise(users):
+                if self.groups[j] is not self.groups[i] and self.ops[j].outputs[0].size == self.ops[i].outputs[0].size:
+                    self.consider(j, i, allowed=True)
+
+    def time(self, members):
+        """A group runs when its last op would have, and after what it needs."""
+        outside = [self.groups[j] for i in members for j in self.needs[i] if j not in members]
+        return max([max(members), *(self.time(group) for group in outside)])
+
+
+@settings(max_examples=300)
+@given(graphs(most=14), rules)
+def test_groups_verdicts_and_their_order_are_those_that_a_search_finds(graph, allowed):
+    plan, search = fuse(graph, allowed), Search(graph, allowed)
+    assert [(v.producer, v.consumer, v.fused) for v in plan.verdicts] == search.verdicts
+    found = [frozenset(graph.ops.index(op) for op in group.ops) for group in plan.groups]
+    assert set(found) == {frozenset(group) for group in search.groups.values()}
+    times = [search.time(group) for group in found]
+    assert times == sorted(times)
