@@ -13,10 +13,11 @@ from scipy.special import gamma, kv
 import ironlaw as il
 from ironlaw.backends.signatures import APART, Signature, signature
 from ironlaw.calibration.learn import FEWEST, Residual, families, learn
-from ironlaw.calibration.neighbours import NEAR, NEAREST, Family, cholesky, forward, matern
+from ironlaw.calibration.neighbours import NEAR, NEAREST, Family, cholesky, forward
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph, Tensor
+from ironlaw.engine.device.uncertainty import matern
 from ironlaw.engine.device.work import op
 from ironlaw.registry.evidence import evidence
 

@@ -23,6 +23,7 @@ from ironlaw.engine.device.uncertainty import Scatter
 from ironlaw.engine.device.work import STAND_IN, category
 from ironlaw.errors import UnsupportedPrecision
 
+KEPT, PLANS = 20_000, 64  # costs that are remembered under a plan, and plans: a server runs for days
 BOOST = 0.01  # seconds of steady arithmetic before the clock begins to fall; measured between 10 ms (no effect) and 100 ms (full)
 
 
@@ -45,6 +46,24 @@ class Calibration:
     common: float = 0.0  # what the errors of any two ops of a family share, however far apart they are
     stand_in: float = 0.0  # sd of log(measured / curve) where a curve stands in for another; 0: not known
     families: Mapping[str, Family] = field(default_factory=dict)  # measured ops that are alike, and what the curves leave unexplained there
+
+    costs: dict[Any, tuple[Hardware, dict[Any, Cost]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )  # what ops were found to cost
+
+    def known(self, hardware: Hardware, plan: Plan) -> dict[Any, Cost]:
+        """The costs of ops that were asked for on this machine under this plan, by their keys: a model is predicted again and again."""
+        try:
+            machine, costs = self.costs.get((id(hardware), plan), (None, dict[Any, Cost]()))
+        except TypeError:  # a swept launch
+            return {}
+        if machine is hardware and len(costs) < KEPT:
+            return costs
+        if len(self.costs) >= PLANS:
+            self.costs.clear()
+        fresh: dict[Any, Cost] = {}
+        self.costs[id(hardware), plan] = hardware, fresh
+        return fresh
 
     @cached_property
     def library(self) -> Backend:
@@ -138,7 +157,7 @@ class Calibration:
         return self.library.launch(op, self.launches, plan.mode, kernels)
 
     def to_json(self) -> dict[str, Any]:
-        fields = {name: value for name, value in asdict(replace(self, families={})).items() if name != "families"}
+        fields = {name: value for name, value in asdict(replace(self, families={})).items() if name not in ("families", "costs")}
         curves = {name: _finite(asdict(curve)) for name, curve in self.curves.items()}
         families = {name: family.to_json() for name, family in self.families.items()}
         return fields | {"curves": curves} | ({"families": families} if families else {})

@@ -37,7 +37,7 @@ def doubt(op: Op, model: Judged, kernels: Sequence[Kernel], signature: Signature
         family = model.families[signature.family]
         far = maximum(near.distance - 1.0, 0.0)
         sd = near.sd if largest(far) == 0 else (near.sd**2 + farther(far) * stand_in**2) ** 0.5
-        return Doubt(sd, signature.family, signature.place, family.scales, where.place)
+        return Doubt(sd, signature.family, tuple(v / s for v, s in zip(signature.place, family.scales, strict=True)), where.place)
     return _by_curves(op, model, kernels, where.place, stand_in)
 
 
@@ -67,7 +67,7 @@ def _by_curves(op: Op, model: Judged, kernels: Sequence[Kernel], place: str, sta
     if leading is None or not largest(whole):
         return Doubt(LEAST, "", place=place)
     name = leading.curve if leading.curve in model.curves else model.library.fallback.get(leading.curve, "elementwise")
-    return Doubt(variance**0.5 / whole, f"{name} curve", (log2(maximum(points(leading.data), 1.0)),), (DOUBLINGS,), place)
+    return Doubt(variance**0.5 / whole, f"{name} curve", (log2(maximum(points(leading.data), 1.0)) / DOUBLINGS,), place)
 
 
 def _beyond(kernel: Kernel, curve: Curve) -> Number:

@@ -12,12 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import nsmallest
 from operator import mul
 from typing import Any
 
 from ironlaw.engine.arrays import Number, is_array
-from ironlaw.engine.device.uncertainty import matern
+from ironlaw.engine.device.uncertainty import materns
 
 NEAREST = 16
 KEPT = 4096  # answers that a family remembers: a server runs for days
@@ -54,8 +53,9 @@ class Family:
         if without < 0 and key in self.answers:
             return self.answers[key]
         here = tuple(value / scale for value, scale in zip(place, self.scales, strict=True))
-        distances = ((math.dist(here, other), i) for i, other in enumerate(self.places) if i != without)
-        correction = self._solve(nsmallest(NEAREST, distances))
+        distances = [math.dist(here, other) for other in self.places]
+        nearest = sorted(range(len(distances)), key=distances.__getitem__)[: NEAREST + 1]
+        correction = self._solve([(distances[i], i) for i in nearest if i != without][:NEAREST])
         if without < 0:
             if len(self.answers) >= KEPT:
                 self.answers.clear()
@@ -66,8 +66,8 @@ class Family:
         """Kriging with the rows that are near: weights from a Cholesky factor of their correlations."""
         rows = [self.places[i] for _, i in near]
         nugget = (self.noise / self.signal) ** 2
-        lower = cholesky([[matern(math.dist(a, b)) + (nugget if a is b else 0.0) for b in rows[: i + 1]] for i, a in enumerate(rows)])
-        towards = forward(lower, [matern(distance) for distance, _ in near])
+        lower = cholesky([[*materns([math.dist(a, b) for b in rows[:i]]), 1.0 + nugget] for i, a in enumerate(rows)])
+        towards = forward(lower, materns([distance for distance, _ in near]))
         explained = forward(lower, [self.residuals[i] for _, i in near])
         mean = sum(a * b for a, b in zip(towards, explained, strict=True))
         left = max(1.0 - sum(a * a for a in towards), 0.0)
@@ -113,9 +113,9 @@ def cholesky(rows: Sequence[Sequence[float]]) -> list[list[float]]:
     lower: list[list[float]] = []
     for i, row in enumerate(rows):
         line: list[float] = []
-        for j in range(i + 1):
-            rest = row[j] - sum(map(mul, line, lower[j] if j < i else line))
-            line.append(rest / lower[j][j] if j < i else math.sqrt(max(rest, 1e-12)))
+        for j, other in enumerate(lower):
+            line.append((row[j] - sum(map(mul, line, other))) / other[j])
+        line.append(math.sqrt(max(row[i] - sum(map(mul, line, line)), 1e-12)))
         lower.append(line)
     return lower
 

@@ -14,7 +14,7 @@ SCALARS = (float, int)
 
 
 def is_array(*values: Number) -> bool:
-    return any(not isinstance(value, SCALARS) for value in values)
+    return not all(issubclass(kind, SCALARS) for kind in set(map(type, values)))
 
 
 def plain(value: Number) -> Number:

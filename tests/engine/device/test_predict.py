@@ -220,6 +220,9 @@ class Fake:
     def arrange(self, ops):
         return tuple(ops)
 
+    def known(self, hardware, plan):
+        return {}
+
     common = 0.0
     scatter = {"eager": Scatter(0.0, log(1.1) / FOUR_IN_FIVE), "compiled": Scatter(0.0, log(1.3) / FOUR_IN_FIVE)}  # noqa: RUF012
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from ironlaw.engine.arrays import Number, largest, maximum, minimum, total
 from ironlaw.engine.device.fusion_rules import Rules
@@ -223,6 +223,9 @@ class CostModel(Protocol):
         """A compiled graph's ops with the layouts that the library gives their tensors."""
 
     def cost(self, op: Op, hardware: Hardware, plan: Plan) -> Cost: ...
+
+    def known(self, hardware: Hardware, plan: Plan) -> dict[Any, Cost]:
+        """Costs that are known already, by the ops' keys; what is put there may be asked for again."""
 
     def sustain(self, costs: list[Cost]) -> list[Cost]:
         """The same costs under steady load, where a clock falls."""

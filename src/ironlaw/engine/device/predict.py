@@ -266,15 +266,22 @@ class _Totals:
 
 def _costs(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None) -> list[Cost]:
     """The cost of each op; ops with equal keys are counted once."""
+    lasting = model.known(hardware, plan) if model else {}
     known: dict[Any, Cost] = {}
     costs = []
     for op in graph.ops:
-        cost = known.get(op.key)
+        key = op.key
+        cost = lasting.get(key) or known.get(key)
         if cost is None:
             cost = model.cost(op, hardware, plan) if model else bound(op, hardware, plan, graph.dtype)
-            known[op.key] = cost
+            (known if _swept(op) else lasting)[key] = cost
         costs.append(cost)
     return model.sustain(costs) if model else costs
+
+
+def _swept(op: Op) -> bool:
+    """Whether a size is an array: its key then holds only as long as the array does."""
+    return is_array(op.work.flops, op.work.read, op.work.written, *(d for t in (*op.inputs, *op.outputs) for d in t.shape))
 
 
 def bound(op: Op, hardware: Hardware, plan: Plan, dtype: str) -> Cost:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import NamedTuple
 
 from ironlaw.engine.arrays import SCALARS, Number, is_array, maximum, minimum
@@ -32,12 +33,11 @@ Interval = tuple[Number, Number]
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """How sure the device time of an op is. `family` and `axes`: which ops err with it, and how far from one another they are."""
+    """How sure the device time of an op is. `family` and `at`: which ops err with it, and how far from one another they are."""
 
     sd: Number  # of the logarithm; inf where nothing that was measured says
     family: str
-    axes: tuple[Number, ...] = ()
-    scales: tuple[float, ...] = ()  # along each axis, how far one must go before ops have little in common
+    at: tuple[Number, ...] = ()  # in length scales: one apart, ops have little in common
     place: str = "inside"  # one of PLACES
 
     @property
@@ -58,6 +58,11 @@ SURE = Scatter(0.0, 0.0)
 def matern(distance: float) -> float:
     """How much two ops so far apart have in common: once differentiable, so that a jump between tiles is not smoothed far out."""
     return (1.0 + ROOT3 * distance) * math.exp(-ROOT3 * distance)
+
+
+def materns(distances: Sequence[float]) -> list[float]:
+    """The same for many: this is where predicting an unseen op spends its time."""
+    return [(1.0 + x) * math.exp(-x) for x in [ROOT3 * distance for distance in distances]]
 
 
 def around(seconds: Number, sd: Number, bias: float = 0.0, least: Number = 0.0) -> Interval:
@@ -82,9 +87,8 @@ def combined_sds(parts: Sequence[tuple[Number, Doubt]]) -> tuple[Number, Number]
     `parts` are the seconds of each distinct op, all its repeats added. Ops of unknown time are left out: nothing is known of their errors.
     """
     known = [(seconds, doubt) for seconds, doubt in parts if doubt.known]
-    sizes = {points(v).size for seconds, d in known for v in (seconds, d.sd, *d.axes) if is_array(v)}
-    if sizes:
-        return _swept_sds(known, max(sizes))
+    if any(is_array(seconds, d.sd, *d.at) for seconds, d in known):
+        return _swept_sds(known, max(points(v).size for seconds, d in known for v in (seconds, d.sd, *d.at) if is_array(v)))
     whole = sum(seconds for seconds, _ in known)
     families: dict[str, list[tuple[float, Doubt]]] = {}
     for seconds, doubt in known:
@@ -96,12 +100,15 @@ def combined_sds(parts: Sequence[tuple[Number, Doubt]]) -> tuple[Number, Number]
 
 def _variance(weighed: Sequence[tuple[float, Doubt]]) -> float:
     """Σᵢ Σⱼ wᵢ ρᵢⱼ wⱼ over the ops of one family, wᵢ = tᵢ sᵢ."""
-    places = [tuple([a / s for a, s in zip(d.axes, d.scales, strict=True)]) for _, d in weighed]
-    weights = [weight for weight, _ in weighed]
     variance = 0.0
-    for i, (weight, here) in enumerate(zip(weights, places, strict=True)):
-        shared = sum([w * matern(math.dist(here, there)) for w, there in zip(weights[:i], places[:i], strict=True)])
+    weights: list[float] = []
+    places: list[tuple[Number, ...]] = []
+    for weight, doubt in weighed:
+        here = doubt.at
+        shared = sum(map(mul, weights, materns([math.dist(here, there) for there in places])))
         variance += weight * (weight + 2.0 * shared)
+        weights.append(weight)
+        places.append(here)
     return variance
 
 
@@ -116,7 +123,7 @@ def _swept_sds(known: Sequence[tuple[Number, Doubt]], size: int) -> tuple[Number
 
     pairs = []
     for i in chosen:
-        one = [(at(s, i), Doubt(at(d.sd, i), d.family, tuple(at(a, i) for a in d.axes), d.scales, d.place)) for s, d in known]
+        one = [(at(s, i), Doubt(at(d.sd, i), d.family, tuple(at(a, i) for a in d.at), d.place)) for s, d in known]
         pairs.append(combined_sds(one))
     apart, together = (np.interp(np.arange(size), chosen, column) for column in zip(*pairs, strict=True))
     return apart, together
