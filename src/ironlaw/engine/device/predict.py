@@ -91,7 +91,7 @@ class OpRow:
         if doubt is None:
             return None
         floor = minimum(least(self.op, self.hardware), self.seconds) if self.hardware else 0.0
-        return around(self.seconds, doubt.sd, least=floor) if doubt.known else (floor, math.inf * self.seconds)
+        return around(self.seconds, doubt.sd, least=floor) if doubt.known else (floor, math.inf)
 
     @property
     def place(self) -> str:
