@@ -12,6 +12,7 @@ from ironlaw.backends.rows import Row
 from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
 from ironlaw.compare import FUNCTIONS, KINDS, Comparison, comparisons, speedups, summary
+from ironlaw.engine.device.host import Host
 from ironlaw.registry.evidence import measured
 
 
@@ -49,7 +50,7 @@ def test_summary():
 
 
 # a machine whose every kernel takes a second, its launches two, and whose graphs wait half a second between kernels
-TOY = Calibration({"elementwise": Curve(1.0), "gemm": Curve(1.0)}, {"default": 2.0}, 1e9, 0.5, 0.0)
+TOY = Calibration({"elementwise": Curve(1.0), "gemm": Curve(1.0)}, Host({"default": 2.0}), 1e9, 0.5)
 GPU = replace(H200, calibration=TOY)
 
 

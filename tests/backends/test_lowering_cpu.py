@@ -16,6 +16,7 @@ from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.fit import calibrate
 from ironlaw.engine.device.fusion import fuse, merge
+from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph, Op
@@ -276,21 +277,21 @@ def calibrated(rows, described, sources):
 
 def test_a_processor_is_calibrated_from_calls():
     found = calibrated([*LAUNCHES, *STREAMS], {"cpu": "toy", "l2_bytes": 1e6, "l3_bytes": 3e7}, ("toy",))
-    assert (found.backend, found.entry, found.cache_bytes) == ("cpu", 60e-6, 3e7)
-    assert found.launches == {"default": pytest.approx(6e-6)}  # the median of 7 and 5: what modules add to their functions
+    assert (found.backend, found.host.entry, found.cache_bytes) == ("cpu", 60e-6, 3e7)
+    assert found.host.launches == {"default": pytest.approx(6e-6)}  # the median of 7 and 5: what modules add to their functions
     assert found.curves["relu"].floor == pytest.approx(5e-6, rel=0.1)
     assert found.curves["relu"].main == pytest.approx(5e10, rel=0.1)
     again = Calibration.from_json(found.to_json())
-    assert (again.backend, again.entry) == ("cpu", 60e-6)
-    assert calibrated(LAUNCHES[:1] + STREAMS, {"l2_bytes": 1e6}, ()).launches == {"default": 0.0}
+    assert (again.backend, again.host.entry) == ("cpu", 60e-6)
+    assert calibrated(LAUNCHES[:1] + STREAMS, {"l2_bytes": 1e6}, ()).host.launches == {"default": 0.0}
 
 
 def test_a_module_that_is_quicker_than_its_function_costs_nothing():
     odd = [{"kind": "launch", "op": "relu", "wall_s": 4e-6}, {"kind": "launch", "op": "nn_relu", "wall_s": 3e-6}]
-    assert calibrated([*odd, *STREAMS], {"cpu": "toy", "l3_bytes": 3e7}, ()).launches == {"default": 0.0}
+    assert calibrated([*odd, *STREAMS], {"cpu": "toy", "l3_bytes": 3e7}, ()).host.launches == {"default": 0.0}
 
 
-MEASURED = Calibration({"elementwise": Curve(1.0, cache=100.0, main=100.0)}, {"default": 0.25}, 1e9, 0.0, 0.0, backend="cpu", entry=3.0)
+MEASURED = Calibration({"elementwise": Curve(1.0, cache=100.0, main=100.0)}, Host({"default": 0.25}, 3.0), 1e9, backend="cpu")
 
 
 def test_a_processor_cannot_run_ahead_of_itself():

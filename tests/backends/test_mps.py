@@ -11,6 +11,7 @@ from ironlaw.backends import require
 from ironlaw.backends.kernel import Kernel, Sample
 from ironlaw.backends.mps import FALLBACK
 from ironlaw.backends.rows import Row
+from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.types import Tensor
 from ironlaw.engine.device.work import KINDS, op
 
@@ -102,6 +103,6 @@ def test_what_stands_in_is_of_the_same_kind_of_work():
 def test_launches_cost_the_host(mode):
     linear = op("linear", "linear", [X, W], [Y])
     relu_op = op("relu", "r", [X], [Y])
-    launches = {"default": 2.0, "linear": 5.0, "elementwise": 3.0}
-    assert MPS.launch(linear, launches, mode, 1.0) == 5.0
-    assert MPS.launch(relu_op, launches, mode, 2.0) == (3.0 if mode == "eager" else 4.0)
+    host = Host({"default": 2.0, "linear": 5.0, "elementwise": 3.0})
+    assert MPS.launch(linear, host, mode, 1.0) == 5.0
+    assert MPS.launch(relu_op, host, mode, 2.0) == (3.0 if mode == "eager" else 4.0)

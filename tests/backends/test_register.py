@@ -15,6 +15,7 @@ from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.fit import calibrate
 from ironlaw.engine.device.fusion_rules import POINTWISE
+from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Plan
 from ironlaw.errors import BadValue, UnknownName
 
@@ -43,7 +44,7 @@ def abacus(monkeypatch):
     monkeypatch.setattr(backends, "_registered", {})
     backends.register(Abacus())
     curves = {"slide": Curve(floor=1.0, cache=100.0, main=100.0), "elementwise": Curve(9.0)}
-    calibration = Calibration(curves, {"default": 0.25}, 1e9, 0.0, 0.0, backend="abacus", sources=("by hand",))
+    calibration = Calibration(curves, Host({"default": 0.25}), 1e9, backend="abacus", sources=("by hand",))
     machine = replace(il.hardware("h100_sxm"), slug="abacus", backend="abacus", units={"beads": 2.0}, calibration=calibration)
     return machine
 
@@ -83,7 +84,7 @@ def test_its_rows_are_fitted(abacus):
     rows = [Row(kind="launch", op="add", wall_s=0.5)]
     rows += [Row(kind="op", op="anything", params={"numel": n}, busy_s=1.0 + n / 100.0) for n in (10, 100, 1000, 10_000)]
     found = calibrate(rows, {"rod_bytes": 1e9}, abacus, ("here",))
-    assert (found.backend, found.cache_bytes, found.launches["default"]) == ("abacus", 1e9, 0.5)
+    assert (found.backend, found.cache_bytes, found.host.default) == ("abacus", 1e9, 0.5)
     assert found.curves["slide"].main == pytest.approx(100.0, rel=0.05)
     assert found.curve("carry", "x") is found.curves["slide"]
 

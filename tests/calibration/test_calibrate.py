@@ -14,6 +14,7 @@ import ironlaw as il
 from ironlaw.backends.kernel import Kernel
 from ironlaw.calibration.calibration import BOOST, Calibration
 from ironlaw.calibration.curve import Curve, norm
+from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Cost, Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph
@@ -93,14 +94,12 @@ TOY = Calibration(
         "elementwise": Curve(2.0),
         "gemm": Curve(4.0, cache=1e3, main=1e3, rate=1e4, p=2),
     },
-    launches={"default": 1.0, "relu": 2.0, "linear": 4.0, "rowwise": 8.0, "attention": 16.0},
+    host=Host({"default": 1.0, "relu": 2.0, "linear": 4.0, "rowwise": 8.0, "attention": 16.0}, graph_start=3.0, name="a host"),
     cache_bytes=1e9,
     graph_gap=0.125,
-    graph_start=3.0,
     slower=1.5,
     scatter={"eager": Scatter(0.0, 0.1)},
     sources=("measured at night",),
-    host="a host",
 )
 RELU = chain("relu").ops[0]  # 128 bytes, 32 FLOPs
 NORM = op("batch_norm", "b", [tensor("x", 2, 3, 1, 2), *(tensor(f"s{i}", 3) for i in range(4))], [tensor("y", 2, 3, 1, 2)])
@@ -171,7 +170,7 @@ def test_compiled_attention_is_a_library_call():
 
 
 def test_graphs_start_once():
-    assert (TOY.graph_start, TOY.graph_gap) == (3.0, 0.125)
+    assert (TOY.host.graph_start, TOY.graph_gap) == (3.0, 0.125)
     graph = chain("relu", "relu")
     seconds = predict(graph, replace(MACHINE, calibration=TOY), Plan("graphs")).seconds
     fused = TOY.cost(predict(graph, replace(MACHINE, calibration=TOY), Plan("graphs")).graph.ops[0], MACHINE, Plan("graphs"))
@@ -233,8 +232,9 @@ def test_a_sweep_slows_point_by_point():
 
 
 def test_a_bare_calibration():
-    bare = Calibration({}, {"default": 1.0}, 1.0, 0.0, 0.0)
-    assert (bare.slower, bare.scatter, bare.sources, bare.host, bare.backend, bare.entry) == (1.0, {}, (), "", "cuda", 0.0)
+    bare = Calibration({}, Host({"default": 1.0}), 1.0)
+    assert (bare.slower, bare.scatter, bare.sources, bare.graph_gap, bare.backend) == (1.0, {}, (), 0.0, "cuda")
+    assert (bare.host.entry, bare.host.graph_start, bare.host.name, bare.host.estimate) == (0.0, 0.0, "", False)
     assert (bare.common, bare.stand_in) == (0.0, 0.0)
 
 
@@ -252,7 +252,7 @@ def test_json_and_back():
 def test_a_file_may_leave_out_what_is_optional():
     least = {"curves": {"tiny": {"floor": 1.0}}, "launches": {"default": 1.0}, "cache_bytes": 5.0, "graph_gap": 0.0, "graph_start": 1.0}
     found = Calibration.from_json(least)
-    assert (found.slower, found.scatter, found.sources, found.host) == (1.0, {}, (), "")
+    assert (found.slower, found.scatter, found.sources, found.host.name) == (1.0, {}, (), "")
     assert found.curves["tiny"] == Curve(1.0, INF, INF, INF, 0.0, 0.0, 0.0, 4, 0.0, 0)
 
 
@@ -356,4 +356,4 @@ def test_graphs_of_one_op_cost_what_the_op_costs():
     graph = Graph("one", (LINEAR,), "fp16")
     p = predict(graph, H200)
     assert p.busy_s == pytest.approx(H200.calibration.cost(LINEAR, H200, Plan()).device)
-    assert p.seconds == pytest.approx(p.busy_s + H200.calibration.launches["linear"])
+    assert p.seconds == pytest.approx(p.busy_s + H200.calibration.host.launches["linear"])

@@ -11,6 +11,7 @@ from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.coverage import DOUBLINGS, INSIDE, NOTHING, PLACES, beyond, coverage, place, shares
 from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.neighbours import NEAR
+from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph, Tensor
@@ -63,12 +64,12 @@ def test_without_a_calibration_all_is_unknown():
 
 
 def test_without_a_curve_an_op_is_unknown():
-    bare = replace(MACHINE, calibration=Calibration({}, {"default": 1.0}, 1e6, 0.0, 0.0))
+    bare = replace(MACHINE, calibration=Calibration({}, Host({"default": 1.0}), 1e6))
     assert coverage(stream("relu", 8), bare).place == "unknown"
 
 
 def curves(**known):
-    return replace(MACHINE, calibration=Calibration(known, {"default": 1.0}, 1e6, 0.0, 0.0))
+    return replace(MACHINE, calibration=Calibration(known, Host({"default": 1.0}), 1e6))
 
 
 def test_a_kind_with_a_curve_is_judged_by_the_sizes_of_its_samples():

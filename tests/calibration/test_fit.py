@@ -283,22 +283,22 @@ def test_launch_costs_by_kind(asked):
         *(launch(name, 20.0 + i) for i, name in enumerate(["copy_", "dropout_train", "where", "adaptive_avg_pool2d", "conv2d", "linear"])),
     ]
     found = calibrate(rows, {"l2_bytes": 100, "host": "a host"}, ("here",))
-    assert found.launches == {
+    assert found.host.launches == {
         "add": 1.0, "mul": 2.0, "relu": 3.0, "gelu": 4.0, "silu": 5.0, "sigmoid": 6.0, "copy": 7.0,
         "cast": 10.0, "scale": 12.0, "shift": 12.0, "power": 13.0, "square": 13.0, "cube": 13.0, "pad": 14.0, "transpose": 15.0,
         "attention": 16.0, "dropout": 21.0, "select": 22.0, "avg_pool2d": 23.0, "conv2d": 24.0, "linear": 25.0,
         "default": 4.0, "elementwise": 4.0,
     }  # fmt: skip
-    assert (found.cache_bytes, found.sources, found.host, found.scatter) == (100.0, ("here",), "a host", {})
-    assert (found.graph_gap, found.graph_start, found.slower, found.curves) == (0.0, 4.0, 1.0, {})
+    assert (found.cache_bytes, found.sources, found.host.name, found.scatter) == (100.0, ("here",), "a host", {})
+    assert (found.graph_gap, found.host.graph_start, found.slower, found.curves) == (0.0, 4.0, 1.0, {})
 
 
 @pytest.mark.parametrize("name", [row["op"] for row in PLAIN])
 def test_the_default_launch_is_the_median_of_the_plain_ones(name, asked):
     others = [row for row in PLAIN if row["op"] != name]
     found = calibrate([*others, launch(name, 1000.0), launch("matmul", 500.0)], {"l3_bytes": 64.0}, ())
-    assert found.launches["default"] == median([row["wall_s"] for row in others] + [1000.0])
-    assert (found.cache_bytes, found.host) == (64.0, "")
+    assert found.host.default == median([row["wall_s"] for row in others] + [1000.0])
+    assert (found.cache_bytes, found.host.name) == (64.0, "")
 
 
 def test_graphs_and_the_gap_between_kernels(asked):
@@ -312,7 +312,7 @@ def test_graphs_and_the_gap_between_kernels(asked):
         launch("sync_roundtrip", 42.0),
     ]
     found = calibrate(rows, {"l2_bytes": 100}, ())
-    assert (found.graph_gap, found.graph_start) == (1.5, 42.0)
+    assert (found.graph_gap, found.host.graph_start) == (1.5, 42.0)
     assert calibrate([*PLAIN, launch("a", 1.0, graph_s=1.0, busy_s=2.0)], {"l2_bytes": 100}, ()).graph_gap == 0.0
 
 
@@ -338,7 +338,7 @@ def test_whose_kernels_and_whose_cache(machine, described, cache, floor, asked):
         {"kind": "op", "op": "relu", "params": {"numel": n, "dtype": "fp16"}, "busy_s": 1e-6, "wall_s": 9e-6} for n in (1000, 2000, 4000)
     ]
     found = calibrate([*PLAIN, *rows], described, (), machine)
-    assert (found.backend, found.cache_bytes, found.entry) == (il.hardware(machine).backend, cache, 0.0)
+    assert (found.backend, found.cache_bytes, found.host.entry) == (il.hardware(machine).backend, cache, 0.0)
     assert found.curves["relu"].floor == pytest.approx(floor, rel=0.25)
 
 

@@ -16,6 +16,7 @@ from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.learn import FEWEST
 from ironlaw.calibration.neighbours import Family
+from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.least import least_arithmetic
 from ironlaw.engine.device.machine import Plan
 
@@ -23,7 +24,7 @@ H200 = il.hardware("h200_sxm")
 EAGER = Plan(mode="eager")
 LAUNCHES = {"default": 1e-6}
 # a stream of b bytes takes 1 µs + b / 1 TB/s
-PLAIN = Calibration({"elementwise": Curve(1e-6, main=1e12, cache=1e12)}, LAUNCHES, 6e7, 0.0, 0.0)
+PLAIN = Calibration({"elementwise": Curve(1e-6, main=1e12, cache=1e12)}, Host(LAUNCHES), 6e7)
 
 
 def row(numel, busy, **more):

@@ -10,6 +10,7 @@ import ironlaw as il
 from ironlaw.backends import names, require
 from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
+from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.types import Tensor
 from ironlaw.engine.device.work import KINDS
 from ironlaw.engine.device.work import op as make_op
@@ -76,7 +77,7 @@ def test_its_names_are_those_of_curves(slug):
 
 @pytest.mark.parametrize("backend", names())
 def test_a_curve_is_its_own_then_its_stand_in_then_a_plain_stream(backend):
-    bare = Calibration({"elementwise": Curve(1.0)}, {"default": 1.0}, 1e6, 0.0, 0.0, backend=backend)
+    bare = Calibration({"elementwise": Curve(1.0)}, Host({"default": 1.0}), 1e6, backend=backend)
     for name, other in require(backend).fallback.items():
         alike = replace(bare, curves={**bare.curves, other: Curve(2.0)})
         own = replace(bare, curves={**alike.curves, name: Curve(3.0)})

@@ -2,12 +2,14 @@
 
 import copy
 import math
+from dataclasses import replace
 
 import pytest
 
 from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
-from ironlaw.calibration.stored_curves import arguments
+from ironlaw.calibration.stored_curves import arguments, host_json
+from ironlaw.engine.device.host import Host
 
 CURVE = {
     "floor": 1e-6,
@@ -45,8 +47,10 @@ def changed(path, value):
 
 def test_a_good_file_is_read_as_it_stands():
     found = arguments(FILE)
-    assert found["curves"] == {"gemm": Curve(**CURVE)} and found["launches"] == FILE["launches"]
-    assert {key: found[key] for key in (*TOP, "host", "backend")} == {key: FILE[key] for key in (*TOP, "host", "backend")}
+    assert found["curves"] == {"gemm": Curve(**CURVE)}
+    assert found["host"] == Host({"default": 2e-6, "linear": 3e-6}, 4e-6, 5e-6, name="a host")
+    own = [key for key in (*TOP, "backend") if key not in ("entry", "graph_start")]
+    assert {key: found[key] for key in own} == {key: FILE[key] for key in own}
     assert (found["scatter"], found["sources"]) == ({"eager": (0.05, 0.1)}, ("by hand",))
     assert arguments(changed(("scatter", "eager", 0), -0.05))["scatter"] == {"eager": (-0.05, 0.1)}  # a bias goes either way
     with pytest.raises(ValueError, match="eager is inf, and not a figure"):
@@ -54,9 +58,19 @@ def test_a_good_file_is_read_as_it_stands():
     assert Calibration.from_json(Calibration(**found).to_json()) == Calibration(**found)
 
 
+def test_a_host_has_a_table_of_its_own_since():
+    """Earlier versions stored its figures beside the curves."""
+    known = {"launches", "entry", "graph_start", "host"}
+    host = {"launches": FILE["launches"], "entry": 4e-6, "graph_start": 5e-6, "name": "a host", "caveats": ["busy"], "estimate": True}
+    apart = {key: value for key, value in FILE.items() if key not in known} | {"host": host}
+    found = arguments(apart)["host"]
+    assert found == replace(arguments(FILE)["host"], caveats=("busy",), estimate=True)
+    assert host_json(found) == host | {"caveats": ("busy",)}
+
+
 def test_what_may_be_left_out():
     bare = arguments({"curves": {}, "launches": {"default": 0.0}})
-    assert bare == {"curves": {}, "launches": {"default": 0.0}, "scatter": {}, "sources": (), "families": {}}
+    assert bare == {"curves": {}, "host": Host({"default": 0.0}), "scatter": {}, "sources": (), "families": {}}
 
 
 def test_a_curve_of_an_earlier_version_keeps_its_name_of_today():

@@ -18,6 +18,7 @@ from ironlaw.backends.rows import Row
 from ironlaw.backends.signatures import Signature, signature
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.fusion_rules import Rules
+from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
 from ironlaw.engine.device.work import category
@@ -73,11 +74,15 @@ class Backend(ABC):
         seconds["default"] = seconds["elementwise"] = median(row.wall_s for row in rows if row.op in PLAIN and row.wall_s is not None)
         return seconds
 
-    def launch(self, op: Op, launches: Mapping[str, float], mode: str, kernels: Number) -> Number:
+    def launch(self, op: Op, host: Host, mode: str, kernels: Number) -> Number:
         """Host seconds that an op's launches cost."""
-        if mode != "eager" and category(op.kind) not in ("contraction", "attention"):
-            return launches["default"] * kernels
-        return launches.get(op.kind, launches.get(category(op.kind), launches["default"]))
+        return host.launch(op, mode, kernels)
+
+    def host(self, rows: Sequence[Row], name: str = "") -> Host:
+        """What launch rows say about the processor that launches."""
+        launches = self.launches(rows)
+        entry = next((row.wall_s for row in reversed(rows) if row.op == "compiled" and row.wall_s is not None), 0.0)
+        return Host(launches, entry, launches.get("sync_roundtrip", launches["default"]), name=name)
 
     def cache_bytes(self, described: Mapping[str, Any]) -> float:
         """The cache before main memory, from a machine as evidence describes it."""

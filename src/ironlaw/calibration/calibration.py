@@ -12,9 +12,10 @@ from ironlaw.backends.signatures import Signature
 from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.doubt import doubt
 from ironlaw.calibration.neighbours import Correction, Family
-from ironlaw.calibration.stored_curves import arguments
+from ironlaw.calibration.stored_curves import arguments, host_json
 from ironlaw.engine.arrays import SCALARS, Number, is_array, maximum, minimum, where
 from ironlaw.engine.device.fusion_rules import Rules
+from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.least import least_arithmetic, least_transfer
 from ironlaw.engine.device.machine import Cost, Hardware, Plan
 from ironlaw.engine.device.sweep import points
@@ -32,16 +33,13 @@ class Calibration:
     """All that was learnt about one machine."""
 
     curves: Mapping[str, Curve]
-    launches: Mapping[str, float]  # host seconds per call, by op kind
+    host: Host  # the processor that launched while the device was measured
     cache_bytes: float
-    graph_gap: float  # seconds between kernels of a replayed graph
-    graph_start: float  # seconds to start a replay
+    graph_gap: float = 0.0  # seconds between kernels of a replayed graph
     slower: float = 1.0  # how much longer arithmetic takes once the chip runs into its power limit
     scatter: Mapping[str, Scatter] = field(default_factory=dict)  # mode, "training" or "host" -> how models came out beside their ops
     sources: tuple[str, ...] = ()
-    host: str = ""
     backend: str = "cuda"  # whose kernels an op becomes: a name in ironlaw.backends
-    entry: float = 0.0  # host seconds to enter a compiled function, whatever is in it
     compile_kernel_s: float = 0.0  # host seconds to compile one kernel; 0: not measured
     common: float = 0.0  # what the errors of any two ops of a family share, however far apart they are
     stand_in: float = 0.0  # sd of log(measured / curve) where a curve stands in for another; 0: not known
@@ -99,7 +97,7 @@ class Calibration:
     def fitted_cost(self, op: Op, hardware: Hardware, plan: Plan) -> Cost:
         """An op's cost from the curves of its kernels and the measured ops near it, as they are."""
         data = compute = floor = joint = count = 0.0
-        kernels = self.library.lower(op, hardware, plan.mode)
+        kernels = self.library.lower(op, hardware, plan.lowering)
         for kernel in kernels:
             curve = self.curve(kernel.curve, op.kind)
             data_s, compute_s, overlap, total = curve.parts(kernel, self.cache_bytes)
@@ -110,7 +108,7 @@ class Calibration:
             joint = joint + (overlap if once else times * overlap)
             floor = floor + (total - overlap if once else times * (total - overlap))
             count = count + times
-        signature = self.library.signature(op, plan.mode) if self.families else None
+        signature = self.library.signature(op, plan.lowering) if self.families else None
         near = self._near(signature)
         if near is not None:
             data, compute, floor, joint = (near.factor * points(term) for term in (data, compute, floor, joint))
@@ -154,10 +152,12 @@ class Calibration:
             return 0.0
         if plan.launch is not None:
             return plan.launch * kernels
-        return self.library.launch(op, self.launches, plan.mode, kernels)
+        host = plan.host if plan.host is not None and self.library.dispatch == "queued" else self.host
+        return self.library.launch(op, host, plan.lowering, kernels)
 
     def to_json(self) -> dict[str, Any]:
         fields = {name: value for name, value in asdict(replace(self, families={})).items() if name not in ("families", "costs")}
+        fields["host"] = host_json(self.host)
         curves = {name: _finite(asdict(curve)) for name, curve in self.curves.items()}
         families = {name: family.to_json() for name, family in self.families.items()}
         return fields | {"curves": curves} | ({"families": families} if families else {})

@@ -83,10 +83,10 @@ def coverage(op: Op, hardware: Hardware, plan: Plan = EAGER) -> Coverage:
         return NOTHING
     if op.work.launches == 0 and op.kind != "fused":
         return Coverage("inside", 0.0, op.kind)  # a view: no kernel, no time
-    signature = model.library.signature(op, plan.mode) if model.families else None
+    signature = model.library.signature(op, plan.lowering) if model.families else None
     family = model.families.get(signature.family) if signature else None
     near = family.along(signature.place) if signature and family else None
-    return locate(op, model, model.library.lower(op, hardware, plan.mode), signature, near)
+    return locate(op, model, model.library.lower(op, hardware, plan.lowering), signature, near)
 
 
 def locate(op: Op, model: Measured, kernels: Sequence[Kernel], signature: Signature | None, near: Correction | None) -> Coverage:

@@ -46,17 +46,14 @@ def calibrate(rows: Sequence[Row], described: Mapping[str, Any], hardware: Hardw
     backend = require(hardware.backend)
     cache_bytes = backend.cache_bytes(described)
     launch_rows = [row for row in rows if row.kind == "launch"]
-    launches = backend.launches(launch_rows)
-    host = {row.op: row.wall_s for row in launch_rows if row.wall_s is not None}
     gaps = [row.graph_s - row.busy_s for row in launch_rows if row.graph_s and row.busy_s]
-    start = launches.get("sync_roundtrip", launches["default"])
     measured = list(backend.samples(rows, hardware))
     curves = fit(measured, cache_bytes, ceiling(hardware))
     gap = max(median(gaps), 0.0) if gaps else 0.0
     fitted = Calibration(
-        curves=curves, launches=launches, cache_bytes=cache_bytes, graph_gap=gap, graph_start=start,
-        slower=slowdown(measured, curves, cache_bytes), sources=sources, host=str(described.get("host", "")), backend=backend.name,
-        entry=host.get("compiled", 0.0), stand_in=round(stand_in_sd(measured, curves, backend.fallback, cache_bytes), 4),
+        curves=curves, host=backend.host(launch_rows, str(described.get("host", ""))), cache_bytes=cache_bytes, graph_gap=gap,
+        slower=slowdown(measured, curves, cache_bytes), sources=sources, backend=backend.name,
+        stand_in=round(stand_in_sd(measured, curves, backend.fallback, cache_bytes), 4),
     )  # fmt: skip
     return replace(fitted, families=families(residuals(rows, fitted, hardware)))
 

@@ -2,6 +2,7 @@
 
     hardware/this_machine.toml        its figures, in the grammar of registry/hardware (`registry.machines` reads them)
     calibration/this_machine.json     the curves fitted to it
+    host/this_machine.json            what launching costs its processor, where that was measured apart
     evidence/this_machine/*.json      what was measured (registry/evidence/FORMAT.md)
 
 Another process may measure again at any time: what was read is kept only as long as the files are the same.
@@ -12,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from math import isfinite
 from pathlib import Path
@@ -20,16 +22,20 @@ from typing import Any
 from ironlaw import home
 from ironlaw.backends import find
 from ironlaw.backends.rows import Row
+from ironlaw.calibration import stored_curves
 from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.fit import calibrate
 from ironlaw.engine.device.chains import chain
+from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.errors import BadRegistry, IronlawError
 
 SLUG = "this_machine"
 NAMES = ("this", "here", "local", SLUG)  # what people may type
+HOST_AGAIN = "ironlaw measure --host"
 AGAIN = "run `ironlaw measure` to measure this machine again"
 FIRST = "this machine was not measured yet; run `ironlaw measure` first (about a minute), then ask again"
+FIRST_HOST = "what launching costs here was not measured yet; run `ironlaw measure --host` first (seconds), then ask again"
 Stamp = tuple[tuple[str, int, int, int], ...]
 # ops of which some must have been measured before curves are worth having: with none for convolutions, say, the nearest curve
 # would stand in for them, and be called calibrated
@@ -42,6 +48,10 @@ def figures() -> Path:
 
 def curves() -> Path:
     return home.folder() / "calibration" / f"{SLUG}.json"
+
+
+def launcher() -> Path:
+    return home.folder() / "host" / f"{SLUG}.json"
 
 
 def evidence_folder() -> Path:
@@ -81,6 +91,36 @@ def _calibration(path: Path, _: Stamp) -> Calibration:
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         why = f"{type(error).__name__}: {error}"
         raise BadRegistry(f"{path} is damaged, or another version of ironlaw wrote it ({why}); {AGAIN}") from None
+
+
+def host() -> Host | None:
+    """What launching costs here: measured apart, or with this machine's GPU; None where neither was."""
+    path = launcher()
+    if path.exists():
+        return _host(path, stamp(path))
+    fitted = calibration()
+    queued = fitted is not None and fitted.library.dispatch == "queued"
+    return replace(fitted.host, slug=SLUG, name=fitted.host.name or "this machine's processor") if fitted and queued else None
+
+
+@lru_cache(maxsize=4)
+def _host(path: Path, _: Stamp) -> Host:
+    try:
+        return stored_curves.host(json.loads(path.read_bytes()))
+    except OSError as error:
+        raise BadRegistry(
+            f"{path} can't be read ({error.strerror or error}); check its permissions, or measure again: {HOST_AGAIN}"
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise BadRegistry(f"{path} is damaged, or another version of ironlaw wrote it ({why}); measure again: {HOST_AGAIN}") from None
+
+
+def store_host(measured: Host) -> Path:
+    """Store what launching costs here in place of what there is."""
+    path = home.path("host", f"{SLUG}.json")
+    home.replace_text(path, json.dumps(stored_curves.host_json(measured), indent=1) + "\n")
+    return path
 
 
 def store_curves(fitted: Calibration | None) -> Calibration | None:

@@ -3,31 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.neighbours import Family
+from ironlaw.engine.device.host import DEFAULT, Host
 from ironlaw.engine.device.uncertainty import Scatter
 
 LARGEST = 1e30  # beyond any rate, time or size
 RENAMED = {"fused_dear": "fused_transcendental"}  # curves that earlier versions stored under another name
 DIVISORS = ("cache", "main", "rate", "cache_bytes", "slower")  # what times are divided by or scaled with
-FIGURES = ("cache_bytes", "graph_gap", "graph_start", "slower", "entry", "compile_kernel_s", "stand_in", "common")
+FIGURES = ("cache_bytes", "graph_gap", "slower", "compile_kernel_s", "stand_in", "common")
 POWERS = (1, 2, 4)
-DEFAULT = "default"  # the launch of an op whose own was not measured
+HOST_FIGURES, HOST_TEXTS = ("entry", "graph_start"), ("slug", "name", "source", "date", "method", "why")
 
 
 def arguments(data: Mapping[str, Any]) -> dict[str, Any]:
     """ValueError, KeyError or TypeError where something is not what it should be."""
     out: dict[str, Any] = {key: figure(key, data[key]) for key in FIGURES if key in data}
     out["curves"] = {RENAMED.get(name, name): curve(name, values) for name, values in data["curves"].items()}
-    out["launches"] = {text("launch", kind): figure(f"the launch of {kind}", seconds) for kind, seconds in data["launches"].items()}
-    if DEFAULT not in out["launches"]:
-        raise ValueError(f"there is no {DEFAULT} launch")
+    out["host"] = host(data["host"] if isinstance(data.get("host"), Mapping) else {**data, "name": text("host", data.get("host", ""))})
     out["scatter"] = {mode: Scatter(signed(mode, bias), figure(mode, sd)) for mode, (bias, sd) in data.get("scatter", {}).items()}
     out["families"] = {name: family(name, values) for name, values in data.get("families", {}).items()}
     out["sources"] = tuple(text("a source", source) for source in data.get("sources", ()))
-    return out | {key: text(key, data[key]) for key in ("host", "backend") if key in data}
+    return out | {key: text(key, data[key]) for key in ("backend",) if key in data}
+
+
+def host(data: Mapping[str, Any]) -> Host:
+    """A host of its own table; files of earlier versions have its figures beside the curves."""
+    launches = {text("launch", kind): figure(f"the launch of {kind}", seconds) for kind, seconds in data["launches"].items()}
+    if DEFAULT not in launches:
+        raise ValueError(f"there is no {DEFAULT} launch")
+    figures: dict[str, Any] = {key: figure(key, data[key]) for key in HOST_FIGURES if key in data}
+    texts: dict[str, Any] = {key: text(key, data[key]) for key in HOST_TEXTS if key in data}
+    caveats = tuple(text("a caveat", caveat) for caveat in data.get("caveats", ()))
+    return Host(launches, **figures, **texts, estimate=bool(data.get("estimate", False)), caveats=caveats)
+
+
+def host_json(one: Host) -> dict[str, Any]:
+    """A host as a file holds it: what is empty is left out."""
+    return {key: value for key, value in asdict(one).items() if value}
 
 
 def curve(name: str, values: Mapping[str, Any]) -> Curve:

@@ -7,6 +7,8 @@ from functools import cache
 
 from ironlaw.calibration import local_machine
 from ironlaw.calibration.calibration import Calibration
+from ironlaw.calibration.stored_curves import host_json
+from ironlaw.registry.hosts import measured_with
 from ironlaw.registry.loader import folder
 
 
@@ -18,4 +20,7 @@ def calibration(slug: str) -> Calibration | None:
 @cache
 def _stored(slug: str) -> Calibration | None:
     path = folder("calibration") / f"{slug}.json"
-    return Calibration.from_json(json.loads(path.read_text())) if path.exists() else None
+    if not path.exists():
+        return None
+    data, host = json.loads(path.read_text()), measured_with(slug)
+    return Calibration.from_json(data | ({"host": host_json(host)} if host else {}))

@@ -18,12 +18,14 @@ from ironlaw.backends.rows import Row
 from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.fit import calibrate
 from ironlaw.calibration.scatter import ENOUGH, Outcome, by_mode, common_part, scatter
+from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.intervals import HOST
 from ironlaw.engine.device.machine import MODES, Hardware, Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadRegistry
 from ironlaw.registry.evidence import evidence
+from ironlaw.registry.hosts import measured_with
 from ironlaw.registry.loader import folder
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
@@ -92,9 +94,21 @@ def write(slug: str, models: Iterable[tuple[Row, Graph]] | None = None) -> Path:
     fitted, seen = refit(slug, models)
     path = folder("calibration") / f"{slug}.json"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(fitted.to_json(), indent=1) + "\n")
+    data = fitted.to_json()
+    apart = measured_with(slug)
+    if apart:  # what belongs to the host is not the device's
+        del data["host"]
+        write_host(folder("host") / f"{apart.slug}.toml", fitted.host)
+    path.write_text(json.dumps(data, indent=1) + "\n")
     write_outcomes(slug, seen)
     return path
+
+
+def write_host(path: Path, host: Host) -> None:
+    """A host's figures in place of those in its file; the words above them stay."""
+    words = path.read_text().partition("\nentry = ")[0]
+    figures = f"entry = {host.entry!r}\ngraph_start = {host.graph_start!r}\n\n[launches]\n"
+    path.write_text(words + "\n" + figures + "".join(f"{kind} = {seconds!r}\n" for kind, seconds in host.launches.items()))
 
 
 def write_outcomes(slug: str, seen: Iterable[Outcome]) -> None:

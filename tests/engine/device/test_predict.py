@@ -9,6 +9,7 @@ from small_graphs import MACHINE, chain, tensor
 
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.fusion_rules import Rules
+from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Cost, Figure, Plan
 from ironlaw.engine.device.predict import OpRow, bound, is_sweep, one_launch, predict
 from ironlaw.engine.device.types import Graph, Tensor
@@ -214,7 +215,7 @@ class Fake:
     def sustain(self, costs):
         return costs
 
-    entry, graph_start, graph_gap, backend = 0.0, 7.0, 0.125, "fake"
+    host, graph_gap, backend = Host({"default": 1.0}, graph_start=7.0), 0.125, "fake"
     rules = Rules(epilogue=False)
 
     def arrange(self, ops):

@@ -76,7 +76,7 @@ def test_a_processor_waits_for_each_call_and_enters_a_compiled_function_first():
     graph = workload("gpt2_layer", dtype="fp32")
     eager = timeline(predict(graph, target, Plan()))
     assert all(b.start - a.end == pytest.approx(float(b.row.launch_s), abs=1e-12) for a, b in pairwise(eager))
-    assert timeline(predict(graph, target, Plan("compiled")))[0].start == pytest.approx(target.calibration.entry)
+    assert timeline(predict(graph, target, Plan("compiled")))[0].start == pytest.approx(target.calibration.host.entry)
 
 
 def test_resnet18_in_fp32_on_a_laptop():

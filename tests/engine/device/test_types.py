@@ -166,7 +166,7 @@ def test_defaults():
 def test_plans_are_checked():
     with pytest.raises(UnknownName, match=r"^no plan mode 'compile'; did you mean compiled\?$"):
         Plan(mode="compile")
-    with pytest.raises(UnknownName, match=r"^no plan mode 'xyz'; known: compiled, eager, graphs$"):
+    with pytest.raises(UnknownName, match=r"^no plan mode 'xyz'; known: compiled, eager, eager_graphs, graphs$"):
         Plan(mode="xyz")
     with pytest.raises(UnknownName, match=r"^no plan dispatch 'async'; did you mean synchronous\?$"):
         Plan(dispatch="async")

@@ -13,6 +13,7 @@ from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample
 from ironlaw.backends.rows import Row
 from ironlaw.engine.arrays import Number
+from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
 from ironlaw.engine.device.work import with_attrs
@@ -44,9 +45,9 @@ class Cpu(Backend):
         """A call's own cost is in its curve's floor: what is left is what Python code around the call spends."""
         return {"default": _python_overhead(by_kind(rows))}
 
-    def launch(self, op: Op, launches: Mapping[str, float], mode: str, kernels: Number) -> Number:
+    def launch(self, op: Op, host: Host, mode: str, kernels: Number) -> Number:
         """Compiled, nothing of the model's own code is left around the loops; entering them all is paid once."""
-        return launches["default"] if mode == "eager" else 0.0
+        return host.default if mode == "eager" else 0.0
 
     def samples(self, rows: Iterable[Row], machine: Hardware) -> Iterator[Sample]:
         """One kernel for each call, timed from outside. Of a compiled call only the loop counts."""

@@ -8,11 +8,15 @@ from typing import Any, Protocol
 
 from ironlaw.engine.arrays import Number, largest, maximum, minimum, total
 from ironlaw.engine.device.fusion_rules import Rules
+from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.types import Op, bytes_per_element, check_positive
 from ironlaw.engine.device.uncertainty import Doubt, Scatter
 from ironlaw.errors import BadValue, UnsupportedPrecision, unknown
 
-MODES = ("eager", "compiled", "graphs")
+# whose kernels run, and whether a graph of them is replayed: "graphs" is of compiled code, "eager_graphs" of eager code, which is how
+# serving engines decode
+MODES = ("eager", "compiled", "graphs", "eager_graphs")
+REPLAYED = ("graphs", "eager_graphs")
 WORK = ("matrix", "vector")  # products, convolutions and attention; and all that is done element by element or along a row
 SAME_UNITS = 1.02  # rates this near are of the same units; makers round
 DISPATCHES = ("queued", "synchronous")  # how a plan may ask for launches to reach the device
@@ -116,6 +120,15 @@ class Hardware:
         """Whether an op of this kind on FP32 tensors does its products in TF32 here."""
         return fmt == "fp32" and NARROW in self.peaks and kind in self.narrowed.get(asked, ())
 
+    def launcher(self, plan: Plan) -> Host:
+        """Who launches: the plan's host, else the one that the device was measured with, else a typical one. A processor is its own."""
+        if plan.host is not None and self.dispatch == "queued":
+            return plan.host
+        if plan.calibrated and self.calibration is not None:
+            return self.calibration.host
+        name = "the device itself" if self.dispatch != "queued" else "a typical host"
+        return Host({"default": self.launch}, graph_start=self.launch, name=name, estimate=self.dispatch == "queued")
+
     def has_matrix_units(self, fmt: str) -> bool:
         """Whether products in a format have units of their own, beside those that element-wise work runs on."""
         return fmt in self.peaks and largest(self.peaks[fmt]) > SAME_UNITS * largest(self.vector_peak(fmt))
@@ -146,14 +159,15 @@ class Hardware:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a graph is run. mode: eager | compiled | graphs; dispatch: queued | synchronous; fp32: default | strict | tf32."""
+    """How a graph is run. mode: eager | compiled | graphs | eager_graphs; dispatch: queued | synchronous; fp32: default | strict | tf32."""
 
     mode: str = "eager"
     dispatch: str = "queued"
     calibrated: bool = True  # use the machine's measured curves where it has them
-    launch: Number | None = None  # seconds per launch; overrides the machine's and the evidence's host
+    launch: Number | None = None  # seconds per launch; overrides any host's
     efficiency: Number = 1.0  # η: the share of the peak rate that is reached, uncalibrated
     fp32: str = "default"  # what products of FP32 tensors are computed in: one of FP32
+    host: Host | None = None  # who launches; None: the host that the device was measured with, or a typical one
 
     def __post_init__(self) -> None:
         for name, allowed in (("mode", MODES), ("dispatch", DISPATCHES), ("fp32", FP32)):
@@ -163,6 +177,16 @@ class Plan:
             raise BadValue(f"plan efficiency is {self.efficiency!r}; it is a share of the peak rate: give at most 1")
         if self.launch is not None:
             check_positive("plan launch cost", self.launch, zero=True)
+
+    @property
+    def lowering(self) -> str:
+        """Whose kernels run: "eager", a library's own for each op, or "compiled"."""
+        return "eager" if self.mode in ("eager", "eager_graphs") else "compiled"
+
+    @property
+    def replayed(self) -> bool:
+        """Whether the kernels are one graph, which is launched as a whole."""
+        return self.mode in REPLAYED
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,11 +211,11 @@ class Cost:
 
 
 class CostModel(Protocol):
-    """What measuring a machine has taught: an op's cost, and what launches cost its host (`ironlaw.calibration`)."""
+    """What measuring a machine has taught: what an op costs there (`ironlaw.calibration`)."""
 
     @property
-    def launches(self) -> Mapping[str, float]:
-        """Host seconds per call, by op kind; "default" for the others."""
+    def host(self) -> Host:
+        """The host that the device was measured with."""
 
     @property
     def backend(self) -> str: ...
@@ -200,16 +224,8 @@ class CostModel(Protocol):
     def sources(self) -> tuple[str, ...]: ...
 
     @property
-    def entry(self) -> float:
-        """Host seconds to enter a compiled function, whatever is in it."""
-
-    @property
     def graph_gap(self) -> float:
         """Seconds between kernels of a replayed graph."""
-
-    @property
-    def graph_start(self) -> float:
-        """Seconds to start a replay."""
 
     @property
     def compile_kernel_s(self) -> float:

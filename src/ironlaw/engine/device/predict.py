@@ -16,6 +16,7 @@ from typing import Any
 from ironlaw.engine.arrays import Number, is_array, largest, maximum, minimum, ratio, total, where
 from ironlaw.engine.device.dispatch import Run, Schedule, simulate
 from ironlaw.engine.device.fusion import fuse
+from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.intervals import Intervals, host_s, intervals
 from ironlaw.engine.device.iron_law import binding
 from ironlaw.engine.device.least import least, needed
@@ -174,6 +175,11 @@ class Prediction:
         return sum(self.shares[place] for place in BEYOND)
 
     @property
+    def host(self) -> Host:
+        """Who launches in this prediction; `plan.launch`, where it is given, stands for each of its launches."""
+        return self.hardware.launcher(self.plan)
+
+    @property
     def label(self) -> str:
         """bound, calibrated, or partly calibrated: an op is unknown, or over a tenth of the time lies outside what was measured."""
         if not self.calibrated:
@@ -227,7 +233,7 @@ def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
 
 def _as_run(graph: Graph, plan: Plan, model: CostModel | None) -> Graph:
     """The graph that the plan runs: as it is, or fused. A graph remembers what became of it."""
-    if plan.mode == "eager":
+    if plan.lowering == "eager":
         return graph
     if model is None:
         return fuse(graph).graph
@@ -289,7 +295,7 @@ def bound(op: Op, hardware: Hardware, plan: Plan, dtype: str) -> Cost:
     fmt = op.dtype
     if fmt not in hardware.peaks and fmt not in hardware.vector and op.work.kind == "vector":
         fmt = dtype  # index arithmetic and casts: the machine's own format for the graph
-    launch = hardware.launch if plan.launch is None else plan.launch
+    launch = hardware.launcher(plan).launch(op, plan.lowering, 1.0) if plan.launch is None else plan.launch
     if hardware.dispatch == "replayed":
         launch = 0.0
     work = op.work
@@ -299,12 +305,13 @@ def bound(op: Op, hardware: Hardware, plan: Plan, dtype: str) -> Cost:
 
 def _schedule(plan: Plan, hardware: Hardware, model: CostModel | None, costs: Sequence[Cost]) -> Schedule:
     """How the launches of these ops meet the device."""
-    if plan.mode == "graphs" or hardware.dispatch == "replayed":
-        start, gap = (model.graph_start, model.graph_gap) if model else (hardware.launch, 0.0)
-        return Schedule("replayed", start=start if plan.launch is None else plan.launch, gap=gap, counts=[c.kernels for c in costs])
+    host = hardware.launcher(plan)
+    if plan.replayed or hardware.dispatch == "replayed":
+        start, gap = host.graph_start if plan.launch is None else plan.launch, model.graph_gap if model else 0.0
+        return Schedule("replayed", start=start, gap=gap, counts=[c.kernels for c in costs])
     launches = [c.launch for c in costs]
-    if plan.mode == "compiled" and model:
-        launches[0] = launches[0] + model.entry
+    if plan.mode == "compiled":
+        launches[0] = launches[0] + host.entry
     return Schedule("queued" if plan.dispatch == hardware.dispatch == "queued" else "synchronous", launches)
 
 
@@ -326,7 +333,17 @@ def _sources(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | No
         used.append(f"fp32: {', '.join(narrow)} in tf32, {'as asked for' if plan.fp32 == NARROW else 'the default'}; all else in fp32")
     if plan.launch is not None:
         used.append("launch: given in the plan")
-    return (*used, *hardware.caveats)
+    return (*used, *_host_sources(hardware, plan), *hardware.caveats)
+
+
+def _host_sources(hardware: Hardware, plan: Plan) -> tuple[str, ...]:
+    """Where the launches of a host that was asked for come from; the device's own evidence says so already."""
+    if plan.host is None:
+        return ()
+    if hardware.launcher(plan) is not plan.host:
+        return (f"host: {hardware.slug} launches by itself, so {plan.host.name or plan.host.slug} is not used",)
+    source = ", ".join(filter(None, (plan.host.source, plan.host.date)))
+    return (f"host: {plan.host.label}; {source or 'given in the plan'}", *plan.host.caveats)
 
 
 def one_launch(graph: Graph, traffic: str = "weights") -> Graph:

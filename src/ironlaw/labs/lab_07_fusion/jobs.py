@@ -57,7 +57,7 @@ def removed_of(model: str) -> float:
 def launch_of(context: Context) -> float:
     """What one launch costs the context's host: measured where it was, else the registry's figure."""
     calibration = queueing(context)
-    return calibration.launches["default"] if calibration else float(context.hardware.launch)
+    return calibration.host.default if calibration else float(context.hardware.launch)
 
 
 def queueing(context: Context) -> CostModel | None:
@@ -149,7 +149,7 @@ def _run(job: Job, mode: str, dispatch: str) -> Run:
     launches, kernels, shares = _graph(job, mode, count) if is_graph(job.model) else _textbook(job, count)
     if mode == GRAPH:
         calibration = job.context.hardware.calibration
-        start, gap = (calibration.graph_start, calibration.graph_gap) if calibration and is_graph(job.model) else (job.launch, 0.0)
+        start, gap = (calibration.host.graph_start, calibration.graph_gap) if calibration and is_graph(job.model) else (job.launch, 0.0)
         timeline = graph_replay(start, kernels, [count / len(kernels)] * len(kernels), gap)
     else:
         timeline = (queued if dispatch == QUEUED else synchronous)(launches, kernels)

@@ -103,7 +103,7 @@ class Case:
         busy = self.stack.sum((row.op, row.seconds) for row in rows)
         kernels = self.stack.sum((row.op, row.kernels) for row in rows)
         curves = self.hardware.calibration if self.measured else None
-        launch, gap = (curves.graph_start, curves.graph_gap) if curves else (self.hardware.launch, 0.0)
+        launch, gap = (curves.host.graph_start, curves.graph_gap) if curves else (self.hardware.launch, 0.0)
         return float(graph_replay(launch, [busy], [kernels], gap).wall)
 
     @property

@@ -1,0 +1,66 @@
+"""The processor that launches: what each op, a compiled function and a graph's replay cost it.
+
+A GPU's own times do not depend on it, so it is kept apart from what was measured of the GPU: the same device behind a slower processor
+is busy as long, and waits more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ironlaw.engine.arrays import Number
+from ironlaw.engine.device.types import check_positive
+from ironlaw.engine.device.work import category
+from ironlaw.errors import BadValue
+
+if TYPE_CHECKING:
+    from ironlaw.engine.device.types import Op
+
+DEFAULT = "default"  # the launch of an op whose own was not measured
+
+
+@dataclass(frozen=True)
+class Host:
+    """Seconds throughout. Whatever Python and the framework spend on a call is in its launch."""
+
+    launches: Mapping[str, float] = field(hash=False)  # per call, by op kind or category; "default" for the others
+    entry: float = 0.0  # to enter a compiled function, whatever is in it
+    graph_start: float = 0.0  # to start a graph's replay
+    slug: str = ""
+    name: str = ""
+    source: str = ""
+    date: str = ""
+    method: str = ""
+    estimate: bool = False
+    why: str = ""
+    caveats: tuple[str, ...] = ()  # what every prediction with this host must say: measured on a busy machine, say
+
+    def __post_init__(self) -> None:
+        if DEFAULT not in self.launches:
+            raise BadValue(f"host {self.name or self.slug!r} has no {DEFAULT} launch; add what launching an element-wise op costs")
+        for what, seconds in (*self.launches.items(), ("entry", self.entry), ("graph start", self.graph_start)):
+            check_positive(f"{what} of host {self.name or self.slug!r}", seconds, zero=True)
+
+    @property
+    def default(self) -> float:
+        """Seconds of a launch whose kind was not measured, and of a kernel that a compiler wrote."""
+        return self.launches[DEFAULT]
+
+    @property
+    def label(self) -> str:
+        """For people: its name, and that it is an estimate where it is."""
+        return f"{self.name or self.slug}{', estimated' if self.estimate else ''}"
+
+    def launch(self, op: Op, mode: str, kernels: Number) -> Number:
+        """Seconds that an op's launches cost: one call each in eager mode; a compiler's kernels one by one."""
+        if mode != "eager" and category(op.kind) not in ("contraction", "attention"):
+            return self.default * kernels
+        return self.launches.get(op.kind, self.launches.get(category(op.kind), self.default))
+
+    def scaled(self, factor: float) -> Host:
+        """The same host, so many times as slow."""
+        check_positive("a host's factor", factor)
+        launches = {kind: factor * seconds for kind, seconds in self.launches.items()}
+        return replace(self, launches=launches, entry=factor * self.entry, graph_start=factor * self.graph_start)
