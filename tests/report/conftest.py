@@ -34,7 +34,7 @@ def named() -> Callable[..., Graph]:
 
 @pytest.fixture
 def analysed() -> Callable[..., Analysis]:
-    def build(model: str = "gpt2_layer", machines: tuple[str, ...] = ("h200_sxm",), modes: tuple[str, ...] = MODES, **more) -> Analysis:
+    def build(model: str = "gpt2_layer", machines: tuple[str, ...] = ("h200_sxm",), modes: tuple[str, ...] = MODES[:3], **more) -> Analysis:
         graph = workload(model)
         made = tuple(predict(graph, hardware(m), Plan(mode)) for m in machines for mode in modes)
         compiling = {m: Compiling(30.0, "given with --compile-s") for m in machines} if more.pop("compiled", True) else {}

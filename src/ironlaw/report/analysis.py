@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ironlaw.backends.inductor import INDUCTOR
 from ironlaw.engine.device.compilation import breakeven, breakeven_days, compile_seconds
 from ironlaw.engine.device.fusion_rules import TREE, Rules
-from ironlaw.engine.device.machine import MODES, Hardware
+from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.registry.machines import compile_cost
@@ -16,6 +16,8 @@ from ironlaw.report.capacity import Capacity
 from ironlaw.report.model_variants import Variant
 from ironlaw.report.trace_join import TraceJoin
 from ironlaw.units import show
+
+COMPILED = ("compiled", "graphs")  # modes for which something has to be compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Analysis:
     @property
     def rules(self) -> dict[str, Rules]:
         """The fusion rules that the compiled predictions used, by name; Inductor's if nothing was compiled."""
-        compiled = [p for p in self.predictions if p.plan.mode != "eager"]
+        compiled = [p for p in self.predictions if p.plan.lowering == "compiled"]
         used = {"torch.compile": INDUCTOR} if not compiled or any(p.calibrated for p in compiled) else {}
         return used | ({"the whole decision tree": TREE} if any(not p.calibrated for p in compiled) else {})
 
@@ -69,7 +71,7 @@ def compiling(predictions: Iterable[Prediction]) -> dict[str, Compiling]:
     """What compiling should take on each machine, by the kernels of its compiled graph."""
     costs = {}
     for p in predictions:
-        if p.plan.mode != "eager" and p.hardware.slug not in costs:
+        if p.plan.lowering == "compiled" and p.hardware.slug not in costs:
             per_kernel, host = compile_cost(p.hardware)
             source = f"predicted, {show(per_kernel, 's')} for each of the compiled graph's kernels, as measured on the host of: {host}"
             costs[p.hardware.slug] = Compiling(float(compile_seconds(p.kernels, per_kernel)), source, predicted=True)
@@ -97,7 +99,7 @@ def paybacks(analysis: Analysis) -> list[Payback]:
     pays = []
     for machine in analysis.machines:
         eager = analysis.of(machine.slug, "eager")
-        for mode in MODES[1:]:
+        for mode in COMPILED:
             other = analysis.of(machine.slug, mode)
             if eager is None or other is None:
                 continue

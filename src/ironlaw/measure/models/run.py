@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from ironlaw.engine.device.machine import MODES
+from ironlaw.engine.device.machine import MODES, REPLAYED, Plan
 from ironlaw.errors import BadValue
 from ironlaw.formats import of_torch
 from ironlaw.measure.clock import Clock, Timing, timed
@@ -73,7 +73,7 @@ class ModelCall:
 
 def modes(device: Device) -> tuple[str, ...]:
     """Those that a model can be run in."""
-    return tuple(mode for mode in MODES if mode != "graphs" or device.has_graphs)
+    return tuple(mode for mode in MODES if mode not in REPLAYED or device.has_graphs)
 
 
 def real(tree: Any, device: str, vocabulary: int = 0) -> Any:
@@ -122,7 +122,7 @@ def measure(
     """Each mode in turn; one that can't be run says why, unless it is the first: then nothing can."""
     import torch
 
-    if "graphs" in modes and not device.has_graphs:
+    if not device.has_graphs and any(mode in REPLAYED for mode in modes):
         raise BadValue(f"graphs are CUDA's, and this runs on {device.NAME}; give --mode eager,compiled")
     runs: list[Run] = []
     compiled: list[Any] = []  # by an earlier mode: graphs replay what compiled runs
@@ -152,13 +152,15 @@ def reason(error: Exception) -> str:
 def _mode(run: ModelCall, mode: str, seconds: float, progress: Progress, compiled: list[Any]) -> Run:
     row = model_row(mode, device=run.device.NAME)
     with ExitStack() as stack:
-        if mode != "eager" and compiled:
+        if Plan(mode).lowering == "eager":
+            pass
+        elif compiled:
             run.call = compiled[0]
-        elif mode != "eager":
+        else:
             progress(0.0, "compiling")
             row["compile_s"] = _compile(run, stack)
             compiled.append(run.call)
-        if mode == "graphs":
+        if mode in REPLAYED:
             run.call, run.args, run.kwargs = run.device.record(run.once), (), {}
         run.once()
         run.clock.sync()
@@ -174,7 +176,7 @@ def _mode(run: ModelCall, mode: str, seconds: float, progress: Progress, compile
             raise Cancelled("the measurement was stopped; nothing was stored")
         profile = profiled(run.once, run.device, wall.median)
     row |= {"kernels": profile.kernels, "busy_s": rounded(profile.busy_s), "list": profile.listed()}
-    if profile.activation_bytes is not None and mode != "graphs":
+    if profile.activation_bytes is not None and mode not in REPLAYED:
         row["activation_bytes"] = profile.activation_bytes
     if run.device.profiles == OPERATORS:
         row["profiler_slows"] = rounded(profile.slower)

@@ -15,6 +15,9 @@ from ironlaw.widget.figure import Figure
 from ironlaw.widget.quantities import format_quantity, share
 
 NUMBERS = (2, *range(4, 13))
+NAMES = {
+    "eager": "eager", "compiled": "compiled", "graphs": "compiled and replayed as a graph", "eager_graphs": "eager and replayed as a graph",
+}  # fmt: skip
 CLASSES = {"memory": "c-memory", "compute": "c-compute", "overhead": "c-overhead"}
 
 
@@ -37,7 +40,7 @@ def times(slow: Prediction, fast: Prediction) -> str:
 
 
 def mode_name(p: Prediction) -> str:
-    return {"eager": "eager", "compiled": "compiled", "graphs": "compiled and replayed as a graph"}[p.plan.mode]
+    return NAMES[p.plan.mode]
 
 
 def captured(analysis: Analysis) -> str:

@@ -91,7 +91,7 @@ def _launches(p: Prediction) -> str:
     fixed = "the kernels’ own fixed cost" if p.calibrated else ""
     kernels = int(p.kernels)
     count = f"{kernels:,} kernel{'' if kernels == 1 else 's'}"
-    if p.plan.mode == "graphs":
+    if p.plan.replayed:
         return f"(one launch for all {count}{f', and {fixed}' if fixed else ''})"
     together = sum(float(row.launch_s) for row in p.ops)
     each = f"{kernels:,} launch{'' if kernels == 1 else 'es'} of {format_quantity(together / kernels, 's')}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
+from ironlaw.engine.device.machine import REPLAYED
 from ironlaw.registry.workloads import workloads
 from ironlaw.server.answers import DEFAULTS, MOST, SIZES
 from ironlaw.server.choices import choices, settings
@@ -19,6 +20,7 @@ MODES = {
     "eager": "Each operator is its own kernel.",
     "compiled": "Operators are fused where their data allow it.",
     "graphs": "Fused, and all kernels are replayed with one launch.",
+    "eager_graphs": "Each operator is its own kernel, and all kernels are replayed with one launch, as serving engines decode.",
 }
 DISPATCHES = {"queued": "The CPU runs ahead of the device.", "synchronous": "The CPU waits for every kernel."}
 FIGURES = "This machine was measured: predict with the curves fitted to it, or with the datasheet’s peaks."
@@ -58,7 +60,7 @@ def dials(values: Values) -> list[Dial]:
         _tokens("seq", "Sequence length", "tokens", most, takes.get("seq"), hidden="seq" not in takes or decode),
         _tokens("context", "Context", "tokens held", most - 1, takes.get("context"), hidden="context" not in takes or not decode),
         _precision(menus["formats"], machine, takes),
-        choice("mode", "Mode", _plain(menus["modes"]), DEFAULTS["mode"], help=MODES.get(mode, "")),
+        choice("mode", "Mode", [(mode, mode.replace("_", " ")) for mode in menus["modes"]], DEFAULTS["mode"], help=MODES.get(mode, "")),
         _dispatch(menus["dispatches"], values, mode),
         choice("figures", "Figures", _plain(("measured", "datasheet")), DEFAULTS["figures"], hidden=not machine["measured"], help=FIGURES),
     ]  # fmt: skip
@@ -142,6 +144,6 @@ def _precision(formats: list[str], machine: Mapping[str, Any], takes: Mapping[st
 def _dispatch(names: list[str], values: Values, mode: str) -> Dial:
     value = values.get("dispatch", DEFAULTS["dispatch"])
     dial = choice("dispatch", "Dispatch", _plain(names), DEFAULTS["dispatch"], help=DISPATCHES.get(value, ""))
-    if mode == "graphs":
+    if mode in REPLAYED:
         dial |= {"idle": True, "help": "One launch for all kernels: there is nothing to queue."}
     return dial
