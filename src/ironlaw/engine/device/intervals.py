@@ -17,6 +17,7 @@ from ironlaw.engine.device.machine import Cost
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.uncertainty import SURE, Doubt, Interval, Scatter, around, blend, combined_sds
 
+SAME_KERNELS = {"graphs": "compiled", "eager_graphs": "eager"}  # replayed, but the same ones
 HOST = "host"  # the key under which a machine keeps how its launches scatter
 
 
@@ -50,8 +51,9 @@ class Intervals:
     sds: tuple[Number, Number]  # of the logarithm of the device time from its operators: if families share nothing, and if they share all
 
 
-def intervals(rows: Sequence[Row], run: Run, model: Judged, kind: str, given: bool) -> Intervals:
-    """`given`: the launch was given, so the host is as sure as whoever gave it."""
+def intervals(rows: Sequence[Row], run: Run, model: Judged, kind: str, given: bool, other_host: bool = False) -> Intervals:
+    """`given`: the launch was given, so the host is as sure as whoever gave it. `other_host`: not the one that the models were run on,
+    so that its launches scatter as theirs did, but to neither side."""
     parts, unknown = _parts(rows)
     sds = combined_sds(parts)
     sd = blend(*sds, model.common)
@@ -61,6 +63,8 @@ def intervals(rows: Sequence[Row], run: Run, model: Judged, kind: str, given: bo
     device = (spread[0] + total(low for low, _ in unknown), spread[1] + total(high for _, high in unknown))
     launching = host_s(run)
     launched = SURE if given else model.scatter.get(HOST, SURE)
+    if other_host:
+        launched = Scatter(0.0, launched.sd)
     host = around(points(launching), launched.sd, launched.bias)
     walls = []
     for end in (0, 1):
@@ -72,7 +76,7 @@ def intervals(rows: Sequence[Row], run: Run, model: Judged, kind: str, given: bo
 
 def judged(scatter: Mapping[str, Scatter], kind: str) -> Scatter:
     """How models of this kind came out; where none was measured, those that came out worst."""
-    own = scatter.get(kind) or (scatter.get("compiled") if kind == "graphs" else None)
+    own = scatter.get(kind) or scatter.get(SAME_KERNELS.get(kind, ""))
     return own or max((value for key, value in scatter.items() if key != HOST), key=lambda s: s.sd, default=SURE)
 
 

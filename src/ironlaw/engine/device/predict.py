@@ -152,7 +152,10 @@ class Prediction:
     def intervals(self) -> Intervals | None:
         """Where four measurements in five should fall: on the device, on the host, together. None for a bound."""
         model = self.hardware.calibration
-        return intervals(self.ops, self.run, model, self.kind, given=self.plan.launch is not None) if self.calibrated and model else None
+        if not self.calibrated or model is None:
+            return None
+        given, other = self.plan.launch is not None, self.host is not model.host
+        return intervals(self.ops, self.run, model, self.kind, given, other)
 
     @property
     def interval(self) -> Interval | None:
