@@ -286,7 +286,12 @@ def test_curves_are_fitted_and_stored(workstation, ironlaw_home):
     fitted = store_fit(rows("launch") + some("add", "linear", "conv2d", "layer_norm"), machine, ("by a test",))
     assert isinstance(fitted, Calibration) and fitted.sources == ("by a test",)
     path = ironlaw_home / "calibration" / "this_machine.json"
-    assert Calibration.from_json(json.loads(path.read_text())) == il.hardware("this").calibration == fitted
+    here, like = il.hardware("this").calibration, il.hardware("h200_sxm").calibration
+    assert Calibration.from_json(json.loads(path.read_text())) == replace(here, scatter={}, common=0.0) == fitted
+    # no model was measured here: a prediction has an interval all the same, and says by whose models
+    assert (here.scatter, here.common) == (like.scatter, like.common)
+    p = il.predict(il.workload("mlp8_1024"), il.hardware("this"))
+    assert p.interval[0] < p.seconds < p.interval[1] and any("scatter as on h200_sxm" in source for source in p.sources)
     assert [p.name for p in path.parent.iterdir()] == ["this_machine.json"]  # nothing half-written stays
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 
 from ironlaw.calibration import local_machine
@@ -15,6 +16,19 @@ from ironlaw.registry.loader import folder
 def calibration(slug: str) -> Calibration | None:
     """The curves of a machine; None where it was not measured."""
     return local_machine.calibration() if slug == local_machine.SLUG else _stored(slug)
+
+
+def with_scatter(own: Calibration) -> tuple[Calibration, str]:
+    """The curves with how models scatter around them, and whose models: where none was measured here, those of a machine that runs the
+    same library, or else of the one whose models came out worst."""
+    if own.scatter:
+        return own, ""
+    known = {path.stem: _stored(path.stem) for path in sorted(folder("calibration").glob("*.json"))}
+    judged = {slug: one for slug, one in known.items() if one and one.scatter}
+    if not judged:
+        return own, ""
+    slug = max(judged, key=lambda slug: (judged[slug].backend == own.backend, max(s.sd for s in judged[slug].scatter.values())))
+    return replace(own, scatter=judged[slug].scatter, common=judged[slug].common), slug
 
 
 @cache

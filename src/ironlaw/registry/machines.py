@@ -11,7 +11,7 @@ from ironlaw.backends import find, names
 from ironlaw.calibration import local_machine
 from ironlaw.engine.device.machine import SCHEDULES, Figure, Hardware, Level
 from ironlaw.errors import BadRegistry, IronlawError, UnknownName, unknown
-from ironlaw.registry.calibrations import calibration
+from ironlaw.registry.calibrations import calibration, with_scatter
 from ironlaw.registry.loader import figure, folder, normal, quantity, read, slugs
 
 KINDS = ("gpu", "cpu", "tpu", "npu", "mcu")
@@ -76,6 +76,9 @@ def _local(path: Path, _: local_machine.Stamp) -> Hardware:
         machine, curves = load(path), local_machine.calibration()
         own = curves if curves and curves.backend == machine.backend else None
         caveats = machine.caveats if own is curves else (*machine.caveats, f"its stored curves are of another device; {again}")
+        if own is not None:
+            own, whose = with_scatter(own)
+            caveats = (*caveats, f"likely: no model was measured here, so models scatter as on {whose}") if whose else caveats
         return replace(machine, aliases=local_machine.NAMES[:-1], calibration=own, caveats=caveats)
     except OSError as error:
         raise BadRegistry(f"{path} can't be read ({error.strerror or error}); check its permissions, or {again}") from None
