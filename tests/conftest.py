@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 # Several processes share the cores already, and on small matrices the threads of a BLAS mostly wait for each other: a fit that takes
-# 20 seconds took 70. Before anything imports NumPy; what a test starts inherits it.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# 20 seconds took 70. Before anything imports NumPy or PyTorch; what a test starts inherits it.
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 
 
 @pytest.fixture(autouse=True)
