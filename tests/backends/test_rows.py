@@ -68,6 +68,12 @@ def test_a_profile_that_is_not_one(entries):
         Row.from_json({"kind": "op", "list": entries}, "here")
 
 
+@pytest.mark.parametrize(("seconds", "count"), [("long", 1.0), (1.0, None), (-1.0, 1.0), (1.0, math.inf), (math.nan, 1.0), (2e30, 1.0)])
+def test_a_profile_says_which_figures_are_none(seconds, count):
+    with pytest.raises(BadRegistry, match=re.escape(f"{seconds!r} seconds, {count!r} launches")):
+        Row.from_json({"kind": "op", "list": [{"name": "gemm", "seconds": seconds, "count": count}]}, "here")
+
+
 @pytest.mark.parametrize("name", ["extra", "kernel_times"])
 def test_our_own_names_are_a_later_versions_in_a_file(name):
     """What a file calls `list` is `kernel_times` here: a file's own field of that name means something else, and stays."""

@@ -190,6 +190,18 @@ def test_no_memory_is_faster_than_the_machine_s_own(asked):
     assert asked.loss([floor, math.log(1.25 * 7e12) - 1e-9, gain]) < 1e9 == asked.loss([floor, math.log(1.25 * 7e12) + 1e-9, gain])
 
 
+@pytest.mark.parametrize("seen", [1e11, 7e11, 1.9e12, 3e12, 5e13])
+@pytest.mark.parametrize("data", [6e7, 7e7])
+def test_a_search_begins_where_it_may_look(asked, seen, data):
+    """Whatever was seen, within the cache or beyond: the first curve that is tried is one that could be kept."""
+    fit([Sample(Kernel("add", data), data / seen)] * 3, CACHE, Ceiling(1e12, 2e12))
+    assert asked.loss([math.log(value) for value in asked.start]) < 1e3
+    # and the ceiling holds for each kind's curve: a little above it, or above what was seen, is not tried
+    floor, main, *rest = (math.log(value) for value in asked.start)
+    top = max(1e12 if data > CACHE else 2e12, 1.25 * seen)
+    assert asked.loss([floor, min(math.log(top), main + math.log(3.0)) + 1e-9, *rest]) == 1e9
+
+
 def test_a_rate_saturates_near_the_best_that_was_seen():
     """Twelve products of a head's size tell nothing of large ones: the curve must not promise them three times as much."""
     small = [Kernel("bmm", 6.0 * n * n * 12, 24.0 * n**3, depth=float(n)) for n in (32, 48, 64, 80, 96, 128)]

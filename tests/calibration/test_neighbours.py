@@ -112,6 +112,81 @@ def test_it_is_stored_and_read_back():
     assert back.extras == family.extras
 
 
+points = st.lists(st.tuples(numbers, numbers, st.floats(-1, 1)), min_size=2, max_size=25, unique_by=lambda row: row[:2])
+
+
+@given(points, numbers, numbers, st.data())
+def test_a_row_left_out_might_as_well_not_be_there(rows, x, y, data):
+    """Left out by number, or not given at all; and what was asked so is not remembered for the whole."""
+    i = data.draw(st.integers(0, len(rows) - 1))
+    whole, rest = (small([r[:2] for r in some], [r[2] for r in some], (1.0, 1.0), extras=tuple(float(r[0] > 0) for r in some))
+                   for some in (rows, rows[:i] + rows[i + 1 :]))  # fmt: skip
+    before = whole.at((x, y))
+    assert whole.at((x, y), without=i) == rest.at((x, y))
+    assert whole.at((x, y)) == before
+
+
+def test_answers_are_remembered_but_not_without_end(monkeypatch):
+    monkeypatch.setattr("ironlaw.calibration.neighbours.KEPT", 5)
+    family, fresh = small(), small()
+    assert family.at((0.25,)) is family.at((0.25,))
+    for i in range(40):
+        assert family.at((0.1 * i,)) == replace(fresh, answers={}).at((0.1 * i,))
+        assert 1 <= len(family.answers) <= 5
+
+
+@given(st.integers(2, 17), st.booleans(), st.booleans())
+def test_a_short_sweep_is_asked_at_every_point_up_or_down_with_axes_that_stand_still(count, down, both):
+    family = small([(0.0, 1.0), (1.0, 2.0), (3.0, 0.0)], scales=(1.0, 2.0), extras=(3.0, 0.0, 1.0))
+    first = np.linspace(5.0, -1.0, count) if down else np.linspace(-1.0, 5.0, count)
+    second = np.linspace(2.0, 0.0, count) if both else 1.5
+    swept = family.along((first, second))
+    each = [family.at((float(a), float(b))) for a, b in zip(first, np.broadcast_to(second, count), strict=True)]
+    for name in ("factor", "sd", "distance", "kernels"):
+        assert getattr(swept, name) == pytest.approx([getattr(one, name) for one in each]), name
+
+
+def test_a_long_sweep_is_asked_at_seventeen_places_and_drawn_straight_between():
+    """Evenly spread, with both ends; kernels are those of the nearest place that was asked."""
+    family, places = small(extras=(3.0, 0.0, 1.0)), np.linspace(-1.0, 5.0, 161)
+    swept = family.along((places,))
+    asked = [family.at((float(places[i]),)) for i in range(0, 161, 10)]
+    assert len(asked) == 17
+    for i in range(161):
+        low, rest = min(i // 10, 15), (i - 10 * min(i // 10, 15)) / 10
+        a, b = asked[low], asked[low + 1]
+        assert math.log(swept.factor[i]) == pytest.approx((1 - rest) * math.log(a.factor) + rest * math.log(b.factor))
+        assert swept.sd[i] == pytest.approx((1 - rest) * a.sd + rest * b.sd)
+        assert swept.distance[i] == pytest.approx((1 - rest) * a.distance + rest * b.distance)
+        assert rest == 0.5 or swept.kernels[i] == (a if rest < 0.5 else b).kernels
+    assert len(family.answers) == 17
+
+
+def test_a_grid_of_two_sweeps_keeps_its_shape():
+    family = small([(0.0, 1.0), (1.0, 2.0), (3.0, 0.0)], scales=(1.0, 2.0))
+    first, second = np.array([[0.0], [1.0], [2.0]]), np.array([[0.5, 1.0]])
+    swept = family.along((first, second))
+    assert swept.factor.shape == swept.sd.shape == swept.distance.shape == swept.kernels.shape == (3, 2)
+    for i in range(3):
+        for j in range(2):
+            assert swept.factor[i, j] == pytest.approx(family.at((float(first[i, 0]), float(second[0, j]))).factor)
+    assert family.along((1.0, 2.0)) == family.at((1.0, 2.0))
+
+
+@given(points, st.floats(0.25, 8), st.floats(0.25, 8))
+def test_any_family_is_stored_and_read_back(rows, one, other):
+    """To four digits of a place and of a residual."""
+    scaled = [(round(a, 3) / one, round(b, 3) / other) for a, b, _ in rows]
+    family = small(scaled, [round(r, 4) for *_, r in rows], (one, other), extras=(1.0,) * len(rows))
+    data = json.loads(json.dumps(family.to_json()))
+    assert data["places"] == [[round(a, 3), round(b, 3)] for a, b, _ in rows]
+    back = Family.from_json(data)
+    assert (back.scales, back.noise, back.signal, back.widen, back.residuals, back.extras) == (
+        family.scales, family.noise, family.signal, family.widen, family.residuals, family.extras)  # fmt: skip
+    assert [v for place in back.places for v in place] == pytest.approx([v for place in family.places for v in place])
+    assert Family.from_json({key: value for key, value in data.items() if key != "extras"}).extras == ()
+
+
 # ---- learning
 
 

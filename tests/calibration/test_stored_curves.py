@@ -121,3 +121,49 @@ def test_a_long_value_is_cut_and_an_unknown_constant_refused():
         arguments(changed(("host",), [0] * 1000))
     with pytest.raises(TypeError, match="warp_drive"):
         arguments(changed(("curves", "gemm", "warp_drive"), 9.0))
+
+
+FAMILY = {
+    "scales": [1.0, 2.0], "noise": 0.05, "signal": 0.3, "widen": 1.2, "places": [[1.0, 2.0], [-3.0, 0.0]], "residuals": [0.1, -0.1],
+    "extras": [0.0, 2.0],
+}  # fmt: skip
+
+
+def family_with(**values):
+    return FILE | {"families": {"gelu 16 bit": FAMILY | values}}
+
+
+def test_a_family_is_read_as_it_stands():
+    (found,) = arguments(family_with())["families"].values()
+    assert found.places == ((1.0, 1.0), (-3.0, 0.0))  # in steps of the scales
+    assert {key: values for key, values in found.to_json().items() if key in FAMILY} == FAMILY
+
+
+@pytest.mark.parametrize("key", ["noise", "signal", "widen"])
+def test_what_a_family_divides_by_is_above_zero(key):
+    with pytest.raises(ValueError, match=f"^{key} of gelu 16 bit is 0$"):
+        arguments(family_with(**{key: 0}))
+    with pytest.raises(ValueError, match=f"^{key} of gelu 16 bit is -1, and not a figure$"):
+        arguments(family_with(**{key: -1}))
+    with pytest.raises(KeyError):
+        arguments(FILE | {"families": {"gelu 16 bit": {name: value for name, value in FAMILY.items() if name != key}}})
+
+
+@pytest.mark.parametrize("value", ["1", None, math.inf, math.nan, -2e30, 2e30])
+@pytest.mark.parametrize("key", ["scales", "residuals", "extras", "places"])
+def test_every_number_of_a_family_is_a_figure(key, value):
+    wrong = [[1.0, value], [1.0, 1.0]] if key == "places" else [1.0, value]
+    with pytest.raises(ValueError, match="^gelu 16 bit has what is not a figure$"):
+        arguments(family_with(**{key: wrong}))
+
+
+@pytest.mark.parametrize("scale", [0, -1.0])
+def test_a_length_is_above_zero(scale):
+    with pytest.raises(ValueError, match="not a figure"):
+        arguments(family_with(scales=[1.0, scale]))
+
+
+@pytest.mark.parametrize(("places", "residuals"), [([[1.0, 2.0]], [0.1, 0.2]), ([[1.0, 2.0]] * 3, [0.1, 0.2]), ([], [])])
+def test_a_family_has_a_residual_for_each_place(places, residuals):
+    with pytest.raises(ValueError, match=f"^gelu 16 bit has {len(places)} places and {len(residuals)} residuals$"):
+        arguments(family_with(places=places, residuals=residuals))

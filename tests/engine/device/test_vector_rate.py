@@ -145,3 +145,14 @@ def test_a_bound_takes_the_vector_rate():
 def test_sources_name_the_vector_figure():
     sources = predict(il.workload("gpt2_layer", batch=1), H100, BOUND).sources
     assert any(line.startswith("vector.fp16: ") for line in sources) and any(line.startswith("peak.fp16: ") for line in sources)
+
+
+@given(st.floats(1, 1e15), st.floats(0, 1e15), st.sampled_from((H100, A100)))
+def test_the_longer_of_products_and_the_rest_counts(products, rest, machine):
+    """Side by side where there are matrix units; one operation more is one more."""
+    for beside in (rest, 0.0, 1.0):
+        work = Work(products + beside, products, 0.0, 0.0, 1.0)
+        expected = max(products / machine.peak("fp16"), work.vector_flops / machine.vector_peak("fp16"))
+        assert arithmetic(work, machine, "fp16") == pytest.approx(expected, rel=1e-12)
+    tiny = Work(3.0, 2.0, 0.0, 0.0, 1.0)
+    assert arithmetic(tiny, machine, "fp16") == 1.0 / machine.vector_peak("fp16") > 2.0 / machine.peak("fp16")
