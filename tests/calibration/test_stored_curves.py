@@ -153,7 +153,7 @@ def test_what_a_family_divides_by_is_above_zero(key):
 @pytest.mark.parametrize("key", ["scales", "residuals", "extras", "places"])
 def test_every_number_of_a_family_is_a_figure(key, value):
     wrong = [[1.0, value], [1.0, 1.0]] if key == "places" else [1.0, value]
-    with pytest.raises(ValueError, match="^gelu 16 bit has what is not a figure$"):
+    with pytest.raises(ValueError, match="gelu 16 bit has what is not a figure"):
         arguments(family_with(**{key: wrong}))
 
 
