@@ -62,18 +62,12 @@ def runs(model):
     return inferred + rest + ([("decode", "fp16", 8)] if "CausalLM" in model["model"] else [])
 
 
-def entry_of(model):
-    from corpus import catalogue
-
-    (entry,) = (e for e in catalogue.entries() if (e.library, e.name) == (model["library"], model["model"]))
-    return entry
-
-
 def built(model, mode, dtype, batch, device):
     """(module, arguments, keywords) of one run."""
     from corpus import catalogue
 
-    module, args, keywords = catalogue.build(entry_of(model), device=device, batch=batch, dtype=dtype)
+    entry = catalogue.Entry(model["library"], model["model"], model["input"], model["size"])
+    module, args, keywords = catalogue.build(entry, device=device, batch=batch, dtype=dtype)
     module = module.train(mode == "training")
     if mode == "decode":
         args, keywords = decoding(module, batch, device)
@@ -145,7 +139,7 @@ def first_that_build(entries, count, most):
             print(f"{entry.library} {entry.name} does not build: {str(error)[:100]}", file=sys.stderr)
             continue
         if sum(p.numel() for p in module.parameters()) <= most:
-            models.append({"library": entry.library, "model": entry.name, "batch": batch})
+            models.append({"library": entry.library, "model": entry.name, "input": entry.kind, "size": entry.size, "batch": batch})
         if len(models) == count:
             break
     return models
@@ -212,13 +206,14 @@ def capture(args):
         graphs = {}
     else:
         graphs = stored(args.seed)
+    models = {model["model"]: model for model in kept["models"]}
     wanted = {key_of(row): row for row in kept["rows"] if "busy_s" in row}
     for number, (key, row) in enumerate(wanted.items(), 1):
         if key in graphs and "error" not in graphs[key]:
             continue
         print(f"\r{number} of {len(wanted)}", end="", file=sys.stderr, flush=True)
         try:
-            module, *call = built(row, row["mode"], row["dtype"], row["batch"], "meta")
+            module, *call = built(models[row["model"]], row["mode"], row["dtype"], row["batch"], "meta")
             graphs[key] = to_json(il.capture(module, *call, training=row["mode"] == "training"))
         except Exception as error:
             graphs[key] = {"error": f"{type(error).__name__}: {str(error)[:200]}"}

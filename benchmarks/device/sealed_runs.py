@@ -11,17 +11,21 @@ import gc
 import json
 import multiprocessing
 import os
+import signal
 import sys
 import time
 from pathlib import Path
+from queue import Empty
 from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+LONGEST = 90  # seconds to compile a model, or to build and first run one
+DEVICE = os.environ.get("IRONLAW_DEVICE", "cuda")
 METHOD = (
     "Random weights and inputs. kernels and busy_s: number and summed durations of GPU activities from torch.profiler, medians over 5 "
     "calls after 2 warm-up calls; no list of kernels is kept. wall_s: host clock around one call and a synchronise, median of 9. "
-    "piped_s: 6 calls queued back to back and one synchronise, per call, median of 3. Nothing else ran meanwhile. Mode training: "
+    "piped_s: 4 calls queued back to back and one synchronise, per call, median of 3. No other model ran meanwhile. Mode training: "
     "forward, backward and a step of AdamW in train mode. Mode decode: one token for each sequence against a static cache of 1,024 "
     "places, 512 of them written, eager. fp32: PyTorch's defaults, convolutions in TF32."
 )
@@ -32,107 +36,126 @@ def main():
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--out", default=".")
     parser.add_argument("--share", default="1/1", help="which part of the set: 1/2 is the first half")
-    parser.add_argument("--processes", type=int, default=10)
-    parser.add_argument("--seconds", type=float, default=540.0, help="what begins later is left out and said so")
+    parser.add_argument("--processes", type=int, default=12)
+    parser.add_argument("--compiling", type=float, default=170.0, help="seconds after which nothing is compiled any more")
+    parser.add_argument("--seconds", type=float, default=540.0, help="seconds after which nothing is run any more")
     args = parser.parse_args()
-    from sealed import load
+    from sealed import load, runs
 
     part, parts = map(int, args.share.split("/"))
     models = load(args.seed)["models"][part - 1 :: parts]
-    end = time.monotonic() + args.seconds
+    begun = time.time()
+    until = begun + args.compiling, begun + args.seconds
     context = multiprocessing.get_context("spawn")
     count = min(args.processes, len(models))
-    shared = context.Barrier(count), context.Lock(), context.Queue()
-    workers = [context.Process(target=work, args=(models[i::count], i, end, *shared)) for i in range(count)]
+    lock, queue, ready = context.Lock(), context.Queue(), context.Semaphore(0)
+    workers = [context.Process(target=work, args=(models[i::count], count, until, lock, queue, ready), daemon=True) for i in range(count)]
     for worker in workers:
         worker.start()
-    rows, software, machine = [], {}, {}
-    for _ in range(count):
-        mine, software, machine = shared[2].get(timeout=args.seconds + 60)
-        rows += mine
-        file = Path(args.out) / f"sealed-{args.seed}-{part}of{parts}.json"
-        file.write_text(json.dumps({"machine": machine, "software": software, "method": METHOD, "rows": rows}, indent=1))
-    for worker in workers:
-        worker.join(30)
-    failed = [row for row in rows if "error" in row]
-    print(f"{len(rows)} runs of {len(models)} models, {len(failed)} without a time")
+    file = Path(args.out) / f"sealed-{args.seed}-{part}of{parts}.json"
+    kept = {"machine": {}, "software": {}, "method": METHOD, "rows": []}
+    missing = sum(len(runs(model)) for model in models)
+    while missing and time.time() < until[1] + 20:
+        try:
+            row, kept["software"], kept["machine"] = queue.get(timeout=5)
+        except Empty:
+            continue
+        missing -= 1
+        kept["rows"].append(row)
+        file.write_text(json.dumps(kept, indent=1))
+    failed = [row for row in kept["rows"] if "error" in row]
+    print(f"{len(kept['rows'])} runs of {len(models)} models, {len(failed)} without a time, {missing} never heard of")
     for row in failed:
         print(row["library"], row["model"], row["mode"], row["dtype"], row["batch"], row["error"][:160])
 
 
-def work(models, number, end, barrier, lock, queue):
-    """One process: compile all, wait for the others, then measure in turn."""
+def work(models, count, until, lock, queue, ready):
+    """One process: compile its models while the others do, then run and time them in turn, alone on the machine."""
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "2")
     import torch
     from gpu import GPU
 
     from ironlaw.measure.host import software
 
-    torch.manual_seed(number)
-    rows = []
-    try:
-        compiled = [compile_first(model, end) for model in models]
-        barrier.wait(max(end - time.monotonic(), 1))
-        for model, call in zip(models, compiled, strict=True):
-            with lock:
-                rows += measure(model, call, end)
-    except Exception as error:
-        rows.append({"library": "", "model": f"process {number}", "mode": "", "dtype": "", "batch": 0, "error": reason(error)})
-    queue.put((rows, software(), GPU.machine() | {"hardware": "h200_sxm"}))
+    signal.signal(signal.SIGALRM, out_of_time)
+    compiled = [compile_first(model, until[0]) for model in models]
+    ready.release()
+    while ready.get_value() < count and time.time() < until[0] + 5:
+        time.sleep(0.2)
+    told = software(), GPU.machine() | {"hardware": "h200_sxm"}
+    for model, call in zip(models, compiled, strict=True):
+        for row in measured(model, call, until[1], lock):
+            queue.put((row, *told))
+            gc.collect()
+            torch.cuda.empty_cache()
 
 
-def compile_first(model, end):
+def out_of_time(*_):
+    raise TimeoutError("compiling took too long")
+
+
+def compile_first(model, until):
     """The compiled call after its first run, or why there is none."""
     import torch
     from sealed import COMPILED, call_of
 
-    begun = time.monotonic()
+    begun = time.time()
     if model.get("only"):
         return "not compiled"
-    if end - begun < 0.55 * 540:
+    if until - begun < 20:
         return "no time left to compile"
+    signal.alarm(int(min(until - begun, LONGEST)))
     try:
-        call = call_of(model, *COMPILED, batch=model["batch"], device="cuda")
+        call = call_of(model, *COMPILED, batch=model["batch"], device=DEVICE)
         call()
-        torch.cuda.synchronize()
-        print(f"{model['model']}: compiled in {time.monotonic() - begun:.0f} s", flush=True)
+        sync()
+        print(f"{model['model']}: compiled in {time.time() - begun:.0f} s", flush=True)
         return call
     except Exception as error:
         return reason(error)
     finally:
+        signal.alarm(0)
         gc.collect()
         torch.cuda.empty_cache()
 
 
-def measure(model, compiled, end):
-    import torch
+def measured(model, compiled, until, lock):
+    """Each run's totals, or why there are none."""
     from sealed import COMPILED, call_of, runs
 
-    rows = []
     for mode, dtype, batch in runs(model):
         row = {"library": model["library"], "model": model["model"], "mode": mode, "dtype": dtype, "batch": batch}
-        rows.append(row)
-        if time.monotonic() > end:
-            row["error"] = "no time left"
-            continue
         try:
-            ready = (mode, dtype) == COMPILED and batch == model["batch"]
+            ready = (mode, dtype) == COMPILED
             if ready and isinstance(compiled, str):
                 raise RuntimeError(compiled)
-            call = compiled if ready else call_of(model, mode, dtype, batch=batch, device="cuda")
-            row.update(times(call))
+            if time.time() > until:
+                raise TimeoutError("no time left")
+            signal.alarm(LONGEST)
+            call = compiled if ready else call_of(model, mode, dtype, batch=batch, device=DEVICE)
+            call()
+            sync()
+            signal.alarm(0)
+            with lock:
+                row.update(times(call))
         except Exception as error:
             row["error"] = reason(error)
+        finally:
+            signal.alarm(0)
         call = None
-        gc.collect()
-        torch.cuda.empty_cache()
-    print(f"{model['model']}: {sum('error' not in row for row in rows)} of {len(rows)} runs", flush=True)
-    return rows
+        yield row
+    print(f"{model['model']}: done", flush=True)
+
+
+def sync():
+    from gpu import sync
+
+    sync()
 
 
 def times(call):
     """Totals of one call."""
-    from gpu import GPU, sync
+    from gpu import GPU
 
     from ironlaw.measure.devices.kernel_times import profile
 
@@ -146,10 +169,10 @@ def times(call):
             sync()
             walls.append(time.perf_counter() - start)
         start = time.perf_counter()
-        for _ in range(6):
+        for _ in range(4):
             call()
         sync()
-        piped.append((time.perf_counter() - start) / 6)
+        piped.append((time.perf_counter() - start) / 4)
     seen = profile(GPU, [lambda: call], warmup=2, iterations=5, keep=0)[0]
     if "error" in seen:
         raise RuntimeError(seen["error"])
