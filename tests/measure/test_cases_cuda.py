@@ -19,6 +19,8 @@ EXTRA = {
     "lstm", "gru", "rnn_tanh", "weight_int8_mm", "weight_int4_mm",
     "conv_transpose2d", "conv1d", "conv3d", "index_copy_", "slice_copy_", "index_put_rows_", "scatter_rows_", "upsample_bilinear",
     "upsample_bicubic", "grid_sample", "pixel_shuffle", "pad_reflect", "cat_columns", "cat_channels",
+    "exp", "log", "sin", "cos", "erf", "square", "relu6", "sqrt", "abs", "sub", "div", "maximum", "compare", "clone_columns", "repeat_rows",
+    "sort_rows", "amax", "rfft", "fft", "complex_mul", "complex_bmm",
 }  # fmt: skip
 STORED = {file.name.removeprefix("h200_sxm/"): file for file in evidence("h200_sxm")}
 

@@ -92,7 +92,8 @@ def by_planes(op: Op) -> Signature | None:
 
 
 def stream(op: Op) -> Signature | None:
-    if any(op.attrs.get(name) for name in ("strided", "rolled")) or any(_size(t) != _size(op.outputs[0]) for t in op.inputs):
+    uneven = not op.inputs or any(_size(t) != _size(op.outputs[0]) for t in op.inputs)
+    if uneven or any(op.attrs.get(name) for name in ("strided", "rolled")):
         return None
     return Signature(f"{op.kind} {width(op)}", (*logs(op.outputs[0].size), *unaligned(op.outputs[0].size)))
 

@@ -48,5 +48,7 @@ def along(i: SweepInputs, p: Params) -> Call:
 @makes("conv3d")
 def volume(i: SweepInputs, p: Params) -> Call:
     torch.backends.cudnn.allow_tf32 = p["dtype"] == "tf32"
-    x, size = i.act((p["n"], p["c"], p["t"], p["h"], p["w"]), p["dtype"]), (p["out"], p["c"], p["k"], p["k"], p["k"])
-    return lambda: F.conv3d(x, i.weight(size, p["dtype"]), None, p["stride"], p["pad"])
+    frames = p.get("kt", p["k"])  # a kernel may be flat in time, or in space
+    x, size = i.act((p["n"], p["c"], p["t"], p["h"], p["w"]), p["dtype"]), (p["out"], p["c"], frames, p["k"], p["k"])
+    steps, pads = (p.get("st", p["stride"]), p["stride"], p["stride"]), (p.get("pt", p["pad"]), p["pad"], p["pad"])
+    return lambda: F.conv3d(x, i.weight(size, p["dtype"]), None, steps, pads)

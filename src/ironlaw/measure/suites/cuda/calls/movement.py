@@ -89,3 +89,17 @@ def add_permuted(i: SweepInputs, p: Params) -> Call:
     width = p["h"] * p["d"]
     x, y = i.act((p["b"], width, p["s"]), p["dtype"]).transpose(1, 2), i.act((p["b"], p["s"], width), p["dtype"])
     return lambda: x + y
+
+
+@makes("clone_columns")
+def clone_columns(i: SweepInputs, p: Params) -> Call:
+    """Rows become columns: what is written together is read from far apart."""
+    x = i.act((p["b"], p["d"], p["s"]), p["dtype"]).transpose(1, 2)
+    return x.contiguous
+
+
+@makes("repeat_rows")
+def repeat_rows(i: SweepInputs, p: Params) -> Call:
+    """Each matrix several times, one after the other: the keys that a group of heads shares."""
+    x = i.act((p["b"], 1, p["rows"], p["cols"]), p["dtype"]).expand(p["b"], p["times"], p["rows"], p["cols"])
+    return x.contiguous

@@ -18,8 +18,13 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "sigmoid": torch.sigmoid, "pow2": lambda x: x.pow(2), "neg": torch.neg, "mul_scalar": lambda x: x * 1.5,
     "add_scalar": lambda x: x + 1.5, "hardtanh": lambda x: F.hardtanh(x, 0.0, 6.0), "clamp": lambda x: x.clamp(-0.5, 0.5),
     "copy": torch.clone, "dropout_train": lambda x: F.dropout(x, 0.1, True), "rsqrt": torch.rsqrt, "sum_all": torch.sum,
+    "exp": torch.exp, "sin": torch.sin, "cos": torch.cos, "erf": torch.erf, "square": torch.square, "relu6": F.relu6, "abs": torch.abs,
+    "log": torch.log, "sqrt": torch.sqrt,
 }  # fmt: skip
-BINARY: dict[str, Callable[[Any, Any], Any]] = {"add": torch.add, "mul": torch.mul}
+POSITIVE = ("log", "sqrt")  # of the magnitude: what is not a number may take another path
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "add": torch.add, "mul": torch.mul, "sub": torch.sub, "div": torch.div, "maximum": torch.maximum, "compare": torch.gt,
+}  # fmt: skip
 BROADCAST: Table = {
     "mul_row": (matrix_and_row, lambda p, x, w: x * w),
     "mul_col": (lambda p: [(p["rows"], p["cols"]), (p["rows"], 1)], lambda p, x, w: x * w),
@@ -27,9 +32,10 @@ BROADCAST: Table = {
 }
 
 
-def one(call: Callable[[Any], Any]) -> Make:
+def one(call: Callable[[Any], Any], positive: bool = False) -> Make:
     def make(i: SweepInputs, p: Params) -> Call:
         x = i.act((p["numel"],), p["dtype"])
+        x = x.abs() + 0.01 if positive else x
         return lambda: call(x)
 
     return make
@@ -44,7 +50,7 @@ def two(call: Callable[[Any, Any], Any]) -> Make:
 
 
 CALLS: dict[str, Make] = {
-    **{op: one(call) for op, call in UNARY.items()},
+    **{op: one(call, op in POSITIVE) for op, call in UNARY.items()},
     **{op: two(call) for op, call in BINARY.items()},
     **from_table(BROADCAST),
 }
@@ -80,3 +86,10 @@ def rope(i: SweepInputs, p: Params) -> Call:
     x = i.act((p["b"], p["s"], p["h"], p["d"]), p["dtype"]).transpose(1, 2)
     cos = i.act((p["b"], 1, p["s"], p["d"]), p["dtype"])
     return lambda: x * cos
+
+
+@makes("complex_mul")
+def complex_mul(i: SweepInputs, p: Params) -> Call:
+    """`dtype` is that of the real and the imaginary part."""
+    x, y = (torch.view_as_complex(i.act((p["numel"], 2), p["dtype"])) for _ in range(2))
+    return lambda: x * y

@@ -26,3 +26,10 @@ def bmm(i: SweepInputs, p: Params) -> Call:
     torch.backends.cuda.matmul.allow_tf32 = p["dtype"] == "tf32"
     x, y = i.act((p["b"], p["m"], p["k"]), p["dtype"]), i.act((p["b"], p["k"], p["n"]), p["dtype"])
     return lambda: torch.bmm(x, y)
+
+
+@makes("complex_bmm")
+def complex_bmm(i: SweepInputs, p: Params) -> Call:
+    """`dtype` is that of the real and the imaginary part."""
+    x, y = (torch.view_as_complex(i.act((p["b"], *sides, 2), p["dtype"])) for sides in ((p["m"], p["k"]), (p["k"], p["n"])))
+    return lambda: torch.bmm(x, y)

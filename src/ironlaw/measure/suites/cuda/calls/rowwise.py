@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 
 from ironlaw.measure.devices.device import Call
@@ -17,6 +18,10 @@ ROWS: Table = {
     "argmax": (matrix, lambda p, x: x.argmax(-1)),
     "topk": (matrix, lambda p, x: x.topk(p["k"], -1)),
     "cumsum": (matrix, lambda p, x: x.cumsum(-1)),
+    "amax": (matrix, lambda p, x: x.amax(-1)),
+    "sort_rows": (matrix, lambda p, x: x.sort(-1)),
+    "rfft": (matrix, lambda p, x: torch.fft.rfft(x)),
+    "fft": (lambda p: [(p["rows"], p["cols"], 2)], lambda p, x: torch.fft.fft(torch.view_as_complex(x))),
 }
 CALLS: dict[str, Make] = from_table(ROWS)
 makes = registrar(CALLS)
