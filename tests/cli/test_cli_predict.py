@@ -8,7 +8,8 @@ from ironlaw.engine.device.work import op
 from ironlaw.units import show
 
 KEYS = {
-    "hardware", "mode", "dispatch", "label", "calibrated", "seconds", "overlap", "interval", "data_s", "compute_s", "overhead_s", "busy_s",
+    "schema", "workload", "dtype", "hardware", "host", "mode", "dispatch", "label",
+    "calibrated", "seconds", "overlap", "interval", "data_s", "compute_s", "overhead_s", "busy_s",
     "device_interval", "host_s", "host_interval", "measured_shares", "outside",
     "bound", "utilization", "mfu", "kernels", "flops", "bytes", "params", "memory", "fits", "energy_j", "energy_is_estimate", "sources",
     "fp32",
@@ -23,7 +24,7 @@ def one(sh, *argv):
 
 def test_json_is_what_the_api_says(sh):
     told = sh.json("predict", "resnet50", "--on", "h100", "--uncalibrated")
-    assert set(told) == {"workload", "dtype", "settings", "predictions", "refused"}
+    assert set(told) == {"schema", "workload", "dtype", "settings", "predictions", "refused"}
     assert told["workload"] == "resnet50" and told["settings"]["batch"] == 1 and told["refused"] == []
     (row,) = told["predictions"]
     assert set(row) == KEYS

@@ -50,6 +50,7 @@ ironlaw analyze hf:LlamaConfig --set num_hidden_layers=16 --seq 512 --dtype bf16
 """
 
 
+SCHEMA = "ironlaw-analyze/1"  # of what --json writes
 CAPTURE_S = 300.0  # a model of a hundred thousand operators takes less than one
 
 
@@ -201,7 +202,7 @@ def analyse(
 
 def as_json(args: argparse.Namespace, analysis: Analysis) -> dict[str, Any]:
     graph = analysis.graph
-    out: dict[str, Any] = {"target": args.target, "dtype": graph.dtype, "ops": len(graph.ops), "training": args.training}
+    out: dict[str, Any] = {"schema": SCHEMA, "target": args.target, "dtype": graph.dtype, "ops": len(graph.ops), "training": args.training}
     out |= {"unknown": analysis.unknown, "predictions": [prediction_json(p, args.ops) for p in analysis.predictions]}
     out["weights"] = comparison.stored_json(graph)
     out["variants"] = comparison.variants_json(analysis) if len(analysis.variants) > 1 else []

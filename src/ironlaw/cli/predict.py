@@ -7,16 +7,15 @@ from typing import Any
 
 from ironlaw.cli.options import Parser, add_fp32, add_json, add_machines, add_settings, figure, fp32, modes, settings, size
 from ironlaw.cli.show import draw
-from ironlaw.cli.show.prediction import heaviest, kinds, report
+from ironlaw.cli.show.prediction import report
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.memory import footprint
-from ironlaw.engine.device.predict import OpRow, Prediction
-from ironlaw.engine.device.rounding import narrowed_kinds
+from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.report import accuracy
 from ironlaw.units import show, show_capacity, show_usable
 
+SCHEMA = "ironlaw-predict/1"  # of what --json writes
 EXAMPLE = """
 ironlaw predict resnet50 --on h100_sxm,t4 --mode eager,compiled
 ironlaw predict llama3_8b --on h200_sxm --phase decode --context 4096 --ops 5
@@ -60,7 +59,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         out = [as_json(p, args.ops) for p in rows]
         refusals = [{"hardware": slug, "reason": reason} for slug, reason in refused.items()]
-        draw.emit({"workload": graph.name, "dtype": graph.dtype, "settings": dict(graph.settings), "predictions": out, "refused": refusals})
+        about = {"schema": SCHEMA, "workload": graph.name, "dtype": graph.dtype, "settings": dict(graph.settings)}
+        draw.emit({**about, "predictions": out, "refused": refusals})
     else:
         report(graph, rows, list(refused.values()), args.ops)
     return 0
@@ -101,34 +101,4 @@ def _larger(p: Prediction, graph: Graph) -> str:
 
 
 def as_json(p: Prediction, ops: int) -> dict[str, Any]:
-    out: dict[str, Any] = {"hardware": p.hardware.slug, "mode": p.plan.mode, "dispatch": p.plan.dispatch, "label": p.label}
-    for name in (
-        "calibrated",
-        "seconds",
-        "overlap",
-        "data_s",
-        "compute_s",
-        "overhead_s",
-        "busy_s",
-        "bound",
-        "utilization",
-        "mfu",
-    ):
-        out[name] = getattr(p, name)
-    out |= accuracy.as_json(p)
-    out |= {"kernels": int(p.kernels), "flops": p.graph.flops, "bytes": p.graph.bytes, "params": int(p.graph.params)}
-    parts = ("weights", "kv_cache", "activations", "total", "capacity", "reserved", "usable")
-    out["memory"] = {name: getattr(p.memory, name) for name in parts}
-    out |= {"fits": bool(p.fits), "energy_j": p.energy_j, "energy_is_estimate": True, "sources": p.sources}
-    out["fp32"] = {"asked": p.plan.fp32, "in_tf32": narrowed_kinds(p.graph)}
-    if ops:
-        out["ops"] = [_op_json(r) for r in heaviest(p, ops)]
-    return out
-
-
-def _op_json(r: OpRow) -> dict[str, Any]:
-    out = {
-        name: getattr(r, name) for name in ("name", "seconds", "data_s", "compute_s", "floor_s", "launch_s", "kernels", "term", "regime")
-    }
-    out |= {"interval": accuracy.ends(r.interval), "measured": r.place if r.cost.doubt else None}
-    return out | {"kind": kinds(r), "flops": r.work.flops, "bytes": r.work.bytes}
+    return p.to_dict(ops)

@@ -14,13 +14,13 @@ from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, refusing
 from ironlaw.registry.machines import hardware, is_local
 from ironlaw.registry.workloads import about, workload
-from ironlaw.report import accuracy
 from ironlaw.server.advice import advice
 from ironlaw.server.choices import kind, settings
 
 DEFAULTS = {"workload": "resnet50", "hardware": "h200_sxm", "mode": "eager", "dispatch": "queued", "figures": "measured"}
 SIZES = ("batch", "seq", "context")
 MOST = 10**7
+SURENESS = ("schema", "interval", "device_interval", "host_s", "host_interval", "measured_shares", "outside")
 LABELS = {"bandwidth": "memory bandwidth BW", "launch": "cost of one launch", "memory": "memory", "power": "rated power"}
 
 
@@ -118,7 +118,7 @@ def as_json(p: Prediction, name: str, original: Graph) -> dict[str, Any]:
         "calibrated": p.calibrated,
         "seconds": p.seconds,
         "overlap": list(p.overlap),
-        **accuracy.as_json(p),
+        **{name: value for name, value in p.to_dict(0).items() if name in SURENESS},
         "terms": {"memory": p.data_s, "compute": p.compute_s, "overhead": p.overhead_s},
         "bound": p.bound,
         "busy_s": p.busy_s,

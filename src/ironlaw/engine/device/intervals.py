@@ -18,6 +18,7 @@ from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.uncertainty import SURE, Doubt, Interval, Scatter, around, blend, combined_sds
 
 SAME_KERNELS = {"graphs": "compiled", "eager_graphs": "eager"}  # replayed, but the same ones
+ESTIMATED = 0.35  # sd of a host's launches that were estimated: within a factor of 1.6, four times in five
 HOST = "host"  # the key under which a machine keeps how its launches scatter
 
 
@@ -51,9 +52,11 @@ class Intervals:
     sds: tuple[Number, Number]  # of the logarithm of the device time from its operators: if families share nothing, and if they share all
 
 
-def intervals(rows: Sequence[Row], run: Run, model: Judged, kind: str, given: bool, other_host: bool = False) -> Intervals:
+def intervals(
+    rows: Sequence[Row], run: Run, model: Judged, kind: str, given: bool, other_host: bool = False, estimated: bool = False
+) -> Intervals:
     """`given`: the launch was given, so the host is as sure as whoever gave it. `other_host`: not the one that the models were run on,
-    so that its launches scatter as theirs did, but to neither side."""
+    so that its launches scatter as theirs did, but to neither side. `estimated`: nobody measured it."""
     parts, unknown = _parts(rows)
     sds = combined_sds(parts)
     sd = blend(*sds, model.common)
@@ -65,6 +68,8 @@ def intervals(rows: Sequence[Row], run: Run, model: Judged, kind: str, given: bo
     launched = SURE if given else model.scatter.get(HOST, SURE)
     if other_host:
         launched = Scatter(0.0, launched.sd)
+    if estimated and not given:
+        launched = Scatter(launched.bias, math.hypot(launched.sd, ESTIMATED))
     host = around(points(launching), launched.sd, launched.bias)
     walls = []
     for end in (0, 1):

@@ -7,213 +7,25 @@ the launches go through the same dispatch, and so do both ends of what overlap c
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
-from ironlaw.engine.arrays import Number, is_array, largest, maximum, minimum, ratio, total, where
-from ironlaw.engine.device.dispatch import Run, Schedule, simulate
+from ironlaw.engine.arrays import Number, is_array, maximum, minimum, total
+from ironlaw.engine.device.dispatch import Schedule, simulate
 from ironlaw.engine.device.fusion import fuse
-from ironlaw.engine.device.host import Host
-from ironlaw.engine.device.intervals import Intervals, host_s, intervals
-from ironlaw.engine.device.iron_law import binding
-from ironlaw.engine.device.least import least, needed
 from ironlaw.engine.device.machine import NARROW, Cost, CostModel, Hardware, Plan
-from ironlaw.engine.device.memory import Memory, footprint
+from ironlaw.engine.device.prediction import OpRow, Prediction, is_sweep
 from ironlaw.engine.device.roofline import arithmetic, transfer
 from ironlaw.engine.device.rounding import as_computed, narrowed_kinds
 from ironlaw.engine.device.sweep import points
-from ironlaw.engine.device.types import STORED, Graph, Op, Tensor, Work
-from ironlaw.engine.device.uncertainty import BEYOND, SAID, Doubt, Interval, around, shares
+from ironlaw.engine.device.types import STORED, Graph, Op, Tensor
 from ironlaw.engine.device.work import op as make_op
 from ironlaw.errors import unknown
 
+__all__ = ["OpRow", "Prediction", "bound", "is_sweep", "one_launch", "predict"]
+
 EAGER = Plan()
-BOUND = Doubt(math.inf, "", place="unknown")  # of an op that no measured machine answers for
-
-
-@dataclass(frozen=True, slots=True)
-class OpRow:
-    """One op of a prediction."""
-
-    op: Op
-    cost: Cost
-    hardware: Hardware | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def name(self) -> str:
-        return self.op.name
-
-    @property
-    def kind(self) -> str:
-        return self.op.kind
-
-    @property
-    def work(self) -> Work:
-        return self.op.work
-
-    @property
-    def seconds(self) -> Number:
-        """Time on the device."""
-        return self.cost.device
-
-    @property
-    def data_s(self) -> Number:
-        return self.cost.data
-
-    @property
-    def compute_s(self) -> Number:
-        return self.cost.compute
-
-    @property
-    def floor_s(self) -> Number:
-        return self.cost.floor
-
-    @property
-    def launch_s(self) -> Number:
-        """Host time to launch it; a queue may hide it behind earlier kernels."""
-        return self.cost.launch
-
-    @property
-    def kernels(self) -> Number:
-        return self.cost.kernels
-
-    @property
-    def term(self) -> Number:
-        """The largest of memory, compute and overhead (floor and launch) for this op alone."""
-        return binding(self.cost.data, self.cost.compute, self.cost.floor + self.cost.launch)
-
-    @property
-    def interval(self) -> Interval | None:
-        """Where four measurements of its device time in five should fall; up to inf where nothing measured says, None for a bound."""
-        doubt = self.cost.doubt
-        if doubt is None:
-            return None
-        floor = minimum(least(self.op, self.hardware), self.seconds) if self.hardware else 0.0
-        return around(self.seconds, doubt.sd, least=floor) if doubt.known else (floor, math.inf)
-
-    @property
-    def place(self) -> str:
-        """Where it lies among what was measured: inside, near, outside, unknown."""
-        return self.cost.doubt.place if self.cost.doubt else "unknown"
-
-    @property
-    def regime(self) -> Number:
-        """ "memory" or "compute": the side of the ridge, launches left out."""
-        return where(self.cost.data > self.cost.compute, "memory", "compute")
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """Seconds throughout. `overlap` is what the run would take if data and compute overlapped fully, and if not at all: a lesson
-    about the machine, not an error bar. `seconds` lies between the two."""
-
-    graph: Graph  # as run: fused where the plan compiles
-    hardware: Hardware
-    plan: Plan
-    ops: tuple[OpRow, ...]
-    run: Run  # when each op is on the device
-    overlap: tuple[Number, Number]
-    data_s: Number
-    compute_s: Number
-    overhead_s: Number  # all that is neither data nor compute: launches no kernel covers, and kernel floors
-    kernels: Number
-    calibrated: bool
-    sources: tuple[str, ...]
-
-    @property
-    def seconds(self) -> Number:
-        """Wall time."""
-        return self.run.wall
-
-    @property
-    def busy_s(self) -> Number:
-        """Time in which the device has work."""
-        return self.run.busy
-
-    @property
-    def host_s(self) -> Number:
-        """What the host spends on launches; a queue may hide it behind kernels."""
-        return host_s(self.run)
-
-    @property
-    def bound(self) -> Number:
-        """The largest of the three totals: "memory", "compute" or "overhead"."""
-        return binding(self.data_s, self.compute_s, self.overhead_s)
-
-    @property
-    def utilization(self) -> Number:
-        """Share of wall time in which the device has work."""
-        return ratio(self.busy_s, self.seconds)
-
-    @cached_property
-    def intervals(self) -> Intervals | None:
-        """Where four measurements in five should fall: on the device, on the host, together. None for a bound."""
-        model = self.hardware.calibration
-        if not self.calibrated or model is None:
-            return None
-        given, other = self.plan.launch is not None, self.host is not model.host
-        return intervals(self.ops, self.run, model, self.kind, given, other)
-
-    @property
-    def interval(self) -> Interval | None:
-        """Where four measurements of the wall time in five should fall; calibrated only."""
-        return self.intervals.wall if self.intervals else None
-
-    @property
-    def kind(self) -> str:
-        """Which measured models it is judged by: those of its mode, or training steps."""
-        return "training" if self.graph.settings.get("training") else self.plan.mode
-
-    @cached_property
-    def shares(self) -> dict[str, float]:
-        """The share of the device time inside, near and outside what was measured, and unknown."""
-        return shares((row.seconds, row.cost.doubt or BOUND) for row in self.ops)
-
-    @property
-    def beyond(self) -> float:
-        """The share of the device time that lies outside what was measured."""
-        return sum(self.shares[place] for place in BEYOND)
-
-    @property
-    def host(self) -> Host:
-        """Who launches in this prediction; `plan.launch`, where it is given, stands for each of its launches."""
-        return self.hardware.launcher(self.plan)
-
-    @property
-    def label(self) -> str:
-        """bound, calibrated, or partly calibrated: an op is unknown, or over a tenth of the time lies outside what was measured."""
-        if not self.calibrated:
-            return "bound"
-        unknown = any(row.place == "unknown" and largest(row.seconds) > 0 for row in self.ops)
-        return "partly calibrated" if unknown or self.beyond > SAID else "calibrated"
-
-    @cached_property
-    def memory(self) -> Memory:
-        return footprint(self.graph, self.hardware)
-
-    @property
-    def fits(self) -> Number:
-        return self.memory.fits
-
-    @property
-    def energy_j(self) -> Number:
-        """An estimate: the machine's rated power over the whole time."""
-        return self.hardware.power * self.seconds
-
-    @property
-    def mfu(self) -> Number:
-        """The share of the peak rates that this time would mean, for the products that can't be left out: behind a causal mask, the half.
-        Each product is judged by the peak of the format that it is computed in."""
-        least = total(_products_s(op, self.hardware, self.graph.dtype) for op in self.graph.ops)
-        return ratio(points(least), self.seconds)
-
-
-def _products_s(op: Op, hardware: Hardware, dtype: str) -> Number:
-    """Seconds of an op's products at the peak of their format; one without a peak here is judged by the graph's."""
-    return needed(op).matmul_flops / hardware.peak(op.dtype if op.dtype in hardware.peaks else dtype)
 
 
 def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
@@ -380,8 +192,3 @@ def _outside_reads(graph: Graph) -> dict[str, Number]:
             if t.role != "activation":
                 reads[t.name] = minimum(reads.get(t.name, 0.0) + count, graph.tensors[t.name].bytes)
     return reads
-
-
-def is_sweep(prediction: Prediction) -> bool:
-    """Whether the prediction holds arrays: many points in one."""
-    return is_array(prediction.seconds)
