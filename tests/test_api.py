@@ -42,7 +42,7 @@ def test_the_list():
         ("kv_cache", ["name", "batch", "context", "dtype"]),
         ("machines", []),
         ("workloads", []),
-        ("Plan", ["mode", "dispatch", "calibrated", "launch", "efficiency"]),
+        ("Plan", ["mode", "dispatch", "calibrated", "launch", "efficiency", "fp32", "host"]),
     ],
 )
 def test_signatures(name, parameters):
