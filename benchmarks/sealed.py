@@ -43,8 +43,9 @@ def load(seed):
 
 def save(kept):
     SETS.mkdir(exist_ok=True)
-    rows = ",\n".join("  " + json.dumps(row) for row in kept.pop("rows"))
-    path(kept["seed"]).write_text(json.dumps(kept, indent=1)[:-2] + f',\n "rows": [\n{rows}\n ]\n}}\n')
+    rows = ",\n".join("  " + json.dumps(row) for row in kept["rows"])
+    head = {name: value for name, value in kept.items() if name != "rows"}
+    path(kept["seed"]).write_text(json.dumps(head, indent=1)[:-2] + f',\n "rows": [\n{rows}\n ]\n}}\n')
 
 
 def today():
@@ -173,10 +174,15 @@ def keep(args):
     kept = load(args.seed)
     if kept["rows"]:
         sys.exit("this set has its totals already: measure another seed")
+    rows = {}
     for file in args.files:
         measured = json.loads(Path(file).read_text())
-        kept["rows"] += measured["rows"]
+        for row in measured["rows"]:
+            key = tuple(row[name] for name in ("library", "model", "mode", "dtype", "batch"))
+            if "busy_s" not in rows.get(key, {}):
+                rows[key] = row  # a run that failed may have been tried again
         kept |= {name: measured[name] for name in ("machine", "software", "method")}
+    kept["rows"] = list(rows.values())
     if any("list" in row for row in kept["rows"]):
         sys.exit("these rows list kernels: a sealed set holds totals only")
     times = sum("busy_s" in row for row in kept["rows"])

@@ -36,6 +36,7 @@ def main():
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--out", default=".")
     parser.add_argument("--share", default="1/1", help="which part of the set: 1/2 is the first half")
+    parser.add_argument("--models", default="", help="only these of them, with commas between")
     parser.add_argument("--processes", type=int, default=12)
     parser.add_argument("--compiling", type=float, default=170.0, help="seconds after which nothing is compiled any more")
     parser.add_argument("--seconds", type=float, default=540.0, help="seconds after which nothing is run any more")
@@ -44,6 +45,7 @@ def main():
 
     part, parts = map(int, args.share.split("/"))
     models = load(args.seed)["models"][part - 1 :: parts]
+    models = [model for model in models if not args.models or model["model"] in args.models.split(",")]
     begun = time.time()
     until = begun + args.compiling, begun + args.seconds
     context = multiprocessing.get_context("spawn")
