@@ -145,6 +145,14 @@ def test_families_are_told_apart_by_what_chooses_the_library_s_kernel():
     assert {signature(rows(kind=kind)).family.split()[0] for kind in ("layer_norm", "rms_norm", "log_softmax")} == {
         "layer_norm", "rms_norm", "log_softmax",
     }  # fmt: skip
+    # what is not said is the plain case: no stride, no dilation, one group; and two channels are as depthwise as many
+    x, w = Tensor("x", (2, 8, 8, 8)), Tensor("w", (8, 8, 3, 3))
+    assert signature(op("conv2d", "it", [x, w], [x])) == signature(op("conv2d", "it", [x, w], [x], stride=1, dilation=1))
+    assert signature(op("batch_norm", "it", [x], [x])) == signature(op("batch_norm", "it", [x], [x], groups=1))
+    assert signature(depthwise(c=2)).family == "depthwise 16 bit nchw"
+    # the rows of a deeper tensor are all its axes but the last
+    deep = op("softmax", "it", [Tensor("x", (2, 8, 64))], [Tensor("y", (2, 8, 64))])
+    assert signature(deep) == signature(rows(16, 64))
     # normalised over more than the last axis: the row is as long as it says
     wide = op("layer_norm", "it", [Tensor("x", (8, 64))], [Tensor("y", (8, 64))], row=128)
     assert signature(wide).place == signature(rows(4, 128)).place

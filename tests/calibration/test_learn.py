@@ -11,7 +11,7 @@ from scipy.stats import t as student
 from ironlaw.backends.signatures import Signature
 from ironlaw.calibration import learn as learning
 from ironlaw.calibration.learn import BETTER, FEWEST, FREEDOM, STARTS, STEADIEST, Residual, families, learn, widening
-from ironlaw.calibration.neighbours import Family
+from ironlaw.calibration.neighbours import Correction, Family
 
 FOUR_IN_FIVE = 1.2816  # sd of a normal distribution
 numbers = st.floats(-3, 3)
@@ -147,10 +147,43 @@ def test_rows_are_put_together_by_family():
     assert [place[0] * found["a"].scales[0] for place in found["a"].places] == pytest.approx(list(range(FEWEST)))
 
 
-@pytest.mark.parametrize(("share", "asked"), [(0.0, True), (0.3, True), (0.9, False), (1.0, False)])
+@pytest.mark.parametrize(("share", "asked"), [(0.0, True), (0.3, True), (0.55, True), (0.6, False), (1.0, False)])
 def test_neighbours_count_kernels_only_where_they_err_clearly_less_than_the_rules(share, asked):
     """Pairs of rows at one place: with another count in `share` of the pairs, the nearest row is off by as much in each of both."""
-    rows = [((float(i), float(j)), 0.0, 2.0 * (j == 0 or i >= share * 20)) for i in range(20) for j in (0, 0.01)]
-    rules, neighbours = sum(abs(extra) for *_, extra in rows), 2 * 2.0 * math.ceil(share * 20)
+    each = 0.25
+    rows = [((float(i), float(j)), 0.0, each * (j == 0 or i >= share * 20)) for i in range(20) for j in (0, 0.01)]
+    rules, neighbours = sum(abs(extra) for *_, extra in rows), 2 * each * math.ceil(share * 20)
     assert (neighbours < 0.8 * rules) == asked
     assert bool(learn(rows).extras) == asked
+
+
+def test_where_the_rules_are_right_nobody_else_counts():
+    assert learn(rows_of(lambda a, b: 0.1 * a)).extras == ()
+
+
+class Told:
+    """Rows that are off by so many of their own sd, and a note of which were asked for."""
+
+    def __init__(self, *off, sd=0.5):
+        self.places, self.scales = tuple((float(i),) for i in range(len(off))), (1.0,)
+        self.residuals, self.sd, self.asked = tuple(sd * each for each in off), sd, []
+
+    def at(self, place, without):
+        self.asked.append(without)
+        assert place == [float(without)]
+        return Correction(1.0, self.sd, 1.0)
+
+
+@given(st.lists(st.floats(0.65, 9), min_size=1, max_size=60))
+def test_a_process_is_widened_until_four_in_five_fall_inside_and_no_more(off):
+    wide = FOUR_IN_FIVE * widening(Told(*off))
+    assert sum(each <= wide + 1e-3 for each in off) >= 0.8 * len(off)
+    assert wide == pytest.approx(sorted(off)[min(math.ceil(0.8 * len(off)), len(off) - 1)], abs=1e-3)
+    assert round(wide / FOUR_IN_FIVE, 3) == pytest.approx(wide / FOUR_IN_FIVE, abs=1e-12)
+
+
+@pytest.mark.parametrize(("count", "step"), [(1, 1), (199, 1), (200, 1), (399, 1), (400, 2), (450, 2), (1000, 5)])
+def test_some_two_hundred_rows_tell_how_wide(count, step):
+    told = Told(*[1.0] * count)
+    widening(told)
+    assert told.asked == list(range(0, count, step))
