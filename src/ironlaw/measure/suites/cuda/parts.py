@@ -69,7 +69,7 @@ PARTS = {
     "defaults": SweepPart((by_default.products, by_default.rows, by_default.attention, by_default.elements), 120.0, 64),
     "writes": SweepPart((writes.writes, writes.resizes, writes.joins), 60.0, 32),
     "groups": SweepPart((generated.group_norms,), 150.0, 1, warmup=4),
-    "corpus": SweepPart((corpus.half, corpus.single), 300.0, 32),
+    "corpus": SweepPart((corpus.half, corpus.single), 360.0, 32),
     "seldom": SweepPart((seldom.elements, seldom.moved, seldom.along_rows, seldom.films, seldom.wide), 120.0, 32),
 }
 FIRST = "ops"  # the part that launch rows go with
