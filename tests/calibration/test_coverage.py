@@ -73,11 +73,16 @@ def curves(**known):
 
 
 def test_a_kind_with_a_curve_is_judged_by_the_sizes_of_its_samples():
-    machine = curves(relu=Curve(1.0, smallest=4e3, largest=4e6))  # an element moves 4 bytes: one read, one write
+    machine = curves(relu=Curve(1e-9, main=1e9, cache=1e9, smallest=4e3, largest=4e6))  # an element moves 4 bytes: a read and a write
     found = [coverage(stream("relu", elements), machine) for elements in (1e3, 1e5, 1e6, 2e6, 4e6, 8e6, 1e9, 500, 250, 1)]
     assert [c.place for c in found] == ["inside"] * 4 + ["near", "outside", "outside", "inside", "near", "outside"]
     assert found[5].distance == pytest.approx(3 / DOUBLINGS)
     assert found[3].distance == pytest.approx(INSIDE) and found[4].distance == pytest.approx(NEAR)
+
+
+def test_a_kernel_at_its_curves_floor_lies_inside_however_small():
+    machine = curves(relu=Curve(1.0, smallest=4e3, largest=4e6))
+    assert [coverage(stream("relu", elements), machine).place for elements in (1, 1e9)] == ["inside", "outside"]
 
 
 def test_a_curve_that_does_not_say_its_sizes_is_no_better_than_near():

@@ -32,6 +32,7 @@ from ironlaw.errors import UnsupportedPrecision
 
 INSIDE = 0.5  # length scales; NEAR, one, is where neighbours end
 DOUBLINGS = 2.0  # of a kernel's bytes, in one length scale, where an op has no neighbours
+FLOOR = 1.1  # times a curve's floor: hardly more than that
 SHARE = 0.1  # of an op's time, from which a kernel of it counts
 EAGER = Plan()
 
@@ -137,12 +138,18 @@ def _by_curves(op: Op, lowered: Sequence[Kernel], model: Measured) -> Coverage:
 
 def _by_curve(op: Op, kernel: Kernel, curve: Curve, model: Measured) -> Coverage:
     if kernel.curve in model.curves:
-        distance = beyond(kernel, curve)
+        distance = 0.0 if _smallest(kernel, curve, model.cache_bytes) else beyond(kernel, curve)
         return Coverage(place(distance), distance, kernel.curve)
     if op.kind != "fused" and category(op.kind) == "elementwise" and kernel.curve == op.kind:
         distance = beyond(kernel, curve)
         return _at_best_near(Coverage(place(distance), distance, kernel.curve))
     return Coverage("outside", math.inf, kernel.curve)
+
+
+def _smallest(kernel: Kernel, curve: Curve, cache_bytes: float) -> bool:
+    """Whether a kernel is below every sample and takes hardly more than the curve's floor: as small as kernels get, and never far off."""
+    below = largest(points(kernel.data)) < curve.smallest
+    return below and largest(points(curve.terms(kernel, cache_bytes)[2])) <= FLOOR * curve.floor
 
 
 def beyond(kernel: Kernel, curve: Curve) -> float:

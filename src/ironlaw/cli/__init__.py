@@ -19,6 +19,7 @@ from ironlaw.errors import IronlawError, unknown
 COMMANDS = {
     "predict": "how long a model takes on a machine, and where the time goes",
     "analyze": "the same for your own PyTorch model, without running it",
+    "coverage": "how much of a time rests on what was measured, and what to measure next",
     "hardware": "the machines, every figure with its source",
     "workload": "the models: parameters, FLOPs, bytes, kernels, operators",
     "roofline": "the most that a machine can reach for given work and bytes",

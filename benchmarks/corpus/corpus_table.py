@@ -1,0 +1,73 @@
+"""docs/corpus.md: what was captured of each library, what failed, and why."""
+
+import re
+from collections import Counter, defaultdict
+
+RUNS = {"eager1": "inference, batch 1", "eager": "inference, larger batch", "training": "training step"}
+LIBRARIES = ("timm", "torchvision", "transformers", "diffusers")
+HEAD = """# The corpus
+
+Every model that builds without weights from timm, torchvision, transformers and diffusers, chosen by rule
+([`benchmarks/corpus/catalogue.py`](../benchmarks/corpus/catalogue.py)) and captured without a change to it. Their distinct operators say
+what a prediction must cover: `ironlaw coverage` prints how much of their time lies near what was measured on a machine.
+
+This page is written by `benchmarks/corpus/collect.py` from what `benchmarks/corpus/capture.py` left.
+"""
+
+
+def reason(error):
+    """What failed, in words that are the same for like failures."""
+    if "capture must break" in error:
+        called = re.search(r"\((aten\.[\w.]+)\)", error)
+        return f"a branch depends on a value ({called[1]})" if called else "a branch depends on a value"
+    if "the call fails" in error:
+        kind = re.search(r": (\w*Error): (.{0,60})", error)
+        return f"the model's own code refuses the call ({kind[1]})" if kind else "the model's own code refuses the call"
+    return re.sub(r"\s+", " ", error)[:80].replace("|", "/")
+
+
+def state(result):
+    """captured | does not build | refused (the model's own code raises) | not captured."""
+    if "error" not in result:
+        return "captured"
+    if result["stage"] == "build":
+        return "does not build"
+    return "refused" if "the call fails" in result["error"] else "not captured"
+
+
+def write_table(found, path):
+    lines = [HEAD]
+    for run, words in RUNS.items():
+        rows = [r for r in found if r["run"] == run]
+        if not rows:
+            continue
+        lines += [f"## {words[0].upper()}{words[1:]}", ""]
+        lines += ["| library | models | captured | does not build by default | refuses the call | not captured | of those that run |"]
+        lines += ["|---|---:|---:|---:|---:|---:|---:|"]
+        for library in LIBRARIES:
+            counts = Counter(state(r) for r in rows if r["library"] == library)
+            if counts:
+                lines.append(line(library, counts))
+        lines += [line("all", Counter(map(state, rows))), ""]
+        lines += failures(rows)
+    path.write_text("\n".join(lines).rstrip() + "\n")
+
+
+def line(name, counts):
+    ran = counts["captured"] + counts["not captured"]
+    columns = [sum(counts.values()), *(counts[what] for what in ("captured", "does not build", "refused", "not captured"))]
+    return f"| {name} | {' | '.join(f'{c:,}' for c in columns)} | {100 * counts['captured'] / ran if ran else 0:.1f} % |"
+
+
+def failures(rows):
+    """Reasons, the commonest first, with some of the models."""
+    models = defaultdict(list)
+    for r in rows:
+        if "error" in r:
+            models[state(r), reason(r["error"])].append(r["model"].split(":")[-1])
+    if not models:
+        return []
+    lines = ["| why not | models | such as |", "|---|---:|---|"]
+    for (what, why), names in sorted(models.items(), key=lambda item: (item[0][0], -len(item[1]), item[0][1])):
+        lines.append(f"| {what}: {why} | {len(names)} | {', '.join(sorted(names)[:4])} |")
+    return [*lines, ""]

@@ -1,0 +1,72 @@
+"""`ironlaw coverage`: shares that add up, what is not covered, and errors with the next step."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from ironlaw.cli import coverage as command
+from ironlaw.registry.corpus_signatures import corpus
+
+SOME = 60  # signatures: a command in a test takes no seconds
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    def short(run="eager"):
+        known = corpus(run)
+        return replace(known, seen=known.seen[:SOME])
+
+    monkeypatch.setattr(command, "corpus", short)
+
+
+def test_every_measured_machine_by_default(sh):
+    told = sh.json("coverage")
+    assert [machine["hardware"] for machine in told["machines"]] == ["h200_sxm", "neoverse_n1_2core"]
+    for machine in told["machines"]:
+        assert sum(machine["shares"].values()) == pytest.approx(1.0)
+        assert machine["operators"] + machine["unpredicted"] == SOME
+        beyond = sum(machine["shares"][place] for place in ("near", "outside", "unknown"))
+        assert sum(family["share"] for family in machine["uncovered"]) <= beyond + 1e-9
+
+
+def test_families_come_heaviest_first_with_examples(sh):
+    (machine,) = sh.json("coverage", "--on", "h200", "--families", "50")["machines"]
+    shares = [family["share"] for family in machine["uncovered"]]
+    assert shares == sorted(shares, reverse=True) and len(shares) > 1
+    assert all(family["examples"] and family["outside"] <= family["share"] + 1e-12 for family in machine["uncovered"])
+    assert all("→" in example["shape"] for family in machine["uncovered"] for example in family["examples"])
+
+
+def test_the_table_says_what_the_json_says(sh):
+    out = sh.out("coverage", "--on", "h200_sxm", "--families", "1")
+    (machine,) = sh.json("coverage", "--on", "h200_sxm", "--families", "1")["machines"]
+    assert "h200_sxm" in out and "inside" in out and machine["uncovered"][0]["kind"] in out
+
+
+def test_fp32_and_training_are_read_from_the_same_corpus(sh):
+    half, wide, trained = (sh.json("coverage", "--on", "h200", *more) for more in ((), ("--dtype", "fp32"), ("--training",)))
+    assert len({json.dumps(told["machines"][0]["shares"]) for told in (half, wide, trained)}) == 3
+
+
+def test_a_machine_without_a_calibration_is_refused(sh):
+    code, _, err = sh("coverage", "--on", "t4")
+    assert code == 2 and "t4 was not measured" in err and "h200_sxm" in err
+
+
+def test_the_corpus_is_not_compiled(sh):
+    code, _, err = sh("coverage", "--mode", "compiled")
+    assert code == 2 and "leave --mode out" in err
+
+
+def test_a_format_that_the_corpus_has_not(sh):
+    code, _, err = sh("coverage", "--dtype", "int8")
+    assert code == 2 and "fp16, bf16, fp32" in err
+
+
+def test_a_model_of_ones_own(sh, tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "net.py").write_text("import torch\nnet = torch.nn.Linear(4096, 4096).half()\n")
+    told = sh.json("coverage", f"{tmp_path / 'net.py'}:net", "--input", "4096x4096:fp16", "--on", "h200")
+    (machine,) = told["machines"]
+    assert machine["operators"] == 1 and machine["shares"]["inside"] == pytest.approx(1.0)  # a size that was measured
