@@ -16,7 +16,7 @@ TWO = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40}
 SMALL = {"": 0, "m": -3, "u": -6, "µ": -6, "μ": -6, "n": -9, "p": -12}
 
 
-@pytest.mark.parametrize("unit", ["B", "B/s", "FLOP", "OP", "FLOP/s", "FLOPS", "OP/s", "OPS", "FLOP/B", "W", "J", "Hz"])
+@pytest.mark.parametrize("unit", ["B", "B/s", "FLOP", "OP", "FLOP/s", "FLOPS", "OP/s", "OPS", "FLOP/B", "OP/B", "W", "J", "Hz"])
 @pytest.mark.parametrize("prefix", TEN)
 def test_decimal_prefixes(unit, prefix):
     assert parse(f"3 {prefix}{unit}") == float(f"3e{TEN[prefix]}")

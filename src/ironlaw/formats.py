@@ -69,3 +69,13 @@ def is_float(name: str) -> bool:
 def operation(*names: str) -> str:
     """What one operation in these formats is called: `FLOP`, or `OP` as soon as one of them is an integer's."""
     return "FLOP" if all(map(is_float, names)) else "OP"
+
+
+def rate_unit(*names: str) -> str:
+    """What a rate in these formats is counted in: `FLOP/s`, or `OP/s` for integers."""
+    return f"{operation(*names)}/s"
+
+
+def intensity_unit(*names: str) -> str:
+    """What the operations per byte in these formats are counted in: `FLOP/B`, or `OP/B` for integers."""
+    return f"{operation(*names)}/B"

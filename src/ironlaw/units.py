@@ -26,6 +26,7 @@ UNITS: dict[str, tuple[str, dict[str, float]]] = {
     "OP/s": ("FLOP/s", DECIMAL),
     "OPS": ("FLOP/s", DECIMAL),
     "FLOP/B": ("FLOP/B", DECIMAL),
+    "OP/B": ("FLOP/B", DECIMAL),
     "s": ("s", SMALL),
     "W": ("W", SMALL | DECIMAL),
     "J": ("J", SMALL | DECIMAL),

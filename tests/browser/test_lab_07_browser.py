@@ -73,7 +73,7 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
         assert sealed not in before, f"{sealed} is on the page before the first prediction"
     expect(page.locator("svg[role=img]")).to_have_count(0)
     commit(page, "90 %", "fairly sure")
-    expect(page.get_by_text("too large by 56.7 percentage points")).to_be_visible()
+    expect(page.get_by_text("too high by 56.7 percentage points")).to_be_visible()
     tax, explorer, calculator = panels(page)
     expect(tax.get_by_text("eager, queued").first).to_be_visible()  # both dispatches are drawn
     dial(tax, "compiled").click()

@@ -392,7 +392,7 @@ def test_a_locked_instrument_has_nothing_in_the_page_until_the_lock_is_committed
     for radio in lock.get_by_role("radio").all():
         expect(radio).to_be_disabled()
     expect(gated.locator(".il-drawing")).to_have_attribute("aria-label", re.compile("H100 989"))
-    expect(gated.locator(".il-bracket")).to_contain_text("9,890× too small")
+    expect(gated.locator(".il-bracket")).to_contain_text("9,890× too low")
 
 
 def test_the_lock_by_keyboard_and_another_attempt(lab: Page):

@@ -48,7 +48,7 @@ def answer(page: Page, shown: Variant, right: bool = True, sure: str = "3 fairly
     kind = shown.template.kind
     if kind == "numeric":
         value = float(shown.key) if right else shown.mistakes[0].value
-        here.get_by_label("Your answer").fill(f"{value:.12g} {shown.template.unit}")
+        here.get_by_label("Your answer").fill(f"{value:.12g} {shown.unit}")
     elif kind == "choice":
         here.locator(".il-answer").nth([choice.id == shown.key for choice in shown.choices].index(right)).click()
     elif kind == "explain":

@@ -50,7 +50,7 @@ def right_answer(desk):
     variant = desk.variant
     letters = {choice.id: letter for choice, letter in zip(variant.choices, "abcdefgh", strict=False)}
     if variant.template.kind == "numeric":
-        return f"{variant.key:.12g} {variant.template.unit}"
+        return f"{variant.key:.12g} {variant.unit}"
     return " ".join(letters[name] for name in (variant.key if isinstance(variant.key, tuple) else [variant.key]))
 
 

@@ -1,6 +1,7 @@
 """The pieces that are plain HTML: what they say, and that they say it without colour too."""
 
 import re
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -14,7 +15,7 @@ from ironlaw.registry.claims import claims as all_claims
 
 
 def bare(html: str) -> str:
-    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+    return " ".join(re.sub(r"<[^>]+>", " ", html.replace("<wbr>", "")).split())
 
 
 def test_header_has_names_and_no_figures(lab):
@@ -109,8 +110,8 @@ def test_formula_is_coloured_by_term_and_adds_up():
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        (1e9, "too large by a factor of 1,010 : 3.0 orders"),
-        (1e4, "too small by a factor of 98.9 : 2.0 orders"),
+        (1e9, "too high by a factor of 1,010 : 3.0 orders"),
+        (1e4, "too low by a factor of 98.9 : 2.0 orders"),
         (1e6, "right to within 1.1 %"),
     ],
 )
@@ -169,11 +170,19 @@ def test_no_claim_shows_more_digits_than_it_needs():
 
 def test_hud_says_everything_in_words():
     items = [hud.prediction("Act I", True), hud.prediction("Act II", False, 2), ("Bottleneck", "OOM", "fail")]
-    text = bare(hud.hud(items, Receipt(True, "2026-11-15T03:20:01Z", "/home/x/ledger.db")))
-    assert "Act I ✓ right" in text and "Act II ! off (attempt 2)" in text and "✗ OOM" in text and "saved 03:20 UTC" in text
-    assert "saves at the end of both acts" in bare(hud.hud([], None))
+    text = bare(hud.hud(items, Receipt(True, "2026-01-31T12:00:01Z", "/home/x/ledger.db")))
+    assert "Act I ✓ right" in text and "Act II ! missed (attempt 2)" in text and "✗ OOM" in text and "saved 2026-01-31" in text
+    assert "saves when you finish" in bare(hud.hud([], None))
     assert "not saved: the disk is full" in bare(hud.hud([], Receipt(False, error="the disk is full")))
     assert hud.prediction("Act I", None) == ("Act I", "open", "")
+    assert hud.prediction("Act II", None, is_open=False) == ("Act II", "locked", "")
+
+
+def test_the_hud_tells_the_time_on_the_learners_own_clock():
+    """03:20 in Greenwich is 08:50 in India, and still the evening before in New York."""
+    now = datetime(2026, 3, 2, 12, tzinfo=UTC)
+    for hours, written in ((0, "03:20"), (5.5, "08:50"), (-5, "2026-03-01")):
+        assert hud.clock("2026-03-02T03:20:01Z", now.astimezone(timezone(timedelta(hours=hours)))) == written
 
 
 # --- contexts

@@ -183,8 +183,8 @@ def test_commit_is_in_the_ledger_and_the_mark_stands_on_the_meter(page):
 @pytest.mark.parametrize(
     ("option", "told"),
     [
-        ("p90", "too large by 56.7 percentage points"),
-        ("p5", "too small by 28.3 percentage points"),
+        ("p90", "too high by 56.7 percentage points"),
+        ("p5", "too low by 28.3 percentage points"),
         ("p33", "right to within 0.333 percentage points"),
     ],
 )
@@ -485,7 +485,7 @@ def test_the_second_key_by_hand(bench):
     text = bare(bench.parts["act2_reveal"].text)
     told = bench.slots("act2.reveal", bench.parts["act2_reveal"].text)
     assert (told["each"], told["saved"], told["exactly"], told["calls"]) == ("690 µs", "224.5 µs", "133,607.14", "133,608")
-    assert "too small by a factor of 13.4: 1.1 orders of magnitude" in text
+    assert "too low by a factor of 13.4: 1.1 orders of magnitude" in text
     marks = {m["role"]: m["x"] for m in figure(bench.turn("act2.roi"), "counts")["marks"] if m.get("role")}
     assert marks == {"prediction": 1e4, "truth": pytest.approx(133_607.142857)}
 

@@ -136,7 +136,7 @@ def test_first_reading(bench):
     assert bench.slots("act1.crossing", view["note"])["crossing"] == "886"
     hover = told(now(view))
     assert hover == {
-        "FLOPs": "268 MFLOP", "bytes": "1.57 MB", "AI": "171 FLOP/B", "attainable": "572 TFLOP/s", "of the peak": "57.8 %",
+        "arithmetic": "268 MFLOP", "bytes": "1.57 MB", "AI": "171 FLOP/B", "attainable": "572 TFLOP/s", "of the peak": "57.8 %",
         "bound": "memory-bound",
     }  # fmt: skip
     sources = [row for row in now(view)["hover"] if isinstance(row, str)]
@@ -192,7 +192,7 @@ def test_precision_moves_intensity_and_ridge_together(bench):
 
 def test_ridges_of_one_place_are_one_label(bench):
     labels = [m["label"].replace("\u202f", " ") for m in marks(bench.turn("act1", formats=True), "roofs", "rule")]
-    assert labels == ["FP16, BF16 295 FLOP/B", "FP32 20 FLOP/B", "TF32 148 FLOP/B", "FP8, INT8 591 FLOP/B"]
+    assert labels == ["FP16, BF16 295 FLOP/B", "FP32 20 FLOP/B", "TF32 148 FLOP/B", "FP8, INT8 591 OP/B"]
 
 
 def test_two_machines_and_memory_levels(bench):
@@ -290,8 +290,8 @@ def test_precision_in_words_is_the_device_s_own(page):
     said = page.slots("act1.reveal", page.parts["act1_reveal"].text)
     assert (said["narrow"], said["peak_gain"]) == ("INT8", "2.01")
     said = page.slots("act1_reflection.feedback.precision", page.reflect("act1", "precision")["answered"]["feedback"])
-    assert (said["narrow"], said["narrow_intensity"], said["intensity"]) == ("INT8", "171 FLOP/B", "85.3 FLOP/B")
-    assert (said["narrow_ridge"], said["ridge"]) == ("294 FLOP/B", "146 FLOP/B")
+    assert (said["narrow"], said["narrow_intensity"], said["intensity"]) == ("INT8", "171 OP/B", "85.3 FLOP/B")
+    assert (said["narrow_ridge"], said["ridge"]) == ("294 OP/B", "146 FLOP/B")
 
 
 @pytest.mark.parametrize(
@@ -459,9 +459,9 @@ def test_every_op_is_a_point_or_a_bar_and_the_longest_is_the_bottleneck(bench):
     assert counted + silent == len(case.rows) == 40
     bars = marks(view, "times", "bar")
     assert sum(m["x"] for m in bars) == pytest.approx(case.layer_seconds)
-    assert [m["name"] for m in bars if m.get("emphasis")] == ["gate_proj"]
+    assert [m["name"] for m in bars if m.get("emphasis")] == ["gate projection"]
     assert figure(view, "layer")["x"]["domain"][0] == 0.01
-    assert bench.slots("act2.bottleneck", view["after"])["longest"] == "gate_proj"
+    assert bench.slots("act2.bottleneck", view["after"])["longest"] == "gate projection"
 
 
 def test_phases_change_the_projection_s_side(bench):
@@ -642,7 +642,7 @@ def test_complete_saves_exactly_the_fields(page):
         and design["tokens_per_s"] == pytest.approx(44820, rel=0.01)
     )
     hud = bare(page.parts["hud"].text)
-    shown = "✓ saved|Act I ! off|Act II ✓ right|Options A, B|GEMM AI 171 FLOP/B|Share of peak 57.8 %|Memory ✓ clear|Fusion separate"
+    shown = "✓ saved|Act I ! missed|Act II ✓ right|GEMM 171 FLOP/B, ≤ 57.8 %|Memory ✓ clear|Fusion separate"
     for words in (*shown.split("|"), "Tokens/s 44,800"):
         assert words in hud, words
     assert page.parts["takeaways"] is not None

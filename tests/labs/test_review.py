@@ -50,7 +50,7 @@ class Page:
     def answer(self, right=True, sure=5):
         shown = self.lab.desk.variant
         value = float(shown.key) if right else shown.mistakes[0].value
-        return self.do("cards", do="answer", answer=f"{value:.12g} {shown.template.unit}", confidence=sure)
+        return self.do("cards", do="answer", answer=f"{value:.12g} {shown.unit}", confidence=sure)
 
     @property
     def text(self):

@@ -104,7 +104,7 @@ def test_four_ladders_and_the_reveal_on_the_first():
     prediction, truth = by_id(figures[0], "prediction"), by_id(figures[0], "truth")
     assert (prediction["x"], truth["x"]) == (1e13, 989e12)
     assert prediction["label"] == "you said 10⁴\u202f×"
-    assert prediction["distance"] == "98.9× too small, 2 orders of magnitude"
+    assert prediction["distance"] == "98.9× too low, 2 orders of magnitude"
 
 
 def test_an_unknown_quantity_names_the_known_ones():
@@ -113,10 +113,10 @@ def test_an_unknown_quantity_names_the_known_ones():
 
 
 def test_distances():
-    assert Distance(1e9, 989_000).words == "1,010× too large, 3 orders of magnitude"
+    assert Distance(1e9, 989_000).words == "1,010× too high, 3 orders of magnitude"
     assert Distance(1e6, 989_000).words == "on the mark"
-    assert Distance(2.0, 1.0).words == "2× too large"
-    assert Distance(0.1, 1.0).words == "10× too small, 1 order of magnitude"
+    assert Distance(2.0, 1.0).words == "2× too high"
+    assert Distance(0.1, 1.0).words == "10× too low, 1 order of magnitude"
     with pytest.raises(BadValue, match="above 0"):
         Distance(0.0, 1.0)
 

@@ -107,7 +107,7 @@ def test_every_figure_that_the_key_is_computed_from_can_be_seen(drawn, name):
 
 def seen(read: Read, text: str) -> bool:
     """Whether the figure, or a group of figures that it follows from, is in the text."""
-    units = {"FLOP/s": ("FLOP/s", "OP/s")}.get(read.unit, (read.unit,))
+    units = {"FLOP/s": ("FLOP/s", "OP/s"), "FLOP/B": ("FLOP/B", "OP/B")}.get(read.unit, (read.unit,))
     written = {words.amount(read.value, unit, digits) for unit in units for digits in (2, 3, 4)}
     written |= {"": {f"{significant(read.value)} "}, "B": {show_capacity(read.value)}}.get(read.unit, set())
     if any(re.search(rf"(?<![\d.,]){re.escape(figure)}(?![\d])", text) for figure in written):

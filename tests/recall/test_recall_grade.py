@@ -32,7 +32,7 @@ def test_units_count():
 def test_every_computed_mistake_is_recognised(name):
     """Whoever makes the mistake is told which it is; mistakes that can't be told apart share one of their names."""
     made = variant(template(name), 3)
-    unit = "" if made.template.unit in ("", "%", "×", "FLOP/B") else made.template.unit
+    unit = "" if made.unit in ("", "%", "×", "FLOP/B", "OP/B") else made.unit
     for mistake in made.mistakes:
         graded = grade(made, f"{mistake.value!r} {unit if unit and read_ok(mistake.value, unit) else ''}".strip())
         near = {m.misconception for m in made.mistakes if abs(m.value - mistake.value) <= made.template.tolerance * abs(m.value)}

@@ -12,6 +12,7 @@ from ironlaw.cli.show import draw
 from ironlaw.cli.show.sources import value
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import IronlawError, UnknownName
+from ironlaw.formats import rate_unit
 from ironlaw.registry.machines import local
 from ironlaw.units import show, show_capacity, significant
 
@@ -53,7 +54,7 @@ def listing(every: list[Hardware]) -> None:
     columns = ["slug", *name, "16-bit", "int8", "bandwidth", "memory", *usable, "power", *launch, "ridge"]
     draw.table(columns, [_row(hw, columns) for hw in rows], left=("slug", "name"), sections=ends)
     draw.say(
-        "16-bit (fp16 or bf16), int8: dense peaks in FLOP/s and OP/s. ridge: FLOP per byte at 16 bits, or in the format named."
+        "16-bit (fp16 or bf16), int8: dense peaks in FLOP/s and OP/s. ridge: operations per byte at 16 bits, or in the format named."
         " ~ marks estimates.",
         draw.DIM,
     )
@@ -84,8 +85,8 @@ def _row(hw: Hardware, columns: list[str]) -> list[str]:
 
     base = usual(hw)
     wide = base in ("fp16", "bf16")
-    cells = {"slug": hw.slug, "name": hw.name, "int8": text("peak.int8").removesuffix("OP/s")}
-    cells["16-bit"] = text(f"peak.{base}").removesuffix("FLOP/s") if wide else "–"
+    cells = {"slug": hw.slug, "name": hw.name, "int8": text("peak.int8").removesuffix(rate_unit("int8"))}
+    cells["16-bit"] = text(f"peak.{base}").removesuffix(rate_unit(base)) if wide else "–"
     cells["ridge"] = significant(hw.ridge(base)) + ("" if wide else f" {base}")
     cells["memory"] = show_capacity(float(hw.capacity))
     cells["usable"] = (text("reserved")[:1] if text("reserved").startswith("~") else "") + show(hw.usable, "B")

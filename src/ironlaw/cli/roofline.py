@@ -11,7 +11,7 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.roofline import Roofline, roofline
 from ironlaw.engine.device.types import bytes_per_element
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.formats import operation
+from ironlaw.formats import intensity_unit, operation, rate_unit
 from ironlaw.units import show, significant
 
 EXAMPLE = """
@@ -104,7 +104,12 @@ def _work(args: argparse.Namespace) -> str:
 def report(args: argparse.Namespace, flops: float, moved: float, reached: list[Point], refused: dict[str, str]) -> None:
     unit = operation(args.dtype)
     what = "gemm " + "×".join(map(str, args.gemm)) if args.gemm else show(flops, unit)
-    more = [*([show(flops, unit)] if args.gemm else []), f"over {show(moved, 'B')}", f"{significant(flops / moved)} {unit}/B", args.dtype]
+    more = [
+        *([show(flops, unit)] if args.gemm else []),
+        f"over {show(moved, 'B')}",
+        f"{significant(flops / moved)} {intensity_unit(args.dtype)}",
+        args.dtype,
+    ]
     draw.heading(what, " · ".join(more))
     rows = [
         (
@@ -112,7 +117,7 @@ def report(args: argparse.Namespace, flops: float, moved: float, reached: list[P
             level,
             significant(r.ridge),
             draw.term(r.regime),
-            show(r.attainable, f"{operation(args.dtype)}/s"),
+            show(r.attainable, rate_unit(args.dtype)),
             f"≤ {draw.percent(r.mfu)}",
             f"≥ {show(r.seconds, 's')}",
         )

@@ -11,6 +11,7 @@ from ironlaw.cli.options import Parser, add_json, add_settings, settings
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.prediction import sizes
 from ironlaw.engine.device.types import Graph, Op, Work
+from ironlaw.formats import intensity_unit, operation
 from ironlaw.units import show, significant
 
 EXAMPLE = """
@@ -50,7 +51,7 @@ def listing(graphs: list[Graph]) -> None:
             g.name,
             about_family(g),
             show(g.params),
-            show(g.flops, "FLOP"),
+            show(g.flops, operation(g.dtype)),
             show(g.bytes, "B"),
             draw.count(g.kernels),
             str(g.settings.get("seq", "–")),
@@ -73,14 +74,14 @@ def in_full(graph: Graph, every: bool) -> None:
 
     data = about(graph.name)
     draw.heading(str(data["name"]), " · ".join([graph.name, *sizes(graph), graph.dtype]))
-    work, intensity = graph.work, graph.work.intensity
+    work, intensity, unit = graph.work, graph.work.intensity, operation(graph.dtype)
     draw.pairs(
         [
             ("family", str(data["family"])),
             ("parameters", f"{draw.count(graph.params)}, {show(graph.weight_bytes, 'B')} in {graph.dtype}"),
-            ("work", f"{show(graph.flops, 'FLOP')} in matmuls, convolutions and attention; {show(work.flops, 'FLOP')} in all"),
+            ("work", f"{show(graph.flops, unit)} in matmuls, convolutions and attention; {show(work.flops, unit)} in all"),
             ("moved", f"{show(work.read, 'B')} read, {show(work.written, 'B')} written"),
-            ("intensity", f"{significant(intensity)} FLOP per byte"),
+            ("intensity", f"{significant(intensity)} {intensity_unit(graph.dtype)}"),
             ("kernels", draw.count(graph.kernels)),
             *([("KV cache", show(graph.cache_bytes, "B"))] if graph.cache_bytes else []),
             ("source", f"{data['source']}, {data['date']}"),
@@ -91,10 +92,10 @@ def in_full(graph: Graph, every: bool) -> None:
 
 
 def kinds(graph: Graph) -> None:
-    total = graph.work
+    total, unit = graph.work, operation(graph.dtype)
     rows = []
     for kind, work in by_kind(graph).items():
-        amounts = (show(work.flops, "FLOP"), _share(work.flops, total.flops), show(work.bytes, "B"), _share(work.bytes, total.bytes))
+        amounts = (show(work.flops, unit), _share(work.flops, total.flops), show(work.bytes, "B"), _share(work.bytes, total.bytes))
         rows.append((kind, draw.count(sum(op.kind == kind for op in graph.ops)), *amounts))
     draw.table(["kind", "operators", "work", "share", "moved", "share "], rows, left=("kind",))
 
@@ -141,17 +142,19 @@ def heaviest(graph: Graph) -> None:
             a.op.name,
             a.op.kind,
             _shape(a.op),
-            show(a.flops, "FLOP"),
+            show(a.flops, operation(a.op.dtype)),
             show(a.bytes, "B"),
             significant(a.op.work.intensity) if a.bytes else "–",
         )
         for a in shapes[:TOP]
     ]
-    draw.table(["", "first", "kind", "output", "work", "moved", "FLOP/B"], rows, left=("kind",), text=("first", "output"))
+    draw.table(
+        ["", "first", "kind", "output", "work", "moved", intensity_unit(graph.dtype)], rows, left=("kind",), text=("first", "output")
+    )
 
 
 def operators(ops: Iterable[Op]) -> None:
-    rows = [(op.name, op.kind, _shape(op), show(op.work.flops, "FLOP"), show(op.work.bytes, "B")) for op in ops]
+    rows = [(op.name, op.kind, _shape(op), show(op.work.flops, operation(op.dtype)), show(op.work.bytes, "B")) for op in ops]
     draw.table(["operator", "kind", "output", "work", "moved"], rows, left=("kind",), text=("operator", "output"))
 
 

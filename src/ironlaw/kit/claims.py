@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -13,6 +14,7 @@ VERDICTS = {"holds": "Holds", "refuted": "Does not hold", "depends": "Depends"}
 COLUMNS = ("Claim", "Model", "Measured")
 LOCAL_COLUMN = "Measured here"
 NOT_MEASURED = "Not measured."
+BREAKS = re.compile(r"(?<=\w)([/_])(?=\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ def row(entry: Claim, local: tuple[LocalFigure | None, ...] = ()) -> str:
         *((dress(shown(own.value, own.unit)) if own else "–", own.source if own else "") for own in local),
     )
     figures = "".join(
-        f'<td data-label="{label}"><span class="il-value">{value}</span><span class="il-source">{escape(source)}</span></td>'
+        f'<td data-label="{label}"><span class="il-value">{value}</span><span class="il-source">{_breakable(source)}</span></td>'
         for label, (value, source) in zip((*COLUMNS, LOCAL_COLUMN), cells, strict=False)
     )
     judged = entry.judgement
@@ -48,6 +50,11 @@ def row(entry: Claim, local: tuple[LocalFigure | None, ...] = ()) -> str:
     premise = f'<span class="il-why">{escape(judged.sentence)}</span>'
     head = f'<tr class="il-claim"><th scope="row">“{escape(entry.says)}”</th>'
     return f'{head}{figures}<td data-label="Verdict">{verdict}{premise}<span class="il-why">{escape(entry.why)}</span></td></tr>'
+
+
+def _breakable(text: str) -> str:
+    """With places where a long name such as `h200_sxm/models_more` may be broken."""
+    return BREAKS.sub(r"\1<wbr>", escape(text))
 
 
 def _measured(entry: Claim) -> tuple[str, str]:

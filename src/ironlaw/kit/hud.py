@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from html import escape
 
 from ironlaw.kit.save import Receipt
 
 MARKS = {"good": "✓", "warn": "!", "fail": "✗"}
 OPEN = "open"  # no answer yet
+LOCKED = "locked"  # it opens with the act before
 Item = tuple[str, str, str]  # label, value, tone ("" | good | warn | fail)
 
 
-def prediction(label: str, correct: bool | None, attempt: int = 1) -> Item:
+def prediction(label: str, correct: bool | None, attempt: int = 1, is_open: bool = True) -> Item:
     """`Act I: right`; a wrong one is not a failure, so it is amber."""
     if correct is None:
-        return label, OPEN, ""
+        return label, OPEN if is_open else LOCKED, ""
     nth = f" (attempt {attempt})" if attempt > 1 else ""
-    return label, ("right" if correct else "off") + nth, "good" if correct else "warn"
+    return label, ("right" if correct else "missed") + nth, "good" if correct else "warn"
+
+
+def clock(time: str, now: datetime | None = None) -> str:
+    """A time of the ledger on the learner's own clock, and of another day its date. `now`: the present, in the learner's zone."""
+    now = now or datetime.now().astimezone()
+    local = datetime.fromisoformat(time).astimezone(now.tzinfo)
+    return f"{local:%H:%M}" if local.date() == now.date() else f"{local:%Y-%m-%d}"
 
 
 def ledger(receipt: Receipt | None) -> Item:
     if receipt is None or (not receipt.saved and not receipt.error):
-        return "Ledger", "saves at the end of both acts", ""
+        return "Ledger", "saves when you finish", ""
     if receipt.error:
         return "Ledger", f"not saved: {receipt.error}", "fail"
-    return "Ledger", f"saved {receipt.time[11:16]} UTC", "good"
+    return "Ledger", f"saved {clock(receipt.time)}", "good"
 
 
 def hud(items: Iterable[Item], receipt: Receipt | None = None, ledger_item: Item | None = None) -> str:
@@ -40,6 +49,6 @@ def hud(items: Iterable[Item], receipt: Receipt | None = None, ledger_item: Item
 
 def _cell(label: str, value: str, tone: str) -> str:
     mark = f'<span aria-hidden="true">{MARKS[tone]} </span>' if tone else ""
-    name = tone or ("open" if value == OPEN else "")
+    name = tone or ("open" if value in (OPEN, LOCKED) else "")
     classes = f' class="il-{name}"' if name else ""
     return f"<div{classes}><dt>{escape(label)}</dt> <dd>{mark}{escape(value)}</dd></div>"

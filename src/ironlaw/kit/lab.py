@@ -269,7 +269,7 @@ class Lab(Measuring):
         ]
         for act, state in self._acts().items():
             event = self.prediction(act)
-            head.append(hud.prediction(state.title.partition(":")[0], self.correct(act), event.attempt if event else 1))
+            head.append(hud.prediction(state.title.partition(":")[0], self.correct(act), event.attempt if event else 1, state.open))
         return mo.Html(hud.hud([*head, *items], receipt))
 
     def _show(self, name: str, piece: Piece, act: str, part: str, title: str = "", anchor: str = "") -> Any:

@@ -14,20 +14,20 @@ NEAR = 0.5  # orders: no other power of ten is nearer
 
 
 def off(distance: Distance) -> str:
-    """`too large by a factor of 1,010, 3.0 orders of magnitude`; inline HTML."""
+    """`too high by a factor of 1,010, 3.0 orders of magnitude`; inline HTML."""
     if abs(distance.orders) < NEAR:
         percent = dress(f"{significant(100 * (distance.factor - 1), 2)} %")
         return f"right to within {percent}, {dress(f'{abs(distance.orders):.2f}')} orders off"
-    side = "too large" if distance.orders > 0 else "too small"
+    side = "too high" if distance.orders > 0 else "too low"
     return f"{side} by a factor of {dress(significant(distance.factor))}: {dress(f'{abs(distance.orders):.1f}')} orders of magnitude"
 
 
 def points(guess: float, truth: float) -> str:
-    """Two percentages: `too large by 16.7 percentage points`; inline HTML. Within one they count as the same."""
+    """Two percentages: `too high by 16.7 percentage points`; inline HTML. Within one they count as the same."""
     apart = f"{dress(significant(abs(guess - truth)))} percentage points"
     if abs(guess - truth) < 1:
         return f"right to within {apart}"
-    return f"too {'large' if guess > truth else 'small'} by {apart}"
+    return f"too {'high' if guess > truth else 'low'} by {apart}"
 
 
 def reveal(guess: str, truth: str, distance: str, meaning: str, right: bool, kind: str = "prediction") -> str:

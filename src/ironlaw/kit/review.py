@@ -158,13 +158,11 @@ class Review:
         due = sum(card.standing.due is not None for card in state.due())
         answers, right = self.desk.session.answers, sum(review.correct for review in self.desk.session.answers.values())
         items: list[hud.Item] = [
-            ("Review", self.words["title"], ""), ("Cards", f"{due} due" if due else "none due", "warn" if due else "good"),
+            ("Review", self.words["title"], ""), ("Cards", f"{due} due" if due else "none due, new ones below", "warn" if due else ""),
             ("This sitting", f"{right} of {len(answers)} right" if answers else hud.OPEN, ""),
         ]  # fmt: skip
         mine = [event for event in state.events if event.lab == REVIEW and event.kind != "opened"]
-        ledger_item = (
-            ("Ledger", f"not kept: {self.trouble}", "fail") if self.trouble else ("Ledger", "keeps each answer as you give it", "")
-        )
+        ledger_item = ("Ledger", f"not kept: {self.trouble}", "fail") if self.trouble else ("Ledger", "keeps every answer", "")
         if mine and not self.trouble:
-            ledger_item = ("Ledger", f"kept {mine[-1].time[11:16]} UTC", "good")
+            ledger_item = ("Ledger", f"kept {hud.clock(mine[-1].time)}", "good")
         return mo.Html(hud.hud(items, ledger_item=ledger_item))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Work
 from ironlaw.errors import BadValue
+from ironlaw.formats import intensity_unit, operation
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import cite, exact, format_quantity, share
@@ -15,7 +16,6 @@ from ironlaw.widget.quantities import cite, exact, format_quantity, share
 # lines differ in dash and in the shape of their points; the accent is for the one that the dials stand at
 DASHES = ("", "7 4", "2 4", "10 3 2 3")
 SHAPES = ("circle", "square", "triangle", "cross")
-UNIT = "FLOP/B"
 
 Series = Mapping[str, Sequence[tuple[float, Work]]]
 
@@ -38,27 +38,31 @@ def curve(
     ridge = float(hardware.ridge(fmt))
     sources = [cite(hardware.figures.get(f"peak.{fmt}")), cite(hardware.figures.get("bandwidth"))]
     name = f"ridge of {hardware.name} in {fmt.upper()}"
-    label = f"ridge {format_quantity(ridge, UNIT)}"
-    marks = [mark("rule", "ridge", y=ridge, dash=True, id="ridge", label=label, name=name, hover=[("ridge", exact(ridge, UNIT)), *sources])]
+    unit = intensity_unit(fmt)
+    label = f"ridge {format_quantity(ridge, unit)}"
+    marks = [mark("rule", "ridge", y=ridge, dash=True, id="ridge", label=label, name=name, hover=[("ridge", exact(ridge, unit)), *sources])]
     if hardware.activations:
         marks.append(_other_ridge(hardware, fmt))
     for i, (name, points) in enumerate(series.items()):
-        marks += _line(i, name, points, ridge, position if position and position.series == name else None, drag)
+        marks += _line(i, name, points, ridge, fmt, position if position and position.series == name else None, drag)
     batches = sorted({float(batch) for points in series.values() for batch, _ in points})
     doubling = [2.0**k for k in range(31) if batches[0] <= 2.0**k <= batches[-1]]
     x = Axis("log", "batch", ticks=tuple(doubling if len(doubling) > 1 else batches))
     words, note = _words(series, ridge, hardware, fmt), f"{hardware.name}, {fmt.upper()}"
-    return Figure(id, title, x, Axis("log", "intensity", UNIT), tuple(marks), words, _table(series, ridge), note)
+    return Figure(id, title, x, Axis("log", "intensity", unit), tuple(marks), words, _table(series, ridge, unit), note)
 
 
 def _other_ridge(hardware: Hardware, fmt: str) -> Mark:
     """Where activations have a memory of their own: the ridge of a run that moves little else."""
     level, ridge = hardware.level(hardware.activations), float(hardware.ridge(fmt, hardware.activations))
-    label = f"ridge of {level.label} {format_quantity(ridge, UNIT)}"
-    return mark("rule", "ridge", y=ridge, dash=True, id="ridge-activations", label=label, name=label, hover=[("ridge", exact(ridge, UNIT))])
+    label = f"ridge of {level.label} {format_quantity(ridge, intensity_unit(fmt))}"
+    hover = [("ridge", exact(ridge, intensity_unit(fmt)))]
+    return mark("rule", "ridge", y=ridge, dash=True, id="ridge-activations", label=label, name=label, hover=hover)
 
 
-def _line(i: int, name: str, points: Sequence[tuple[float, Work]], ridge: float, position: Position | None, drag: str) -> list[Mark]:
+def _line(
+    i: int, name: str, points: Sequence[tuple[float, Work]], ridge: float, fmt: str, position: Position | None, drag: str
+) -> list[Mark]:  # fmt: skip
     colour = "accent" if position else "ink"
     values = [(float(batch), float(work.intensity)) for batch, work in points]
     dash, shape = DASHES[i % len(DASHES)], SHAPES[i % len(SHAPES)]
@@ -66,15 +70,15 @@ def _line(i: int, name: str, points: Sequence[tuple[float, Work]], ridge: float,
     for (batch, intensity), (_, work) in zip(values, points, strict=True):
         now = position is not None and position.batch == batch
         hover = [
-            ("batch", significant(batch, 6)), ("intensity", exact(intensity, UNIT)),
-            ("arithmetic", format_quantity(float(work.flops), "FLOP")),
+            ("batch", significant(batch, 6)), ("intensity", exact(intensity, intensity_unit(fmt))),
+            ("arithmetic", format_quantity(float(work.flops), operation(fmt))),
             ("bytes", format_quantity(float(work.bytes), "B")), ("of the ridge", share(intensity, ridge)),
         ]  # fmt: skip
         marks.append(
             mark(
                 "point", colour, x=batch, y=intensity, shape=shape, size=8 if now else 4, emphasis=now,
                 id="now" if now else f"{name}-{batch:g}", name=f"{name}, batch {significant(batch, 6)}",
-                label=format_quantity(intensity, UNIT) if now else "", hover=hover,
+                label=format_quantity(intensity, intensity_unit(fmt)) if now else "", hover=hover,
                 drag={"dial": drag, "axis": "x"} if now and drag else None,
             )
         )  # fmt: skip
@@ -85,18 +89,18 @@ def _words(series: Series, ridge: float, hardware: Hardware, fmt: str) -> str:
     lines = []
     for name, points in series.items():
         ends = [
-            f"{format_quantity(float(work.intensity), UNIT)} at batch {significant(float(batch), 6)}"
+            f"{format_quantity(float(work.intensity), intensity_unit(fmt))} at batch {significant(float(batch), 6)}"
             for batch, work in (points[0], points[-1])
         ]
         lines.append(f"{name} goes from {ends[0]} to {ends[1]}")
     reached = [name for name, points in series.items() if max(float(work.intensity) for _, work in points) >= ridge]
     verdict = f"only {' and '.join(reached)} reaches" if reached else "none reaches"
-    return f"{'; '.join(lines)}; {verdict} the ridge of {hardware.name} in {fmt.upper()}, {format_quantity(ridge, UNIT)}."
+    return f"{'; '.join(lines)}; {verdict} the ridge of {hardware.name} in {fmt.upper()}, {format_quantity(ridge, intensity_unit(fmt))}."
 
 
-def _table(series: Series, ridge: float) -> Table:
+def _table(series: Series, ridge: float, unit: str) -> Table:
     rows = [
-        (name, significant(float(batch), 6), exact(float(work.intensity), UNIT), share(float(work.intensity), ridge))
+        (name, significant(float(batch), 6), exact(float(work.intensity), unit), share(float(work.intensity), ridge))
         for name, points in series.items()
         for batch, work in points
     ]

@@ -12,10 +12,11 @@ from typing import Protocol
 from ironlaw.engine.device.machine import Figure as Sourced
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import unknown
-from ironlaw.formats import operation
+from ironlaw.formats import rate_unit
 from ironlaw.pictures.theme import context_colour
+from ironlaw.units import show_capacity
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
-from ironlaw.widget.quantities import cite, exact, format_quantity
+from ironlaw.widget.quantities import THIN, cite, exact, format_quantity
 
 
 class Machine(Protocol):
@@ -91,7 +92,8 @@ def ladder(
     )
     hatched = any(source is not None and source.estimate for _, _, source in values)
     return Figure(
-        id or f"ladder-{quantity}", title, Axis("log", axis, "OP/s" if mixed else unit), Axis("band", names=tuple(n for n, _ in labels)),
+        id or f"ladder-{quantity}", title, Axis("log", axis, _axis_unit(machines, quantity)),
+        Axis("band", names=tuple(n for n, _ in labels)),
         (*bars, *extra), f"{title} on a log axis: {', '.join(f'{name} {text}' for name, text in labels)}.",
         Table(("machine", label, "exactly", "source"), rows), note=f"Formats differ: {', '.join(formats)}" if mixed else "",
         legend=({"colour": "ridge", "pattern": True, "label": "hatched: an estimate"},) if hatched else (),
@@ -120,11 +122,15 @@ def unit_of(machine: Machine, quantity: str) -> str:
 
 
 def _unit(machine: Machine, quantity: str, unit: str) -> str:
-    return f"{operation(machine.format)}/s" if quantity == "compute" else unit
+    return rate_unit(machine.format) if quantity == "compute" else unit
+
+
+def _axis_unit(machines: Sequence[Machine], quantity: str) -> str:
+    return rate_unit(*(machine.format for machine in machines)) if quantity == "compute" else QUANTITIES[quantity][1]
 
 
 def _label(machine: Machine, quantity: str, value: float, unit: str) -> str:
-    text = format_quantity(value, _unit(machine, quantity, unit))
+    text = show_capacity(value).replace(" ", THIN) if quantity == "capacity" else format_quantity(value, _unit(machine, quantity, unit))
     return f"{text} {_format(machine)}" if quantity == "compute" else text
 
 

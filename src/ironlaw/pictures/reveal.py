@@ -32,15 +32,15 @@ class Distance:
 
     @property
     def orders(self) -> float:
-        """Orders of magnitude; positive where the prediction was too large."""
+        """Orders of magnitude; positive where the prediction was too high."""
         return math.log10(self.predicted / self.true)
 
     @property
     def words(self) -> str:
-        """`98.9× too small, 2 orders of magnitude`."""
+        """`98.9× too low, 2 orders of magnitude`."""
         if self.factor < CLOSE:
             return "on the mark"
-        way = "large" if self.predicted > self.true else "small"
+        way = "high" if self.predicted > self.true else "low"
         if self.factor < 10:
             return f"{significant(self.factor)}× too {way}"
         orders = significant(abs(self.orders), 2)

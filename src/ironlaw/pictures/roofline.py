@@ -9,8 +9,8 @@ from typing import Any
 
 from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.engine.device.roofline import transfer
-from ironlaw.formats import operation
-from ironlaw.pictures.roofs import UNIT, distinct, roof_marks, roofs_by_work
+from ironlaw.formats import intensity_unit, operation, rate_unit
+from ironlaw.pictures.roofs import distinct, roof_marks, roofs_by_work
 from ironlaw.pictures.theme import SHAPES, TERM_NAMES
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
@@ -37,8 +37,8 @@ class Spot:
         return {
             "does": format_quantity(float(row.work.flops), operation(row.op.dtype)),
             "moves": format_quantity(float(row.work.bytes), "B"),
-            "intensity": format_quantity(self.intensity, UNIT),
-            "rate": format_quantity(self.rate, f"{operation(row.op.dtype)}/s"),
+            "intensity": format_quantity(self.intensity, intensity_unit(row.op.dtype)),
+            "rate": format_quantity(self.rate, rate_unit(row.op.dtype)),
             "takes": format_quantity(float(row.seconds), "s"),
             "binds": TERM_NAMES[str(row.term)],
         }
@@ -87,8 +87,8 @@ def roofline(prediction: Prediction, id: str = "roofline", extra: Sequence[Mark]
     ]
     legend: list[dict[str, Any]] = [{"colour": term, "shape": SHAPES[term], "label": f"{TERM_NAMES[term]} binds"} for term in SHAPES]
     legend.append({"colour": "accent", "shape": "diamond", "hollow": True, "label": "the whole run"})
-    x = Axis("log", "arithmetic intensity", UNIT, (left, right))
-    y = Axis("log", "rate", f"{operation(fmt)}/s", (min(up) / 2, max(peak, *up) * 8))
+    x = Axis("log", "arithmetic intensity", intensity_unit(fmt), (left, right))
+    y = Axis("log", "rate", rate_unit(fmt), (min(up) / 2, max(peak, *up) * 8))
     note = f"{hardware.name}, {fmt.upper()}; size is time"
     return Figure(id, "Roofline", x, y, tuple(marks), _words(prediction, run), _table(prediction, ops, run), note, tuple(legend))
 
@@ -108,7 +108,7 @@ def _run(prediction: Prediction, run: tuple[float, float]) -> Mark:
     gap = roof / run[1]
     label = f"whole run, {significant(gap, 2)}× under the roof" if gap > 1.15 else "whole run"
     hover: list[Row] = [
-        ("intensity", format_quantity(run[0], UNIT)), ("rate", format_quantity(run[1], _rate_unit(prediction))),
+        ("intensity", format_quantity(run[0], _intensity_unit(prediction))), ("rate", format_quantity(run[1], _rate_unit(prediction))),
         ("roof there", format_quantity(roof, _rate_unit(prediction))),
         ("time", exact(float(prediction.seconds), "s")), *prediction.sources,
     ]  # fmt: skip
@@ -130,22 +130,27 @@ def _words(prediction: Prediction, run: tuple[float, float]) -> str:
     peak, bandwidth, ridge = (float(hardware.rate(fmt, work)), float(hardware.bandwidth), float(hardware.ridge(fmt, work=work)))
     side = "left of" if run[0] < ridge else "right of"
     return (
-        f"{prediction.graph.name} on {hardware.name}: {format_quantity(run[0], UNIT)} at {format_quantity(run[1], _rate_unit(prediction))},"
-        f" {side} the ridge at {format_quantity(ridge, UNIT)};"
+        f"{prediction.graph.name} on {hardware.name}: {format_quantity(run[0], _intensity_unit(prediction))}"
+        f" at {format_quantity(run[1], _rate_unit(prediction))},"
+        f" {side} the ridge at {format_quantity(ridge, _intensity_unit(prediction))};"
         f" the roofs are {format_quantity(bandwidth, 'B/s')} and {format_quantity(peak, _rate_unit(prediction))}."
     )
 
 
 def _rate_unit(prediction: Prediction) -> str:
     """Integers have operations, not floating-point ones."""
-    return f"{operation(prediction.graph.dtype)}/s"
+    return rate_unit(prediction.graph.dtype)
+
+
+def _intensity_unit(prediction: Prediction) -> str:
+    return intensity_unit(prediction.graph.dtype)
 
 
 def _table(prediction: Prediction, ops: Sequence[Spot], run: tuple[float, float]) -> Table:
     work = prediction.graph.work
     whole = (
         "whole run", format_quantity(float(work.flops), operation(prediction.graph.dtype)), format_quantity(float(work.bytes), "B"),
-        format_quantity(run[0], UNIT),
+        format_quantity(run[0], _intensity_unit(prediction)),
         format_quantity(run[1], _rate_unit(prediction)),
         format_quantity(float(prediction.seconds), "s"), TERM_NAMES[str(prediction.bound)],
     )  # fmt: skip

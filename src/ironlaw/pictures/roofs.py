@@ -13,20 +13,19 @@ from typing import Any
 from ironlaw.engine.device.machine import Figure as Sourced
 from ironlaw.engine.device.machine import Hardware, Level
 from ironlaw.errors import BadValue
-from ironlaw.formats import operation
+from ironlaw.formats import intensity_unit, operation, rate_unit
 from ironlaw.pictures.theme import context_colour
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import THIN, cite, exact, format_quantity, share
 
-UNIT = "FLOP/B"
 SIDES = {"memory": "memory-bound", "compute": "compute-bound"}
 LEVELS = {"registers": "registers", "shared": "shared, L1", "l1": "L1", "l2": "L2", "l3": "L3"}  # as a line calls them
 
 
-def per_byte(value: float) -> str:
+def per_byte(value: float, fmt: str) -> str:
     """An intensity to read: `1,370 FLOP/B`, never with a prefix, so that points and ridges compare at a glance."""
-    return f"{significant(value)}{THIN}{UNIT}"
+    return f"{significant(value)}{THIN}{intensity_unit(fmt)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class Roof:
 
     @property
     def rate_unit(self) -> str:
-        return f"{operation(self.fmt)}/s"
+        return rate_unit(self.fmt)
 
     @property
     def name(self) -> str:
@@ -132,9 +131,9 @@ class Dot:
     @property
     def figures(self) -> dict[str, str]:
         rows = {
-            "FLOPs": format_quantity(self.flops, operation(self.roof.fmt)),
+            "arithmetic": format_quantity(self.flops, operation(self.roof.fmt)),
             "bytes": format_quantity(self.bytes, "B"),
-            "AI": per_byte(self.intensity),
+            "AI": per_byte(self.intensity, self.roof.fmt),
         }
         if not self.apart:
             rows |= {
@@ -163,7 +162,9 @@ def roofs(
     low = min([roof.bandwidth * left for roof in rooflines] + [dot.height / 1.5 for dot in dots])
     high = max([roof.peak for roof in rooflines] + [dot.height for dot in dots])
     marks = [*roof_marks(rooflines, left, right), *(m for dot in dots for m in _marks(dot, low)), *extra]
-    x, y = Axis("log", "arithmetic intensity", UNIT, (left, right)), Axis("log", "rate", _rate_unit(rooflines), (low, high * room))
+    formats = [roof.fmt for roof in rooflines]
+    x = Axis("log", "arithmetic intensity", intensity_unit(*formats), (left, right))
+    y = Axis("log", "rate", rate_unit(*formats), (low, high * room))
     ridges = len({(roof.label, roof.ridge) for roof in rooflines})
     options = {"export": True, "height": 440 + 14 * ridges, **more}
     return Figure(id, title, x, y, tuple(marks), _words(rooflines, dots), _table(rooflines, dots), note, tuple(legend), options)
@@ -193,7 +194,7 @@ def _lines(rooflines: Sequence[Roof], left: float, right: float) -> list[Mark]:
         top = max(r.peak for r in own)
         start = min(r.ridge for r in own if r.peak == roof.peak)
         alike = [r for r in own if r.peak == roof.peak]
-        formats, unit = ", ".join(dict.fromkeys(r.rated for r in alike)), _rate_unit(alike)
+        formats, unit = ", ".join(dict.fromkeys(r.rated for r in alike)), rate_unit(*(r.fmt for r in alike))
         if slope not in done:
             marks.append(
                 mark(
@@ -214,14 +215,10 @@ def _lines(rooflines: Sequence[Roof], left: float, right: float) -> list[Mark]:
                 )
             )  # fmt: skip
         if ridge not in done:
-            marks.append(_ridge(roof, i == 0, several, formats if len({r.peak for r in own}) > 1 else ""))
+            per = intensity_unit(*(r.fmt for r in alike))
+            marks.append(_ridge(roof, per, i == 0, several, formats if len({r.peak for r in own}) > 1 else ""))
         done |= {slope, flat, ridge}
     return marks
-
-
-def _rate_unit(rooflines: Sequence[Roof]) -> str:
-    """A rate that floating-point formats share with integers counts operations of either kind."""
-    return f"{operation(*(roof.fmt for roof in rooflines))}/s"
 
 
 def _place(roof: Roof) -> str:
@@ -236,11 +233,11 @@ def _style(rooflines: Sequence[Roof], i: int) -> tuple[str, str, str | None]:
     return (context_colour(roof.hardware.context),) * 2 + ("2 4",)
 
 
-def _ridge(roof: Roof, main: bool, several: bool, formats: str) -> Mark:
+def _ridge(roof: Roof, unit: str, main: bool, several: bool, formats: str) -> Mark:
     parts = [part for part in (roof.label if several else "", formats, _place(roof).strip()) if part]
-    label = f"{' '.join(parts) or 'ridge'} {per_byte(roof.ridge)}"
+    label = f"{' '.join(parts) or 'ridge'} {significant(roof.ridge)}{THIN}{unit}"
     hover: list[Row] = [
-        ("ridge", exact(roof.ridge, UNIT)),
+        ("ridge", exact(roof.ridge, unit)),
         f"{format_quantity(roof.peak, roof.rate_unit)} over {format_quantity(roof.bandwidth, 'B/s')}",
     ]
     name = f"ridge: {roof.name}"
@@ -264,25 +261,28 @@ def _side(dot: Dot) -> str:
 def _words(rooflines: Sequence[Roof], dots: Sequence[Dot]) -> str:
     machines = "; ".join(
         f"{roof.name}: {format_quantity(roof.bandwidth, 'B/s')} and {format_quantity(roof.peak, roof.rate_unit)},"
-        f" ridge {per_byte(roof.ridge)}"
+        f" ridge {per_byte(roof.ridge, roof.fmt)}"
         for roof in rooflines
     )
     top = [dot for dot in dots if dot.label] or list(dots[:1])
     points = "; ".join(
-        f"{dot.name}: {per_byte(dot.intensity)} at {format_quantity(dot.height, dot.roof.rate_unit)}, {_side(dot)}" for dot in top
+        f"{dot.name}: {per_byte(dot.intensity, dot.roof.fmt)} at {format_quantity(dot.height, dot.roof.rate_unit)}, {_side(dot)}"
+        for dot in top
     )
     return f"{machines}. {points}." if points else f"{machines}."
 
 
 def _table(rooflines: Sequence[Roof], dots: Sequence[Dot]) -> Table:
-    columns = ("what", "FLOPs", "bytes", "AI", "rate", "of the peak", "bound")
+    columns = ("what", "arithmetic", "bytes", "AI", "rate", "of the peak", "bound")
     rows = [
-        (dot.name, format_quantity(dot.flops, "FLOP"), format_quantity(dot.bytes, "B"), per_byte(dot.intensity),
+        (dot.name, format_quantity(dot.flops, operation(dot.roof.fmt)), format_quantity(dot.bytes, "B"),
+         per_byte(dot.intensity, dot.roof.fmt),
          format_quantity(dot.height, dot.roof.rate_unit),
          "" if dot.apart else share(dot.height, dot.roof.peak), _side(dot))
         for dot in dots
     ]  # fmt: skip
     ridges = [
-        (f"ridge, {roof.name}", "", "", per_byte(roof.ridge), format_quantity(roof.peak, roof.rate_unit), "", "") for roof in rooflines
+        (f"ridge, {roof.name}", "", "", per_byte(roof.ridge, roof.fmt), format_quantity(roof.peak, roof.rate_unit), "", "")
+        for roof in rooflines
     ]
     return Table(columns, (*rows, *ridges))

@@ -77,7 +77,8 @@ def _scale(typed: str, unit: str, text: str) -> float:
                 return scale
             raise BadValue(f"{text!r} has no unit; type {expected_input(unit)}")
         try:
-            return scale * parse(f"1 {spelled(typed, unit)}", unit)
+            stored = UNITS[unit][0]
+            return scale * parse(f"1 {spelled(typed, stored)}", stored)
         except BadValue:
             raise BadValue(f"{typed!r} in {text!r} is not a unit of this answer; type {expected_input(unit)}") from None
     if unit not in SIGNS and typed[:1] in LETTERS and (len(typed) == 1 or typed[1] == " "):

@@ -15,6 +15,7 @@ from ironlaw.engine.device.compilation import sensitivity
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.types import Graph, Tensor, bytes_per_element
 from ironlaw.engine.device.work import SMALL_REDUCTION, op
+from ironlaw.formats import rate_unit
 from ironlaw.recall.words import amount, display
 from ironlaw.registry.claims import claim, compute, row
 from ironlaw.registry.machines import hardware
@@ -72,7 +73,7 @@ def gap(large: str, small: str, figure: str) -> float:
 
 def rate(device: str, fmt: str) -> str:
     """A machine's dense peak to read: operations for integers, floating-point operations otherwise."""
-    return amount(float(hardware(device).peak(fmt)), "OP/s" if fmt.startswith("int") else "FLOP/s")
+    return amount(float(hardware(device).peak(fmt)), rate_unit(fmt))
 
 
 def rung(device: str, level: str, figure: str) -> float:

@@ -17,6 +17,7 @@ from typing import Any
 
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import BadRegistry
+from ironlaw.formats import rate_unit
 from ironlaw.recall import words
 from ironlaw.recall.expressions import evaluate
 from ironlaw.registry.claims import NAMESPACE
@@ -75,7 +76,7 @@ def _figure(machine: Hardware, figure: str, where: str) -> tuple[str, float, str
         return "SMs", float(machine.units["sms"]), "SM", ""
     if kind in RATES and detail:
         rate = machine.vector_peak(detail) if kind == "vector" else machine.peak(detail, sparse=kind == "sparse")
-        unit = "OP/s" if detail.startswith("int") else "FLOP/s"
+        unit = rate_unit(detail)
         return RATES[kind].format(words.display(detail)), float(rate), unit, _source(machine.figures.get(figure))
     if detail in LEVELS:
         level = machine.level(kind)

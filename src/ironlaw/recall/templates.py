@@ -8,11 +8,11 @@
     draw.device = ["h100_sxm", "t4"]             # one of a list, or of an expression's values; later ones may use earlier ones
     draw.format = '[f for f in hardware(device).peaks if f in ("fp16", "int8")]'
     when = 'True'                # draws for which this is false are repeated
-    show.peak = ['hardware(device).peak(format)', "FLOP/s"]    # slots: [expression, unit, digits]; drawn values are slots too
+    show.peak = ['hardware(device).peak(format)', "FLOP/s in format"]    # slots: [expression, unit, digits]; drawn values are slots too
     ask = "… {{ device }} … {{ peak }} …"
     facts = ["device: bandwidth"]                # figures that the answer needs and `ask` leaves out: one tap away (recall/facts.py)
     key = 'hardware(device).ridge(format)'       # Python over the engine: nothing is hard-coded
-    unit = "FLOP/B"
+    unit = "FLOP/B in format"    # or any unit: `in` a drawn format turns FLOP into OP for integers
     tolerance = 0.03             # relative to the key
     wrong = [{ key = '…', misconception = "…" }] # mistakes, computed like the key
     working = "… {{ key }}"      # shown with the key

@@ -48,6 +48,7 @@ class Variant:
     key: float | str | tuple[str, ...]
     answer: str  # the key as text
     working: str
+    unit: str = ""  # of the key
     choices: tuple[Choice, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
     mistaken: tuple[str, ...] = ()  # the order if sorted by the wrong thing
@@ -79,8 +80,8 @@ def _variant(template: Template, seed: int, source: random.Random) -> Variant:
     parts = build(template, values, slots, source)
     working = words.sentence(words.fill(template.working, {**slots, "key": parts.answer}, template.where))
     return Variant(
-        template, seed, values, text, parts.key, parts.answer, working, parts.choices, parts.mistakes, parts.mistaken, parts.rubric,
-        facts(template.facts, template.where, values, slots),
+        template, seed, values, text, parts.key, parts.answer, working, words.unit_of(template.unit, values), parts.choices,
+        parts.mistakes, parts.mistaken, parts.rubric, facts(template.facts, template.where, values, slots),
     )  # fmt: skip
 
 
@@ -110,7 +111,7 @@ def _order(template: Template, values: Values, slots: dict[str, str], source: ra
 def _choice(template: Template, values: Values, slots: dict[str, str], source: random.Random) -> _Parts:
     if not template.options:
         value, mistakes = _numbers(template, values)
-        return _Parts("right", _amount(template, value), _computed_choices(template, value, mistakes, source), mistakes)
+        return _Parts("right", _amount(template, value, values), _computed_choices(template, value, mistakes, values, source), mistakes)
     labels = {option.id: words.fill(option.label, slots, template.where) for option in template.options}
     right = str(evaluate(template.key, template.where, values))
     choices = [Choice(option.id, labels[option.id], option.belief(right)) for option in template.options]
@@ -121,7 +122,7 @@ def _choice(template: Template, values: Values, slots: dict[str, str], source: r
 
 def _numeric(template: Template, values: Values, slots: dict[str, str], source: random.Random) -> _Parts:
     value, mistakes = _numbers(template, values)
-    return _Parts(value, _amount(template, value), mistakes=mistakes)
+    return _Parts(value, _amount(template, value, values), mistakes=mistakes)
 
 
 def draw(template: Template, source: random.Random) -> Values:
@@ -146,11 +147,14 @@ def overlap(a: float, b: float, tolerance: float) -> bool:
 def _slot(template: Template, entry: Any, values: Values) -> str:
     expression, *rest = [entry] if isinstance(entry, str) else entry
     value = evaluate(expression, template.where, values)
-    return words.amount(float(value), *rest) if rest else words.display(value)
+    if not rest:
+        return words.display(value)
+    unit, *digits = rest
+    return words.amount(float(value), words.unit_of(unit, values), *digits)
 
 
-def _amount(template: Template, value: float) -> str:
-    return words.amount(value, template.unit, template.digits)
+def _amount(template: Template, value: float, values: Values) -> str:
+    return words.amount(value, words.unit_of(template.unit, values), template.digits)
 
 
 def _numbers(template: Template, values: Values) -> tuple[float, tuple[Mistake, ...]]:
@@ -161,9 +165,11 @@ def _numbers(template: Template, values: Values) -> tuple[float, tuple[Mistake, 
     return value, mistakes
 
 
-def _computed_choices(template: Template, value: float, mistakes: tuple[Mistake, ...], source: random.Random) -> tuple[Choice, ...]:
-    choices = [Choice("right", _amount(template, value))]
-    choices += [Choice(mistake.misconception, _amount(template, mistake.value), mistake.misconception) for mistake in mistakes]
+def _computed_choices(
+    template: Template, value: float, mistakes: tuple[Mistake, ...], values: Values, source: random.Random
+) -> tuple[Choice, ...]:
+    choices = [Choice("right", _amount(template, value, values))]
+    choices += [Choice(mistake.misconception, _amount(template, mistake.value, values), mistake.misconception) for mistake in mistakes]
     if len({choice.label for choice in choices}) != len(choices):
         raise Unfit
     return _shuffled(choices, source)

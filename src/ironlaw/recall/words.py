@@ -9,13 +9,14 @@ from typing import Any
 from ironlaw.engine.device.types import FORMATS
 from ironlaw.engine.device.work import KINDS
 from ironlaw.errors import BadRegistry
+from ironlaw.formats import intensity_unit, operation, rate_unit
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.workloads import about, workloads
 from ironlaw.units import UNITS, show, significant
 
 SLOT = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
 SIGNS = ("%", "×")
-UNIT_OPTIONAL = ("FLOP/B",)  # units that a learner may leave out: no prefix can be mistaken
+UNIT_OPTIONAL = ("FLOP/B", "OP/B")  # units that a learner may leave out: no prefix can be mistaken
 EXAMPLES = {
     "s": "7 us",
     "B": "7 MB",
@@ -23,7 +24,9 @@ EXAMPLES = {
     "FLOP": "7 GFLOP",
     "FLOP/s": "7 GFLOP/s",
     "FLOP/B": "7",
+    "OP/B": "7",
 }  # no card's answer
+COUNTED = {"FLOP": operation, "FLOP/s": rate_unit, "FLOP/B": intensity_unit}
 OPS = {"relu": "ReLU", "gelu": "GELU", "silu": "SiLU"}
 
 
@@ -61,6 +64,17 @@ def amount(value: float, unit: str = "", digits: int = 3) -> str:
     else:
         number = significant(value, digits)
     return f"{number} {unit if number == '1' or unit in SIGNS else plural(unit)}" if unit else number
+
+
+def unit_of(unit: str, values: Mapping[str, Any]) -> str:
+    """`FLOP/B in format` -> `OP/B` where the drawn format is an integer's; any other unit as it is written."""
+    counted, _, name = unit.partition(" in ")
+    if not name or counted not in COUNTED:
+        return unit
+    fmt = str(values.get(name, name))
+    if fmt not in FORMATS:
+        raise BadRegistry(f"in the unit {unit!r}, {name!r} is neither a drawn number format nor one of {', '.join(FORMATS)}")
+    return COUNTED[counted](fmt)
 
 
 def plural(noun: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from ironlaw.engine.device.machine import Figure
 from ironlaw.engine.device.types import FORMATS
 from ironlaw.errors import BadRegistry, BadValue
-from ironlaw.formats import operation
+from ironlaw.formats import rate_unit
 from ironlaw.units import parse
 
 HERE = Path(__file__).parent
@@ -57,7 +57,7 @@ def figure(where: str, table: Any, unit: str, fmt: str = "") -> Figure:
     if fmt and fmt not in FORMATS:
         raise BadRegistry(f"{where}: unknown number format {fmt!r}; known: {', '.join(FORMATS)}")
     value = quantity(where, table["value"], unit)
-    unit = f"{operation(fmt)}/s" if fmt else unit
+    unit = rate_unit(fmt) if fmt else unit
     return Figure(value, unit, str(table["source"]), str(table["date"]), fmt, bool(table.get("estimate", False)), str(table.get("why", "")))
 
 

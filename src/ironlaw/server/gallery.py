@@ -8,6 +8,7 @@ from html import escape
 from starlette.responses import Response
 
 from ironlaw.errors import IronlawError, UnknownName
+from ironlaw.formats import rate_unit
 from ironlaw.registry.machines import local
 from ironlaw.server import pages
 from ironlaw.server.catalogue import Lab
@@ -78,7 +79,7 @@ def machine() -> str:
         else "Too little was measured for curves, so its predictions are bounds"
     )
     text = (
-        f"{show(own.peaks[fmt], 'FLOP/s')} in {fmt.upper()}, {show(own.bandwidth, 'B/s')} from memory. {curves}."
+        f"{show(own.peaks[fmt], rate_unit(fmt))} in {fmt.upper()}, {show(own.bandwidth, 'B/s')} from memory. {curves}."
         f" In every lab it is a machine to choose; in a terminal it is <code>--on this</code>."
     )
     return _machine(own.name, text, f"measured on {own.figures['bandwidth'].date}; again: {how}")
@@ -108,7 +109,7 @@ def resume(labs: list[Lab], records: Records) -> str:
     ready = {lab.slug: lab for lab in labs if lab.ready}
     newest = records.newest()
     if newest in ready:
-        lab, lead = ready[newest], "Continue where you left"
+        lab, lead = ready[newest], "Continue where you left off"
     else:
         fresh = [lab for lab in ready.values() if records.standing(lab.slug).stage == 0]
         if not fresh or records.problem:

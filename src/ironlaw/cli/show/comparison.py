@@ -10,6 +10,7 @@ from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.stored_weights import quantised
 from ironlaw.engine.device.types import Graph
 from ironlaw.engine.device.work.quantised import unpacking
+from ironlaw.formats import operation
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.capacity import words
 from ironlaw.report.model_variants import comparable, lines, matrix
@@ -69,7 +70,7 @@ def stored_words(graph: Graph, own: Graph, fmt: str) -> str:
     text = (
         f"weights of {draw.plural(len(changed), 'linear layer')} in {fmt}: {show(graph.weight_bytes, 'B')} of weights instead of"
         f" {show(own.weight_bytes, 'B')}, {show(graph.bytes, 'B')} moved instead of {show(own.bytes, 'B')};"
-        f" the multiply-adds stay, in {graph.dtype}; bringing weights back adds {show(extra, 'FLOP')}"
+        f" the multiply-adds stay, in {graph.dtype}; bringing weights back adds {show(extra, operation(graph.dtype))}"
     )
     kept = graph.settings.get("kept")
     return f"{text}; kept as they are, since something else reads them too: {', '.join(kept)}" if kept else text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw.cli.show import draw
+from ironlaw.formats import rate_unit
 from ironlaw.measure.host import SLUG
 from ironlaw.measure.machine.characterise import Characterisation
 from ironlaw.measure.machine.datasheet import Figures
@@ -16,8 +17,8 @@ LAUNCH = {"sync_s": "waited for", "graph_s": "in a graph", "busy_s": "kernel"}
 
 def report(result: Characterisation, figures: Figures, stored: Kept | None, out: str | None) -> None:
     draw.heading(str(result.machine.get("gpu") or result.machine["cpu"]), _about(result))
-    peaks = [(fmt, show(rate, "FLOP/s"), f"a product of side {n:,}") for fmt, (rate, n) in figures.peaks.items()]
-    peaks += [(fmt, show(rate, "FLOP/s"), "converted in software: no unit for it") for fmt, rate in figures.emulated.items()]
+    peaks = [(fmt, show(rate, rate_unit(fmt)), f"a product of side {n:,}") for fmt, (rate, n) in figures.peaks.items()]
+    peaks += [(fmt, show(rate, rate_unit(fmt)), "converted in software: no unit for it") for fmt, rate in figures.emulated.items()]
     draw.table(["peak", "measured", "by"], peaks, left=("peak",), text=("by",))
     levels = [(lv.name, show(lv.bandwidth, "B/s"), show(lv.size, "B"), "yes" if lv.has_step else "no") for lv in figures.levels]
     main = ("main", show(figures.bandwidth, "B/s"), show(result.machine.get("memory_bytes", 0), "B"), "")

@@ -10,6 +10,7 @@ from ironlaw.engine.device.machine import NARROW
 from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.engine.device.rounding import narrowed_kinds
 from ironlaw.engine.device.types import Graph
+from ironlaw.formats import operation
 from ironlaw.report import accuracy
 from ironlaw.units import show
 
@@ -19,7 +20,9 @@ LIKELY = 20  # columns that an interval takes
 
 
 def report(graph: Graph, predictions: list[Prediction], refused: list[str], ops: int) -> None:
-    draw.heading(graph.name, " · ".join([*sizes(graph), graph.dtype, show(graph.flops, "FLOP"), f"{show(graph.params)} parameters"]))
+    draw.heading(
+        graph.name, " · ".join([*sizes(graph), graph.dtype, show(graph.flops, operation(graph.dtype)), f"{show(graph.params)} parameters"])
+    )
     room = draw.width()
     length = len(BAR) if room >= draw.WIDE + 10 else 0
     columns = ["machine", "mode", "time", *([BAR] if length else []), "data", "compute", "overhead", "bound by"]
@@ -76,7 +79,7 @@ def operators(p: Prediction, limit: int) -> None:
     draw.heading(f"{p.hardware.slug}, {p.plan.mode}", f"{len(rows)} of {len(p.ops)} operators, by device time")
     cells = []
     for r in rows:
-        amounts = (draw.percent(r.seconds / p.busy_s), show(r.work.flops, "FLOP"), show(r.work.bytes, "B"))
+        amounts = (draw.percent(r.seconds / p.busy_s), show(r.work.flops, operation(r.op.dtype)), show(r.work.bytes, "B"))
         margin = [_margin(r)] if p.calibrated else []
         cells.append((label(r), kinds(r), (show(r.seconds, "s"), draw.STRONG), *margin, *amounts, draw.term(r.regime)))
     columns = ["operator", "kind", "time", *(["±"] if p.calibrated else []), "share", "work", "moved", "regime"]

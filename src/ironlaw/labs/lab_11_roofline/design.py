@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.formats import intensity_unit
 from ironlaw.labs.lab_11_roofline.act2 import budget_panel
 from ironlaw.units import significant
 
@@ -36,22 +38,21 @@ def _value(lab: kit.Lab, act: str) -> float | str | None:
     return option.value if option else None
 
 
-def _letter(lab: kit.Lab, act: str) -> str:
-    """A to D, as the options stand in the question."""
-    option = lab.choice(act)
-    return "ABCD"[lab.question(act).place(option.id)] if option else "open"
+def _unit(one: Mapping[str, Any]) -> str:
+    """Of the intensity: the operation ends in its number format."""
+    return intensity_unit(str(one["operation"]).rpartition(" ")[2])
 
 
 def readouts(lab: kit.Lab, *_: Any) -> list[tuple[str, str, str]]:
     one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
-    options = [("Options", ", ".join(_letter(lab, act) for act in ACTS), "")]
-    first = [
-        ("GEMM AI", f"{significant(one['arithmetic_intensity'])} FLOP/B" if one else "open", ""),
-        ("Share of peak", f"{significant(one['peak_share_percent'])} %" if one else "open", ""),
-    ]
+    first = (
+        "GEMM",
+        f"{significant(one['arithmetic_intensity'])} {_unit(one)}, ≤ {significant(one['peak_share_percent'])} %" if one else "open",
+        "",
+    )
     if not two:
-        return [*options, *first, ("Memory", "open", ""), ("Fusion", "open", ""), ("Tokens/s", "open", "")]
+        return [first, ("Memory", "open", ""), ("Fusion", "open", ""), ("Tokens/s", "open", "")]
     out = bool(two["oom_triggered"])
     rate = "–" if out else significant(float(two["tokens_per_s"]))
     memory = ("Memory", "OOM" if out else "clear", "fail" if out else "good")
-    return [*options, *first, memory, ("Fusion", str(two["fusion"]), ""), ("Tokens/s", rate, "")]
+    return [first, memory, ("Fusion", str(two["fusion"]), ""), ("Tokens/s", rate, "")]

@@ -27,7 +27,7 @@ def devices() -> tuple[tuple[str, str], ...]:
 def dials(lab: Review) -> Callable[[Any], list[Any]]:
     def dials_at(values: Any) -> list[Any]:
         machine = hardware(values.get("device") or FIRST)
-        places = [(NO_GUESS, "not said yet"), *((level.name, level.label) for level in ladder(machine)), (NOWHERE, "it does not fit")]
+        places = [(NO_GUESS, "not answered yet"), *((level.name, level.label) for level in ladder(machine)), (NOWHERE, "it does not fit")]
         return [
             kit.select("device", "Device", devices(), FIRST),
             kit.span("rows", "Rows", 1, 2**20, 4096, log=True), kit.span("columns", "Columns", 1, 65536, 1024, log=True),

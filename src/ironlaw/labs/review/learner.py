@@ -26,7 +26,7 @@ def view(lab: Review, values: Any) -> kit.View:
     right = sum(answer.correct for answer in answers)
     cards = [kit.card("Answers", len(answers), note=f"{right} right")]
     if score is not None:
-        cards.append(kit.card("Brier score", score, tone=tone(score), note="least is best"))
+        cards.append(kit.card("Brier score", score, tone=tone(score), note="lower is better"))
     return kit.View(figures=[picture(rows)], cards=cards, note=kit.html(lab.words["you.brier"]))
 
 
@@ -48,7 +48,9 @@ def _belief(one: beliefs.HeldBelief) -> str:
     source = f"Evidence: {example.source}" if example.source else "Computed by the engine now"
     where = ", ".join(_where(name) for name in one.where)
     times = "once" if one.times == 1 else f"{one.times} times"
-    history = f"Chosen {times} with a confidence of {SURE} or more: {escape(where)}. A right answer on a card about it frees you."
+    history = (
+        f"Chosen {times} with a confidence of {SURE} or more: {escape(where)}. Answer a card about it correctly, and it leaves this list."
+    )
     return (
         f'<div class="il-banner il-warn"><strong>“{escape(one.says)}”</strong>'
         f"<div><p><b>But:</b> {escape(example.text)}</p><p>{escape(source)}. {history}</p></div></div>"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.formats import intensity_unit
 from ironlaw.kit.formula import line, term
 from ironlaw.kit.review import Review
 from ironlaw.pictures.roofs import Dot, Roof, per_byte, roofs
@@ -15,7 +16,7 @@ from ironlaw.widget.quantities import format_quantity
 NO_GUESS, FIRST = "unsaid", "a100_80gb_sxm"
 SIDES = (("memory-bound", "the memory roof"), ("compute-bound", "the compute roof"))
 WORK = (("matrix", "a matrix product"), ("vector", "element-wise"))
-ACROSS = (1 / 8, 4096.0)  # FLOP/B
+ACROSS = (1 / 8, 4096.0)  # operations per byte
 
 
 def devices() -> tuple[tuple[str, str], ...]:
@@ -28,12 +29,13 @@ def dials(lab: Review) -> Callable[[Any], list[Any]]:
         formats = sorted({fmt for slug, _ in devices() for fmt in hardware(slug).peaks})
         missing = {fmt: f"the {machine.name} has no {fmt.upper()}" for fmt in formats if fmt not in machine.peaks}
         first = "fp16" if "fp16" in machine.peaks else next(iter(machine.peaks))
+        unit = intensity_unit(values.get("format") or first)
         return [
             kit.select("device", "Device", devices(), FIRST),
             kit.select("format", "Format", [(fmt, fmt.upper()) for fmt in formats], first, disabled=missing),
             kit.choice("work", "Work", WORK, "matrix"),
-            kit.span("intensity", "Arithmetic intensity", ACROSS[0], ACROSS[1], 16, step=1 / 8, unit="FLOP/B", log=True),
-            kit.choice("guess", "Which roof is over it?", [(NO_GUESS, "not said yet"), *SIDES], NO_GUESS),
+            kit.span("intensity", "Arithmetic intensity", ACROSS[0], ACROSS[1], 16, step=1 / 8, unit=unit, log=True),
+            kit.choice("guess", "Which roof is over it?", [(NO_GUESS, "not answered yet"), *SIDES], NO_GUESS),
         ]  # fmt: skip
 
     return dials_at
@@ -48,13 +50,13 @@ def view(lab: Review, values: Any) -> kit.View:
     dot = Dot("kernel", "a kernel", intensity, 1.0, roof, label=format_quantity(attainable, roof.rate_unit), drop=True,
               more=(("drag", {"dial": "intensity", "axis": "x"}),))  # fmt: skip
     right = side == values["guess"]
-    verdict = f"{per_byte(intensity)} against a ridge of {per_byte(roof.ridge)}: {side}."
+    verdict = f"{per_byte(intensity, roof.fmt)} against a ridge of {per_byte(roof.ridge, roof.fmt)}: {side}."
     return kit.View(
         figures=[roofs([roof], [dot], ACROSS, id="roof", title="Attainable rate", export=False)],
         cards=[
             kit.card("Attainable", attainable, roof.rate_unit),
             kit.card("Of the peak", 100 * attainable / roof.peak, "%"),
-            kit.card("Ridge", roof.ridge, "FLOP/B"),
+            kit.card("Ridge", roof.ridge, intensity_unit(roof.fmt)),
         ],
         formula=formula(roof, intensity, attainable),
         banner=kit.banner("good" if right else "warn", "Yes" if right else "The other roof", verdict),
@@ -64,6 +66,6 @@ def view(lab: Review, values: Any) -> kit.View:
 
 def formula(roof: Roof, intensity: float, attainable: float) -> str:
     peak = term("compute", kit.amount(roof.peak, roof.rate_unit))
-    slope = term("memory", f"{kit.amount(roof.bandwidth, 'B/s')} × {kit.amount(intensity, 'FLOP/B')}")
+    slope = term("memory", f"{kit.amount(roof.bandwidth, 'B/s')} × {kit.amount(intensity, intensity_unit(roof.fmt))}")
     symbols = line("attainable = min(", term("compute", "<i>R</i>"), ",", term("memory", "<i>BW</i> · <i>AI</i>"), ")")
     return symbols + line("= min(", peak, ",", slope, ")") + line("=", kit.amount(attainable, roof.rate_unit))

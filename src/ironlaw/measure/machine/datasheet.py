@@ -12,6 +12,7 @@ from typing import Any
 from ironlaw.backends.backend import PLAIN
 from ironlaw.backends.rows import Row
 from ironlaw.errors import BadValue
+from ironlaw.formats import rate_unit
 from ironlaw.measure.devices.kinds import kind_of
 from ironlaw.measure.machine.cache_levels import MemoryLevel, levels
 from ironlaw.units import show
@@ -127,7 +128,11 @@ def toml(figures: Figures, machine: Mapping[str, Any], source: str, date: str, p
     ]  # fmt: skip
     for fmt, (rate, n) in figures.peaks.items():
         lines += _table(
-            f"[peak.{fmt}]", show(rate, "FLOP/s", 4), source, date, f"Measured: the best product, of side {n}; not the maker's figure."
+            f"[peak.{fmt}]",
+            show(rate, rate_unit(fmt), 4),
+            source,
+            date,
+            f"Measured: the best product, of side {n}; not the maker's figure.",
         )
     for level in figures.levels:
         lines += _level(level, source, date, "" if gpu else SCALED)
@@ -142,7 +147,7 @@ def toml(figures: Figures, machine: Mapping[str, Any], source: str, date: str, p
 
 def _note(figures: Figures, machine: Mapping[str, Any]) -> str:
     note = f"Measured with {machine.get('library', 'PyTorch')} on {machine.get('backend', 'cpu')}, {machine.get('threads', 1)} threads."
-    slow = ", ".join(f"{fmt} {show(rate, 'FLOP/s')}" for fmt, rate in figures.emulated.items())
+    slow = ", ".join(f"{fmt} {show(rate, rate_unit(fmt))}" for fmt, rate in figures.emulated.items())
     return note + (f" Converted in software, slower than FP32: {slow}." if slow else "")
 
 

@@ -38,7 +38,7 @@ def shown(value: float, unit: str, digits: int = 3) -> str:
         return "never"
     if unit == "B" and value >= 1024 and value % 1024 == 0 and value < 1000 * 1024:
         return f"{significant(value / 1024)} KiB"
-    if unit in UNITS and unit != "FLOP/B":  # an intensity has no prefix
+    if unit in UNITS and unit not in ("FLOP/B", "OP/B"):  # an intensity has no prefix
         return show(value, unit, digits)
     number = significant(value, digits)
     if unit in COUNTS and value >= 1e6:

@@ -5,19 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw.engine.device.predict import OpRow, Prediction
+from ironlaw.formats import intensity_unit, operation
 from ironlaw.pictures.live import live
 from ironlaw.pictures.roofline import roofline
 from ironlaw.pictures.timeline import timeline
 from ironlaw.report.analysis import Analysis
 from ironlaw.widget.figure import Figure
 
-COLUMNS: list[dict[str, Any]] = [
-    {"label": "#", "unit": ""}, {"label": "operator"}, {"label": "time", "unit": "s"}, {"label": "share", "unit": "%"}, {"label": "kind"},
-    {"label": "data D/BW", "unit": "s"}, {"label": "compute O/R", "unit": "s"}, {"label": "floor", "unit": "s"},
-    {"label": "launch", "unit": "s"}, {"label": "kernels", "unit": ""}, {"label": "work", "unit": "FLOP"}, {"label": "moved", "unit": "B"},
-    {"label": "intensity", "unit": "FLOP/B"}, {"label": "binds", "term": True},
-]  # fmt: skip
 KIND, TIME = 4, 2
+
+
+def columns(fmt: str) -> list[dict[str, Any]]:
+    return [
+        {"label": "#", "unit": ""}, {"label": "operator"}, {"label": "time", "unit": "s"}, {"label": "share", "unit": "%"},
+        {"label": "kind"}, {"label": "data D/BW", "unit": "s"}, {"label": "compute O/R", "unit": "s"}, {"label": "floor", "unit": "s"},
+        {"label": "launch", "unit": "s"}, {"label": "kernels", "unit": ""}, {"label": "work", "unit": operation(fmt)},
+        {"label": "moved", "unit": "B"}, {"label": "intensity", "unit": intensity_unit(fmt)}, {"label": "binds", "term": True},
+    ]  # fmt: skip
 
 
 def key(p: Prediction) -> str:
@@ -49,7 +53,7 @@ def operators(analysis: Analysis) -> dict[str, Any]:
             graphs[name] = [[r.name, kinds(r), _short(r.work.flops), _short(r.work.bytes)] for r in p.ops]
         rows = [[_short(v) for v in (r.seconds, r.data_s, r.compute_s, r.floor_s, r.launch_s, r.kernels)] + [str(r.term)] for r in p.ops]
         costs[key(p)] = {"graph": places[id(p.graph)], "busy": float(p.busy_s), "rows": rows}
-    return {"columns": COLUMNS, "graphs": graphs, "costs": costs, "kind": KIND, "sort": [TIME, -1]}
+    return {"columns": columns(analysis.graph.dtype), "graphs": graphs, "costs": costs, "kind": KIND, "sort": [TIME, -1]}
 
 
 def _short(value: Any) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ironlaw.engine.device.predict import Prediction
+from ironlaw.formats import intensity_unit, operation
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.theme import TERM_NAMES
 from ironlaw.pictures.waterfall import Part
@@ -49,10 +50,10 @@ def captured(analysis: Analysis) -> str:
     facts = [
         ("operators", f"{len(g.ops):,}"),
         ("parameters", format_quantity(float(g.params))),
-        ("matmul FLOPs", format_quantity(float(g.flops), "FLOP")),
-        ("all arithmetic", format_quantity(float(work.flops), "FLOP")),
+        ("in matrix products", format_quantity(float(g.flops), operation(g.dtype))),
+        ("all arithmetic", format_quantity(float(work.flops), operation(g.dtype))),
         ("bytes moved, eager", format_quantity(float(work.bytes), "B")),
-        ("intensity", f"{significant(float(work.intensity))}\u202fFLOP/B"),
+        ("intensity", f"{significant(float(work.intensity))}\u202f{intensity_unit(g.dtype)}"),
         ("weights", format_quantity(float(g.weight_bytes), "B")),
         ("number format", g.dtype if "weights" not in g.settings else f"{g.dtype}, weights in {g.settings['weights']}"),
         ("pass", "training step" if g.settings.get("training") else "forward"),

@@ -8,18 +8,22 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ironlaw.engine.device.predict import Prediction
+from ironlaw.formats import intensity_unit, operation
 from ironlaw.kit.prose import amount
 from ironlaw.server.answers import figures, grouped
 from ironlaw.widget.quantities import exact, format_quantity
 
 FIRST = 10  # rows until somebody asks for all
 ADDRESS = re.compile(r"(https?://[^\s,;)]+)")
-COLUMNS = (
-    {"label": "operator", "long": True}, {"label": "kind"}, {"label": "arithmetic", "unit": "FLOP"}, {"label": "bytes", "unit": "B"},
-    {"label": "intensity", "unit": "FLOP/B"}, {"label": "time each", "unit": "s"}, {"label": "together", "unit": "s"},
-    {"label": "of device", "unit": "%"}, {"label": "binds", "term": True},
-)  # fmt: skip
 TOGETHER = 6  # the column that sorts at first
+
+
+def columns(fmt: str) -> tuple[dict[str, Any], ...]:
+    return (
+        {"label": "operator", "long": True}, {"label": "kind"}, {"label": "arithmetic", "unit": operation(fmt)},
+        {"label": "bytes", "unit": "B"}, {"label": "intensity", "unit": intensity_unit(fmt)}, {"label": "time each", "unit": "s"},
+        {"label": "together", "unit": "s"}, {"label": "of device", "unit": "%"}, {"label": "binds", "term": True},
+    )  # fmt: skip
 
 
 def sections(p: Prediction) -> list[dict[str, Any]]:
@@ -42,7 +46,8 @@ def _operators(p: Prediction) -> dict[str, Any]:
         "note": f"The device is busy for {format_quantity(busy, 's')} of {format_quantity(float(p.seconds), 's')}.{alike}"
         " Times are on the device, without launches.",
         "table": {
-            "label": "Operators", "columns": COLUMNS, "rows": rows, "sort": [TOGETHER, -1], "first": FIRST, "plain": True, "kind": None,
+            "label": "Operators", "columns": columns(p.graph.dtype), "rows": rows, "sort": [TOGETHER, -1], "first": FIRST,
+            "plain": True, "kind": None,
         },
     }  # fmt: skip
 

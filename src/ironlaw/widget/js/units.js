@@ -2,7 +2,7 @@
 
 const UP = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
 const DOWN = [[1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"], [1e-12, "p"]];
-const PREFIXED = new Set(["B", "B/s", "FLOP", "FLOP/s", "OP/s", "Hz", "s", "W", "J", "FLOP/B", ""]);
+const PREFIXED = new Set(["B", "B/s", "FLOP", "OP", "FLOP/s", "OP/s", "FLOP/B", "OP/B", "Hz", "s", "W", "J", ""]);
 const EDGE = 1 - 5e-4; // 999.7 rounds to 1.00 of the next prefix
 const THIN = "\u202f";
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from ironlaw import kit
+from ironlaw.formats import rate_unit
 from ironlaw.kit.context import pick
 from ironlaw.labs.lab_01_magnitude.act1.instrument import COMMON, gap, orders
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD, TINY
@@ -40,7 +41,7 @@ def gaps(lab: kit.Lab) -> dict[str, object]:
 
 def peaks(lab: kit.Lab) -> dict[str, object]:
     cloud, tiny = pick(lab.contexts, CLOUD), pick(lab.contexts, TINY)
-    return {"h100_peak": kit.amount(cloud.peak, "FLOP/s"), "m7_peak": kit.amount(tiny.peak, "FLOP/s")}
+    return {"h100_peak": kit.amount(cloud.peak, rate_unit(cloud.format)), "m7_peak": kit.amount(tiny.peak, rate_unit(tiny.format))}
 
 
 def reveal(lab: kit.Lab) -> dict[str, object]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.formats import operation
+from ironlaw.formats import intensity_unit, operation
 from ironlaw.kit.context import pick
 from ironlaw.labs.lab_01_magnitude import models
 from ironlaw.labs.lab_01_magnitude.act2 import figures, local_runs, slots
@@ -171,8 +171,9 @@ def _saturation(lab: kit.Lab, case: Case) -> str:
     ends = {c: models.facts(case.workload, last, case.dtype).whole[c].work.intensity for c in ("ops", "fused")}
     ridge = case.hardware.ridge(case.dtype, case.hardware.activations or "main")  # many images: nearly all that moves is activations
     over = [CONVENTIONS[c] for c, intensity in ends.items() if intensity >= ridge]
+    unit = intensity_unit(case.dtype)
     text = lab.fill(
-        "act2.levelling", batch=str(last), unfused=kit.amount(ends["ops"], "FLOP/B"),
-        fused=kit.amount(ends["fused"], "FLOP/B"), format=case.dtype.upper(), ridge=kit.amount(ridge, "FLOP/B"),
+        "act2.levelling", batch=str(last), unfused=kit.amount(ends["ops"], unit), fused=kit.amount(ends["fused"], unit),
+        format=case.dtype.upper(), ridge=kit.amount(ridge, unit),
     )  # fmt: skip
     return text + " " + (lab.fill("act2.crosses", which=" and ".join(over)) if over else lab.fill("act2.below"))

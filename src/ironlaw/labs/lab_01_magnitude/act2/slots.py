@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ironlaw import kit
+from ironlaw.formats import intensity_unit, operation, rate_unit
 from ironlaw.kit.context import pick
 from ironlaw.labs.lab_01_magnitude.act2 import case as cases
 from ironlaw.labs.lab_01_magnitude.act2 import reuse
@@ -66,7 +67,8 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     return {
         **{key: slots[key] for key in ("data", "compute", "launch", "bytes", "operations", "matmul", "rate")},
         "lead": _factor(_lead(lab)), "memory_over_compute": _factor(seconds["memory"] / seconds["compute"]),
-        "intensity": kit.amount(case.work.intensity, "FLOP/B"), "ridge": kit.amount(case.hardware.ridge(case.dtype), "FLOP/B"),
+        "intensity": kit.amount(case.work.intensity, intensity_unit(case.dtype)),
+        "ridge": kit.amount(case.hardware.ridge(case.dtype), intensity_unit(case.dtype)),
         **{f"data_{name}": kit.amount(value, "s") for name, value in wider.items()},
         "launch_each": kit.amount(replace(case, launch=EACH).seconds["overhead"], "s"), "reuse": _reuse(),
         "needed": _factor(reuse.to_pay(case.hardware, case.dtype)),
@@ -86,8 +88,8 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     low, high = case.prediction.overlap
     return {
         "workload": about(case.workload)["name"], "device": pick(lab.contexts, CLOUD).label, "bytes": kit.amount(work.bytes, "B"),
-        "operations": kit.amount(work.flops, "FLOP"), "matmul": kit.amount(work.matmul_flops, "FLOP"),
-        "bandwidth": kit.amount(machine.bandwidth, "B/s"), "rate": kit.amount(machine.peak(case.dtype), "FLOP/s"),
+        "operations": kit.amount(work.flops, operation(case.dtype)), "matmul": kit.amount(work.matmul_flops, operation(case.dtype)),
+        "bandwidth": kit.amount(machine.bandwidth, "B/s"), "rate": kit.amount(machine.peak(case.dtype), rate_unit(case.dtype)),
         "efficiency": f"{cases.PLAN.efficiency:.1f}", "launch": kit.amount(machine.launch, "s"), "data": kit.amount(seconds["memory"], "s"),
         "compute": kit.amount(seconds["compute"], "s"), "low": kit.amount(low, "s"), "high": kit.amount(high, "s"),
     }  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import bytes_per_element
-from ironlaw.formats import operation
+from ironlaw.formats import rate_unit
 from ironlaw.kit.context import pick
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_01_magnitude.act2 import reuse
@@ -25,7 +25,7 @@ FOLLOWS = ("device",)
 WHICH = {"mean": "an average one", "most": "the most used", "least": "the least used"}
 BATCHES = (1, 256)
 ACROSS = (0.1, 1e7)  # of the axis: it holds still while the dials move
-UNIT, USED = "multiply-adds", "used, so far"
+UNIT, USED = "multiply-adds", "used so far"
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def cards(walk: Walk) -> list[dict[str, Any]]:
 
 def formula(walk: Walk) -> str:
     size = bytes_per_element(walk.fmt)
-    top = f"{kit.amount(float(walk.hardware.peak(walk.fmt)), f'{operation(walk.fmt)}/s')} × {kit.amount(size, 'B')}"
+    top = f"{kit.amount(float(walk.hardware.peak(walk.fmt)), rate_unit(walk.fmt))} × {kit.amount(size, 'B')}"
     bottom = f"2 × {kit.amount(float(walk.hardware.bandwidth), 'B/s')}"
     symbols = fraction(term("compute", "<i>R b</i>"), term("memory", "2 <i>BW</i>"))
     return line("uses to pay =", symbols, "=", fraction(top, bottom), "=", kit.dress(count(walk.needed)))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.formats import intensity_unit, rate_unit
 from ironlaw.labs.lab_07_fusion.act2 import fusion, local_runs
 from ironlaw.labs.lab_07_fusion.act2.fusion import THREE, Case, Line
 from ironlaw.pictures.lines import lines, upright
@@ -60,7 +61,7 @@ def roof(case: Case, fused: bool) -> Figure:
     work = other.graph.work
     name = UNFUSED if fused else FUSED
     at: dict[str, Any] = {"x": float(work.intensity), "y": float(work.flops / other.seconds)}
-    hover = [("intensity", exact(at["x"], "FLOP/B")), ("rate", exact(at["y"], "FLOP/s"))]
+    hover = [("intensity", exact(at["x"], intensity_unit(other.graph.dtype))), ("rate", exact(at["y"], rate_unit(other.graph.dtype)))]
     other_point = mark("point", "ridge", **at, shape="diamond", size=6, hollow=True, label=name, name=name, id="other", hover=hover)
     return replace(roofline(run, id="roof", extra=[other_point]), title="Against the ridge", more={"width": "half"})
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.device.chains import PALETTE
+from ironlaw.formats import intensity_unit
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_07_fusion.act2 import counters, fusion, local_runs
 from ironlaw.labs.lab_07_fusion.act2 import fusion_figures as figures
@@ -89,7 +90,7 @@ def readouts(case: Case, fused: bool) -> dict[str, Any]:
 def cards(case: Case, fused: bool) -> list[dict[str, Any]]:
     now = case.plan.graph if fused else case.graph
     kernels, alone = round(float(case.plan.graph.kernels)), round(float(case.graph.kernels))
-    intensity = float(now.work.intensity)
+    intensity, unit = float(now.work.intensity), intensity_unit(now.dtype)
     far = case.ridge / intensity if intensity else 0.0
     return [
         {**kit.card("Traffic", float(now.bytes), "B", note=FUSED if fused else UNFUSED, digits=3), "term": "memory"},
@@ -101,17 +102,17 @@ def cards(case: Case, fused: bool) -> list[dict[str, Any]]:
         ),
         kit.card("Speedup", case.speedup, "×", tone=kit.tone("fusion_speedup", round(case.speedup, 9)), note="launches and memory"),
         {"label": "Launches", "value": str(kernels if fused else alone), "note": f"{alone} unfused, {kernels} fused"},
-        kit.card("Intensity, FLOP/B", intensity, "", note=side(intensity, case.ridge, far)),
+        kit.card(f"Intensity, {unit}", intensity, "", note=side(intensity, case.ridge, far, unit)),
     ]
 
 
-def side(intensity: float, ridge: float, far: float) -> str:
+def side(intensity: float, ridge: float, far: float, unit: str) -> str:
     if not intensity:
         return "no arithmetic"
     return (
-        f"{significant(far)} × under the ridge of {format_quantity(ridge, 'FLOP/B')}"
+        f"{significant(far)} × under the ridge of {format_quantity(ridge, unit)}"
         if intensity < ridge
-        else f"over the ridge of {format_quantity(ridge, 'FLOP/B')}"
+        else f"over the ridge of {format_quantity(ridge, unit)}"
     )
 
 

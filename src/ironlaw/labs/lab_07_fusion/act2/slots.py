@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from ironlaw import kit
+from ironlaw.formats import intensity_unit
 from ironlaw.kit.context import Context
 from ironlaw.labs.lab_07_fusion import jobs
 from ironlaw.labs.lab_07_fusion.act2 import counters, fusion, payback
@@ -67,8 +68,8 @@ def blanks(lab: kit.Lab) -> dict[str, object]:
     return {
         "before": kit.amount(float(case.graph.bytes), "B"), "after": kit.amount(float(case.plan.graph.bytes), "B"),
         "cut": kit.dress(significant(case.traffic_cut)), "bound": kit.times(case.speedup), "own": counters.slots()["own_gain"],
-        "intensity": kit.amount(float(case.plan.graph.work.intensity), "FLOP/B"),
-        "ridge": kit.amount(case.ridge, "FLOP/B"), "measured": counters.slots()["measured_gain"],
+        "intensity": kit.amount(float(case.plan.graph.work.intensity), intensity_unit(case.graph.dtype)),
+        "ridge": kit.amount(case.ridge, intensity_unit(case.graph.dtype)), "measured": counters.slots()["measured_gain"],
     }  # fmt: skip
 
 
@@ -88,8 +89,9 @@ def peek(lab: kit.Lab) -> dict[str, object]:
         "launch": kit.amount(hardware(CLOUD).launch, "s"), "unfused": kit.amount(float(case.unfused.seconds), "s"),
         "fused": kit.amount(float(case.fused.seconds), "s"), "before": kit.amount(float(case.graph.bytes), "B"),
         "after": kit.amount(float(case.plan.graph.bytes), "B"), "cut": kit.times(case.traffic_cut),
-        "low": kit.amount(float(case.graph.work.intensity), "FLOP/B"), "high": kit.amount(float(case.plan.graph.work.intensity), "FLOP/B"),
-        "ridge": kit.amount(case.ridge, "FLOP/B"),
+        "low": kit.amount(float(case.graph.work.intensity), intensity_unit(case.graph.dtype)),
+        "high": kit.amount(float(case.plan.graph.work.intensity), intensity_unit(case.graph.dtype)),
+        "ridge": kit.amount(case.ridge, intensity_unit(case.graph.dtype)),
     }  # fmt: skip
 
 

@@ -161,7 +161,7 @@ def _claim_mark(case: Case, claim: str | None) -> list[Mark]:
     if claim not in places:
         return []
     px, py = places[claim]
-    hover = [("your prediction", per_byte(px)), ("the case", per_byte(x))]
+    hover = [("your prediction", per_byte(px, case.fmt)), ("the case", per_byte(x, case.fmt))]
     place: dict[str, Any] = {"x": px, "y": py, "shape": "diamond", "size": 10, "hollow": True}
     return [mark("point", "accent", **place, label="◆ you said", name="where you said", id="said", hover=hover)]
 

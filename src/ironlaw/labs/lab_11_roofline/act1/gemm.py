@@ -13,7 +13,7 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.roofline import Roofline, gemm_intensity, roofline
 from ironlaw.engine.device.types import Tensor, Work, bytes_per_element
 from ironlaw.engine.device.work import op
-from ironlaw.formats import operation
+from ironlaw.formats import rate_unit
 from ironlaw.labs.lab_11_roofline.machines import MEASURED_MACHINE, short
 from ironlaw.pictures.roofs import Roof
 from ironlaw.registry.evidence import evidence
@@ -59,7 +59,7 @@ class Case:
     @property
     def unit(self) -> str:
         """Of its rate."""
-        return f"{operation(self.fmt)}/s"
+        return rate_unit(self.fmt)
 
     @property
     def bound(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.device.types import bytes_per_element
-from ironlaw.formats import operation
+from ironlaw.formats import intensity_unit, operation
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_11_roofline import intensity
 from ironlaw.labs.lab_11_roofline.act1 import figures, gemm, local_runs
@@ -122,7 +122,7 @@ def cards(case: Case) -> list[dict[str, Any]]:
     share = float(at.mfu)
     side = f"AI is {significant(float(at.intensity / at.ridge))} × the ridge of {significant(float(at.ridge))}"
     return [
-        intensity.card("Arithmetic intensity", at.intensity),
+        intensity.card("Arithmetic intensity", at.intensity, case.fmt),
         kit.card("Attainable", float(at.attainable), case.unit, source=sources.get("bandwidth") or ""),
         kit.card("Share of peak", 100 * share, "%", tone=kit.tone("mfu", share), note=BOUND, source=sources.get(f"peak.{case.fmt}") or ""),
         {"label": "Bound by", "value": str(at.regime), "unit": "", "note": side, "term": str(at.regime)},
@@ -136,7 +136,7 @@ def formula(case: Case) -> str:
     filled = (f"2 × {case.n:,}", f"3 × {size}") if case.square else (flops, moved)
     peak, bandwidth = kit.amount(float(at.peak), case.unit), kit.amount(float(case.hardware.bandwidth), "B/s")
     slope = kit.amount(float(case.hardware.bandwidth * at.intensity), case.unit)
-    intensity_text = per_byte(at.intensity)
+    intensity_text = per_byte(at.intensity, case.fmt)
     return (
         line("<i>AI</i> =", fraction(*symbols), "=", fraction(*filled), "=", intensity_text)
         + line("attainable = min(", term("compute", "<i>R</i>"), ",", term("memory", "<i>BW</i> × <i>AI</i>"), ")")
@@ -159,7 +159,8 @@ def notes(lab: kit.Lab, case: Case, values: Mapping[str, Any]) -> str:
 
 def _precision(lab: kit.Lab, case: Case) -> str:
     crossing = case.crossing
-    return lab.fill("act1.crossing", device=case.roof.name, ridge=per_byte(float(case.at.ridge)), crossing=f"{int(-(-crossing // 1)):,}")
+    ridge = per_byte(case.at.ridge, case.fmt)
+    return lab.fill("act1.crossing", device=case.roof.name, ridge=ridge, crossing=f"{int(-(-crossing // 1)):,}")
 
 
 def _cached(lab: kit.Lab, case: Case) -> str:
@@ -212,7 +213,8 @@ def sizes(case: Case) -> str:
          kit.share(c.at.attainable, c.at.peak), c.bound)
         for c in cases
     ]  # fmt: skip
-    return scrolling_table(f"Square products, {case.roof.name}", ("N", "AI, FLOP/B", "attainable", "of the peak", "regime"), rows)
+    columns = ("N", f"AI, {intensity_unit(case.fmt)}", "attainable", "of the peak", "regime")
+    return scrolling_table(f"Square products, {case.roof.name}", columns, rows)
 
 
 def formats(case: Case) -> str:

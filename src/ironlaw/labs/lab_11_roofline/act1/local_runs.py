@@ -57,7 +57,7 @@ def dots(lab: kit.Lab, case: Case) -> list[Dot]:
     return [
         Dot(
             f"here-{p.case.fmt}-{p.case.n}", f"this machine measured, {p.case.fmt.upper()}, N = {p.case.n:,}", float(p.case.work.flops),
-            float(p.case.work.bytes), p.case.roof, p.rate, f"here: {format_quantity(p.rate, 'FLOP/s')}" if p is best else "", "here",
+            float(p.case.work.bytes), p.case.roof, p.rate, f"here: {format_quantity(p.rate, p.case.unit)}" if p is best else "", "here",
             "square", 6,
             source=run.source, seconds=p.seconds, apart=not own_machine(lab, p.case.fmt),
         )
@@ -76,10 +76,11 @@ def slots(lab: kit.Lab, run: kit.Measured) -> dict[str, object]:
     recorded = [run for run in gemm.runs(best.case.fmt) if not run.replayed]
     fastest, first = max(recorded, key=lambda run: run.rate), min(recorded, key=lambda run: run.case.n)
     return {
-        "best": kit.amount(best.rate, "FLOP/s"), "best_n": f"{best.case.n:,}", "format": best.case.fmt.upper(),
-        "least_n": f"{least.case.n:,}", "least": kit.amount(least.rate, "FLOP/s"), "times": kit.dress(significant(best.rate / least.rate)),
-        "recorded": kit.amount(fastest.rate, "FLOP/s"), "recorded_n": f"{fastest.case.n:,}", "first_n": f"{first.case.n:,}",
-        "first": kit.amount(first.rate, "FLOP/s"), "recorded_times": kit.dress(significant(fastest.rate / first.rate)),
+        "best": kit.amount(best.rate, best.case.unit), "best_n": f"{best.case.n:,}", "format": best.case.fmt.upper(),
+        "least_n": f"{least.case.n:,}", "least": kit.amount(least.rate, least.case.unit),
+        "times": kit.dress(significant(best.rate / least.rate)),
+        "recorded": kit.amount(fastest.rate, fastest.case.unit), "recorded_n": f"{fastest.case.n:,}", "first_n": f"{first.case.n:,}",
+        "first": kit.amount(first.rate, first.case.unit), "recorded_times": kit.dress(significant(fastest.rate / first.rate)),
     }  # fmt: skip
 
 
@@ -89,7 +90,9 @@ def roof(lab: kit.Lab, run: kit.Measured) -> str:
     if not own_machine(lab, best.case.fmt):
         return lab.fill("act1.here_no_roof")
     at = best.case.at
-    return lab.fill("act1.here_roof", roof=kit.amount(float(at.attainable), "FLOP/s"), share=kit.share(best.rate, float(at.attainable)))
+    return lab.fill(
+        "act1.here_roof", roof=kit.amount(float(at.attainable), best.case.unit), share=kit.share(best.rate, float(at.attainable))
+    )
 
 
 def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
@@ -101,7 +104,7 @@ def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
     best = max(measured, key=lambda p: p.rate)
     small = next((p for p in measured if p.case.n == SMALL and p.case.fmt == best.case.fmt), None)
     rows = {} if small is None else {
-        "h200_n512_python": kit.LocalFigure(small.rate, "FLOP/s", f"{small.case.size}, {small.case.fmt.upper()}; {run.source}"),
+        "h200_n512_python": kit.LocalFigure(small.rate, small.case.unit, f"{small.case.size}, {small.case.fmt.upper()}; {run.source}"),
         "n512_share_15_7": kit.LocalFigure(100 * small.rate / best.rate, "%", f"of the best rate here, {best.case.size}; {run.source}"),
     }  # fmt: skip
-    return rows | {"gemm_16384_at_peak": kit.LocalFigure(best.rate, "FLOP/s", f"the best here, {best.case.size}; {run.source}")}
+    return rows | {"gemm_16384_at_peak": kit.LocalFigure(best.rate, best.case.unit, f"the best here, {best.case.size}; {run.source}")}

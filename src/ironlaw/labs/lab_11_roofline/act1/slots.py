@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ironlaw import kit
 from ironlaw.engine.device.roofline import mfu
+from ironlaw.formats import operation
 from ironlaw.kit.context import pick
 from ironlaw.labs.lab_11_roofline.act1 import gemm
 from ironlaw.labs.lab_11_roofline.act1.gemm import Case
@@ -18,18 +19,18 @@ def _label(lab: kit.Lab, case: Case) -> str:
     return pick(lab.contexts, case.hardware.slug).label
 
 
-def _rate(value: object) -> str:
-    return kit.amount(float(value), "FLOP/s")  # type: ignore[arg-type]
+def _rate(value: object, case: Case) -> str:
+    return kit.amount(float(value), case.unit)  # type: ignore[arg-type]
 
 
-def _intensity(value: object) -> str:
-    return per_byte(float(value))  # type: ignore[arg-type]
+def _intensity(value: object, case: Case) -> str:
+    return per_byte(value, case.fmt)
 
 
 def message(lab: kit.Lab) -> dict[str, object]:
     case = premise_case(lab)
     return {
-        "n": str(case.n), "device": _label(lab, case), "rate": _rate(case.at.attainable), "peak": _rate(case.at.peak),
+        "n": str(case.n), "device": _label(lab, case), "rate": _rate(case.at.attainable, case), "peak": _rate(case.at.peak, case),
         "share": kit.dress(kit.share(case.at.attainable, case.at.peak)),
     }  # fmt: skip
 
@@ -40,7 +41,7 @@ def lock(lab: kit.Lab) -> dict[str, object]:
 
 def truth(lab: kit.Lab) -> str:
     case = premise_case(lab)
-    return f"{kit.inline(lab.question('act1').right.label)} {_intensity(case.at.intensity)}, ridge {_intensity(case.at.ridge)}"
+    return f"{kit.inline(lab.question('act1').right.label)} {_intensity(case.at.intensity, case)}, ridge {_intensity(case.at.ridge, case)}"
 
 
 def distance(lab: kit.Lab) -> str:
@@ -57,8 +58,9 @@ def _premise(lab: kit.Lab) -> dict[str, object]:
     case = premise_case(lab)
     at = case.at
     return {
-        "n": str(case.n), "device": _label(lab, case), "intensity": _intensity(at.intensity), "ridge": _intensity(at.ridge),
-        "bandwidth": kit.amount(float(case.hardware.bandwidth), "B/s"), "attainable": _rate(at.attainable), "peak": _rate(at.peak),
+        "n": str(case.n), "device": _label(lab, case), "intensity": _intensity(at.intensity, case), "ridge": _intensity(at.ridge, case),
+        "bandwidth": kit.amount(float(case.hardware.bandwidth), "B/s"), "attainable": _rate(at.attainable, case),
+        "peak": _rate(at.peak, case),
         "share": kit.dress(kit.share(at.attainable, at.peak)),
     }  # fmt: skip
 
@@ -75,8 +77,9 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
         **_premise(lab), "peak_gain": kit.dress(significant(float(_narrow(case).at.peak / case.at.peak))), "before": case.bound,
         "after": _narrow(case).bound, "crossing": f"{int(-(-case.crossing // 1)):,}", "narrow": _narrow(case).fmt.upper(),
         "python_n": str(python.case.n),
-        "h200_roof": _rate(python.case.at.attainable), "h200_graph": _rate(graph.rate), "h200_python": _rate(python.rate),
-        "large_n": str(large.n), "large_intensity": per_byte(float(large.at.intensity), 4),
+        "h200_roof": _rate(python.case.at.attainable, python.case), "h200_graph": _rate(graph.rate, graph.case),
+        "h200_python": _rate(python.rate, python.case),
+        "large_n": str(large.n), "large_intensity": per_byte(large.at.intensity, large.fmt, 4),
     }  # fmt: skip
 
 
@@ -85,9 +88,9 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     four, narrow = case.sized(4 * case.n), _narrow(case)
     slots = {key: value for key, value in _premise(lab).items() if key in ("n", "intensity", "share", "ridge")}
     return {
-        **slots, "four_n": f"{four.n:,}", "four_intensity": _intensity(four.at.intensity),
+        **slots, "four_n": f"{four.n:,}", "four_intensity": _intensity(four.at.intensity, four),
         "four_share": kit.dress(kit.share(four.at.attainable, four.at.peak)), "narrow": narrow.fmt.upper(),
-        "narrow_intensity": _intensity(narrow.at.intensity), "narrow_ridge": _intensity(narrow.at.ridge),
+        "narrow_intensity": _intensity(narrow.at.intensity, narrow), "narrow_ridge": _intensity(narrow.at.ridge, narrow),
     }  # fmt: skip
 
 
@@ -96,6 +99,6 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     graph = gemm.run("fp16", gemm.FIRST, True)
     share = float(mfu(graph.case.work.flops, graph.seconds, graph.case.at.peak))
     return {
-        **_premise(lab), "flops": kit.amount(float(case.work.flops), "FLOP"), "bytes": kit.amount(float(case.work.bytes), "B"),
+        **_premise(lab), "flops": kit.amount(float(case.work.flops), operation(case.fmt)), "bytes": kit.amount(float(case.work.bytes), "B"),
         "python_n": str(graph.case.n), "mfu": kit.dress(kit.share(share, 1.0)),
     }  # fmt: skip

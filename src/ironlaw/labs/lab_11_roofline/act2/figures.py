@@ -9,6 +9,7 @@ from ironlaw.engine.device.types import Tensor
 from ironlaw.engine.device.work import op
 from ironlaw.kit.prose import capacity
 from ironlaw.labs.lab_11_roofline.act2.layer import Case, part, short
+from ironlaw.labs.lab_11_roofline.act2.op_names import plain
 from ironlaw.labs.lab_11_roofline.machines import short as machine_name
 from ironlaw.pictures.roofs import Dot, Roof, distinct, roofs, roofs_by_work
 from ironlaw.pictures.theme import SHAPES
@@ -45,7 +46,7 @@ def picture(case: Case) -> Figure:
 def _dot(case: Case, rows: list[OpRow], roof: Roof, longest: float, labelled: set[str]) -> Dot:
     row, seconds = rows[0], float(len(rows) * rows[0].seconds)
     term, kind = str(row.regime), part(row)
-    name = short(row.name) + (f" and {len(rows) - 1} alike" if len(rows) > 1 else "")
+    name = plain(row.name) + (f" and {len(rows) - 1} alike" if len(rows) > 1 else "")
     label = LABELS.get(kind, "") if kind not in labelled else ""
     labelled.add(kind)
     more: tuple[tuple[str, Any], ...] = ()
@@ -79,7 +80,7 @@ def times(case: Case) -> Figure:
     marks, table = list[Mark](), list[tuple[str, ...]]()
     names: list[str] = []
     for row in longest_rows:
-        name = _unique(short(row.name), names)
+        name = _unique(plain(row.name), names)
         term, seconds = str(row.regime), float(row.seconds)
         tags = [{"text": "takes longest", "colour": term}] if row is longest else None
         hover = [("exactly", exact(seconds, "s")), ("of the layer", share(seconds, whole)), ("bound by", term)]
@@ -94,7 +95,7 @@ def times(case: Case) -> Figure:
             mark("bar", "muted", x=rest, y=name, id="others", label=f"{format_quantity(rest, 's')}, {share(rest, whole)}", name=name)
         )
         table.append((name, format_quantity(rest, "s"), share(rest, whole), ""))
-    words = f"{short(longest.name)} takes longest, {format_quantity(float(longest.seconds), 's')} of {format_quantity(whole, 's')} a layer."
+    words = f"{plain(longest.name)} takes longest, {format_quantity(float(longest.seconds), 's')} of {format_quantity(whole, 's')} a layer."
     return Figure(
         "times", "Time per op", Axis("linear", "time", "s"), Axis("band", names=tuple(names)), tuple(marks), words,
         Table(("op", "time", "of the layer", "bound by"), tuple(table)), note=f"{format_quantity(whole, 's')} a layer",

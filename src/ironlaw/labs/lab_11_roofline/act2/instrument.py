@@ -8,13 +8,16 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.device.roofline import roofline
+from ironlaw.formats import intensity_unit
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_11_roofline import intensity
 from ironlaw.labs.lab_11_roofline.act2 import figures, kernels, layer
-from ironlaw.labs.lab_11_roofline.act2.layer import Case, parts, short
+from ironlaw.labs.lab_11_roofline.act2.layer import Case, parts
+from ironlaw.labs.lab_11_roofline.act2.op_names import plain
 from ironlaw.labs.lab_11_roofline.intensity import per_byte
 from ironlaw.labs.lab_11_roofline.machines import machine, options
 from ironlaw.labs.lab_11_roofline.machines import short as machine_name
+from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.workloads import about
 from ironlaw.units import show, significant
 
@@ -94,7 +97,13 @@ def cards(case: Case) -> list[dict[str, Any]]:
     kernel_cards = []
     for name, work in parts(case).items():
         side = str(roofline(work.flops, work.bytes, case.hardware, case.fmt, work=work.kind).regime)
-        kernel_cards.append({**intensity.card(KERNELS[name], work.intensity, f"FLOP/B, {side}-bound"), "unit": "", "term": side})
+        kernel_cards.append(
+            {
+                **intensity.card(KERNELS[name], work.intensity, case.fmt, f"{intensity_unit(case.fmt)}, {side}-bound"),
+                "unit": "",
+                "term": side,
+            }
+        )
     order = list(KERNELS.values())
     kernel_cards.sort(key=lambda card: order.index(card["label"]))
     fits = bool(case.footprint.fits)
@@ -190,7 +199,14 @@ def _start(lab: kit.Lab) -> str:
     before, after = design.get("arithmetic_intensity_unfused"), design.get("arithmetic_intensity_fused")
     if not isinstance(before, (int, float)) or not isinstance(after, (int, float)):
         return lab.fill("act2.from_lab_07_plain", fusion=state, level=level)
-    return lab.fill("act2.from_lab_07", fusion=state, level=level, before=per_byte(before), after=per_byte(after))
+    fmt = _lab_07_format(design)
+    return lab.fill("act2.from_lab_07", fusion=state, level=level, before=per_byte(before, fmt), after=per_byte(after, fmt))
+
+
+def _lab_07_format(design: Mapping[str, Any]) -> str:
+    """Lab 07 counts in FP16 where its machine has it, and on a machine for integers alone in INT8."""
+    slug = design.get("context")
+    return "fp16" if slug not in machines() or "fp16" in hardware(str(slug)).peaks else "int8"
 
 
 def _bottleneck(lab: kit.Lab, case: Case) -> str:
@@ -198,9 +214,9 @@ def _bottleneck(lab: kit.Lab, case: Case) -> str:
     longest = max(case.rows, key=lambda row: row.seconds)
     lowest = min((row for row in case.rows if row.work.flops > 0), key=lambda row: row.work.intensity)
     return lab.fill(
-        "act2.bottleneck", longest=kit.Markup(f"`{short(longest.name)}`"), longest_time=kit.amount(float(longest.seconds), "s"),
-        layer_time=kit.amount(whole, "s"), longest_share=kit.share(longest.seconds, whole), lowest=kit.Markup(f"`{short(lowest.name)}`"),
-        lowest_intensity=per_byte(float(lowest.work.intensity)), lowest_share=kit.share(lowest.seconds, whole),
+        "act2.bottleneck", longest=plain(longest.name), longest_time=kit.amount(float(longest.seconds), "s"),
+        layer_time=kit.amount(whole, "s"), longest_share=kit.share(longest.seconds, whole), lowest=plain(lowest.name),
+        lowest_intensity=per_byte(lowest.work.intensity, case.fmt), lowest_share=kit.share(lowest.seconds, whole),
     )  # fmt: skip
 
 

@@ -61,7 +61,7 @@ def crossing() -> int:
 
 
 def place(name: str) -> Markup:
-    return Markup(f"{per_byte(intensity(name))}, {bound(name)}-bound")
+    return Markup(f"{per_byte(intensity(name), FMT)}, {bound(name)}-bound")
 
 
 @lru_cache(maxsize=8)

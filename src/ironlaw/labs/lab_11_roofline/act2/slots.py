@@ -6,6 +6,7 @@ from ironlaw import kit
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.types import Graph, Tensor, bytes_per_element
 from ironlaw.engine.device.work import op
+from ironlaw.formats import operation
 from ironlaw.labs.lab_11_roofline.act2 import budget, kernels, layer, served
 from ironlaw.labs.lab_11_roofline.intensity import per_byte
 from ironlaw.registry.claims import chain
@@ -45,7 +46,7 @@ def distance(lab: kit.Lab) -> str:
 
 
 def _ridge(work: str = "matrix") -> str:
-    return per_byte(float(hardware(kernels.DEVICE).ridge(kernels.FMT, work=work)))
+    return per_byte(hardware(kernels.DEVICE).ridge(kernels.FMT, work=work), kernels.FMT)
 
 
 def reveal(lab: kit.Lab) -> dict[str, object]:
@@ -54,8 +55,8 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
         "ridge": _ridge(), "vector_ridge": _ridge("vector"), "few": few, "many": f"{many:,}",
         "gemm_few": kernels.place("few"), "gemm_many": kernels.place("many"),
         "norm": kernels.place("norm"), "softmax": kernels.place("softmax"), "crossing": f"{kernels.crossing():,}",
-        "norm_three": per_byte(kernels.intensity("norm", 3)),
-        "softmax_three": per_byte(kernels.intensity("softmax", 3)),
+        "norm_three": per_byte(kernels.intensity("norm", 3), kernels.FMT),
+        "softmax_three": per_byte(kernels.intensity("softmax", 3), kernels.FMT),
     }  # fmt: skip
 
 
@@ -63,7 +64,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     separate = chain("scale", "shift", "relu")
     fused = fuse(separate).graph
     return {
-        "flops": kit.amount(float(separate.work.flops), "FLOP"), "apart": kit.amount(float(separate.bytes), "B"),
+        "flops": kit.amount(float(separate.work.flops), operation(separate.dtype)), "apart": kit.amount(float(separate.bytes), "B"),
         "fused": kit.amount(float(fused.bytes), "B"),
     }  # fmt: skip
 
@@ -77,7 +78,7 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     params, machine = layer.settings_of(kernels.MODEL), hardware(kernels.DEVICE)
     weights, read = served.weight_bytes(kernels.MODEL, kernels.FMT, kernels.FMT), served.weights_read(kernels.MODEL, kernels.FMT)
     return {
-        "elementwise": per_byte(float(_elementwise().work.intensity)), "model": _model(), "layers": params["layers"],
+        "elementwise": per_byte(_elementwise().work.intensity, kernels.FMT), "model": _model(), "layers": params["layers"],
         "kv_heads": params["kv_heads"], "heads": params["heads"], "head_dim": params["head_dim"],
         "bytes_each": significant(bytes_per_element(kernels.FMT)), "per_token": kit.dress(kit.capacity(float(kv_cache(kernels.MODEL)))),
         "weights": kit.amount(weights, "B", 4), "bandwidth": kit.amount(float(machine.bandwidth), "B/s"),
@@ -88,7 +89,7 @@ def peek(lab: kit.Lab) -> dict[str, object]:
 def takeaways(lab: kit.Lab) -> dict[str, object]:
     spent, prefill = budget.premise(), budget.premise("prefill")
     return {
-        "ridge": _ridge(), "vector_ridge": _ridge("vector"), "softmax": per_byte(kernels.intensity("softmax")),
+        "ridge": _ridge(), "vector_ridge": _ridge("vector"), "softmax": per_byte(kernels.intensity("softmax"), kernels.FMT),
         "batch_gain": kit.dress(significant(spent.gain("batch"))),
         "prefill_batch": kit.dress(significant(prefill.gain("batch"))),
     }  # fmt: skip
