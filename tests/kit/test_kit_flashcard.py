@@ -156,6 +156,20 @@ def test_a_sitting_ends_and_says_when_the_next_card_comes(piece, desk, clock):
     assert view["next"].startswith("in ") and "day" in view["next"]
 
 
+def test_another_sitting_can_follow_at_once(piece, desk):
+    asked = set()
+    for _ in range(10):
+        asked.add(desk.variant.template.id)
+        view = do(piece, "skip")
+    assert view["phase"] != "done"  # what was skipped makes room for others
+    while view["phase"] != "done":
+        view = do(piece, "skip")
+    assert view["more"] is True and view["skipped"] > 10
+    view = do(piece, "more")
+    assert (view["phase"], view["left"], view["answered"]) == ("answer", 10, 0)
+    assert desk.variant.template.id in asked  # skipped for that sitting only
+
+
 def test_a_topic_and_cards_by_name(piece, desk):
     view = do(piece, "topic", topic="fusion")
     assert view["topic"] == "Fusion" and view["left"] == 10

@@ -234,7 +234,7 @@ def test_a_weight_walks_from_memory_to_a_multiplier(bench):
     """By hand on an H100 in FP16: 989/3.35, 989/7, 989/33.5 and 989/401 multiply-adds for two bytes."""
     view = walk(bench)
     at = {name: mark["x"] for name, mark in bars(view).items()}
-    assert list(at) == ["from HBM3", "from L2", "from shared, L1", "from registers", "used, so far"]
+    assert list(at) == ["from HBM3", "from L2", "from shared, L1", "from registers", "used so far"]
     assert list(at.values()) == pytest.approx([295.2, 141.3, 29.52, 2.466, 160.3], rel=0.001)
     assert [mark["tags"][0]["text"] for mark in list(bars(view).values())[:-1]] == ["owed", "paid for", "paid for", "paid for"]
     told = bench.slots("act2.walk.slides", view["note"])
@@ -244,14 +244,14 @@ def test_a_weight_walks_from_memory_to_a_multiplier(bench):
 
 def test_its_uses_are_counted_up_and_the_axis_holds_still(bench):
     seen = [walk(bench, progress=progress) for progress in (0, 25, 50, 100)]
-    counts = [bars(view)["used, so far"]["x"] for view in seen]
+    counts = [bars(view)["used so far"]["x"] for view in seen]
     assert counts == pytest.approx([1, 40.1, 80.2, 160.3], rel=0.01)
     assert len({str(view["figures"][0]["x"]) for view in seen}) == 1
 
 
 def test_a_decoding_step_uses_a_weight_once_and_a_batch_shares_it(bench):
     view = walk(bench, model="llama3_8b")
-    assert bars(view)["used, so far"]["x"] == 1 and bench.slots("act2.walk.steps", view["note"])["mean"] == "once"
+    assert bars(view)["used so far"]["x"] == 1 and bench.slots("act2.walk.steps", view["note"])["mean"] == "once"
     assert "continuous batching" in bare(view["note"]) and bench.shows("act2.walk.owes", view["note"])
     assert walk(bench, model="llama3_8b", batch=256)["cards"][0]["value"] == "256"  # short of 295 by a little
     assert bench.shows("act2.walk.pays", walk(bench, batch=2)["note"])  # 320 uses

@@ -104,7 +104,7 @@ def test_a_sure_mistake_reaches_beliefs_map_and_calibration(page):
     assert "But:" in page.parts["beliefs"].text and page.lab.state.held_beliefs[0].says in unescape(page.parts["beliefs"].text)
     assert "0 of 1" in str(page.piece("you").view["figures"])
     assert page.piece("map").view["nodes"][concept]["mastery"] == 0
-    assert "none due" in page.parts["hud"].text
+    assert "no repeats due" in page.parts["hud"].text
     page.now += timedelta(minutes=2)
     assert "1 due" in page.reload().parts["hud"].text
 

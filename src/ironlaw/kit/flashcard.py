@@ -72,6 +72,13 @@ class ReviewDesk:
         self.message = "Skipped for this sitting."
         self.next()
 
+    def more(self) -> None:
+        """Another sitting."""
+        self.session.renew()
+        self.message = ""
+        self.next()
+        self.changed()
+
     def undo(self) -> None:
         """The last answer no longer counts; its card is asked again at once, with other figures."""
         review = self.session.undo()
@@ -165,7 +172,7 @@ class ReviewDesk:
     def _done(self) -> dict[str, Any]:
         state = self.session.state()
         soon = next_due(state.standing, state.now)
-        return {"next": time_until(soon - state.now) if soon else "", "skipped": len(self.session.skipped)}
+        return {"next": time_until(soon - state.now) if soon else "", "skipped": len(self.session.skipped), "more": bool(state.due(self.session.topic))}
 
 
 def flashcard(desk: ReviewDesk) -> Piece:
@@ -194,10 +201,10 @@ def act(desk: ReviewDesk, state: Mapping[str, Any]) -> None:
         desk.points(state.get("points"))
     elif do == "topic":
         desk.topic(str(state.get("topic") or ""))
-    elif do in ("next", "skip", "undo"):
-        {"next": desk.next, "skip": desk.skip, "undo": desk.undo}[do]()
+    elif do in ("next", "skip", "undo", "more"):
+        {"next": desk.next, "skip": desk.skip, "undo": desk.undo, "more": desk.more}[do]()
     else:
-        raise BadValue(f"{do!r} is not an action on a card; choose answer, points, next, skip, undo or topic")
+        raise BadValue(f"{do!r} is not an action on a card; choose answer, points, next, skip, undo, more or topic")
 
 
 def plain(name: str) -> str:

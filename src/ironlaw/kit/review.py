@@ -158,7 +158,7 @@ class Review:
         due = sum(card.standing.due is not None for card in state.due())
         answers, right = self.desk.session.answers, sum(review.correct for review in self.desk.session.answers.values())
         items: list[hud.Item] = [
-            ("Review", self.words["title"], ""), ("Cards", f"{due} due" if due else "none due, new ones below", "warn" if due else ""),
+            ("Review", self.words["title"], ""), ("Cards", f"{due} due" if due else "no repeats due", "warn" if due else ""),
             ("This sitting", f"{right} of {len(answers)} right" if answers else hud.OPEN, ""),
         ]  # fmt: skip
         mine = [event for event in state.events if event.lab == REVIEW and event.kind != "opened"]

@@ -97,6 +97,10 @@ class Session:
         """Leave a card out of this session."""
         self.skipped.add(template.id)
 
+    def renew(self) -> None:
+        """Begin another sitting: as many new cards as in the first, and what was skipped may come again."""
+        self.skipped, self.new_cards, self.answers = set(), set(), {}
+
     def undo(self) -> Review | None:
         """Take the last answer back; its card comes again, with other figures."""
         review = record.undo(self.ledger)

@@ -10,8 +10,8 @@ function flashcardPiece(ctx) {
   return h("section", { class: "il-review-card", "aria-label": "Cards" },
     cardHead(ctx),
     h("p", { key: "told", class: "il-hint", role: "status" }, view.told ?? ""),
-    view.phase === "done" ? doneView(ctx) : ANSWERS[view.kind] && openCard(ctx), // an error comes without a card
-    view.error && h("p", { key: "error", class: "il-error", role: "alert" }, view.error.message));
+    view.phase === "done" ? doneView(ctx) : ANSWERS[view.kind] && openCard(ctx),
+    view.phase === "answer" && ANSWERS[view.kind] ? null : refusal(view)); // an error may come without a card
 }
 
 const does = (ctx, change) => ctx.line.send({ ...change, act: (ctx.state.act ?? 0) + 1 });
@@ -32,13 +32,18 @@ function cardHead(ctx) {
     h("p", { class: "il-hint" }, [view.left === undefined || view.phase === "done" ? null : `${view.left} to go`, score].filter(Boolean).join(" · ")));
 }
 
+const refusal = (view) => view.error && h("p", { key: "error", class: "il-error", role: "alert" }, view.error.message);
+
 function doneView(ctx) {
   const { view } = ctx;
   return h("div", { key: "done", class: "il-question" },
     h("p", { class: "il-ask", tabindex: -1, after: arrive(ctx, "done") }, view.answered ? `Done for now: ${view.answered} answered, ${view.right} right.` : "Nothing is due here."),
     h("p", {}, view.next ? `The next card comes back ${view.next}.` : "", view.skipped ? ` ${view.skipped} skipped in this sitting.` : ""),
     h("p", { class: "il-hint" }, "A node of the concept map asks its cards at any time."),
-    view.undo && h("div", { class: "il-act" }, undoButton(ctx)));
+    h("div", { class: "il-act" },
+      view.more && h("button", { key: "more", type: "button", class: "il-button il-primary", onclick: () => does(ctx, { do: "more" }) }, "Begin another sitting"),
+      h("a", { key: "labs", class: "il-button", href: "/" }, "Back to the labs"),
+      view.undo && undoButton(ctx)));
 }
 
 function openCard(ctx) {
@@ -49,7 +54,7 @@ function openCard(ctx) {
     h("p", { class: "il-ask", id: `${ui.id}-q`, tabindex: -1, after: arrive(ctx, "answer") }, view.text),
     view.facts?.length ? factsView(ctx) : null,
     ANSWERS[view.kind](ctx, open),
-    open ? [sureView(ctx), answerButtons(ctx)] : null,
+    open ? [sureView(ctx), refusal(view), answerButtons(ctx)] : null,
     view.phase === "points" ? pointsView(ctx) : null,
     view.phase === "key" ? keyView(ctx) : null);
 }
@@ -164,7 +169,7 @@ function keyView(ctx) {
   return h("div", { key: "key", class: "il-key" },
     h("div", { class: `il-feedback ${key.right ? "il-right" : "il-wrong"}`, role: "status" },
       h("p", { class: "il-verdict" }, key.own ? `${words}: ${key.said}.` : `${words}. The answer: ${key.answer}.`),
-      !key.right && !key.own && h("p", {}, `You said ${key.said}.`),
+      !key.right && !key.own && h("p", {}, `You said: ${key.said}.`),
       key.working && h("p", {}, key.working),
       view.rubric && h("ul", { class: "il-points" }, view.rubric.map((point) => h("li", {}, point)))),
     key.belief && h("div", { class: "il-belief" }, h("p", {}, h("b", {}, "You may believe: "), `“${key.belief}”`), h("p", {}, h("b", {}, "But: "), key.but), h("p", { class: "il-hint" }, `${key.source}.`)),

@@ -175,7 +175,7 @@ def _now(walk: Walk, points: Sequence[tuple[float, float]]) -> tuple[str, float]
 def cards(walk: Walk) -> list[dict[str, Any]]:
     share = walk.so_far / walk.needed
     return [
-        {"label": "Used, so far", "value": count(walk.so_far), "unit": "", "term": "compute",
+        {"label": "Used so far", "value": count(walk.so_far), "unit": "", "term": "compute",
          "note": f"of {count(walk.total)} in the pass"},
         {"label": f"To pay for {walk.main}", "value": count(walk.needed), "unit": "", "term": "memory",
          "note": f"{walk.label}, {walk.fmt.upper()}"},
