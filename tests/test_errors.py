@@ -2,7 +2,7 @@
 
 import pytest
 
-from ironlaw.errors import BadRegistry, BadValue, IronlawError, MissingExtra, UnknownName, UnsupportedPrecision, refusing, unknown
+from ironlaw.errors import BadRegistry, BadValue, IronlawError, MissingExtra, UnknownName, UnsupportedPrecision, refusing, sentence, unknown
 
 NAMES = ["h200_sxm", "h100_sxm", "a100_80gb_sxm", "t4"]
 
@@ -65,3 +65,16 @@ def test_an_error_names_the_setting_that_was_refused():
     with pytest.raises(UnsupportedPrecision) as refused, refusing("seq"):
         raise UnsupportedPrecision("no fp4")
     assert refused.value.field == "dtype", "the error knew better"
+
+
+@pytest.mark.parametrize(
+    ("message", "written"),
+    [
+        ("the disk is full; free some space", "The disk is full; free some space."),
+        ("nothing: it was left", "Nothing: it was left."),
+        ("lab.py is missing", "lab.py is missing."),
+        ("did you mean this?", "Did you mean this?"),
+    ],
+)
+def test_a_message_can_stand_as_a_sentence(message: str, written: str) -> None:
+    assert sentence(message) == written

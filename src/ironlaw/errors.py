@@ -94,3 +94,11 @@ def unknown(what: str, name: object, known: Iterable[str], add: str = "", field:
     listed = ", ".join(names[:MANY]) + (f" and {len(names) - MANY:,} more" if len(names) > MANY else "")
     hint = f"did you mean {', '.join(near)}?" if near else f"known: {listed}"
     return UnknownName(f"no {what} {name!r}; {hint}" + (f"; to add one: {add}" if add else ""), field)
+
+
+def sentence(message: str) -> str:
+    """A message as a sentence of its own: with a capital and a full stop. The command line prints it after `ironlaw:`, a page alone."""
+    text = message.strip()
+    first = text.partition(" ")[0].rstrip(":,;")
+    start = text[:1].upper() if first.isalpha() else text[:1]  # the name of a file stays as it is
+    return start + text[1:] + ("" if text.endswith((".", "!", "?", "…")) else ".")

@@ -46,7 +46,7 @@ def test_progress_and_where_you_left(start: Page, beginner: str, shared_ledger: 
     shared_ledger.append(LAB, "reflection", {"question": "act1_reflection", "choice": "a", "correct": True})
     start.reload()
     assert state(start) == "Act II, begins"
-    expect(start.locator(".resume")).to_contain_text("Continue where you left")
+    expect(start.locator(".resume")).to_contain_text("Continue where you left off")
     start.locator(".resume").click()
     start.wait_for_url(f"**/lab/{LAB}/")
     start.go_back()

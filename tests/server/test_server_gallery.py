@@ -216,9 +216,9 @@ def test_continue_where_you_left(page: TestClient):
 
     assert resumed() == ("/lab/lab_01_first/", "Begin here")
     ledger.append("lab_02_second", "opened", {})
-    assert resumed() == ("/lab/lab_02_second/", "Continue where you left")
+    assert resumed() == ("/lab/lab_02_second/", "Continue where you left off")
     ledger.append("lab_01_first", "opened", {})
-    assert resumed() == ("/lab/lab_01_first/", "Continue where you left")
+    assert resumed() == ("/lab/lab_01_first/", "Continue where you left off")
     ledger.append("lab_01_first", "design", {})
     assert resumed()[0] == "/lab/lab_02_second/"
     ledger.append("lab_02_second", "design", {})
@@ -334,7 +334,7 @@ def test_a_ledger_that_fails_is_said_and_the_labs_stay(page: TestClient, monkeyp
     with monkeypatch.context() as patch:  # undoing all would undo the home of the tests too
         patch.setattr("ironlaw.ledger.open_ledger", fail)
         html = page.get("/").text
-        assert "the disk is &lt;full&gt;; free some space" in html
+        assert "The disk is &lt;full&gt;; free some space." in html and "sets the file aside" not in html
         assert 'href="/lab/lab_01_first/"' in html
         assert "progress not known" in html
         assert page.get("/export").status_code == 503

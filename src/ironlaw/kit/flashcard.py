@@ -172,7 +172,11 @@ class ReviewDesk:
     def _done(self) -> dict[str, Any]:
         state = self.session.state()
         soon = next_due(state.standing, state.now)
-        return {"next": time_until(soon - state.now) if soon else "", "skipped": len(self.session.skipped), "more": bool(state.due(self.session.topic))}
+        return {
+            "next": time_until(soon - state.now) if soon else "",
+            "skipped": len(self.session.skipped),
+            "more": bool(state.due(self.session.topic)),
+        }
 
 
 def flashcard(desk: ReviewDesk) -> Piece:

@@ -12,7 +12,7 @@ from typing import Any
 
 import marimo as mo
 
-from ironlaw.errors import IronlawError, LedgerError, unknown
+from ironlaw.errors import IronlawError, LedgerError, sentence, unknown
 from ironlaw.kit import blanks as sentences
 from ironlaw.kit import challenge as challenges
 from ironlaw.kit import claims, context, header, hud, message, peek, prose, rail, session, step, takeaways
@@ -122,7 +122,9 @@ class Lab(Measuring):
             self.contexts, self.words["read_first"],
         )  # fmt: skip
         if self.trouble:
-            text += notice("fail", "The ledger can't be opened", prose.html(f"{self.trouble}\n\nYou can read on; nothing is kept."))
+            text += notice(
+                "fail", "The ledger can't be opened", prose.html(f"{sentence(self.trouble)}\n\nYou can read on; nothing is kept.")
+            )
         text += ledger_notice(self.ledger)
         return mo.Html(text)
 
@@ -270,7 +272,7 @@ class Lab(Measuring):
         for act, state in self._acts().items():
             event = self.prediction(act)
             head.append(hud.prediction(state.title.partition(":")[0], self.correct(act), event.attempt if event else 1, state.open))
-        return mo.Html(hud.hud([*head, *items], receipt))
+        return mo.Html(hud.hud([*head, *items], receipt, ("Ledger", "not saved", "fail") if self.trouble else None))
 
     def _show(self, name: str, piece: Piece, act: str, part: str, title: str = "", anchor: str = "") -> Any:
         self.elements[name] = mo.ui.anywidget(piece)

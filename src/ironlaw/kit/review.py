@@ -13,7 +13,7 @@ from typing import Any
 
 import marimo as mo
 
-from ironlaw.errors import IronlawError, LedgerError
+from ironlaw.errors import IronlawError, LedgerError, sentence
 from ironlaw.kit import checklist as checklists
 from ironlaw.kit import conceptmap, flashcard, hud, prose, session, step, walker, writing
 from ironlaw.kit import questions as sheets
@@ -105,7 +105,9 @@ class Review:
             f'<p class="il-invariant"><strong>How.</strong> {prose.inline(words["how"])}</p></header>'
         )
         if self.trouble:
-            text += notice("fail", "The ledger can't be opened", prose.html(f"{self.trouble}\n\nYou can read on; nothing is kept."))
+            text += notice(
+                "fail", "The ledger can't be opened", prose.html(f"{sentence(self.trouble)}\n\nYou can read on; nothing is kept.")
+            )
         text += ledger_notice(self.ledger)
         return mo.Html(text)
 
@@ -162,7 +164,7 @@ class Review:
             ("This sitting", f"{right} of {len(answers)} right" if answers else hud.OPEN, ""),
         ]  # fmt: skip
         mine = [event for event in state.events if event.lab == REVIEW and event.kind != "opened"]
-        ledger_item = ("Ledger", f"not kept: {self.trouble}", "fail") if self.trouble else ("Ledger", "keeps every answer", "")
+        ledger_item = ("Ledger", "not kept", "fail") if self.trouble else ("Ledger", "keeps every answer", "")
         if mine and not self.trouble:
             ledger_item = ("Ledger", f"kept {hud.clock(mine[-1].time)}", "good")
         return mo.Html(hud.hud(items, ledger_item=ledger_item))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from html import escape
 
 from starlette.responses import Response
@@ -37,13 +36,13 @@ def gallery(
         "title": "labs",
         "greeting": f"Welcome back, {escape(records.name)}." if records.name else "",
         "said": f'<p class="said" role="status">{escape(message)}</p>' if message else "",
-        "problem": ledger_problem(records.problem) + ledger_notice(records.notice),
+        "problem": ledger_problem(records.problem, records.damaged) + ledger_notice(records.notice),
         "resume": resume(labs, records),
         "labs": "\n".join(entry(lab, records) for lab in labs),
         "machine": machine(),
         "name": escape(records.name, quote=True),
         "where": escape(records.where) or "not known: see above",
-        "events": f"{records.events:,} event{'' if records.events == 1 else 's'}",
+        "events": "" if records.problem else f"{records.events:,} event{'' if records.events == 1 else 's'} in this epoch.",
         "backup": BACKUP["PostgreSQL" if records.where.startswith("PostgreSQL") else "file"],
         "ahead": ahead,
         "token": escape(token, quote=True),
@@ -69,9 +68,7 @@ def machine() -> str:
         text = f"Run {how}: in about a minute your own machine is one of those in every lab, with its own figures."
         return _machine("This machine", text, "not measured yet")
     except IronlawError as error:
-        return _machine(
-            "This machine", re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(f"{error}.")), "measured, but that can’t be read", "lab broken"
-        )
+        return _machine("This machine", pages.sentence(str(error)), "measured, but that can’t be read", "lab broken")
     fmt = max(own.peaks, key=lambda name: (name.startswith(("fp", "bf", "tf")), own.peaks[name]))
     curves = (
         "Its predictions come from curves fitted to it"
@@ -92,16 +89,22 @@ def _machine(title: str, text: str, state: str, kind: str = "lab") -> str:
     )
 
 
-def ledger_problem(reason: str) -> str:
+def ledger_problem(reason: str, damaged: bool) -> str:
     if not reason:
         return ""
-    return f'<div class="banner fail" role="alert"><strong>Your progress can’t be read.</strong> {escape(reason)}</div>'
+    way = (
+        'Under <a href="#you">You and your data</a>, the export saves what can be read,'
+        " and a reset sets the file aside and starts a new one."
+        if damaged
+        else ""
+    )
+    return f'<div class="banner fail" role="alert"><strong>Your progress can’t be read.</strong> {pages.sentence(reason)} {way}</div>'
 
 
 def ledger_notice(text: str) -> str:
     if not text:
         return ""
-    return f'<div class="banner warn" role="status"><strong>Something happened to your ledger.</strong> {escape(text)}</div>'
+    return f'<div class="banner warn" role="status"><strong>Something happened to your ledger.</strong> {pages.sentence(text)}</div>'
 
 
 def resume(labs: list[Lab], records: Records) -> str:
@@ -135,7 +138,7 @@ def card(lab: Lab, state: Standing, readable: bool, cards: Cards | None = None) 
     if lab.error:
         return (
             f'<li class="lab broken" id="{escape(lab.slug)}">{head}<h3>{title}</h3><div class="banner fail">'
-            f"<strong>This lab can’t be opened.</strong> {escape(lab.error)}. The others are not touched by it.</div></li>"
+            f"<strong>This lab can’t be opened.</strong> {pages.sentence(lab.error)} The others are not affected.</div></li>"
         )
     verb = ("Begin", "Continue", "Continue", "Look again")[state.stage]
     progress = f'{rail(state)}<p class="state">{escape(state.words)}</p>'

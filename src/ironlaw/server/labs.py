@@ -95,7 +95,7 @@ class Labs:
     def try_mount(self, slug: str) -> tuple[Lab | None, str | None]:
         lab = find(slug, self.folder)
         if lab is None:
-            return None, f"there is no lab {slug!r}"
+            return None, f"there is no lab {slug!r}; choose one of the list"
         if not lab.ready:
             return lab, lab.error
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from starlette.responses import HTMLResponse
 
-from ironlaw import __version__
+from ironlaw import __version__, errors
 from ironlaw.server.files import digest
 from ironlaw.widget.assets import CSS
 
@@ -44,9 +44,14 @@ def page(template_name: str, status: int = 200, /, **slots: str) -> HTMLResponse
     return HTMLResponse(fill(template_name, **slots), status, headers={"cache-control": "no-store"})
 
 
+def sentence(reason: str) -> str:
+    """An error's message as HTML: a sentence, with what stands in backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(errors.sentence(reason)))
+
+
 def problem(title: str, about: str, reason: str, status: int) -> HTMLResponse:
     """A page of its own for what went wrong: what, why, the way back, and the way out: one's data, and a new beginning."""
     text = f"<p>{escape(about)}</p>" if about else ""
     ways = '<p><a href="/">All labs</a> · <a href="/export" download>Download the export</a> · <a href="/#reset">Reset …</a></p>'
-    body = f'{text}<p class="banner fail">{escape(reason)}</p>{ways}'
+    body = f'{text}<p class="banner fail">{sentence(reason)}</p>{ways}'
     return page("message.html", status, title=escape(title), body=body)

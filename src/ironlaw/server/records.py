@@ -50,7 +50,9 @@ class Cards:
 
 @dataclass(frozen=True)
 class Records:
-    """The gallery's view of the ledger at one moment. `problem` says why it could not be read, `notice` that it was damaged once."""
+    """The gallery's view of the ledger at one moment. `problem` says why it could not be read, `notice` that it was damaged once.
+
+    `damaged`: what is left of it can be exported, and a reset sets it aside."""
 
     name: str = ""
     where: str = ""
@@ -59,6 +61,7 @@ class Records:
     problem: str = ""
     cards: Cards = field(default_factory=Cards)
     notice: str = ""
+    damaged: bool = False
 
     def standing(self, slug: str) -> Standing:
         return self.labs.get(slug, Standing())
@@ -94,7 +97,7 @@ class Keeper:
         except LedgerUnavailable as error:
             if isinstance(error, LedgerDamaged) or Path(self.where()).is_file():  # a file that is gone must not become an empty one
                 self.close()  # the next request opens it again: a broken one is set aside, and one that a lab set aside was replaced
-            return Records(where=self.where(), problem=str(error))
+            return Records(where=self.where(), problem=str(error), damaged=isinstance(error, LedgerDamaged))
         except IronlawError as error:
             return Records(where=self.where(), problem=str(error))
         except Exception as error:  # a fault of ours: the page with export and reset must open all the same
