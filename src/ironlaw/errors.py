@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import accumulate
 
-MANY = 60  # names that a message lists at most
+LINE = 480  # characters of names that a message lists at most
 
 
 class IronlawError(Exception):
@@ -91,7 +92,8 @@ def unknown(what: str, name: object, known: Iterable[str], add: str = "", field:
     plain = {n.lower(): n for n in names}
     matches = difflib.get_close_matches(str(name).lower().replace("-", "_").replace(" ", "_"), plain, n=4, cutoff=0.5)
     near = [plain[n] for n in matches]
-    listed = ", ".join(names[:MANY]) + (f" and {len(names) - MANY:,} more" if len(names) > MANY else "")
+    many = sum(end <= LINE for end in accumulate(len(name) + 2 for name in names))
+    listed = ", ".join(names[:many]) + (f" and {len(names) - many:,} more" if len(names) > many else "")
     hint = f"did you mean {', '.join(near)}?" if near else f"known: {listed}"
     return UnknownName(f"no {what} {name!r}; {hint}" + (f"; to add one: {add}" if add else ""), field)
 

@@ -65,6 +65,8 @@ def replace_text(place: Place, text: str, private: bool = False) -> Path:
     A link stays a link. A file that exists keeps its permissions; a new one gets the usual ones, or the owner's alone if `private`.
     """
     target = regular(place)
+    if not target.parent.is_dir():
+        raise BadValue(f"there is no folder {target.parent} to write {target.name} into; create it, or name another file")
     half = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
     try:
         with open(half, "xb", opener=_private if private else None) as file:

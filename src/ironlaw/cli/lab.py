@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from ironlaw.cli.options import Parser
-from ironlaw.errors import BadValue
+from ironlaw.errors import BadValue, unknown
 
 # `ironlaw lab new lab_02_memory_wall` is not among them: examples are run by the tests, and that one leaves a folder
 EXAMPLE = """
@@ -37,7 +37,9 @@ def labs() -> Path:
 
 def new(name: str | None) -> int:
     """Copy labs/_template, which is a small working lab."""
-    if not name or not NAME.fullmatch(name):
+    if not name:
+        raise BadValue("a new lab needs a name; give one: ironlaw lab new lab_02_memory_wall")
+    if not NAME.fullmatch(name):
         raise BadValue(
             f"{name!r} is not a valid name for a lab; use lower-case letters, digits and underscores, such as lab_02_memory_wall"
         )
@@ -55,7 +57,10 @@ def new(name: str | None) -> int:
 def check(name: str | None) -> int:
     from ironlaw.kit.check import problems
 
-    names = [name] if name else sorted(path.parent.name for path in labs().glob("*/lab.py"))
+    every = sorted(path.parent.name for path in labs().glob("*/lab.py"))
+    if name and name not in every:
+        raise unknown("lab", name, [each for each in every if not each.startswith("_")], f"ironlaw lab new {name}")
+    names = [name] if name else every
     faults = {each: problems(each) for each in names}
     for each, wrong in faults.items():
         print(f"{each}: {'fine' if not wrong else f'{len(wrong)} to fix'}")

@@ -37,6 +37,7 @@ def add(parser: Parser) -> None:
     parser.add_argument(
         "act",
         metavar="ACT",
+        nargs="?",
         help="show: progress in each lab; export: all events of all epochs as JSON; import: add the events of an export"
         " that are not here yet; verify: whether every event is as it was written, in the ledger or in an export; repair: set a damaged"
         " ledger aside and carry over what can be read; reset: begin anew, nothing is deleted; path: where the ledger is stored",
@@ -51,6 +52,8 @@ def add(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.act is None:
+        raise BadValue(f"`ironlaw ledger` needs one of {', '.join(ACTS)}; see `ironlaw ledger --help`")
     if args.act not in ACTS:
         raise unknown("act of `ironlaw ledger`", args.act, ACTS)
     allowed, act = ACTS[args.act]
@@ -201,6 +204,8 @@ def _read(name: str) -> Any:
     try:
         content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
         return json.loads(content.decode("utf-8-sig"))
+    except OSError as error:
+        raise BadExport(f"{name} can't be read ({error.strerror or error}); give a file that `ironlaw ledger export` wrote") from None
     except (ValueError, RecursionError) as error:
         raise BadExport(f"{name} is not JSON ({error}); give a file that `ironlaw ledger export` wrote") from None
 

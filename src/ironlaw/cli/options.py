@@ -22,6 +22,11 @@ class Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **settings)
 
     def error(self, message: str) -> NoReturn:
+        choices = [
+            action for action in self._actions if action.metavar and action.choices and message.endswith(f"required: {action.metavar}")
+        ]
+        if choices:
+            raise BadValue(f"`{self.prog}` needs one of {', '.join(map(str, choices[0].choices or ()))}; see `{self.prog} --help`")
         raise BadValue(f"{message.removeprefix('argument ')}; see `{self.prog} --help`")
 
 
