@@ -86,7 +86,8 @@ def summary(analysis: Analysis) -> str:
     if any(apart.values()):
         out += items([f"{name}: {text}" for name, text in apart.items() if text], "il-quiet")
     if analysis.refused:
-        out += "<h3>Left out</h3>" + items([f"{machine}: {why}" for machine, why in analysis.refused.items()], "refused")
+        reasons = [why if why.startswith(machine) else f"{machine}: {why}" for machine, why in analysis.refused.items()]
+        out += "<h3>Left out</h3>" + items(reasons, "refused")
     return out
 
 

@@ -80,7 +80,7 @@ const MARKS = {
     const shapes = [h("rect", { key, class: classOf(mark, plan, "area"), ...area })];
     if (mark.label && measure(mark.label, true) < area.width - 10) {
       const end = mark.anchor === "end";
-      const place = { x: end ? area.x + area.width - 8 : area.x + 8, y: underRoof(plan) ? box.bottom - 8 : area.y + 16, "text-anchor": end ? "end" : "start" };
+      const place = { x: clearOfRules(mark, area, end, plan), y: underRoof(plan) ? box.bottom - 8 : area.y + 16, "text-anchor": end ? "end" : "start" };
       plan.taken.push(boxOf(place.x, place.y, mark.label, place["text-anchor"], true));
       shapes.push(h("text", { key: `${key}l`, class: `il-regime c-${mark.colour}`, ...place }, mark.label));
     }
@@ -135,6 +135,17 @@ function rowLabel(mark, key, { x, y, above, width }) {
   const middle = y.at(mark.y) + (above ? y.step / 2 - 4 - (y.step - 24) / 2 : 0);
   const at = Math.min(x.at(mark.x) + 7, width - measure(mark.label) - 2);
   return h("text", { key, class: `il-over c-${mark.colour ?? "ink"}`, x: at, y: middle + 4.5 }, mark.label);
+}
+
+// Where an area's words begin or end: at its border, or at a line inside it that would run through them there.
+function clearOfRules(mark, area, end, { x, over }) {
+  const away = end ? -8 : 8;
+  const rules = [...over.placed.keys()].map((rule) => x.at(rule.x)).filter((at) => at > area.x + 1 && at < area.x + area.width - 1);
+  const starts = [end ? area.x + area.width : area.x, ...rules.sort((a, b) => (end ? b - a : a - b))].map((at) => at + away);
+  const width = measure(mark.label, true);
+  const fits = (at) => (end ? at - width > area.x : at + width < area.x + area.width);
+  const crossed = (at) => rules.some((rule) => rule > (end ? at - width : at) - 3 && rule < (end ? at : at + width) + 3);
+  return starts.find((at) => fits(at) && !crossed(at)) ?? starts[0];
 }
 
 // On a narrow picture a long label is its head alone, "whole run" of "whole run, 21× under the roof"; its target tells the rest.
