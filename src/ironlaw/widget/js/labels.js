@@ -35,7 +35,7 @@ function placeAround(x, y, reach, text, bold, taken, bounds) {
   sides.forEach(([dx, dy, anchor], i) => {
     const box = boxOf(x + dx, y + dy, text, anchor, bold);
     const outside = Math.max(0, bounds.left - box.left) + Math.max(0, box.right - bounds.right) + Math.max(0, bounds.top - box.top) + Math.max(0, box.bottom - bounds.bottom);
-    const cost = taken.reduce((sum, other) => sum + overlap(box, other), 0) + 60 * outside + i;
+    const cost = taken.reduce((sum, other) => sum + (other.weight ?? 1) * overlap(box, other), 0) + 60 * outside + i;
     if (!best || cost < best.cost) best = { cost, x: x + dx, y: y + dy, anchor, box };
   });
   taken.push(best.box);

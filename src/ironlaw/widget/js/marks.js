@@ -80,7 +80,8 @@ const MARKS = {
     const shapes = [h("rect", { key, class: classOf(mark, plan, "area"), ...area })];
     if (mark.label && measure(mark.label, true) < area.width - 10) {
       const end = mark.anchor === "end";
-      const place = { x: clearOfRules(mark, area, end, plan), y: underRoof(plan) ? box.bottom - 8 : area.y + 16, "text-anchor": end ? "end" : "start" };
+      const level = underRoof(plan) ? box.bottom - 8 : area.y + 16;
+      const place = { x: areaWordsAt(mark, area, level, end, plan), y: level, "text-anchor": end ? "end" : "start" };
       plan.taken.push(boxOf(place.x, place.y, mark.label, place["text-anchor"], true));
       shapes.push(h("text", { key: `${key}l`, class: `il-regime c-${mark.colour}`, ...place }, mark.label));
     }
@@ -107,7 +108,7 @@ const MARKS = {
     const [px, py] = [plan.x.at(mark.x), plan.y.at(mark.y)];
     const r = mark.size ?? 6;
     const shape = mark.shape ?? (mark.role === "prediction" ? "diamond" : "circle");
-    plan.taken.push({ left: px - r, right: px + r, top: py - r, bottom: py + r });
+    plan.taken.push({ left: px - r, right: px + r, top: py - r, bottom: py + r, weight: 4 }); // words over a point hide it; over a line they do not
     if (mark.label) plan.later.push(() => {
       const bold = Boolean(mark.emphasis || mark.role);
       const text = headed(mark.label, bold, plan);
@@ -137,15 +138,19 @@ function rowLabel(mark, key, { x, y, above, width }) {
   return h("text", { key, class: `il-over c-${mark.colour ?? "ink"}`, x: at, y: middle + 4.5 }, mark.label);
 }
 
-// Where an area's words begin or end: at its border, or at a line inside it that would run through them there.
-function clearOfRules(mark, area, end, { x, over }) {
+// Where an area's words begin or end: at its border, or at a line inside it; where they lie on the fewest points and lines.
+function areaWordsAt(mark, area, level, end, { figure, x, y, over }) {
   const away = end ? -8 : 8;
   const rules = [...over.placed.keys()].map((rule) => x.at(rule.x)).filter((at) => at > area.x + 1 && at < area.x + area.width - 1);
   const starts = [end ? area.x + area.width : area.x, ...rules.sort((a, b) => (end ? b - a : a - b))].map((at) => at + away);
-  const width = measure(mark.label, true);
-  const fits = (at) => (end ? at - width > area.x : at + width < area.x + area.width);
-  const crossed = (at) => rules.some((rule) => rule > (end ? at - width : at) - 3 && rule < (end ? at : at + width) + 3);
-  return starts.find((at) => fits(at) && !crossed(at)) ?? starts[0];
+  const points = figure.marks.filter((other) => other.type === "point").map((other) => [x.at(other.x), y.at(other.y), other.size ?? 6]);
+  const cost = (at) => {
+    const box = boxOf(at, level, mark.label, end ? "end" : "start", true);
+    if (box.left < area.x || box.right > area.x + area.width) return Infinity;
+    const hit = points.filter(([px, py, r]) => overlap(box, { left: px - r, right: px + r, top: py - r, bottom: py + r }) > 0);
+    return 2 * hit.length + rules.filter((rule) => rule > box.left && rule < box.right).length;
+  };
+  return starts.reduce((best, at) => (cost(at) < cost(best) ? at : best));
 }
 
 // On a narrow picture a long label is its head alone, "whole run" of "whole run, 21× under the roof"; its target tells the rest.
