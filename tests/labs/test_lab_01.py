@@ -407,7 +407,7 @@ def test_complete_saves_exactly_the_fields(complete):
 
 def test_half_way_saves_nothing(bench):
     assert bench.ledger.design(SLUG) is None
-    assert "saves at the end of both acts" in bare(bench.parts["hud"].text)
+    assert "saves when you finish" in bare(bench.parts["hud"].text)
 
 
 def test_the_design_is_what_the_controls_say(revealed):

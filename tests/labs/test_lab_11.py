@@ -723,7 +723,7 @@ def test_every_choice_is_answered(spent, option):
 
 
 def test_half_way_saves_nothing(bench):
-    assert bench.ledger.design(SLUG) is None and "saves at the end of both acts" in bare(bench.parts["hud"].text)
+    assert bench.ledger.design(SLUG) is None and "saves when you finish" in bare(bench.parts["hud"].text)
 
 
 def test_the_context_moves_device_and_figures(page):
