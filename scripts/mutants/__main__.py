@@ -20,6 +20,7 @@ import json
 import os
 import pickle
 import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -45,6 +46,13 @@ def copy_of_the_tree() -> list[str]:
     return paths
 
 
+def head() -> str:
+    """The commit of the tree, marked where something in it has changed since."""
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    return told.stdout.strip() or "no commit: there is no git here"
+
+
 def read_fates() -> dict[str, str]:
     rows = map(json.loads, KEPT.read_text().splitlines()) if KEPT.exists() else ()
     return dict(rows)
@@ -66,6 +74,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print each survivor")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so long")
     parser.add_argument("--patience", type=float, default=float("inf"), help="seconds of tests for a mutant, the quickest first (all)")
+    parser.add_argument("--commit", default="", help="what the page says the code is of (git's HEAD)")
     parser.add_argument("--nice", type=int, default=10, help="how far to stand back for other programs (10)")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
     options = parser.parse_args()
@@ -86,7 +95,7 @@ def main() -> int:
         run(todo, options.jobs, options.minutes, options.patience)
         fates = read_fates()
     reasons = read_reasons(REASONS)
-    PAGE.write_text(page(every, fates, reasons), encoding="utf-8")
+    PAGE.write_text(page(every, fates, reasons, options.commit or head()), encoding="utf-8")
     survivors = [m for m in chosen if fates.get(m.key) == "survived"]
     for m in survivors if options.list else ():
         print(f"{m.file}:{m.line}  {reason_of(m, reasons) or 'NOT EXPLAINED'}\n    {m.marked}")

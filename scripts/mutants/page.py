@@ -18,6 +18,9 @@ that run the changed line. At least {LEAST:.0f} % must be noticed in every file;
 Where some of a file's mutants have not been tried yet, its score is of those that have; the rest take longest to try, and survivors
 are likelier among them.
 """
+CODE = """
+Of the code at commit {commit}. A mutant whose statement has not changed since it was tried is not tried again.
+"""
 SURVIVORS = """
 ## Why survivors may live
 
@@ -80,11 +83,11 @@ def scores(mutants: list[Mutant], fates: dict[str, str]) -> list[Score]:
     return rows
 
 
-def page(mutants: list[Mutant], fates: dict[str, str], reasons: list[Reason]) -> str:
+def page(mutants: list[Mutant], fates: dict[str, str], reasons: list[Reason], commit: str) -> str:
     survivors = [mutant for mutant in mutants if fates.get(mutant.key) == "survived"]
     classes = Counter(reason_of(mutant, reasons) for mutant in survivors)
     unexplained = classes.pop("", 0)
-    text = [HEAD, "| file | mutants | killed | survived | timeout | score |", "|---|--:|--:|--:|--:|--:|"]
+    text = [HEAD + CODE.format(commit=commit), "| file | mutants | killed | survived | timeout | score |", "|---|--:|--:|--:|--:|--:|"]
     text += [score.row() for score in scores(mutants, fates)]
     text.append(SURVIVORS)
     text += [f"| {count} | {why} |" for why, count in classes.most_common()]
