@@ -45,6 +45,10 @@ def picky(x):
     return x + 1 if x.sum() > 0 else x
 
 
+def both(input_ids, attention_mask):
+    return input_ids * attention_mask
+
+
 number = 3
 
 
@@ -172,9 +176,11 @@ def test_the_table(file: str, capsys: pytest.CaptureFixture[str]):
         (("my.py:halves", "--on", "h200_sxm"), "halves() gives a module with arguments that are not a tuple"),
         (("my.py:Stubborn", "--input", "2", "--on", "h200_sxm"), "can't be brought to meta: RuntimeError: never"),
         (("my.py:mute", "--input", "2", "--on", "h200_sxm"), "the call fails at"),
-        (("my.py:model", "--on", "h200_sxm"), "missing 1 required positional argument"),
+        (("my.py:model", "--on", "h200_sxm"), "model is called without its input; try --input 1x3x224x224"),
+        (("my.py:both", "--on", "h200_sxm"), "try --input 1x128:int64 --input 1x128:int64"),
+        (("hf:org/Name-8B", "--on", "h200_sxm"), "nothing is fetched from the network here; save its config.json"),
+        (("nowhere.pt2", "--on", "h200_sxm"), "there is no file nowhere.pt2"),
         (("my.py:model", "--input", "2x4x8x8", "--on", "h200_sxm"), "fix the model or its arguments"),
-        (("my.py:picky", "--input", "4", "--on", "h200_sxm"), "capture must break at my.py:"),
         (("my.py:Net", "--set", "width", "--on", "h200_sxm"), "'width' is not a setting; write KEY=VALUE"),
         (("my.py:Net", "--set", "depth=3", "--on", "h200_sxm"), "Net() fails: TypeError"),
         (("my.py:Net", "--dtype", "int8", "--on", "h200_sxm"), "can't be turned into int8"),
@@ -184,6 +190,13 @@ def test_the_table(file: str, capsys: pytest.CaptureFixture[str]):
 )
 def test_bad_input(file: str, capsys: pytest.CaptureFixture[str], args: tuple[str, ...], said: str):
     assert said in refused(capsys, *args)
+
+
+def test_a_branch_is_noted(file: str, capsys: pytest.CaptureFixture[str]):
+    found = told(capsys, "my.py:picky", "--input", "4", "--on", "h200_sxm")
+    assert len(found["notes"]) == 1 and "my.py:29 (return x + 1 if x.sum() > 0 else x)" in found["notes"][0]
+    assert main(["analyze", "my.py:picky", "--input", "4", "--on", "h200_sxm"]) == 0
+    assert "note: my.py:29" in capsys.readouterr().out
 
 
 def test_a_file_that_does_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -25,7 +25,7 @@ from ironlaw.cli.options import (
     size,
 )
 from ironlaw.cli.predict import as_json as prediction_json
-from ironlaw.cli.predict import predictions
+from ironlaw.cli.predict import predictions, reasons_json, too_large
 from ironlaw.cli.show import comparison, draw, trace
 from ironlaw.cli.show.prediction import operators, report
 from ironlaw.engine.device.compilation import NEVER
@@ -51,6 +51,7 @@ ironlaw analyze hf:LlamaConfig --set num_hidden_layers=16 --seq 512 --dtype bf16
 
 
 SCHEMA = "ironlaw-analyze/1"  # of what --json writes
+NOTES = 5  # of a capture, on the terminal
 CAPTURE_S = 300.0  # a model of a hundred thousand operators takes less than one
 
 
@@ -147,7 +148,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         draw.emit(as_json(args, analysis))
         return 0
-    report(graph, runs, list(refused.values()), 0)
+    report(graph, runs, [*too_large(runs).values(), *refused.values()], 0)
     comparison.machines(analysis)
     comparison.variants(analysis)
     operators(runs[0], args.ops)
@@ -160,6 +161,10 @@ def run(args: argparse.Namespace) -> int:
     if analysis.unknown:
         listed = ", ".join(f"{name} ×{count}" for name, count in analysis.unknown.items())
         draw.say(f"! unknown operators, counted by their tensors alone: {listed}", draw.BAD)
+    for note in analysis.notes[:NOTES]:
+        draw.say(f"note: {note}", draw.DIM)
+    if len(analysis.notes) > NOTES:
+        draw.say(f"note: {len(analysis.notes) - NOTES} more of this kind with --json", draw.DIM)
     if args.html:
         draw.say(f"report: {args.html}", draw.GOOD)
     return 0
@@ -203,11 +208,16 @@ def analyse(
 def as_json(args: argparse.Namespace, analysis: Analysis) -> dict[str, Any]:
     graph = analysis.graph
     out: dict[str, Any] = {"schema": SCHEMA, "target": args.target, "dtype": graph.dtype, "ops": len(graph.ops), "training": args.training}
-    out |= {"unknown": analysis.unknown, "predictions": [prediction_json(p, args.ops) for p in analysis.predictions]}
+    out |= {
+        "unknown": analysis.unknown,
+        "notes": list(analysis.notes),
+        "predictions": [prediction_json(p, args.ops) for p in analysis.predictions],
+    }
     out["weights"] = comparison.stored_json(graph)
     out["variants"] = comparison.variants_json(analysis) if len(analysis.variants) > 1 else []
     out["largest"] = comparison.fits_json(analysis)
-    out["refused"] = [{"hardware": slug, "reason": reason} for slug, reason in analysis.refused.items()]
+    out["refused"] = reasons_json(analysis.refused)
+    out["too_large"] = reasons_json(too_large(list(analysis.predictions)))
     out["breakeven"] = [_payback_json(pay) for pay in paybacks(analysis)]
     if analysis.joined is not None:
         out["trace"] = trace.as_json(analysis.joined)

@@ -58,36 +58,45 @@ def run(args: argparse.Namespace) -> int:
         raise BadValue(reasons[0] if len(reasons) == 1 else f"none of these machines can run {args.workload}: {'; '.join(reasons)}")
     if args.json:
         out = [as_json(p, args.ops) for p in rows]
-        refusals = [{"hardware": slug, "reason": reason} for slug, reason in refused.items()]
         about = {"schema": SCHEMA, "workload": graph.name, "dtype": graph.dtype, "settings": dict(graph.settings)}
-        draw.emit({**about, "predictions": out, "refused": refusals})
+        draw.emit({**about, "predictions": out, "refused": reasons_json(refused), "too_large": reasons_json(too_large(rows))})
     else:
-        report(graph, rows, list(refused.values()), args.ops)
+        report(graph, rows, [*too_large(rows).values(), *refused.values()], args.ops)
     return 0
 
 
 def predictions(graph: Graph, machines: tuple[Hardware, ...], plans: list[Plan]) -> tuple[list[Prediction], dict[str, str]]:
-    """What is predicted for each machine, and why some can't run the graph."""
+    """What is predicted for each machine, and why some can't run the graph. One whose memory is too small is predicted all the same."""
     from ironlaw import predict
 
     able: list[Prediction] = []
     refused: dict[str, str] = {}
     for machine in machines:
         try:
-            rows = [predict(graph, machine, plan) for plan in plans]
-            if not any(p.fits for p in rows):
-                raise BadValue(_too_large(rows[0], graph))
-            able += rows
+            able += [predict(graph, machine, plan) for plan in plans]
         except IronlawError as error:
             refused[machine.slug] = str(error)
     return able, refused
+
+
+def reasons_json(reasons: dict[str, str]) -> list[dict[str, str]]:
+    return [{"hardware": slug, "reason": reason} for slug, reason in reasons.items()]
+
+
+def too_large(rows: list[Prediction]) -> dict[str, str]:
+    """The machines of which no mode holds the graph: what it needs, of what there is, and what would hold it."""
+    fitting = {p.hardware.slug for p in rows if p.fits}
+    return {p.hardware.slug: _too_large(p, p.graph) for p in rows if p.hardware.slug not in fitting}
 
 
 def _too_large(p: Prediction, graph: Graph) -> str:
     need, has = show(p.memory.total, "B"), show_usable(p.memory.capacity, p.memory.usable)
     if p.memory.total <= p.memory.usable:
         need, has = f"{show(p.memory.weights, 'B')} for its weights", f"{show_capacity(float(p.memory.flash))} of flash"
-    return f"{graph.name} in {graph.dtype} needs {need}, and {p.hardware.slug} has {has}; {_larger(p, graph)}"
+    return (
+        f"{graph.name} in {graph.dtype} does not fit into {p.hardware.slug}: it needs {need} of {has}, and its times are as if it did;"
+        f" {_larger(p, graph)}"
+    )
 
 
 def _larger(p: Prediction, graph: Graph) -> str:

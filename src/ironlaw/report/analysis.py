@@ -63,6 +63,11 @@ class Analysis:
         return used | ({"the whole decision tree": TREE} if any(not p.calibrated for p in compiled) else {})
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What capturing had to assume: which way was taken where that depends on values, what was built for real."""
+        return tuple(self.graph.settings.get("notes", ()))
+
+    @property
     def unknown(self) -> dict[str, int]:
         return dict(self.graph.settings.get("unknown", {}))
 

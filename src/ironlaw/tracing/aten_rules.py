@@ -243,6 +243,11 @@ def embedding_backward(call: Call) -> OpDraft:
     return OpDraft("embedding_backward", call.inputs, call.outputs)
 
 
+@rule("_amp_update_scale")
+def update_scale(call: Call) -> OpDraft:
+    return OpDraft("scale", call.inputs[:1], call.outputs[:1])
+
+
 @rule("roll")
 def roll(call: Call) -> OpDraft:
     """An axis at a time."""

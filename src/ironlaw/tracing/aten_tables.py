@@ -47,7 +47,7 @@ REDUCTIONS = {
     "sum": "sum", "mean": "mean", "amax": "amax", "amin": "amax", "max": "amax", "min": "amax", "any": "amax", "all": "amax",
     "prod": "sum", "argmax": "argmax", "argmin": "argmax", "var": "var", "var_mean": "var", "std": "var", "std_mean": "var",
     "cumsum": "cumsum", "cumprod": "cumsum", "logsumexp": "sum", "linalg_vector_norm": "sum", "norm": "sum", "nansum": "sum",
-    "logcumsumexp": "cumsum", "cummax": "cumsum", "count_nonzero": "sum",
+    "logcumsumexp": "cumsum", "cummax": "cumsum", "count_nonzero": "sum", "_is_all_true": "amax", "_is_any_true": "amax",
 }  # fmt: skip
 LOOKUPS = {"index": "gather", "index_select": "gather", "gather": "gather", "take": "gather", "nll_loss_forward": "gather",
            "nll_loss2d_forward": "gather"}  # fmt: skip

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from ironlaw.engine.device.types import Graph
@@ -25,7 +23,8 @@ def capture(
 
     Weights and inputs may be real, fake or on the meta device: only their shapes and formats count. With `training`, a
     module's forward pass, its backward pass and a step of AdamW; the loss is `.loss` of what it returns, or else the sum of
-    it. `progress` is called with the number of ops so far.
+    it. The module runs in the mode that it is in (`train()` or `eval()`). A function may be a training step of its own, with backward
+    pass, autocast and optimiser: it is captured as it stands. `progress` is called with the number of ops so far.
     """
     try:
         import torch
@@ -37,6 +36,10 @@ def capture(
     from ironlaw.tracing.fakes import Fakes
     from ironlaw.tracing.recorder import Recorder
 
+    if isinstance(module_or_fn, torch.export.ExportedProgram):
+        if not args and not kwargs:
+            args, kwargs = module_or_fn.example_inputs or ((), {})
+        module_or_fn = module_or_fn.module(check_guards=False)
     if not callable(module_or_fn):
         raise BadValue(f"capture needs an nn.Module or a function; this is a {type(module_or_fn).__name__}")
     if isinstance(args, torch.Tensor) or not isinstance(args, Sequence):
@@ -44,21 +47,31 @@ def capture(
     if training and not isinstance(module_or_fn, torch.nn.Module):
         raise BadValue("a training step needs an nn.Module, whose weights it changes; this is a function")
     module_or_fn = unwrapped(module_or_fn)
-    recorder = Recorder(progress)
-    fakes = Fakes(recorder)
-    try:
-        out = (step if training else run)(module_or_fn, fakes, tuple(args), dict(kwargs or {}))
-    except IronlawError:
-        raise
-    except Exception as error:
-        raise broken(error) from error
+    trains, graded = training, False
+    while True:
+        recorder = Recorder(progress)
+        fakes = Fakes(recorder)
+        try:
+            if training:
+                out = step(module_or_fn, fakes, tuple(args), dict(kwargs or {}))
+            else:
+                out = run(module_or_fn, fakes, tuple(args), dict(kwargs or {}), graded)
+            break
+        except IronlawError:
+            raise
+        except Exception as error:
+            if graded or training or not asks_gradients(error):
+                raise broken(error) from error
+            trains = graded = True  # a function with a backward pass of its own
     if not recorder.ops:
         raise BadValue("the call ran no op on a tensor: there is nothing to predict; check the function and its arguments")
     produced = {t.name for op in recorder.ops for t in op.outputs}
     names = [recorder.tensor(t).name for t in pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.numel()]
     outputs = tuple(dict.fromkeys(name for name in names if name in produced))
     named = module_or_fn if isinstance(module_or_fn, type) or hasattr(module_or_fn, "__name__") else type(module_or_fn)
-    settings = {"captured": True, "training": training, "unknown": dict(recorder.unknown), "calls": tuple(recorder.calls)}
+    settings = {"captured": True, "training": trains, "unknown": dict(recorder.unknown), "calls": tuple(recorder.calls)}
+    if recorder.notes:
+        settings["notes"] = tuple(f"{place}: {note}" for place, note in recorder.notes.items())
     return Graph(named.__name__, tuple(recorder.ops), main_format(recorder), settings, outputs)
 
 
@@ -78,8 +91,18 @@ def unwrapped(call: Any) -> Any:
     return call
 
 
+def asks_gradients(error: Exception) -> bool:
+    return isinstance(error, RuntimeError) and "does not require grad" in str(error)
+
+
 def main_format(recorder: Any) -> str:
-    """The format of most bytes of weight, or of the inputs where there is none."""
+    """The format of most bytes of weight, or of the inputs where there is none; under autocast the one of most products."""
+    if recorder.autocast:
+        products: Counter[str] = Counter()
+        for op in recorder.ops:
+            products[op.dtype] += int(op.work.matmul_flops)
+        if products.total():
+            return products.most_common(1)[0][0]
     for role in ("weight", "input", "activation"):
         counts: Counter[str] = Counter()
         for op in recorder.ops:
@@ -95,7 +118,9 @@ def broken(error: Exception) -> Exception:
     """The same error in words: where in the user's code, and whether a tensor's value was asked for."""
     from torch._subclasses import fake_tensor
 
-    place = users_line(error)
+    from ironlaw.tracing import places
+
+    place = places.of_error(error)
     asks = (fake_tensor.DataDependentOutputException, fake_tensor.DynamicOutputShapeException)
     try:
         message = str(error)
@@ -117,16 +142,3 @@ def broken(error: Exception) -> Exception:
         )
     first = message.splitlines()[0] if message else ""
     return BadValue(f"the call fails at {place}: {type(error).__name__}: {first}; fix the model or its arguments")
-
-
-def users_line(error: Exception) -> str:
-    """The innermost line that is neither PyTorch's nor ours."""
-    frames = traceback.extract_tb(error.__traceback__)
-    import torch
-
-    library, here = str(Path(torch.__file__).parent), str(Path(__file__).parent)
-    own = [f for f in frames if not f.filename.startswith((library, here))]
-    if not own:
-        return "the model's own call"
-    frame = own[-1]
-    return f"{frame.filename}:{frame.lineno} ({(frame.line or '').strip()})"

@@ -7,12 +7,14 @@ is sent as the reason.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from ironlaw.errors import IronlawError
 from ironlaw.tracing.capture import capture
 from ironlaw.tracing.graph_json import to_json
-from ironlaw.tracing.load import Target, load
+from ironlaw.tracing.load import load
 from ironlaw.tracing.resize import batch_of, positions_of, resized, tokens_of
+from ironlaw.tracing.target import Target
 from ironlaw.worker.values import Json, decode
 
 EVERY = 50  # ops between two reports of progress
@@ -23,11 +25,21 @@ GROWN = {"batch": (2,), "tokens": (2, 3)}  # times the size at hand; memory is a
 def job(request: Json, send: Callable[[Json], None]) -> Json:
     """Returns the sizes at hand (None where there are none) and the longest sequence that the model allows."""
     batches = request["batch"] or [None]
-    target = load(request["target"], request["input"], batches[0], request["dtype"], request["seq"], decode(request["set"]))
+    target = load(
+        request["target"],
+        request["input"],
+        batches[0],
+        request["dtype"],
+        request["seq"],
+        decode(request["set"]),
+        training=request["training"],
+    )
     progress = _counter(send) if request["progress"] else None
 
     def one(call: Target) -> Json:
-        return to_json(capture(call.call, call.args, call.kwargs, training=request["training"], progress=progress))
+        graph = capture(call.call, call.args, call.kwargs, training=request["training"], progress=progress)
+        notes = (*call.notes, *graph.settings.get("notes", ()))
+        return to_json(replace(graph, settings={**graph.settings, "notes": notes}) if call.notes else graph)
 
     batch = batches[0] or batch_of(target)
     tokens = tokens_of(target) if request["target"].startswith("hf:") else None

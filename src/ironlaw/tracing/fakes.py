@@ -2,51 +2,76 @@
 
 from __future__ import annotations
 
+import inspect
 from copy import copy
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _pytree as pytree
 
+from ironlaw.errors import BadValue
 from ironlaw.tracing.fake_results import FakeResultCache
 from ironlaw.tracing.recorder import Recorder
+from ironlaw.tracing.values import has_values
 
 CACHES = ("past_key_values", "past_key_value", "cache", "kv_cache", "layer_past")
-SMALL = 1 << 16  # elements of an integer input up to which code may look at its values
+
+
+def argument_names(function: Any) -> list[str]:
+    call = function.forward if isinstance(function, torch.nn.Module) else function
+    try:
+        parameters = inspect.signature(call).parameters.values()
+    except (TypeError, ValueError):  # written in C
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
 class Fakes:
     """One fake for each tensor, however often it is handed in: tied weights stay tied."""
 
     def __init__(self, recorder: Recorder) -> None:
-        self.mode = FakeTensorMode(allow_non_fake_inputs=True)
+        self.mode = recorder.mode
         self.recorder = recorder
+        recorder.fake = self.fake
         recorder.results = FakeResultCache(self.mode)
         self.fakes: dict[int, Any] = {}
 
-    def fake(self, tensor: Any, name: str, role: str) -> Any:
+    def fake(self, tensor: Any, name: str, role: str, hint: str = "") -> Any:
+        """`hint`: what the call names it, which tells what it may hold."""
         if id(tensor) in self.fakes:
             return self.fakes[id(tensor)]
+        if tensor.layout != torch.strided:  # no fake tensor stands for a sparse one; calls on it run on its values
+            if not has_values(tensor):
+                raise BadValue(f"{name} is sparse and has no values, so that nothing is known of its size; give a real tensor")
+            self.recorder.known(tensor, name, role)
+            self.fakes[id(tensor)] = tensor
+            return tensor
         with self.mode:
             twin: Any = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cpu")
         if isinstance(tensor, torch.nn.Parameter):
             twin = torch.nn.Parameter(twin, tensor.requires_grad)
         self.recorder.known(twin, name, role)
-        if self.has_values(tensor) and role in ("input", "buffer"):
-            self.recorder.values[id(twin)] = tensor.detach().clone()
+        self.recorder.values.begin(twin, tensor, hint or name, role)
         self.fakes[id(tensor)] = twin
         return twin
 
-    def has_values(self, tensor: Any) -> bool:
-        real = tensor.device.type == "cpu" and not hasattr(tensor, "fake_mode")
-        return real and tensor.numel() <= SMALL and not tensor.is_floating_point()
+    def call_inputs(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], grad: bool = False) -> Any:
+        """The arguments of a call, with fakes. With `grad`, inputs that ask for a gradient still do."""
+        names = argument_names(function)
+        hints = [names[i] if i < len(names) else "" for i in range(len(args))]
+        return tuple(self.inputs(arg, str(i), hints[i], grad) for i, arg in enumerate(args)), {
+            key: self.inputs(value, key, key, grad) for key, value in kwargs.items()
+        }
 
-    def inputs(self, tree: Any) -> Any:
+    def inputs(self, tree: Any, top: str, hint: str = "", grad: bool = False) -> Any:
         def one(path: Any, leaf: Any) -> Any:
-            name = pytree.keystr(path).replace("'", "").strip("[].").replace("][", ".").replace("].", ".") or "input"
-            role = "cache" if any(word in name for word in CACHES) else "input"
-            return self.fake(leaf, f"input {name}", role) if isinstance(leaf, torch.Tensor) else self.inside(leaf, f"input {name}", role)
+            inner = pytree.keystr(path).replace("'", "").strip("[].").replace("][", ".").replace("].", ".")
+            name = ".".join(filter(None, (top, inner)))
+            role = "cache" if any(word in f"{hint} {name}" for word in CACHES) else "input"
+            if not isinstance(leaf, torch.Tensor):
+                return self.inside(leaf, f"input {name}", role)
+            twin = self.fake(leaf, f"input {name}", role, f"{hint or top}.{inner}".strip("."))
+            return twin.requires_grad_(leaf.requires_grad) if grad and leaf.is_leaf and leaf.requires_grad else twin
 
         return pytree.tree_map_with_path(one, tree)
 
@@ -58,7 +83,12 @@ class Fakes:
             return type(value)(self.inside(v, f"{name}.{i}", role, depth) for i, v in enumerate(value))
         if isinstance(value, dict):
             return {key: self.inside(v, f"{name}.{key}", role, depth) for key, v in value.items()}
-        if depth == 0 or isinstance(value, (torch.nn.Module, type)) or not hasattr(value, "__dict__") or callable(value):
+        if (
+            depth == 0
+            or isinstance(value, (torch.nn.Module, torch.optim.Optimizer, type))
+            or not hasattr(value, "__dict__")
+            or callable(value)
+        ):
             return value
         other = copy(value)
         for key, held in vars(value).items():

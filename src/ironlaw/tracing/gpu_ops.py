@@ -3,6 +3,7 @@ recurrent layers are recorded as the GPU runs them. Gradients work as usual."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from torch.overrides import TorchFunctionMode
 
 from ironlaw.tracing.libraries import LibraryBehaviour
 from ironlaw.tracing.recurrent_op import CELLS, as_one
+from ironlaw.tracing.values import as_plain
 
 
 @torch.library.custom_op("ironlaw::attention", mutates_args=())
@@ -89,6 +91,7 @@ rms_norm.register_autograd(_norm_gradients, setup_context=_keep_norm)
 
 
 MOVES = (Tensor.to, Tensor.cuda)
+LEAVING = (Tensor.numpy, Tensor.tolist, Tensor.__array__)
 
 
 def on_one_device(value: Any) -> Any:
@@ -97,12 +100,28 @@ def on_one_device(value: Any) -> Any:
     return torch.device("cpu") if named and str(value) != "meta" else value
 
 
-class AsOnGpu(TorchFunctionMode):
-    """Sends the calls that a GPU runs as one kernel to one op. `library`: what was seen of the one that calls."""
+class ElsewhereIsHere(TorchFunctionMode):
+    """Code that names a GPU gets tensors on this machine's processor."""
 
-    def __init__(self, library: LibraryBehaviour) -> None:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        keywords = kwargs or {}
+        if func is Tensor.cuda:
+            return args[0]
+        if func in MOVES:
+            args = tuple(map(on_one_device, args))
+        if "device" in keywords:
+            keywords = {**keywords, "device": on_one_device(keywords["device"])}
+        return func(*args, **keywords)
+
+
+class AsOnGpu(TorchFunctionMode):
+    """Sends the calls that a GPU runs as one kernel to one op. `library`: what was seen of the one that calls. `read`: the values of a
+    tensor that leave PyTorch."""
+
+    def __init__(self, library: LibraryBehaviour, read: Callable[[Any, Tensor], Tensor]) -> None:
         super().__init__()
         self.library = library
+        self.read = read
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         keywords = kwargs or {}
@@ -113,6 +132,10 @@ class AsOnGpu(TorchFunctionMode):
                 tuple(map(on_one_device, args)),
                 {name: on_one_device(value) if name == "device" else value for name, value in keywords.items()},
             )
+        if func in LEAVING:
+            value = self.read(func, args[0])
+            with as_plain():
+                return func(value.detach(), *args[1:], **keywords)
         if func is functional.scaled_dot_product_attention:
             return self.sdpa(*args, **keywords)
         if func in (functional.rms_norm, torch.rms_norm):

@@ -1,11 +1,12 @@
-"""Makes libraries that look for fake tensors, and then take the path that suits a compiler, take the one of a plain call."""
+"""Makes libraries that look for fake tensors, and then take the path that suits a compiler, take the one of a plain call; and PyTorch,
+which sees a processor here, take the one of a GPU."""
 
 from __future__ import annotations
 
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,56 +16,96 @@ class LibraryBehaviour:
     """What was seen of a library while it ran."""
 
     masks_when_traced: bool = False  # transformers left a bidirectional mask out; for a compiler it spells it out
+    autocast: bool = False  # products run in another format than the weights have
+
+
+@contextmanager
+def replaced(place: Any, name: str, value: Any) -> Iterator[Any]:
+    """`place.name` is `value` while this lasts; nothing happens where there is no such name. Gives what was there."""
+    before = getattr(place, name, None)
+    if before is None:
+        yield None
+        return
+    setattr(place, name, value)
+    try:
+        yield before
+    finally:
+        setattr(place, name, before)
 
 
 @contextmanager
 def as_if_real() -> Iterator[LibraryBehaviour]:
-    """transformers builds explicit masks for fake tensors; torch's own fast path for attention would hide its ops; autocast
-    for a GPU has to hold for tensors that stand for a GPU's; what is compiled on the way (flex_attention does so) runs as it is
-    written; and what PyTorch logs about a call that fails, our error says.
+    """transformers builds explicit masks for fake tensors; torch's own fast path for attention would hide its ops; what is compiled on
+    the way (flex_attention does so) runs as it is written; and what PyTorch logs about a call that fails, our error says.
     """
     import torch
+    from torch._subclasses.fake_tensor import FakeTensor
 
     library = LibraryBehaviour()
-    masks: Any = sys.modules.get("transformers.masking_utils")
-    skips: Any = getattr(masks, "_ignore_bidirectional_mask_sdpa", None)
-
-    def skips_mask(*args: Any, **kwargs: Any) -> bool:
-        skipped = bool(skips(*args, **kwargs))
-        library.masks_when_traced |= skipped  # a model may have a second mask that is spelled out anyway
-        return skipped
-
-    if skips is not None:
-        masks._ignore_bidirectional_mask_sdpa = skips_mask
-    imports: Any = sys.modules.get("transformers.utils.import_utils")
-    before = getattr(imports, "is_fake_tensor", None)
-    fast = torch.backends.mha.get_fastpath_enabled()
-    if before is not None:
-        imports.is_fake_tensor = lambda x: False
-    torch.backends.mha.set_fastpath_enabled(False)
-    autocast: Any = torch.amp.autocast_mode.autocast
-    start = autocast.__init__
     log = logging.getLogger("torch._subclasses.fake_tensor")
-    level = log.level
-
-    def here(self: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
-        start(self, "cpu", *args, **kwargs)
+    level, fast = log.level, torch.backends.mha.get_fastpath_enabled()
 
     def plain(model: Any = None, **settings: Any) -> Any:
         return model if model is not None else lambda function: function
 
-    compiler: Any = torch
-    compiles, compiler.compile = torch.compile, plain
-    autocast.__init__ = here
-    log.setLevel(logging.CRITICAL)
-    try:
+    with ExitStack() as stack:
+        masks: Any = sys.modules.get("transformers.masking_utils")
+        skips = getattr(masks, "_ignore_bidirectional_mask_sdpa", None)
+
+        def skips_mask(*args: Any, **kwargs: Any) -> bool:
+            skipped = bool(skips(*args, **kwargs)) if skips is not None else False
+            library.masks_when_traced |= skipped  # a model may have a second mask that is spelled out anyway
+            return skipped
+
+        stack.enter_context(replaced(masks, "_ignore_bidirectional_mask_sdpa", skips_mask))
+        stack.enter_context(replaced(sys.modules.get("transformers.utils.import_utils"), "is_fake_tensor", lambda x: False))
+        stack.enter_context(replaced(torch, "compile", plain))
+        stack.enter_context(replaced(FakeTensor, "tolist", torch.Tensor.tolist))  # else each element is asked for apart
+        stack.enter_context(as_on_gpu(library))
+        torch.backends.mha.set_fastpath_enabled(False)
+        stack.callback(torch.backends.mha.set_fastpath_enabled, fast)
+        log.setLevel(logging.CRITICAL)
+        stack.callback(log.setLevel, level)
         yield library
-    finally:
-        if skips is not None:
-            masks._ignore_bidirectional_mask_sdpa = skips
-        compiler.compile = compiles
-        log.setLevel(level)
-        autocast.__init__ = start
-        torch.backends.mha.set_fastpath_enabled(fast)
-        if before is not None:
-            imports.is_fake_tensor = before
+
+
+@contextmanager
+def as_on_gpu(library: LibraryBehaviour) -> Iterator[None]:
+    """Autocast for a GPU holds for tensors that stand for a GPU's; optimisers and the clipping of gradients take them in lists; gradients
+    are scaled; there is nothing to wait for."""
+    import torch
+
+    autocast: Any = torch.amp.autocast_mode.autocast
+    start = autocast.__init__
+
+    def here(self: Any, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: Any = None) -> None:
+        library.autocast |= enabled
+        start(self, "cpu", dtype or torch.get_autocast_dtype(device_type), enabled, cache_enabled)
+
+    with ExitStack() as stack:
+        stack.enter_context(replaced(autocast, "__init__", here))
+        stack.enter_context(scaled_gradients())
+        for name in [name for name in sys.modules if name.startswith("torch.optim.")]:
+            stack.enter_context(replaced(sys.modules[name], "_default_to_fused_or_foreach", _in_lists))
+        stack.enter_context(replaced(sys.modules.get("torch.nn.utils.clip_grad"), "_has_foreach_support", lambda *_: True))
+        stack.enter_context(replaced(torch.cuda, "synchronize", lambda *_: None))
+        yield
+
+
+def _in_lists(weights: Any, differentiable: bool, use_fused: bool = False) -> tuple[bool, bool]:
+    return False, not differentiable
+
+
+@contextmanager
+def scaled_gradients() -> Iterator[None]:
+    """A GradScaler for a GPU scales, though PyTorch may see none here."""
+    import torch
+
+    scaler: Any = torch.amp.grad_scaler.GradScaler
+    start = scaler.__init__
+
+    def here(self: Any, device: str = "cuda", *args: Any, **kwargs: Any) -> None:
+        start(self, "cpu", *args, **kwargs)
+
+    with replaced(scaler, "__init__", here):
+        yield

@@ -8,31 +8,18 @@ tuple of arguments, a dictionary of keywords, or a function that gives one of th
 from __future__ import annotations
 
 import inspect
-import math
 import runpy
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import BadValue, IronlawError, MissingExtra, unknown
 from ironlaw.formats import FORMATS, MODEL_FORMATS
-
-INPUT_FORMATS = ("fp64", "fp32", "fp16", "bf16", "int64", "int32", "int8", "bool")
-TOKENS, IMAGE = 128, 224
-MOST_ELEMENTS = 10**15  # of an input
-MOST_AXES = 64  # that PyTorch gives a tensor
-
-
-@dataclass
-class Target:
-    """A call: what, with which arguments."""
-
-    name: str
-    call: Any
-    args: tuple[Any, ...] = ()
-    kwargs: dict[str, Any] = field(default_factory=dict)
+from ironlaw.tracing.hugging_face import hugging_face
+from ironlaw.tracing.suggest import check_inputs
+from ironlaw.tracing.target import Target, changed, described, empty, tensor
 
 
 def load(
@@ -43,10 +30,12 @@ def load(
     seq: int | None = None,
     settings: dict[str, Any] | None = None,
     device: str = "meta",
+    training: bool = False,
 ) -> Target:
     """The call that `text` means. Models are built on the meta device, without their weights.
 
-    With another `device` the model is built there, weights and all, to be run; inputs given as shapes stay without values.
+    With another `device` the model is built there, weights and all, to be run; inputs given as shapes stay without values. A module comes
+    in the mode of a forward pass, or with `training` in that of a training step.
     """
     try:
         import torch
@@ -64,67 +53,45 @@ def load(
     if shapes:
         target.args, target.kwargs = tuple(tensor(shape) for shape in shapes), {}
     if isinstance(target.call, torch.nn.Module):
-        target.call = _prepared(target.call, dtype, device)
+        target.call = _prepared(target.call, dtype, device, training)
+    check_inputs(target)
     return fitted(target, batch, dtype)
 
 
-def _prepared(module: Any, dtype: str | None, device: str) -> Any:
+def _prepared(module: Any, dtype: str | None, device: str, training: bool = False) -> Any:
     import torch
 
     try:
-        module = module.eval()
+        with suppress(NotImplementedError):  # an exported one has its mode built in
+            module = module.train() if training else module.eval()
         if dtype is not None:
             return module.to(device=device, dtype=FORMATS[dtype].in_torch(torch))
         return module.to(device=device) if device != "meta" else module
     except Exception as error:
         as_what = f" in {dtype}" if dtype else ""
         raise BadValue(
-            f"the model can't be brought to {device}{as_what}: {_said(error)}; fix its eval() or to(), or give another --dtype"
+            f"the model can't be brought to {device}{as_what}: {described(error)}; fix its train(), eval() or to(), or give another --dtype"
         ) from error
 
 
 def fitted(target: Target, batch: int | None, dtype: str | None) -> Target:
-    """Inputs with another first size or format."""
+    """Inputs with another first size or format, those inside a cache of keys and values too."""
     import torch
-    from torch.utils import _pytree as pytree
 
     def change(leaf: Any) -> Any:
-        if not isinstance(leaf, torch.Tensor):
-            return leaf
         shape = (batch, *leaf.shape[1:]) if batch is not None and leaf.dim() else leaf.shape
         fmt = FORMATS[dtype].in_torch(torch) if dtype is not None and leaf.is_floating_point() else leaf.dtype
         return leaf if shape == leaf.shape and fmt == leaf.dtype else empty(shape, fmt)
 
-    target.args, target.kwargs = pytree.tree_map(change, target.args), pytree.tree_map(change, target.kwargs)
+    target.args, target.kwargs = changed(target.args, change), changed(target.kwargs, change)
     return target
 
 
-def tensor(text: str) -> Any:
-    """`8x3x224x224` or `8x128:int64` -> an empty tensor."""
-    import torch
-
-    sizes, _, fmt = text.partition(":")
-    if (fmt or "fp32") not in INPUT_FORMATS:
-        raise unknown(f"number format of the input {text!r}", fmt, INPUT_FORMATS)
-    try:
-        shape = [int(size) for size in sizes.split("x")]
-        if min(shape) < 1 or len(shape) > MOST_AXES:
-            raise ValueError
-    except ValueError:
-        raise BadValue(f"the input {text!r} is not a valid shape; write sizes with x between, such as 8x3x224x224 or 8x128:int64") from None
-    return empty(shape, torch.get_default_dtype() if not fmt else FORMATS[fmt].in_torch(torch))
-
-
-def empty(shape: Sequence[int], dtype: Any) -> Any:
-    """A tensor without values; BadValue where no memory could ever hold it."""
-    import torch
-
-    if math.prod(shape) > MOST_ELEMENTS:
-        raise BadValue(f"an input of {'x'.join(map(str, shape))} has more elements than any memory holds; give smaller sizes")
-    return torch.empty(tuple(shape), dtype=dtype, device="meta")
-
-
 def from_file(text: str, settings: dict[str, Any], device: str = "meta") -> Target:
+    import torch
+
+    if text.endswith(".pt2"):
+        return exported(text)
     place, _, name = text.rpartition(":")
     if not place or not name:
         raise BadValue(f"{text!r} does not say what to analyze; write FILE.py:NAME, or hf:CONFIG such as hf:LlamaConfig")
@@ -133,18 +100,50 @@ def from_file(text: str, settings: dict[str, Any], device: str = "meta") -> Targ
         raise BadValue(f"there is no file {place}; give the path of a Python file and a name in it, such as model.py:net")
     sys.path.insert(0, str(path.parent.resolve()))
     try:
-        names = runpy.run_path(str(path), run_name="__ironlaw__")
+        with on_any_machine() if device == "meta" else ExitStack():
+            names = runpy.run_path(str(path), run_name="__ironlaw__")
     except IronlawError:
         raise
     except Exception as error:
         line = error.lineno if isinstance(error, SyntaxError) else _line(error, path)
-        raise BadValue(f"{place} does not run (line {line}): {_said(error)}; fix it first") from error
+        raise BadValue(f"{place} does not run (line {line}): {described(error)}; fix it first") from error
     finally:
         sys.path.pop(0)
     if name not in names:
         raise unknown(f"name in {place}", name, [key for key, value in names.items() if not key.startswith("_") and callable(value)])
-    call = instantiate(names[name], name, settings, device)
-    return Target(name, call[0], *(call[1:] if len(call) > 1 else inputs(names, name)))
+    if isinstance(names[name], torch.export.ExportedProgram):
+        return program(names[name], name, inputs(names, name))
+    notes: list[str] = []
+    call = instantiate(names[name], name, settings, device, notes)
+    args, kwargs = call[1:] if len(call) > 1 else inputs(names, name)
+    return Target(name, call[0], args, kwargs, notes)
+
+
+@contextmanager
+def on_any_machine() -> Iterator[None]:
+    """A file that was written for a GPU runs here too: what it moves there stays where it is."""
+    from ironlaw.tracing.gpu_ops import ElsewhereIsHere
+    from ironlaw.tracing.libraries import scaled_gradients
+
+    with scaled_gradients(), ElsewhereIsHere():
+        yield
+
+
+def exported(text: str) -> Target:
+    import torch
+
+    if not Path(text).is_file():
+        raise BadValue(f"there is no file {text}; give what torch.export.save wrote")
+    try:
+        return program(torch.export.load(text), Path(text).stem, ((), {}))
+    except Exception as error:
+        raise BadValue(f"{text} can't be read: {described(error)}; give what torch.export.save of this PyTorch wrote") from error
+
+
+def program(exported: Any, name: str, given: tuple[tuple[Any, ...], dict[str, Any]]) -> Target:
+    """An exported program, with the inputs that it was exported with where there are no others."""
+    args, kwargs = given if any(given) else exported.example_inputs or ((), {})
+    return Target(name, exported.module(check_guards=False), tuple(args), dict(kwargs))
 
 
 def _line(error: Exception, path: Path) -> int | str:
@@ -154,16 +153,9 @@ def _line(error: Exception, path: Path) -> int | str:
     return lines[-1] if lines and lines[-1] is not None else "?"
 
 
-def _said(error: BaseException) -> str:
-    """Its kind and its message, where its own __str__ works."""
-    try:
-        return f"{type(error).__name__}: {error}"
-    except Exception:
-        return type(error).__name__
-
-
-def instantiate(value: Any, name: str, settings: dict[str, Any], device: str = "meta") -> tuple[Any, ...]:
-    """(module or function,) or (module, args, kwargs) from whatever stands under the name."""
+def instantiate(value: Any, name: str, settings: dict[str, Any], device: str, notes: list[str]) -> tuple[Any, ...]:
+    """(module or function,) or (module, args, kwargs) from whatever stands under the name. What can't be built on the meta device is built
+    for real, with a note."""
     import torch
 
     if isinstance(value, torch.nn.Module):
@@ -174,10 +166,9 @@ def instantiate(value: Any, name: str, settings: dict[str, Any], device: str = "
     if not is_class and not _makes(value):
         return (value,)
     try:
-        with torch.device(device):
-            module = value(**settings)
+        module = build(value, settings, device, notes, name)
     except Exception as error:
-        raise BadValue(f"{name}() fails: {_said(error)}; it is called without arguments, or with those of --set") from error
+        raise BadValue(f"{name}() fails: {described(error)}; it is called without arguments, or with those of --set") from error
     if isinstance(module, tuple) and module and isinstance(module[0], torch.nn.Module):
         try:
             return module[0], tuple(module[1]) if len(module) > 1 else (), dict(module[2]) if len(module) > 2 else {}
@@ -188,6 +179,25 @@ def instantiate(value: Any, name: str, settings: dict[str, Any], device: str = "
     if not isinstance(module, torch.nn.Module):
         raise BadValue(f"{name}() gives a {type(module).__name__}; it should give an nn.Module, or (module, arguments)")
     return (module,)
+
+
+def build(value: Any, settings: dict[str, Any], device: str, notes: list[str], name: str) -> Any:
+    import torch
+
+    try:
+        with torch.device(device):
+            return value(**settings)
+    except Exception as error:
+        if device != "meta":
+            raise
+        try:
+            with on_any_machine():
+                module = value(**settings)
+        except Exception:
+            raise error from None
+        reason = described(error).splitlines()[0].split(", but")[0]
+        notes.append(f"{name}() can't run on the meta device ({reason}); it was built for real, weights and all")
+        return module
 
 
 def _makes(function: Any) -> bool:
@@ -215,51 +225,5 @@ def inputs(names: dict[str, Any], name: str) -> tuple[tuple[Any, ...], dict[str,
         return (value,) if isinstance(value, torch.Tensor) else tuple(value), {}
     except Exception as error:
         raise BadValue(
-            f"{key} gives no inputs: {_said(error)}; make it a tensor, a tuple of arguments or a dictionary of keywords"
+            f"{key} gives no inputs: {described(error)}; make it a tensor, a tuple of arguments or a dictionary of keywords"
         ) from error
-
-
-def hugging_face(name: str, settings: dict[str, Any], seq: int | None, device: str = "meta") -> Target:
-    import torch
-
-    try:
-        import transformers
-    except ImportError:
-        raise MissingExtra("hf: needs transformers; install it with: pip install transformers") from None
-    transformers.logging.set_verbosity_error()
-    try:
-        cls: Any = getattr(transformers, name, None)
-    except Exception as error:  # a class whose own libraries are missing
-        raise BadValue(f"hf:{name} can't be imported: {_said(error)}; install what it needs, or name another class") from error
-    if not isinstance(cls, type):
-        known = [n for n in dir(transformers) if n.endswith("Config")]
-        raise unknown("class of transformers", name, known)
-    is_config = issubclass(cls, transformers.PretrainedConfig)
-    configuration: Any = cls if is_config else getattr(cls, "config_class", None)
-    if configuration is None:
-        raise BadValue(f"hf:{name} is neither a model nor a configuration; name one, such as hf:LlamaConfig")
-    try:
-        config = configuration(**settings)
-        with torch.device(device):
-            model = model_of(transformers, config) if is_config else cls(config)
-    except Exception as error:
-        raise BadValue(f"hf:{name} can't be built: {_said(error)}; check --set, or name a model class") from error
-    if getattr(model, "main_input_name", "input_ids") == "pixel_values":
-        size = getattr(config, "image_size", IMAGE)
-        size = size if isinstance(size, int) else size[0]
-        channels = getattr(config, "num_channels", 3)
-        return Target(name, model, (torch.empty(1, channels, size, size, dtype=model.dtype, device="meta"),))
-    ids = torch.empty(1, seq or TOKENS, dtype=torch.long, device="meta")
-    keywords = {"use_cache": False} if "use_cache" in inspect.signature(model.forward).parameters else {}
-    return Target(name, model, (ids,), keywords)
-
-
-def model_of(transformers: Any, config: Any) -> Any:
-    """The causal language model of a configuration where there is one, else its bare model."""
-    for auto in (transformers.AutoModelForCausalLM, transformers.AutoModel):
-        if type(config) in auto._model_mapping and not getattr(config, "is_encoder_decoder", False):
-            causal = auto is transformers.AutoModelForCausalLM
-            if causal and type(config).__name__.startswith(("Bert", "Roberta", "Electra", "Camembert", "XLMRoberta", "MegatronBert")):
-                continue  # they have one, but nobody means it
-            return auto.from_config(config)
-    raise ValueError("transformers has no model for this configuration")

@@ -10,32 +10,35 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch._ops import HigherOrderOperator
-from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from ironlaw.engine.device import types, work
 from ironlaw.engine.device.types import Op
 from ironlaw.formats import is_float, of_torch
+from ironlaw.tracing import asked, higher_order
 from ironlaw.tracing.aten import Call
 from ironlaw.tracing.aten_tables import FREE
 from ironlaw.tracing.fake_results import FakeResultCache
 from ironlaw.tracing.layout import strided
+from ironlaw.tracing.libraries import LibraryBehaviour
 from ironlaw.tracing.quantised_rules import DYNAMIC, dynamic
 from ironlaw.tracing.schemas import Schema, schema, tensors
 from ironlaw.tracing.translate import translate
+from ironlaw.tracing.values import Values, as_plain
 
 GATHERED = ("layer_norm", "rms_norm", "softmax", "log_softmax", "group_norm")
 SAME_FORMAT = ("mm", "addmm", "bmm", "baddbmm", "linear", "convolution")  # a fake tensor does not mind, a real one does
-SHADOW = 1 << 20  # elements up to which values that depend on no input are computed for real
+OURS = ("aten", "prims", "ironlaw", "quantized", "quantized_decomposed", "_c10d_functional", "c10d")  # whose names the tables hold
 RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "uniform", "normal", "multinomial", "native_dropout", "exponential")
 
 
 class Recorder(TorchDispatchMode):
     """`names`: storage -> (name, role) of what is there before the first op.
 
-    Values that depend on nothing but constants (positions, causal masks) are computed beside, so that code which looks at
-    them can go on; what depends on an input has no value.
+    Code that looks at a tensor's values gets true ones where they follow from constants and what was handed in, and typical ones
+    where they do not; `notes` then says so.
     """
 
     supports_higher_order_operators = True
@@ -50,16 +53,32 @@ class Recorder(TorchDispatchMode):
         self.path: list[str] = []
         self.used: dict[str, int] = {}
         self.kept: list[Any] = []  # a storage that is freed would give its address to another
-        self.values: dict[int, Tensor] = {}  # id of a fake tensor -> its values
+        self.values = Values(self.place, self.names)
+        self.autocast = False  # whether products ran in another format than the weights have
+        self.empty: set[int] = set()  # storages that nothing was written to yet
+        self.notes: dict[str, str] = {}  # line of code -> which way was taken where that depends on values
+        self.mode = FakeTensorMode(allow_non_fake_inputs=True)
+        self.fake: Callable[[Tensor, str, str], Tensor] | None = None
         self.memo: dict[Any, Any] = {}
         self.places: dict[int, str] = {}  # number of an autograd node -> the module that made it
         self.results: FakeResultCache | None = None
         self.progress = progress
         self.thread = threading.get_ident()
 
+    def seen(self, library: LibraryBehaviour) -> None:
+        self.autocast |= library.autocast
+
+    def begin_again(self) -> None:
+        """Forget the ops so far; tensors keep their names and values."""
+        self.ops, self.calls, self.unknown, self.used = [], [], {}, {}
+
     # ---- tensors
 
     def place(self, tensor: Tensor) -> int:
+        """Its storage; a sparse tensor has several, and stands for itself."""
+        if tensor.layout != torch.strided:
+            self.kept.append(tensor)
+            return -id(tensor)
         return int(tensor.untyped_storage()._cdata)
 
     def known(self, tensor: Tensor, name: str, role: str) -> None:
@@ -72,7 +91,8 @@ class Recorder(TorchDispatchMode):
         if place not in self.names:
             self.known(tensor, self.unique("constant"), "buffer")
         name, role = self.names[place]
-        return types.Tensor(name, tuple(map(int, tensor.shape)), format_of(tensor.dtype), role)
+        shape = tuple(map(int, tensor.shape)) if tensor.layout == torch.strided else (sparse_elements(tensor),)
+        return types.Tensor(name, shape, format_of(tensor.dtype), role)
 
     def stored(self, tensor: Tensor, plain: types.Tensor) -> types.Tensor:
         """An expanded axis is stored once."""
@@ -90,37 +110,38 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if isinstance(func, HigherOrderOperator):
-            return self.higher(func, args)
+            return higher_order.run(self, func, args, kwargs)
         schema_info = schema(func)
         self.call = (schema_info.name, self.call[1] + 1)
-        if schema_info.name == "_local_scalar_dense":
-            known = self.value(args[0])
-            if known is not None:
-                self.write("copy", schema_info.name, [self.tensor(args[0])], [types_scalar(self.unique("item"))], {})
-                with _disable_current_modes():
-                    return known.item()
         tensors_in, graded = tensors((args, kwargs)), torch.is_grad_enabled()
+        if any(t.device.type == "meta" and not isinstance(t, FakeTensor) for t in tensors_in):
+            args, kwargs = pytree.tree_map(self.adopt, (args, kwargs))
+            tensors_in = tensors((args, kwargs))
+        if schema_info.name == "_local_scalar_dense" and getattr(args[0], "constant", None) is None:  # else it lies on the host anyway
+            return asked.number(self, func, args[0])
         if graded:
             self.places.setdefault(torch.autograd._get_sequence_nr() - 1, self.path[-1] if self.path else "")  # type: ignore[attr-defined]
         if schema_info.name in DYNAMIC and func.namespace == "quantized":
             return dynamic(self, schema_info.name, args)
         results = self.results if tensors_in and not graded and not schema_info.inplace and schema_info.name not in RANDOM else None
-        out = results(func, args, kwargs, tensors_in) if results is not None else func(*args, **kwargs)
+        fresh = False
+        try:
+            out = results(func, args, kwargs, tensors_in) if results is not None else func(*args, **kwargs)
+        except Exception as error:  # fake tensors have no answer: it lies in the values, or nobody wrote one down for them
+            out, fresh = asked.measured(self, func, args, kwargs, error), True
         tensors_out = tensors(out)
-        self.shadow(func, schema_info, args, kwargs, tensors_in, tensors_out)
+        written = self.changed(schema_info, args, kwargs)
+        if (tensors_out or written) and not fresh and not (schema_info.view and all(isinstance(t, FakeTensor) for t in tensors_in)):
+            self.values.note(func, args, kwargs, tensors_out, tuple(map(self.place, written)))
         if not schema_info.view:
-            self.record(schema_info, args, kwargs, tensors_in, tensors_out)
+            self.record(func, schema_info, args, kwargs, tensors_in, tensors_out)
         return out
 
-    def higher(self, func: Any, args: Any) -> Any:
-        """flex_attention is attention, all of it: what its mask would skip is not known. Others choose what runs by a value."""
-        if func.__name__ != "flex_attention":
-            raise RuntimeError(f"HigherOrderOperator {func.__name__}")
-        q, k, v = args[:3]
-        with self:
-            out = torch.ops.ironlaw.attention(q, k, v, None, False, False, True)
-        sums = q.new_empty(q.shape[:-1], dtype=torch.float32)
-        return out, sums, sums
+    def adopt(self, leaf: Any) -> Any:
+        """A tensor on the meta device that the model keeps outside of its weights and buffers: a fake one for it."""
+        if not isinstance(leaf, Tensor) or leaf.device.type != "meta" or isinstance(leaf, FakeTensor) or self.fake is None:
+            return leaf
+        return self.fake(leaf, self.unique("constant"), "buffer")
 
     def module(self) -> str:
         """The running module; in a backward pass the one whose forward op created the gradient's node."""
@@ -129,16 +150,13 @@ class Recorder(TorchDispatchMode):
         node = torch._C._current_autograd_node()  # type: ignore[attr-defined]
         return self.places.get(node._sequence_nr(), "") if node is not None else ""
 
-    def record(self, schema_info: Schema, args: Any, kwargs: Any, tensors_in: list[Tensor], tensors_out: list[Tensor]) -> None:
+    def record(self, func: Any, schema_info: Schema, args: Any, kwargs: Any, tensors_in: list[Tensor], tensors_out: list[Tensor]) -> None:
         name, inplace = schema_info.name, schema_info.inplace
-        if name in FREE:
-            for t in tensors_out:
-                if self.place(t) not in self.names:
-                    self.known(t, self.unique(name), "activation")
+        if self.costs_nothing(name, tensors_in, tensors_out) or (tensors_out and not any(t.numel() for t in tensors_out)):
             return
         counted = [t for t in tensors_in if t.numel() and (t.dim() or len(tensors_in) == 1)]
         label = self.unique(".".join(filter(None, (self.module(), name))))
-        targets = [t for t in tensors_out if t.numel()] or self.written(schema_info, args, kwargs)
+        targets = [t for t in tensors_out if t.numel()] or [t for t in self.changed(schema_info, args, kwargs) if t.dim()]
         if inplace and name in ("copy", "fill", "zero", "uniform", "normal", "bernoulli"):
             counted = [t for t in tensors_in[1:] if t.numel()]
         inputs = [self.tensor(t) for t in counted]
@@ -146,10 +164,17 @@ class Recorder(TorchDispatchMode):
             raise RuntimeError(f"{name} of {' and '.join(dict.fromkeys(t.dtype for t in inputs[:3]))}: both must have one number format")
         stored = {id(plain): self.stored(t, plain) for t, plain in zip(counted, inputs, strict=True)}
         for i, t in enumerate(targets):
+            self.empty.discard(self.place(t))
             cached = self.names.get(self.place(t), ("", ""))[1] == "cache"  # a cache that is written to stays one
             self.known(t, label if i == 0 else f"{label}:{i}", "cache" if cached else "activation")
         outputs = [self.tensor(t) for t in targets]
         arguments = schema_info.defaults | dict(zip(schema_info.arguments, args, strict=False)) | kwargs
+        if tensors_in and not any(t.numel() for t in tensors_in):
+            name = "full"  # a sum over nothing, say
+        if any(t.layout != torch.strided for t in (*tensors_in, *tensors_out)):
+            name = f"sparse::{name}"
+        elif func.namespace not in OURS:
+            name = f"{func.namespace}::{name}"
         for i, draft in enumerate(translate(Call(name, inputs, outputs, arguments, self.tensor, inplace))):
             if not draft.outputs:
                 continue
@@ -167,6 +192,22 @@ class Recorder(TorchDispatchMode):
                 draft.inputs = [stored.get(id(t), t) for t in draft.inputs]
             self.write(draft.kind, label if i == 0 else f"{label}:{i}", draft.inputs, draft.outputs, attrs)
 
+    def costs_nothing(self, name: str, tensors_in: list[Tensor], tensors_out: list[Tensor]) -> bool:
+        """Names what comes of a call that moves nothing."""
+        if name in ("clone", "copy") and self.stolen(tensors_in[-1], tensors_out[0]):
+            self.names[self.place(tensors_out[0])] = self.names[self.place(tensors_in[-1])]
+            return True
+        for t in tensors_out if name in FREE else ():
+            if self.place(t) not in self.names:
+                self.known(t, self.unique(name), "activation")
+                self.empty.add(self.place(t))
+        return name in FREE
+
+    def stolen(self, source: Tensor, copied: Tensor) -> bool:
+        """Whether a weight keeps a gradient as it is. It is copied here only because the recorder holds on to it too."""
+        node = torch._C._current_autograd_node()  # type: ignore[attr-defined]
+        return node is not None and node.name().endswith("AccumulateGrad") and source.stride() == copied.stride()
+
     def gather(self, draft: Any, name: str) -> None:
         """A norm or softmax wants its rows contiguous: what lies otherwise is copied first."""
         x = draft.inputs[0]
@@ -174,10 +215,9 @@ class Recorder(TorchDispatchMode):
         self.write("copy", name, [x], [copied], {"strided": "columns"})
         draft.inputs = [copied, *draft.inputs[1:]]
 
-    def written(self, schema_info: Schema, args: Any, kwargs: Any) -> list[Tensor]:
-        """What an op that returns nothing changes: the lists of an optimiser."""
-        changed = [args[i] if i < len(args) else kwargs.get(name) for i, name in schema_info.written]
-        return [t for t in tensors(changed) if t.dim()]
+    def changed(self, schema_info: Schema, args: Any, kwargs: Any) -> list[Tensor]:
+        """What a call writes to: the lists of an optimiser, say."""
+        return tensors([args[i] if i < len(args) else kwargs.get(name) for i, name in schema_info.written])
 
     def write(self, kind: str, label: str, inputs: list[Any], outputs: list[Any], attrs: dict[str, Any]) -> None:
         if not inputs:
@@ -187,38 +227,20 @@ class Recorder(TorchDispatchMode):
         if self.progress is not None:
             self.progress(len(self.ops))
 
-    # ---- values
 
-    def value(self, tensor: Tensor) -> Tensor | None:
-        """What a tensor holds, if that is known: `torch.tensor([1, 2])` in the model's code is a real one."""
-        return self.values.get(id(tensor)) if isinstance(tensor, FakeTensor) else tensor
-
-    def shadow(self, func: Any, schema_info: Schema, args: Any, kwargs: Any, tensors_in: list[Tensor], tensors_out: list[Tensor]) -> None:
-        if not tensors_out:
-            return
-        if schema_info.name in RANDOM or any(self.value(t) is None for t in tensors_in) or any(t.numel() > SHADOW for t in tensors_out):
-            for t in tensors_out:
-                self.values.pop(id(t), None)
-            return
-        if "empty" in schema_info.name or ("device" in kwargs and str(kwargs["device"]) == "meta"):
-            return
-        real_args, real_kwargs = pytree.tree_map(lambda x: self.value(x) if isinstance(x, Tensor) else x, (args, kwargs))
-        if schema_info.inplace:
-            real_args = pytree.tree_map(lambda x: x.clone() if isinstance(x, Tensor) else x, real_args)
-        try:
-            with _disable_current_modes():
-                shadows = tensors(func(*real_args, **real_kwargs))
-        except Exception:
-            return
-        for t, value in zip(tensors_out, shadows, strict=False):
-            self.kept.append(t)
-            self.values[id(t)] = value
+def sparse_elements(tensor: Tensor) -> int:
+    """Values and indices together, as so many values."""
+    with as_plain():
+        if tensor.layout == torch.sparse_coo:
+            values, indices = tensor._values(), [tensor._indices()]
+        else:
+            by_row = tensor.layout in (torch.sparse_csr, torch.sparse_bsr)
+            indices = [tensor.crow_indices(), tensor.col_indices()] if by_row else [tensor.ccol_indices(), tensor.row_indices()]
+            values = tensor.values()
+        moved = values.nbytes + sum(i.nbytes for i in indices)
+        return max(1, -(-moved // tensor.dtype.itemsize))
 
 
 @cache
 def format_of(dtype: torch.dtype) -> str:
     return of_torch(str(dtype).removeprefix("torch."), dtype.itemsize)
-
-
-def types_scalar(name: str) -> types.Tensor:
-    return types.Tensor(name, (1,), "bool")

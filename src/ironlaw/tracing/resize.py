@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ironlaw.tracing.load import Target, empty
+from ironlaw.tracing.target import Target, changed, empty, tensors_in
 
 
 def _tensors(target: Target) -> list[Any]:
-    import torch
-    from torch.utils import _pytree as pytree
-
-    return [leaf for leaf in pytree.tree_leaves((target.args, target.kwargs)) if isinstance(leaf, torch.Tensor) and leaf.dim()]
+    return [leaf for leaf in tensors_in((target.args, target.kwargs)) if leaf.dim()]
 
 
 def batch_of(target: Target) -> int | None:
@@ -40,11 +37,9 @@ def positions_of(target: Target) -> int | None:
 
 def resized(target: Target, batch: int | None = None, tokens: int | None = None) -> Target:
     """Every input with another first size, or another second one; only shapes, no values."""
-    import torch
-    from torch.utils import _pytree as pytree
 
     def change(leaf: Any) -> Any:
-        if not isinstance(leaf, torch.Tensor) or not leaf.dim():
+        if not leaf.dim():
             return leaf
         shape = list(leaf.shape)
         shape[0] = batch or shape[0]
@@ -52,5 +47,5 @@ def resized(target: Target, batch: int | None = None, tokens: int | None = None)
             shape[1] = tokens
         return empty(shape, leaf.dtype)
 
-    args, kwargs = pytree.tree_map(change, (target.args, target.kwargs))
+    args, kwargs = changed((target.args, target.kwargs), change)
     return replace(target, args=args, kwargs=kwargs)

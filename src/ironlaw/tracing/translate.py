@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ironlaw.backends.multi_tensor import list_launches
-from ironlaw.tracing import aten_rules, product_rules, quantised_rules
+from ironlaw.tracing import aten_rules, costs, product_rules, quantised_rules
 from ironlaw.tracing.aten import Call, OpDraft, Rule
 from ironlaw.tracing.aten_tables import BINARY, FILLS, LOOKUPS, MOVES, ROUTES, UNARY
 
@@ -13,6 +13,8 @@ RULES: dict[str, Rule] = product_rules.RULES | aten_rules.RULES | quantised_rule
 def translate(call: Call) -> list[OpDraft]:
     """Nothing: free. An op that no table knows becomes kind "unknown"."""
     name = call.name
+    if "::" in name:
+        return [from_outside(call, name)]
     if name in RULES:
         drafts = RULES[name](call)
         return drafts if isinstance(drafts, list) else [drafts]
@@ -30,8 +32,14 @@ def translate(call: Call) -> list[OpDraft]:
         return [OpDraft("gather", call.inputs[:2], out)]
     if name in ROUTES:
         return [OpDraft(ROUTES[name], call.inputs, call.outputs)]
-    if name.startswith(("_foreach_", "_fused_adam", "_fused_sgd")):
+    if name.startswith(("_foreach_", "_fused_adam", "_fused_sgd", "_amp_foreach_")):
         return [OpDraft("foreach", call.inputs, call.outputs, {"launches": list_launches(call.inputs, call.outputs)})]
     if name.endswith("_backward") and call.inputs and len(call.outputs) == 1:
         return [OpDraft("mul", call.inputs, out)]
-    return [OpDraft("unknown", call.inputs, call.outputs, {"aten": name})]
+    return [from_outside(call, f"aten::{name}")]
+
+
+def from_outside(call: Call, name: str) -> OpDraft:
+    """An operator that no table holds: by the cost that was registered for it, or unknown."""
+    attrs = costs.attributes(name, tuple(call.arguments.values()), {})
+    return OpDraft("unknown" if attrs is None else "custom", call.inputs, call.outputs, attrs or {"op": name.removeprefix("aten::")})

@@ -113,7 +113,8 @@ HAND = {
     "embedding_backward": (([tensor("g", 2, 3, 4), INDEX], [TABLE], {}), (24, 0, 48 + 48, 8000, 2)),
     # 60 pairs of 24 elements: 64 pairs go into one launch
     "foreach": (([X, Z] * 60, [Y] * 60, {}), (1440, 0, 5760, 2880, 1)),
-    "unknown": (([X, Z], [Y], {"aten": "mystery"}), (0, 0, 96, 48, 1)),
+    "unknown": (([X, Z], [Y], {"op": "mystery"}), (0, 0, 96, 48, 1)),
+    "custom": (([X, Z], [Y], {"op": "lib::mine", "unit": "matrix", "flops": 500.0, "bytes": 288.0}), (500, 500, 192, 96, 1)),
     "block": (([X], [Y], {"matmul": 7.0, "vector": 5.0, "reads": (11.0,), "writes": (13.0,)}), (12, 7, 11, 13, 1)),
     **{name: ((*SAME, {}), (24, 0, 48, 48, 1)) for name in (
         "relu", "neg", "abs", "sqrt", "rsqrt", "exp", "log", "tanh", "erf", "cos", "sin", "square", "cube", "scale", "shift",
@@ -149,7 +150,7 @@ def test_categories():
         "lookup": "embedding gather topk scatter embedding_backward",
         "movement": "copy transpose cat pad repeat upsample",
         "free": "view",
-        "opaque": "unknown",
+        "opaque": "unknown custom",
     }
     for name, kinds in expected.items():
         assert {k for k in KINDS if category(k) == name} == set(kinds.split())

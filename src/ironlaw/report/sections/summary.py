@@ -64,6 +64,8 @@ def captured(analysis: Analysis) -> str:
         out += items([f"{name} ×{count}" for name, count in analysis.unknown.items()])
     else:
         out += paragraph("Every operator is known.", "il-quiet")
+    if analysis.notes:
+        out += paragraph("What capturing had to assume:") + items(list(analysis.notes))
     return out
 
 

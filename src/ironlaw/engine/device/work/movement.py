@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ironlaw.engine.arrays import total
 from ironlaw.engine.device.work.count import Attrs, Count, Kinds, Tensors, per_element
 from ironlaw.errors import BadValue
 
@@ -51,3 +52,18 @@ def block(x: Tensors, y: Tensors, a: Attrs) -> Count:
 def unknown(x: Tensors, y: Tensors, a: Attrs) -> Count:
     """Nothing is known about what it does: each tensor once, no arithmetic."""
     return Count()
+
+
+@kind("opaque")
+def custom(x: Tensors, y: Tensors, a: Attrs) -> Count:
+    """An operator whose author says what it costs: `flops`, of matrix products where `unit` is "matrix"; `bytes` in all, or every tensor
+    once."""
+    matrix = a["unit"] == "matrix"
+    moved = total([t.bytes for t in (*x, *y)])
+    share = a["bytes"] / moved if "bytes" in a else 1.0  # spread over its tensors
+    return Count(
+        matmul=a["flops"] if matrix else 0.0,
+        vector=0.0 if matrix else a["flops"],
+        reads=tuple(share * t.bytes for t in x),
+        writes=tuple(share * t.bytes for t in y),
+    )
