@@ -222,7 +222,7 @@ def test_a_report_from_a_file(file: str, capsys: pytest.CaptureFixture[str]):
     assert pay["compile_s"] == pytest.approx(float(compile_seconds(found["predictions"][1]["kernels"], per_kernel)))
     assert pay["compile_s_is_predicted"]
     assert main(["analyze", f"{file}:Net", "--on", "t4", "--html", "none/report.html"]) == 2
-    assert "give a file in a folder that exists" in capsys.readouterr().err
+    assert "there is no folder" in capsys.readouterr().err
 
 
 def test_a_trace_of_the_same_model(file: str, capsys: pytest.CaptureFixture[str]):
