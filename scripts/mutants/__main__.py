@@ -2,7 +2,7 @@
 
     make mutants                              what has not been tried since its statement last changed; can be stopped and taken up again
     make mutants ARGS="engine/device"         this folder or file only, under src/ironlaw
-    make mutants ARGS="--again engine"        survivors too: the tests have become better
+    make mutants ARGS="--again engine"        survivors that no reason explains, too: the tests have become better
     make mutants ARGS="--list"                also print each survivor
     make mutants ARGS="--minutes 40"          stop after so long
     make mutants ARGS="--patience 10"         a mutant that 10 s of tests have not noticed has survived, even if slower ones would notice
@@ -70,7 +70,7 @@ def mutants_in(file: str, text: str) -> list[Mutant]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("paths", nargs="*", help="folders or files under src/ironlaw; all of " + ", ".join(ROOMS) + " if none is named")
-    parser.add_argument("--again", action="store_true", help="survivors too")
+    parser.add_argument("--again", action="store_true", help="survivors that no reason explains, too")
     parser.add_argument("--list", action="store_true", help="print each survivor")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so long")
     parser.add_argument("--patience", type=float, default=float("inf"), help="seconds of tests for a mutant, the quickest first (all)")
@@ -89,12 +89,12 @@ def main() -> int:
         sys.exit(
             f"nothing to change in {' '.join(options.paths)}; name folders or files under src/ironlaw, such as engine or engine/device"
         )
-    fates = read_fates()
-    todo = [m for m in chosen if m.key not in fates or (options.again and fates[m.key] == "survived")]
+    fates, reasons = read_fates(), read_reasons(REASONS)
+    again = {m.key for m in chosen if options.again and fates.get(m.key) == "survived" and not reason_of(m, reasons)}
+    todo = [m for m in chosen if m.key not in fates or m.key in again]
     if todo:
         run(todo, options.jobs, options.minutes, options.patience)
         fates = read_fates()
-    reasons = read_reasons(REASONS)
     PAGE.write_text(page(every, fates, reasons, options.commit or head()), encoding="utf-8")
     survivors = [m for m in chosen if fates.get(m.key) == "survived"]
     for m in survivors if options.list else ():

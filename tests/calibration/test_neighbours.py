@@ -86,6 +86,7 @@ def test_scales_stretch_the_axes():
 def test_the_nearest_rows_kernels_are_taken_while_it_is_near():
     family = small(extras=(3.0, 0.0, 1.0))
     assert [family.at((x,)).kernels for x in (0.1, 0.9, 2.9, 3.0 + 1.01 * NEAR)] == [3.0, 0.0, 1.0, 0.0]
+    assert family.at((3.0 + NEAR,)).kernels == 0.0 != family.at((3.0 + 0.99 * NEAR,)).kernels  # a whole length scale is not near
     assert small().at((0.1,)).kernels == 0.0
 
 
@@ -160,6 +161,19 @@ def test_a_long_sweep_is_asked_at_seventeen_places_and_drawn_straight_between():
         assert swept.distance[i] == pytest.approx((1 - rest) * a.distance + rest * b.distance)
         assert rest == 0.5 or swept.kernels[i] == (a if rest < 0.5 else b).kernels
     assert len(family.answers) == 17
+
+
+def test_a_sweep_that_rests_is_still_one_way_and_one_that_turns_back_is_not():
+    """Seventeen questions are enough for the first; the other is asked at each of its places."""
+    steps = np.repeat(np.linspace(0.0, 4.0, 100), 2)
+    for places in (steps, steps[::-1]):
+        family = small()
+        family.along((places,))
+        assert len(family.answers) <= 17
+    family, there_and_back = small(), np.concatenate([np.linspace(0.0, 2.0, 40), np.linspace(1.99, 0.01, 40)])
+    swept = family.along((there_and_back,))
+    assert swept.factor == pytest.approx([small().at((float(x),)).factor for x in there_and_back], rel=1e-12)
+    assert len(family.answers) == 80
 
 
 def test_a_grid_of_two_sweeps_keeps_its_shape():
