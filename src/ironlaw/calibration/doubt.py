@@ -14,7 +14,7 @@ from ironlaw.calibration.neighbours import Correction
 from ironlaw.engine.arrays import SCALARS, Number, largest, log2, maximum
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import Op
-from ironlaw.engine.device.uncertainty import Doubt, matern
+from ironlaw.engine.device.uncertainty import ROOT3, Doubt, matern
 
 LEAST = 0.03  # sd with which the same kernel repeats on another day and another board, at best
 WIDEST = 1.0  # sd of a stand-in where no machine says how far off one is
@@ -47,7 +47,8 @@ def farther(distance: Number) -> Number:
         return 1.0 - matern(distance) ** 2
     import numpy as np
 
-    return 1.0 - np.vectorize(matern)(distance) ** 2
+    x = ROOT3 * distance
+    return 1.0 - ((1.0 + x) * np.exp(-x)) ** 2
 
 
 def _by_curves(op: Op, model: Judged, kernels: Sequence[Kernel], place: str, stand_in: float) -> Doubt:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 from ironlaw.engine.arrays import Number, largest, maximum, minimum, total
@@ -126,6 +127,10 @@ class Hardware:
             return plan.host
         if plan.calibrated and self.calibration is not None:
             return self.calibration.host
+        return self.typical_host
+
+    @cached_property
+    def typical_host(self) -> Host:
         name = "the device itself" if self.dispatch != "queued" else "a typical host"
         return Host({"default": self.launch}, graph_start=self.launch, name=name, estimate=self.dispatch == "queued")
 

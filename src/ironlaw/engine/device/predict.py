@@ -87,7 +87,7 @@ class _Totals:
 
 def _costs(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None) -> list[Cost]:
     """The cost of each op; ops with equal keys are counted once."""
-    lasting = model.known(hardware, plan) if model else {}
+    lasting: dict[Any, Cost] = model.known(hardware, plan) if model else {}
     known: dict[Any, Cost] = {}
     costs = []
     for op in graph.ops:
@@ -95,7 +95,7 @@ def _costs(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None
         cost = lasting.get(key) or known.get(key)
         if cost is None:
             cost = model.cost(op, hardware, plan) if model else bound(op, hardware, plan, graph.dtype)
-            (known if _swept(op) else lasting)[key] = cost
+            (known if model is None or _swept(op) else lasting)[key] = cost
         costs.append(cost)
     return model.sustain(costs) if model else costs
 

@@ -163,6 +163,16 @@ class Prediction:
         return self.intervals.wall if self.intervals else None
 
     @property
+    def device_interval(self) -> Interval | None:
+        """The same of the device's time."""
+        return self.intervals.device if self.intervals else None
+
+    @property
+    def host_interval(self) -> Interval | None:
+        """The same of what the host spends on launches."""
+        return self.intervals.host if self.intervals else None
+
+    @property
     def kind(self) -> str:
         """Which measured models it is judged by: those of its mode, or training steps."""
         return "training" if self.graph.settings.get("training") else self.plan.mode

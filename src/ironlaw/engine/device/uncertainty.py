@@ -118,12 +118,15 @@ def _swept_sds(known: Sequence[tuple[Number, Doubt]], size: int) -> tuple[Number
 
     chosen = np.unique(np.linspace(0, size - 1, GRID).round().astype(int))
 
-    def at(value: Number, i: int) -> float:
-        return float(value) if isinstance(value, SCALARS) else float(np.broadcast_to(points(value), size)[i])
+    def along(value: Number) -> list[float]:
+        if isinstance(value, SCALARS):
+            return [float(value)] * len(chosen)
+        return [float(v) for v in np.broadcast_to(np.ravel(points(value)), size)[chosen]]
 
+    columns = [(along(seconds), along(d.sd), list(zip(*map(along, d.at), strict=True)), d) for seconds, d in known]
     pairs = []
-    for i in chosen:
-        one = [(at(s, i), Doubt(at(d.sd, i), d.family, tuple(at(a, i) for a in d.at), d.place)) for s, d in known]
+    for i in range(len(chosen)):
+        one = [(s[i], Doubt(sds[i], d.family, at[i] if at else (), d.place)) for s, sds, at, d in columns]
         pairs.append(combined_sds(one))
     apart, together = (np.interp(np.arange(size), chosen, column) for column in zip(*pairs, strict=True))
     return apart, together
