@@ -62,11 +62,3 @@ def test_the_corpus_is_not_compiled(sh):
 def test_a_format_that_the_corpus_has_not(sh):
     code, _, err = sh("coverage", "--dtype", "int8")
     assert code == 2 and "fp16, bf16, fp32" in err
-
-
-def test_a_model_of_ones_own(sh, tmp_path):
-    pytest.importorskip("torch")
-    (tmp_path / "net.py").write_text("import torch\nnet = torch.nn.Linear(4096, 4096).half()\n")
-    told = sh.json("coverage", f"{tmp_path / 'net.py'}:net", "--input", "4096x4096:fp16", "--on", "h200")
-    (machine,) = told["machines"]
-    assert machine["operators"] == 1 and machine["shares"]["inside"] == pytest.approx(1.0)  # a size that was measured
