@@ -1,6 +1,7 @@
 """The free instrument without a browser: its dials follow each other, what can't stay says so, and the socket answers."""
 
 import json
+import re
 
 import pytest
 from starlette.testclient import TestClient
@@ -8,6 +9,7 @@ from starlette.testclient import TestClient
 import ironlaw as il
 from ironlaw.server.choices import choices
 from ironlaw.server.explore import settings
+from ironlaw.server.explore.formula import formula
 from ironlaw.server.explore.page import piece
 from ironlaw.server.explore.view import view
 from ironlaw.widget.quantities import format_quantity
@@ -113,3 +115,14 @@ def test_the_socket_answers_for_the_page(client: TestClient):
         reply = json.loads(socket.receive_text())
     assert reply["piece"] == "explore" and reply["view"]["seq"] == 7
     assert "batch=4" in reply["view"]["query"] and "sections" in reply["view"]
+
+
+@pytest.mark.parametrize(
+    ("model", "fmt", "machine"), [("resnet50", "int8", "h200_sxm"), ("resnet50", "fp16", "h200_sxm"), ("gpt2", "fp16", "h100_sxm")]
+)
+def test_no_rate_over_the_rated_one_is_said_to_be_reached(model: str, fmt: str, machine: str):
+    """Ops bound by memory leave next to nothing under O/R: their operations over that are no rate."""
+    text = re.sub(r"<[^>]+>", "", formula(il.predict(il.workload(model, dtype=fmt), il.hardware(machine))))
+    shares = [float(number.replace(",", "")) for number in re.findall(r"reached on average, ([\d.,]+)", text)]
+    assert all(share <= 100.5 for share in shares), text
+    assert ("the rest runs beside the other terms" in text) == (fmt == "int8")

@@ -20,7 +20,7 @@ def formula(p: Prediction) -> str:
     summed, fmt = memory + compute + overhead, p.graph.dtype
     unit = operation(fmt)
     terms = " + ".join(f'<span class="il-{term}">{_seconds(value)}</span>' for term, value in _terms(memory, compute, overhead))
-    overlap = ", because they overlap" if summed / total > 1 + SAME else ""
+    overlap = "(they overlap)" if summed / total > 1 + SAME else ""
     return "".join((
         _line("memory", _memory(p, memory)),
         _line("compute", _quotient(float(work.flops), unit, compute, float(machine.rate(fmt, work.kind)), f"{unit}/s") + _quiet(_units(p))),
@@ -47,10 +47,14 @@ def _quiet(text: str) -> str:
 
 
 def _quotient(size: float, unit: str, seconds: float, rated: float, rate: str) -> str:
-    """Amount over the rate that is reached; beside the rated one where they differ."""
+    """Amount over the rate that is reached; beside the rated one where they differ. An op's time counts under the term that binds it,
+    so a term may be shorter than its amount takes at the rated speed: the rest runs beside the other terms."""
     if seconds <= 0:
         return f"{amount(size, unit, exact=exact(size, unit))}, no time"
     reached = size / seconds
+    if reached > rated * (1 + SAME):
+        least = f"(at {format_quantity(rated, rate)} it takes {format_quantity(size / rated, 's')}: the rest runs beside the other terms)"
+        return f"<strong>{_seconds(seconds)}</strong> for {amount(size, unit, exact=exact(size, unit))}{_quiet(least)}"
     same = abs(reached / rated - 1) < SAME
     note = "" if same else f"(the rate reached on average, {share(reached, rated)} of {format_quantity(rated, rate)})"
     speed = rated if same else reached
