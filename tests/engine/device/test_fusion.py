@@ -44,7 +44,7 @@ def edge(
             more = [tensor("w", 4, 4, 3, 3, role="weight")]
         if kind in ("embedding", "gather", "cross_entropy"):
             more = [tensor("index", 64, dtype="int64")]
-        attrs = {"kernel": (2, 2)} if kind.endswith("pool2d") else {}
+        attrs = {"kernel": (2, 2)} if kind.endswith("pool2d") else {"flops": 8.0, "unit": "vector"} if kind == "custom" else {}
         return op(kind, kind, [source, *more], [target], **attrs, **({"over": scope} if scope else {}))
 
     return decide(build(producer, before, made, over), build(consumer, made, out, under))
