@@ -92,6 +92,16 @@ def test_an_op_that_nothing_covers_is_unknown_with_a_bound():
     assert p.interval[1] == math.inf and p.intervals.device[1] == math.inf
 
 
+def test_an_op_whose_author_says_what_it_costs_is_outside_and_not_unknown():
+    x, y = Tensor("x", (1 << 26,)), Tensor("y", (1 << 26,))
+    told = op("custom", "mine", [x], [y], op="mine::op", flops=1e9, unit="vector")
+    (row,) = predict(Graph("g", (told,)), H200).ops
+    assert row.place == "outside" and row.cost.doubt.sd >= MODEL.stand_in and row.interval[1] < math.inf
+    bare = op("unknown", "mine", [x], [y], op="mine::op")
+    p = predict(Graph("g", (bare, told)), H200)
+    assert p.outside == [("mine::op", 1.0)] and p.interval[1] == math.inf
+
+
 def test_a_small_share_outside_leaves_the_label():
     far, near = linear(1, 7, 2**20 + 1), linear(16384, 8192, 8192)
     p = predict(Graph("g", (near, near, far)), H200)

@@ -24,7 +24,7 @@ from ironlaw.engine.device.uncertainty import Scatter
 from ironlaw.engine.device.work import STAND_IN, category
 from ironlaw.errors import UnsupportedPrecision
 
-KEPT, PLANS = 20_000, 64  # costs that are remembered under a plan, and plans: a server runs for days
+KEPT, PLANS = 4096, 16  # costs that are remembered under a plan, and plans: a server runs for days
 BOOST = 0.01  # seconds of steady arithmetic before the clock begins to fall; measured between 10 ms (no effect) and 100 ms (full)
 
 

@@ -93,7 +93,7 @@ class OpRow:
     def origin(self) -> str:
         """What a reader knows it by: its kind, the kinds inside it, or the op for which its kind stands in."""
         parts = self.op.attrs.get("parts", (self.op,))
-        return " + ".join(dict.fromkeys(str(part.attrs.get(STAND_IN) or part.kind) for part in parts))
+        return " + ".join(dict.fromkeys(str(part.attrs.get(STAND_IN) or part.attrs.get("op") or part.kind) for part in parts))
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON takes it."""
