@@ -9,9 +9,10 @@ import inspect
 FRAMES = 5  # of a film: what four frames and a first one leave in a latent
 PICTURES = 17  # frames that an autoencoder of films is given
 WORDS = 128
+SAMPLES = 65536  # of a sound
 GIVEN = (
     "timestep", "encoder_hidden_states", "pooled_projections", "img_ids", "txt_ids", "guidance", "encoder_attention_mask", "class_labels",
-    "image_rotary_emb", "pooled_projection_timestep",
+    "image_rotary_emb", "pooled_projection_timestep", "img_shapes", "added_cond_kwargs", "num_frames", "height", "width",
 )  # fmt: skip
 PACKED = ("Flux", "QwenImage", "Bria", "Chroma", "LongCat", "Ovis", "Glm")  # take a list of patches
 
@@ -48,10 +49,16 @@ class Values:
     def setting(self, *names, default=None):
         return next((self.config[n] for n in names if self.config.get(n)), default)
 
+    def rank(self):
+        """Of the images, films or sounds that go in: by the model's first convolution, else by its name."""
+        import torch
+
+        ranks = {torch.nn.Conv1d: 1, torch.nn.Conv2d: 2, torch.nn.Conv3d: 3}
+        first = next((ranks[kind] for m in self.model.modules() for kind in ranks if isinstance(m, kind)), None)
+        return first or (3 if "3D" in self.name else 2)
+
     def is_film(self):
-        return "3D" in self.name or any(
-            word in self.name for word in ("Video", "Temporal", "Wan", "Mochi", "Cosmos", "Allegro", "Magvit", "Motion")
-        )
+        return self.rank() == 3 or "3D" in self.name
 
     def sample(self):
         import torch
@@ -59,6 +66,8 @@ class Values:
         channels = self.setting("in_channels", default=3)
         side = self.setting("sample_size") if self.name.startswith("UNet") else None
         side = side if isinstance(side, int) else self.size
+        if self.name != "UNet1DModel" and self.rank() == 1:
+            return torch.randn(self.batch, self.setting("audio_channels", "in_channels", default=1), SAMPLES)
         if self.name == "UNet1DModel":
             return torch.randn(self.batch, channels, self.setting("sample_size", default=65536))
         if "Spatio" in self.name:
@@ -95,9 +104,9 @@ class Values:
         import torch
 
         width = self.setting(
+            "caption_channels",
             "cross_attention_dim",
             "joint_attention_dim",
-            "caption_channels",
             "text_embed_dim",
             "text_dim",
             "caption_projection_dim",
@@ -136,6 +145,19 @@ class Values:
 
     def img_shapes(self):
         return [[(1, self.size // 2, self.size // 2)]] * self.batch
+
+    def added_cond_kwargs(self):
+        import torch
+
+        return {"resolution": torch.rand(self.batch, 2), "aspect_ratio": torch.rand(self.batch, 1)} if "PixArt" in self.name else None
+
+    def num_frames(self):
+        return FRAMES
+
+    def height(self):
+        return self.size
+
+    width = height
 
     def class_labels(self):
         import torch

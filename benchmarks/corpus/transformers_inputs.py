@@ -23,17 +23,31 @@ def text_of(config):
         return config.get_text_config(decoder=True)
 
 
+def needed(cls):
+    """The parameters that a model's forward can't do without, its main input first."""
+    given = inspect.signature(cls.forward).parameters
+    wanted = [cls.main_input_name] if cls.main_input_name in given else []
+    more = [n for n, p in given.items() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD and n not in SKIPPED]
+    return list(dict.fromkeys(wanted + more))
+
+
+def known(cls):
+    """Whether there is a rule for everything that a model asks for."""
+    return all(hasattr(Values, name) for name in needed(cls))
+
+
 def inputs(model, entry, batch):
     """(arguments, keywords); all by keyword."""
     given = inspect.signature(model.forward).parameters
-    wanted = [model.main_input_name] if model.main_input_name in given else []
-    wanted += [n for n, p in given.items() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD and n not in wanted]
+    wanted = needed(type(model))
     if "input_ids" in wanted and "attention_mask" in given:
         wanted.append("attention_mask")
     if "decoder_input_ids" in given and model.config.is_encoder_decoder:
         wanted.append("decoder_input_ids")
     if hasattr(model, "logit_scale") and "pixel_values" in given:
         wanted.append("pixel_values")
+    if hasattr(model, "logit_scale_a") and "input_features" in given:
+        wanted.append("input_features")  # text and sound
     if type(model).__name__.startswith(("LayoutLM", "Lilt", "Bros", "Udop")) and "bbox" in given:
         wanted.append("bbox")
     makers = Values(model, entry, batch)

@@ -2,7 +2,8 @@
 
 Of a type's classes the first in HEADS is taken: the head that the type is mostly run with, else the bare model. A default of more than
 LARGEST parameters gets fewer layers: half as many, again and again, in every part that has layers, down to two. Types whose default
-configuration can't be made (it wants other models' configurations, or a download) are left out.
+configuration can't be made (it wants other models' configurations, or a download) are left out, and so are those whose forward asks for
+something that transformers_inputs.py has no rule for.
 """
 
 import os
@@ -10,7 +11,7 @@ import warnings
 from functools import cache
 
 from corpus.entry import AUDIO, IDS, IMAGE, PAIR, VIDEO, Entry
-from corpus.transformers_inputs import inputs, text_of
+from corpus.transformers_inputs import inputs, known, text_of
 
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
@@ -71,7 +72,7 @@ def entries():
             main, config = cls.main_input_name, default(cls)
         except (ImportError, AttributeError, TypeError):
             continue
-        if config is None or not isinstance(main, str):
+        if config is None or not isinstance(main, str) or not known(cls):
             continue
         kind = kind_of(main, config, name)
         found.append(Entry("transformers", f"{model_type}:{name}", kind, size_of(kind, config)))
