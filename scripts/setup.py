@@ -5,6 +5,7 @@
     python3 scripts/setup.py browser            finds or installs Chromium; prints its path
     python3 scripts/setup.py postgres           finds or installs PostgreSQL; prints the folder of its programs
     python3 scripts/setup.py counters           other FLOP counters for benchmarks/capture.py, those that can be installed here
+    python3 scripts/setup.py pinned             build/pinned with the versions of benchmarks/pinned.txt; prints its Python
     python3 scripts/setup.py wheel              builds a wheel into dist/
 
 Progress goes to stderr. What is missing and cannot be installed from here ends in a message with the command to run.
@@ -25,6 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
 PYTHON = os.path.join(VENV, "Scripts" if os.name == "nt" else "bin", "python")
 STAMP = os.path.join(VENV, ".ironlaw.json")  # what .venv holds: for which folder, which pyproject.toml, which extras
+PINNED = os.path.join(ROOT, "build", "pinned")
 TORCH_STAMP = os.path.join(VENV, ".ironlaw-torch.json")
 
 OLDEST_PYTHON = (3, 11)
@@ -138,8 +140,8 @@ def find_python():
     return fail(new_enough[0] + " cannot make a virtual environment: its ensurepip is missing", *to_type(VENV_PACKAGE))
 
 
-def pip(*arguments):
-    code, output = run(PYTHON, "-m", "pip", *arguments)
+def pip(*arguments, python=PYTHON):
+    code, output = run(python, "-m", "pip", *arguments)
     if code:
         say("", f"pip {' '.join(arguments)} failed:", *last_lines(output))
         fail("packages could not be installed", next(advice for phrase, advice in PIP_ADVICE.items() if re.search(phrase, output)))
@@ -194,6 +196,23 @@ def prepare_torch():
     pip("install", "--quiet", TORCH, *(["--index-url", index] if index else []))
     pip("install", "--quiet", *wanted[1:])
     write(TORCH_STAMP, wanted)
+
+
+def prepare_pinned():
+    """Captures that are compared with measurements use the versions that were measured, whatever .venv holds."""
+    python = os.path.join(PINNED, "Scripts" if os.name == "nt" else "bin", "python")
+    stamp = os.path.join(PINNED, ".ironlaw.json")
+    with open(os.path.join(ROOT, "benchmarks", "pinned.txt"), encoding="utf-8") as file:
+        wanted = {"root": ROOT, "versions": [line.strip() for line in file if line.strip() and not line.startswith("#")]}
+    if read(stamp) != wanted or not works(python, "-c", "import pip"):
+        say("creating build/pinned (minutes: PyTorch of another version) …")
+        code, output = run(find_python(), "-m", "venv", "--clear", PINNED)
+        if code:
+            fail("the virtual environment could not be made", *last_lines(output))
+        pip("install", "--quiet", *wanted["versions"], python=python)
+        pip("install", "--quiet", "--editable", ".[arrays]", python=python)
+        write(stamp, wanted)
+    print(python)
 
 
 def prepare_counters():
@@ -267,6 +286,7 @@ def main(command="", *extras):
         "browser": prepare_browser,
         "postgres": prepare_postgres,
         "counters": prepare_counters,
+        "pinned": prepare_pinned,
         "wheel": build_wheel,
     }
     if command not in commands or (extras and command != "venv"):

@@ -144,7 +144,7 @@ def main():
 
     chosen = [e for e in catalogue.entries(tuple(options.library.split(","))) if options.only in e.name]
     chosen.sort(key=lambda e: crc32(e.name.encode()))  # mixed, so that a part of a run is a sample of the whole
-    jobs = [(e, run) for run in options.run.split(",") for e in chosen]
+    jobs = [(e, run) for run in options.run.split(",") for e in chosen if run != "training" or e.kind != "images"]  # detectors want boxes
     write(options.out / f"versions-{options.library.replace(',', '-')}.json", catalogue.versions())
     failed = 0
     columns = (
