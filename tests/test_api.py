@@ -9,7 +9,7 @@ import ironlaw as il
 # fmt: off
 NAMES = {
     "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "breakeven", "capture", "fuse", "hardware", "kv_cache", "machines",
-    "predict", "register_cost", "roofline", "workload", "workloads",
+    "predict", "register_cost", "roofline", "workload", "workloads", "host", "hosts",
 }
 MACHINES = (
     "h100_sxm", "h100_pcie", "h200_sxm", "a100_80gb_sxm", "a100_40gb_pcie", "b200", "l4", "t4", "v100", "mi300x", "tpu_v5e",
@@ -42,6 +42,8 @@ def test_the_list():
         ("kv_cache", ["name", "batch", "context", "dtype"]),
         ("machines", []),
         ("workloads", []),
+        ("host", ["name"]),
+        ("hosts", []),
         ("Plan", ["mode", "dispatch", "calibrated", "launch", "efficiency", "fp32", "host"]),
     ],
 )

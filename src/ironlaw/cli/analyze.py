@@ -13,12 +13,14 @@ from ironlaw.cli.captures import Captures, capture_all, file_of
 from ironlaw.cli.options import (
     Parser,
     add_fp32,
+    add_host,
     add_json,
     add_limit,
     add_machines,
     checked,
     figure,
     fp32,
+    launching,
     modes,
     number,
     number_format,
@@ -85,7 +87,7 @@ def add(parser: Parser) -> None:
         metavar="MODE[,MODE]",
         type=modes,
         default=("eager", "compiled", "graphs"),
-        help="eager, compiled, graphs (default: all three)",
+        help="eager, compiled, graphs (of compiled code; default: these three), eager_graphs (of eager code)",
     )
     parser.add_argument("--ops", metavar="N", type=size, default=8, help="the N operators that take most device time (default 8)")
     parser.add_argument("--html", metavar="FILE", help="also write a report with pictures and tables: one file, opens offline")
@@ -100,6 +102,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("--per-day", metavar="N", type=number, help="calls a day: adds the day on which compiling has paid")
     add_limit(parser, CAPTURE_S, CAPTURE_S)
     add_json(parser)
+    add_host(parser)
 
 
 @checked
@@ -136,7 +139,7 @@ def run(args: argparse.Namespace) -> int:
     profile = read(args.trace) if args.trace else None  # these first: a bad file is reported before a large model is captured
     captures = capture_all(args)
     graph = captures.main
-    plans = [Plan(mode, fp32=fp32(args)) for mode in (("eager",) if args.training else args.mode)]
+    plans = [Plan(mode, fp32=fp32(args), **launching(args)) for mode in (("eager",) if args.training else args.mode)]
     runs, refused = predictions(graph, args.on, plans)
     if not runs:
         raise BadValue("; ".join(refused.values()))

@@ -30,6 +30,7 @@ from ironlaw.measure.suites.cuda.parts import PARTS
 
 EXAMPLE = """
 ironlaw measure
+ironlaw measure --host
 ironlaw measure resnet50 --batch 1
 ironlaw measure model.py:net --input 8x3x224x224
 """
@@ -44,6 +45,9 @@ def add(parser: Parser) -> None:
     )
     parser.add_argument("--short", action="store_true", help="the machine in under 20 s: coarser, no single ops, nothing compiled")
     parser.add_argument("--full", action="store_true", help="the machine, then a wide sweep of ops: many minutes")
+    parser.add_argument(
+        "--host", action="store_true", help="only what launching costs this machine's processor: seconds; used as `--host here`"
+    )
     parser.add_argument("--device", metavar="DEVICE", type=checked(_device), help=f"{', '.join(KINDS)}; default: the fastest here")
     parser.add_argument("--force", dest="noisy", action="store_true", help="store the result even if the machine was busy, and mark it so")
     parser.add_argument("--out", metavar="FILE", help="write the evidence to FILE; a machine is then not stored as `this`")
@@ -60,6 +64,10 @@ def _device(text: str) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.host:
+        from ironlaw.cli import measure_host
+
+        return measure_host.run(args)
     if args.target:
         for name in ("short", "full", "part"):
             if getattr(args, name):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 from ironlaw import units
+from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import MODES, Hardware
 from ironlaw.engine.device.types import FORMATS
 from ironlaw.errors import BadValue, IronlawError, unknown
@@ -140,6 +141,28 @@ def add_limit(parser: Any, default: float | None, shown: float) -> None:
 
 def add_machines(parser: Parser) -> None:
     parser.add_argument("--on", metavar="HW[,HW]", type=machines, required=True, help="machines, by slug or alias; see `ironlaw hardware`")
+
+
+@checked
+def host(text: str) -> Host:
+    """A host of the registry, or `here`."""
+    from ironlaw.registry.hosts import host as find
+
+    return find(text)
+
+
+def add_host(parser: Parser) -> None:
+    """Who launches, in every command that predicts."""
+    group = parser.add_argument_group("who launches (default: the host that the device was measured with, else a typical one)")
+    group.add_argument(
+        "--host", metavar="NAME", type=host, help="xeon_vm (vm), dgx_h100 (bare), or here, as `ironlaw measure --host` stored it"
+    )
+    group.add_argument("--launch", metavar="TIME", type=figure("s", zero=True), help="what each launch costs the host, such as '10 us'")
+
+
+def launching(args: argparse.Namespace) -> dict[str, Any]:
+    """A plan's `host` and `launch`, from those two options."""
+    return {"host": args.host, "launch": args.launch}
 
 
 def add_fp32(parser: Parser) -> None:

@@ -5,7 +5,19 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ironlaw.cli.options import Parser, add_fp32, add_json, add_machines, add_settings, figure, fp32, modes, settings, size
+from ironlaw.cli.options import (
+    Parser,
+    add_fp32,
+    add_host,
+    add_json,
+    add_machines,
+    add_settings,
+    fp32,
+    launching,
+    modes,
+    settings,
+    size,
+)
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.prediction import report
 from ironlaw.engine.device.machine import Hardware, Plan
@@ -31,7 +43,7 @@ def add(parser: Parser) -> None:
         metavar="MODE[,MODE]",
         type=modes,
         default=("eager",),
-        help="eager (default), compiled, graphs; several are shown side by side",
+        help="eager (default), compiled, graphs (of compiled code), eager_graphs (of eager code); several are shown side by side",
     )
     parser.add_argument(
         "--dispatch",
@@ -40,10 +52,10 @@ def add(parser: Parser) -> None:
         help="whether the host runs ahead (queued, the default) or waits for each kernel",
     )
     parser.add_argument("--uncalibrated", action="store_true", help="the datasheet's figures only: a bound")
-    parser.add_argument("--launch", metavar="TIME", type=figure("s", zero=True), help="what one launch costs the host, such as '10 us'")
     parser.add_argument("--ops", metavar="N", type=size, default=0, help="also list the N operators that take most device time")
     add_fp32(parser)
     add_json(parser)
+    add_host(parser)
     add_settings(parser)
 
 
@@ -51,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     from ironlaw import workload
 
     graph = workload(args.workload, **settings(args))
-    plans = [Plan(mode, args.dispatch, not args.uncalibrated, args.launch, fp32=fp32(args)) for mode in args.mode]
+    plans = [Plan(mode, args.dispatch, not args.uncalibrated, fp32=fp32(args), **launching(args)) for mode in args.mode]
     rows, refused = predictions(graph, args.on, plans)
     if not rows:
         reasons = list(refused.values())

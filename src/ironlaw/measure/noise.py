@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -88,6 +88,11 @@ def own() -> float:
     """Processor seconds of this process and of its children that have ended."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
+
+
+def busy_words(reasons: Sequence[str]) -> str:
+    """What a prediction says that uses a host's figures from a busy machine."""
+    return f"what launching costs was measured while the machine was busy, so it may be far too long: {'; '.join(reasons)}"
 
 
 class Watch:

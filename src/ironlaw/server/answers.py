@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ironlaw.calibration import local_machine
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import OpRow, Prediction, predict
+from ironlaw.engine.device.prediction_text import host_dict
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, refusing
 from ironlaw.registry.machines import hardware, is_local
@@ -114,6 +115,7 @@ def as_json(p: Prediction, name: str, original: Graph) -> dict[str, Any]:
         "dtype": graph.dtype,
         "mode": p.plan.mode,
         "dispatch": p.plan.dispatch,
+        "host": host_dict(p),
         "label": p.label,
         "calibrated": p.calibrated,
         "seconds": p.seconds,

@@ -11,7 +11,7 @@ from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.engine.device.rounding import narrowed_kinds
 from ironlaw.engine.device.types import Graph
 from ironlaw.formats import operation
-from ironlaw.report import accuracy
+from ironlaw.report import accuracy, host_words
 from ironlaw.units import show
 
 SIZES = ("batch", "seq", "context", "classes")
@@ -103,6 +103,8 @@ def sure(predictions: list[Prediction]) -> None:
         apart = accuracy.apart(p, show)
         if apart:
             draw.say(f"{name}: {apart}", draw.DIM)
+    for words in host_words.caveats(predictions):
+        draw.say(f"! {words}", draw.BAD)
 
 
 def heaviest(p: Prediction, limit: int) -> list[OpRow]:
@@ -137,5 +139,7 @@ def footnotes(predictions: list[Prediction]) -> None:
         if kinds:
             why = "as asked for" if asked == NARROW else "PyTorch's default; --strict-fp32 for all in FP32, --tf32 for matrix products too"
             draw.say(f"{slug}: FP32 tensors, {', '.join(kinds)} computed in TF32 ({why}).", draw.DIM)
+    for line in host_words.each(predictions, show, lambda p: p.hardware.slug):
+        draw.say(line, draw.DIM)
     for slug, line in {p.hardware.slug: brief(p) for p in predictions}.items():
         draw.say(f"{slug}: {line}", draw.DIM)

@@ -45,7 +45,7 @@ def as_dict(p: Any, ops: int | None = None) -> dict[str, Any]:
         "workload": p.graph.name,
         "dtype": p.graph.dtype,
         "hardware": p.hardware.slug,
-        "host": p.host.slug,
+        "host": host_dict(p),
     }
     out |= {"mode": p.plan.mode, "dispatch": p.plan.dispatch, "label": p.label, "calibrated": p.calibrated}
     names = ("seconds", "overlap", "data_s", "compute_s", "overhead_s", "busy_s", "host_s", "bound", "utilization", "mfu", "kernels")
@@ -60,6 +60,17 @@ def as_dict(p: Any, ops: int | None = None) -> dict[str, Any]:
     out["fp32"] = {"asked": p.plan.fp32, "in_tf32": list(narrowed_kinds(p.graph))}
     rows = sorted(p.ops, key=lambda row: -float(total_of(row.seconds)))[:ops]
     return out | ({"ops": [op_dict(row) for row in rows]} if ops is None or ops else {})
+
+
+def host_dict(p: Any) -> dict[str, Any]:
+    """Who launches. `launch_s`: of an element-wise op, or of every op where it was given."""
+    host, given = p.host, p.plan.launch is not None
+    return {
+        "slug": host.slug or None, "name": host.name, "estimate": host.estimate,
+        "launch_s": plain(p.plan.launch) if given else host.default, "launch_is_given": given, "entry_s": host.entry,
+        "graph_start_s": plain(p.plan.launch) if given else host.graph_start, "source": host.source or None, "date": host.date or None,
+        "caveats": list(host.caveats),
+    }  # fmt: skip
 
 
 def op_dict(row: Any) -> dict[str, Any]:

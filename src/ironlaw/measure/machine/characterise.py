@@ -63,11 +63,11 @@ def characterise(
     with device.session():
         for name, section, share in chosen:
             shown = within(progress, done / whole, (done + share) / whole)
-            part, noise = _watched(section, device, sizes, shown, stop, reference, watch)
+            part, noise = watched(section, device, sizes, shown, stop, reference, watch)
             if noise.noisy and name != "compiling" and device.clock.now() - began < sizes.patience:
                 repeated.append(name)
                 shown(0.0, f"{name} once more: {noise.reasons[0]}")
-                again, second = _watched(section, device, sizes, shown, stop, reference, watch)
+                again, second = watched(section, device, sizes, shown, stop, reference, watch)
                 if _worse(noise) > _worse(second):
                     part, noise = again, second
             drafts += part.rows
@@ -100,15 +100,15 @@ def busy(device: Device, reference: Call, stop: Stop) -> Callable[[], None]:
     return queue
 
 
-def _watched(
+def watched(
     section: sections.Section, device: Device, sizes: Sizes, progress: Progress, stop: Stop, reference: Any, watch: Callable[[], Watch]
 ) -> tuple[sections.SectionResult, Noise]:
     """One part, with the reference before, in between and after."""
-    watched = watch()
+    counted = watch()
     visited = 0.0
 
     def visit() -> None:
-        watched.reference(timed(reference, device.clock, seconds=VISIT, warmup=2, stop=stop).median)
+        counted.reference(timed(reference, device.clock, seconds=VISIT, warmup=2, stop=stop).median)
 
     def shown(share: float, doing: str) -> None:
         nonlocal visited
@@ -120,7 +120,7 @@ def _watched(
     visit()
     part = section(device, sizes, shown, stop)
     visit()
-    return part, watched.verdict()
+    return part, counted.verdict()
 
 
 def worst(noises: list[Noise]) -> Noise:

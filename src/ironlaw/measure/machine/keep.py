@@ -7,7 +7,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from ironlaw.measure.host import SLUG
 from ironlaw.measure.machine import datasheet
 from ironlaw.measure.machine.characterise import Characterisation
 from ironlaw.measure.machine.datasheet import Figures
-from ironlaw.measure.noise import Noisy
+from ironlaw.measure.noise import Noisy, busy_words
 
 if TYPE_CHECKING:
     from ironlaw.engine.device.machine import Hardware
@@ -80,6 +80,8 @@ def keep(result: Characterisation, figures: Figures, device: Device, force: bool
     refuse_if_noisy(result, force)
     written, evidence = as_toml(result, figures, device.power_limit()), as_evidence(result)
     fitted = fit(result.rows, result.machine, checked(written), (source(result),))
+    if fitted and result.noise.noisy:
+        fitted = replace(fitted, host=replace(fitted.host, caveats=(busy_words(result.noise.reasons),)))
     with uninterrupted():
         place = home.replace_text(home.path("evidence", SLUG, "machine.json"), evidence)
         store_curves(fitted)

@@ -7,7 +7,7 @@ from ironlaw.formats import intensity_unit, operation
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.theme import TERM_NAMES
 from ironlaw.pictures.waterfall import Part
-from ironlaw.report import accuracy
+from ironlaw.report import accuracy, host_words
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import Cell, items, pairs, paragraph, table
 from ironlaw.report.model_variants import OWN, Variant, comparable
@@ -87,6 +87,8 @@ def summary(analysis: Analysis) -> str:
     apart = {f"{p.hardware.name}, {p.plan.mode}": accuracy.apart(p, format_quantity) for p in analysis.predictions}
     if any(apart.values()):
         out += items([f"{name}: {text}" for name, text in apart.items() if text], "il-quiet")
+    out += paragraph(" ".join(host_words.each(analysis.predictions, format_quantity, lambda p: p.hardware.name)), "il-quiet")
+    out += "".join(paragraph(words, "refused") for words in host_words.caveats(analysis.predictions))
     if analysis.refused:
         reasons = [why if why.startswith(machine) else f"{machine}: {why}" for machine, why in analysis.refused.items()]
         out += "<h3>Left out</h3>" + items(reasons, "refused")
