@@ -187,3 +187,40 @@ def test_fp32_says_what_is_computed_in_tf32(sh):
 def test_contradicting_formats(sh, options, words):
     code, out, err = sh("predict", "resnet50", "--on", "a100", *options)
     assert (code, out) == (2, "") and words in err
+
+
+def test_a_host_by_name(sh):
+    own, vm, bare = (one(sh, "dscnn_kws", "--on", "h200_sxm", *more) for more in ((), ("--host", "vm"), ("--host", "bare-metal")))
+    assert own["seconds"] == vm["seconds"] > bare["seconds"] and own["busy_s"] == bare["busy_s"]
+    assert (own["host"]["slug"], bare["host"]["slug"]) == ("xeon_vm", "dgx_h100")
+    assert bare["host"]["estimate"] and not own["host"]["estimate"] and bare["host"]["source"].startswith("https://")
+    assert set(own["host"]) == {
+        "slug", "name", "estimate", "launch_s", "launch_is_given", "entry_s", "graph_start_s", "source", "date", "caveats",
+    }  # fmt: skip
+    given = one(sh, "dscnn_kws", "--on", "h200_sxm", "--launch", "5 us")
+    assert (given["host"]["launch_s"], given["host"]["launch_is_given"]) == (5e-6, True)
+
+
+def test_the_host_is_named_in_every_output(sh):
+    def told(*argv):
+        return " ".join(sh.out("predict", "dscnn_kws", *argv).split())
+
+    assert "Launched by Virtual machine, 16 cores of an Intel Xeon: 11 µs for an element-wise op." in told("--on", "h200_sxm")
+    assert "Launched by Bare-metal server, as a DGX H100, estimated: 8.14 µs" in told("--on", "h200_sxm", "--host", "bare")
+    assert "Each launch takes 5 µs, as given." in told("--on", "h200_sxm", "--launch", "5 us")
+    both = told("--on", "h100,neoverse_n1_2core", "--dtype", "fp32", "--host", "vm")
+    assert "h100_sxm: launched by Virtual machine" in both and "neoverse_n1_2core: launched by the device itself." in both
+    assert "a typical host, estimated: 10 µs" in told("--on", "h100")
+
+
+def test_an_unknown_host_gets_its_nearest(sh):
+    for name, told in (("bear", "no host 'bear'; did you mean bare"), ("here", "run `ironlaw measure --host` first")):
+        code, out, err = sh("predict", "dscnn_kws", "--on", "t4", "--host", name)
+        assert (code, out) == (2, "") and told in err
+
+
+def test_graphs_of_eager_code(sh):
+    told = sh.json("predict", "dscnn_kws", "--on", "h200_sxm", "--mode", "eager,eager_graphs,graphs")
+    eager, replayed, compiled = told["predictions"]
+    assert (replayed["kernels"], replayed["busy_s"]) == (eager["kernels"], eager["busy_s"]) and replayed["mode"] == "eager_graphs"
+    assert compiled["kernels"] < replayed["kernels"] and replayed["seconds"] < 0.5 * eager["seconds"]

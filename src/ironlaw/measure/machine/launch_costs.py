@@ -88,7 +88,7 @@ def as_host(rows: tuple[Row, ...], device: Device) -> Host:
             "calls that launch nothing could not be timed here, so there is nothing to scale by; measure on a machine with a GPU"
         )
     factor = sqrt(here["view"] / other.launches["view"] * here["empty"] / other.launches["empty"])
-    why = f"No GPU here: the launches of {other.name}, times {factor:.3g}, by what calls that launch nothing cost here and there."
+    why = f"No GPU here: the launches of {other.name}, times {factor:.2f}, by what calls that launch nothing cost here and there."
     return replace(other.scaled(factor), name=name, method=method, estimate=True, why=why, caveats=(), **about)
 
 
