@@ -15,7 +15,7 @@ from ironlaw.tracing import asked, swapped
 from ironlaw.tracing.fakes import Fakes
 from ironlaw.tracing.gpu_ops import AsOnGpu
 from ironlaw.tracing.launched import triton_launches
-from ironlaw.tracing.libraries import as_if_real
+from ironlaw.tracing.libraries import as_if_real, replaced
 from ironlaw.tracing.paths import module_paths
 from ironlaw.tracing.stand_ins import vocabulary_of
 
@@ -28,7 +28,15 @@ def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool) -> Itera
         stack.enter_context(fakes.recorder)
         stack.enter_context(triton_launches(fakes.recorder))
         library = stack.enter_context(as_if_real())
-        stack.enter_context(AsOnGpu(library, partial(asked.read, fakes.recorder)))
+        on_gpu = AsOnGpu(library, partial(asked.read, fakes.recorder))
+        engine: Any = torch.autograd.graph._engine_run_backward
+
+        def backward(*args: Any, **kwargs: Any) -> Any:
+            with on_gpu:  # what is run again on the way back (checkpoints) is run as on a GPU too
+                return engine(*args, **kwargs)
+
+        stack.enter_context(replaced(torch.autograd, "_engine_run_backward", backward))
+        stack.enter_context(on_gpu)
         stack.callback(lambda: fakes.recorder.seen(library))
         for module in modules:
             fakes.recorder.values.vocabulary = vocabulary_of(module)
@@ -41,6 +49,7 @@ def run(function: Any, fakes: Fakes, args: tuple[Any, ...], kwargs: dict[str, An
     modules, optimisers = swapped.reachable(function, *args, *kwargs.values())
     with swapped.as_fakes(fakes, modules, optimisers):
         args, kwargs = fakes.call_inputs(function, args, kwargs, grad)
+        fakes.recorder.first = dict(fakes.recorder.names)
         with recording(fakes, modules, grad):
             if grad and optimisers:
                 function(*args, **kwargs)

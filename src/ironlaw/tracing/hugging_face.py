@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ironlaw.errors import BadValue, MissingExtra, unknown
+from ironlaw.errors import BadValue, IronlawError, MissingExtra, unknown
 from ironlaw.tracing.target import Target, described, empty
 
 TOKENS, IMAGE, HEAD = 128, 224, "head"
@@ -36,7 +36,7 @@ def hugging_face(name: str, settings: dict[str, Any], seq: int | None, device: s
             if head is not None:
                 cls = head_named(transformers, config, str(head))
             model = cls(config) if cls is not None else model_of(transformers, config)
-    except BadValue:
+    except IronlawError:
         raise
     except Exception as error:
         raise BadValue(f"hf:{name} can't be built: {described(error)}; check --set, or name a model class") from error

@@ -50,6 +50,7 @@ class Recorder(TorchDispatchMode):
         self.call = ("", 0)
         self.unknown: dict[str, int] = {}
         self.names: dict[int, tuple[str, str]] = {}
+        self.first: dict[int, tuple[str, str]] = {}  # the names before the call
         self.path: list[str] = []
         self.used: dict[str, int] = {}
         self.kept: list[Any] = []  # a storage that is freed would give its address to another
@@ -69,7 +70,8 @@ class Recorder(TorchDispatchMode):
         self.autocast |= library.autocast
 
     def begin_again(self) -> None:
-        """Forget the ops so far; tensors keep their names and values."""
+        """Forget the ops so far; tensors keep their values, and what was there at first its name."""
+        self.names.update(self.first)
         self.ops, self.calls, self.unknown, self.used = [], [], {}, {}
 
     # ---- tensors
