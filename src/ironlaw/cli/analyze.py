@@ -60,7 +60,7 @@ CAPTURE_S = 300.0  # a model of a hundred thousand operators takes less than one
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw analyze FILE.py:NAME --on HW[,HW] [options]"
     what = (
-        "FILE.py:NAME: a module, a class or factory of one, a function (a training step of your own, too), or an exported program; FILE.pt2;"
+        "FILE.py:NAME: a module, a class or factory of one, a function (your own training step, too), or an exported program; FILE.pt2;"
         " or hf:CONFIG, such as hf:LlamaConfig, or hf:FOLDER with a config.json"
     )
     parser.add_argument("target", metavar="TARGET", help=what)
