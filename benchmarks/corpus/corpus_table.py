@@ -11,6 +11,10 @@ Every model that builds without weights from timm, torchvision, transformers and
 ([`benchmarks/corpus/catalogue.py`](../benchmarks/corpus/catalogue.py)) and captured without a change to it. Their distinct operators say
 what a prediction must cover: `ironlaw coverage` prints how much of their time lies near what was measured on a machine.
 
+A model *does not build* where its default configuration can't be made into one. It *refuses the call* where its own code raises on the
+inputs that the rules make, in FP16, BF16 and FP32: most often an input is wrong for it, so such models are in neither column of the share
+that was captured; what raises may also be how capture runs it. Runs that have not been made yet are not in the tables.
+
 This page is written by `benchmarks/corpus/collect.py` from what `benchmarks/corpus/capture.py` left.
 """
 
