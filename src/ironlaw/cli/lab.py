@@ -37,7 +37,7 @@ def labs() -> Path:
 
 def new(name: str | None) -> int:
     """Copy labs/_template, which is a small working lab."""
-    if not name:
+    if name is None:
         raise BadValue("a new lab needs a name; give one: ironlaw lab new lab_02_memory_wall")
     if not NAME.fullmatch(name):
         raise BadValue(
