@@ -205,3 +205,15 @@ def test_a_bad_cost_is_refused(cost: Any, said: str, monkeypatch: pytest.MonkeyP
         il.capture(mystery, (REAL,))
     with pytest.raises(BadValue, match="give a function"):
         il.register_cost("odd::mystery", 3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_grouped_products_and_their_gradients(dtype: Any) -> None:
+    """16 rows meet 4 matrices of 8 x 24; fake tensors refuse half precision, a GPU does not."""
+    x = torch.empty(16, 8, dtype=dtype, device="meta")
+    w = torch.empty(4, 8, 24, dtype=dtype, device="meta", requires_grad=True)
+    ends = torch.tensor([4, 8, 12, 16], dtype=torch.int32)
+    graph = il.capture(lambda x, w: torch._grouped_mm(x, w, offs=ends), (x, w))
+    assert graph.flops == 2 * 16 * 8 * 24 and graph.ops[-1].outputs[0].shape == (16, 24)
+    across = il.capture(lambda a, b: torch._grouped_mm(a, b, offs=ends), (x.T, torch.empty(16, 24, dtype=dtype, device="meta")))
+    assert across.flops == 2 * 16 * 8 * 24 and across.ops[-1].outputs[0].shape == (4, 8, 24)

@@ -15,10 +15,14 @@ from ironlaw.tracing.schemas import tensors
 from ironlaw.tracing.values import Answer, Values, as_plain
 
 BUILT_IN = ("aten", "prims", "ironlaw")  # operators whose failure is the call's
-# results that a fake tensor refuses in formats that a GPU takes
-SHAPES: dict[str, Any] = {
-    "aten::_grouped_mm": lambda a, b, *_, out_dtype=None, **__: a.new_empty((*a.shape[:-1], b.shape[-1]), dtype=out_dtype),
-}
+
+
+def _grouped(a: Tensor, b: Tensor, offs: Any = None, bias: Any = None, out_dtype: Any = None) -> Tensor:
+    groups = () if a.dim() != b.dim() else (offs.numel() if a.dim() == 2 else a.shape[0],)
+    return a.new_empty((*groups, a.shape[-2], b.shape[-1]), dtype=out_dtype)
+
+
+SHAPES = {"aten::_grouped_mm": _grouped}  # results that a fake tensor refuses in formats that a GPU takes
 MOST_NAMED = 3  # of what was drawn, in one note
 
 

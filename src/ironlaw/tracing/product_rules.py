@@ -59,7 +59,13 @@ def linear(call: Call) -> OpDraft:
 
 @rule("_grouped_mm")
 def grouped(call: Call) -> OpDraft:
+    """Rows times a matrix of their group. In a backward pass also columns times rows of the same group, which gives a matrix for each."""
     x, w = call.inputs[:2]
+    if len(w.shape) == 2 and len(x.shape) == 2:
+        groups = call.outputs[0].shape[0]
+        return OpDraft("grouped_matmul", [x, reshaped(w, groups, w.shape[1], max(1, round(w.shape[0] / groups)))], call.outputs)
+    if len(w.shape) == 2:
+        return OpDraft("grouped_matmul", [reshaped(w, w.shape[1], w.shape[0]), x], call.outputs)
     return OpDraft("grouped_matmul", [x, reshaped(w, w.shape[0], w.shape[2], w.shape[1])], call.outputs)
 
 
