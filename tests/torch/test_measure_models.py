@@ -281,7 +281,7 @@ def test_a_file_beside_its_prediction(quiet, told, run, file, laptop, ironlaw_ho
     code, out, err = run(f"{file}:net", "--mode", "eager", "--seconds", 0.1, "--batch", 16)
     assert code == 0, err
     assert "eager, term by term" in out and "overhead between them" in out and "predicted beside measured" in out
-    assert "a bound: too little was measured" in out and "stored: " in out
+    assert "too little was measured" in " ".join(out.split()) and "stored: " in out
     assert [row.params["inputs"] for row in evidence("this_machine")[0].rows] == [["8x64:fp32"], ["16x64:fp32"]]
 
 
