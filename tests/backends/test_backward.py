@@ -72,7 +72,7 @@ def test_a_1x1_convolution_backwards_is_two_matrix_products():
 def test_a_transposed_convolution():
     made = op("conv_transpose2d", "t", [X, tensor("w", 8, 16, 3, 3, role="weight")], [tensor("y", 2, 16, 6, 6)])
     assert lower(made) == (
-        Kernel("conv", 512.0 + 2304.0 + 2304.0, 2.0 * 256 * 16 * 9, depth=72),
+        Kernel("conv_transpose", 512.0 + 2304.0 + 2304.0, 2.0 * 256 * 16 * 9, depth=72),
         Kernel("layout", 1024.0, rows=16),
         Kernel("layout", 4608.0, rows=32),
         Kernel("layout_weight", 4608.0),

@@ -14,6 +14,8 @@ FLAT = {"numel": 1000, "dtype": "fp16"}
 PLANES = {"n": 2, "c": 3, "h": 4, "w": 5, "dtype": "fp16"}  # 120 elements in 6 planes
 GRID = {"rows": 4, "cols": 8, "dtype": "fp16"}
 WHOLE = {"numel": 1000, "dtype": "int64"}
+CACHE = {"b": 2, "h": 4, "length": 100, "d": 16, "rows": 3, "dtype": "fp16"}
+PICKS = {"rows": 100, "cols": 8, "picks": 3, "dtype": "fp16"}
 HEADS = {"b": 2, "h": 4, "s": 8, "d": 16, "dtype": "bf16"}  # 1,024 elements
 GEMM = {"m": 4, "n": 8, "k": 16, "dtype": "fp16"}
 CONV = {"n": 2, "c": 16, "h": 10, "w": 8, "out": 32, "kh": 3, "kw": 3, "stride": 2, "ph": 1, "pw": 1, "groups": 1, "dtype": "fp16"}
@@ -98,6 +100,62 @@ BY_HAND = {
     "sum_columns": (GRID, "sum", 0, 32, 2 * (32 + 8), (1, 8)),
     "sort": (WHOLE, "topk", 0, 0, 3 * 8000, (1000,)),
     "index_put": (WHOLE, "scatter", 0, 0, 3 * 8000, (1000,)),
+    "clamp": (FLAT, "hardtanh", 0, 2000, 4000, (1000,)),
+    "transpose_2d": (GRID, "transpose", 0, 0, 128, (8, 4)),
+    "cumsum": (GRID, "cumsum", 0, 32, 128, (4, 8)),
+    **{kind: (FLAT, kind, 0, 1000, 4000, (1000,)) for kind in ("exp", "log", "sin", "cos", "erf", "square", "sqrt", "abs")},
+    "relu6": (FLAT, "relu6", 0, 2000, 4000, (1000,)),
+    "sub": (FLAT, "sub", 0, 1000, 6000, (1000,)),
+    "div": (FLAT, "div", 0, 1000, 6000, (1000,)),
+    "maximum": (FLAT, "greatest", 0, 1000, 6000, (1000,)),
+    "compare": (FLAT | {"to": "bool"}, "compare", 0, 1000, 5000, (1000,)),
+    "amax": (GRID, "amax", 0, 32, 72, (4, 1)),
+    "sort_rows": (GRID, "topk", 0, 0, 64 + 64 + 32 * 8, (4, 8)),
+    "clone_columns": ({"b": 2, "s": 5, "d": 10, "numel": 100, "dtype": "fp16"}, "copy", 0, 0, 400, (2, 5, 10)),
+    "repeat_rows": ({"b": 2, "times": 3, "rows": 5, "cols": 10, "dtype": "fp16"}, "copy", 0, 0, 2 * (100 + 300), (2, 3, 5, 10)),
+    "complex_mul": (WHOLE, "mul", 0, 1000, 3 * 8000, (1000,)),
+    "complex_bmm": (
+        {"b": 3, "m": 2, "n": 5, "k": 7, "dtype": "int64"}, "bmm", 2 * 30 * 7, 2 * 30 * 7, 8 * (42 + 105 + 30), (3, 2, 5),
+    ),
+    "conv3d flat in time": (
+        {"n": 2, "c": 3, "t": 4, "h": 6, "w": 8, "out": 5, "kt": 1, "k": 2, "st": 1, "stride": 2, "pt": 0, "pad": 0, "dtype": "fp16"},
+        "conv2d", 2 * 480 * 12, 2 * 480 * 12, 2 * (1152 + 60 + 480), (2, 5, 12, 4),
+    ),
+    "arange": (WHOLE, "fill", 0, 0, 8008, (1000,)),
+    "adaptive_avg_pool2d": (PLANES, "mean", 0, 120, 2 * (120 + 6), (2, 3, 1, 1)),
+    "cat_columns": ({"rows": 4, "parts": [3, 5], "dtype": "fp16"}, "cat", 0, 0, 2 * 2 * 32, (4, 8)),
+    "cat_channels": ({"n": 2, "parts": [3, 1], "h": 4, "w": 5, "dtype": "fp16"}, "cat", 0, 0, 2 * 2 * 160, (2, 4, 4, 5)),
+    "cat_token": ({"b": 2, "s": 7, "d": 16, "dtype": "fp16"}, "cat", 0, 0, 2 * 2 * 256, (2, 8, 16)),
+    # three rows of 16 into each of 2 x 4 caches of 100: 384 elements, and where they go
+    "index_copy_": (CACHE, "write", 0, 0, 2 * 384 * 2 + 3 * 8, (2, 4, 100, 16)),
+    "index_put_rows_": (CACHE, "write", 0, 0, 2 * 384 * 2 + 3 * 8, (2, 4, 100, 16)),
+    "scatter_rows_": (CACHE, "write", 0, 0, 2 * 384 * 2 + 384 * 8, (2, 4, 100, 16)),
+    "slice_copy_": (CACHE, "copy", 0, 0, 2 * 384 * 2, (2, 4, 3, 16)),
+    "upsample_nearest": (PLANES | {"scale": 2}, "upsample", 0, 0, 2 * (120 + 480), (2, 3, 8, 10)),
+    "upsample_bilinear": (PLANES | {"scale": 2}, "upsample", 0, 0, 2 * (120 + 480), (2, 3, 8, 10)),
+    "upsample_bicubic": (PLANES | {"scale": 2}, "upsample", 0, 0, 2 * (120 + 480), (2, 3, 8, 10)),
+    "grid_sample": (PLANES, "grid_sample", 0, 0, 2 * (120 + 2 * 4 * 5 * 2 + 120), (2, 3, 4, 5)),
+    "pixel_shuffle": ({"n": 2, "c": 4, "h": 3, "w": 5, "scale": 2, "dtype": "fp16"}, "copy", 0, 0, 2 * 2 * 120, (2, 1, 6, 10)),
+    "pad": (PLANES | {"left": 1, "right": 0, "top": 2, "bottom": 0}, "pad", 0, 0, 2 * (120 + 2 * 3 * 36), (2, 3, 6, 6)),
+    "pad_reflect": (PLANES | {"pad": 1}, "pad", 0, 0, 2 * (120 + 2 * 3 * 42), (2, 3, 6, 7)),
+    "index_select": (PICKS, "gather", 0, 0, 2 * 2 * 24 + 3 * 8, (3, 8)),
+    "index": (PICKS, "gather", 0, 0, 2 * 2 * 24 + 3 * 8, (3, 8)),
+    "gather": (PICKS, "gather", 0, 0, 2 * 2 * 24 + 24 * 8, (3, 8)),
+    # 2 x 3 x 4 x 5 inputs each meet 6 outputs of 2 x 2
+    "conv_transpose2d": (
+        PLANES | {"out": 6, "k": 2, "stride": 2, "pad": 0, "layout": "nhwc"},
+        "conv_transpose2d", 2 * 120 * 24, 2 * 120 * 24, 2 * (120 + 72 + 2 * 6 * 80), (2, 6, 8, 10),
+    ),
+    # 20 long with kernels of 4 at stride 2: 9 outputs of 6 channels, each over 2 of 4 channels
+    "conv1d": (
+        {"n": 2, "c": 4, "length": 20, "out": 6, "k": 4, "stride": 2, "pad": 0, "groups": 2, "dtype": "fp16"},
+        "conv2d", 2 * 108 * 8, 2 * 108 * 8, 2 * (160 + 48 + 108), (2, 6, 1, 9),
+    ),
+    # 4 frames of 6 x 8 with kernels of 2 at stride 2: 2 x 3 x 4 outputs
+    "conv3d": (
+        {"n": 2, "c": 3, "t": 4, "h": 6, "w": 8, "out": 5, "k": 2, "stride": 2, "pad": 0, "dtype": "fp16"},
+        "conv2d", 2 * 240 * 24, 2 * 240 * 24, 2 * (1152 + 120 + 240), (2, 5, 6, 4),
+    ),
     # two rows hit two of three experts
     "grouped_mm": (
         {"m": 2, "experts": 3, "k": 8, "n": 4, "dtype": "bf16"}, "grouped_matmul", 2 * 8 * 8, 128, 2 * (16 + 2 * 32 + 8) + 12, (2, 4),
@@ -133,6 +191,11 @@ CURVES = {
     "mean_hw": "mean", "cat_last": "cat", "cat_seq": "cat", "linear": "gemm", "matmul": "gemm_fp8", "bmm": "bmm_fp32", "sdpa": "attention",
     "clone_heads": "strided", "add_permuted": "strided_columns", "sdpa under a mask": "attention_masked",
     "sum of all": "sum_all", "add_": "add", "conv2d depthwise": "depthwise_strided", "index_put": "scatter",
+    "adaptive_avg_pool2d": "mean", **dict.fromkeys(("cat_columns", "cat_channels", "cat_token"), "cat"), "clamp": "hardtanh",
+    "index_copy_": "write_copy", "index_put_rows_": "write_put", "scatter_rows_": "write_scatter", "slice_copy_": "strided",
+    "upsample_nearest": "upsample", "pixel_shuffle": "strided", "index_select": "gather", "index": "gather", "gather": "gather_elements",
+    "transpose_2d": "strided_columns", "clone_columns": "strided_columns", "repeat_rows": "strided", "complex_mul": "mul",
+    "complex_bmm": "bmm_int64", "maximum": "greatest", "conv_transpose2d": "conv_transpose",
 }  # fmt: skip
 
 
@@ -210,7 +273,8 @@ def test_the_layout_that_a_compiled_norm_finds():
 # which inputs are parameters of a model; a bias of a convolution is measured as a tensor like any other
 WEIGHTS = {
     "linear": (1,), "linear with bias": (1, 2), "matmul": (1,), "embedding": (0,), "conv_backward": (2,), "depthwise_nhwc": (1,),
-    "grouped_mm": (1,), **dict.fromkeys((case for case in BY_HAND if name(case) == "conv2d"), (1,)),
+    "grouped_mm": (1,), "conv_transpose2d": (1,), "conv1d": (1,), "conv3d": (1,), "conv3d flat in time": (1,),
+    **dict.fromkeys((case for case in BY_HAND if name(case) == "conv2d"), (1,)),
 }  # fmt: skip
 
 
@@ -273,6 +337,9 @@ PARTS = {
     "conv_backward": {"xmma_dgrad": "conv_dgrad", "xmma_wgrad": "conv_wgrad"},
     "batch_norm_train": {"collect_statistics": "batch_norm_stats", "transform_input": "batch_norm"},
     "max_pool2d_backward": {"max_pool_backward_nchw": "max_pool2d_backward"},
+    "pad": {"vectorized_elementwise_kernel<8, FillFunctor": "fill", "gpu elementwise_kernel<128, 4": "strided"},
+    "cumsum": {"cub::DeviceScanKernel": "cumsum"},
+    "upsample_bicubic": {"upsample_bicubic2d_out_frame": "upsample_bicubic"},
     "embedding_backward": {"embedding_backward_feature": "embedding_backward"},
     "sum_columns": {"reduce_kernel": "sum_columns"},
     "topk": {"sbtopk::gatherTopK": "topk", "bitonicSortKVInPlace": "topk_sort"},
@@ -375,7 +442,18 @@ def test_a_layer_norm_of_two_kernels_is_no_sample():
     "case",
     sorted(
         set(BY_HAND)
-        - {"batch_norm", "group_norm", "sdpa_masked", "sdpa_math", "roll", "batch_norm_backward", "generated_norm"}
+        - {
+            "batch_norm",
+            "group_norm",
+            "sdpa_masked",
+            "sdpa_math",
+            "roll",
+            "batch_norm_backward",
+            "generated_norm",
+            "conv1d",
+            "conv3d",
+            "conv3d flat in time",
+        }
         - set(PARTS)
         - {c for c in BY_HAND if "conv2d" in c}
     ),

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
+from ironlaw.backends.evidence_moves import MOVES, Params
+from ironlaw.backends.evidence_moves import single_op as _op
+from ironlaw.backends.evidence_moves import tensor as _x
 from ironlaw.engine.device.stored_weights import scales
 from ironlaw.engine.device.types import Op, Tensor
 from ironlaw.engine.device.work import conv2d_shape, op
 from ironlaw.engine.device.work.recurrent import CELLS, widths
-
-Params = Mapping[str, Any]
-
-
-def _x(shape: tuple[Any, ...], dtype: str, role: str = "activation") -> Tensor:
-    return Tensor("", shape, dtype, role)
-
-
-def _op(kind: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], **attrs: Any) -> Op:
-    """An op by itself. Its tensors are named by their places: two of one name would be one tensor."""
-    x, y = ([replace(t, name=f"{side}{i}") for i, t in enumerate(ts)] for side, ts in (("x", inputs), ("y", outputs)))
-    return op(kind, kind, x, y, **attrs)
 
 
 def _linear(p: Params) -> Op:
@@ -60,7 +50,7 @@ def _rows(kind: str) -> Callable[[Params], Op]:
         if "numel" in p:
             return _op(kind, [_x((p["numel"],), p["dtype"])], [_x((1,), p["dtype"])], over="all")
         shape = (p["rows"], p["cols"])
-        out = (p["rows"], 1) if kind in ("mean", "sum", "var", "argmax") else shape
+        out = (p["rows"], 1) if kind in ("mean", "sum", "var", "argmax", "amax") else shape
         return _op(kind, [_x(shape, p["dtype"])], [_x(out, p["dtype"])])
 
     return make
@@ -226,7 +216,9 @@ OPS: dict[str, Callable[[Params], Op]] = {
     "mul_col": _mul(lambda p: ((p["rows"], p["cols"]), (p["rows"], 1))),
     "mul_rope": _mul(lambda p: ((p["b"], p["h"], p["s"], p["d"]), (p["b"], 1, p["s"], p["d"])), strided=True),
     "add_pos": _mul(lambda p: ((p["b"], p["s"], p["d"]), (1, p["s"], p["d"])), "add"),
-    "transpose_heads": _turned,
+    "transpose_heads": _turned, "clamp": _flat("hardtanh"), "adaptive_avg_pool2d": _planes("mean"), "cumsum": _rows("cumsum"), **MOVES,
+    "amax": _rows("amax"), "sub": _flat("sub", 2), "div": _flat("div", 2), "maximum": _flat("greatest", 2),
+    **{name: _flat(name) for name in ("exp", "log", "sin", "cos", "erf", "square", "relu6", "sqrt", "abs")},
 }  # fmt: skip
 
 

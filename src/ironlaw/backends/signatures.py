@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ironlaw.engine.arrays import Number, log2, where
+from ironlaw.engine.arrays import Number, log2, minimum, where
 from ironlaw.engine.device.types import Op, Tensor
 from ironlaw.formats import BYTES
 
@@ -28,7 +28,7 @@ class Signature:
 def signature(op: Op) -> Signature | None:
     """None for a kind of op that is not compared with its neighbours."""
     place = PLACES.get(op.kind)
-    if place is None or "parts" in op.attrs:
+    if place is None or "parts" in op.attrs or not all(t.shape for t in (*op.inputs[:1], *op.outputs[:1])):
         return None
     return place(op)
 
@@ -62,10 +62,23 @@ def convolution(op: Op) -> Signature:
     plane, taps = y.shape[2] * y.shape[3], w.shape[2] * w.shape[3]
     stride, dilation = op.attrs.get("stride", 1), op.attrs.get("dilation", 1)
     layout = "nhwc" if op.attrs.get("layout") == "nhwc" else "nchw"
+    if op.attrs.get("dims", 2) != 2:
+        steps = (APART * (taps == 1), APART * (each == 1 and c > 1))
+        place = (*logs(x.shape[0], each, out, plane, taps, stride, c / each, dilation), *unaligned(each), *steps)
+        return Signature(f"conv{op.attrs['dims']}d {width(op)}{' nhwc' if layout == 'nhwc' else ''}", place)
     if each == 1 and c > 1:
         return Signature(f"depthwise {width(op)} {layout}", (*logs(x.shape[0], c, plane, taps, stride), *unaligned(y.shape[3])))
     place = (*logs(x.shape[0], each, out, plane, taps, stride, c / each, dilation), *unaligned(each, plane), APART * (taps == 1))
     return Signature(f"conv {width(op)} {layout}", place)
+
+
+def transposed(op: Op) -> Signature:
+    x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
+    layout = "nhwc" if op.attrs.get("layout") == "nhwc" else "nchw"
+    dims = "" if op.attrs.get("dims", 2) == 2 else f" {op.attrs['dims']}d"
+    taps, stride = w.shape[2] * w.shape[3], op.attrs.get("stride", 1)
+    place = logs(x.shape[0], x.shape[1], y.shape[1], x.shape[2] * x.shape[3], taps, stride, y.shape[1] / w.shape[1])
+    return Signature(f"conv_transpose {width(op)} {layout}{dims}", (*place, *unaligned(y.shape[1])))
 
 
 def attention(op: Op) -> Signature:
@@ -91,11 +104,103 @@ def by_planes(op: Op) -> Signature | None:
     return Signature(f"{op.kind} {width(op)}{layout}", logs(x.shape[0], x.shape[1], x.shape[2] * x.shape[3], op.attrs.get("groups", 1)))
 
 
+def reduction(op: Op) -> Signature | None:
+    x, y = op.inputs[0], op.outputs[0]
+    if op.attrs.get("over", "row") == "all":
+        return Signature(f"{op.kind} of all {width(op)}", logs(x.size))
+    row = x.size / y.size
+    return Signature(f"{op.kind} {width(op)}", (*logs(y.size, row), *unaligned(row), APART * ("axis" in op.attrs)))
+
+
+def pooled(op: Op) -> Signature:
+    x, y = op.inputs[0], op.outputs[0]
+    kh, kw = op.attrs["kernel"]
+    return Signature(f"{op.kind} {width(op)}", logs(y.size, kh * kw, x.size / y.size))
+
+
+def joined(op: Op) -> Signature:
+    """How much, in how many parts, and how long a part lies in one piece."""
+    y, parts = op.outputs[0], op.inputs
+    axes = [i for i, size in enumerate(y.shape) if any(len(t.shape) != len(y.shape) or not _same(t.shape[i], size) for t in parts)]
+    inner: Number = 1.0
+    for size in y.shape[axes[0] + 1 :] if axes else ():
+        inner = inner * size
+    runs = [inner * t.shape[axes[0]] if axes and len(t.shape) == len(y.shape) else inner for t in parts]
+    shortest = runs[0]
+    for run in runs[1:]:
+        shortest = minimum(shortest, run)
+    return Signature(f"cat {width(op)}", (*logs(y.size, len(parts), shortest), *unaligned(*runs[:1])))
+
+
+def looked_up(op: Op) -> Signature:
+    y = op.outputs[0]
+    how = f" {op.attrs['how']}" if op.attrs.get("how") else ""
+    return Signature(f"{op.kind}{how} {width(op)}", (*logs(y.size / y.shape[-1], y.shape[-1]), *unaligned(y.shape[-1])))
+
+
+def written(op: Op) -> Signature:
+    """By the elements that are touched, and how they are addressed."""
+    touched = op.attrs.get("touched", op.inputs[1].size)
+    ways = ("copy", "put", "scatter")
+    steps = tuple(APART * (op.attrs.get("how", "put") == way) for way in ways)
+    return Signature(f"write {width(op)}", (*logs(touched), *steps, APART * bool(op.attrs.get("accumulate"))))
+
+
+def resized(op: Op) -> Signature | None:
+    x, y = op.inputs[0], op.outputs[0]
+    if len(x.shape) != 4 or op.attrs.get("layout") == "nhwc":
+        return None
+    bytes_each = x.bytes / x.size
+    planes = x.shape[0] * x.shape[1]
+    return Signature(f"{op.kind} {op.attrs.get('method', '')}".rstrip(), logs(planes, y.shape[2] * y.shape[3], y.size / x.size, bytes_each))
+
+
+def sampled(op: Op) -> Signature | None:
+    x, y = op.inputs[0], op.outputs[0]
+    if len(x.shape) != 4:
+        return None
+    return Signature("grid_sample", logs(x.shape[1], y.size / y.shape[1], x.bytes / x.size))
+
+
+def padded(op: Op) -> Signature | None:
+    x, y = op.inputs[0], op.outputs[0]
+    if len(x.shape) != 4:
+        return None
+    mode = f" {op.attrs['mode']}" if op.attrs.get("mode") else ""
+    return Signature(f"pad{mode} {width(op)}", (*logs(y.size, y.shape[-1], y.size / x.size), *unaligned(y.shape[-1])))
+
+
+def sorted_rows(op: Op) -> Signature:
+    """To keep all of a row is to sort it."""
+    x, kept = op.inputs[0], op.outputs[0]
+    name = "sort" if isinstance(x.size, (int, float)) and kept.size == x.size else "topk"
+    return Signature(name, logs(x.size / x.shape[-1], x.shape[-1]))
+
+
+def _same(a: Number, b: Number) -> bool:
+    return a is b or (isinstance(a, (int, float)) and isinstance(b, (int, float)) and a == b)
+
+
+def moved(op: Op) -> Signature | None:
+    """Copies that read in another order than they write, by how long a piece lies in one go in either; plain ones are streams."""
+    if not op.attrs.get("strided"):
+        return stream(op) if op.kind == "copy" else None
+    across = op.attrs["strided"] == "columns"
+    y = op.outputs[0]
+    return Signature(f"strided {'columns ' if across else ''}{width(op)}", (*logs(y.size, y.shape[-1]), *unaligned(y.shape[-1])))
+
+
 def stream(op: Op) -> Signature | None:
     uneven = not op.inputs or any(_size(t) != _size(op.outputs[0]) for t in op.inputs)
     if uneven or any(op.attrs.get(name) for name in ("strided", "rolled")):
         return None
     return Signature(f"{op.kind} {width(op)}", (*logs(op.outputs[0].size), *unaligned(op.outputs[0].size)))
+
+
+def seldom(op: Op) -> Signature | None:
+    """Streams that few rows measure: those of all widths together."""
+    plain = stream(op)
+    return Signature(op.kind, (*plain.place, *logs(op.inputs[0].bytes / op.inputs[0].size))) if plain else None
 
 
 def _size(t: Tensor) -> Number:
@@ -105,8 +210,13 @@ def _size(t: Tensor) -> Number:
 STREAMS: Sequence[str] = (
     "add", "mul", "relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", "power", "neg", "scale", "shift", "hardtanh", "copy", "rsqrt",
 )  # fmt: skip
+SELDOM = ("exp", "log", "sin", "cos", "erf", "square", "relu6", "sqrt", "abs", "sub", "div", "greatest", "compare")
 PLACES: dict[str, Callable[[Op], Signature | None]] = {
-    **dict.fromkeys(("linear", "matmul", "bmm"), product), "conv2d": convolution, "attention": attention,
+    **dict.fromkeys(("linear", "matmul", "bmm"), product), "conv2d": convolution, "conv_transpose2d": transposed,
+    "attention": attention,
     **dict.fromkeys(("layer_norm", "rms_norm", "softmax", "log_softmax"), by_rows),
-    **dict.fromkeys(("batch_norm", "group_norm"), by_planes), **dict.fromkeys(STREAMS, stream),
+    **dict.fromkeys(("batch_norm", "group_norm"), by_planes), **dict.fromkeys(STREAMS, stream), **dict.fromkeys(SELDOM, seldom),
+    **dict.fromkeys(("sum", "mean", "var", "argmax", "amax"), reduction), **dict.fromkeys(("max_pool2d", "avg_pool2d"), pooled),
+    **dict.fromkeys(("embedding", "gather"), looked_up), **dict.fromkeys(("copy", "transpose"), moved), "cat": joined, "write": written,
+    "upsample": resized, "grid_sample": sampled, "pad": padded, "topk": sorted_rows,
 }  # fmt: skip

@@ -55,14 +55,14 @@ class Family:
         here = tuple(value / scale for value, scale in zip(place, self.scales, strict=True))
         distances = [math.dist(here, other) for other in self.places]
         nearest = sorted(range(len(distances)), key=distances.__getitem__)[: NEAREST + 1]
-        correction = self._solve([(distances[i], i) for i in nearest if i != without][:NEAREST])
+        correction = self.solve([(distances[i], i) for i in nearest if i != without][:NEAREST])
         if without < 0:
             if len(self.answers) >= KEPT:
                 self.answers.clear()
             self.answers[key] = correction
         return correction
 
-    def _solve(self, near: Sequence[tuple[float, int]]) -> Correction:
+    def solve(self, near: Sequence[tuple[float, int]]) -> Correction:
         """Kriging with the rows that are near: weights from a Cholesky factor of their correlations."""
         rows = [self.places[i] for _, i in near]
         nugget = (self.noise / self.signal) ** 2

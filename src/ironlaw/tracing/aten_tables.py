@@ -21,13 +21,14 @@ BINARY = {
     "logical_or": ("compare",) * 2, "logical_xor": ("compare",) * 2, "bitwise_and": ("compare",) * 2, "bitwise_or": ("compare",) * 2,
     "bitwise_xor": ("compare",) * 2, "__and__": ("compare",) * 2, "__or__": ("compare",) * 2, "lerp": ("add", "add"),
     "bitwise_left_shift": ("compare",) * 2, "bitwise_right_shift": ("compare",) * 2, "addcmul": ("add", "add"), "addcdiv": ("add", "add"),
-    "masked_fill": ("select", "select"), "where": ("select", "select"), "prelu": ("mul", "mul"), "hypot": ("add", "add"),
+    "where": ("select", "select"), "prelu": ("mul", "mul"), "hypot": ("add", "add"),
 }  # fmt: skip
 FILLS = {
     "arange", "zeros", "ones", "full", "fill", "zero", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full",
     "scalar_tensor", "linspace", "eye", "rand", "randn", "rand_like", "randn_like", "randint", "bernoulli", "uniform", "normal",
     "tril_indices", "triu_indices", "logspace", "exponential", "randperm",
 }  # fmt: skip
+COUNTED = {"arange", "linspace", "logspace", "eye", "tril_indices", "triu_indices"}  # fills whose values follow from the place
 FREE = {
     "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "_unsafe_view", "lift_fresh", "lift", "detach", "alias",
     "resize_", "set_", "_local_scalar_dense", "sym_size", "sym_numel", "sym_stride", "sym_storage_offset", "device", "is_same_size",
@@ -35,12 +36,9 @@ FREE = {
     "_assert_async", "_assert_tensor_metadata", "_assert_scalar", "is_pinned", "record_stream", "_version", "_reshape_alias",
 }  # fmt: skip
 MOVES = {
-    "cat": "cat", "stack": "cat", "constant_pad_nd": "pad", "reflection_pad2d": "pad", "replication_pad2d": "pad", "repeat": "repeat",
-    "repeat_interleave": "repeat", "flip": "copy", "upsample_nearest2d": "upsample", "upsample_bilinear2d": "upsample",
-    "_upsample_nearest_exact2d": "upsample", "upsample_nearest1d": "upsample", "upsample_bicubic2d": "upsample", "pixel_shuffle": "copy",
-    "im2col": "copy", "col2im": "copy", "clone": "copy", "copy": "copy", "reflection_pad1d": "pad", "pixel_unshuffle": "copy",
-    "upsample_nearest3d": "upsample", "upsample_trilinear3d": "upsample", "upsample_linear1d": "upsample", "grid_sampler_2d": "upsample",
-    "grid_sampler_3d": "upsample", "_upsample_bilinear2d_aa": "upsample", "_upsample_bicubic2d_aa": "upsample",
+    "cat": "cat", "stack": "cat", "constant_pad_nd": "pad", "repeat": "repeat",
+    "repeat_interleave": "repeat", "flip": "copy", "pixel_shuffle": "copy",
+    "im2col": "copy", "col2im": "copy", "clone": "copy", "copy": "copy", "pixel_unshuffle": "copy",
     "tile": "repeat", "_weight_norm_interface": "mul", "native_channel_shuffle": "copy",
 }  # fmt: skip
 REDUCTIONS = {
@@ -49,11 +47,14 @@ REDUCTIONS = {
     "cumsum": "cumsum", "cumprod": "cumsum", "logsumexp": "sum", "linalg_vector_norm": "sum", "norm": "sum", "nansum": "sum",
     "logcumsumexp": "cumsum", "cummax": "cumsum", "count_nonzero": "sum", "_is_all_true": "amax", "_is_any_true": "amax",
 }  # fmt: skip
-LOOKUPS = {"index": "gather", "index_select": "gather", "gather": "gather", "take": "gather", "nll_loss_forward": "gather",
+LOOKUPS = {"index_select": "gather", "nll_loss_forward": "gather",
            "nll_loss2d_forward": "gather"}  # fmt: skip
 ROUTES = {
-    "topk": "topk", "sort": "topk", "argsort": "topk", "index_put": "scatter", "index_add": "scatter", "scatter": "scatter",
-    "scatter_add": "scatter", "index_copy": "scatter", "histc": "scatter", "bincount": "scatter", "searchsorted": "scatter",
-    "bucketize": "scatter", "_index_put_impl": "scatter", "scatter_reduce": "scatter",
-    "multinomial": "topk", "index_fill": "scatter", "masked_scatter": "scatter", "slice_scatter": "copy", "select_scatter": "copy",
+    "topk": "topk", "sort": "topk", "argsort": "topk", "histc": "scatter", "bincount": "scatter", "searchsorted": "scatter",
+    "bucketize": "scatter", "multinomial": "topk", "masked_scatter": "scatter", "slice_scatter": "copy", "select_scatter": "copy",
+}  # fmt: skip
+# Ops that no kind describes: they are priced as the one above, and say so
+STAND_INS = {
+    "multinomial", "searchsorted", "bucketize", "masked_scatter", "im2col", "col2im", "_weight_norm_interface", "bincount",
+    "nll_loss2d_forward", "cumprod", "logcumsumexp", "cummax", "prod", "logsumexp", "repeat_interleave",
 }  # fmt: skip

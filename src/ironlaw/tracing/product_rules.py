@@ -86,6 +86,8 @@ def convolution(call: Call) -> OpDraft:
         "stride": int(a["stride"][0]), "groups": int(a["groups"]), "padding": tuple(int(p) for p in a["padding"]),
         "dilation": int(a["dilation"][0]),
     }  # fmt: skip
+    if (dims := len(call.inputs[0].shape) - 2) != 2:
+        attrs["dims"] = dims  # along a line, or in a volume
     if last_channels(a["input"]):
         attrs["layout"] = "nhwc"
     return OpDraft("conv_transpose2d" if a.get("transposed") else "conv2d", [x, w, *call.inputs[2:3]], [out], attrs)

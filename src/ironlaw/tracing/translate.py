@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from ironlaw.backends.multi_tensor import list_launches
-from ironlaw.tracing import aten_rules, costs, product_rules, quantised_rules
+from ironlaw.engine.device.work import STAND_IN
+from ironlaw.tracing import aten_rules, costs, movement_rules, product_rules, quantised_rules
 from ironlaw.tracing.aten import Call, OpDraft, Rule
-from ironlaw.tracing.aten_tables import BINARY, FILLS, LOOKUPS, MOVES, ROUTES, UNARY
+from ironlaw.tracing.aten_tables import BINARY, COUNTED, FILLS, LOOKUPS, MOVES, ROUTES, STAND_INS, UNARY
 
-RULES: dict[str, Rule] = product_rules.RULES | aten_rules.RULES | quantised_rules.RULES
+RULES: dict[str, Rule] = product_rules.RULES | aten_rules.RULES | movement_rules.RULES | quantised_rules.RULES
 
 
 def translate(call: Call) -> list[OpDraft]:
-    """Nothing: free. An op that no table knows becomes kind "unknown"."""
+    """Nothing: free. An op that no table knows becomes kind "unknown"; one that is priced as another says whose place it takes."""
+    drafts = _translate(call)
+    if call.name in STAND_INS:
+        for draft in drafts:
+            draft.attrs[STAND_IN] = call.name
+    return drafts
+
+
+def _translate(call: Call) -> list[OpDraft]:
     name = call.name
     if "::" in name:
         return [from_outside(call, name)]
@@ -25,7 +34,7 @@ def translate(call: Call) -> list[OpDraft]:
         pair = BINARY[name]
         return [OpDraft(pair[0] if len(call.inputs) > 1 else pair[1], call.inputs, out)]
     if name in FILLS:
-        return [OpDraft("fill", [], out)]
+        return [OpDraft("fill", [], out, {"how": "counted"} if name in COUNTED else {})]
     if name in MOVES:
         return [OpDraft(MOVES[name], call.inputs, out)]
     if name in LOOKUPS:
@@ -35,7 +44,8 @@ def translate(call: Call) -> list[OpDraft]:
     if name.startswith(("_foreach_", "_fused_adam", "_fused_sgd", "_amp_foreach_")):
         return [OpDraft("foreach", call.inputs, call.outputs, {"launches": list_launches(call.inputs, call.outputs)})]
     if name.endswith("_backward") and call.inputs and len(call.outputs) == 1:
-        return [OpDraft("mul", call.inputs, out)]
+        elementwise = all(t.size in (out[0].size, 1) for t in call.inputs)
+        return [OpDraft("mul", call.inputs, out, {} if elementwise else {STAND_IN: name})]
     return [from_outside(call, f"aten::{name}")]
 
 

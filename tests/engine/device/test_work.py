@@ -76,6 +76,9 @@ HAND = {
     "pad": (([X], [tensor("y", 6, 8)], {}), (0, 0, 48, 96, 1)),
     "repeat": (([X], [tensor("y", 12, 6)], {}), (0, 0, 48, 144, 1)),
     "upsample": (([X], [tensor("y", 8, 12)], {}), (0, 0, 48, 192, 1)),
+    "grid_sample": (([IMAGE, tensor("grid", 2, 8, 8, 2)], [IMAGE], {}), (0, 0, 768 + 512, 768, 1)),
+    # 6 places of a table of 1,000 x 4, which is neither read nor written: 48 bytes of values, 48 of indices, 48 written
+    "write": (([TABLE, tensor("v", 6, 4), INDEX], [TABLE], {}), (0, 0, 48 + 48, 48, 1)),
     "view": (([X], [tensor("y", 24)], {}), (0, 0, 0, 0, 0)),
     # 384 inputs of 4·3·3 multiply-adds; 384 + 108 elements read, 2·4·16·16 written
     "conv_transpose2d": (([IMAGE, tensor("w", 3, 4, 3, 3)], [tensor("y", 2, 4, 16, 16)], {}), (27648, 27648, 984, 4096, 1)),
@@ -148,7 +151,7 @@ def test_categories():
         "reduction": "sum mean amax cumsum argmax var cross_entropy",
         "window": "max_pool2d avg_pool2d max_pool2d_backward",
         "lookup": "embedding gather topk scatter embedding_backward",
-        "movement": "copy transpose cat pad repeat upsample",
+        "movement": "copy transpose cat pad repeat upsample grid_sample write",
         "free": "view",
         "opaque": "unknown custom",
     }

@@ -20,7 +20,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from ironlaw.backends.backend import Backend
-from ironlaw.backends.cuda import attention, backward, conv, gemm, generated, layout, moe, norm, quantised, recurrent, stream
+from ironlaw.backends.cuda import attention, backward, conv, gemm, generated, layout, moe, norm, quantised, recurrent, stream, transposed
 from ironlaw.backends.cuda.evidence import Lowering, Samples, plain
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.inductor import WRITTEN
@@ -31,7 +31,7 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
 from ironlaw.engine.device.work import category, with_attrs
 
-FAMILIES = (gemm, conv, attention, norm, stream, generated, moe, recurrent, backward, quantised)
+FAMILIES = (gemm, conv, transposed, attention, norm, stream, generated, moe, recurrent, backward, quantised)
 EAGER: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower in getattr(family, "EAGER", {}).items()}
 COMPILED: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower in getattr(family, "COMPILED", {}).items()}
 ROWS: dict[str, Samples] = {name: samples for family in FAMILIES for name, samples in getattr(family, "ROWS", {}).items()}
@@ -74,7 +74,7 @@ class Cuda(Backend):
         """A fused op's kernel is that of the contraction in it; torch.compile keeps images in NHWC."""
         heavy = [p for p in op.attrs.get("parts", ()) if category(p.kind) in ("contraction", "attention")]
         op = heavy[0] if heavy else op
-        if mode != "eager" and op.kind == "conv2d":
+        if mode != "eager" and op.kind in ("conv2d", "conv_transpose2d") and op.attrs.get("dims", 2) != 1 and "layout" not in op.attrs:
             op = with_attrs(op, layout="nhwc")
         return super().signature(op, mode)
 

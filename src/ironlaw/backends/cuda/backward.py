@@ -36,15 +36,6 @@ def conv_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
     )  # fmt: skip
 
 
-def conv_transpose(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
-    depth = w.shape[0] * w.shape[2] * w.shape[3]
-    return (
-        Kernel("conv", op.work.bytes, op.work.matmul_flops, depth=depth), Kernel("layout", 2 * x.bytes, rows=x.shape[0] * x.shape[1]),
-        Kernel("layout", 2 * y.bytes, rows=y.shape[0] * y.shape[1]), Kernel("layout_weight", 2 * w.bytes),
-    )  # fmt: skip
-
-
 def norm_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """One kernel for the input's gradient, one for those of gain and shift, which walks down the rows."""
     gradient, x = op.inputs[0], op.inputs[1]
@@ -96,7 +87,7 @@ def adamw_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
 
 
 EAGER = {
-    "foreach": foreach, "conv_backward": conv_backward, "conv_transpose2d": conv_transpose, "norm_backward": norm_backward,
+    "foreach": foreach, "conv_backward": conv_backward, "norm_backward": norm_backward,
     "batch_norm_train": batch_norm_train, "batch_norm_backward": batch_norm_backward, "max_pool2d_backward": max_pool_backward,
     "embedding_backward": embedding_backward,
 }  # fmt: skip

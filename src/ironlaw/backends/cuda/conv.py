@@ -102,6 +102,8 @@ def _first_layer(op: Op, m: Number, depth: Number) -> Sequence[Kernel]:
 
 def conv2d_compiled(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """In NHWC throughout, but for the weight; a bias is added by whatever reads the result."""
+    if op.attrs.get("dims") == 1 or op.attrs.get("layout") == "nchw":  # a line has no layout to choose
+        return tuple(kernel for kernel in conv2d(op, machine) if kernel.curve != "broadcast")
     main = _channels_last(op)
     w = op.inputs[1]
     converted = main[0].curve in ("conv", "conv_nhwc_tf32", "conv_grouped_nhwc_tf32")
@@ -162,9 +164,14 @@ def _conversions(row: Row, kernels: Sequence[Kernel]) -> Iterator[Sample]:
         yield Sample(weights[0], into[0].seconds - 1.6e-6)  # the input's share is its floor
 
 
+def no_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
+    """Along a line and in a volume: what the curves of images leave unexplained there, their own neighbours know."""
+    return iter(())
+
+
 EAGER = {"conv2d": conv2d}
 COMPILED = {"conv2d": conv2d_compiled}
-ROWS = {"conv2d": conv2d_samples}
+ROWS = {"conv2d": conv2d_samples, "conv1d": no_samples, "conv3d": no_samples}
 FALLBACK = {
     "conv_1x1_nhwc": "conv_1x1", "depthwise_nhwc": "depthwise", "depthwise_strided": "depthwise", "depthwise_large": "depthwise",
     "conv_first_nhwc": "conv_first", "conv_tf32": "conv",

@@ -37,8 +37,9 @@ def scatter(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 
 def cumsum(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """A scan, whose blocks' state is set up by a kernel before it."""
-    return (Kernel("cumsum", op.work.bytes), Kernel("tiny", 0.0))
+    """A scan; of a single row its blocks' state is set up by a kernel before it."""
+    x = op.inputs[0]
+    return (Kernel("cumsum", op.work.bytes), Kernel("tiny", 0.0, count=where(x.size <= x.shape[-1], 1.0, 0.0)))
 
 
 def grouped_matrix(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -52,6 +53,7 @@ ROWS = {
     "topk": named(topk, {"gatherTopK": "topk", "SortKVInPlace": "topk_sort"}),
     "sort": named(topk, {", 32, 4, long": "sort_short", ", 32, long": "sort_block", "Onesweep": "sort_pass"}),
     "grouped_mm": named(grouped_matrix, {"device_kernel": "grouped_gemm"}),
+    "cumsum": named(cumsum, {"DeviceScanKernel": "cumsum", "scan_innermost": "cumsum"}),
     "histogram": named(scatter, {"kernelHistogram1D": "histogram"}),
 }
 FALLBACK = {

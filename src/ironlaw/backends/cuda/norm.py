@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ironlaw.backends.cuda.evidence import named, plain
+from ironlaw.backends.cuda.evidence import named, plain, seconds_of
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, launched
 from ironlaw.backends.rows import Row
@@ -50,6 +50,18 @@ def reduction(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 def joining(op: Op) -> Kernel:
     return Kernel("tiny", 0.0, count=where(op.inputs[0].size > SMALL_REDUCTION, 1.0, 0.0))
+
+
+def cross_entropy(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """Logarithms of the shares, written; then one of each row is picked, by a single block."""
+    x, size = op.inputs[0], FORMATS[op.inputs[0].dtype]
+    rows = x.size / x.shape[-1]
+    return (*softmax_kernels(2 * x.bytes, 5.0 * x.size, rows, x.shape[-1], size), Kernel("nll_loss", 0.0, depth=rows))
+
+
+def nll_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
+    if seconds := seconds_of(row, ("nll_loss",)):
+        yield Sample(Kernel("nll_loss", 0.0, depth=row.params["rows"]), seconds)
 
 
 def sums_columns(op: Op) -> bool:
@@ -104,14 +116,14 @@ def layer_norm_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
 
 EAGER = {
     "layer_norm": rowwise, "rms_norm": rowwise, "softmax": softmax, "log_softmax": rowwise, "batch_norm": batch_norm,
-    "group_norm": group_norm, **dict.fromkeys(("sum", "mean", "amax", "argmax", "var"), reduction),
+    "group_norm": group_norm, "cross_entropy": cross_entropy, **dict.fromkeys(("sum", "mean", "amax", "argmax", "var"), reduction),
 }  # fmt: skip
 ROWS = {
-    "batch_norm": batch_norm_samples, "group_norm": group_norm_samples, "layer_norm": layer_norm_samples,
+    "batch_norm": batch_norm_samples, "group_norm": group_norm_samples, "layer_norm": layer_norm_samples, "cross_entropy": nll_samples,
     "sum_columns": named(reduction, {"reduce_kernel": "sum_columns"}),
 }  # fmt: skip
 FALLBACK = {
-    "group_norm": "layer_norm", "log_softmax": "softmax", "var": "mean", "amax": "sum", "cross_entropy": "softmax",
+    "group_norm": "layer_norm", "log_softmax": "softmax", "var": "mean", "amax": "sum", "nll_loss": "sum_columns",
     "sum_columns": "sum", "batch_norm_fp32": "batch_norm",
     **dict.fromkeys(("softmax_2048", "softmax_block", "softmax_fp32", "softmax_2048_fp32", "softmax_block_fp32"), "softmax"),
 }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ironlaw.backends.cuda.evidence import named
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample
 from ironlaw.backends.rows import Row
@@ -25,8 +26,14 @@ def stream(op: Op, machine: Hardware) -> Sequence[Kernel]:
 def _stream_curve(op: Op) -> str:
     if op.attrs.get("strided"):
         return "strided_columns" if op.attrs["strided"] == "columns" else "strided"
+    if op.kind == "fill" and op.attrs.get("how") == "counted":
+        return "arange"
+    if op.kind == "gather" and op.attrs.get("how") == "elements":
+        return "gather_elements"
     if op.kind == "cast" and FORMATS[op.outputs[0].dtype] > FORMATS[op.inputs[0].dtype]:
         return "cast_up"  # to a wider format: PyTorch's slower, unvectorised kernel
+    if op.kind == "select" and any(_differs(t.size, op.outputs[0].size) for t in op.inputs):
+        return "select_broadcast"
     if len(op.inputs) > 1 and op.kind in ("add", "mul", "sub", "div"):
         out = op.outputs[0].shape
         shapes = [t.shape for t in op.inputs[:2]]
@@ -47,8 +54,29 @@ def pool(op: Op, machine: Hardware) -> Sequence[Kernel]:
     return (Kernel(op.kind, op.work.bytes, rows=op.outputs[0].size),)
 
 
+def upsample(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """Nearest: a thread for each output. Between pixels: a thread for each pixel of a plane, which goes through all planes of all images,
+    unless the channels lie innermost."""
+    method, x = op.attrs.get("method", "nearest"), op.inputs[0]
+    if method == "nearest" or op.attrs.get("layout") == "nhwc":
+        return (Kernel("upsample" if method == "nearest" else f"upsample_{method}_nhwc", op.work.bytes),)
+    main = Kernel(f"upsample_{method}", op.work.bytes, depth=x.shape[0] * x.shape[1])
+    return (main, Kernel("fill", op.outputs[0].bytes)) if method == "bicubic" else (main,)
+
+
+def grid_sample(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """A thread for each place of the grid, which goes through the channels."""
+    return (Kernel("grid_sample", op.work.bytes, depth=op.inputs[0].shape[1]),)
+
+
+def write(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    return (Kernel(f"write_{op.attrs.get('how', 'put')}", op.work.bytes),)
+
+
 def pad(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """Filled with zeros, then copied into; padding by nothing is a plain copy."""
+    """Filled with zeros, then copied into; padding by nothing is a plain copy. Reflected, it is one kernel."""
+    if op.attrs.get("mode") == "reflect":
+        return (Kernel("pad_reflect", op.work.bytes),)
     if op.inputs[0].shape == op.outputs[0].shape:
         return (Kernel("copy", op.work.bytes),)
     return (Kernel("fill", op.outputs[0].bytes), Kernel("strided", op.work.bytes))
@@ -61,9 +89,30 @@ def roll_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
         yield Sample(replace(kernel, count=1.0), row.busy_s / kernel.count)
 
 
-EAGER = {"pad": pad, "avg_pool2d": pool, "max_pool2d": pool}
-ROWS = {"roll": roll_samples}
+def select_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
+    """The kernel that chooses; those beside it copy, compare or convert."""
+    p = row.params
+    whole, mask = p["b"] * p["h"] * p["s"] ** 2, p["s"] ** 2
+    size = FORMATS[p["dtype"]]
+    chosen = [k.seconds for k in row.kernel_times if "::elementwise_kernel" in k.name]
+    if row.busy_s and chosen:
+        mask_bytes = size * mask if row.op == "bool_where" else mask
+        wide = whole if row.op == "bool_where" else 0.0  # its condition is as large as what it chooses from
+        yield Sample(Kernel("select_broadcast", 2 * size * whole + wide + mask_bytes), max(chosen))
+
+
+EAGER = {
+    "pad": pad, "avg_pool2d": pool, "max_pool2d": pool, "upsample": upsample, "grid_sample": grid_sample, "write": write,
+}  # fmt: skip
+ROWS = {
+    "roll": roll_samples, "pad": named(pad, {"FillFunctor": "fill", "elementwise_kernel<128": "strided"}),
+    "upsample_bicubic": named(upsample, {"upsample_bicubic": "upsample_bicubic"}),
+    **dict.fromkeys(("masked_fill", "where", "bool_where", "compare_masked_fill"), select_samples),
+}  # fmt: skip
 FALLBACK = {
-    "transpose": "strided", "gather": "embedding", "avg_pool2d": "max_pool2d", "relu6": "hardtanh", "square": "power", "cube": "power",
+    "upsample_bicubic": "upsample_bilinear", "upsample_bilinear": "grid_sample", "grid_sample": "max_pool2d",
+    "upsample_bilinear_nhwc": "upsample", "upsample_bicubic_nhwc": "upsample", "pad_reflect": "strided", "write_copy": "write_put",
+    "write_put": "scatter", "write_scatter": "write_put", "select_broadcast": "broadcast", "arange": "fill", "gather_elements": "gather",
+    "transpose": "strided", "avg_pool2d": "max_pool2d", "relu6": "hardtanh", "square": "power", "cube": "power",
     "shift": "scale", "sub": "add", "div": "mul", "broadcast_row": "broadcast", "strided_columns": "strided", "roll": "strided",
 }  # fmt: skip

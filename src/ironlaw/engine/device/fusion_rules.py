@@ -69,6 +69,8 @@ def decide(producer: Op, consumer: Op, rules: Rules = TREE) -> Verdict:  # noqa:
         return verdict(False, "none", "a tiled attention kernel is taken from a library as it is")
     if producer.kind == "topk":
         return verdict(False, "none", "sorting is taken from a library as it is")
+    if producer.kind == "write":
+        return verdict(False, "none", f"{consumer.kind} reads a tensor of which only a part was written: all of it must be in memory")
     if before == "contraction" and after == "elementwise":
         if not same:
             return verdict(False, "none", f"{consumer.kind} changes the shape of what {producer.kind} made, so a tile can't finish it")

@@ -27,7 +27,15 @@ def route(x: Tensors, y: Tensors, a: Attrs) -> Count:
     return Count()
 
 
-kind("movement", "copy", "transpose", "cat", "pad", "repeat", "upsample")(per_element(0.0))
+kind("movement", "copy", "transpose", "cat", "pad", "repeat", "upsample", "grid_sample")(per_element(0.0))
+
+
+@kind("movement")
+def write(x: Tensors, y: Tensors, a: Attrs) -> Count:
+    """inputs: the tensor that is written into, then the new values and indices. What is touched moves, not the tensor; attr `touched`:
+    elements, where they are not as many as the new values; `accumulate`: added to what is there."""
+    touched = a.get("touched", x[1].size if len(x) > 1 else 0.0) * (x[0].bytes / x[0].size)
+    return Count(reads=(touched if a.get("accumulate") else 0.0, *(t.bytes for t in x[1:])), writes=(touched,))
 
 
 @kind("free")

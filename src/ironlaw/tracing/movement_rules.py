@@ -1,0 +1,132 @@
+"""Rules for what moves: writes into a part of a tensor, lookups, resizing, padding.
+
+An op that PyTorch has in place and not in place is, where it is not, a copy and then the same kernel.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from ironlaw.engine.device.work import STAND_IN
+from ironlaw.tracing.aten import Call, OpDraft, Rule, registrar
+from ironlaw.tracing.layout import last_channels
+
+RULES: dict[str, Rule] = {}
+rule = registrar(RULES)
+
+
+# ---- writes
+
+
+def written(call: Call, how: str, touched: float, accumulate: bool = False) -> OpDraft | list[OpDraft]:
+    """Values into places of a tensor: what is touched moves, not the tensor."""
+    target, rest, out = call.inputs[0], call.inputs[1:], call.outputs[0]
+    attrs: dict[str, Any] = {"how": how, "touched": float(touched)} | ({"accumulate": True} if accumulate else {})
+    if call.inplace:
+        return OpDraft("write", [target, *rest], [out], attrs)
+    before, copy = copied(call)
+    return [copy, OpDraft("write", [before, *rest], [out], attrs | {"inplace": True})]
+
+
+def copied(call: Call) -> tuple[Any, OpDraft]:
+    """What an op that leaves its input alone writes into: a copy of it."""
+    out = call.outputs[0]
+    before = type(out)(f"{out.name}:before", out.shape, out.dtype)
+    return before, OpDraft("copy", call.inputs[:1], [before])
+
+
+@rule("index_copy", "index_add")
+def by_index(call: Call) -> OpDraft | list[OpDraft]:
+    return written(call, "copy", call.arguments["source"].numel(), call.name == "index_add")
+
+
+@rule("index_fill")
+def filled(call: Call) -> OpDraft | list[OpDraft]:
+    x, dim = call.arguments["self"], int(call.arguments["dim"])
+    return written(call, "copy", call.arguments["index"].numel() * x.numel() / max(x.shape[dim], 1))
+
+
+@rule("scatter", "scatter_add", "scatter_reduce")
+def scattered(call: Call) -> OpDraft | list[OpDraft]:
+    return written(call, "scatter", call.arguments["index"].numel(), call.name != "scatter")
+
+
+@rule("index_put", "_index_put_impl", "_unsafe_index_put")
+def put(call: Call) -> OpDraft | list[OpDraft]:
+    """A mask as an index: as many places as there are values, at most those of the mask."""
+    a = call.arguments
+    x, indices = a["self"], [i for i in a["indices"] if i is not None]
+    masks = any(not i.is_floating_point() and str(i.dtype) == "torch.bool" for i in indices)
+    if masks:
+        axes, places = sum(i.dim() if str(i.dtype) == "torch.bool" else 1 for i in indices), max(i.numel() for i in indices)
+    else:
+        axes, places = len(indices), _broadcast(indices)
+    indexed = [i for i, index in enumerate(a["indices"]) if index is not None]
+    rest = prod(size for axis, size in enumerate(x.shape) if axis not in indexed and (not masks or axis >= axes))
+    return written(call, "put", min(places * rest, x.numel()), bool(a.get("accumulate")))
+
+
+def _broadcast(indices: list[Any]) -> int:
+    rank = max((i.dim() for i in indices), default=0)
+    shapes = [(1,) * (rank - i.dim()) + tuple(i.shape) for i in indices]
+    return prod(max(sizes) for sizes in zip(*shapes, strict=True))
+
+
+@rule("masked_fill")
+def masked_fill(call: Call) -> OpDraft | list[OpDraft]:
+    if call.inplace:
+        return OpDraft("select", call.inputs, call.outputs)
+    before, copy = copied(call)
+    return [copy, OpDraft("select", [before, *call.inputs[1:]], call.outputs, {"inplace": True})]
+
+
+# ---- lookups
+
+
+@rule("index", "_unsafe_index")
+def index(call: Call) -> OpDraft:
+    """Whole rows by one index along the first axis, or element by element."""
+    indices = call.arguments["indices"]
+    rows = sum(i is not None for i in indices) == 1 and indices[0] is not None
+    return OpDraft("gather", call.inputs[:2], call.outputs[:1], {} if rows else {"how": "elements"})
+
+
+@rule("gather", "take", "take_along_dim")
+def gather(call: Call) -> OpDraft:
+    return OpDraft("gather", call.inputs[:2], call.outputs[:1], {"how": "elements"})
+
+
+# ---- resizing and padding
+
+METHODS = {
+    "upsample_nearest1d": "nearest", "upsample_nearest2d": "nearest", "upsample_nearest3d": "nearest",
+    "_upsample_nearest_exact1d": "nearest", "_upsample_nearest_exact2d": "nearest", "_upsample_nearest_exact3d": "nearest",
+    "upsample_bilinear2d": "bilinear", "upsample_bicubic2d": "bicubic",
+    "upsample_linear1d": "bilinear", "upsample_trilinear3d": "bilinear", "_upsample_bilinear2d_aa": "bilinear",
+    "_upsample_bicubic2d_aa": "bicubic",
+}  # fmt: skip
+OTHERS = ("upsample_linear1d", "upsample_trilinear3d", "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa")  # kernels of their own
+
+
+@rule(*METHODS)
+def resized(call: Call) -> OpDraft:
+    attrs: dict[str, Any] = {"method": METHODS[call.name]} if METHODS[call.name] != "nearest" else {}
+    if last_channels(call.arguments.get("input", call.arguments.get("self"))):
+        attrs["layout"] = "nhwc"
+    if call.name in OTHERS:
+        attrs[STAND_IN] = call.name
+    return OpDraft("upsample", call.inputs[:1], call.outputs[:1], attrs)
+
+
+@rule("grid_sampler_2d", "grid_sampler_3d", "cudnn_grid_sampler")
+def sampled(call: Call) -> OpDraft:
+    return OpDraft("grid_sample", call.inputs[:2], call.outputs[:1], {STAND_IN: call.name} if call.name == "grid_sampler_3d" else {})
+
+
+@rule(
+    "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "replication_pad1d", "replication_pad2d", "replication_pad3d"
+)  # fmt: skip
+def reflected(call: Call) -> OpDraft:
+    """One kernel, where a constant is filled in and then copied over."""
+    return OpDraft("pad", call.inputs[:1], call.outputs[:1], {"mode": "reflect"})
