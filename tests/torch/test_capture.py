@@ -52,7 +52,7 @@ def test_as_the_registry_has_it(slug: str) -> None:
     for mode in ("eager", "compiled"):
         ours, theirs = (il.predict(g, H200, il.Plan(mode=mode)) for g in (found, known))
         assert ours.kernels == theirs.kernels
-        assert ours.busy_s == pytest.approx(theirs.busy_s, rel=2e-3)
+        assert ours.busy_s == pytest.approx(theirs.busy_s, rel=5e-3)
         assert ours.memory.total == pytest.approx(theirs.memory.total, rel=1e-3)
 
 
@@ -256,8 +256,8 @@ def test_flops_by_hand(module: nn.Module, shape: tuple[int, ...], flops: int) ->
 
 
 def test_an_op_that_nobody_knows_is_counted_and_listed() -> None:
-    graph = il.capture(lambda x: torch.fft.rfft(x).abs(), (torch.empty(16),))
-    assert graph.settings["unknown"] == {"_fft_r2c": 1}
+    graph = il.capture(lambda x: torch.linalg.inv(x).abs(), (torch.empty(4, 4),))
+    assert graph.settings["unknown"] == {"linalg_inv_ex": 1}
     assert graph.ops[0].kind == "unknown"
     assert sum(graph.ops[0].reads) == 64
     assert il.predict(graph, H200).seconds > 0

@@ -152,6 +152,16 @@ def _complex_bmm(p: Params) -> Op:
     return single_op("bmm", [tensor((b, m, k), "int64"), tensor((b, k, n), "int64")], [tensor((b, m, n), "int64")])
 
 
+def _transformed(real: bool) -> Callable[[Params], Op]:
+    """A Fourier transform of each row: of real numbers, of which half the result is kept, or of complex ones."""
+
+    def make(p: Params) -> Op:
+        x, y = (p["rows"], p["cols"]), (p["rows"], p["cols"] // 2 + 1 if real else p["cols"])
+        return single_op("fft", [tensor(x, p["dtype"] if real else "int64")], [tensor(y, "int64")], row=p["cols"])
+
+    return make
+
+
 def _columnwise(p: Params) -> Op:
     x = tensor((p["rows"], p["cols"]), p["dtype"])
     return single_op("transpose", [x], [tensor((p["cols"], p["rows"]), p["dtype"])], strided="columns")
@@ -159,7 +169,7 @@ def _columnwise(p: Params) -> Op:
 
 MOVES: dict[str, Callable[[Params], Op]] = {
     "transpose_2d": _columnwise, "compare": _compared, "clone_columns": _turned_rows, "repeat_rows": _repeated, "sort_rows": _sorted,
-    "complex_mul": _complex_mul, "complex_bmm": _complex_bmm,
+    "complex_mul": _complex_mul, "complex_bmm": _complex_bmm, "rfft": _transformed(real=True), "fft": _transformed(real=False),
     "cat_columns": _joined, "cat_channels": _joined, "cat_token": _joined,
     "index_copy_": _written("copy"), "slice_copy_": _written("slice"),
     "index_put_rows_": _written("put"), "scatter_rows_": _written("scatter"), "upsample_nearest": _resized("nearest"),

@@ -177,6 +177,11 @@ def sorted_rows(op: Op) -> Signature:
     return Signature(name, logs(x.size / x.shape[-1], x.shape[-1]))
 
 
+def spectrum(op: Op) -> Signature:
+    row = op.attrs.get("row", op.inputs[0].shape[-1])
+    return Signature("fft", (*logs(op.inputs[0].size / row, row), APART * (op.inputs[0].dtype != op.outputs[0].dtype)))
+
+
 def _same(a: Number, b: Number) -> bool:
     return a is b or (isinstance(a, (int, float)) and isinstance(b, (int, float)) and a == b)
 
@@ -218,5 +223,5 @@ PLACES: dict[str, Callable[[Op], Signature | None]] = {
     **dict.fromkeys(("batch_norm", "group_norm"), by_planes), **dict.fromkeys(STREAMS, stream), **dict.fromkeys(SELDOM, seldom),
     **dict.fromkeys(("sum", "mean", "var", "argmax", "amax"), reduction), **dict.fromkeys(("max_pool2d", "avg_pool2d"), pooled),
     **dict.fromkeys(("embedding", "gather"), looked_up), **dict.fromkeys(("copy", "transpose"), moved), "cat": joined, "write": written,
-    "upsample": resized, "grid_sample": sampled, "pad": padded, "topk": sorted_rows,
+    "upsample": resized, "grid_sample": sampled, "pad": padded, "topk": sorted_rows, "fft": spectrum,
 }  # fmt: skip

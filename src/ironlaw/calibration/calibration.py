@@ -21,7 +21,7 @@ from ironlaw.engine.device.machine import Cost, Hardware, Plan
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import Op
 from ironlaw.engine.device.uncertainty import Scatter
-from ironlaw.engine.device.work import STAND_IN, category
+from ironlaw.engine.device.work import STAND_IN
 from ironlaw.errors import UnsupportedPrecision
 
 KEPT, PLANS = 4096, 16  # costs that are remembered under a plan, and plans: a server runs for days
@@ -128,7 +128,7 @@ class Calibration:
         other kind of kernel; None where nothing is known of the op. What takes no time rests on nothing else: "curve".
         """
         parts = op.attrs.get("parts", (op,))
-        if any(category(part.kind) == "opaque" for part in parts):
+        if any(part.kind == "unknown" for part in parts):
             return None
         if any(part.attrs.get(STAND_IN) for part in parts):
             return "stand-in"

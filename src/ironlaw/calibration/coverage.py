@@ -93,7 +93,7 @@ def coverage(op: Op, hardware: Hardware, plan: Plan = EAGER) -> Coverage:
 def locate(op: Op, model: Measured, kernels: Sequence[Kernel], signature: Signature | None, near: Correction | None) -> Coverage:
     """The same for one who has lowered the op and asked its neighbours already."""
     parts = op.attrs.get("parts", (op,))
-    opaque = [part for part in parts if category(part.kind) == "opaque"]
+    opaque = [part for part in parts if category(part.kind) == "opaque" and part.kind != "fft"]
     if any("flops" not in part.attrs for part in opaque):
         return Coverage("unknown", math.inf, op.kind)
     if opaque or any(part.attrs.get(STAND_IN) for part in parts):  # one whose author says what it costs rests on no row either

@@ -64,7 +64,9 @@ def put(call: Call) -> OpDraft | list[OpDraft]:
         axes, places = len(indices), _broadcast(indices)
     indexed = [i for i, index in enumerate(a["indices"]) if index is not None]
     rest = prod(size for axis, size in enumerate(x.shape) if axis not in indexed and (not masks or axis >= axes))
-    return written(call, "put", min(places * rest, x.numel()), bool(a.get("accumulate")))
+    if call.inplace and places * rest >= x.numel():  # all of it, in another order
+        return OpDraft("scatter", call.inputs, call.outputs)
+    return written(call, "put", places * rest, bool(a.get("accumulate")))
 
 
 def _broadcast(indices: list[Any]) -> int:
@@ -95,6 +97,13 @@ def index(call: Call) -> OpDraft:
 @rule("gather", "take", "take_along_dim")
 def gather(call: Call) -> OpDraft:
     return OpDraft("gather", call.inputs[:2], call.outputs[:1], {"how": "elements"})
+
+
+@rule("_fft_r2c", "_fft_c2c", "_fft_c2r")
+def fft(call: Call) -> OpDraft:
+    x, dims = call.inputs[0], call.arguments["dim"]
+    shape = call.arguments["self"].shape
+    return OpDraft("fft", [x], call.outputs[:1], {"row": prod(int(shape[d]) for d in dims)})
 
 
 # ---- resizing and padding

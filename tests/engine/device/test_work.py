@@ -79,6 +79,8 @@ HAND = {
     "grid_sample": (([IMAGE, tensor("grid", 2, 8, 8, 2)], [IMAGE], {}), (0, 0, 768 + 512, 768, 1)),
     # 6 places of a table of 1,000 x 4, which is neither read nor written: 48 bytes of values, 48 of indices, 48 written
     "write": (([TABLE, tensor("v", 6, 4), INDEX], [TABLE], {}), (0, 0, 48 + 48, 48, 1)),
+    # 4 rows of 8: 5·8·3 each
+    "fft": (([tensor("x", 4, 8, dtype="fp32")], [tensor("y", 4, 5, dtype="int64")], {}), (480, 0, 128, 160, 1)),
     "view": (([X], [tensor("y", 24)], {}), (0, 0, 0, 0, 0)),
     # 384 inputs of 4·3·3 multiply-adds; 384 + 108 elements read, 2·4·16·16 written
     "conv_transpose2d": (([IMAGE, tensor("w", 3, 4, 3, 3)], [tensor("y", 2, 4, 16, 16)], {}), (27648, 27648, 984, 4096, 1)),
@@ -153,7 +155,7 @@ def test_categories():
         "lookup": "embedding gather topk scatter embedding_backward",
         "movement": "copy transpose cat pad repeat upsample grid_sample write",
         "free": "view",
-        "opaque": "unknown custom",
+        "opaque": "unknown custom fft",
     }
     for name, kinds in expected.items():
         assert {k for k in KINDS if category(k) == name} == set(kinds.split())

@@ -51,7 +51,9 @@ def grouped_matrix(op: Op, machine: Hardware) -> Sequence[Kernel]:
 EAGER = {"topk": topk, "cumsum": cumsum, "grouped_matmul": grouped_matrix, "scatter": scatter}
 ROWS = {
     "topk": named(topk, {"gatherTopK": "topk", "SortKVInPlace": "topk_sort"}),
-    "sort": named(topk, {", 32, 4, long": "sort_short", ", 32, long": "sort_block", "Onesweep": "sort_pass"}),
+    **dict.fromkeys(
+        ("sort", "sort_rows"), named(topk, {", 32, 4, long": "sort_short", ", 32, long": "sort_block", "Onesweep": "sort_pass"})
+    ),
     "grouped_mm": named(grouped_matrix, {"device_kernel": "grouped_gemm"}),
     "cumsum": named(cumsum, {"DeviceScanKernel": "cumsum", "scan_innermost": "cumsum"}),
     "histogram": named(scatter, {"kernelHistogram1D": "histogram"}),

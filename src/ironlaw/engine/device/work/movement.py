@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ironlaw.engine.arrays import total
+from ironlaw.engine.arrays import log2, maximum
 from ironlaw.engine.device.work.count import Attrs, Count, Kinds, Tensors, per_element
 from ironlaw.errors import BadValue
 
@@ -54,6 +55,13 @@ def fused(x: Tensors, y: Tensors, a: Attrs) -> Count:
 def block(x: Tensors, y: Tensors, a: Attrs) -> Count:
     """A whole graph as one launch; `predict.one_launch` gives the counts."""
     return Count(matmul=a["matmul"], vector=a["vector"], reads=a["reads"], writes=a["writes"])
+
+
+@kind("opaque")
+def fft(x: Tensors, y: Tensors, a: Attrs) -> Count:
+    """A Fourier transform along rows of `row` elements: 5·n·log₂ n for each of n complex ones (Cooley and Tukey 1965), as FFTW counts."""
+    row = a.get("row", x[0].shape[-1])
+    return Count(vector=5.0 * x[0].size * log2(maximum(row, 2.0)))
 
 
 @kind("opaque")
