@@ -335,7 +335,18 @@ def test_one_sample_may_take_longer_than_64():
 
 
 # kernels that the library or the compiler chooses anew for every shape
-ERRATIC = {"conv_grouped_nhwc_tf32": 0.5, "gemm_fp32": 0.4, "argmax": 0.5, "group_sums_uneven": 0.35, "group_turned": 0.35, "scatter": 0.35}
+ERRATIC = {
+    "attention_fp32": 0.45,
+    "conv_first": 0.5,
+    "cumsum": 0.55,
+    "topk": 0.4,
+    "conv_grouped_nhwc_tf32": 0.5,
+    "gemm_fp32": 0.4,
+    "argmax": 0.5,
+    "group_sums_uneven": 0.35,
+    "group_turned": 0.35,
+    "scatter": 0.35,
+}
 
 
 def test_every_curve_of_the_h200_is_plausible():

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ironlaw.backends.signatures import Signature
-from ironlaw.calibration.neighbours import NEAR, NEAREST, Family
+from ironlaw.calibration.neighbours import NEAR, Family
 from ironlaw.engine.device.uncertainty import FOUR_IN_FIVE
 
 FEWEST = 12  # rows of a family
@@ -64,27 +64,31 @@ def _counts_help(family: Family) -> bool:
     """Whether the nearest other row foretells how many kernels there are better than the rules do."""
     off = 0.0
     for i, extra in enumerate(family.extras):
-        ((distance, nearest),) = _nearest(family, i, 1)
+        distance, nearest = _nearest(family, i)
         off += abs(extra - (family.extras[nearest] if distance < NEAR else 0.0))
     return off < BETTER_COUNTS * sum(map(abs, family.extras))
 
 
-def _nearest(family: Family, i: int, count: int = NEAREST) -> list[tuple[float, int]]:
-    """The rows nearest to row i, which is left out; the first of those equally far."""
+def _nearest(family: Family, i: int) -> tuple[float, int]:
+    """The row nearest to row i and how far it is; the first of those equally far."""
     import numpy as np
 
     places = np.array(family.places)
     distances = np.sqrt(((places - places[i]) ** 2).sum(1))
     distances[i] = np.inf
-    order = np.argsort(distances, kind="stable")[: min(count, len(places) - 1)]
-    return [(float(distances[j]), int(j)) for j in order]
+    nearest = int(np.argmin(distances))
+    return float(distances[nearest]), nearest
+
+
+def _place(family: Family, i: int) -> list[float]:
+    return [v * s for v, s in zip(family.places[i], family.scales, strict=True)]
 
 
 def widening(family: Family) -> float:
     """By how much the spread must grow for four rows in five, each left out, to fall inside."""
     shares: list[float] = []
     for i in range(0, len(family.places), max(1, len(family.places) // 200)):
-        foretold = family.solve(_nearest(family, i))
+        foretold = family.at(_place(family, i), without=i)
         shares.append(abs(family.residuals[i] - math.log(foretold.factor)) / foretold.sd)
     shares.sort()
     return round(max(shares[min(math.ceil(0.8 * len(shares)), len(shares) - 1)] / FOUR_IN_FIVE, 0.5), 3)

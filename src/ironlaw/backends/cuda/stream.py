@@ -113,6 +113,6 @@ FALLBACK = {
     "upsample_bicubic": "upsample_bilinear", "upsample_bilinear": "grid_sample", "grid_sample": "max_pool2d",
     "upsample_bilinear_nhwc": "upsample", "upsample_bicubic_nhwc": "upsample", "pad_reflect": "strided", "write_copy": "write_put",
     "write_put": "scatter", "write_scatter": "write_put", "select_broadcast": "broadcast", "arange": "fill", "gather_elements": "gather",
-    "transpose": "strided", "avg_pool2d": "max_pool2d", "relu6": "hardtanh", "square": "power", "cube": "power",
-    "shift": "scale", "sub": "add", "div": "mul", "broadcast_row": "broadcast", "strided_columns": "strided", "roll": "strided",
+    "transpose": "strided", "avg_pool2d": "max_pool2d", "square": "power", "cube": "power",
+    "shift": "scale", "sub": "add", "broadcast_row": "broadcast", "strided_columns": "strided", "roll": "strided",
 }  # fmt: skip

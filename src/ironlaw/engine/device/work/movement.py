@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ironlaw.engine.arrays import total
-from ironlaw.engine.arrays import log2, maximum
+from ironlaw.engine.arrays import log2, maximum, total
 from ironlaw.engine.device.work.count import Attrs, Count, Kinds, Tensors, per_element
 from ironlaw.errors import BadValue
 
