@@ -30,6 +30,7 @@ COUNT, LANGUAGE_MODELS = 40, 10  # of the whole corpus; and decoders beside them
 MOST_PARAMETERS = 2.5e9  # ten processes keep theirs on one GPU, and train them
 MOST_INFERRED = 9e9
 COMPILED = ("compiled", "fp16")
+BEGIN, END = "<!-- sealed: python benchmarks/sealed.py judge --write -->", "<!-- end -->"
 CACHE, WRITTEN = 1024, 512  # places of a decoder's cache, and how many of them hold a token
 
 
@@ -282,17 +283,11 @@ def judge(args):
     """The table that the README leads with; with --open, the models that were looked at beside it."""
     for file in sorted(SETS.glob("seed-*.json")):
         kept = json.loads(file.read_text())
-        if not graphs_path(kept["seed"]).exists():
-            continue
-        found, missing = judged(kept["seed"])
-        print(f"set {kept['seed']}, {kept['status']}: {len(kept['models'])} models, {len(found)} runs, {missing} not captured")
-        print(f"{'mode':12}{'runs':>6}{'mean':>8}{'bias':>8}{'95 % within':>13}{'worst':>8}{'kernels':>9}{'wall':>8}{'inside':>12}")
-        for mode in dict.fromkeys(one.mode for one in found):
-            print(line(mode, [one for one in found if one.mode == mode]))
-        pairs = gains(found)
-        right = sum((a > 1.0) == (b > 1.0) for a, b in pairs)
-        off = mean(abs(a / b - 1.0) for a, b in pairs)
-        print(f"gain from compiling: {off:.1%} off; whether it pays is right for {right} of {len(pairs)}\n")
+        if graphs_path(kept["seed"]).exists():
+            text = table(kept)
+            print(text, end="\n\n")
+            if args.write and kept["status"] == "sealed":
+                write(text)
     if args.open:
         from accuracy import everything
 
@@ -301,6 +296,28 @@ def judge(args):
         for mode in dict.fromkeys(one.mode for one in found):
             errors = [one.error for one in found if one.mode == mode]
             print(f"{mode:12}{len(errors):6}{figures(errors)}")
+
+
+def table(kept):
+    """One set: a line for each mode, and what compiling brings."""
+    found, missing = judged(kept["seed"])
+    names = len({one.row["model"] for one in found})
+    lines = [
+        f"set {kept['seed']}, {kept['status']}: {names} models, {len(found)} runs, {missing} not captured",
+        f"{'mode':12}{'runs':>6}{'mean':>8}{'bias':>8}{'95 % within':>13}{'worst':>8}{'kernels':>9}{'wall':>8}{'inside':>12}",
+        *(line(mode, [one for one in found if one.mode == mode]) for mode in dict.fromkeys(one.mode for one in found)),
+    ]
+    pairs = gains(found)
+    off, right = mean(abs(a / b - 1.0) for a, b in pairs), sum((a > 1.0) == (b > 1.0) for a, b in pairs)
+    return "\n".join([*lines, f"gain from compiling: {off:.1%} off; whether it pays is right for {right} of {len(pairs)}"])
+
+
+def write(text):
+    """Into the README, between its marks."""
+    readme = HERE.parent / "README.md"
+    before, _, rest = readme.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    readme.write_text(f"{before}{BEGIN}\n```\n{text}\n```\n{END}{after}")
 
 
 def figures(errors):
@@ -314,7 +331,7 @@ def within(errors):
 
 def line(mode, mine):
     errors = [one.error for one in mine]
-    inside = sum(one.prediction.device_interval[0] <= one.row["busy_s"] <= one.prediction.device_interval[1] for one in mine)
+    inside = sum(low <= one.row["busy_s"] <= high for one in mine for low, high in [one.prediction.intervals.device])
     counts = f"{mean(abs(one.kernels) for one in mine):9.1%}{mean(abs(one.wall) for one in mine):8.0%}"
     return f"{mode:12}{len(mine):6}{figures(errors)}{counts}{inside:6} of {len(mine)}"
 
@@ -337,6 +354,7 @@ def main():
     commands.choices["keep"].add_argument("files", nargs="+")
     commands.choices["capture"].add_argument("--fresh", action="store_true", help="all graphs again, after a change of capture")
     commands.choices["judge"].add_argument("--open", action="store_true", help="the open set too; needs PyTorch and transformers")
+    commands.choices["judge"].add_argument("--write", action="store_true", help="the sealed set's table into the README")
     commands.choices["open"].add_argument("--why", required=True)
     args = parser.parse_args()
     args.what(args)
