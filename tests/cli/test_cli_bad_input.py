@@ -35,7 +35,6 @@ BAD = [
     (("predict", "resnet50", "--on", "h100", "--bacth", "8"), "--batch"),
     (("predict", "resnet50", "vit_b16", "--on", "h100"), "unexpected argument"),
     (("predict", "gpt2", "--on", "h100", "--phase", "sideways"), "prefill"),
-    (("predict", "llama3_70b", "--on", "pi5"), "has 7.84 GB usable of 8 GiB"),
     (("hardware", "h1000"), "did you mean"),
     (("workload", "resnet"), "did you mean"),
     (("workload", "--batch", "8"), "name it"),
