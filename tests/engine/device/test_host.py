@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small_graphs import chain
 
 import ironlaw as il
 from ironlaw.engine.device.host import Host
@@ -12,7 +13,6 @@ from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.timeline import timeline
 from ironlaw.errors import BadValue
-from tests.small_graphs import chain
 
 H200, H100, ARM, M7 = (il.hardware(name) for name in ("h200_sxm", "h100_sxm", "neoverse_n1_2core", "cortex_m7"))
 VM = il.host("xeon_vm")
