@@ -11,6 +11,7 @@ pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import accuracy  # noqa: E402
+import open_set  # noqa: E402
 
 from ironlaw.compare import Comparison, comparisons, speedups  # noqa: E402
 
@@ -24,7 +25,7 @@ def quiet() -> None:
 @pytest.fixture(scope="module")
 def found() -> list[Comparison]:
     warnings.filterwarnings("ignore")
-    return accuracy.compared(accuracy.rows("zoo_eager", "zoo_compiled", "models_more", "zoo_held", "zoo_held_compiled"))
+    return accuracy.compared(list(open_set.captured_models()))
 
 
 def listed(comparisons: list[Comparison]) -> str:
@@ -53,5 +54,5 @@ def test_what_compiling_brings(found: list[Comparison]) -> None:
     assert sum(abs(one.error) > 0.15 for one in brought) <= 0.2 * len(brought), told
 
 
-def test_training_steps() -> None:
-    check(accuracy.compared(accuracy.rows("zoo_training")), 5, 0.10)
+def test_training_steps(found: list[Comparison]) -> None:
+    check([gap for gap in found if gap.mode == "training"], 5, 0.10)

@@ -56,6 +56,8 @@ class Pool:
     def random(self, size: int, dtype: Any) -> Any:
         import torch
 
+        if not dtype.is_floating_point and not dtype.is_complex:
+            return torch.randint(2 if dtype == torch.bool else 100, (size,), dtype=dtype, device=self.device)
         return torch.empty(size, dtype=dtype, device=self.device).normal_(0, 0.5)
 
 
