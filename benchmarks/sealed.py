@@ -289,10 +289,13 @@ def judge(args):
             if args.write and kept["status"] == "sealed":
                 write(text)
     if args.open:
-        from accuracy import everything
+        from accuracy import compared
+        from open_set import captured_models
+
+        from ironlaw.compare import comparisons
 
         print("open: models that were looked at")
-        found = everything()
+        found = [*comparisons(MACHINE, "model"), *compared(list(captured_models()))]
         for mode in dict.fromkeys(one.mode for one in found):
             errors = [one.error for one in found if one.mode == mode]
             print(f"{mode:12}{len(errors):6}{figures(errors)}")
