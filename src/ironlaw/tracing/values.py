@@ -160,7 +160,7 @@ class Replay:
         origin, name, role = self.values.origin.get(place) or (None, *self.values.names.get(place, ("", "activation")))
         if origin is None and not isinstance(leaf, FakeTensor) and leaf.device.type != "meta":
             origin = leaf
-        if origin is leaf:
+        if origin is not None and origin is leaf:
             self.real[place] = leaf.detach().cpu().untyped_storage().clone()
         elif origin is not None and has_values(origin):
             self.real[place] = laid_out(self.values.twins[place], origin.detach())
