@@ -123,9 +123,12 @@ def architecture(name):
 
 
 def looked_at():
-    """Architectures among the rows that rules and curves were judged by."""
+    """Architectures that rules and curves were judged by: of measured models, and of sets that were opened."""
     files = (HERE.parent / "src/ironlaw/registry/evidence" / MACHINE).glob("*.json")
-    return {architecture(row["model"]) for file in files for row in json.loads(file.read_text())["rows"] if row.get("model")}
+    measured = [row["model"] for file in files for row in json.loads(file.read_text())["rows"] if row.get("model")]
+    sets = [json.loads(file.read_text()) for file in SETS.glob("seed-*.json")]
+    opened = [model["model"] for kept in sets if kept["status"] == "open" for model in kept["models"]]
+    return {architecture(name) for name in measured + opened}
 
 
 def first_that_build(entries, count, most):

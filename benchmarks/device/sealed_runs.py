@@ -3,16 +3,19 @@
     PYTHONPATH=src python3 benchmarks/device/sealed_runs.py --seed 1 --out DIR [--share 1/2] [--processes 10] [--seconds 540]
 
 Writes DIR/sealed-1-SHARE.json; `benchmarks/sealed.py keep` puts the shares into the set. Models compile side by side, one
-process for a few of them; then the processes take turns, alone on the machine, to run and time theirs.
+process for a few of them; then the processes take turns, alone on the machine, to run and time theirs. With --operators, which a
+set that is still sealed refuses, each run is profiled once instead: DIR/opened-1-SHARE.json.gz, every operator with its kernels.
 """
 
 import argparse
 import gc
+import gzip
 import json
 import multiprocessing
 import os
 import signal
 import sys
+import tempfile
 import time
 from pathlib import Path
 from queue import Empty
@@ -40,21 +43,29 @@ def main():
     parser.add_argument("--processes", type=int, default=12)
     parser.add_argument("--compiling", type=float, default=170.0, help="seconds after which nothing is compiled any more")
     parser.add_argument("--seconds", type=float, default=540.0, help="seconds after which nothing is run any more")
+    parser.add_argument("--operators", action="store_true", help="profile each run once, of a set that was opened")
     args = parser.parse_args()
     from sealed import load, runs
 
     part, parts = map(int, args.share.split("/"))
-    models = load(args.seed)["models"][part - 1 :: parts]
+    drawn = load(args.seed)
+    if args.operators and drawn["status"] != "open":
+        sys.exit(f"set {args.seed} is sealed: nobody looks at its operators until `benchmarks/sealed.py open`")
+    read = operators if args.operators else times
+    models = drawn["models"][part - 1 :: parts]
     models = [model for model in models if not args.models or model["model"] in args.models.split(",")]
     begun = time.time()
     until = begun + args.compiling, begun + args.seconds
     context = multiprocessing.get_context("spawn")
     count = min(args.processes, len(models))
     lock, queue, ready = context.Lock(), context.Queue(), context.Semaphore(0)
-    workers = [context.Process(target=work, args=(models[i::count], count, until, lock, queue, ready), daemon=True) for i in range(count)]
+    workers = [
+        context.Process(target=work, args=(models[i::count], count, until, lock, queue, ready, read), daemon=True) for i in range(count)
+    ]
     for worker in workers:
         worker.start()
-    file = Path(args.out) / f"sealed-{args.seed}-{part}of{parts}.json"
+    name = f"{args.seed}-{part}of{parts}.json"
+    file = Path(args.out) / (f"opened-{name}.gz" if args.operators else f"sealed-{name}")
     kept = {"machine": {}, "software": {}, "method": METHOD, "rows": []}
     missing = sum(len(runs(model)) for model in models)
     while missing and time.time() < until[1] + 20:
@@ -64,14 +75,17 @@ def main():
             continue
         missing -= 1
         kept["rows"].append(row)
-        file.write_text(json.dumps(kept, indent=1))
+        if not args.operators:
+            file.write_text(json.dumps(kept, indent=1))
+    if args.operators:
+        file.write_bytes(gzip.compress(json.dumps(kept, separators=(",", ":")).encode()))
     failed = [row for row in kept["rows"] if "error" in row]
     print(f"{len(kept['rows'])} runs of {len(models)} models, {len(failed)} without a time, {missing} never heard of")
     for row in failed:
         print(row["library"], row["model"], row["mode"], row["dtype"], row["batch"], row["error"][:160])
 
 
-def work(models, count, until, lock, queue, ready):
+def work(models, count, until, lock, queue, ready, read):
     """One process: compile its models while the others do, then run and time them in turn, alone on the machine."""
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "2")
     import torch
@@ -86,7 +100,7 @@ def work(models, count, until, lock, queue, ready):
         time.sleep(0.2)
     told = software(), GPU.machine() | {"hardware": "h200_sxm"}
     for model, call in zip(models, compiled, strict=True):
-        for row in measured(model, call, until[1], lock):
+        for row in measured(model, call, until[1], lock, read):
             queue.put((row, *told))
             gc.collect()
             torch.cuda.empty_cache()
@@ -121,7 +135,7 @@ def compile_first(model, until):
         torch.cuda.empty_cache()
 
 
-def measured(model, compiled, until, lock):
+def measured(model, compiled, until, lock, read):
     """Each run's totals, or why there are none."""
     from sealed import COMPILED, call_of, runs
 
@@ -139,7 +153,7 @@ def measured(model, compiled, until, lock):
             sync()
             signal.alarm(0)
             with lock:
-                row.update(times(call))
+                row.update(read(call))
         except Exception as error:
             row["error"] = reason(error)
         finally:
@@ -179,6 +193,31 @@ def times(call):
     if "error" in seen:
         raise RuntimeError(seen["error"])
     return {"kernels": seen["kernels"], "busy_s": seen["busy_s"], "wall_s": round(median(walls), 9), "piped_s": round(median(piped), 9)}
+
+
+def operators(call):
+    """Every operator that launched something, in order: its name, what went in, and its kernels with their seconds and blocks."""
+    import torch
+    from torch.profiler import ProfilerActivity, profile
+
+    call()
+    sync()
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], record_shapes=True) as seen:
+        call()
+        sync()
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        seen.export_chrome_trace(file.name)
+        events = json.loads(Path(file.name).read_text())["traceEvents"]
+    named = {event["args"]["External id"]: event for event in events if event.get("cat") == "cpu_op"}
+    launched, found = [event for event in events if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")], []
+    for event in sorted(launched, key=lambda event: event["ts"]):
+        source = named.get(event["args"].get("External id"), {"name": "", "args": {}})
+        if not found or found[-1]["id"] != event["args"].get("External id"):
+            given = {key: source["args"].get(key) for key in ("Input Dims", "Input Strides", "Input type", "Concrete Inputs")}
+            found.append({"id": event["args"].get("External id"), "op": source["name"], **given, "kernels": []})
+        found[-1]["kernels"].append([event["name"][:120], round(event["dur"] * 1e-6, 10), event["args"].get("grid")])
+    total = sum(event["dur"] for event in launched) * 1e-6
+    return {"kernels": len(launched), "busy_s": total, "operators": found, "torch": torch.__version__}
 
 
 def reason(error):
