@@ -5,10 +5,12 @@
     python benchmarks/sealed.py keep --seed 1 DIR/sealed-1-*.json                   totals into the set
     python benchmarks/sealed.py capture --seed 1       their graphs, with the library versions that were measured
     python benchmarks/sealed.py judge                  errors and intervals, sealed and open side by side
+    python benchmarks/sealed.py judge --runs           every run of the models that were opened
     python benchmarks/sealed.py open --seed 1 --why …  somebody looked at its operators: it counts as open from now on
 
-A set is one file in benchmarks/sealed_sets, and keeps its history. `draw` and `capture` need the libraries of
-benchmarks/pinned.txt; `judge` needs only ironlaw. While a set is sealed, print nothing of it but totals.
+A set is one file in benchmarks/sealed_sets, and keeps its history. A part of it can be opened (`--count`): which models, the seed
+decides, and the rest stays sealed. `draw` and `capture` need the libraries of benchmarks/pinned.txt; `judge` needs only ironlaw.
+While a model is sealed, print nothing of it but totals over all of them.
 """
 
 import argparse
@@ -30,6 +32,7 @@ COUNT, LANGUAGE_MODELS = 40, 10  # of the whole corpus; and decoders beside them
 MOST_PARAMETERS = 2.5e9  # ten processes keep theirs on one GPU, and train them
 MOST_INFERRED = 9e9
 COMPILED = ("compiled", "fp16")
+SEALED, OPEN = "sealed", "opened"
 BEGIN, END = "<!-- sealed: python benchmarks/sealed.py judge --write -->", "<!-- end -->"
 CACHE, WRITTEN = 1024, 512  # places of a decoder's cache, and how many of them hold a token
 
@@ -127,8 +130,12 @@ def looked_at():
     files = (HERE.parent / "src/ironlaw/registry/evidence" / MACHINE).glob("*.json")
     measured = [row["model"] for file in files for row in json.loads(file.read_text())["rows"] if row.get("model")]
     sets = [json.loads(file.read_text()) for file in SETS.glob("seed-*.json")]
-    opened = [model["model"] for kept in sets if kept["status"] == "open" for model in kept["models"]]
-    return {architecture(name) for name in measured + opened}
+    return {architecture(name) for name in [*measured, *(name for kept in sets for name in opened(kept))]}
+
+
+def opened(kept):
+    """Names of a set's models that were looked at."""
+    return [model["model"] for model in kept["models"] if "opened" in model]
 
 
 def first_that_build(entries, count, most):
@@ -168,7 +175,7 @@ def draw(args):
     models += [model | {"only": "inference"} for model in first_that_build(rest, LANGUAGE_MODELS, MOST_INFERRED)]
     libraries = ("torch", "torchvision", "timm", "transformers")
     history = [{"date": today(), "what": f"{len(models)} models drawn from {len(entries)}"}]
-    head = {"format": "ironlaw-sealed/1", "seed": args.seed, "status": "sealed", "corpus": len(entries)}
+    head = {"format": "ironlaw-sealed/2", "seed": args.seed, "corpus": len(entries)}
     save(head | {"drawn_with": {name: version(name) for name in libraries}, "history": history, "models": models, "rows": []})
     print(f"{len(models)} models of {len(entries)}")
 
@@ -254,18 +261,18 @@ class Judged:
 
 
 def judged(seed):
-    """Every run that has a time and a graph, and how many could not be captured."""
+    """Every run that has a time and a graph, and the models of those that could not be captured."""
     import ironlaw as il
     from ironlaw.tracing.graph_json import from_json
 
-    machine, found, missing = il.hardware(MACHINE), [], 0
+    machine, found, missing = il.hardware(MACHINE), [], []
     graphs, memo = stored(seed), {}
     for row in load(seed)["rows"]:
         if "busy_s" not in row:
             continue
         key = key_of(row)
         if "error" in graphs.get(key, {"error": ""}):
-            missing += 1
+            missing.append(row["model"])
             continue
         if key not in memo:
             memo = {key: from_json(graphs[key])}
@@ -286,11 +293,17 @@ def judge(args):
     """The table that the README leads with; with --open, the models that were looked at beside it."""
     for file in sorted(SETS.glob("seed-*.json")):
         kept = json.loads(file.read_text())
-        if graphs_path(kept["seed"]).exists():
-            text = table(kept)
+        if not graphs_path(kept["seed"]).exists():
+            continue
+        found, missing = judged(kept["seed"])
+        for title, names in parts(kept).items():
+            mine = [one for one in found if one.row["model"] in names]
+            text = table(f"set {kept['seed']}, {title}", mine, sum(name in names for name in missing))
             print(text, end="\n\n")
-            if args.write and kept["status"] == "sealed":
+            if args.write and title == SEALED:
                 write(text)
+            if args.runs and title == OPEN:
+                print(*map(run_line, sorted(mine, key=lambda one: (one.mode, -abs(one.error)))), sep="\n", end="\n\n")
     if args.open:
         from accuracy import compared
         from open_set import captured_models
@@ -304,12 +317,17 @@ def judge(args):
             print(f"{mode:12}{len(errors):6}{figures(errors)}")
 
 
-def table(kept):
-    """One set: a line for each mode, and what compiling brings."""
-    found, missing = judged(kept["seed"])
+def parts(kept):
+    """Names of the models that are sealed, and of those that are not; none is left out, none is in both."""
+    names = {model["model"] for model in kept["models"]}
+    return {title: mine for title, mine in ((SEALED, names - {*opened(kept)}), (OPEN, {*opened(kept)})) if mine}
+
+
+def table(title, found, missing):
+    """A line for each mode, and what compiling brings."""
     names = len({one.row["model"] for one in found})
     lines = [
-        f"set {kept['seed']}, {kept['status']}: {names} models, {len(found)} runs, {missing} not captured",
+        f"{title}: {names} models, {len(found)} runs, {missing} not captured",
         f"{'mode':12}{'runs':>6}{'mean':>8}{'bias':>8}{'95 % within':>13}{'worst':>8}{'kernels':>9}{'wall':>8}{'inside':>12}",
         *(line(mode, [one for one in found if one.mode == mode]) for mode in dict.fromkeys(one.mode for one in found)),
     ]
@@ -342,10 +360,25 @@ def line(mode, mine):
     return f"{mode:12}{len(mine):6}{figures(errors)}{counts}{inside:6} of {len(mine)}"
 
 
+def run_line(one):
+    """One run of a model that was opened."""
+    low, high = one.prediction.intervals.device
+    inside = "" if low <= one.row["busy_s"] <= high else "outside"
+    name = f"{one.row['library']} {one.row['model']}"
+    counts = f"kernels {one.prediction.kernels:,.0f} of {one.row['kernels']:,.0f}"
+    times = f"{one.row['busy_s'] * 1e3:9.3f} ms{one.error:+8.1%}"
+    return f"{one.mode:12}{name:60}{one.row['batch']:4} {times}  {counts}  wall {one.wall:+.0%} {inside}"
+
+
 def unseal(args):
+    """Count models as looked at from now on: all that are sealed, or as many as --count says."""
     kept = load(args.seed)
-    kept["status"] = "open"
-    kept["history"].append({"date": today(), "what": f"opened: {args.why}"})
+    shut = [model for model in kept["models"] if "opened" not in model]
+    random.Random(args.seed).shuffle(shut)
+    chosen = shut[: args.count]
+    for model in chosen:
+        model["opened"] = today()
+    kept["history"].append({"date": today(), "what": f"{len(chosen)} of {len(shut)} opened: {args.why}"})
     save(kept)
 
 
@@ -361,7 +394,9 @@ def main():
     commands.choices["capture"].add_argument("--fresh", action="store_true", help="all graphs again, after a change of capture")
     commands.choices["judge"].add_argument("--open", action="store_true", help="the open set too; needs PyTorch and transformers")
     commands.choices["judge"].add_argument("--write", action="store_true", help="the sealed set's table into the README")
+    commands.choices["judge"].add_argument("--runs", action="store_true", help="every run of the models that were opened")
     commands.choices["open"].add_argument("--why", required=True)
+    commands.choices["open"].add_argument("--count", type=int, help="open only so many of them, chosen by the seed")
     args = parser.parse_args()
     args.what(args)
 
