@@ -31,8 +31,8 @@ test: check ## all of check, then the command line, the labs, the ledger and the
 	@$(SETUP) torch
 	@$(SETUP) browser >/dev/null
 	@[ -n "$$IRONLAW_TEST_POSTGRES" ] || $(SETUP) postgres >/dev/null
-	@$(TOGETHER) '$(BIN)/pytest $(TWO) $(LATER)' '$(BIN)/pytest -n 2 --dist loadfile tests/slow' '$(POSTGRES)'
-	@$(TOGETHER) "IRONLAW_CHROMIUM='$$($(SETUP) browser)' $(BIN)/pytest $(TWO) tests/browser" '$(BIN)/pytest $(TWO) tests/torch' '$(ATTACK)'
+	@$(TOGETHER) --at-once 3 "IRONLAW_CHROMIUM='$$($(SETUP) browser)' $(BIN)/pytest $(TWO) tests/browser" '$(BIN)/pytest $(TWO) tests/torch' \
+		'$(ATTACK)' '$(POSTGRES)' '$(BIN)/pytest -n 2 --dist loadfile tests/slow' '$(BIN)/pytest $(TWO) $(LATER)'
 
 check: python3 ## format, lint, types, import contract and unit tests, in under 45 seconds
 	@$(SETUP) venv test

@@ -1,37 +1,44 @@
 """Run commands at the same time: what the first writes is seen as it comes, what the others write when they have ended.
 
     python scripts/side_by_side.py 'pytest -n 2 tests/a' 'mypy'
+    python scripts/side_by_side.py --at-once 3 'pytest tests/a' 'pytest tests/b' 'pytest tests/c' 'pytest tests/d'
 
-Exit status 1 if any of them failed. One core is seldom idle then: a type checker has one thread, pip waits for the disk.
+Exit status 1 if any of them failed. One core is seldom idle then: a type checker has one thread, a browser waits for a server.
+With a limit, the next command begins when one has ended: first what waits most, last what can use every core to its end.
 """
 
+import argparse
 import subprocess
 import sys
-import tempfile
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 
-def main(commands: list[str]) -> int:
-    with ExitStack() as files:
-        others = []
-        for command in commands[1:]:
-            output = files.enter_context(tempfile.TemporaryFile())
-            others.append((command, output, subprocess.Popen(command, shell=True, stdout=output, stderr=subprocess.STDOUT)))
+def run(command: str, live: bool) -> tuple[str, int, str]:
+    """The command, its exit status, and what it wrote unless that was seen already."""
+    done = subprocess.run(command, shell=True, stdout=None if live else subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    return command, done.returncode, "" if live else done.stdout.decode(errors="replace")
+
+
+def main(commands: list[str], at_once: int) -> int:
+    with ThreadPoolExecutor(at_once) as pool:
+        first, *others = [pool.submit(run, command, place == 0) for place, command in enumerate(commands)]
         try:
-            failed = [command for command in commands[:1] if subprocess.call(command, shell=True) != 0]
-            for command, output, process in others:
-                if process.wait() != 0:
-                    failed.append(command)
-                output.seek(0)
-                print(f"$ {command}\n{output.read().decode(errors='replace')}", end="")
-        except KeyboardInterrupt:  # the others have heard it too
-            for _, _, process in others:
-                process.wait()
+            first.result()
+            for one in as_completed(others):
+                command, _, output = one.result()
+                print(f"$ {command}\n{output}", end="", flush=True)
+        except KeyboardInterrupt:  # the commands have heard it too
+            pool.shutdown(cancel_futures=True)
             return 130
+    failed = [command for command, code, _ in (one.result() for one in (first, *others)) if code != 0]
     for command in failed:
         print(f"failed: {command}", file=sys.stderr)
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--at-once", type=int, metavar="N", help="how many run at a time (all)")
+    parser.add_argument("commands", nargs="+", metavar="COMMAND")
+    options = parser.parse_args()
+    sys.exit(main(options.commands, options.at_once or len(options.commands)))
