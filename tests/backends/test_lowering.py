@@ -164,11 +164,47 @@ def test_alignment_and_format_choose_the_kernel(n, k, dtype):
     """Rows are read 16 bytes at a time where all of them begin there, else 4, else 2; other formats have one kernel."""
     aligned = {8: "gemm", 4: "gemm_even", 2: "gemm_even", 1: "gemm_odd"}[math.gcd(n, k, 8)]
     curve = aligned if dtype in ("fp16", "bf16") else f"gemm_{dtype}"
-    assert names(lower(linear(4, n, k, dtype))) == [curve]
-    batched = one("bmm", (3, 4, k), (3, k, n), out=(3, 4, n), dtype=dtype)
+    m = 20
+    assert names(lower(linear(m, n, k, dtype))) == [curve]
+    batched = one("bmm", (3, m, k), (3, k, n), out=(3, m, n), dtype=dtype)
     curve += "_odd" if dtype == "fp32" and math.gcd(n, k, 4) < 4 else ""  # of the batched ones in FP32, too
-    assert lower(batched) == (Kernel(curve.replace("gemm", "bmm"), batched.work.bytes, 2.0 * 3 * 4 * n * k, depth=k),)
-    assert names(lower(one("matmul", (3, 4, k), (3, k, n), out=(3, 4, n), dtype=dtype))) == [curve.replace("gemm", "bmm")]
+    if dtype == "fp32" and n <= 16:
+        curve = "gemm_fp32_thin" if n > 1 else "bmv_fp32"
+    (kernel,) = lower(batched)
+    assert (kernel.curve, kernel.data, kernel.depth) == (curve.replace("gemm", "bmm"), batched.work.bytes, k)
+    assert kernel.flops == 2.0 * 3 * m * n * k or (dtype == "fp32" and n > 16)
+    assert names(lower(one("matmul", (3, m, k), (3, k, n), out=(3, m, n), dtype=dtype))) == [curve.replace("gemm", "bmm")]
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "flops"),
+    [
+        (512, 4096, 4096, 132 * 2 * 128 * 128 * 4096),  # 4 × 32 tiles of 128: one wave, 4 multiprocessors idle
+        (512, 4224, 4096, 132 * 2 * 128 * 128 * 4096),  # 4 × 33: it is full
+        (516, 4224, 4096, 5 * 132 * 2 * 64 * 64 * 4096 / 0.75),  # a fifth row of tiles: 9 × 66 of 64 in five waves beat two of 128
+        (197, 4096, 1024, 2 * 132 * 2 * 64 * 64 * 1024 / 0.75),  # 4 × 64 of 64 in two waves; 2 × 32 of 128 would leave half the chip idle
+        (64, 1536, 384, 1.5 * 132 * 2 * 64 * 64 * 96 * 2.25 / 0.75),  # 24 tiles of 64, shared out over four times as many
+    ],
+)
+def test_a_product_in_fp32_keeps_the_chip_for_whole_waves_of_tiles(m, n, k, flops):
+    (kernel,) = lower(linear(m, n, k, "fp32"))
+    assert kernel.curve == "gemm_fp32" and kernel.flops == pytest.approx(flops)
+
+
+@given(m=st.integers(17, 5000), n=st.integers(1, 5000), k=st.integers(1, 5000))
+def test_no_product_in_fp32_keeps_the_chip_for_less_than_its_own_work(m, n, k):
+    (kernel,) = lower(linear(m, n, k, "fp32"))
+    assert kernel.flops >= 2.0 * m * n * k
+
+
+def test_products_of_few_rows_in_fp32_have_kernels_of_their_own():
+    assert lower(linear(1, 768, 768, "fp32")) == (Kernel("gemv_fp32", 4.0 * (768 + 768 * 768 + 768), 2.0 * 768 * 768, depth=768),)
+    assert names(lower(linear(2, 768, 768, "fp32"))) == names(lower(linear(16, 768, 768, "fp32"))) == ["gemm_fp32_thin"]
+    assert names(lower(linear(17, 768, 768, "fp32"))) == ["gemm_fp32"]
+    swept = lower(linear(np.array([1.0, 8.0, 64.0]), 768, 768, "fp32"))
+    assert {kernel.curve: kernel.count.tolist() for kernel in swept} == {
+        "gemm_fp32": [0.0, 0.0, 1.0], "gemm_fp32_thin": [0.0, 1.0, 0.0], "gemv_fp32": [1.0, 0.0, 0.0],
+    }  # fmt: skip
 
 
 def test_a_bmm_of_flat_matrices_is_still_batched():
@@ -261,7 +297,7 @@ def test_the_compiler_pads_an_odd_output():
     assert names(lower(linear(4, 10, 16), compiled=True, machine=BALANCED)) == ["gemm_even"]
     assert names(lower(linear(4096, 1002, 4096), compiled=True, machine=BALANCED)) == ["gemm", "copy"]
     assert names(lower(linear(4, 8, 16), compiled=True, machine=BALANCED)) == ["gemm"]
-    assert names(lower(linear(4, 7, 16, "fp32"), compiled=True, machine=BALANCED)) == ["gemm_fp32"]
+    assert names(lower(linear(20, 7, 16, "fp32"), compiled=True, machine=BALANCED)) == ["gemm_fp32"]
     assert names(lower(one("matmul", (4, 16), (16, 7), out=(4, 7)), compiled=True, machine=BALANCED)) == ["gemm_odd"]
     assert names(lower(one("bmm", (3, 4, 15), (3, 15, 8), out=(3, 4, 8)), compiled=True, machine=BALANCED)) == ["bmm_odd"]
 
@@ -322,10 +358,10 @@ def test_attention_in_fp32_is_tiled_by_one_kernel_of_its_own(causal):
     assert names(lower(under_a_mask)) == ["attention_fp32"]
 
 
-@pytest.mark.parametrize(("d", "keys"), [(8, 16), (8, 17), (8, 18), (9, 16), (10, 16), (4, 4), (12, 20)])
+@pytest.mark.parametrize(("d", "keys"), [(20, 24), (20, 25), (20, 26), (21, 24), (22, 24), (36, 40), (44, 20)])
 def test_products_of_attention_in_parts_are_aligned_when_width_and_keys_are(d, keys):
     """FP32's vectors hold four elements."""
-    made = one("attention", (2, 6, 3, d), (2, 2, keys, d), (2, 2, keys, d), out=(2, 6, 3, d), path="math")
+    made = one("attention", (2, 6, 30, d), (2, 2, keys, d), (2, 2, keys, d), out=(2, 6, 30, d), path="math")
     expected = "bmm_fp32" if d % 4 == 0 and keys % 4 == 0 else "bmm_fp32_odd"
     assert [name for name in names(lower(made)) if name.startswith("bmm")] == [expected] * 2
 
@@ -359,10 +395,10 @@ def test_the_maths_of_attention_in_fp32():
         Kernel("cast_up", 6.0 * 192), Kernel("cast_up", 6.0 * 240), Kernel("cast_up", 6.0 * 240),
         Kernel("scale", 8.0 * 192), Kernel("scale", 8.0 * 240),
         Kernel("strided", 8.0 * 192), Kernel("strided", 8.0 * 240), Kernel("strided", 8.0 * 240),
-        Kernel("bmm_fp32_odd", 4.0 * (192 + 240 + 120), 2.0 * 120 * 8, depth=8),
+        Kernel("bmm_fp32_thin", 4.0 * (192 + 240 + 120), 2.0 * 120 * 8, depth=8),
         Kernel("strided", 10.0 * 120), Kernel("softmax_fp32", 960.0, 600.0, 24), Kernel("compare", 600.0),
         Kernel("amax", 120.0, rows=24), TINY, Kernel("select", 960.0),
-        Kernel("bmm_fp32_odd", 4.0 * (192 + 240 + 120), 2.0 * 120 * 8, depth=5),
+        Kernel("bmm_fp32_thin", 4.0 * (192 + 240 + 120), 2.0 * 120 * 8, depth=5),
         Kernel("cast", 720.0), Kernel("cast", 6.0 * 192),
     )  # fmt: skip
     alone = one("attention", (1, 3, 4, 8), (1, 3, 5, 8), (1, 3, 5, 8), (1, 3, 4, 5), out=(1, 3, 4, 8), path="math")
@@ -448,9 +484,9 @@ def test_a_bidirectional_mask_takes_attention_apart():
     assert lower(made, compiled=True) == (
         Kernel("fused", 3 * q, count=2.0),
         Kernel("fused", 3 * wide, count=2.0),
-        Kernel("bmm_fp32", 2 * q + 2 * wide + scores, half, depth=32),
+        Kernel("bmm_fp32_thin", 2 * q + 2 * wide + scores, half, depth=32),
         Kernel("fused_rows", 2 * scores, 5 * 1024.0, 64),
-        Kernel("bmm_fp32", 2 * q + 2 * wide + scores, half, depth=16),
+        Kernel("bmm_fp32_thin", 2 * q + 2 * wide + scores, half, depth=16),
     )
     wider = one("attention", (2, 4, 8, 32), (2, 2, 16, 32), (2, 2, 16, 64), out=(2, 4, 8, 64), mask="bidirectional")
     assert lower(wider, compiled=True)[2].data == 2 * q + 2 * wide + scores  # queries meet keys, however wide the values

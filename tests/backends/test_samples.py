@@ -190,7 +190,8 @@ BY_HAND = {
 CURVES = {
     "mul_row": "broadcast", "mul_col": "broadcast_row", "mul_rope": "strided", "add_pos": "broadcast", "transpose_heads": "strided",
     "cast": "cast_up", "pow2": "power", "mul_scalar": "scale", "add_scalar": "shift", "dropout_train": "dropout", "fill_": "fill",
-    "mean_hw": "mean", "cat_last": "cat", "cat_seq": "cat", "linear": "gemm", "matmul": "gemm_fp8", "bmm": "bmm_fp32", "sdpa": "attention",
+    "mean_hw": "mean", "cat_last": "cat", "cat_seq": "cat", "linear": "gemm", "matmul": "gemm_fp8", "sdpa": "attention",
+    "bmm": "bmm_fp32_thin",
     "clone_heads": "strided", "add_permuted": "strided_columns", "sdpa under a mask": "attention_masked",
     "sum of all": "sum_all", "add_": "add", "conv2d depthwise": "depthwise_strided", "index_put": "scatter",
     "adaptive_avg_pool2d": "mean", **dict.fromkeys(("cat_columns", "cat_channels", "cat_token"), "cat"), "clamp": "hardtanh",

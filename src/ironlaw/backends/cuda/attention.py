@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from ironlaw.backends.cuda.chip import exponential_flops, processors
 from ironlaw.backends.cuda.evidence import named, single
-from ironlaw.backends.cuda.gemm import bmm_curve, gemm_curve
+from ironlaw.backends.cuda.gemm import bmm_curve, fp32, gemm_curve
 from ironlaw.backends.cuda.norm import softmax_kernels
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, multiple, padded
@@ -75,6 +75,16 @@ def naive(op: Op, machine: Hardware) -> Sequence[Kernel]:
     )
 
 
+def products_in_fp32(
+    q: Tensor, k: Tensor, scored: Number, mixed: Number, flops: Number, machine: Hardware
+) -> tuple[Sequence[Kernel], Sequence[Kernel]]:
+    """Queries by keys, and scores by values; `scored` and `mixed`: the bytes that each moves."""
+    heads, queries, keys, d = q.shape[0] * q.shape[1], q.shape[-2], k.shape[-2], q.shape[-1]
+    name = bmm_curve("fp32", (d, keys))
+    first = fp32(Kernel(name, scored, flops, depth=d), (queries, keys, d), heads, machine)
+    return first, fp32(Kernel(name, mixed, flops, depth=keys), (queries, d, keys), heads, machine)
+
+
 def math_fallback(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """Where no fused kernel takes the operands (a mask whose last axis is not contiguous): all in FP32. q, k and v are
     widened and, with more than one sequence, copied; q and k scaled; the mask is added to the scores; `_safe_softmax` looks
@@ -86,15 +96,15 @@ def math_fallback(op: Op, machine: Hardware) -> Sequence[Kernel]:
     scores = heads * q.shape[-2] * k.shape[-2]
     copies = where(q.shape[0] > 1, 1.0, 0.0)
     each = op.work.matmul_flops / 2
-    product = bmm_curve("fp32", (q.shape[-1], k.shape[-2]))
+    first, second = products_in_fp32(q, k, 4.0 * (q.size + k.size + scores), 4.0 * (q.size + v.size + scores), each, machine)
     return (
         *(Kernel("cast_up", t.size * (4.0 + size)) for t in (q, k, v)), *(Kernel("scale", 8.0 * t.size) for t in (q, k)),
         *(Kernel("strided", 8.0 * t.size, count=copies) for t in (q, k, v)),
-        Kernel(product, 4.0 * (q.size + k.size + scores), each, depth=q.shape[-1]),
+        *first,
         Kernel("strided", scores * (8.0 + size), count=1.0 if len(op.inputs) > 3 else 0.0),
         *softmax_kernels(8.0 * scores, 5.0 * scores, heads * q.shape[-2], k.shape[-2], FORMATS["fp32"]), Kernel("compare", 5.0 * scores),
         Kernel("amax", 1.0 * scores, rows=heads * q.shape[-2]), Kernel("tiny", 0.0), Kernel("select", 8.0 * scores),
-        Kernel(product, 4.0 * (q.size + v.size + scores), each, depth=k.shape[-2]),
+        *second,
         Kernel("cast", scores * (4.0 + size)), Kernel("cast", q.size * (4.0 + size)),
     )  # fmt: skip
 
@@ -111,12 +121,13 @@ def attention_compiled(op: Op, machine: Hardware) -> Sequence[Kernel]:
     if op.attrs.get("mask") == "bidirectional" or op.attrs.get("path") == "math":
         scores = q.size / q.shape[-1] * k.shape[-2] * 4.0
         heads = q.shape[0] * q.shape[1]
-        product = bmm_curve("fp32", (q.shape[-1], k.shape[-2]))
+        moved = 2 * q.bytes + 2 * wide + scores
+        first, second = products_in_fp32(q, k, moved, moved, op.work.matmul_flops / 2, machine)
         return (
             Kernel("fused", 3 * q.bytes, count=2.0), Kernel("fused", 3 * wide, count=2.0),
-            Kernel(product, 2 * q.bytes + 2 * wide + scores, op.work.matmul_flops / 2, depth=q.shape[-1]),
+            *first,
             Kernel("fused_rows", 2 * scores, 5 * scores / 4, heads * q.shape[-2]),
-            Kernel(product, 2 * q.bytes + 2 * wide + scores, op.work.matmul_flops / 2, depth=k.shape[-2]),
+            *second,
         )  # fmt: skip
     spread = (Kernel("fused", k.bytes + wide, count=2.0 if q.shape[1] != k.shape[1] else 0.0),)
     if op.attrs.get("causal"):

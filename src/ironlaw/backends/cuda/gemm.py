@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ironlaw.backends.cuda.chip import balance, filled_tiles, split_tiles
+from ironlaw.backends.cuda.chip import balance, filled_tiles, processors, split_tiles
 from ironlaw.backends.cuda.evidence import plain
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, multiple
 from ironlaw.backends.rows import Row
-from ironlaw.engine.arrays import Number, minimum, where
+from ironlaw.engine.arrays import Number, ceil, maximum, minimum, where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
 
 DEEPEST = 16384.0  # steps of a product's inner loop that were measured; beyond, the library splits it over more of the chip
 SPLIT_FROM = 3072  # steps from which a product of few tiles is shared out along its depth
 LARGE = 9.6e6  # outputs from which a second, tiny kernel is launched
+# Tiles of cuBLAS's FP32 kernels: side, rate beside the largest one's, and the least time in waves, since a small tile's multiply-adds
+# wait for one another until a second one shares its multiprocessor. Read off 136 products on an H200 whose kernels name their tiles:
+# 52, 39 and 17 TFLOP/s, whatever the product, once every tile of every wave is counted.
+FP32_TILES = ((128, 1.0, 1.0), (64, 0.75, 1.5), (32, 0.33, 2.0))
+SHARED_OUT = ((1, 1.0), (2, 1.5), (4, 2.25), (8, 3.4))  # parts along the depth, and what they cost: fitted to the rows with few tiles
+THIN = 16  # rows up to which a product in FP32 takes a kernel of its own (gemmSN)
 UNPROFILED = ("fp8", "int8")  # formats that no profile covers
 
 
@@ -36,6 +42,29 @@ def bmm_curve(dtype: str, sizes: Sequence[Number]) -> str:
     return gemm_curve(dtype, sizes).replace("gemm", "bmm")
 
 
+def occupied(m: Number, n: Number, k: Number, batch: Number, machine: Hardware) -> Number:
+    """FLOPs that the chip could do in FP32 while a product keeps it: its last wave leaves multiprocessors idle, its edges fill no tile."""
+    chip = processors(machine)
+    best: Number = float("inf")
+    for side, rate, least in FP32_TILES:
+        tiles = batch * ceil(m / side) * ceil(n / side)
+        for parts, cost in SHARED_OUT:
+            waves = maximum(ceil(tiles * parts / chip), least)
+            best = minimum(best, waves * chip * 2.0 * side * side * k * cost / (parts * rate))
+    return best
+
+
+def fp32(kernel: Kernel, sizes: tuple[Number, Number, Number], batch: Number, machine: Hardware) -> Sequence[Kernel]:
+    """A product of m × n × k in FP32, outside the tensor cores, or a batch of them: of a vector, of few rows, or in tiles."""
+    m, n, k = sizes
+    batched = kernel.curve.startswith("bmm")
+    few = minimum(m, n) if batched else m
+    vector, thin = where(few == 1, 1.0, 0.0), where(few <= THIN, 1.0, 0.0)
+    tiled = replace(kernel, flops=occupied(m, n, k, batch, machine), count=1.0 - thin)
+    rows, row = ("bmm_fp32_thin", "bmv_fp32") if batched else ("gemm_fp32_thin", "gemv_fp32")
+    return tiled, replace(kernel, curve=rows, count=thin - vector), replace(kernel, curve=row, count=vector)
+
+
 def matrix(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """linear, matmul, bmm. A small product with a deep inner loop is split along it and summed by a second kernel."""
     x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
@@ -45,8 +74,15 @@ def matrix(op: Op, machine: Hardware) -> Sequence[Kernel]:
     kernel = Kernel(gemm_curve(op.dtype, (k, n)), op.work.bytes, op.work.matmul_flops, depth=depth)
     batched = op.kind == "bmm" or len(w.shape) > 2
     if batched:
-        second = where(m * n > LARGE, 1.0, 0.0) if kernel.curve == "gemm" else 0.0
-        return replace(kernel, curve=bmm_curve(op.dtype, (k, n))), Kernel("tiny", 0.0, count=second)
+        kernel, second = (
+            replace(kernel, curve=bmm_curve(op.dtype, (k, n))),
+            where(m * n > LARGE, 1.0, 0.0) if kernel.curve == "gemm" else 0.0,
+        )
+        if op.dtype == "fp32":
+            return fp32(kernel, (y.shape[-2], n, k), m / y.shape[-2], machine)
+        return kernel, Kernel("tiny", 0.0, count=second)
+    if op.dtype == "fp32":
+        return fp32(kernel, (m, n, k), 1.0, machine)
     if kernel.curve != "gemm":
         return (kernel,)
     tiles = (n / 64) * ((m + 15) // 16)
@@ -88,5 +124,6 @@ FALLBACK = {
     "gemm_tf32": "gemm", "gemm_fp8": "gemm", "gemm_int8": "gemm", "bmm": "gemm", "bmm_even": "gemm_even", "bmm_odd": "gemm_odd",
     "bmm_fp32": "gemm_fp32", "bmm_fp32_odd": "bmm_fp32", "bmm_tf32": "gemm_tf32", "gemm_pair": "gemm", "bmm_fp8": "gemm_fp8",
     "bmm_int8": "gemm_int8",
+    "gemm_fp32_thin": "gemm_fp32", "gemv_fp32": "gemm_fp32_thin", "bmm_fp32_thin": "gemm_fp32_thin",
     "gemm_fp64": "gemm_fp32", "bmm_fp64": "gemm_fp32", "gemm_int64": "gemm_fp32", "bmm_int64": "gemm_fp32",  # int64: complex numbers
 }  # fmt: skip
