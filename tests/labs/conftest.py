@@ -1,18 +1,12 @@
 """Lab 01 locked, half-way, revealed and complete."""
 
 import pytest
-from headless import Page
+from headless import SLUG, Page, Stages
 
 from ironlaw.labs.lab_01_magnitude import models
 from ironlaw.ledger import open_ledger
 
 models._warm.acquire(blocking=False)  # nothing in the background: a test builds what it asks for
-
-
-@pytest.fixture
-def page(tmp_path):
-    with open_ledger(tmp_path / "ledger.db") as ledger:
-        yield Page(ledger)
 
 
 def first_act(page: Page) -> Page:
@@ -27,22 +21,36 @@ def second_lock(page: Page) -> Page:
     return page.reload()
 
 
+@pytest.fixture(scope="session")
+def stages(tmp_path_factory):
+    steps = (first_act, second_lock, lambda page: page.reflect("act2", "memory"))
+    return Stages(tmp_path_factory.mktemp("stages"), SLUG, *steps)
+
+
 @pytest.fixture
-def half(page):
+def page(stages, tmp_path):
+    with stages.page(0, tmp_path) as page:
+        yield page
+
+
+@pytest.fixture
+def half(stages, tmp_path):
     """Act I done, Act II open."""
-    return first_act(page)
+    with stages.page(1, tmp_path) as page:
+        yield page
 
 
 @pytest.fixture
-def revealed(half):
+def revealed(stages, tmp_path):
     """Act II's prediction is committed as well."""
-    return second_lock(half)
+    with stages.page(2, tmp_path) as page:
+        yield page
 
 
 @pytest.fixture
-def complete(revealed):
-    revealed.reflect("act2", "memory")
-    return revealed.reload()
+def complete(stages, tmp_path):
+    with stages.page(3, tmp_path) as page:
+        yield page
 
 
 @pytest.fixture(scope="module")

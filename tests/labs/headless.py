@@ -4,9 +4,15 @@ Tests compare figures and sections, not prose: `page.slots("act1.reveal", html)`
 """
 
 import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 from ironlaw import kit
+from ironlaw.ledger import open_ledger
 from ironlaw.slots import SLOT
 
 SLUG = "lab_01_magnitude"
@@ -61,6 +67,29 @@ class Page:
         html = " ".join(part.text for part in self.parts.values() if part is not None)
         pieces = " ".join(f"{element.widget.spec} {element.widget.view}" for element in self.lab.elements.values())
         return re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "", bare(html + " " + pieces))  # a time of day may hold any figure
+
+
+class Stages:
+    """A lab's ledger after each of some steps. Each is played once, and every test begins with a copy: a step takes a run of the app."""
+
+    def __init__(self, folder: Path, slug: str, *steps: Callable[[Page], object]):
+        self.folder, self.slug, self.steps = folder, slug, steps
+        self.after = cache(self._play)
+
+    def _play(self, number: int) -> Path:
+        path = self.folder / f"{number}.db"
+        if number:
+            shutil.copy(self.after(number - 1), path)
+        with open_ledger(path) as ledger:
+            if number:
+                self.steps[number - 1](Page(ledger, self.slug))
+        return path
+
+    @contextmanager
+    def page(self, number: int, folder: Path) -> Iterator[Page]:
+        """The lab after so many steps, with a ledger of its own."""
+        with open_ledger(shutil.copy(self.after(number), folder / "ledger.db")) as ledger:
+            yield Page(ledger, self.slug)
 
 
 def slots(section: str, html: str) -> dict[str, str]:

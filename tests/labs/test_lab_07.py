@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from headless import Page, bare
+from headless import Page, Stages, bare
 
 import ironlaw as il
 from ironlaw import hardware
@@ -22,12 +22,6 @@ FIELDS = {
     "compilation_roi_positive", "breakeven_inferences", "act2_result", "kws_utilization_eager_pct", "kws_utilization_compiled_pct",
     "act1_prediction", "act1_correct", "act2_prediction", "act2_correct", "act2_decision", "constraint_hit", "challenge_passed",
 }  # fmt: skip
-
-
-@pytest.fixture
-def page(tmp_path):
-    with open_ledger(tmp_path / "ledger.db") as ledger:
-        yield Page(ledger, SLUG)
 
 
 def first_act(page):
@@ -48,21 +42,15 @@ def fill(page, gain, why):
     return page.send("act2_gain", choice=places, answer=page.piece("act2_gain").state["answer"] + 1)
 
 
-@pytest.fixture
-def half(page):
-    return first_act(page)
+def second_act(page):
+    fill(page, "traffic3", "vanish")
+    page.reflect("act2", "nothing")
 
 
-@pytest.fixture
-def revealed(half):
-    return second_lock(half)
-
-
-@pytest.fixture
-def complete(revealed):
-    fill(revealed, "traffic3", "vanish")
-    revealed.reflect("act2", "nothing")
-    return revealed.reload()
+@pytest.fixture(scope="module")
+def stages(tmp_path_factory):
+    """Untouched, half, revealed and complete: the fixtures of conftest.py take them from here."""
+    return Stages(tmp_path_factory.mktemp("stages"), SLUG, first_act, second_lock, second_act)
 
 
 @pytest.fixture(scope="module")

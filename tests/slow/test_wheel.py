@@ -79,6 +79,7 @@ def serving(checkout: Path, home: Path) -> Iterator[str]:
     environment = bare(
         **ENVIRONMENT, IRONLAW_HOME=str(home), PATH=str(home / "nothing"), PYTHONUNBUFFERED="1", PIPX_HOME=str(checkout.with_name("pipx")),
         PIPX_BIN_DIR=str(checkout.with_name("pipx-bin")), PIPX_DEFAULT_BACKEND="pip",
+        PIP_NO_COMPILE="1",  # what is imported is compiled then; most of it never is
     )  # fmt: skip
     command = [shutil.which("bash"), "-c", f"exec {recipe()[1]}"]
     server = subprocess.Popen(command, cwd=checkout, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
