@@ -1,7 +1,7 @@
 """Fit a measured machine's curves to its evidence again and store them: python scripts/calibrate.py [SLUG …]
 
-How far whole models are off is fitted over the open set (benchmarks/open_set.py), for which PyTorch and transformers must be installed:
-some of its models are captured. A few minutes.
+How far whole models are off is fitted over models that were measured unseen (benchmarks/opened_runs.py), and over the open set
+(benchmarks/open_set.py), for which PyTorch and transformers must be installed: some of its models are captured. A few minutes.
 """
 
 import sys
@@ -12,8 +12,9 @@ from ironlaw.registry.evidence import measured
 from ironlaw.registry.refit import write
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
-from open_set import open_models
+from open_set import MACHINE, open_models
+from opened_runs import opened_runs
 
 if __name__ == "__main__":
     for slug in sys.argv[1:] or [name for name in measured() if calibration(name)]:
-        print(write(slug, open_models(slug)).name)
+        print(write(slug, open_models(slug), opened_runs() if slug == MACHINE else ()).name)

@@ -51,8 +51,8 @@ def test_a_good_file_is_read_as_it_stands():
     assert found["host"] == Host({"default": 2e-6, "linear": 3e-6}, 4e-6, 5e-6, name="a host")
     own = [key for key in (*TOP, "backend") if key not in ("entry", "graph_start")]
     assert {key: found[key] for key in own} == {key: FILE[key] for key in own}
-    assert (found["scatter"], found["sources"]) == ({"eager": (0.05, 0.1)}, ("by hand",))
-    assert arguments(changed(("scatter", "eager", 0), -0.05))["scatter"] == {"eager": (-0.05, 0.1)}  # a bias goes either way
+    assert (found["scatter"], found["sources"]) == ({"eager": (0.05, 0.1, 1.0)}, ("by hand",))  # as files of earlier versions have it
+    assert arguments(changed(("scatter", "eager", 0), -0.05))["scatter"] == {"eager": (-0.05, 0.1, 1.0)}  # a bias goes either way
     with pytest.raises(ValueError, match="eager is inf, and not a figure"):
         arguments(changed(("scatter", "eager", 0), math.inf))
     assert Calibration.from_json(Calibration(**found).to_json()) == Calibration(**found)

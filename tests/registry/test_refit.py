@@ -17,10 +17,12 @@ from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.errors import BadRegistry
 from ironlaw.registry import refit as fitting
+from ironlaw.registry import unseen
 from ironlaw.registry.calibrations import calibration
 from ironlaw.registry.evidence import Evidence, evidence, measured
 from ironlaw.registry.hosts import host, measured_with
 from ironlaw.registry.loader import folder
+from ironlaw.registry.unseen import stored_unseen, with_first
 
 
 def test_what_was_measured_is_calibrated_and_others_are_not():
@@ -102,8 +104,7 @@ def test_few_models_say_nothing():
 @pytest.mark.parametrize("slug", ["h200_sxm", "neoverse_n1_2core"])
 def test_what_is_stored_follows_from_how_the_models_came_out(slug):
     machine = il.hardware(slug)
-    seen = fitting.stored_outcomes(slug)
-    again = fitting.judged(machine.calibration, seen)
+    again = fitting.judged(machine.calibration, [*fitting.stored_outcomes(slug), *stored_unseen(slug)])
     assert again.common == pytest.approx(machine.calibration.common, abs=0.01)
     assert again.scatter.keys() == machine.calibration.scatter.keys()
     for mode, found in again.scatter.items():
@@ -122,14 +123,57 @@ def test_the_registrys_models_come_out_as_they_are_stored(slug):
         )
 
 
+# ---- models that nobody had looked at
+
+
+def run_of(mode="eager", dtype="fp16", ratio=1.5, **more):
+    graph = il.workload("mlp8_1024", batch=1, dtype=dtype)
+    p = predict(graph, H200, Plan(mode=mode))
+    return {"model": "m", "mode": mode, "dtype": dtype, "batch": 1, "busy_s": ratio * p.busy_s, **more}, graph
+
+
+def test_an_unseen_run_is_judged_by_its_kind():
+    found = unseen.outcomes_of(H200, [run_of(), run_of("compiled"), run_of(dtype="fp32")])
+    assert [(o.mode, o.run) for o in found] == [("eager", "eager fp16 1"), ("compiled", "compiled fp16 1"), ("eager fp32", "eager fp32 1")]
+    assert [o.error for o in found] == pytest.approx([log(1.5)] * 3) and all(0 < o.apart <= o.together for o in found)
+
+
+def test_the_host_is_judged_by_unseen_runs_that_wait_for_it():
+    p = predict(il.workload("mlp8_1024", batch=1, dtype="fp16"), H200)
+    _, host = unseen.outcomes_of(H200, [run_of(piped_s=3.0 * p.seconds)])
+    assert (host.mode, host.error, host.run) == (HOST, pytest.approx(log(3.0)), "eager fp16 1")
+
+
+def test_how_a_run_came_out_first_is_kept():
+    then = Outcome("m", "eager", 0.9, 0.1, 0.1, "eager fp16 1", "2026-11-01")
+    now = unseen.outcomes_of(H200, [run_of(), run_of("compiled")])
+    kept = with_first(now, [then, replace(then, first="")], "2026-11-20")
+    assert kept == [then, replace(now[1], first="2026-11-20"), *now]
+
+
+def test_unseen_runs_judge_before_others():
+    bare = replace(H200.calibration, scatter={}, common=0.0)
+    open_ones = [Outcome(str(i), "eager", 0.01, 0.02, 0.02) for i in range(20)]
+    shut = [Outcome(str(i), "eager", 0.5, 0.02, 0.02, "eager fp16 1") for i in range(8)]
+    assert fitting.judged(bare, [*open_ones, *shut]).scatter["eager"].bias == pytest.approx(0.5)
+    assert fitting.judged(bare, [*open_ones, *shut[:7]]).scatter["eager"].bias == pytest.approx(0.01)
+
+
+def test_rejudging_needs_curves():
+    with pytest.raises(BadRegistry, match=r"no curves for h100_sxm; fit them first: python scripts/calibrate\.py h100_sxm"):
+        fitting.rejudge("h100_sxm", ())
+
+
 # ---- storing
 
 
 def test_write_stores_what_refit_finds(tmp_path, monkeypatch):
     made = replace(il.hardware("h200_sxm").calibration, curves={"tiny": Curve(1e-6)})
     seen = [Outcome("a", "eager", 0.1, 0.02, 0.03), Outcome("a", "compiled", -0.1)]
-    monkeypatch.setattr(fitting, "refit", lambda slug, models: (made, seen))
-    monkeypatch.setattr(fitting, "folder", lambda kind: tmp_path / kind)
+    shut = [Outcome("b", "eager", 0.2, 0.02, 0.03, "eager fp16 1", first) for first in ("2026-11-16", "")]
+    monkeypatch.setattr(fitting, "refit", lambda slug, models, runs: (made, [*seen, *shut]))
+    for module in (fitting, unseen):
+        monkeypatch.setattr(module, "folder", lambda kind: tmp_path / kind)
     (tmp_path / "host").mkdir()
     launcher = tmp_path / "host" / "xeon_vm.toml"
     launcher.write_bytes((folder("host") / "xeon_vm.toml").read_bytes())
@@ -139,6 +183,7 @@ def test_write_stores_what_refit_finds(tmp_path, monkeypatch):
     assert launcher.read_bytes() == (folder("host") / "xeon_vm.toml").read_bytes()  # the same figures under the same words
     assert path.read_text().endswith("}\n")
     assert fitting.stored_outcomes("h200_sxm") == sorted(seen, key=astuple)
+    assert stored_unseen("h200_sxm") == sorted(shut, key=astuple) and stored_unseen("neoverse_n1_2core") == []
     assert fitting.write("h200_sxm") == path  # the folders are there by now
 
 

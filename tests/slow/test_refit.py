@@ -1,13 +1,29 @@
 """Fits curves and families to the evidence again, some twenty seconds for the H200, and holds the stored file to the result."""
 
+import importlib
+import sys
 from dataclasses import fields
-from itertools import chain
+from itertools import chain, islice
+from pathlib import Path
 
 import pytest
 
+import ironlaw as il
 from ironlaw.calibration.curve import Curve
 from ironlaw.registry.calibrations import calibration
 from ironlaw.registry.refit import refit
+from ironlaw.registry.unseen import outcomes_of, stored_unseen
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+opened = importlib.import_module("opened_runs")
+
+
+def test_opened_runs_come_out_as_they_are_stored():
+    """One in nine of them: a rule that moved since the intervals were fitted shows."""
+    stored = {(o.model, o.mode, o.run): o.error for o in stored_unseen("h200_sxm") if not o.first}
+    assert len(stored) > 90
+    for one in outcomes_of(il.hardware("h200_sxm"), islice(opened.opened_runs(), 0, None, 9)):
+        assert one.error == pytest.approx(stored[one.model, one.mode, one.run], abs=2e-3), "run: python scripts/fit_intervals.py"
 
 
 @pytest.mark.parametrize("slug", ["h200_sxm", "neoverse_n1_2core"])

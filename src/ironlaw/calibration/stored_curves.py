@@ -24,7 +24,9 @@ def arguments(data: Mapping[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {key: figure(key, data[key]) for key in FIGURES if key in data}
     out["curves"] = {RENAMED.get(name, name): curve(name, values) for name, values in data["curves"].items()}
     out["host"] = host(data["host"] if isinstance(data.get("host"), Mapping) else {**data, "name": text("host", data.get("host", ""))})
-    out["scatter"] = {mode: Scatter(signed(mode, bias), figure(mode, sd)) for mode, (bias, sd) in data.get("scatter", {}).items()}
+    out["scatter"] = {
+        mode: Scatter(signed(mode, bias), *(figure(mode, v) for v in rest)) for mode, (bias, *rest) in data.get("scatter", {}).items()
+    }
     out["families"] = {name: family(name, values) for name, values in data.get("families", {}).items()}
     out["sources"] = tuple(text("a source", source) for source in data.get("sources", ()))
     return out | {key: text(key, data[key]) for key in ("backend",) if key in data}

@@ -1,6 +1,7 @@
 """Evidence -> registry/calibration/*.json.
 
-    python scripts/calibrate.py h200_sxm      fit again and store
+    python scripts/calibrate.py h200_sxm          fit again and store
+    python scripts/fit_intervals.py h200_sxm      keep the curves, and fit only how sure predictions are
 
 A test fits again and holds the stored files to the evidence.
 """
@@ -10,34 +11,36 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, astuple, replace
+from dataclasses import astuple, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
 from ironlaw.backends.rows import Row
 from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.fit import calibrate
-from ironlaw.calibration.scatter import ENOUGH, Outcome, by_mode, common_part, scatter
+from ironlaw.calibration.scatter import ENOUGH, Outcome, by_mode, common_part, scatter, spread
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.intervals import HOST
 from ironlaw.engine.device.machine import MODES, Hardware, Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadRegistry
+from ironlaw.registry.calibrations import calibration
 from ironlaw.registry.evidence import evidence
 from ironlaw.registry.hosts import measured_with
 from ironlaw.registry.loader import folder
 from ironlaw.registry.machines import hardware
+from ironlaw.registry.unseen import WAITING, Run, outcomes_of, stored_unseen, with_first, write_unseen
 from ironlaw.registry.workloads import workload
 
 TRAINING = "training"
-WAITING = 0.6  # utilisation below which the wall time is mostly the host's
 
 
-def refit(slug: str, models: Iterable[tuple[Row, Graph]] | None = None) -> tuple[Calibration, list[Outcome]]:
+def refit(slug: str, models: Iterable[tuple[Row, Graph]] | None = None, runs: Iterable[Run] = ()) -> tuple[Calibration, list[Outcome]]:
     """Fit a machine's curves to its op and launch rows (some seconds), then see how whole models scatter around them.
 
-    `models`: measured rows and their graphs; the registry's own where none are given.
+    `models`: measured rows and their graphs; the registry's own where none are given. `runs`: of models that nobody had looked at.
     """
     files = [file for file in evidence(slug) if any(row.kind in ("op", "launch") for row in file.rows)]
     if not files:
@@ -45,16 +48,28 @@ def refit(slug: str, models: Iterable[tuple[Row, Graph]] | None = None) -> tuple
     rows = [row for file in files for row in file.rows]
     described = next((file.machine for file in reversed(files) if "host" in file.machine), files[-1].machine)
     fitted = calibrate(rows, described, hardware(slug), tuple(file.source for file in files))
-    seen = list(outcomes(replace(hardware(slug), calibration=fitted), registry_models(slug) if models is None else models))
+    machine = replace(hardware(slug), calibration=fitted)
+    seen = list(outcomes(machine, registry_models(slug) if models is None else models))
+    unseen = with_first(outcomes_of(machine, runs), stored_unseen(slug), datetime.now(UTC).date().isoformat())
     each_kernel = compile_kernel_s(row for file in evidence(slug) for row in file.rows)
-    return replace(judged(fitted, seen), compile_kernel_s=each_kernel), seen
+    return replace(judged(fitted, [*seen, *unseen]), compile_kernel_s=each_kernel), [*seen, *unseen]
 
 
-def judged(fitted: Calibration, seen: Sequence[Outcome]) -> Calibration:
-    """The calibration with what whole models say of its errors."""
-    common = round(common_part([o for o in seen if o.mode != HOST]), 3)
-    scatters = {mode: scatter(mine, common) for mode, mine in by_mode(seen).items() if len(mine) >= ENOUGH}
-    return replace(fitted, common=common, scatter=scatters)
+def judged(fitted: Calibration, outcomes: Sequence[Outcome]) -> Calibration:
+    """The calibration with what whole models say of its errors: those that were run unseen, where there are enough of a mode."""
+    device = [o for o in outcomes if o.mode != HOST]
+    common = round(common_part([o for o in device if not o.first]), 3)
+    scatters = {mode: scatter(judges, common) for mode, mine in by_mode(device).items() if (judges := _judges_of(mine))}
+    launches = _judges_of([o for o in outcomes if o.mode == HOST and not o.first])
+    return replace(fitted, common=common, scatter=scatters | ({HOST: spread(launches)} if launches else {}))
+
+
+def _judges_of(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Those that were run unseen; all, where those are too few; none, where all are."""
+    for judges in ([o for o in outcomes if o.run], list(outcomes)):
+        if sum(not o.first for o in judges) >= ENOUGH:
+            return judges
+    return []
 
 
 def compile_kernel_s(rows: Iterable[Row]) -> float:
@@ -74,7 +89,8 @@ def outcomes(machine: Hardware, models: Iterable[tuple[Row, Graph]]) -> Iterator
         assert p.intervals is not None
         name = row.workload or row.model
         predicted = p.seconds if timed == "wall_s" else p.busy_s
-        yield Outcome(name, row.mode, math.log(measured / predicted), *map(float, p.intervals.sds))
+        apart, together = p.intervals.sds
+        yield Outcome(name, row.mode, math.log(measured / predicted), float(apart), float(together))
         if row.piped_s and p.utilization < WAITING and row.mode != "graphs":
             yield Outcome(name, HOST, math.log(row.piped_s / p.seconds))
 
@@ -89,9 +105,26 @@ def _judges(row: Row) -> bool:
     return row.kind == "model" and bool(row.workload) and not row.variant and "attention" not in row.params
 
 
-def write(slug: str, models: Iterable[tuple[Row, Graph]] | None = None) -> Path:
+def write(slug: str, models: Iterable[tuple[Row, Graph]] | None = None, runs: Iterable[Run] = ()) -> Path:
     """Fit, and store the curves and how each model came out."""
-    fitted, seen = refit(slug, models)
+    fitted, found = refit(slug, models, runs)
+    write_outcomes(slug, [o for o in found if not o.run])
+    if any(o.run for o in found):
+        write_unseen(slug, [o for o in found if o.run])
+    return write_calibration(slug, fitted)
+
+
+def rejudge(slug: str, runs: Iterable[Run]) -> tuple[Calibration, list[Outcome]]:
+    """The stored curves judged by unseen models as they come out now: nothing but how sure predictions are changes."""
+    fitted = calibration(slug)
+    if fitted is None:
+        raise BadRegistry(f"no curves for {slug}; fit them first: python scripts/calibrate.py {slug}")
+    unseen = with_first(outcomes_of(hardware(slug), runs), stored_unseen(slug), datetime.now(UTC).date().isoformat())
+    return judged(fitted, [*stored_outcomes(slug), *unseen]), unseen
+
+
+def write_calibration(slug: str, fitted: Calibration) -> Path:
+    """registry/calibration/SLUG.json, and the host's own file."""
     path = folder("calibration") / f"{slug}.json"
     path.parent.mkdir(exist_ok=True)
     data = fitted.to_json()
@@ -100,7 +133,6 @@ def write(slug: str, models: Iterable[tuple[Row, Graph]] | None = None) -> Path:
         del data["host"]
         write_host(folder("host") / f"{apart.slug}.toml", fitted.host)
     path.write_text(json.dumps(data, indent=1) + "\n")
-    write_outcomes(slug, seen)
     return path
 
 
@@ -112,7 +144,8 @@ def write_host(path: Path, host: Host) -> None:
 
 
 def write_outcomes(slug: str, seen: Iterable[Outcome]) -> None:
-    lines = [json.dumps({name: _short(value) for name, value in asdict(one).items()}) for one in sorted(seen, key=astuple)]
+    kept = ("model", "mode", "error", "apart", "together")
+    lines = [json.dumps({name: _short(getattr(one, name)) for name in kept}) for one in sorted(seen, key=astuple)]
     path = folder("outcomes") / f"{slug}.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text("[\n" + ",\n".join(lines) + "\n]\n")

@@ -19,6 +19,7 @@ from ironlaw.engine.device.uncertainty import SURE, Doubt, Interval, Scatter, ar
 
 SAME_KERNELS = {"graphs": "compiled", "eager_graphs": "eager"}  # replayed, but the same ones
 ESTIMATED = 0.35  # sd of a host's launches that were estimated: within a factor of 1.6, four times in five
+WIDE = "fp32"  # models in it lean on other curves than those in narrow formats, and came out otherwise
 HOST = "host"  # the key under which a machine keeps how its launches scatter
 
 
@@ -62,7 +63,7 @@ def intervals(
     sd = blend(*sds, model.common)
     off = judged(model.scatter, kind)
     known = total(seconds for seconds, doubt in parts if doubt.known)
-    spread = around(points(known), (sd**2 + off.sd**2) ** 0.5, off.bias)
+    spread = around(points(known), off.widen(sd), off.bias)
     device = (spread[0] + total(low for low, _ in unknown), spread[1] + total(high for _, high in unknown))
     launching = host_s(run)
     launched = SURE if given else model.scatter.get(HOST, SURE)
@@ -80,9 +81,11 @@ def intervals(
 
 
 def judged(scatter: Mapping[str, Scatter], kind: str) -> Scatter:
-    """How models of this kind came out; where none was measured, those that came out worst."""
-    own = scatter.get(kind) or scatter.get(SAME_KERNELS.get(kind, ""))
-    return own or max((value for key, value in scatter.items() if key != HOST), key=lambda s: s.sd, default=SURE)
+    """How models of this kind came out; where none was measured, those that came out worst. Kinds end in the format where it matters."""
+    mode, _, fmt = kind.partition(" ")
+    same = SAME_KERNELS.get(mode, mode)
+    own = next((scatter[key] for key in (kind, f"{same} {fmt}", mode, same) if key in scatter), None)
+    return own or max((value for key, value in scatter.items() if key != HOST), key=lambda s: (s.scale, s.sd), default=SURE)
 
 
 def _parts(rows: Sequence[Row]) -> tuple[list[tuple[Number, Doubt]], list[Interval]]:

@@ -10,7 +10,7 @@ from typing import Any
 from ironlaw.engine.arrays import Number, is_array, largest, minimum, ratio, total, where
 from ironlaw.engine.device.dispatch import Run
 from ironlaw.engine.device.host import Host
-from ironlaw.engine.device.intervals import Intervals, host_s, intervals
+from ironlaw.engine.device.intervals import WIDE, Intervals, host_s, intervals
 from ironlaw.engine.device.iron_law import binding
 from ironlaw.engine.device.least import least, needed
 from ironlaw.engine.device.machine import Cost, Hardware, Plan
@@ -174,8 +174,10 @@ class Prediction:
 
     @property
     def kind(self) -> str:
-        """Which measured models it is judged by: those of its mode, or training steps."""
-        return "training" if self.graph.settings.get("training") else self.plan.mode
+        """Which measured models it is judged by: those of its mode, in FP32 apart, or training steps."""
+        if self.graph.settings.get("training"):
+            return "training"
+        return f"{self.plan.mode} {WIDE}" if self.graph.dtype == WIDE else self.plan.mode
 
     @cached_property
     def shares(self) -> dict[str, float]:

@@ -3,12 +3,12 @@
 A time's error is judged by its logarithm, so that a factor of two too long and one too short are alike. An operator i of tᵢ seconds is off
 by a normal error of sd sᵢ. Of a total T = Σ tᵢ, to first order,
 
-    (sd T / T)² = Σᵢ Σⱼ tᵢ sᵢ ρᵢⱼ tⱼ sⱼ / T² + τ²
+    (sd T / T)² = κ² Σᵢ Σⱼ tᵢ sᵢ ρᵢⱼ tⱼ sⱼ / T² + τ²
 
 ρ is 1 for operators of the same signature: fifty equal layers are off by the same factor, and fifty times as many are no surer. Within a
 family (the same measured rows, or the same curve) ρ falls with the distance as the process does that learnt from the rows, to what the
-whole family has in common. Operators of different families err apart. τ is what whole models are off beyond their operators, found by
-models that were measured (`calibration.scatter`).
+whole family has in common. Operators of different families err apart. κ says how many times as far off whole models turn out as their
+operators say, found by models that nobody had looked at (`calibration.scatter`); τ is what has no operators to go by, as launches.
 """
 
 from __future__ import annotations
@@ -49,7 +49,12 @@ class Scatter(NamedTuple):
     """How whole models came out beside the sum of their operators, as logarithms of measured / predicted."""
 
     bias: float
-    sd: float
+    sd: float  # τ: beside what the operators say
+    scale: float = 1.0  # κ: times what the operators say
+
+    def widen(self, sd: Number) -> Number:
+        """The sd of a model whose operators say `sd`."""
+        return ((self.scale * sd) ** 2 + self.sd**2) ** 0.5
 
 
 SURE = Scatter(0.0, 0.0)

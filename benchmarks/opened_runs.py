@@ -1,0 +1,26 @@
+"""Runs of sealed sets whose models were opened, each with its graph: what intervals are fitted to. Sealed models are left out here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import sealed
+
+from ironlaw.engine.device.types import Graph
+from ironlaw.tracing.graph_json import from_json
+
+
+def opened_runs() -> Iterator[tuple[dict[str, Any], Graph]]:
+    """A measured row, and what was captured of the model it ran; one that could not be captured has no prediction to judge."""
+    for file in sorted(sealed.SETS.glob("seed-*.graphs.json.xz")):
+        seed = int(file.name.removeprefix("seed-").partition(".")[0])
+        kept, graphs = sealed.load(seed), sealed.stored(seed)
+        names, memo = set(sealed.opened(kept)), dict[str, Graph]()
+        for row in kept["rows"]:
+            key = sealed.key_of(row)
+            if row["model"] not in names or "busy_s" not in row or "error" in graphs.get(key, {"error": ""}):
+                continue
+            if key not in memo:
+                memo = {key: from_json(graphs[key])}
+            yield row, memo[key]
