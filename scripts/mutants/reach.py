@@ -37,8 +37,8 @@ class Tests:
         _, self.seconds, self.lines = json.loads(kept.read_text())
 
     def _digest(self) -> str:
-        """Of everything that the tests may read: the same tests over the same code run the same lines."""
-        digest = hashlib.sha1()
+        """Of the tests that are run, and of everything that they may read: the same tests over the same code run the same lines."""
+        digest = hashlib.sha1(" ".join(self.paths).encode())
         for file in sorted(path for folder in ("src", "tests") for path in (self.root / folder).rglob("*") if path.is_file()):
             if "__pycache__" not in file.parts:
                 digest.update(str(file.relative_to(self.root)).encode() + file.read_bytes())

@@ -82,6 +82,15 @@ def test_the_search_ends_where_no_step_is_worth_it(surface, seed):
     assert steps == pytest.approx([round(step) for step in steps])  # only doublings and halvings are tried
 
 
+@pytest.mark.parametrize("surface", SURFACES)
+def test_few_noisy_rows_never_lead_it_to_a_worse_place_than_where_it_began(surface):
+    for seed, noise, count in ((0, 0.3, 12), (2, 0.3, 12), (3, 0.1, 9), (0, 0.3, 9), (1, 1.0, 6), (7, 0.3, 9)):
+        x, y = arrays(rows_of(SURFACES[surface], count, seed, noise))
+        signal = max(float(np.sqrt(np.mean(y * y))), STEADIEST)
+        found = learning._loss(x, y, *learning._search(x, y, signal))
+        assert found <= min(learning._loss(x, y, [start] * 2, begun, signal) for start in STARTS for begun in (STEADIEST, 0.08)) + 1e-9
+
+
 def test_noise_is_found_where_rows_do_not_repeat():
     quiet, loud = (learn(rows_of(lambda a, b: 0.5 * math.sin(a), 60, 3, noise)) for noise in (0.03, 0.3))
     assert quiet.noise <= 0.08 < loud.noise

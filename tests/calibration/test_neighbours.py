@@ -113,6 +113,12 @@ def test_it_is_stored_and_read_back():
     assert back.extras == family.extras
 
 
+def test_it_is_stored_with_four_decimals():
+    """Far finer than anything was measured, and the file stays small."""
+    stored = small([(1 / 3,), (2 / 3,)], [1 / 7, -2 / 3], (2.0,)).to_json()
+    assert stored["places"] == [[0.6667], [1.3333]] and stored["residuals"] == [0.1429, -0.6667]
+
+
 points = st.lists(st.tuples(numbers, numbers, st.floats(-1, 1)), min_size=2, max_size=25, unique_by=lambda row: row[:2])
 
 

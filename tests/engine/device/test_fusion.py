@@ -556,6 +556,47 @@ def test_a_barrier_holds_though_a_third_op_joins_both_sides():
     assert not any({"sum", "div"} <= {o.name for o in group.ops} for group in plan.groups)
 
 
+def test_a_barrier_holds_though_a_fourth_op_joins_both_sides():
+    """mul needs the whole sum: add, which joins mul and could join exp as well, must not bring them together."""
+    s, c = tensor("s", 1), tensor("c", 64, 512)
+    ops = (op("relu", "relu", [X], [A]), op("exp", "exp", [A], [B]), op("sum", "sum", [B], [s], over="all"), op("mul", "mul", [A, s], [c]))
+    assert names(fuse(Graph("g", (*ops, op("add", "add", [c, B], [Y]))))) == [["relu", "exp", "sum"], ["mul", "add"]]
+
+
+def in_order(plan):
+    """Whether every group runs after those that it needs."""
+    made = {t.name: i for i, group in enumerate(plan.groups) for one in group.ops for t in one.outputs}
+    return all(made.get(t.name, i) <= i for i, group in enumerate(plan.groups) for one in group.ops for t in one.inputs)
+
+
+def test_a_group_waits_for_what_only_its_first_op_needs():
+    """The norm and its sum need the first group, which ends later than they do; the sum alone needs only the norm."""
+    x, t1, t2, t3, t4, t6 = (
+        tensor(name, 4, 8, role="input" if name == "x" else "activation") for name in ("x", "t1", "t2", "t3", "t4", "t6")
+    )
+    s, total, after = tensor("s", 1), tensor("total", 1), tensor("after", 4, 1)
+    ops = (
+        op("sum", "sum", [x], [s], over="all"), op("mul", "mul", [x, s], [t1]), op("add", "add", [t1, x], [t2]),
+        op("relu", "relu", [t2], [t3]), op("layer_norm", "norm", [t1], [t4]), op("sum", "after", [t4], [after], over="row"),
+        op("add", "twice", [t3, t3], [t6]), op("sum", "total", [t3], [total], over="all"),
+    )  # fmt: skip
+    plan = fuse(Graph("g", ops, outputs=("t6", "after", "total")))
+    assert names(plan)[0][0] == "sum" and ["norm", "after"] in names(plan) and in_order(plan)
+
+
+def test_a_group_waits_for_what_an_op_that_joined_it_needs():
+    """fc2 needs fc1, whose kernel also takes the products after it, and these wait for the first group."""
+    s, weight = tensor("s", 1), tensor("w2", 512, 512, role="weight")
+    t0, t2, t3, t4, t5, t6, t7 = (tensor(f"t{i}", 64, 512) for i in (0, 2, 3, 4, 5, 6, 7))
+    ops = (
+        op("mul", "square", [X, X], [t0]), op("sum", "sum", [t0], [s], over="row"), op("relu", "relu", [t0], [t2]),
+        op("linear", "fc1", [X, W], [t3]), op("mul", "scaled", [t3, s], [t4]), op("mul", "gated", [t4, t2], [t5]),
+        op("linear", "fc2", [t3, weight], [t6]), op("add", "twice", [t4, t4], [t7]),
+    )  # fmt: skip
+    plan = fuse(Graph("g", ops, outputs=("t5", "t6", "t7")))
+    assert in_order(plan)
+
+
 def test_a_residual_does_not_pull_a_matmuls_input_into_its_kernel():
     graph = Graph("g", (op("relu", "relu", [X], [A]), op("linear", "fc", [A, W], [B]), op("add", "add", [B, A], [Y])))
     assert names(fuse(graph)) == [["relu"], ["fc", "add"]]

@@ -102,3 +102,13 @@ def test_weights_are_judged_by_the_flash_and_activations_by_the_sram():
     assert predict(graph, TWO).fits
     assert not predict(graph, replace(TWO, flash=100.0)).fits  # 128 bytes of weights
     assert not predict(graph, replace(TWO, capacity=100.0)).fits  # 128 bytes of input and output
+
+
+@pytest.mark.parametrize(
+    ("l1", "l2", "main", "seconds"),
+    [(1.0, 1e3, 1e3, 1000.0), (1e3, 1.0, 1e3, 990.0), (1e3, 1e3, 1.0, 950.0)],  # bytes/s; the slowest of the three decides
+)
+def test_each_level_passes_on_what_the_one_before_it_can_not_hold(l1, l2, main, seconds):
+    """1,000 bytes: all cross the first cache, which holds 10, so 990 cross the second, which holds 50: 950 come from memory."""
+    levels = (Level("l1", "L1", 10, l1), Level("l2", "L2", 50, l2))
+    assert least_data(1000.0, replace(ONE, bandwidth=main, levels=levels)) == seconds

@@ -156,3 +156,7 @@ def test_the_longer_of_products_and_the_rest_counts(products, rest, machine):
         assert arithmetic(work, machine, "fp16") == pytest.approx(expected, rel=1e-12)
     tiny = Work(3.0, 2.0, 0.0, 0.0, 1.0)
     assert arithmetic(tiny, machine, "fp16") == 1.0 / machine.vector_peak("fp16") > 2.0 / machine.peak("fp16")
+
+
+def test_one_flop_beside_a_product_is_counted_too():
+    assert arithmetic(Work(flops=2.0, matmul_flops=1.0), H100, "fp16") == 1.0 / H100.vector_peak("fp16") > 1.0 / H100.peak("fp16")
