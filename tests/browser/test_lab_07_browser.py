@@ -81,8 +81,11 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
     answer(page, SHARE)
     second_lock(page)
     measure(page, "act2", "three_op_chain")
+    sizes = explorer.get_by_role("tab", name="What fusing saves")
+    sizes.click()
     expect(explorer.locator('[data-figure="sizes"] .il-target[aria-label*="measured here"]').first).to_be_attached()
     explorer.get_by_role("switch", name="Fusion").locator("xpath=..").click()
+    explorer.get_by_role("tab", name="Bytes").click()
     expect(explorer.get_by_text("reads 1, writes 1, fused; 1.57 MB a tensor")).to_be_visible()
     calculator.get_by_role("button", name="10 k", exact=True).click()
     dial(calculator, "1 week").click()
@@ -95,6 +98,7 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
     expect(banner(page, "Compilation not justified")).to_be_visible()  # the dials came back
     expect(panels(page)[1].get_by_role("switch", name="Fusion")).to_be_checked()
     expect_measured(page, "act2", "three_op_chain")
+    sizes.click()
     expect(explorer.locator('[data-figure="sizes"] .il-target[aria-label*="measured here"]').first).to_be_attached()
 
     challenge = page.locator(".il-number")
@@ -219,8 +223,10 @@ def test_it_can_be_read_everywhere_and_every_control_changes_something(beginner:
         changes(page, explorer, lambda switch=switch: explorer.get_by_role("switch", name=switch).locator("xpath=..").click())
     changes(page, explorer, lambda: number(explorer, "Rows", "8192"))
     changes(page, explorer, lambda: number(explorer, "Columns", "4096"))
-    choose(explorer, "3.35 TB/s", "device's", "64")
-    changes(page, explorer, lambda: number(explorer, "sequence length", "1024"))
+    choose(explorer, "3.35 TB/s", "device's")
+    attention = page.locator("#act2-attention .il-instrument")
+    choose(attention, "64")
+    changes(page, attention, lambda: number(attention, "Sequence length", "1024"))
 
     changes(page, calculator, lambda: calculator.get_by_label("Model: sets").select_option(label="Keyword spotter, textbook"))
     changes(page, calculator, lambda: calculator.get_by_role("button", name="120", exact=True).click())

@@ -58,6 +58,11 @@ def instrument(page: Page, act: str) -> Locator:
     return instrument
 
 
+def bring(where: Locator, tab: str) -> None:
+    """To the front, the picture of that tab."""
+    where.get_by_role("tab", name=tab).click()
+
+
 def target(where: Locator, picture: str, name: str) -> Locator:
     return where.locator(f'[data-figure="{picture}"] .il-target[aria-label^="{name}"]')
 
@@ -88,6 +93,7 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     number = first.get_by_role("spinbutton", name="N", exact=True)
     expect(number).to_have_value("1024")  # and is followed after it
     expect(page.locator(".il-hud")).to_contain_text("341 FLOP/B")
+    bring(first, "Roofs")
     drag(page, target(first, "roofs", "H100, FP16, N = 1,024"), 120)
     expect(number).not_to_have_value("1024")
     expect(page.locator(".il-hud")).not_to_contain_text("341 FLOP/B")
@@ -96,6 +102,7 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     expect(target(first, "roofs", "this machine measured, FP32, N = 64")).to_have_count(1)  # drawn at once, reached by keyboard
     page.reload()
     expect_measured(page, "act1", "gemm_sweep")
+    bring(first, "Roofs")
     expect(target(first, "roofs", "this machine measured, FP32, N = 64")).to_have_count(1)
     expect(page.locator(".il-lock").first.get_by_text("Committed")).to_be_visible()
     expect(instrument(page, "act1").get_by_role("spinbutton", name="N", exact=True)).to_have_value(stood)
@@ -124,6 +131,9 @@ def test_by_keyboard_alone(beginner: str, page: Page) -> None:
     commit_by_keyboard(page, "A bug")
     first = instrument(page, "act1")
     number = first.get_by_role("spinbutton", name="N", exact=True)
+    tab_to(page, "button", "Your prediction")
+    page.keyboard.press("ArrowRight")  # from the first picture's tab to the roof's steps, and on to the roofs
+    page.keyboard.press("ArrowRight")
     tab_to(page, "rect", "H100: HBM3")
     for _ in range(8):  # from one mark to the next
         if "N = 512" in page.evaluate(HELD):
@@ -160,6 +170,7 @@ def test_points_are_pinned_dragged_exported_and_linked_to(
     expect(target(first, "roofs", "mine: H100, FP16, N = 512")).to_have_count(0)  # the pin moved, the dials did not
     expect(number).to_have_value("4096")
 
+    first.get_by_text("More: what this shows").click()
     with page.expect_download() as saved:
         first.get_by_role("button", name="Save as SVG").first.click()
     saved.value.save_as(tmp_path / "roofs.svg")
@@ -176,6 +187,7 @@ def test_points_are_pinned_dragged_exported_and_linked_to(
 
     first.locator(".il-dials").get_by_text("both", exact=True).click()
     expect(first.locator('[data-figure="gap"] .il-drawing')).to_be_visible()  # so the drag's last answer is here too
+    bring(first, "Roofs")
     moved = target(first, "roofs", "mine").get_attribute("aria-label")
     first.get_by_role("button", name="Link to this view").first.click()
     link = first.get_by_role("textbox", name="Link to this view").input_value()
@@ -187,7 +199,9 @@ def test_points_are_pinned_dragged_exported_and_linked_to(
     elsewhere.goto(link)
     there = instrument(elsewhere, "act1")
     expect(there.get_by_role("spinbutton", name="N", exact=True)).to_have_value("4096")
+    bring(there, "Roofs")
     expect(target(there, "roofs", "mine")).to_have_attribute("aria-label", moved)
+    bring(there, "From the roof to the point")
     expect(there.locator('[data-figure="gap"]')).to_be_visible()
     assert "#" not in elsewhere.url  # taken once: what is turned now is kept
 
@@ -197,7 +211,9 @@ def test_it_can_be_read_everywhere_and_every_control_changes_something(done: str
     first, second = instrument(page, "act1"), instrument(page, "act2")
     changes(page, first, first.locator(".il-dials").get_by_text("both", exact=True).click)
     changes(page, first, first.get_by_role("button", name="Pin this point").click)
+    bring(first, "From the roof to the point")
     expect(first.locator('[data-figure="gap"] .il-drawing')).to_be_visible()
+    bring(second, "Memory")
     expect(second.locator('[data-figure="budget"] .il-drawing')).to_be_visible()
     expect_readable(page)
 

@@ -129,12 +129,17 @@ def test_on_a_phone_the_reveal_s_answers_have_the_whole_width(chromium: Browser)
     page.context.close()
 
 
-def test_on_a_phone_a_claim_s_label_stands_beside_its_value(chromium: Browser) -> None:
-    page = dressed(chromium, "theme", f"<div id=App>{panel(['capacity_gap'])}")
-    label, value = (
-        page.locator(f"td[data-label=Model] .il-{part}").evaluate("e => e.getBoundingClientRect().left") for part in ("value", "source")
-    )
-    assert label == value > page.locator("td[data-label=Model]").evaluate("e => e.getBoundingClientRect().left") + 60
+def test_a_claim_is_a_line_on_a_phone_and_opens_on_its_sources_by_keyboard(chromium: Browser) -> None:
+    page = dressed(chromium, "theme", f"<div id=App>{panel(['capacity_gap', 'h100_peak_1979', 'a100_bandwidth', 'kv_512_kib'])}")
+    claims = page.locator(".il-claim")
+    assert [claim.is_visible() for claim in claims.all()] == [True, True, True, False]
+    assert page.locator(".il-claims").evaluate("e => e.getBoundingClientRect().height") < 600
+    assert not claims.first.locator(".il-why").is_visible()
+    claims.first.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert claims.first.locator(".il-why").is_visible() and "Not measured." in claims.first.locator("dl").inner_text()
+    page.get_by_text("1 more claim").click()
+    assert claims.last.is_visible()
     page.context.close()
 
 

@@ -14,6 +14,7 @@ VERDICTS = {"holds": "Holds", "refuted": "Does not hold", "depends": "Depends"}
 COLUMNS = ("Claim", "Model", "Measured")
 LOCAL_COLUMN = "Measured here"
 NOT_MEASURED = "Not measured."
+FIRST = 3  # claims in sight; the rest are folded
 BREAKS = re.compile(r"(?<=\w)([/_])(?=\w)")
 
 
@@ -27,11 +28,12 @@ class LocalFigure:
 
 
 def panel(names: Iterable[str], local: Mapping[str, LocalFigure] | None = None) -> str:
-    """One row a claim; on a phone each cell stands alone under its label. `local` adds a column, once something was measured."""
-    columns = (*COLUMNS, LOCAL_COLUMN) if local else COLUMNS
-    head = "".join(f'<th scope="col">{name}</th>' for name in ("What is said", *columns, "Verdict, and why"))
-    rows = "".join(row(claim(name), (local.get(name),) if local else ()) for name in names)
-    return f'<div class="il-claims"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+    """One line a claim, three of them in sight; each opens on its sources and on why. `local`: what was measured here."""
+    rows = [row(claim(name), (local.get(name),) if local else ()) for name in names]
+    first, rest = "".join(rows[:FIRST]), rows[FIRST:]
+    word = "claim" if len(rest) == 1 else "claims"
+    folded = f'<details class="il-more-claims"><summary>{len(rest)} more {word}</summary>{"".join(rest)}</details>' if rest else ""
+    return f'<div class="il-claims">{first}{folded}</div>'
 
 
 def row(entry: Claim, local: tuple[LocalFigure | None, ...] = ()) -> str:
@@ -41,15 +43,17 @@ def row(entry: Claim, local: tuple[LocalFigure | None, ...] = ()) -> str:
         _measured(entry),
         *((dress(shown(own.value, own.unit)) if own else "–", own.source if own else "") for own in local),
     )
+    labelled = tuple(zip((*COLUMNS, LOCAL_COLUMN), cells, strict=False))
     figures = "".join(
-        f'<td data-label="{label}"><span class="il-value">{value}</span><span class="il-source">{_breakable(source)}</span></td>'
-        for label, (value, source) in zip((*COLUMNS, LOCAL_COLUMN), cells, strict=False)
+        f'<span class="il-figure-of"><span class="il-label">{label}</span> <span class="il-value">{value}</span></span> '
+        for label, (value, _) in labelled
     )
+    sources = "".join(f"<div><dt>{label}</dt><dd>{_breakable(source)}</dd></div>" for label, (_, source) in labelled if source)
     judged = entry.judgement
     verdict = f'<strong class="il-verdict il-{judged.verdict}">{VERDICTS[judged.verdict]}</strong>'
-    premise = f'<span class="il-why">{escape(judged.sentence)}</span>'
-    head = f'<tr class="il-claim"><th scope="row">“{escape(entry.says)}”</th>'
-    return f'{head}{figures}<td data-label="Verdict">{verdict}{premise}<span class="il-why">{escape(entry.why)}</span></td></tr>'
+    head = f'<span class="il-says">“{escape(entry.says)}”</span> <span class="il-of">{figures}</span> {verdict}'
+    why = f"<p>{escape(judged.sentence)}</p><p>{escape(entry.why)}</p>"
+    return f'<details class="il-claim"><summary>{head}</summary><div class="il-why">{why}<dl>{sources}</dl></div></details>'
 
 
 def _breakable(text: str) -> str:

@@ -16,8 +16,8 @@ CONTRACT = "contract"  # not a file: written from Python's own tables
 DRAWING = ("dom", "units", "scale", "labels", "tip", "axes", "marks", "drag", "targets", "table", "figure", "grid")
 SCRIPTS = (
     "dom", "units", "scale", "labels", "tip", "axes", "marks", "contract", "schema", "dials", "chain", "pins", "drag", "targets", "table",
-    "figure", "grid", "readouts", "export", "permalink", "direct", "link", "instrument", "lock", "reflect", "small", "card", "sheet", "map",
-    "walk", "questions", "experiment", "piece",
+    "figure", "grid", "readouts", "export", "permalink", "direct", "link", "tabs", "instrument", "lock", "reflect", "small", "card",
+    "sheet", "map", "walk", "questions", "experiment", "piece",
 )  # fmt: skip
 HOSTED = (*SCRIPTS, "host")  # for a page of our own
 DRAWING_STYLES = ("piece", "figure")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ironlaw.errors import BadValue, unknown
@@ -127,7 +127,7 @@ class Figure:
     table: Table
     note: str = ""
     legend: tuple[dict[str, Any], ...] = ()
-    more: dict[str, Any] = field(default_factory=dict)  # height, width ("half"), stacked
+    more: dict[str, Any] = field(default_factory=dict)  # height, width ("half"), stacked, tab
 
     def __post_init__(self) -> None:
         if not self.text.strip() or not self.title.strip():
@@ -154,6 +154,11 @@ class Figure:
         if self.legend:
             out["legend"] = [dict(item) for item in self.legend]
         return out
+
+
+def tabbed(figure: Figure, name: str) -> Figure:
+    """The same picture, and what its tab is called where an instrument has several. A title may change with the dials; a tab stays."""
+    return replace(figure, more={**figure.more, "tab": name})
 
 
 def _axis(axis: Axis) -> dict[str, Any]:

@@ -98,6 +98,13 @@ def act2_instrument(act2, answered1, lab):
 
 
 @app.cell
+def act2_attention(act2, answered1, lab):
+    lab.instrument(
+        "act2", act2.attention_panel.dials(lab), lambda values: act2.attention_panel.view(lab, values), (), "attention"
+    ) if answered1() else None
+
+
+@app.cell
 def act2_roi(act2, answered1, lab):
     lab.instrument(
         "act2", act2.payback_panel.dials(lab), lambda values: act2.payback_panel.view(lab, values), act2.payback_panel.FOLLOWS, "roi"

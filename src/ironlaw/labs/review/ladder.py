@@ -30,7 +30,8 @@ def dials(lab: Review) -> Callable[[Any], list[Any]]:
         places = [(NO_GUESS, "not answered yet"), *((level.name, level.label) for level in ladder(machine)), (NOWHERE, "it does not fit")]
         return [
             kit.select("device", "Device", devices(), FIRST),
-            kit.span("rows", "Rows", 1, 2**20, 4096, log=True), kit.span("columns", "Columns", 1, 65536, 1024, log=True),
+            kit.span("rows", "Rows", 1, 2**20, 4096, log=True, whole=True),
+            kit.span("columns", "Columns", 1, 65536, 1024, log=True, whole=True),
             kit.choice("format", "Format", [(fmt, fmt.upper()) for fmt in FORMATS], "fp16"),
             kit.choice("use", "Who reads it", [("next", "a later kernel"), ("own", "only the kernel that makes it")]),
             kit.select("guess", "Where does it live?", places, NO_GUESS),

@@ -1,6 +1,7 @@
 // Where things go in a picture: margins from the words that must fit, then scales, grid and axis names.
 
 const TOP = 8;
+const NARROW = 440; // px: a phone
 const LINE = 18; // a line of words over or under the plot
 
 const valuesOn = (figure, key) => figure.marks.flatMap((mark) => [
@@ -25,7 +26,7 @@ function layout(figure, width) {
   const pad = { left: 4, right: 12, bottom: 24 + LINE, top: TOP };
   let stepY = 0;
   if (rows) {
-    stepY = figure.row ?? (above ? 46 : 30);
+    stepY = figure.row ?? (above ? (width < NARROW ? 38 : 46) : 30);
     pad.left = above ? 2 : names + 12;
     pad.right = above ? 14 : Math.max(14, ends);
   } else {
@@ -38,11 +39,14 @@ function layout(figure, width) {
   const over = lanes(upright.map((mark) => ({ mark, x: x.at(mark.x), text: ruleText(mark), bold: Boolean(mark.role) })), { left: 0, right: width });
   const pair = revealPair(figure);
   pad.top += over.count * LINE + (pair?.prediction.distance && isNumber(pair.prediction.x) ? LINE + 4 : 0);
-  const height = rows ? pad.top + stepY * figure.y.names.length + pad.bottom : figure.height ?? Math.round(Math.min(380, Math.max(280, width * 0.52)));
+  const height = rows ? pad.top + stepY * figure.y.names.length + pad.bottom : heightOf(figure, width);
   const box = { ...inner, top: pad.top, bottom: height - pad.bottom };
   const y = makeScale(figure.y, yDomain, rows ? [box.top, box.bottom] : [box.bottom, box.top]);
   return { figure, width, height, box, x, y, rows, columns, above, over, pair };
 }
+
+// On a phone no picture is higher than two thirds of its width: dials stand under it.
+const heightOf = (figure, width) => (width < NARROW ? Math.min(figure.height ?? 240, 250) : Math.min(figure.height ?? 380, Math.max(280, Math.round(width * 0.52))));
 
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 const ruleText = (mark) => (mark.role === "prediction" ? `◆ ${mark.label}` : mark.label);

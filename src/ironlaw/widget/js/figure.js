@@ -1,28 +1,34 @@
 // A picture from its declaration: a drawing (one image with one name), over it the targets that tell exact values, under it the table.
 
+const TALL = 300; // px: a picture over this leaves no room for dials under it on a phone
+
 // Drawn again only when something in `from` has changed: a turn of a dial that leaves a figure as it is costs nothing.
 function figureView(figure, ctx, i) {
   const { ui, spec } = ctx;
   const id = figure.id ?? `figure-${i}`;
-  const width = ui.widths.get(id) ?? 0;
+  const width = ui.widths.get(id) ?? ui.widths.get(roomOf(figure)) ?? 0;
   const from = [figure, width, spec, ui.local[`at:${id}`], ui.local[`table:${id}`]];
   return memoize(ui.drawn, id, from, () => freshFigure(figure, id, width, ctx));
 }
 
+// A picture that is shown for the first time has the room of the last one of its width, until its own is measured.
+const roomOf = (figure) => `:${figure.width ?? "full"}`;
+
 function freshFigure(figure, id, width, ctx) {
   const { ui } = ctx;
-  const holder = { key: "plot", class: "il-plot", "data-figure": id, after: (node) => ui.watch(node, id) };
+  const holder = { key: "plot", class: "il-plot", "data-figure": id, "data-room": roomOf(figure), after: (node) => ui.watch(node, id) };
   return h("figure", { key: id, class: `il-figure ${figure.width ? `il-${figure.width}` : ""}` },
     h("figcaption", {}, h("strong", { class: figure.tint ? `c-${figure.tint}` : null }, figure.title), figure.note && h("span", { class: "il-quiet" }, ` ${figure.note}`)),
     h("div", holder, width > 60 ? plotView(figure, id, width, ctx) : null),
     figure.legend?.length ? legendView(figure.legend, ui) : null,
     figure.foot && h("p", { key: "foot", class: "il-foot" }, figure.foot),
-    tableView(figure, id, ctx));
+    ctx.apart ? null : tableView(figure, id, ctx));
 }
 
 function plotView(figure, id, width, ctx) {
   const { ui } = ctx;
   const plan = layout(figure, width);
+  ui.tall?.[plan.height > TALL ? "add" : "delete"](id);
   Object.assign(plan, { clip: `${ui.id}-${id}-clip`, hatch: `${ui.id}-${id}-hatch`, taken: [], later: [], sides: [], dimmed: figure.marks.some((mark) => mark.emphasis) });
   const { box, height } = plan;
   for (const { left, right, lane } of plan.over.placed.values()) plan.taken.push({ left, right, top: box.top - 9 - LINE * lane - SIZE, bottom: box.top - 4 - LINE * lane });

@@ -11,22 +11,26 @@ function instrumentPiece(ctx) {
   const slow = Boolean(line.slow && spec.slow);
   const stale = slow || (Boolean(view.error) && !view.figures);
   if (view.figures || !view.error) ui.lastView = view;
-  const drawing = { ...ctx, view: { ...ui.lastView, error: view.error } };
+  const drawing = { ...ctx, view: { ...ui.lastView, error: view.error }, apart: !spec.lead };
   announce(drawing);
   const dials = spec.dials?.length
     ? h("form", { key: "dials", class: "il-dials", "aria-label": spec.title ? `Dials: ${spec.title}` : "Dials", autocomplete: "off", onsubmit: (event) => event.preventDefault() },
         spec.dials.map((dial) => ({ ...dial, ...view.dials?.[dial.id] })).filter((dial) => !dial.hidden).map((dial) => dialView(dial, ctx)), orphan(ctx))
     : null;
   const { cards, formula, banner, note, after } = drawing.view;
-  const figures = (drawing.view.figures ?? []).map((figure, i) => [figureView(figure, drawing, i), toolsView(figure, drawing)]);
+  const figures = !spec.lead ? [] : (drawing.view.figures ?? []).map((figure, i) => [figureView(figure, drawing, i), toolsView(figure, drawing)]);
   const pictures = (key, some) => (some.length ? h("div", { key, class: `il-figures il-${key}` }, some) : null);
   const readouts = [cardsView(cards, drawing), formulaView(formula), noteView(after, "after")];
   const live = h("p", { key: "live", class: "il-hearing", role: "status", after: (node) => { ui.live = node; } });
   const dress = { key: "open", ...name };
   const mood = `${stale ? "il-stale" : ""} ${dials ? "" : "il-bare"}`;
   if (!spec.lead) {
-    return h("section", { ...dress, class: `il-desk ${mood}` }, title, dials,
-      h("div", { key: "stage", class: "il-stage" }, bannerView(banner, ctx), pictures("figures", figures), noteView(note), readouts), live);
+    const { tabs, shown } = tabsView(drawing);
+    const tall = shown.some((figure) => ui.tall.has(figure.id)); // too high to stay in view over the dials
+    return h("section", { ...dress, class: `il-desk il-one ${mood}` }, title,
+      h("div", { key: "show", class: `il-show ${tall ? "il-tall" : ""}` }, tabs,
+        shown.length ? h("div", { key: "figures", class: "il-figures", ...panelOf(tabs, shown, ui) }, shown.map((figure, i) => figureView(figure, drawing, i))) : null),
+      dials, h("div", { key: "out", class: "il-readouts" }, bannerView(banner, ctx), cardsView(cards, drawing), formulaView(formula)), moreView(shown, note, after, drawing), live);
   }
   // the first picture leads, and readouts have the whole width
   return h("section", { ...dress, class: `il-lead ${mood}`, "aria-busy": slow ? "true" : null }, title,

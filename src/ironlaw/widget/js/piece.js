@@ -14,7 +14,7 @@ function render({ model, el, signal }) {
   home.append(root, tip);
   home.addEventListener("keydown", (event) => event.key === "Escape" && hideTip(ui));
   el.append(home);
-  const ui = { id: unique("piece"), local: {}, tip, widths: new Map(), drawn: new Map() };
+  const ui = { id: unique("piece"), local: {}, tip, widths: new Map(), drawn: new Map(), tall: new Set() };
   const view = views(() => line.view());
   let frame = 0;
   let last = -MOVING;
@@ -59,7 +59,7 @@ function render({ model, el, signal }) {
     for (const entry of entries) {
       const [id, width] = [entry.target.dataset.figure, Math.floor(entry.contentRect.width)];
       if (!width || ui.widths.get(id) === width) continue;
-      ui.widths.set(id, width);
+      ui.widths.set(id, width).set(entry.target.dataset.room, width);
       redraw();
     }
   });

@@ -14,6 +14,7 @@ from ironlaw.labs.tables import scrolling_table
 from ironlaw.pictures.ladder import QUANTITIES, ladder, unit_of, value_of
 from ironlaw.pictures.reveal import rules
 from ironlaw.units import show
+from ironlaw.widget.figure import tabbed
 
 HEADLINE, COMMON = "headline", "int8"
 CLAIMS = ("compute_gap", "capacity_gap", "nine_orders", "h100_peak_1979", "phone_68_gb_s")
@@ -60,7 +61,11 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     return kit.View(
         figures=[
             ladder(rated, "compute", lab.current_context.slug, marks),
-            *(ladder(lab.contexts, axis, lab.current_context.slug, width="third") for axis in QUANTITIES if axis != "compute"),
+            *(
+                tabbed(ladder(lab.contexts, axis, lab.current_context.slug, width="third"), "Bandwidth, capacity, power")
+                for axis in QUANTITIES
+                if axis != "compute"
+            ),
         ],
         cards=[_card(axis, ratio) for axis, ratio in gaps.items()],
         formula=_formula(a, b, formats),

@@ -23,12 +23,10 @@ CONVENTIONS = {"weights": "weights and I/O only", "fused": "fused graph", "ops":
 @cache
 def own_case(claim: str | None, note: str) -> Figure:
     """The prediction's own settings, with the term that was claimed."""
-    return replace(
-        term_bars(premise(CLOUD).prediction, claim, "asked"), title="Your prediction's own case", note=note, more={"width": "half"}
-    )
+    return replace(term_bars(premise(CLOUD).prediction, claim, "asked"), title="Your prediction's own case", note=note)
 
 
-def needs(case: Case, width: str) -> Figure:
+def needs(case: Case) -> Figure:
     """What must be in memory at once, against what there is; red where it does not fit. Weights in flash are drawn, not counted."""
     memory = case.footprint
     fits = bool(memory.fits)
@@ -54,7 +52,7 @@ def needs(case: Case, width: str) -> Figure:
     )
     return Figure(
         "fit", "It fits" if fits else "It does not fit", Axis("log", "bytes", "B"), Axis("band", names=tuple(parts)), (*bars, limit),
-        f"Memory at once: {summary}.", Table(("what", "size", "exactly"), rows), note=summary, more={"width": width} if width else {},
+        f"Memory at once: {summary}.", Table(("what", "size", "exactly"), rows), note=summary,
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from ironlaw.pictures.beside import beside as with_measured
 from ironlaw.pictures.terms import terms as term_bars
 from ironlaw.registry.workloads import about
 from ironlaw.units import show, significant
+from ironlaw.widget.figure import tabbed
 
 NAMES = {"memory": "Memory, D/BW", "compute": "Compute, O/R", "overhead": "Overhead, L"}
 FITS = {"good": "fits", "middling": "tight", "bad": "does not fit"}
@@ -39,7 +40,7 @@ def dials(lab: kit.Lab) -> Any:
         return [
             kit.select("device", "Device", devices, slug),
             kit.select("workload", "Model", [(name, about(name)["name"]) for name in models.WORKLOADS]),
-            kit.span("batch", "Batch", 1, models.BATCHES[-1], 1, log=True),
+            kit.span("batch", "Batch", 1, models.BATCHES[-1], 1, log=True, whole=True),
             kit.choice("dtype", "Number format", [(f, f.upper()) for f in models.FORMATS], "fp16", lacking),
             kit.choice("convention", "Bytes that cross memory", list(CONVENTIONS.items()), "weights"),
             kit.choice("launch", "Launch mode", list(LAUNCH.items()), ONE),
@@ -61,7 +62,10 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     # the reveal stays in sight whatever the dials do
     own_case = [] if at_premise else [figures.own_case(claim, premise_label(lab))]
     bars = with_measured(term_bars(case.prediction, claim if at_premise else None), local_runs.bars(lab, case))
-    drawn = [bars, figures.needs(case, "half" if own_case else ""), *own_case, figures.curves(case)]
+    drawn = [
+        tabbed(bars, "Three terms"), *(tabbed(own, "Your prediction") for own in own_case), tabbed(figures.needs(case), "Memory"),
+        tabbed(figures.curves(case), "Intensity by batch"),
+    ]  # fmt: skip
     return kit.View(drawn, cards(case), formula(case), banner(lab, case), notes(lab, case, at_premise), readouts(case))
 
 

@@ -19,7 +19,7 @@ from ironlaw.pictures.lines import lines
 from ironlaw.pictures.roofs import LEVELS
 from ironlaw.registry.workloads import about
 from ironlaw.units import significant
-from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark, tabbed
 
 FOLLOWS = ("device",)
 WHICH = {"mean": "an average one", "most": "the most used", "least": "the least used"}
@@ -93,9 +93,9 @@ def dials(lab: kit.Lab) -> Any:
         return [
             kit.select("model", "Model", [(name, _pass(name)) for name in reuse.PASSES]),
             kit.choice("which", "Which weight", list(WHICH.items()), "mean"),
-            kit.span("batch", "Batch", *BATCHES, 1, log=True),
+            kit.span("batch", "Batch", *BATCHES, 1, log=True, whole=True),
             kit.select("device", "Device", devices, slug),
-            kit.span("progress", "Progress of the pass", 0, 100, 100, unit="%"),
+            kit.span("progress", "Progress of the pass", 0, 100, 100, unit="%", whole=True),
         ]
 
     return dials_at
@@ -112,7 +112,12 @@ def walk_of(lab: kit.Lab, values: Mapping[str, Any]) -> Walk:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     walk = walk_of(lab, values)
-    return kit.View([trip(walk), layers(walk)], cards(walk), formula(walk), note=note(lab, walk))
+    return kit.View(
+        [tabbed(trip(walk), "The trip and its uses"), tabbed(layers(walk), "Layer by layer")],
+        cards(walk),
+        formula(walk),
+        note=note(lab, walk),
+    )
 
 
 def count(value: float) -> str:

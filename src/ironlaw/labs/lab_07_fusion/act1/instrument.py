@@ -16,6 +16,7 @@ from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
 from ironlaw.registry.textbooks import textbook
 from ironlaw.units import significant
+from ironlaw.widget.figure import tabbed
 
 MODES = {EAGER: "eager", COMPILED: "compiled", GRAPH: "graph replay"}
 DISPATCH = {SYNC: "synchronous", QUEUED: "queued"}
@@ -81,9 +82,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     title = "Share of wall time in which the device has work" if is_graph(job.model) else "Share of wall time that is maths"
     return kit.View(
         figures=[
-            stack(rows, "s", "Where the wall time goes", chosen=chosen, label="wall time of one pass", note=case_label(lab, job),
-                  id="waterfall"),
-            meter(shares, title, chosen=chosen, extra=marks_of(lab), note=MODES[mode]),
+            tabbed(meter(shares, title, chosen=chosen, extra=marks_of(lab), note=MODES[mode]), "Share of the wall time"),
+            tabbed(stack(rows, "s", "Where the wall time goes", chosen=chosen, label="wall time of one pass", note=case_label(lab, job),
+                         id="waterfall"), "Where it goes"),
         ],
         cards=cards(job, mode, dispatch),
         formula=formula(job, mode, dispatch),

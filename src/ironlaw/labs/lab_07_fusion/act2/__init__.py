@@ -1,5 +1,5 @@
-"""Act II: what fusing saves, and when compiling pays. Two instruments: the fusion explorer and the break-even calculator."""
+"""Act II: what fusing saves, what tiling saves, and when compiling pays: an instrument each."""
 
-from ironlaw.labs.lab_07_fusion.act2 import fusion_panel, local_runs, payback_panel, slots
+from ironlaw.labs.lab_07_fusion.act2 import attention_panel, fusion_panel, local_runs, payback_panel, slots
 
-__all__ = ["fusion_panel", "local_runs", "payback_panel", "slots"]
+__all__ = ["attention_panel", "fusion_panel", "local_runs", "payback_panel", "slots"]

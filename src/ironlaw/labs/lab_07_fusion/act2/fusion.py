@@ -84,10 +84,7 @@ class Case:
 
     @cached_property
     def cache(self) -> Level | None:
-        try:
-            return self.machine.level("l2")
-        except IronlawError:
-            return None
+        return cache_of(self.machine)
 
     def cached_s(self, graph: Graph) -> float:
         """Wall time of a graph where the cache keeps what fits: launches, then the slower of bytes and arithmetic, op by op."""
@@ -125,6 +122,13 @@ class Case:
             limit = self.crossover_bytes / self.tensor_bytes * self.shape[0]
             rows += [limit * 0.999, limit * 1.001]
         return [self.at((count, columns)) for count in sorted(rows)]
+
+
+def cache_of(machine: Hardware) -> Level | None:
+    try:
+        return machine.level("l2")
+    except IronlawError:
+        return None
 
 
 def case(context: Context, kinds: Sequence[str], shape: tuple[int, int], bandwidth: float | None, training: bool) -> Case:

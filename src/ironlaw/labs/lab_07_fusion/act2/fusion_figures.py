@@ -52,7 +52,7 @@ def times(case: Case, fused: bool) -> Figure:
         ]
     note = f"{significant(case.speedup)} × by this model"
     figure = stack(rows, "s", "Time from both terms", chosen=FUSED if fused else UNFUSED, label="wall time", note=note, id="times")
-    return replace(figure, more={**figure.more, "width": "half"})
+    return figure
 
 
 def roof(case: Case, fused: bool) -> Figure:
@@ -63,7 +63,7 @@ def roof(case: Case, fused: bool) -> Figure:
     at: dict[str, Any] = {"x": float(work.intensity), "y": float(work.flops / other.seconds)}
     hover = [("intensity", exact(at["x"], intensity_unit(other.graph.dtype))), ("rate", exact(at["y"], rate_unit(other.graph.dtype)))]
     other_point = mark("point", "ridge", **at, shape="diamond", size=6, hollow=True, label=name, name=name, id="other", hover=hover)
-    return replace(roofline(run, id="roof", extra=[other_point]), title="Against the ridge", more={"width": "half", "height": 330})
+    return replace(roofline(run, id="roof", extra=[other_point]), title="Against the ridge", more={"height": 330})
 
 
 def sizes(lab: kit.Lab, case: Case) -> list[Figure]:
@@ -102,7 +102,7 @@ def attention_bytes(seq: int, head: int) -> Figure:
     return lines(
         series, Axis("log", "sequence length", ticks=tuple(map(float, fusion.SEQUENCES))), Axis("log", "bytes across memory", "B"),
         "Attention: bytes, naive and tiled", now=("naive", float(seq)), note=f"{significant(naive / tiled)} × less at {seq:,}",
-        id="attention-bytes", more={"width": "half"},
+        id="attention-bytes",
     )  # fmt: skip
 
 
@@ -113,5 +113,5 @@ def attention_times(seq: int) -> Figure:
     note = f"{significant(times[0] / times[1])} × faster at {seq:,}" if times else f"not measured at {seq:,}"
     return lines(
         series, Axis("log", "sequence length", ticks=tuple(map(float, runs))), Axis("log", "time", "s"), "Attention: measured on an H200",
-        now=("naive", float(seq)), note=note, id="attention-times", more={"width": "half"},
+        now=("naive", float(seq)), note=note, id="attention-times",
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Act II, panel A: the fusion explorer, and FlashAttention beside it."""
+"""Act II, panel A: the fusion explorer."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from ironlaw.labs.lab_07_fusion.act2 import fusion_figures as figures
 from ironlaw.labs.lab_07_fusion.act2.fusion import THREE, Case
 from ironlaw.labs.lab_07_fusion.act2.fusion_figures import FUSED, UNFUSED, ledger_lines
 from ironlaw.labs.tables import scrolling_table
-from ironlaw.registry.claims import claim
 from ironlaw.units import significant
+from ironlaw.widget.figure import tabbed
 from ironlaw.widget.quantities import format_quantity
 
 DEVICE = "device"
 FOLLOWS = ("bandwidth",)  # what goes where the context goes
 BANDWIDTHS = (1.0e12, 2.0e12, 3.35e12, 4.8e12)
-HEADS = (64, 128)
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -33,12 +32,10 @@ def dials(lab: kit.Lab) -> Any:
         return [
             kit.chain("chain", "The chain", palette, THREE),
             kit.switch("fusion", "Fusion", False),
-            kit.span("rows", "Rows of the tensor", 64, 16384, 1024, log=True),
-            kit.span("cols", "Columns", 64, 8192, 768, log=True),
+            kit.span("rows", "Rows of the tensor", 64, 16384, 1024, log=True, whole=True),
+            kit.span("cols", "Columns", 64, 8192, 768, log=True, whole=True),
             kit.switch("training", "Training: dropout keeps a mask", False),
             kit.choice("bandwidth", "Memory bandwidth", choices, BANDWIDTHS[1] if cloud else DEVICE),
-            kit.span("seq", "Attention: sequence length", 256, 16384, 2048, log=True, steps=list(fusion.SEQUENCES)),
-            kit.choice("head", "Attention: head size", [(head, str(head)) for head in HEADS], 128),
         ]
 
     return dials_at
@@ -51,32 +48,21 @@ def case_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case, fused = case_of(lab, values), bool(values["fusion"])
-    seq, head = nearest(values["seq"]), int(values["head"])
     pictures = [
-        figures.byte_ledger(case, fused),
-        figures.times(case, fused),
-        figures.roof(case, fused),
+        tabbed(figures.byte_ledger(case, fused), "Bytes"),
+        tabbed(figures.times(case, fused), "Time"),
+        tabbed(figures.roof(case, fused), "Roofline"),
         *figures.sizes(lab, case),
         *local_runs.lengths(lab),
-        figures.attention_bytes(seq, head),
-        figures.attention_times(seq),
     ]
     return kit.View(
         pictures,
         cards(case, fused),
         formula(case, fused),
         note=notes(lab, case),
-        after=kit.html(lab.fill("act2.counters", **counters.slots()))
-        + ledger_table(case)
-        + verdicts(case)
-        + kit.html(lab.fill("act2.flash", **flash_slots(case, seq, head))),
+        after=kit.html(lab.fill("act2.counters", **counters.slots())) + ledger_table(case) + verdicts(case),
         readouts=readouts(case, fused),
     )
-
-
-def nearest(seq: float) -> int:
-    """Sequences are those that the slider stops at; one that was typed goes to the nearest."""
-    return min(fusion.SEQUENCES, key=lambda stop: abs(stop / seq - 1) if seq else stop)
 
 
 def readouts(case: Case, fused: bool) -> dict[str, Any]:
@@ -160,18 +146,3 @@ def notes(lab: kit.Lab, case: Case) -> str:
     elif not cache:
         paragraphs.append(lab.fill("act2.no_cache", device=lab.current_context.label))
     return kit.html("\n\n".join(paragraphs))
-
-
-def flash_slots(case: Case, seq: int, head: int) -> dict[str, object]:
-    naive, tiled = fusion.flash(seq, head)
-    paper = claim("flash_traffic_9x")
-    ratios = [pair[0] / pair[1] for s in fusion.SEQUENCES if (pair := fusion.flash_times(s))]
-    return {
-        "seq": f"{seq:,}", "head": str(head), "naive": kit.amount(naive, "B"),
-        "tiled": kit.amount(tiled, "B"), "cut": kit.dress(significant(naive / tiled)),
-        "kv": kit.amount(fusion.keys_and_values(seq, head), "B"),
-        "l2": kit.Markup(f" ({kit.amount(float(case.cache.size), 'B')})") if case.cache else "",
-        "paper": kit.dress(significant(paper.value, 2)),
-        "formula": kit.dress(significant(paper.computed)), "source": paper.source,
-        "low": significant(min(ratios)), "high": kit.dress(significant(max(ratios))), "measured_head": str(fusion.MEASURED_HEAD),
-    }  # fmt: skip

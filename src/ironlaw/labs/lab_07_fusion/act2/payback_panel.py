@@ -16,7 +16,7 @@ from ironlaw.pictures.reveal import rules
 from ironlaw.pictures.saving import Crossing, saving
 from ironlaw.registry.textbooks import textbook
 from ironlaw.units import significant
-from ironlaw.widget.figure import Axis, Figure, Table, mark
+from ironlaw.widget.figure import Axis, Figure, Table, mark, tabbed
 from ironlaw.widget.quantities import exact, format_quantity
 
 COMPILE, STAY = "compile", "eager"
@@ -44,9 +44,19 @@ def dials(lab: kit.Lab) -> Any:
             kit.select("model", "Model: sets the eager rate", models, "resnet50"),
             kit.span("compile", "Compile time", 5, 300, compile_s, unit="s", presets=[10, 48, 120, 300]),
             kit.span("gain", "Throughput gain", 5, 100, gain, unit="%"),
-            kit.span("volume", "Calls a day", 100, 1e8, volume, log=True, steps=sorted({*VOLUMES, volume}), presets=[1e3, 1e4, 1e6, 1e8]),
+            kit.span(
+                "volume",
+                "Calls a day",
+                100,
+                1e8,
+                volume,
+                log=True,
+                whole=True,
+                steps=sorted({*VOLUMES, volume}),
+                presets=[1e3, 1e4, 1e6, 1e8],
+            ),
             kit.choice("span", "Deployment", list(payback.SPANS.items()), span),
-            kit.span("days", "Days", 1, 3650, 90, log=True, hidden=(values.get("span") or span) != "other"),
+            kit.span("days", "Days", 1, 3650, 90, log=True, whole=True, hidden=(values.get("span") or span) != "other"),
             kit.choice("decision", "Your decision", [(COMPILE, "compile"), (STAY, "stay eager")], COMPILE),
         ]
 
@@ -67,8 +77,8 @@ def case_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case, decision = case_of(lab, values), values["decision"]
     figures = [
-        saving(case.net, case.days, Crossing(case.breakeven_days, case.breakeven_calls), duration(case)),
-        counts(lab, case),
+        tabbed(counts(lab, case), "Break-even"),
+        tabbed(saving(case.net, case.days, Crossing(case.breakeven_days, case.breakeven_calls), duration(case)), "Saved, day by day"),
     ]
     return kit.View(
         figures,

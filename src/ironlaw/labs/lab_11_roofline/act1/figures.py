@@ -134,7 +134,7 @@ def growth(case: Case, beside: Hardware | None = None) -> Figure:
     sizes = Axis("log", "N", ticks=gemm.TICKS)
     rate = Axis("linear", "share of the peak, a bound", "%", (0.0, 108.0))
     words = f"{' and '.join(names)}: the share of the peak grows with N, {share(at, 100.0)} at {case.size}."
-    table, layout = Table(("N", "of the peak", "regime"), rows), {"width": "half", "height": 300}
+    table, layout = Table(("N", "of the peak", "regime"), rows), {"height": 340}
     return Figure("growth", "Share of the peak against N", sizes, rate, tuple(marks), words, table, ", ".join(names), more=layout)
 
 
@@ -149,7 +149,7 @@ def own_case(case: Case, claim: str | None, words: str) -> Figure:
     drawn = [case.roof]
     return roofs(
         drawn, dots, (1.0, 2e3), "asked", "Your prediction's own case", _claim_mark(case, claim), f"{case.roof.name}, {case.size}. {words}",
-        height=300, width="half", export=False,
+        height=340, export=False,
     )  # fmt: skip
 
 
@@ -190,5 +190,4 @@ def gap(run: Run) -> Figure:
         f"{whole} {format_quantity(run.seconds, 's')}: {words}.", Table(("term", "time", "exactly", "of the whole"), rows),
         note=f"NVIDIA H200, {run.how}; {format_quantity(run.rate, run.case.unit)} under a roof of"
         f" {format_quantity(float(run.case.at.attainable), run.case.unit)}",
-        more={"width": "half"},
     )  # fmt: skip

@@ -18,6 +18,7 @@ from ironlaw.labs.lab_11_roofline.machines import machine, missing_formats, opti
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.units import significant
 from ironlaw.widget.dials import settle
+from ironlaw.widget.figure import tabbed
 
 NONE = "none"
 BOUND = "a bound, not a measured MFU"
@@ -40,20 +41,21 @@ def dials(lab: kit.Lab) -> Any:
         suggest = f"{short(slug)} {str(values.get('dtype', '')).upper()} {round(values.get('n') or gemm.FIRST)}"
         unmeasured = {} if runs(values.get("dtype") or "fp16") else {key: "not measured in this format" for key, _ in OVERLAYS[1:]}
         low, high = gemm.SMALLEST, gemm.LARGEST
-        return [
-            kit.span("n", "N", low, high, gemm.FIRST, step=gemm.STEP),
+        every = [
+            kit.span("n", "N", low, high, gemm.FIRST, log=True, whole=True),
             kit.choice("shape", "Shape", [("square", "square"), ("apart", "M, N, K apart")], "square"),
-            {**kit.span("m", "M", 1, high, gemm.FIRST, log=True), **when_apart},
-            {**kit.span("k", "K", low, high, gemm.FIRST, step=gemm.STEP), **when_apart},
+            {**kit.span("m", "M", 1, high, gemm.FIRST, log=True, whole=True), **when_apart},
+            {**kit.span("k", "K", low, high, gemm.FIRST, log=True, whole=True), **when_apart},
             kit.choice("dtype", "Number format", [(f, f.upper()) for f in gemm.FORMATS], "fp16", missing_formats(chosen, gemm.FORMATS)),
             kit.select("device", "Device", devices, slug),
             kit.select("beside", "Compare with", [(NONE, "no other device"), *devices], NONE, {slug: "is the device itself"}),
             kit.choice("levels", "Memory levels", [("main", "main"), ("cache", "with caches"), ("all", "all")], "main", _levels(chosen)),
             kit.switch("formats", "Roofs of every format"),
-            kit.choice("measured", "Measured on an H200", OVERLAYS, NONE, unmeasured),
+            kit.choice("measured", "Measured on an H200", OVERLAYS, "python", unmeasured),
             {**kit.switch("here", "Measured on this machine", True), "hidden": lab.local_run("gemm_sweep") is None},
             kit.pins("pins", "Pinned points", PINNED, suggest),
         ]
+        return [{"shows": "gap" if dial["id"] == "measured" else "roofs", **dial} for dial in every]
 
     return dials_at
 
@@ -72,8 +74,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     layers = Layers(beside, values["levels"], values["formats"], measured, _pins(lab, values), local_dots)
     option = lab.choice("act1")
     own_case = figures.own_case(premise_case(lab), option.id if option else None, _claimed(lab))
-    second = figures.gap(_nearest(case, values)) if measured else figures.growth(case, beside)
-    pictures = [figures.picture(case, layers), second, own_case]
+    growth = tabbed(figures.growth(case, beside), "Growth with N")
+    gap = [tabbed(figures.gap(_nearest(case, values)), "From the roof to the point")] if measured else []
+    pictures = [tabbed(own_case, "Your prediction"), *gap, tabbed(figures.picture(case, layers), "Roofs"), growth]
     after = sizes(case) + formats(case)
     return kit.View(pictures, cards(case), formula(case), None, notes(lab, case, values), readouts(case), after)
 

@@ -34,8 +34,8 @@ def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         return [
             kit.choice("phase", "Phase", [("decode", "decode"), ("prefill", "prefill")]),
-            kit.span("batch", "Batch", 1, 64, budget.BATCH, log=True),
-            kit.span("context", "Context", 256, 32768, budget.CONTEXT, log=True, unit="tokens"),
+            kit.span("batch", "Batch", 1, 64, budget.BATCH, log=True, whole=True),
+            kit.span("context", "Context", 256, 32768, budget.CONTEXT, log=True, whole=True, unit="tokens"),
             kit.select("model", "Model", [(name, about(name)["name"]) for name in layer.MODELS]),
             kit.select("device", "Device", devices, budget.DEVICE),
         ]

@@ -20,6 +20,7 @@ from ironlaw.labs.lab_11_roofline.machines import short as machine_name
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.workloads import about
 from ironlaw.units import show, significant
+from ironlaw.widget.figure import tabbed
 
 LAB_07 = "lab_07_fusion"
 FUSION = {"separate": "separate kernels", "adjacent": "adjacent element-wise", "all": "all element-wise, norm and bias too"}
@@ -50,18 +51,19 @@ def dials(lab: kit.Lab) -> Any:
         slug = values.get("device") or lab.current_context.slug
         chosen = machine(lab, slug)
         curves = {} if chosen.calibration else {True: f"the {machine_name(slug)} was not measured"}
-        return [
+        every = [
             kit.select("device", "Device", devices, slug),
             kit.select("model", "Model", [(name, about(name)["name"]) for name in layer.MODELS]),
             kit.choice("phase", "Phase", [("prefill", "prefill"), ("decode", "decode")]),
-            kit.span("batch", "Batch", 1, figures.BATCHES[-1], 8, log=True),
-            kit.span("context", "Context", 256, 32768, 512, log=True, unit="tokens"),
+            kit.span("batch", "Batch", 1, figures.BATCHES[-1], 8, log=True, whole=True),
+            kit.span("context", "Context", 256, 32768, 512, log=True, whole=True, unit="tokens"),
             kit.choice("weights", "Weights stored in", [(f, f.upper()) for f in layer.WEIGHTS], "fp16"),
             kit.choice("cache", "Keys and values stored in", [(f, f.upper()) for f in layer.CACHES], "fp16"),
             kit.choice("fusion", "Fusion", list(FUSION.items()), fusion),
             kit.choice("tiled", "Attention", ATTENTION, False),
             kit.choice("measured", "Rates", [(False, "datasheet, a bound"), (True, "measured curves")], False, curves),
         ]
+        return [{"shows": "layer", **dial} for dial in every]
 
     return dials_at
 
@@ -76,7 +78,10 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = case_of(lab, values)
     option = lab.choice("act2")
     own_case = kernels.picture(option.id if option else None)
-    pictures = [figures.picture(case), figures.times(case), figures.budget(case), own_case]
+    pictures = [
+        tabbed(own_case, "Your prediction"), tabbed(figures.picture(case), "The layer's roofline"),
+        tabbed(figures.times(case), "Time, op by op"), tabbed(figures.budget(case), "Memory"),
+    ]  # fmt: skip
     start = kit.html(_start(lab))
     return kit.View(pictures, cards(case), formula(case), banner(lab, case), start, readouts(case), notes(lab, case))
 

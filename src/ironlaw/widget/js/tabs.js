@@ -1,0 +1,57 @@
+// One picture at a time beside the dials: the others are tabs. Small pictures that follow each other share one.
+
+const tabName = (figure) => figure.tab ?? figure.title;
+
+function groupsOf(figures) {
+  const groups = [];
+  figures.forEach((figure) => {
+    const last = groups.at(-1);
+    if (figure.width && last?.[0].width === figure.width && tabName(last[0]) === tabName(figure)) last.push(figure);
+    else groups.push([figure]);
+  });
+  return groups;
+}
+
+// A dial that changes one picture alone brings it to the front.
+function follow({ spec, line, ui, state }, groups) {
+  const turn = `${line.touched}:${state.seq}`;
+  if (!line.touched || ui.local.turn === turn) return;
+  ui.local.turn = turn;
+  const shows = spec.dials?.find((dial) => dial.id === line.touched)?.shows;
+  if (groups.some(([first]) => first.id === shows)) ui.local.tab = shows;
+}
+
+function tabsView(ctx) {
+  const { ui, view } = ctx;
+  const groups = groupsOf(view.figures ?? []);
+  follow(ctx, groups);
+  const at = Math.max(0, groups.findIndex((group) => group.some((figure) => figure.id === ui.local.tab)));
+  if (groups.length < 2) return { tabs: null, shown: groups[0] ?? [] };
+  const choose = (i) => {
+    ui.local.tab = groups[i][0].id;
+    ctx.redraw();
+  };
+  const keys = (event) => {
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: groups.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    const next = (to + groups.length) % groups.length;
+    choose(next);
+    event.currentTarget.children[next].focus();
+  };
+  const tabs = h("div", { key: "tabs", class: "il-tabs", role: "tablist", "aria-label": "Pictures", onkeydown: keys }, groups.map(([first], i) =>
+    h("button", {
+      key: first.id, type: "button", role: "tab", id: `${ui.id}-tab-${first.id}`, "aria-selected": i === at ? "true" : "false", "aria-controls": i === at ? `${ui.id}-panel` : null,
+      tabindex: i === at ? 0 : -1, onclick: () => choose(i),
+    }, tabName(first))));
+  return { tabs, shown: groups[at] };
+}
+
+const panelOf = (tabs, shown, ui) => (tabs ? { role: "tabpanel", id: `${ui.id}-panel`, "aria-labelledby": `${ui.id}-tab-${shown[0].id}` } : {});
+
+// Prose, the same figures as tables, and what can be taken along: under the instrument, out of its way.
+function moreView(shown, note, after, ctx) {
+  const parts = [noteView(note), noteView(after, "after"), shown.map((figure, i) => [tableView(figure, figure.id ?? `figure-${i}`, ctx), toolsView(figure, ctx)])];
+  if (!note && !after && !shown.length) return null;
+  return h("details", { key: "more", class: "il-more" }, h("summary", {}, note || after ? "More: what this shows, the figures as a table" : "The figures as a table"), parts);
+}
