@@ -1,5 +1,6 @@
 """Files that never change: each is held once, whatever it was asked for as, and no name is an error of the server."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,10 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.testclient import TestClient
 
-from ironlaw.server.app import announcement
+from ironlaw.server.app import announcement, head
 from ironlaw.server.files import Immutable
+from ironlaw.server.pages import STATIC
+from ironlaw.widget.assets import CSS, script, theme
 
 
 @pytest.fixture
@@ -63,3 +66,22 @@ def test_deeply_nested_json_is_no_export(client: TestClient):
     origin = {"origin": "http://127.0.0.1:2718"}
     response = client.post("/do/import", data={"token": token}, files={"file": ("x.json", b"[" * 200_000)}, headers=origin)
     assert response.status_code == 400 and "not JSON" in response.text
+
+
+def test_every_page_has_the_same_typeface_and_its_licence_comes_along():
+    """The font that type.css names is served beside it, and theme, start page and pictures name that family first."""
+    type_css = (CSS / "type.css").read_text(encoding="utf-8")
+    family, file = re.findall(r'font-family: "([^"]+)"; src: url\("([^"]+)"\)', type_css)[0]
+    served = Immutable(CSS).find(file)
+    assert served is not None and served[1][:4] == b"wOF2" and len(served[1]) < 60_000
+    assert "SIL Open Font License" in (CSS / "inter-licence.txt").read_text(encoding="utf-8")
+    for text in (
+        theme(),
+        script(),
+        (STATIC / "page.css").read_text(encoding="utf-8"),
+        (STATIC / "opening.css").read_text(encoding="utf-8"),
+    ):
+        assert f'"{family}", system-ui, sans-serif' in text
+    for page in ("gallery.html", "explore.html", "message.html"):
+        assert "{{ head }}" in (STATIC.parent / page).read_text(encoding="utf-8")
+    assert "{{ theme }}/type.css" in (STATIC.parent / "head.html").read_text(encoding="utf-8") and "/type.css" in head()

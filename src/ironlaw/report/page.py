@@ -20,7 +20,7 @@ from ironlaw.report.sections import breakeven, capacity, details, fusion, source
 from ironlaw.widget import assets
 from ironlaw.widget.figure import Figure
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:; font-src data:"
 
 
 @cache
@@ -32,7 +32,7 @@ def script() -> str:
 @cache
 def style() -> str:
     own = (files("ironlaw.report") / "report.css").read_text(encoding="utf-8")
-    return f"{assets.style(assets.DRAWING_STYLES)}\n{own}"
+    return f"{assets.typeface()}\n{assets.style(assets.DRAWING_STYLES)}\n{own}"
 
 
 def place_of(place: str | Path, inputs: Iterable[str | Path] = ()) -> Path:

@@ -35,6 +35,10 @@ function stage(root) {
     if (!watched.has(node)) watch.observe(node);
     watched.add(node);
   };
+  typeface.then(() => {
+    ui.drawn.clear();
+    redraw();
+  });
   return (next) => {
     figure = next;
     hideTip(ui);

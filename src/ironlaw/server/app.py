@@ -7,7 +7,6 @@ import secrets
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +27,13 @@ from ironlaw.server.catalogue import LABS, catalogue
 from ironlaw.server.choices import choices
 from ironlaw.server.direct import direct
 from ironlaw.server.door import Door
-from ironlaw.server.files import Immutable, digest
+from ironlaw.server.files import Immutable
 from ironlaw.server.gallery import MESSAGES, gallery
 from ironlaw.server.guard import SECURITY, Guard
 from ironlaw.server.labs import Labs
 from ironlaw.server.limits import Bodies
 from ironlaw.server.marimo_page import ahead, marimo_files
-from ironlaw.server.pages import STATIC, THEME, static
+from ironlaw.server.pages import STATIC, THEME, static, theme
 from ironlaw.server.records import Keeper
 from ironlaw.widget.direct import HOSTED
 
@@ -90,14 +89,9 @@ def head() -> str:
     """What goes into the <head> of every lab's page: our theme and icon."""
     return (
         f'<link rel="icon" href="{static()}/icon.svg" type="image/svg+xml">'
-        f'<link rel="stylesheet" href="{theme()}/theme.css"><link rel="stylesheet" href="{static()}/opening.css">'
+        f'<link rel="stylesheet" href="{theme()}/type.css"><link rel="stylesheet" href="{theme()}/theme.css">'
+        f'<link rel="stylesheet" href="{static()}/opening.css">'
     )
-
-
-@cache
-def theme() -> str:
-    """Where the labs' theme is served."""
-    return f"/theme/{digest([THEME] if THEME.is_file() else [])}"
 
 
 def announcement(action: str, count: str) -> str:

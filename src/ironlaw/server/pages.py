@@ -25,6 +25,12 @@ def static() -> str:
 
 
 @cache
+def theme() -> str:
+    """Where the labs' theme and the typeface of every page are served."""
+    return f"/theme/{digest(path for path in CSS.iterdir() if path.is_file())}"
+
+
+@cache
 def template(name: str) -> str:
     return (Path(__file__).parent / name).read_text("utf-8")
 
@@ -34,7 +40,7 @@ def fill(template_name: str, /, **slots: str) -> str:
 
     `{{ law }}` and, with a title, `{{ head }}` are shared by several pages.
     """
-    values = {"static": static(), "version": __version__, "law": template("law.html"), **slots}
+    values = {"static": static(), "theme": theme(), "version": __version__, "law": template("law.html"), **slots}
     if "title" in slots:
         values["head"] = SLOT.sub(lambda slot: values[slot[1]], template("head.html"))
     return SLOT.sub(lambda slot: values[slot[1]], template(template_name))

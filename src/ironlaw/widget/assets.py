@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Sequence
 from functools import cache
@@ -49,6 +50,13 @@ def style(names: Sequence[str] = STYLES) -> str:
 def theme() -> str:
     """The CSS of a lab page."""
     return _read("css/theme.css")
+
+
+@cache
+def typeface() -> str:
+    """The typeface as CSS with the font in it, for a page that is one file."""
+    font = base64.b64encode((CSS / "inter.woff2").read_bytes()).decode()
+    return _read("css/type.css").replace("inter.woff2", f"data:font/woff2;base64,{font}", 1)
 
 
 def _read(name: str) -> str:

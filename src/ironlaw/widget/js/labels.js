@@ -1,9 +1,11 @@
 // Words in a picture: how long they are, and where they have room.
 
-const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", Arial, sans-serif';
+const FONT = '"Inter", system-ui, sans-serif';
 const SIZE = 13;
 const lengths = new Map();
 let brush = null;
+// What was measured before the typeface came is measured again; whoever has drawn by then draws again.
+const typeface = Promise.all([400, 650].map((weight) => document.fonts?.load(`${weight} ${SIZE}px "Inter"`))).then(() => lengths.clear(), () => {});
 
 function measure(text, bold = false) {
   const key = `${bold ? "b" : ""}${text}`;

@@ -69,6 +69,10 @@ function render({ model, el, signal }) {
     watched.add(node);
   };
   draw();
+  typeface.then(() => {
+    ui.drawn.clear();
+    redraw();
+  });
   line.restore();
 
   const stop = () => {
