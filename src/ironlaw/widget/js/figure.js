@@ -38,10 +38,11 @@ function plotView(figure, id, width, ctx) {
   const words = [...sideLabels(plan), ...plan.later.flatMap((make) => make() ?? [])];
   const size = { width, height, viewBox: `0 0 ${width} ${height}` };
   const targets = drawn.filter((item) => item.target && (item.mark.hover?.length || item.mark.drag));
+  const layers = clearWords([h("g", { key: "axes" }, axesView(plan)), h("g", { key: "marks" }, shapes), h("g", { key: "words" }, rowNames(plan), words, bracket(plan))], width, height);
   return [
     h("svg", { key: "drawing", class: "il-drawing", role: "img", "aria-label": figure.text, ...size },
       h("defs", {}, h("clipPath", { id: plan.clip }, h("rect", { x: box.left, y: box.top - 2, width: Math.max(0, box.right - box.left), height: Math.max(0, box.bottom - box.top + 4) })), hatching(plan.hatch)),
-      h("g", { key: "axes" }, axesView(plan)), h("g", { key: "marks" }, shapes), h("g", { key: "words" }, rowNames(plan), words, bracket(plan))),
+      layers),
     targets.length ? targetsView(targets, id, plan, size, ctx) : null,
   ];
 }
