@@ -5,10 +5,13 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -171,3 +174,31 @@ def test_paths_are_found_and_missing_ones_noticed(tmp_path: Path):
     page.write_text("See `src/ironlaw/home.py`, `tests/gone.py`, `docs/<x>.md`, `ms/s` and [that](missing.md#part), [this](https://a.b/c).")
     assert named(page) == {"src/ironlaw/home.py", "tests/gone.py", "missing.md"}
     assert {path for path in named(page) if not exists(path, page)} == {"tests/gone.py", "missing.md"}
+
+
+# ---- types
+
+
+def always_installed() -> set[str]:
+    """The distributions that `make check` installs for ironlaw itself, and what they need in turn."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    found, waiting = set(), [Requirement(text) for text in (*project["dependencies"], *project["optional-dependencies"]["arrays"])]
+    while waiting:
+        name = canonicalize_name(waiting.pop().name)
+        if name not in found:
+            found.add(name)
+            needs = map(Requirement, requires(name) or ())
+            waiting += [need for need in needs if not need.marker or need.marker.evaluate({"extra": ""})]
+    return found
+
+
+def test_the_type_checker_reads_only_libraries_that_every_machine_has():
+    """Otherwise it says one thing where PyTorch is installed and another where it is not, and the second is where nobody looks."""
+    overrides = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]["overrides"]
+    skipped = {name.removesuffix(".*") for one in overrides if one.get("follow_imports") == "skip" for name in one["module"]}
+    text = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    imported = set(re.findall(r"^[ \t]*(?:import|from) ([a-z]\w*)(?:[. ]|$)(?:[\w.]* import|.*)$", text, re.MULTILINE))
+    known, owners = always_installed(), packages_distributions()
+    libraries = {name for name in imported if name in owners or name in skipped} - set(sys.stdlib_module_names) - {"ironlaw"}
+    assert {"torch", "transformers", "triton", "numpy", "marimo"} <= libraries
+    assert {name for name in libraries if not {canonicalize_name(owner) for owner in owners.get(name, ())} & known} <= skipped
