@@ -20,7 +20,7 @@ from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.fusion_rules import Rules
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Hardware
-from ironlaw.engine.device.types import Op
+from ironlaw.engine.device.types import Graph, Op
 from ironlaw.engine.device.work import category
 from ironlaw.errors import BadValue
 
@@ -51,6 +51,10 @@ class Backend(ABC):
     @abstractmethod
     def samples(self, rows: Iterable[Row], machine: Hardware) -> Iterator[Sample]:
         """What rows of evidence say about single kernels."""
+
+    def prepare(self, graph: Graph, machine: Hardware) -> Graph:
+        """The graph that the compiler's fusion starts from, after what it rewrites."""
+        return graph
 
     def arrange(self, ops: Sequence[Op]) -> tuple[Op, ...]:
         """A compiled graph's ops with the layouts that the library gives their tensors."""

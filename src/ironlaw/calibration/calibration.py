@@ -19,7 +19,7 @@ from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.least import least_arithmetic, least_transfer
 from ironlaw.engine.device.machine import Cost, Hardware, Plan
 from ironlaw.engine.device.sweep import points
-from ironlaw.engine.device.types import Op
+from ironlaw.engine.device.types import Graph, Op
 from ironlaw.engine.device.uncertainty import Scatter
 from ironlaw.engine.device.work import STAND_IN
 from ironlaw.errors import UnsupportedPrecision
@@ -71,6 +71,10 @@ class Calibration:
     def rules(self) -> Rules:
         """What the compiler of this machine's library fuses."""
         return self.library.rules
+
+    def prepare(self, graph: Graph, hardware: Hardware) -> Graph:
+        """The graph that the compiler's fusion starts from, after what it rewrites."""
+        return self.library.prepare(graph, hardware)
 
     def arrange(self, ops: Sequence[Op]) -> tuple[Op, ...]:
         """A compiled graph's ops with the layouts that the library gives their tensors."""

@@ -28,7 +28,7 @@ from ironlaw.backends.kernel import Kernel, Sample, launched
 from ironlaw.backends.rows import Row
 from ironlaw.backends.signatures import Signature
 from ironlaw.engine.device.machine import Hardware
-from ironlaw.engine.device.types import Op
+from ironlaw.engine.device.types import Graph, Op
 from ironlaw.engine.device.work import category, with_attrs
 
 FAMILIES = (gemm, conv, transposed, attention, norm, stream, generated, moe, recurrent, backward, quantised)
@@ -66,6 +66,9 @@ class Cuda(Backend):
             return generated.written(op, parts)
         main, *rest = self.lower(heavy[0], machine, "compiled")
         return (replace(main, data=op.work.bytes), *rest)
+
+    def prepare(self, graph: Graph, machine: Hardware) -> Graph:
+        return layout.prepared(graph, machine)
 
     def arrange(self, ops: Sequence[Op]) -> tuple[Op, ...]:
         return layout.laid_out(ops)

@@ -32,7 +32,9 @@ def written(op: Op, parts: Sequence[Op]) -> Sequence[Kernel]:
         first, x = rows[0], rows[0].inputs[0]
         many = first.outputs[0].size if category(first.kind) == "reduction" else x.size / first.attrs.get("row", x.shape[-1])
         name = "fused_reduction" if category(first.kind) == "reduction" else "fused_rows"
-        joined = [joining(p) for p in rows if p.attrs.get("over", "row") == "all"]
+        joined = [joining(p) for p in rows if p.attrs.get("over", "row") == "all"] + [
+            Kernel("tiny", 0.0) for p in rows if p.attrs.get("split")
+        ]
         return (Kernel(name, op.work.bytes, op.work.flops, many), *joined)
     return (Kernel("fused", op.work.bytes, op.work.flops),)
 

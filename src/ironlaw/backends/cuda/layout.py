@@ -1,15 +1,131 @@
-"""Which images of a compiled graph have their channels innermost.
+"""Which images of a compiled graph have their channels innermost, and which sums torch.compile takes in two steps because of it.
 
-torch.compile gives a convolution its input as NHWC, and what is computed from its result stays so; an image that was handed in is
-NCHW. A group norm is where it tells: it sums along the one order or across the other, and may have to turn the image round.
+Where it expects to gain, torch.compile gives every convolution its input as NHWC, and what is computed from the result stays so; an image
+that was handed in is NCHW. Else all stays as it was written. A sum over the planes of an NHWC image runs across the order in memory: with
+few outputs it is shared out over the chip and joined by a second kernel, and then nothing before it can be part of it. A group norm sums
+along the one order or across the other, and may have to turn the image round.
+
+Ported from PyTorch 2.11: `GraphLowering.decide_layout_opt` in torch/_inductor/graph.py, `Reduction.num_splits` in ir.py and
+`reduction_split_factor` in choices.py.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
-from ironlaw.engine.device.types import Op
-from ironlaw.engine.device.work import with_attrs
+from ironlaw.backends.attention_patterns import recognised
+from ironlaw.backends.cuda.chip import processors
+from ironlaw.backends.cuda.norm import sums_columns
+from ironlaw.engine.arrays import is_array
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.types import Graph, Op
+from ironlaw.engine.device.work import category, with_attrs
+
+CONVOLUTIONS = ("conv2d", "conv_transpose2d")
+# time in NHWC over that in NCHW, by kind of convolution, as PyTorch's authors measured
+WORTH = {"grouped": 1.358, "default": 0.823, "narrowing": 0.725, "small": 0.783}
+SMALL_CHANNELS = 64
+FEW_CONVOLUTIONS = 300  # nodes of the compiler's graph for each convolution, from which layouts are left alone
+# nodes that an op becomes in the compiler's graph, one by one: counted in graphs of models that Inductor lowered
+NODES = {
+    "batch_norm": 15,
+    "layer_norm": 14,
+    "group_norm": 16,
+    "rms_norm": 9,
+    "softmax": 7,
+    "attention": 9,
+    "linear": 4,
+    "bmm": 6,
+    "gelu": 7,
+}
+OTHERS = 3
+# elements that a thread sums at least, rows that it takes at once, warps of a block and elements beside each other
+EACH, ROWS_AT_ONCE, THREADS, BESIDE = 32, 4, 256, 128
+MOST_EACH = 512
+RESIDENT = 2048  # threads of a multiprocessor
+ENOUGH_OUTPUTS = 64  # for each multiprocessor: nothing is shared out from there on
+
+
+def prepared(graph: Graph, machine: Hardware) -> Graph:
+    """The graph that the compiler's fusion starts from: attention recognised, layouts chosen, long sums in two steps."""
+    graph = recognised(graph)
+    last = channels_last(graph)
+    inner = innermost(graph.ops) if last else set()
+    return replace(graph, ops=tuple(_prepared(op, last, inner, machine) for op in graph.ops))
+
+
+def _prepared(op: Op, last: bool, inner: set[str], machine: Hardware) -> Op:
+    if op.kind in CONVOLUTIONS and not last and "layout" not in op.attrs:
+        return with_attrs(op, layout="nchw")
+    if category(op.kind) == "reduction" and op.attrs.get("over", "row") == "row" and _crosses(op, inner):
+        x, y = op.inputs[0], op.outputs[0]
+        if not is_array(x.size, y.size) and parts(int(x.size / y.size), int(y.size), int(processors(machine))) > 1:
+            return with_attrs(op, split=True)
+    return op
+
+
+def _crosses(op: Op, inner: set[str]) -> bool:
+    """Whether neighbours in memory belong to different sums."""
+    x, y = op.inputs[0], op.outputs[0]
+    plane = len(x.shape) == 4 and x.name in inner and not is_array(x.size, y.size) and y.size == x.shape[0] * x.shape[1]
+    return plane or sums_columns(op)
+
+
+def channels_last(graph: Graph) -> bool:
+    """Whether torch.compile expects to gain from NHWC: by the arithmetic of each kind of convolution, unless convolutions are few."""
+    images = [op for op in graph.ops if op.kind in CONVOLUTIONS and op.attrs.get("dims", 2) != 1]
+    if not images:
+        return False
+    nodes = len(graph.tensors) - sum(len(op.outputs) for op in graph.ops) + sum(NODES.get(op.kind, OTHERS) for op in graph.ops)
+    if nodes >= FEW_CONVOLUTIONS * len(images):
+        return False
+    flops: dict[str, float] = defaultdict(float)
+    for op in images:
+        if is_array(op.work.matmul_flops):
+            return True
+        flops[_kind(op)] += op.work.matmul_flops
+    return sum(WORTH[kind] * count for kind, count in flops.items()) <= sum(flops.values())
+
+
+def _kind(op: Op) -> str:
+    out, each, height = op.inputs[1].shape[:3]
+    if op.attrs.get("groups", 1) > 1 and each > 1:
+        return "grouped"
+    if out <= SMALL_CHANNELS and each <= SMALL_CHANNELS:
+        return "small"
+    return "narrowing" if 2 * out <= each and height > 1 else "default"
+
+
+def innermost(ops: Sequence[Op]) -> set[str]:
+    """Names of the images whose channels are innermost, where convolutions keep them so."""
+    inner: set[str] = set()
+    for op in ops:
+        if _makes(op) or any(t.name in inner and len(t.shape) == 4 for t in op.inputs):
+            inner |= {t.name for t in op.outputs if len(t.shape) == 4}
+    return inner
+
+
+def parts(summed: int, outputs: int, chip: int) -> int:
+    """Into how many parts each sum across the order in memory is cut; 1 where one kernel does it all."""
+    if summed <= EACH or outputs >= chip * ENOUGH_OUTPUTS:
+        return 1
+    work = summed * outputs
+    if work < EACH * chip * RESIDENT:
+        size = EACH
+    elif work < MOST_EACH * chip * RESIDENT:
+        blocks = -(-(chip * RESIDENT // THREADS) // -(-outputs // BESIDE))
+        size = _even(summed, -(-summed // (ROWS_AT_ONCE * blocks)), 20, EACH)
+    else:
+        size = _even(summed, MOST_EACH, 50, 1)
+    return -(-summed // (ROWS_AT_ONCE * size))
+
+
+def _even(summed: int, wanted: int, near: int, least: int) -> int:
+    """The divisor nearest to the size that is wanted, where one is near."""
+    closest = min((d for d in range(1, summed + 1) if summed % d == 0), key=lambda d: abs(d - wanted))
+    return max(closest, least) if abs(closest - wanted) < near else wanted
 
 
 def laid_out(ops: Sequence[Op]) -> tuple[Op, ...]:
@@ -17,15 +133,20 @@ def laid_out(ops: Sequence[Op]) -> tuple[Op, ...]:
     if not any(_has(op, "group_norm") for op in ops):
         return tuple(ops)
     inner: set[str] = set()
-    read = {op.inputs[0].name for op in ops if _has(op, "conv2d")}
+    read = {op.inputs[0].name for op in ops if _makes(op)}
     out = []
     for op in ops:
         innermost = any(t.name in inner for t in op.inputs)
-        if innermost or _has(op, "conv2d"):
+        if innermost or _makes(op):
             inner |= {t.name for t in op.outputs if len(t.shape) == 4}
         turned = any(t.name in read for t in op.outputs)
         out.append(with_attrs(op, layout="nhwc" if innermost else "to_nhwc" if turned else "") if _has(op, "group_norm") else op)
     return tuple(out)
+
+
+def _makes(op: Op) -> bool:
+    """Whether it is a convolution in NHWC."""
+    return any(part.kind == "conv2d" and part.attrs.get("layout") != "nchw" for part in op.attrs.get("parts", (op,)))
 
 
 def _has(op: Op, kind: str) -> bool:

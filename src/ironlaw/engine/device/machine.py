@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from ironlaw.engine.arrays import Number, largest, maximum, minimum, total
 from ironlaw.engine.device.fusion_rules import Rules
 from ironlaw.engine.device.host import Host
-from ironlaw.engine.device.types import Op, bytes_per_element, check_positive
+from ironlaw.engine.device.types import Graph, Op, bytes_per_element, check_positive
 from ironlaw.engine.device.uncertainty import Doubt, Scatter
 from ironlaw.errors import BadValue, UnsupportedPrecision, unknown
 
@@ -239,6 +239,9 @@ class CostModel(Protocol):
     @property
     def rules(self) -> Rules:
         """What the compiler of this machine's library fuses."""
+
+    def prepare(self, graph: Graph, hardware: Hardware) -> Graph:
+        """The graph that the compiler's fusion starts from, after what it rewrites."""
 
     def arrange(self, ops: Sequence[Op]) -> tuple[Op, ...]:
         """A compiled graph's ops with the layouts that the library gives their tensors."""

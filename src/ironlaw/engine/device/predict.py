@@ -32,7 +32,7 @@ def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
     """How long `graph` takes on `hardware` when run as `plan` says, and where the time goes."""
     hardware.peak(graph.dtype)
     model = hardware.calibration if plan.calibrated else None
-    graph = _as_run(as_computed(graph, hardware, plan), plan, model)
+    graph = _as_run(as_computed(graph, hardware, plan), hardware, plan, model)
     costs = _costs(graph, hardware, plan, model)
     totals = _Totals(costs)
     schedule = _schedule(plan, hardware, model, costs)
@@ -46,16 +46,16 @@ def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
     )  # fmt: skip
 
 
-def _as_run(graph: Graph, plan: Plan, model: CostModel | None) -> Graph:
+def _as_run(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None) -> Graph:
     """The graph that the plan runs: as it is, or fused. A graph remembers what became of it."""
     if plan.lowering == "eager":
         return graph
     if model is None:
         return fuse(graph).graph
-    key = (model.backend, model.rules)
+    key = (model.backend, model.rules, hardware.slug)
     run: Graph | None = graph.plans.get(key)
     if run is None:
-        fused = fuse(graph, model.rules).graph
+        fused = fuse(model.prepare(graph, hardware), model.rules).graph
         run = graph.plans[key] = replace(fused, ops=model.arrange(fused.ops))
     return run
 
