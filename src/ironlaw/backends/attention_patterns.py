@@ -8,7 +8,6 @@ bring the operands into the order of a product go with them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ironlaw.engine.device.types import Graph, Op, Tensor
@@ -65,7 +64,8 @@ def _pattern(last: Op, maker: dict[str, Op], uses: Counter[str]) -> Pattern | No
     softmax = before(last.inputs[0])
     if softmax is None or softmax.kind != "softmax":
         return None
-    inside, mask, step = [softmax], (), before(softmax.inputs[0])
+    mask: tuple[Tensor, ...] = ()
+    inside, step = [softmax], before(softmax.inputs[0])
     if step is not None and step.kind == "add" and len(step.inputs) == 2:
         inside, mask, step = [*inside, step], step.inputs[1:], before(step.inputs[0])
     divided = step is not None and step.kind == "scale" and "div" in step.name.split(".")
@@ -81,7 +81,4 @@ def _pattern(last: Op, maker: dict[str, Op], uses: Counter[str]) -> Pattern | No
         return None
     turned = {made.outputs[0].name: made.inputs[0].name for made in copies}
     query, key, value = (replace(t, name=turned.get(t.name, t.name)) for t in (*step.inputs, last.inputs[1]))
-    return Pattern(query, key, value, softmax.inputs[0], tuple(mask), (*inside, *copies))
-
-
-__all__: Sequence[str] = ["recognised"]
+    return Pattern(query, key, value, softmax.inputs[0], mask, (*inside, *copies))

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from ironlaw.engine.device.fusion_rules import Rules
 
-INDUCTOR = Rules(epilogue=False, horizontal=False)
+INDUCTOR = Rules(epilogue=False, horizontal=False, recompute=True)
 WRITTEN = ("elementwise", "rowwise", "reduction", "movement")  # categories whose kernels the compiler writes itself

@@ -114,7 +114,7 @@ def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int, most: Ceiling)
         top = max(most.main if spread else most.cache, SEEN * best)  # kernels that read a byte twice count it twice
         start += [min(best, 0.9 * top), 0.1] if spread else [min(2 * best, 0.9 * top)]
         tops["main"] = min(3.0 * start[1], top)
-    if any(k.flops > 0 for k in kernels) and (deep or group[0].kernel.curve.startswith("attention")):
+    if any(k.flops > 0 for k in kernels) and (deep or group[0].kernel.curve.startswith("attention") or group[0].kernel.curve == "fused"):
         names += ["rate"]
         best = max(s.kernel.flops / s.seconds for s in group)
         start += [1.2 * best]

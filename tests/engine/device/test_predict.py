@@ -218,6 +218,9 @@ class Fake:
     host, graph_gap, backend = Host({"default": 1.0}, graph_start=7.0), 0.125, "fake"
     rules = Rules(epilogue=False)
 
+    def prepare(self, graph, hardware):
+        return graph
+
     def arrange(self, ops):
         return tuple(ops)
 

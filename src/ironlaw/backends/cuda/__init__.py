@@ -63,7 +63,7 @@ class Cuda(Backend):
         parts: tuple[Op, ...] = op.attrs["parts"]
         heavy = [p for p in parts if category(p.kind) in ("contraction", "attention")]
         if not heavy:
-            return generated.written(op, parts)
+            return generated.written(op, parts, machine)
         main, *rest = self.lower(heavy[0], machine, "compiled")
         return (replace(main, data=op.work.bytes), *rest)
 

@@ -13,6 +13,8 @@ EXPONENTIALS = 16.0  # that a multiprocessor takes a clock: four special functio
 # 80 is shared out along its depth. Taken as shares of the chip.
 COUNTED_ON = 132.0
 FILLED, SPLIT = 128.0, 80.0
+# Compiled loops get 4.5 of 4.8 TB/s and 23.7 of 33.5 instructions each picosecond (the curve "fused", fitted to rows of h200_sxm/machine)
+LOOP_BALANCE = (4.5 / 4.8) / (23.7 / 33.45)
 UNKNOWN_CLOCK = 256.0  # FLOPs an exponential where no clock is given (a machine measured by an earlier version): as on Hopper
 SHARED = 256 * 1024.0  # bytes of cache and shared memory of a multiprocessor on which cuDNN's small states were found
 
@@ -45,6 +47,12 @@ def split_tiles(machine: Hardware) -> float:
 def balance(machine: Hardware, fmt: str) -> float:
     """Multiply-adds that the chip does while it reads one element: from there on arithmetic binds."""
     return float(machine.peak(fmt)) / 2.0 / (float(machine.bandwidth) / bytes_per_element(fmt))
+
+
+def instruction_bytes(machine: Hardware) -> float:
+    """Bytes that memory moves while the vector units do one instruction of one lane, as compiled loops get on with both."""
+    rate = machine.vector["fp32"] if "fp32" in machine.vector else machine.peak("fp32")
+    return LOOP_BALANCE * float(machine.bandwidth) / (float(rate) / 2.0)
 
 
 def resident_share(machine: Hardware) -> float:

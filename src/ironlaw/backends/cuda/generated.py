@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from ironlaw.backends.cuda.chip import instruction_bytes
 from ironlaw.backends.cuda.norm import joining, sums_columns
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample
 from ironlaw.backends.rows import Row
-from ironlaw.engine.arrays import is_array, where
+from ironlaw.engine.arrays import Number, is_array, maximum, total, where
+from ironlaw.engine.device.fusion_rules import same_size
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
 from ironlaw.engine.device.work import category
@@ -18,25 +20,50 @@ SECTOR = 32.0  # bytes, the least that is fetched from memory
 LONG_GROUP = 8192  # elements of a group from which torch.compile sums it in parts
 
 
+# Instructions for an element, beyond reading and writing it, in FP32 as Triton compiles them: divisions, roots and library functions are
+# many. In proportion to each other after gelu_tanh and bn_relu of evidence h200_sxm/machine, which arithmetic binds; others as their
+# work is counted.
+INSTRUCTIONS = {
+    "batch_norm": 26.0, "gelu": 26.0, "gelu_tanh": 26.0, "silu": 12.0, "sigmoid": 11.0, "tanh": 20.0, "erf": 20.0, "cos": 32.0, "sin": 32.0,
+    "exp": 6.0, "layer_norm": 8.0, "rms_norm": 6.0, "softmax": 12.0,
+    "log_softmax": 12.0, "log": 8.0, "sqrt": 8.0, "rsqrt": 6.0, "div": 8.0, "power": 20.0,
+}  # fmt: skip
+FUNCTIONS = {  # of rows: what each function does
+    "relu": ("relu",), "mul_add_relu": ("mul", "add", "relu"), "gelu_tanh": ("gelu_tanh",), "silu_mul": ("silu", "mul"),
+    "bn_relu": ("batch_norm", "relu"), "bn_add_relu": ("batch_norm", "add", "relu"),
+}  # fmt: skip
+
+
+def instructions(parts: Sequence[Op], again: Sequence[tuple[Op, Number]] = ()) -> Number:
+    """Of the ops in a kernel, and of what it computes again for each element that it makes."""
+    return total(map(_own, parts)) + total(_own(p) / p.outputs[0].size * size for p, size in again)
+
+
+def _own(op: Op) -> Number:
+    return INSTRUCTIONS[op.kind] * op.outputs[0].size if op.kind in INSTRUCTIONS else op.work.vector_flops
+
+
 def generated(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """A kernel that the compiler writes by itself: as its reduction does, or a plain stream whatever the layout."""
-    return written(op, (op,))
+    return written(op, (op,), machine)
 
 
-def written(op: Op, parts: Sequence[Op]) -> Sequence[Kernel]:
-    """By its first reduction, or by a group norm among them."""
+def written(op: Op, parts: Sequence[Op], machine: Hardware) -> Sequence[Kernel]:
+    """By its first reduction, or by a group norm among them. A row kernel's arithmetic counts as the bytes that could move meanwhile."""
     if long := [p for p in parts if p.kind == "group_norm"]:
         return _groups(op, long[0])
     rows = [p for p in parts if category(p.kind) in ("rowwise", "reduction") and not sums_columns(p)]
     if rows:
         first, x = rows[0], rows[0].inputs[0]
         many = first.outputs[0].size if category(first.kind) == "reduction" else x.size / first.attrs.get("row", x.shape[-1])
-        name = "fused_reduction" if category(first.kind) == "reduction" else "fused_rows"
+        whole = any(same_size(t, x) for t in op.outputs)  # a row that is summed and written again
+        name = "fused_reduction" if category(first.kind) == "reduction" and not whole else "fused_rows"
         joined = [joining(p) for p in rows if p.attrs.get("over", "row") == "all"] + [
             Kernel("tiny", 0.0) for p in rows if p.attrs.get("split")
         ]
-        return (Kernel(name, op.work.bytes, op.work.flops, many), *joined)
-    return (Kernel("fused", op.work.bytes, op.work.flops),)
+        busy = instruction_bytes(machine) * instructions(parts, op.attrs.get("again", ()))
+        return (Kernel(name, maximum(op.work.bytes, busy), op.work.flops, many), *joined)
+    return (Kernel("fused", op.work.bytes, instructions(parts, op.attrs.get("again", ()))),)
 
 
 def _groups(op: Op, norm: Op) -> Sequence[Kernel]:
@@ -59,7 +86,9 @@ def generated_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
         return
     rows = p.get("rows", 0.0)
     name = "fused" if not rows else "fused_reduction" if p.get("over") == "plane" else "fused_rows"
-    yield Sample(Kernel(name, p["read_bytes"] + p["written_bytes"], rows=rows), row.busy_s)
+    elements = p.get("numel") or p.get("n", 0.0) * p.get("c", 0.0) * p.get("h", 0.0) ** 2
+    each = 0.0 if rows else sum(INSTRUCTIONS.get(kind, 1.0) for kind in FUNCTIONS.get(p.get("function", ""), ()))
+    yield Sample(Kernel(name, p["read_bytes"] + p["written_bytes"], each * elements, rows), row.busy_s)
 
 
 def generated_norm_samples(row: Row, machine: Hardware) -> Iterator[Sample]:

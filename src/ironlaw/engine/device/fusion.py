@@ -6,15 +6,20 @@ The fused graph's bytes are those that still cross memory: each outside input on
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from types import MappingProxyType
+from typing import Any
 
-from ironlaw.engine.arrays import Number, maximum, minimum
+from ironlaw.engine.arrays import SCALARS, Number, maximum, minimum, smallest
 from ironlaw.engine.device.fusion_rules import FUSED, TREE, Rules, Verdict, decide, fixed, same_size
+from ironlaw.engine.device.recompute import Expression, expressions
 from ironlaw.engine.device.types import Graph, Op, Tensor, Work
 from ironlaw.engine.device.work import category
+
+NOTHING: Mapping[str, Expression] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +42,27 @@ class FusionPlan:
     source: Graph
     groups: tuple[Group, ...]
     verdicts: tuple[Verdict, ...]
+    recompute: bool = False
 
     @cached_property
     def graph(self) -> Graph:
         needed = set(self.source.outputs)
+        again = expressions(self.source) if self.recompute else {}
         users: dict[str, set[int]] = defaultdict(set)
         for index, group in enumerate(self.groups):
+            made = {t.name for op in group.ops for t in op.outputs}
             for op in group.ops:
                 for t in op.inputs:
                     users[t.name].add(index)
+                    if t.name in again and t.name not in made:
+                        for leaf in again[t.name].leaves:
+                            users[leaf].add(index)
         ops = []
         for index, group in enumerate(self.groups):
-            escaping = {t.name for op in group.ops for t in op.outputs if t.name in needed or users[t.name] - {index} or not users[t.name]}
-            ops.append(merge(group.ops, escaping, self.source.tensors))
+            outputs = [t.name for op in group.ops for t in op.outputs if t.name not in again]
+            escaping = {name for name in outputs if name in needed or users[name] - {index} or not users[name]}
+            if escaping or not again:  # else all of it is computed where it is read
+                ops.append(merge(group.ops, escaping, self.source.tensors, again))
         s = self.source
         return Graph(f"{s.name} fused", tuple(ops), s.dtype, s.settings, s.outputs)
 
@@ -108,7 +121,7 @@ class _Planner:
             inside = tuple(ops[i] for i in _bits(self.members[g]))
             reasons = self.reasons[g]
             groups.append(Group(inside, tuple(dict.fromkeys(self.patterns[g])), "; ".join(dict.fromkeys(reasons)) or "stands alone"))
-        return FusionPlan(self.graph, tuple(groups), tuple(self.verdicts))
+        return FusionPlan(self.graph, tuple(groups), tuple(self.verdicts), self.rules.recompute)
 
     def _order(self) -> list[int]:
         """Groups as near to the order of the ops as their needs allow."""
@@ -151,6 +164,8 @@ class _Planner:
             return "the two reduce along rows of different length"
         if len({op.attrs.get("axis", -1) for op in rows}) > 1:
             return "the two reduce along different axes"
+        if self.rules.recompute and any(not _covers(rows, ops[i]) for i in both if rows):
+            return "the one goes over more elements than the other reduces"
         return ""
 
     def _apart(self, a: int, b: int) -> bool:
@@ -196,6 +211,11 @@ class _Planner:
                 self.consider(j, i, Verdict(ops[j].name, ops[i].name, True, "horizontal", reason))
 
 
+def _covers(rows: list[Op], op: Op) -> bool:
+    """Whether loops over what these reduce reach all that an op makes."""
+    return any(smallest(row.inputs[0].size - op.outputs[0].size) >= 0 for row in rows)
+
+
 def _rows(op: Op) -> Number:
     """Elements that are reduced together."""
     t = op.inputs[0]
@@ -213,32 +233,46 @@ def _bits(bits: int) -> list[int]:
     return out
 
 
-def merge(ops: tuple[Op, ...], escaping: set[str], whole: Mapping[str, Tensor]) -> Op:
+def merge(ops: tuple[Op, ...], escaping: set[str], whole: Mapping[str, Tensor], again: Mapping[str, Expression] = NOTHING) -> Op:
     """One op for a group: outside inputs read once, only escaping outputs written, one launch.
 
-    Two ops may read different parts of one tensor; together they read no more than the `whole` of it.
+    Two ops may read different parts of one tensor; together they read no more than the `whole` of it. What was not stored is computed
+    `again`, from what it was computed from.
     """
-    if len(ops) == 1:
-        return ops[0]
     inner = {t.name for op in ops for t in op.outputs}
     reads: dict[str, tuple[Tensor, Number]] = {}
     writes: dict[str, tuple[Tensor, Number]] = {}
+    repeated: list[tuple[Op, Number]] = []  # ops, and for how many elements
     for op in ops:
         for t, count in zip(op.inputs, op.reads, strict=True):
-            if t.name not in inner:
-                full = whole[t.name].bytes
-                reads[t.name] = (t, count if t.name not in reads else minimum(reads[t.name][1] + count, maximum(full, count)))
+            if t.name in inner:
+                continue
+            sources: Iterable[tuple[Tensor, Number]] = ((t, count),)
+            if t.name in again:
+                sources = again[t.name].leaves.values()
+                repeated += [(one, maximum(op.outputs[0].size, t.size)) for one in again[t.name].ops]
+            for source, part in sources:
+                if source.name not in inner:
+                    full, seen = whole[source.name].bytes, reads.get(source.name)
+                    reads[source.name] = (source, part if seen is None else minimum(seen[1] + part, maximum(full, part)))
+    if len(ops) == 1 and not repeated:
+        return ops[0]
+    for op in ops:
         for t, count in zip(op.outputs, op.writes, strict=True):
             if t.name in escaping:
                 writes[t.name] = (t, count)
-    flops = sum(op.work.flops for op in ops)
+    flops = sum(op.work.flops for op in ops) + sum(one.work.flops / one.outputs[0].size * size for one, size in repeated)
     matmul = sum(op.work.matmul_flops for op in ops)
     read_bytes, write_bytes = tuple(c for _, c in reads.values()), tuple(c for _, c in writes.values())
     work = Work(flops, matmul, sum(read_bytes), sum(write_bytes), 1.0)
     inputs, outputs = tuple(t for t, _ in reads.values()), tuple(t for t, _ in writes.values())
     dtype = next((op.dtype for op in ops if category(op.kind) == "contraction"), ops[0].dtype)
-    name = f"{ops[0].name}…{ops[-1].name}"
+    name = f"{ops[0].name}…{ops[-1].name}" if len(ops) > 1 else ops[0].name
     number: dict[str, int] = {}  # tensors by first appearance: which ops share which tensor decides the traffic
     wiring = tuple(tuple((number.setdefault(t.name, len(number)), t.name in escaping) for t in (*op.inputs, *op.outputs)) for op in ops)
-    key = (FUSED, tuple(op.key for op in ops), wiring)
-    return Op(name, FUSED, inputs, outputs, {"parts": ops, "dtype": dtype}, work, read_bytes, write_bytes, key)
+    key: tuple[Any, ...] = (FUSED, tuple(op.key for op in ops), wiring)
+    attrs: dict[str, Any] = {"parts": ops, "dtype": dtype}
+    if repeated:
+        attrs["again"] = tuple(repeated)
+        key = (*key, tuple(one.key for one, _ in repeated), tuple(c if isinstance(c, SCALARS) else id(c) for c in read_bytes))
+    return Op(name, FUSED, inputs, outputs, attrs, work, read_bytes, write_bytes, key)

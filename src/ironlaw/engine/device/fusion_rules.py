@@ -32,6 +32,7 @@ class Rules:
     epilogue: bool = True
     horizontal: bool = True
     vertical: bool = True
+    recompute: bool = False  # loops of its own: what is cheap is computed again by each reader, and a reduction's loop goes no further
 
 
 TREE = Rules()

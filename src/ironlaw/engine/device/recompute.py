@@ -1,0 +1,73 @@
+"""What a compiler computes again where it is read, rather than store it.
+
+torch.compile puts an element-wise result into the loops that read it. Only what a library reads, what is handed back, what takes more
+than a few tensors or many steps is stored. So the stream of a transformer with its norms first is not written after each layer: a norm
+reads the parts that were added since the last time, up to five of them, and a rotation's sines are taken anew in every layer.
+
+From PyTorch 2.11, torch/_inductor/ir.py (`should_realize_on_reuse`, `has_exceeded_max_reads`) and config.py: a result with several readers
+is stored from five tensors on (`realize_reads_threshold` is 4), one with a single reader from nine on (`realize_acc_reads_threshold` is 8),
+any of more than thirty steps (`realize_opcount_threshold`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ironlaw.engine.arrays import Number
+from ironlaw.engine.device.types import Graph, Op, Tensor
+from ironlaw.engine.device.work import category
+
+SHARED_READS, READS, STEPS = 4, 8, 30
+LOOPS = ("elementwise", "rowwise", "reduction", "movement")  # readers that are loops of the compiler's own
+AGAIN = ("copy", "transpose", "cat", "repeat")  # movements that are no more than another way to read
+STEPS_OF = {"batch_norm": 10, "gelu": 7, "gelu_tanh": 10, "silu": 5, "sigmoid": 4}  # beside the reads; others are one step
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """How an element of a tensor is computed: from which stored tensors, with the bytes that are read of each, and by which ops."""
+
+    leaves: Mapping[str, tuple[Tensor, Number]]
+    ops: tuple[Op, ...]
+
+    @property
+    def steps(self) -> int:
+        return len(self.leaves) + sum(STEPS_OF.get(op.kind, 1) for op in self.ops)
+
+
+def expressions(graph: Graph) -> dict[str, Expression]:
+    """The tensors that are not stored, by name."""
+    readers: dict[str, list[Op]] = defaultdict(list)
+    for op in graph.ops:
+        for name in {t.name for t in op.inputs}:
+            readers[name].append(op)
+    kept = set(graph.outputs)
+    found: dict[str, Expression] = {}
+    for op in graph.ops:
+        if len(op.outputs) != 1 or not (category(op.kind) == "elementwise" or op.kind in AGAIN):
+            continue
+        made, one = op.outputs[0].name, _expression(op, found)
+        users = readers[made]
+        if users and made not in kept and all(category(user.kind) in LOOPS for user in users) and not _stored(one, users):
+            found[made] = one
+    return found
+
+
+def _expression(op: Op, found: Mapping[str, Expression]) -> Expression:
+    leaves: dict[str, tuple[Tensor, Number]] = {}
+    ops: list[Op] = [op]
+    for t, count in zip(op.inputs, op.reads, strict=True):
+        if t.name in found:
+            leaves |= found[t.name].leaves
+            ops += [inner for inner in found[t.name].ops if inner not in ops]
+        else:
+            leaves[t.name] = (t, count)
+    return Expression(leaves, tuple(ops))
+
+
+def _stored(one: Expression, users: list[Op]) -> bool:
+    """A norm or a softmax reads its row twice: for the sums, and for the result."""
+    several = len(users) > 1 or category(users[0].kind) == "rowwise"
+    return len(one.leaves) > (SHARED_READS if several else READS) or one.steps > STEPS
