@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ironlaw.engine.device.fusion_rules import Rules
 
-INDUCTOR = Rules(epilogue=False, horizontal=False, recompute=True)
+INDUCTOR = Rules(epilogue=False, horizontal=False)
+TRITON = replace(INDUCTOR, recompute=True)  # on a GPU; on a processor it stores more, and nothing was measured that tells how much
 WRITTEN = ("elementwise", "rowwise", "reduction", "movement")  # categories whose kernels the compiler writes itself

@@ -82,7 +82,7 @@ def test_inductor_leaves_library_matmuls_alone():
     assert verdict.reason == "linear comes from a library that takes no epilogue"
     assert outcome(decide(made, used, TREE)) == outcome(decide(made, used)) == (True, "epilogue")
     assert Rules() == TREE == Rules(epilogue=True, horizontal=True)
-    assert Rules(epilogue=False, horizontal=False, recompute=True) == INDUCTOR
+    assert Rules(epilogue=False, horizontal=False) == INDUCTOR
 
 
 @pytest.mark.parametrize("producer", ["relu", "layer_norm", "sum", "copy", "linear"])
@@ -535,7 +535,7 @@ def test_sweeps_of_different_size_are_not_the_same_shape():
 def test_a_graph_remembers_its_plan_for_each_set_of_rules():
     graph = chain("relu", "exp")
     assert fuse(graph) is fuse(graph) is fuse(graph, TREE)
-    assert fuse(graph, INDUCTOR) is fuse(graph, Rules(epilogue=False, horizontal=False, recompute=True))
+    assert fuse(graph, INDUCTOR) is fuse(graph, Rules(epilogue=False, horizontal=False))
     assert fuse(graph) is not fuse(graph, INDUCTOR)
     assert fuse(chain("relu", "exp")) is not fuse(graph)
 

@@ -1,14 +1,13 @@
 """What must hold of the planner for any graph."""
 
 from collections import defaultdict
-from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from small_graphs import graphs
 
-from ironlaw.backends.inductor import INDUCTOR
+from ironlaw.backends.inductor import INDUCTOR, TRITON
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.fusion_rules import TREE, decide
 from ironlaw.engine.device.work import category
@@ -29,7 +28,7 @@ def test_every_op_is_in_one_group(graph, allowed):
 
 
 @many
-@given(graphs(), rules)
+@given(graphs(), st.sampled_from([TREE, INDUCTOR, TRITON]))
 def test_groups_run_after_what_they_need(graph, allowed):
     ready = {"x"} | {f"w{i}" for i in range(20)}
     for op in fuse(graph, allowed).graph.ops:
@@ -41,7 +40,6 @@ def test_groups_run_after_what_they_need(graph, allowed):
 @many
 @given(graphs(), rules)
 def test_fusing_never_adds_bytes_or_kernels_and_keeps_the_arithmetic(graph, allowed):
-    allowed = replace(allowed, recompute=False)
     fused = fuse(graph, allowed).graph
     assert fused.work.read <= graph.work.read
     assert fused.work.written <= graph.work.written
@@ -54,7 +52,6 @@ def test_fusing_never_adds_bytes_or_kernels_and_keeps_the_arithmetic(graph, allo
 @given(graphs(), rules)
 def test_bytes_are_what_still_crosses_memory(graph, allowed):
     """Counted anew from the groups: each outside tensor once, each result that is needed outside once."""
-    allowed = replace(allowed, recompute=False)
     plan = fuse(graph, allowed)
     total = 0.0
     for group in plan.groups:

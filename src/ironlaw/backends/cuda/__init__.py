@@ -23,7 +23,7 @@ from ironlaw.backends.backend import Backend
 from ironlaw.backends.cuda import attention, backward, conv, gemm, generated, layout, moe, norm, quantised, recurrent, stream, transposed
 from ironlaw.backends.cuda.evidence import Lowering, Samples, plain
 from ironlaw.backends.evidence_ops import OPS
-from ironlaw.backends.inductor import WRITTEN
+from ironlaw.backends.inductor import TRITON, WRITTEN
 from ironlaw.backends.kernel import Kernel, Sample, launched
 from ironlaw.backends.rows import Row
 from ironlaw.backends.signatures import Signature
@@ -46,6 +46,7 @@ PRODUCTS = ("linear", "matmul", "bmm", "grouped_matmul")
 class Cuda(Backend):
     name = "cuda"
     dispatch = "queued"
+    rules = TRITON
     caches = ("l2_bytes", "l3_bytes")
     fallback = FALLBACK
     narrowed = MappingProxyType({"default": CONVOLUTIONS, "tf32": (*CONVOLUTIONS, *PRODUCTS)})
