@@ -25,10 +25,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-SECONDS, MEMORY = 120, 12  # limits of one run; gigabytes
+SECONDS, MEMORY = 120, 12  # limits of one run: of processor time, so that a busy machine changes nothing; gigabytes
+PATIENCE = 10  # times as long on the clock: what waits for something else ends too
 LARGE = {"ids": 8, "ids+ids": 8, "audio": 4, "video": 4, "latent": 4, "images": 4, "image+image": 4}  # the larger batch by kind of input
 LARGE_IMAGES = 16
 REFUSED = "the call fails"  # as capture says where the model's own code raises
+RUNS_PLAIN = "runs"
+PLAIN_LARGEST = 5e8  # parameters of a model that is called for real
 RUNS = ("eager", "eager1", "training")
 
 
@@ -39,6 +42,7 @@ def arguments():
     parser.add_argument("--only", default="", help="models whose name holds this")
     parser.add_argument("--run", default=",".join(RUNS))
     parser.add_argument("--again", action="store_true", help="repeat the runs that failed")
+    parser.add_argument("--earlier", type=Path, help="folder of an earlier run: what failed there comes first, then what it lacks")
     parser.add_argument("--seconds", type=int, default=SECONDS)
     parser.add_argument("--memory", type=float, default=MEMORY, help="gigabytes")
     return parser.parse_args()
@@ -48,6 +52,12 @@ def place(out, entry, run):
     return out / entry.library / f"{entry.name.replace(':', '.')}.{run}.json"
 
 
+def urgency(earlier, entry, run):
+    """0 for what failed in an earlier run, 1 for what it lacks, 2 for what it captured."""
+    path = place(earlier, entry, run)
+    return 1 if not path.exists() else 0 if "error" in json.loads(path.read_text()) else 2
+
+
 def batch_of(entry, run):
     return 1 if run == "eager1" else LARGE.get(entry.kind, LARGE_IMAGES)
 
@@ -55,32 +65,47 @@ def batch_of(entry, run):
 def captured(entry, run):
     """The distinct ops of one run with how often each occurs, in order; {"error": …} where there are none.
 
-    A model whose own code refuses FP16 is run as it can be: in BF16, else in FP32.
+    A model whose own code refuses FP16 is run as it can be: in BF16, else in FP32; one that refuses the usual inputs in every format is
+    given others. What still refuses is called in plain PyTorch: "plain" says whether it runs there.
     """
     first = {}
-    for dtype in ("bf16", "fp32") if run == "training" else ("fp16", "bf16", "fp32"):
-        told = in_format(entry, run, dtype)
-        if REFUSED not in told.get("error", ""):
-            return told
-        first = first or told
-    return first
+    formats = ("bf16", "fp32") if run == "training" else ("fp16", "bf16", "fp32")
+    for dtype, ways in [*((dtype, slice(1)) for dtype in formats), (formats[0], slice(1, None)), (formats[-1], slice(1, None))]:
+        result = in_format(entry, run, dtype, ways)
+        if REFUSED not in result.get("error", ""):
+            return result
+        first = first or result
+    return first | {"plain": plain(entry, run == "training")}
 
 
-def in_format(entry, run, dtype):
-    stage = "build"
+def in_format(entry, run, dtype, ways=slice(1)):
+    """One run in one number format; the first of these ways to call the model that it takes."""
+    stage, training = "build", run == "training"
+    result = {"stage": stage, "error": REFUSED}
     try:
-        import ironlaw as il
         from corpus import catalogue
-        from ironlaw.worker.values import encode
 
-        model, args, kwargs = catalogue.build(entry, "meta", batch_of(entry, run), dtype)
+        model = catalogue.made(entry, "meta", dtype)
         stage = "capture"
-        training = run == "training"
-        graph = il.capture(model.train(training), args, kwargs, training=training)
+        for way in catalogue.ways(entry)[ways]:
+            result = called(model.train(training), entry, run, dtype, way)
+            if REFUSED not in result.get("error", ""):
+                break
     except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        why = f"{type(error).__name__}: {' '.join(str(error).split())[:400]}"
-        return {"stage": stage, "error": why, "at": f"{Path(where.filename).name}:{where.lineno}"}
+        result = described(error, stage)
+    return result
+
+
+def called(model, entry, run, dtype, way):
+    import ironlaw as il
+    from corpus import catalogue
+    from ironlaw.worker.values import encode
+
+    try:
+        args, kwargs = catalogue.call(model, entry, "meta", batch_of(entry, run), dtype, **way)
+        graph = il.capture(model, args, kwargs, training=run == "training")
+    except Exception as error:
+        return described(error, "capture")
     known = {}
     for op in graph.ops:
         if op.key in known:
@@ -88,12 +113,43 @@ def in_format(entry, run, dtype):
         else:
             inputs, outputs = ([[list(t.shape), t.dtype, t.role] for t in tensors] for tensors in (op.inputs, op.outputs))
             known[op.key] = [op.kind, inputs, outputs, encode(dict(op.attrs)), 1]
-    return {"dtype": graph.dtype, "ops": len(graph.ops), "params": float(graph.params), "signatures": list(known.values())}
+    told = {"dtype": graph.dtype, "ops": len(graph.ops), "params": float(graph.params), "unknown": graph.settings["unknown"]}
+    return told | ({"way": way} if way else {}) | {"signatures": list(known.values())}
+
+
+def plain(entry, training):
+    """Whether the same call runs in plain PyTorch on the processor, of a model with fewer layers where it is large: "runs", or how it
+    fails. A model that is too large with the fewest layers is not tried."""
+    import torch
+
+    from corpus import catalogue
+
+    try:
+        with torch.device("meta"):
+            size = sum(p.numel() for p in catalogue.of(entry.library).make(entry, largest=PLAIN_LARGEST).parameters())
+        if size > 4 * PLAIN_LARGEST:
+            return "too large to try"
+        model = catalogue.made(entry, "cpu", "fp32", largest=PLAIN_LARGEST).train(training)
+        args, kwargs = catalogue.call(model, entry, "cpu", 2, "fp32")
+        with torch.set_grad_enabled(training):
+            out = model(*args, **kwargs)
+            if training:
+                catalogue.loss(out).backward()
+    except Exception as error:
+        return described(error, "plain")["error"]
+    return RUNS_PLAIN
+
+
+def described(error, stage):
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    why = f"{type(error).__name__}: {' '.join(str(error).split())[:400]}"
+    return {"stage": stage, "error": why, "at": f"{Path(where.filename).name}:{where.lineno}"}
 
 
 def child(entry, run, path, seconds, memory):
-    """In a forked process: limits, then the run; SIGALRM ends what takes too long."""
-    signal.alarm(seconds)
+    """In a forked process: limits, then the run; SIGXCPU or SIGALRM ends what takes too long."""
+    signal.alarm(PATIENCE * seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, 2 * seconds))
     mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() if Path("/proc/self/statm").exists() else 0
     limit = mapped + int(memory * 2**30)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
@@ -126,7 +182,7 @@ def one(entry, run, options):
     status = os.waitpid(pid, 0)[1]
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        why = f"took more than {options.seconds} s" if number == signal.SIGALRM else f"ended by signal {number}"
+        why = f"took more than {options.seconds} s" if number in (signal.SIGXCPU, signal.SIGALRM) else f"ended by signal {number}"
         write(path, head(entry, run) | {"stage": "capture", "error": why})
     elif not path.exists():
         write(path, head(entry, run) | {"stage": "capture", "error": "out of memory"})
@@ -145,6 +201,8 @@ def main():
     chosen = [e for e in catalogue.entries(tuple(options.library.split(","))) if options.only in e.name]
     chosen.sort(key=lambda e: crc32(e.name.encode()))  # mixed, so that a part of a run is a sample of the whole
     jobs = [(e, run) for run in options.run.split(",") for e in chosen if run != "training" or e.kind != "images"]  # detectors want boxes
+    if options.earlier:
+        jobs.sort(key=lambda job: (RUNS.index(job[1]), urgency(options.earlier, *job)))
     write(options.out / f"versions-{options.library.replace(',', '-')}.json", catalogue.versions())
     failed = 0
     columns = (

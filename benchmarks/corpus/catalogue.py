@@ -2,6 +2,7 @@
 
     entries()                 what there is, in a fixed order; a library that is not installed is skipped, and named
     build(entry, …)           (model, arguments, keywords), with random weights and random inputs
+    ways(entry)               other inputs, for models that refuse the usual ones
     loss(output)              one number to train on
 
 Each library's file says which models are taken and what goes in. Names stay; what they mean follows the installed versions.
@@ -20,7 +21,7 @@ LIBRARIES = ("timm", "torchvision", "transformers", "diffusers")
 DTYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}
 SPREAD = 0.02  # sd of a weight that its model would leave at zero
 
-__all__ = ["LIBRARIES", "Entry", "build", "entries", "loss", "versions"]
+__all__ = ["LIBRARIES", "Entry", "build", "call", "entries", "loss", "made", "versions", "ways"]
 
 
 @cache
@@ -31,31 +32,52 @@ def entries(libraries=LIBRARIES):
         if find_spec(library) is None:
             print(f"{library} is not installed: its models are left out; pip install {library}", file=sys.stderr)
         else:
-            found += import_module(f"corpus.{library}_models").entries()
+            found += of(library).entries()
     return list(dict.fromkeys(found))
 
 
 def build(entry, device="meta", batch=1, dtype="fp16"):
-    """(model, arguments, keywords) in evaluation mode, on a device. A model that can't be made on meta is made on the processor."""
+    """(model, arguments, keywords) in evaluation mode, on a device."""
+    model = made(entry, device, dtype)
+    return model, *call(model, entry, device, batch, dtype)
+
+
+def made(entry, device="meta", dtype="fp16", **limits):
+    """The model in evaluation mode. One that can't be made on meta is made on the processor. `largest`: parameters that it may have."""
     import torch
 
-    makers = import_module(f"corpus.{entry.library}_models")
-    wanted = getattr(torch, DTYPES[dtype])
+    makers, wanted = of(entry.library), getattr(torch, DTYPES[dtype])
     torch.manual_seed(0)
-
     try:
         with torch.device(device):
-            model = makers.make(entry)
+            model = makers.make(entry, **limits)
     except (NotImplementedError, RuntimeError, TypeError, ValueError, AttributeError):
         if device == "cpu":
             raise
-        model = makers.make(entry)  # computes with its weights while it is made, or moves them
+        model = makers.make(entry, **limits)  # computes with its weights while it is made, or moves them
     model = model.to(wanted).eval() if device == "meta" else model.to(device, wanted).eval()
     if device != "meta":
         fill(model)
+    return model
+
+
+def call(model, entry, device="meta", batch=1, dtype="fp16", **way):
+    """(arguments, keywords). `way`: one of `ways`."""
+    import torch
+
     with torch.device("cpu" if device == "meta" else device):
-        args, kwargs = makers.inputs(model, entry, batch)
-    return model, moved(args, device, wanted), moved(kwargs, device, wanted)
+        args, kwargs = of(entry.library).inputs(model, entry, batch, **way)
+    wanted = getattr(torch, DTYPES[dtype])
+    return moved(args, device, wanted), moved(kwargs, device, wanted)
+
+
+def ways(entry):
+    """How a model may be called, the usual way first: those after it are for models that refuse it."""
+    return [{}, *getattr(of(entry.library), "ways", lambda entry: [])(entry)]
+
+
+def of(library):
+    return import_module(f"corpus.{library}_models")
 
 
 def moved(values, device, dtype):

@@ -11,9 +11,10 @@ Every model that builds without weights from timm, torchvision, transformers and
 ([`benchmarks/corpus/catalogue.py`](../benchmarks/corpus/catalogue.py)) and captured without a change to it. Their distinct operators say
 what a prediction must cover: `ironlaw coverage` prints how much of their time lies near what was measured on a machine.
 
-A model *does not build* where its default configuration can't be made into one. It *refuses the call* where its own code raises on the
-inputs that the rules make, in FP16, BF16 and FP32: most often an input is wrong for it, so such models are in neither column of the share
-that was captured; what raises may also be how capture runs it. Runs that have not been made yet are not in the tables.
+A model *does not build* where its default configuration can't be made into one. It *refuses the call* where it refuses every input that
+the rules make, in FP16, BF16 and FP32, and plain PyTorch on a processor refuses the usual one too: such models are not in the share that
+was captured. Where plain PyTorch takes the call, or was not asked, a failure counts as *not captured*. Runs that have not been made yet
+are not in the tables.
 
 This page is written by `benchmarks/corpus/collect.py` from what `benchmarks/corpus/capture.py` left.
 """
@@ -31,12 +32,13 @@ def reason(error):
 
 
 def state(result):
-    """captured | does not build | refused (the model's own code raises) | not captured."""
+    """captured | does not build | refused (the model's own code raises, in plain PyTorch too) | not captured."""
     if "error" not in result:
         return "captured"
     if result["stage"] == "build":
         return "does not build"
-    return "refused" if "the call fails" in result["error"] else "not captured"
+    refused = "the call fails" in result["error"] and result.get("plain", "") not in ("", "runs", "too large to try")
+    return "refused" if refused else "not captured"
 
 
 def write_table(found, path):

@@ -39,7 +39,7 @@ def makes_itself(cls):
 
 
 @cache
-def settings(name):
+def settings(name, largest):
     """Fewer layers where the default is too large: half as many, again and again, down to two."""
     import diffusers
     import torch
@@ -49,14 +49,14 @@ def settings(name):
     layers = {n: given[n].default for n in LAYERS if n in given and isinstance(given[n].default, int)}
     chosen = {}
     with torch.device("meta"):
-        while sum(p.numel() for p in cls(**chosen).parameters()) > LARGEST and chosen != dict.fromkeys(layers, 2):
+        while sum(p.numel() for p in cls(**chosen).parameters()) > largest and chosen != dict.fromkeys(layers, 2):
             chosen = {n: max(2, chosen.get(n, v) // 2) for n, v in layers.items()}
     return chosen
 
 
-def make(entry):
+def make(entry, largest=LARGEST):
     import diffusers
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return getattr(diffusers, entry.name)(**settings(entry.name))
+        return getattr(diffusers, entry.name)(**settings(entry.name, largest))

@@ -33,7 +33,7 @@ def spread(names):
     return [names[round(i * (len(names) - 1) / (count - 1))] for i in range(count)]
 
 
-def make(entry):
+def make(entry, largest=None):
     import timm
 
     return timm.create_model(entry.name, pretrained=False)

@@ -18,7 +18,7 @@ def entries():
     return [Entry("torchvision", name, kind, LARGER.get(name, size)) for module, kind, size in kinds for name in models.list_models(module)]
 
 
-def make(entry):
+def make(entry, largest=None):
     from torchvision import models
 
     backbone = {"weights_backbone": None} if entry.kind == IMAGES or entry.size == SEGMENTATION else {}

@@ -11,7 +11,7 @@ import warnings
 from functools import cache
 
 from corpus.entry import AUDIO, IDS, IMAGE, PAIR, VIDEO, Entry
-from corpus.transformers_inputs import inputs, known, text_of
+from corpus.transformers_inputs import inputs, known, text_of, ways
 
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
@@ -22,7 +22,7 @@ HEADS = (
     "TEXT_TO_WAVEFORM", "TEXT_TO_SPECTROGRAM", "ZERO_SHOT_IMAGE_CLASSIFICATION", "ZERO_SHOT_OBJECT_DETECTION", "IMAGE_TO_IMAGE",
     "MASK_GENERATION", "KEYPOINT_DETECTION", "TIME_SERIES_PREDICTION",
 )  # fmt: skip
-__all__ = ["entries", "inputs", "make"]
+__all__ = ["entries", "inputs", "make", "ways"]
 LARGEST = 8e9  # parameters
 LAYERS = (
     "num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers", "num_decoder_layers", "depth",
@@ -129,21 +129,25 @@ def parameters(cls, config):
 
 
 @cache
-def fitting(entry_name):
-    """(class, configuration) with at most LARGEST parameters, or with the fewest layers."""
+def fitting(entry_name, largest):
+    """(class, configuration) with at most so many parameters, or with the fewest layers."""
     import transformers
 
     cls = getattr(transformers, entry_name.split(":")[1])
     config = default(cls)
+    try:
+        parameters(cls, config)
+    except AttributeError:  # a text model whose configuration class is the one of text and images
+        config = config.get_text_config()
     times, known = 1, None
-    while (count := parameters(cls, config)) > LARGEST and count != known:
+    while (count := parameters(cls, config)) > largest and count != known:
         times, known = 2 * times, count
-        config = smaller(cls.config_class, default(cls), times)
+        config = smaller(type(config), type(config)(), times)
     return cls, config
 
 
-def make(entry):
-    cls, config = fitting(entry.name)
+def make(entry, largest=LARGEST):
+    cls, config = fitting(entry.name, largest)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return cls(config)

@@ -239,6 +239,30 @@ def test_autocast_casts(device: str) -> None:
     assert graph.ops[-1].dtype == graph.dtype == "bf16"
 
 
+class HalfInPart(nn.Module):
+    def __init__(self, device: str) -> None:
+        super().__init__()
+        self.device, self.linear, self.norm = device, nn.Linear(8, 8), nn.LayerNorm(8)
+
+    def forward(self, x: Any) -> Any:
+        with torch.autocast(self.device, dtype=torch.float16):
+            y = self.norm(self.linear(x).softmax(-1))
+            return (y**2).sum(), F.scaled_dot_product_attention(x, x, x)
+
+
+def test_autocast_for_a_gpu_takes_the_gpus_lists() -> None:
+    """On a GPU softmax, norms, powers and sums give FP32 (the list is in PyTorch's manual); on a processor they stay in half precision."""
+    formats = {
+        device: {op.kind: op.outputs[0].dtype for op in il.capture(HalfInPart(device), (torch.empty(2, 8),)).ops}
+        for device in ("cuda", "cpu")
+    }
+    assert formats["cpu"]["softmax"] == formats["cpu"]["layer_norm"] == formats["cpu"]["square"] == formats["cpu"]["sum"] == "fp16"
+    gpu = formats["cuda"]
+    assert gpu["softmax"] == gpu["layer_norm"] == gpu["square"] == gpu["sum"] == "fp32" and gpu["attention"] == gpu["matmul"] == "fp16"
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.ones(2, 2, dtype=torch.bfloat16).softmax(-1).dtype == torch.bfloat16  # as before, after a capture
+
+
 @pytest.mark.parametrize(
     ("module", "shape", "flops"),
     [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -64,7 +66,7 @@ def loops(x: Any) -> Any:
 def test_values_that_were_handed_in_decide(call: Any, expected: list[str]) -> None:
     graph = il.capture(call, (REAL,))
     assert kinds(graph) == expected
-    assert "notes" not in graph.settings  # nothing was drawn
+    assert not any("went on with" in note for note in graph.settings.get("notes", ()))  # nothing was drawn
 
 
 def test_sizes_are_those_of_the_values() -> None:
@@ -207,13 +209,43 @@ def test_a_bad_cost_is_refused(cost: Any, said: str, monkeypatch: pytest.MonkeyP
         il.register_cost("odd::mystery", 3)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_grouped_products_and_their_gradients(dtype: Any) -> None:
-    """16 rows meet 4 matrices of 8 x 24; fake tensors refuse half precision, a GPU does not."""
+def test_boxes_are_suppressed_at_once_as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torchvision goes class by class from 4,000 numbers on a processor and from 100,000 on a GPU."""
+    boxes = ModuleType("torchvision.ops.boxes")
+    vars(boxes).update(
+        _batched_nms_coordinate_trick=lambda boxes, *_: boxes.abs(),
+        _batched_nms_vanilla=lambda boxes, *_: boxes.exp(),
+        batched_nms=lambda *_: pytest.fail("the choice is not the GPU's"),
+    )
+    monkeypatch.setitem(sys.modules, "torchvision.ops.boxes", boxes)
+    ran = {n: kinds(il.capture(lambda x: boxes.batched_nms(x, x, x, 0.5), (torch.empty(n, 4),))) for n in (2000, 25_000, 25_001)}
+    assert ran == {2000: ["abs"], 25_000: ["abs"], 25_001: ["exp"]}
+
+
+def test_what_numpy_computes_is_said_to_be_missing() -> None:
+    (note,) = il.capture(to_numpy, (REAL,)).settings["notes"]
+    assert "test_capture_values.py" in note and "what it computes on the host is not in the prediction" in note
+
+
+def grouped_products(dtype: Any) -> tuple[il.Graph, il.Graph]:
+    """16 rows in 4 groups of 4, 0, 8 and 4 meet matrices of 8 x 24; and as in a backward pass."""
     x = torch.empty(16, 8, dtype=dtype, device="meta")
     w = torch.empty(4, 8, 24, dtype=dtype, device="meta", requires_grad=True)
-    ends = torch.tensor([4, 8, 12, 16], dtype=torch.int32)
-    graph = il.capture(lambda x, w: torch._grouped_mm(x, w, offs=ends), (x, w))
-    assert graph.flops == 2 * 16 * 8 * 24 and graph.ops[-1].outputs[0].shape == (16, 24)
+    ends = torch.tensor([4, 4, 12, 16], dtype=torch.int32)
+    along = il.capture(lambda x, w: torch._grouped_mm(x, w, offs=ends), (x, w))
     across = il.capture(lambda a, b: torch._grouped_mm(a, b, offs=ends), (x.T, torch.empty(16, 24, dtype=dtype, device="meta")))
-    assert across.flops == 2 * 16 * 8 * 24 and across.ops[-1].outputs[0].shape == (4, 8, 24)
+    assert along.flops == across.flops == 2 * 16 * 8 * 24
+    return along, across
+
+
+def test_grouped_products_are_one_kernel_in_bf16() -> None:
+    along, across = grouped_products(torch.bfloat16)
+    assert [op.outputs[0].shape for op in along.ops] == [(16, 24)] and [op.outputs[0].shape for op in across.ops] == [(4, 8, 24)]
+
+
+def test_grouped_products_run_group_by_group_in_fp16() -> None:
+    """PyTorch's grouped kernel takes BF16 alone: in other formats the host reads where the groups end and runs a product for each."""
+    along, across = grouped_products(torch.float16)
+    assert [op.kind for op in along.ops] == ["copy", "matmul", "matmul", "matmul"]  # a group without rows runs nothing
+    assert [op.outputs[0].shape for op in along.ops[1:]] == [(4, 24), (8, 24), (4, 24)]
+    assert [op.inputs[0].shape for op in across.ops[1:]] == [(8, 4), (8, 8), (8, 4)]

@@ -67,10 +67,30 @@ def test_captured_ops_are_counted_by_signature(monkeypatch):
     from corpus.entry import Entry
 
     model = torch.nn.Sequential(*(torch.nn.Linear(16, 16) for _ in range(3)), torch.nn.ReLU())
-    monkeypatch.setattr(catalogue, "build", lambda *_: (model, (torch.randn(4, 16),), {}))
+    monkeypatch.setattr(catalogue, "made", lambda *_: model)
+    monkeypatch.setattr(catalogue, "call", lambda *_, **way: ((torch.randn(4, 16),), {}))
     told = corpus_capture.captured(Entry("timm", "tiny", "image", 8), "eager")
     assert [(row[0], row[-1]) for row in told["signatures"]] == [("linear", 1), ("linear", 2), ("relu", 1)]  # one reads the input
     assert told["ops"] == 4 and told["params"] == 3 * (16 * 16 + 16)
+
+
+def test_a_model_that_refuses_the_usual_call_is_called_in_another_way(monkeypatch):
+    from corpus import capture as corpus_capture
+    from corpus import catalogue
+    from corpus.corpus_table import state
+    from corpus.entry import Entry
+
+    model, entry = torch.nn.Linear(16, 16), Entry("timm", "tiny", "image", 8)
+    monkeypatch.setattr(catalogue, "made", lambda *_, **limits: model)
+    monkeypatch.setattr(catalogue, "call", lambda *_, **way: ((torch.randn(4, way.get("wide", 8)),), {}))
+    monkeypatch.setattr(catalogue, "ways", lambda entry: [{}, {"wide": 4}, {"wide": 16}])
+    told = corpus_capture.captured(entry, "eager")
+    assert told["way"] == {"wide": 16} and told["ops"] == 1
+    monkeypatch.setattr(catalogue, "ways", lambda entry: [{}])
+    monkeypatch.setattr(catalogue, "of", lambda library: SimpleNamespace(make=lambda entry, largest: model))
+    told = corpus_capture.captured(entry, "eager")
+    assert "mat1 and mat2" in told["plain"] and state(told) == "refused"  # PyTorch itself refuses it
+    assert state(told | {"plain": "runs"}) == "not captured"  # it is our call that fails
 
 
 def test_a_model_that_fails_says_where(monkeypatch):
@@ -81,7 +101,7 @@ def test_a_model_that_fails_says_where(monkeypatch):
     def broken(*_):
         raise RuntimeError("no such layer")
 
-    monkeypatch.setattr(catalogue, "build", broken)
+    monkeypatch.setattr(catalogue, "made", broken)
     told = corpus_capture.captured(Entry("timm", "tiny", "image", 8), "eager")
     assert told["stage"] == "build" and "no such layer" in told["error"]
 

@@ -12,7 +12,7 @@ from torch.utils import _pytree as pytree
 from ironlaw.engine.device import types
 from ironlaw.tracing import places
 from ironlaw.tracing.schemas import tensors
-from ironlaw.tracing.values import Answer, Values, as_plain
+from ironlaw.tracing.values import Answer, Values, as_plain, on_processor
 
 BUILT_IN = ("aten", "prims", "ironlaw")  # operators whose failure is the call's
 
@@ -61,6 +61,24 @@ def read(recorder: Asker, func: Any, tensor: Tensor, name: str = "read") -> Tens
     return answer.value
 
 
+def leaving(recorder: Asker, func: Any, tensor: Tensor) -> Tensor:
+    """The values of a tensor that go to Python, or to NumPy: what that computes with them is said to be missing."""
+    value = read(recorder, func, tensor)
+    if func is not Tensor.tolist:
+        place, left = places.of_now(), "values go to NumPy here, and what it computes on the host is not in the prediction"
+        before = recorder.notes.get(place, "")
+        if left not in before:
+            recorder.notes[place] = f"{before}; {left}" if before else left
+    return value
+
+
+def rows_of_groups(recorder: Asker, func: Any, ends: Tensor) -> list[int]:
+    """How many rows each group of a grouped product has, by where each ends; the host reads it."""
+    ends = read(recorder, func, ends)
+    with as_plain():
+        return [int(n) for n in ends.diff(prepend=ends.new_zeros(1)).clamp(min=0)]
+
+
 def measured(recorder: Asker, func: Any, args: Any, kwargs: Any, error: Exception) -> Any:
     """A call that fake tensors can't answer, on real ones; fake tensors of the size that came out. Raises `error` where that fails too."""
     if func._schema.name in SHAPES:
@@ -76,7 +94,7 @@ def measured(recorder: Asker, func: Any, args: Any, kwargs: Any, error: Exceptio
     with as_plain():
         real_args, real_kwargs = pytree.tree_map(lambda x: answers[id(x)].value if isinstance(x, Tensor) else x, (args, kwargs))
         try:
-            out = func(*real_args, **real_kwargs)
+            out = on_processor(func, real_args, real_kwargs)
         except Exception:
             if func.namespace in BUILT_IN:
                 raise error from None

@@ -28,7 +28,7 @@ def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool) -> Itera
         stack.enter_context(fakes.recorder)
         stack.enter_context(triton_launches(fakes.recorder))
         library = stack.enter_context(as_if_real())
-        on_gpu = AsOnGpu(library, partial(asked.read, fakes.recorder))
+        on_gpu = AsOnGpu(library, partial(asked.leaving, fakes.recorder))
         engine: Any = torch.autograd.graph._engine_run_backward
 
         def backward(*args: Any, **kwargs: Any) -> Any:

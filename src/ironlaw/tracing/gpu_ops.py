@@ -160,6 +160,8 @@ class AsOnGpu(TorchFunctionMode):
         scale: float | None = None,
         enable_gqa: bool = False,
     ) -> Any:
+        if torch.is_autocast_enabled("cpu"):
+            query, key, value = (t.to(torch.get_autocast_dtype("cpu")) if t.is_floating_point() else t for t in (query, key, value))
         traced = self.library.masks_when_traced and attn_mask is None and not is_causal and query.shape[-2] > 1
         return attention(query, key, value, attn_mask, is_causal, traced, enable_gqa)
 

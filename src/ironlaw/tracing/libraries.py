@@ -10,6 +10,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+MOST_AT_ONCE = 100_000  # numbers in boxes that torchvision suppresses at once on a GPU (torchvision/ops/boxes.py)
+
 
 @dataclass
 class LibraryBehaviour:
@@ -75,20 +77,29 @@ def as_on_gpu(library: LibraryBehaviour) -> Iterator[None]:
     are scaled; there is nothing to wait for."""
     import torch
 
+    from ironlaw.tracing.autocast import gpu_lists
+
     autocast: Any = torch.amp.autocast_mode.autocast
     start = autocast.__init__
 
+    lists = ExitStack()
+    taken: set[str] = set()
+
     def here(self: Any, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: Any = None) -> None:
         library.autocast |= enabled
+        if enabled and device_type != "cpu" and not taken:
+            taken.add(device_type)
+            lists.enter_context(gpu_lists())
         start(self, "cpu", dtype or torch.get_autocast_dtype(device_type), enabled, cache_enabled)
 
-    with ExitStack() as stack:
+    with ExitStack() as stack, lists:
         stack.enter_context(replaced(autocast, "__init__", here))
         stack.enter_context(scaled_gradients())
         for name in [name for name in sys.modules if name.startswith("torch.optim.")]:
             stack.enter_context(replaced(sys.modules[name], "_default_to_fused_or_foreach", _in_lists))
         stack.enter_context(replaced(sys.modules.get("torch.nn.utils.clip_grad"), "_has_foreach_support", lambda *_: True))
         stack.enter_context(replaced(torch.cuda, "synchronize", lambda *_: None))
+        stack.enter_context(suppressed_at_once())
         yield
 
 
@@ -108,4 +119,18 @@ def scaled_gradients() -> Iterator[None]:
         start(self, "cpu", *args, **kwargs)
 
     with replaced(scaler, "__init__", here):
+        yield
+
+
+@contextmanager
+def suppressed_at_once() -> Iterator[None]:
+    """torchvision suppresses boxes of all classes at once where there are few, and class by class where there are many; on a GPU that is
+    far later than on a processor."""
+    ops: Any = sys.modules.get("torchvision.ops.boxes")
+    at_once, by_class = (getattr(ops, f"_batched_nms_{how}", None) for how in ("coordinate_trick", "vanilla"))
+
+    def chosen(boxes: Any, scores: Any, classes: Any, overlap: float) -> Any:
+        return (by_class if boxes.numel() > MOST_AT_ONCE else at_once)(boxes, scores, classes, overlap)
+
+    with replaced(ops if at_once and by_class else None, "batched_nms", chosen):
         yield

@@ -57,7 +57,7 @@ def put(call: Call) -> OpDraft | list[OpDraft]:
     """A mask as an index: as many places as there are values, at most those of the mask."""
     a = call.arguments
     x, indices = a["self"], [i for i in a["indices"] if i is not None]
-    masks = any(not i.is_floating_point() and str(i.dtype) == "torch.bool" for i in indices)
+    masks = any(str(i.dtype) == "torch.bool" for i in indices)
     if masks:
         axes, places = sum(i.dim() if str(i.dtype) == "torch.bool" else 1 for i in indices), max(i.numel() for i in indices)
     else:

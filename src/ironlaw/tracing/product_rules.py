@@ -58,15 +58,36 @@ def linear(call: Call) -> OpDraft:
 
 
 @rule("_grouped_mm")
-def grouped(call: Call) -> OpDraft:
-    """Rows times a matrix of their group. In a backward pass also columns times rows of the same group, which gives a matrix for each."""
+def grouped(call: Call) -> OpDraft | list[OpDraft]:
+    """Rows times a matrix of their group. In a backward pass also columns times rows of the same group, which gives a matrix for each.
+
+    One kernel in BF16 (ATen/native/cuda/GroupedBlas.cpp). In every other format PyTorch runs a product for each group that has rows; `rows`
+    says how many each has.
+    """
     x, w = call.inputs[:2]
+    if "rows" in call.arguments:
+        return one_by_one(call, x, w, call.arguments["rows"])
+    if len(x.shape) == len(w.shape) == 3:
+        return OpDraft("bmm", [x, w], call.outputs)
     if len(w.shape) == 2 and len(x.shape) == 2:
         groups = call.outputs[0].shape[0]
         return OpDraft("grouped_matmul", [x, reshaped(w, groups, w.shape[1], max(1, round(w.shape[0] / groups)))], call.outputs)
     if len(w.shape) == 2:
         return OpDraft("grouped_matmul", [reshaped(w, w.shape[1], w.shape[0]), x], call.outputs)
     return OpDraft("grouped_matmul", [x, reshaped(w, w.shape[0], w.shape[2], w.shape[1])], call.outputs)
+
+
+def one_by_one(call: Call, x: Any, w: Any, rows: list[int]) -> list[OpDraft]:
+    """[rows, k] times [groups, k, n]; in a backward pass [m, rows] times [rows, n], or [groups, m, k] times [k, rows]."""
+    out, used = call.outputs[0], [r for r in rows if r]
+    if len(x.shape) == len(w.shape):
+        m, n = out.shape[-2:]
+        return [OpDraft("matmul", [reshaped(x, m, r), reshaped(w, r, n)], [reshaped(out, m, n)]) for r in used]
+    if len(w.shape) == 2:
+        _, m, k = x.shape
+        return [OpDraft("matmul", [reshaped(x, m, k), reshaped(w, k, r)], [reshaped(out, m, r)]) for r in used]
+    _, k, n = w.shape
+    return [product(reshaped(x, r, k), reshaped(w, k, n), reshaped(out, r, n), []) for r in used]
 
 
 # ---- convolutions: 1-D and 3-D ones as 2-D ones with the same arithmetic and bytes

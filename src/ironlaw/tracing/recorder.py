@@ -170,7 +170,7 @@ class Recorder(TorchDispatchMode):
             cached = self.names.get(self.place(t), ("", ""))[1] == "cache"  # a cache that is written to stays one
             self.known(t, label if i == 0 else f"{label}:{i}", "cache" if cached else "activation")
         outputs = [self.tensor(t) for t in targets]
-        arguments = schema_info.defaults | dict(zip(schema_info.arguments, args, strict=False)) | kwargs
+        arguments = self.arguments(func, schema_info, args, kwargs)
         if tensors_in and not any(t.numel() for t in tensors_in):
             name = "full"  # a sum over nothing, say
         if any(t.layout != torch.strided for t in (*tensors_in, *tensors_out)):
@@ -193,6 +193,13 @@ class Recorder(TorchDispatchMode):
             if group not in ("contraction", "attention"):
                 draft.inputs = [stored.get(id(t), t) for t in draft.inputs]
             self.write(draft.kind, label if i == 0 else f"{label}:{i}", draft.inputs, draft.outputs, attrs)
+
+    def arguments(self, func: Any, schema_info: Schema, args: Any, kwargs: Any) -> dict[str, Any]:
+        """By name; what a call leaves out has its default."""
+        named = schema_info.defaults | dict(zip(schema_info.arguments, args, strict=False)) | kwargs
+        if schema_info.name == "_grouped_mm" and named["self"].dtype != torch.bfloat16 and named["offs"] is not None:
+            named["rows"] = asked.rows_of_groups(self, func, named["offs"])
+        return named
 
     def costs_nothing(self, name: str, tensors_in: list[Tensor], tensors_out: list[Tensor]) -> bool:
         """Names what comes of a call that moves nothing."""

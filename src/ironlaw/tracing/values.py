@@ -182,7 +182,7 @@ class Replay:
         if runs:
             args, kwargs = pytree.tree_map(lambda x: self.view(x) if isinstance(x, Tensor) else x, (call.args, call.kwargs))
             try:
-                results = leaves_of(stand_ins.COMPUTED.get(name, call.func)(*args, **kwargs))
+                results = leaves_of(on_processor(stand_ins.COMPUTED.get(name, call.func), args, kwargs))
                 for fake, real in zip(call.outputs, results, strict=True):
                     if self.values.place(fake) not in call.written:
                         self.real[self.values.place(fake)] = laid_out(fake, real)
@@ -203,6 +203,23 @@ class Replay:
         if fake.is_conj():
             real = real.conj()
         return real
+
+
+def on_processor(func: Any, args: Any, kwargs: Any) -> Any:
+    """What a call gives here; a kernel that a GPU has in half precision and a processor has not runs in FP32."""
+    try:
+        return func(*args, **kwargs)
+    except (RuntimeError, NotImplementedError) as error:
+        halves = {t.dtype for t in leaves_of((args, kwargs))} & {torch.float16, torch.bfloat16}
+        if len(halves) != 1:
+            raise
+        wide = pytree.tree_map_only(Tensor, lambda t: t.float() if t.dtype in halves else t, (args, kwargs))
+        try:
+            out = func(*wide[0], **wide[1])
+        except Exception:
+            raise error from None
+    half = halves.pop()
+    return pytree.tree_map_only(Tensor, lambda t: t.to(half) if t.dtype == torch.float32 else t, out)
 
 
 def laid_out(fake: Tensor, real: Tensor) -> Any:
