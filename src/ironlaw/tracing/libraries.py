@@ -127,7 +127,8 @@ def suppressed_at_once() -> Iterator[None]:
     """torchvision suppresses boxes of all classes at once where there are few, and class by class where there are many; on a GPU that is
     far later than on a processor."""
     ops: Any = sys.modules.get("torchvision.ops.boxes")
-    at_once, by_class = (getattr(ops, f"_batched_nms_{how}", None) for how in ("coordinate_trick", "vanilla"))
+    at_once: Any = getattr(ops, "_batched_nms_coordinate_trick", None)
+    by_class: Any = getattr(ops, "_batched_nms_vanilla", None)
 
     def chosen(boxes: Any, scores: Any, classes: Any, overlap: float) -> Any:
         return (by_class if boxes.numel() > MOST_AT_ONCE else at_once)(boxes, scores, classes, overlap)

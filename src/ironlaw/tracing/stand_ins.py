@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+POOL = 65_537  # values that are drawn for one tensor
+
 
 @dataclass
 class Vocabulary:
@@ -31,6 +33,15 @@ def vocabulary_of(module: Any) -> Vocabulary:
     return Vocabulary(max(2, size), end if isinstance(end, int) and 0 <= end < size else -1)
 
 
+def normal(shape: tuple[int, ...]) -> Tensor:
+    """Normal values; of a large tensor, the same ones over and over, so that drawing them costs next to nothing. Their number is prime: no
+    two rows are alike."""
+    count = math.prod(shape)
+    if count <= POOL:
+        return torch.randn(shape)
+    return torch.randn(POOL).repeat(-(-count // POOL))[:count].reshape(shape)
+
+
 def value_of(tensor: Tensor, name: str, role: str, vocabulary: Vocabulary) -> tuple[Tensor, str]:
     """The values, and in words what was drawn."""
     if role == "weight":
@@ -48,7 +59,7 @@ def given(tensor: Tensor, name: str, vocabulary: Vocabulary) -> tuple[Tensor, st
     if "mask" in name or dtype == torch.bool:
         return torch.ones(shape, dtype=dtype), f"{word} (all ones)"
     if dtype.is_floating_point or dtype.is_complex:
-        return torch.randn(shape).to(dtype), f"{word} (normal values)"
+        return normal(shape).to(dtype), f"{word} (normal values)"
     if "position" in name and shape:
         return torch.arange(shape[-1]).expand(shape).to(dtype), f"{word} (0, 1, 2, …)"
     if "type_id" in name or "segment" in name:
@@ -66,7 +77,7 @@ def weight(tensor: Tensor, name: str) -> Tensor:
     """A matrix keeps the spread of what it is applied to; gains are one, offsets zero."""
     shape = tuple(tensor.shape)
     if len(shape) > 1:
-        return torch.randn(shape).div_(math.sqrt(math.prod(shape[1:]))).to(tensor.dtype)
+        return normal(shape).div_(math.sqrt(math.prod(shape[1:]))).to(tensor.dtype)
     return (torch.zeros if "bias" in name else torch.ones)(shape).to(tensor.dtype)
 
 
@@ -82,7 +93,7 @@ def buffer(tensor: Tensor, name: str) -> Tensor:
 def drawn(tensor: Tensor) -> Tensor:
     shape, dtype = tuple(tensor.shape), tensor.dtype
     if dtype.is_floating_point or dtype.is_complex:
-        return torch.randn(shape, dtype=dtype if dtype.itemsize > 1 else torch.float32).to(dtype)
+        return torch.randn(shape, dtype=dtype) if dtype.is_complex else normal(shape).to(dtype)
     return torch.zeros(shape, dtype=dtype)
 
 

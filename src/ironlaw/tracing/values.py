@@ -182,7 +182,7 @@ class Replay:
         if runs:
             args, kwargs = pytree.tree_map(lambda x: self.view(x) if isinstance(x, Tensor) else x, (call.args, call.kwargs))
             try:
-                results = leaves_of(on_processor(stand_ins.COMPUTED.get(name, call.func), args, kwargs))
+                results = leaves_of(on_processor(stand_ins.COMPUTED.get(name, call.func), args, kwargs, flops_of(call) > 0))
                 for fake, real in zip(call.outputs, results, strict=True):
                     if self.values.place(fake) not in call.written:
                         self.real[self.values.place(fake)] = laid_out(fake, real)
@@ -205,28 +205,28 @@ class Replay:
         return real
 
 
-def on_processor(func: Any, args: Any, kwargs: Any) -> Any:
-    """What a call gives here; a kernel that a GPU has in half precision and a processor has not runs in FP32."""
-    try:
-        return func(*args, **kwargs)
-    except (RuntimeError, NotImplementedError) as error:
-        halves = {t.dtype for t in leaves_of((args, kwargs))} & {torch.float16, torch.bfloat16}
-        if len(halves) != 1:
-            raise
-        wide = pytree.tree_map_only(Tensor, lambda t: t.float() if t.dtype in halves else t, (args, kwargs))
+def on_processor(func: Any, args: Any, kwargs: Any, wide: bool = False) -> Any:
+    """What a call gives here. In FP32 where that is `wide`r than asked for: products in half precision are slow on a processor, and some
+    kernels that a GPU has in half precision it has not."""
+    halves = {t.dtype for t in leaves_of((args, kwargs))} & {torch.float16, torch.bfloat16}
+    if not wide or len(halves) != 1:
         try:
-            out = func(*wide[0], **wide[1])
-        except Exception:
-            raise error from None
+            return func(*args, **kwargs)
+        except (RuntimeError, NotImplementedError):
+            if len(halves) != 1:
+                raise
+    args, kwargs = pytree.tree_map_only(Tensor, lambda t: t.float() if t.dtype in halves else t, (args, kwargs))
     half = halves.pop()
-    return pytree.tree_map_only(Tensor, lambda t: t.to(half) if t.dtype == torch.float32 else t, out)
+    return pytree.tree_map_only(Tensor, lambda t: t.to(half) if t.dtype == torch.float32 else t, func(*args, **kwargs))
 
 
 def laid_out(fake: Tensor, real: Tensor) -> Any:
     """The values in memory as the fake tensor lies there."""
     if tuple(fake.shape) != tuple(real.shape):
         raise ValueError(f"{tuple(real.shape)} where {tuple(fake.shape)} was expected")
-    storage = torch.zeros(int(fake.untyped_storage().nbytes()), dtype=torch.uint8).untyped_storage()
+    size = int(fake.untyped_storage().nbytes())
+    filled = size == fake.numel() * fake.element_size()
+    storage = (torch.empty if filled else torch.zeros)(size, dtype=torch.uint8).untyped_storage()
     whole = torch.empty(0, dtype=fake.dtype).set_(storage, int(fake.storage_offset()), tuple(fake.shape), fake.stride())
     whole.copy_(real.resolve_conj())
     return storage
