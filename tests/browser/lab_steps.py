@@ -55,6 +55,16 @@ def answer(page: Page, option: str) -> None:
     reflect.get_by_role("button", name="Answer", exact=True).click()
 
 
+def go_on(page: Page, *names: str) -> None:
+    """Press the buttons that lead on, one after the other."""
+    for name in names:
+        page.get_by_role("button", name=name).click()
+
+
+def to_reflection(page: Page) -> None:
+    go_on(page, "See what was measured", "Reflect on it")
+
+
 def trial(page: Page, act: str, name: str) -> Locator:
     """An experiment of "measure it here"."""
     return page.locator(f"#{act}-measure #trial-{name}")

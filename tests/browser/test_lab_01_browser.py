@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 import pytest
 from lab_steps import (
@@ -12,11 +11,13 @@ from lab_steps import (
     commit_by_keyboard,
     expect_measured,
     expect_readable,
+    go_on,
     label,
     measure,
     open_in_the_dark,
     payloads,
     tab_to,
+    to_reflection,
     watched,
 )
 from playwright.sync_api import Page, expect
@@ -41,7 +42,9 @@ def page(page: Page) -> Iterator[Page]:
 
 def act_one(page: Page) -> None:
     commit(page, "10⁴", "fairly sure")
+    to_reflection(page)
     answer(page, "Each regime needs a software stack of its own.")
+    go_on(page, "Go on to Act II")
 
 
 def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page) -> None:
@@ -56,11 +59,16 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     expect(page.get_by_text(re.compile("too low by a factor of 98.9"))).to_be_visible()
     expect(page.locator(".il-lock").first.get_by_role("radio").first).to_be_disabled()
     expect(page.get_by_text("Opens when you have answered Act I's reflection.")).to_be_visible()
+    for later in ("#act1-claims", "#act1-reflect", "#act1-peek"):
+        expect(page.locator(later)).to_have_count(0)  # one place after the other
+    to_reflection(page)
     answer(page, "Each regime needs a software stack of its own.")
+    go_on(page, "Go on to Act II")
     commit(page, "Memory, moving the data, D/BW", "4 sure")
     instrument = page.locator("#act2-instrument .il-instrument")
     expect(instrument.get_by_text(re.compile("binds")).first).to_be_visible()
     instrument.locator(".il-dials").get_by_text("kernel by kernel", exact=True).click()
+    go_on(page, "Go on: Walk a byte", "See what was measured")
     measure(page, "act2", "tiny_ops")
     expect(instrument.get_by_text("L at this host's cost").first).to_be_visible()  # drawn at once
     page.reload()
@@ -71,8 +79,14 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     instrument.get_by_role("tab", name="Memory").click()
     expect(instrument.get_by_text("It does not fit").first).to_be_visible()
     expect(page.locator(".il-hud")).to_contain_text("OOM")
+    go_on(page, "Reflect on it")
     answer(page, label(SLUG, "act2_reflection", "memory"))
-    expect(page.locator(".il-hud")).to_contain_text(re.compile("saved|kept|holds", re.IGNORECASE))
+    go_on(page, "Finish")
+    assert payloads(shared_ledger, "design") == []  # nothing is written until the learner says so
+    go_on(page, "Save my design")
+    expect(page.locator(".il-hud")).to_contain_text(re.compile(r"saved \d\d:\d\d"))
+    expect(page.get_by_role("link", name="Next: Lab 07")).to_be_visible()
+    expect(page.locator(".il-receipt-table")).to_contain_text("989,000")
     assert [each["value"] for each in payloads(shared_ledger, "prediction")] == [10**4, "memory"]
     assert [each["experiment"] for each in payloads(shared_ledger, "measured")] == ["tiny_ops"]  # what was cancelled is not there
     design = payloads(shared_ledger, "design")[-1]
@@ -86,35 +100,17 @@ def test_by_keyboard_alone(beginner: str, page: Page) -> None:
     page.goto(beginner + LAB)
     commit_by_keyboard(page, "10²")
     expect(page.get_by_text("989,000").first).to_be_visible()
+    expect(page.locator("#act1-instrument")).to_be_focused()  # the next place, so that Tab goes on from there
+    for button in ("See what was measured", "Reflect on it"):
+        tab_to(page, "button", button)
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("button", name=button)).to_have_count(0)
+    expect(page.locator("#act1-reflect")).to_be_focused()
     tab_to(page, "radio", "Faster algorithms")
     page.keyboard.press("ArrowDown")
     tab_to(page, "button", "Answer")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Commit my prediction")).to_be_visible()
-
-
-def test_a_reload_and_a_killed_server_bring_the_learner_back(labs, page: Page) -> None:
-    with labs() as (url, server):
-        port = urlsplit(url).port
-        page.goto(url + LAB)
-        act_one(page)
-        commit(page, "Memory, moving the data, D/BW", "4 sure")
-        instrument = page.locator("#act2-instrument .il-instrument")
-        batch = instrument.get_by_role("spinbutton", name="Batch")
-        batch.fill("64")
-        batch.press("Enter")
-        expect(batch).to_have_value("64")
-        page.reload()
-        expect(page.locator(".il-lock").nth(1).get_by_text("Committed")).to_be_visible()
-        expect(page.locator(".il-lock").first.get_by_role("radio").first).to_be_disabled()
-        expect(page.locator("#act2-instrument .il-instrument").get_by_role("spinbutton", name="Batch")).to_have_value("64")
-        server.kill()
-        server.wait()
-    with labs(port) as (again, _):
-        assert urlsplit(again).port == port
-        page.goto(again + LAB)
-        expect(page.locator(".il-lock").nth(1).get_by_text("Committed")).to_be_visible()
-        expect(page.locator("#act2-instrument .il-instrument").get_by_role("spinbutton", name="Batch")).to_have_value("64")
+    expect(page.get_by_role("button", name="Go on to Act II")).to_be_visible()
 
 
 def test_it_can_be_read_everywhere_and_every_control_changes_something(beginner: str, page: Page) -> None:

@@ -10,11 +10,13 @@ from lab_steps import (
     commit,
     expect_measured,
     expect_readable,
+    go_on,
     label,
     measure,
     open_in_the_dark,
     payloads,
     tab_to,
+    to_reflection,
     trial,
     watched,
 )
@@ -48,7 +50,9 @@ def panels(page: Page) -> tuple[Locator, Locator, Locator]:
 
 def act_one(page: Page) -> None:
     commit(page, "90 %", "fairly sure")
+    to_reflection(page)
     answer(page, SHARE)
+    go_on(page, "Go on to Act II")
 
 
 def second_lock(page: Page) -> None:
@@ -78,8 +82,11 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
     expect(tax.get_by_text("eager, queued").first).to_be_visible()  # both dispatches are drawn
     dial(tax, "compiled").click()
     expect(page.locator(".il-hud")).to_contain_text("33 → 50 %")
+    to_reflection(page)
     answer(page, SHARE)
+    go_on(page, "Go on to Act II")
     second_lock(page)
+    go_on(page, "Take the challenge", "Go on: Fuse", "See what was measured")
     measure(page, "act2", "three_op_chain")
     sizes = explorer.get_by_role("tab", name="What fusing saves")
     sizes.click()
@@ -105,18 +112,20 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
     challenge.get_by_role("spinbutton").fill("24")
     challenge.get_by_role("button", name="Commit my number").click()
     expect(challenge.get_by_text("2,334 inferences, 23.3 hours")).to_be_visible()
+    go_on(page, "Reflect on it")
     sentence = page.locator("#act2-blanks .il-reflect")
     sentence.get_by_role("combobox").nth(0).select_option(label="about a third of the traffic")
     sentence.get_by_role("combobox").nth(1).select_option(index=1)
     sentence.get_by_role("button", name="Answer", exact=True).click()
     expect(sentence.get_by_text("✓ Yes.")).to_be_visible()
     answer(page, "Almost nothing.")
+    go_on(page, "Finish", "Save my design")
     expect(page.locator(".il-hud")).to_contain_text(re.compile(r"saved \d\d:\d\d"))
     expect(page.get_by_role("heading", name="Key takeaways")).to_be_visible()
     assert [each["value"] for each in payloads(shared_ledger, "prediction")] == [90, 10**4]
     assert [each["experiment"] for each in payloads(shared_ledger, "measured")] == ["three_op_chain"]
     design = payloads(shared_ledger, "design")[-1]
-    assert set(design) == FIELDS
+    assert set(design) == {*FIELDS, "dials"}
     assert design["fusion_enabled"] is True and design["execution_mode"] == "compiled" and design["challenge_passed"] is True
     assert design["constraint_hit"] is True and design["breakeven_inferences"] == 134_125
 
@@ -137,8 +146,15 @@ def test_by_keyboard_alone(beginner: str, page: Page) -> None:
         tab_to(page, "button", "Commit my prediction")
         press("Enter")
 
+    def press_on(*names: str) -> None:
+        for name in names:
+            tab_to(page, "button", name)
+            press("Enter")
+            expect(page.get_by_role("button", name=name)).to_have_count(0)
+
     seal("90 %")
     expect(page.get_by_text("right to within 0.333 percentage points")).to_be_visible()
+    press_on("See what was measured")
     tab_to(page, "button", "Measure it here")
     press("Enter")
     ops = trial(page, "act1", "tiny_ops")
@@ -146,15 +162,21 @@ def test_by_keyboard_alone(beginner: str, page: Page) -> None:
     press("Enter")
     expect(ops.get_by_text("Cancelled; nothing was kept.")).to_be_visible()
     expect(ops.get_by_role("button", name="Measure it here")).to_be_focused()
+    press_on("Reflect on it")
     tab_to(page, "radio", "It draws more power")
     press("ArrowDown", "ArrowDown")
     tab_to(page, "button", "Answer")
     press("Enter")
-    expect(page.get_by_text("paid for itself?")).to_be_visible()
+    press_on("Go on to Act II")
     seal("10³")
     expect(banner(page, "Compilation pays")).to_be_visible()
+    press_on("Take the challenge")
+    tab_to(page, "number", "shortest deployment", most=160)
+    page.keyboard.type("23")
+    press("Enter")
+    expect(page.get_by_text("2,334 inferences, 23.3 hours")).to_be_visible()
+    press_on("Go on: Fuse")
     explorer = panels(page)[1]
-    page.locator("#act2-lock").evaluate("e => e.scrollIntoView()")
     tab_to(page, "button", "1 of 3")  # the chain: LayerNorm moves behind dropout, and goes
     press("ArrowRight")
     expect(explorer.get_by_role("button", name=re.compile("^LayerNorm, 2 of 3"))).to_be_focused()
@@ -166,10 +188,7 @@ def test_by_keyboard_alone(beginner: str, page: Page) -> None:
     tab_to(page, "checkbox", "Fusion")
     press("Space")
     expect(explorer.get_by_text("reads 1, writes 1, fused; 1.57 MB a tensor")).to_be_visible()
-    tab_to(page, "number", "shortest deployment", most=160)
-    page.keyboard.type("23")
-    press("Enter")
-    expect(page.get_by_text("2,334 inferences, 23.3 hours")).to_be_visible()
+    press_on("See what was measured", "Reflect on it")
     tab_to(page, "select", "what is left")
     press("ArrowDown", "ArrowDown")
     tab_to(page, "select", "because")
@@ -182,6 +201,7 @@ def test_by_keyboard_alone(beginner: str, page: Page) -> None:
     press("Space")
     tab_to(page, "button", "Answer")
     press("Enter")
+    press_on("Finish", "Save my design")
     expect(page.locator(".il-hud")).to_contain_text(re.compile(r"saved \d\d:\d\d"))
 
 
@@ -189,6 +209,8 @@ def test_it_can_be_read_everywhere_and_every_control_changes_something(beginner:
     open_in_the_dark(page, beginner + LAB)
     act_one(page)
     second_lock(page)
+    go_on(page, "Take the challenge", "Go on: Fuse")
+    expect(panels(page)[1].locator(".il-drawing").first).to_be_visible()
     expect_readable(page)
     tax, explorer, calculator = panels(page)
 

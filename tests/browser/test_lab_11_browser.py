@@ -13,12 +13,14 @@ from lab_steps import (
     commit_by_keyboard,
     expect_measured,
     expect_readable,
+    go_on,
     label,
     measure,
     open_in_the_dark,
     patient,
     payloads,
     tab_to,
+    to_reflection,
     watched,
 )
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
@@ -98,6 +100,7 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     expect(number).not_to_have_value("1024")
     expect(page.locator(".il-hud")).not_to_contain_text("341 FLOP/B")
     stood = number.input_value()
+    go_on(page, "See what was measured")
     measure(page, "act1", "gemm_sweep")
     expect(target(first, "roofs", "this machine measured, FP32, N = 64")).to_have_count(1)  # drawn at once, reached by keyboard
     page.reload()
@@ -106,18 +109,23 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     expect(target(first, "roofs", "this machine measured, FP32, N = 64")).to_have_count(1)
     expect(page.locator(".il-lock").first.get_by_text("Committed")).to_be_visible()
     expect(instrument(page, "act1").get_by_role("spinbutton", name="N", exact=True)).to_have_value(stood)
+    go_on(page, "Reflect on it")
     answer(page, REUSE)
+    go_on(page, "Go on to Act II")
     commit(page, SPLIT, "4 sure")
     second = instrument(page, "act2")
     second.get_by_role("spinbutton", name="Batch").fill("256")
     second.get_by_role("spinbutton", name="Context").fill("32768")
     expect(second.locator(".il-banner-title")).to_contain_text("Out of memory")
     expect(page.locator(".il-hud")).to_contain_text("OOM")
+    to_reflection(page)
     answer(page, TRAFFIC)
+    go_on(page, "Go on to Spend the budget")
     expect(page.locator("#act2_budget-instrument")).to_contain_text("Commit your choice")
     commit(page, BATCHING, "fairly sure", "Commit my choice")
     expect(instrument(page, "act2_budget").locator('[data-figure="budget"]')).to_contain_text("your choice")
-    expect(page.locator(".il-hud")).to_contain_text("saved")
+    go_on(page, "Finish", "Save my design")
+    expect(page.locator(".il-hud")).to_contain_text(re.compile(r"saved \d"))
     assert [each["value"] for each in payloads(shared_ledger, "prediction")] == ["memory", "split", "batch"]
     assert [each["experiment"] for each in payloads(shared_ledger, "measured")] == ["gemm_sweep"]
     design = payloads(shared_ledger, "design")[-1]
@@ -145,11 +153,15 @@ def test_by_keyboard_alone(beginner: str, page: Page) -> None:
     expect(target(first, "roofs", "H100, FP16, N = 640")).to_be_focused()
     page.keyboard.press("Shift+ArrowLeft")
     expect(number).to_have_value("512")
+    for button in ("See what was measured", "Reflect on it"):
+        tab_to(page, "button", button)
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("button", name=button)).to_have_count(0)
     tab_to(page, "radio", "Raise the clock")
     page.keyboard.press("ArrowDown")
     tab_to(page, "button", "Answer")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Commit my prediction")).to_be_visible()
+    expect(page.get_by_role("button", name="Go on to Act II")).to_be_visible()
 
 
 def test_points_are_pinned_dragged_exported_and_linked_to(

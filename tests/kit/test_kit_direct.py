@@ -64,7 +64,7 @@ def test_readouts_wait_until_the_dials_rest():
     seen = []
     made = Instrument(
         "act1", "Act", lambda values: [span("batch", "Batch", 1, 64, 1)], lambda values: View(readouts={"batch": values["batch"]}),
-        on_readouts=lambda readouts, touched: seen.append(readouts["batch"]),
+        on_readouts=lambda readouts: seen.append(readouts["batch"]),
     )  # fmt: skip
     before = len(seen)
     assert ask(made.piece.spec["direct"], {"dials": {"batch": 8}, "seq": 1})["view"]["error"] is None

@@ -89,26 +89,104 @@ def test_states_change_only_when_their_value_does(lab):
     assert calls == [1]
 
 
-def test_it_saves_when_complete_and_not_before(shown, ledger):
+def finish(lab: Lab, ledger) -> None:
+    """Answer the last question, go to the end, and save."""
+    lab.reflect("act1")
+    send(piece(lab, "act1_reflection"), choice=0, answer=1)
+    lab.save_button(lambda: {"x": 1})
+    assert ledger.design("_template") is None
+    send(piece(lab, "save"), act=1)
+
+
+def test_only_the_button_saves_and_only_what_is_complete(shown, ledger):
     commit(shown)
-    assert not shown.save({"x": 1}).saved and ledger.design("_template") is None
-    shown.reflect("act1")
-    send(piece(shown, "act1_reflection"), choice=0, answer=1)
-    receipt = shown.save({"x": 1})
-    assert receipt.saved and receipt.time and receipt.where == ledger.where() and ledger.design("_template") == {"x": 1}
-    shown.save({"x": 1})
+    shown.save_button(lambda: {"x": 1})
+    assert "Answer every question first" in send(piece(shown, "save"), act=1)["error"]["message"] and not ledger.designs()
+    finish(shown, ledger)
+    saved = ledger.design("_template")
+    assert saved["x"] == 1 and saved["dials"] == {"act1": piece(shown, "act1.instrument").state["dials"]}
+    receipt = shown.receipt({"x": 1})
+    assert receipt.saved and receipt.time and receipt.where == ledger.where() and not receipt.changed
+    piece(shown, "save").refresh()
+    assert len(ledger.events("_template", "design")) == 1  # the same press is one design
+
+
+def test_turning_a_dial_after_saving_is_said_and_not_written(shown, ledger):
+    commit(shown)
+    finish(shown, ledger)
+    send(piece(shown, "act1.instrument"), dials={"a": "pi5", "b": "h100_sxm"})
+    send(piece(shown, "context"), value="pi5")
+    assert shown.receipt({"x": 1}).changed and shown.receipt({"x": 2}).changed
     assert len(ledger.events("_template", "design")) == 1
-    shown.save({"x": 2})
-    assert ledger.design("_template") == {"x": 2}
 
 
-def test_a_reload_does_not_save_the_defaults_over_a_design(shown, ledger):
+def show(ledger) -> Lab:
+    lab = kit.open("_template", ledger)
+    lab.states("act1", "act1_reflection", "act1.claims", "progress", "context", "readouts")
+    lab.context(), lab.header(), lab.lock("act1")
+    lab.instrument("act1", instrument.dials(lab), lambda values: instrument.view(lab, values))
+    return lab
+
+
+def test_another_browser_begins_with_the_saved_dials(shown, ledger):
     commit(shown)
+    send(piece(shown, "act1.instrument"), dials={"a": "pi5", "b": "pi5"})
+    finish(shown, ledger)
+    again = piece(show(ledger), "act1.instrument")
+    assert again.state["dials"] == {"a": "pi5", "b": "pi5"} and again.spec["store"].endswith(ledger.events(kind="design")[0].id)
+    assert again.spec["store"] == piece(shown, "act1.instrument").spec["store"]  # what the first browser kept before is done with
+
+
+def test_a_context_leaves_the_dials_where_they_are(shown):
+    commit(shown)
+    place = piece(shown, "act1.instrument").spec["store"]
+    send(piece(shown, "act1.instrument"), dials={"a": "pi5", "b": "pi5"})
+    send(piece(shown, "context"), value="pi5")
+    assert piece(shown, "act1.instrument").state["dials"] == {"a": "pi5", "b": "pi5"}
+    assert piece(shown, "act1.instrument").spec["store"] == place
+
+
+def test_a_second_window_follows_when_it_looks(shown, ledger):
+    """Committed, gone on, chosen, saved in one; the other looks, and stands where the first does."""
+    other = show(ledger)
+    assert set(piece(other, "act1.instrument").view) == {"seq"} and not other.is_open("act1.claims")
+    commit(shown)
+    send(piece(shown, "context"), value="pi5")
+    shown.go_on("act1.instrument")
+    send(piece(shown, "act1.instrument.next"), act=1)
+    assert not other.is_open("act1.claims")
+    stamp = send(piece(other, "follow"), look=1)["stamp"]
+    assert stamp == len(ledger.events("_template")) and piece(other, "act1").view["committed"]["choice"] == 1
+    assert piece(other, "act1.instrument").view["figures"] and other.is_open("act1.claims") and other.current_context.slug == "pi5"
+    assert piece(other, "context").state["value"] == "pi5"
+    send(piece(shown, "act1.instrument"), dials={"a": "pi5", "b": "pi5"})
+    finish(shown, ledger)
+    send(piece(other, "follow"), look=2)
+    assert piece(other, "act1.instrument").state["dials"] == {"a": "pi5", "b": "pi5"}
+
+
+def test_places_open_one_by_one(shown, ledger):
+    open_places = lambda: [place.name for place in shown.places if shown.is_open(place.name)]  # noqa: E731
+    assert open_places() == ["act1.lock"]
+    commit(shown)
+    assert open_places() == ["act1.lock", "act1.instrument"]
+    for name in ("act1.instrument", "act1.claims"):
+        shown.go_on(name)
+        send(piece(shown, f"{name}.next"), act=1)
+    assert open_places()[-1] == "act1.reflect" and shown.go_on("act1.reflect") == ""  # an answer leads on there
+    send(piece(shown, "act1.instrument.next"), act=2)
+    assert len(ledger.events(kind="step")) == 2  # going back and on again is not another step
     shown.reflect("act1")
-    send(piece(shown, "act1_reflection"), choice=0, answer=1)
-    shown.save({"x": 1})
-    again = kit.open("_template", ledger)
-    assert again.save({"x": "default"}).saved and ledger.design("_template") == {"x": 1}
+    send(piece(shown, "act1_reflection"), choice=1, answer=1)
+    assert open_places()[-1] == "act1.peek" and kit.open("_template", ledger).is_open("act1.peek")
+
+
+def test_a_second_attempt_is_made_with_the_answer_in_sight(shown):
+    commit(shown, 0)
+    send(piece(shown, "act1"), choice=1, confidence=5, commit=2, again=1)
+    assert shown.holds("act1") and shown.correct("act1") is False and shown.confidence("act1") == 3
+    assert "with the answer in sight" in shown.reveal("act1", "", "", {"gap": ""}).text
+    assert "missed at first" in shown.hud([], {}).text
 
 
 def test_a_ledger_that_can_t_be_opened_is_said_in_the_page(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 
 from ironlaw.engine.device.machine import Figure
 from ironlaw.errors import UnknownName
-from ironlaw.kit import cards, claims, context, formula, header, hud, message, peek, rail, reveal, step, takeaways
+from ironlaw.kit import cards, claims, context, ending, formula, header, hud, message, peek, rail, reveal, step
 from ironlaw.kit.banner import banner, notice
 from ironlaw.kit.save import Receipt
 from ironlaw.registry.claims import claim
@@ -35,12 +35,11 @@ def test_header_has_names_and_no_figures(lab):
 
 
 def test_rail_says_what_is_locked_done_and_next():
-    text = rail.rail({"act1": rail.Act("Act I", predicted=True), "act2": rail.Act("Act II", open=False)})
-    assert text.count("<li") == 14 and text.count('aria-current="step"') == 1
-    assert 'href="#act1-reflect" aria-current="step"' in text
-    assert text.count("(locked)") == 7 and text.count("(done)") == 2
-    assert "#act2" not in text  # nothing to jump to in a closed act
-    assert rail.now(rail.Act("x")) == "lock" and rail.now(rail.Act("x", predicted=True, answered=True)) == ""
+    first = (rail.Step("act1-lock", "Predict", "done"), rail.Step("act1-instrument", "Explore", "now"))
+    text = rail.rail([rail.Act("Act I", first), rail.Act("Act II", (rail.Step("act2-lock", "Predict", "locked"),))])
+    assert text.count("<li") == 3 and 'data-now="act1-instrument"' in text and text.count("il-act il-here") == 1
+    assert bare(text) == "Act I ✓ Predict (done) 2 Explore (next) Act II 1 Predict (locked)"
+    assert 'href="#act1-lock"' in text and "#act2" not in text  # nothing to jump to in a closed act
 
 
 def test_step_can_be_jumped_to():
@@ -48,10 +47,17 @@ def test_step_can_be_jumped_to():
     assert "Opens later" in step.closed("act2", "Act II", "Opens later")
 
 
-def test_message_and_peek_and_takeaways_render_markdown():
+def test_message_and_peek_render_markdown():
     assert "<strong>now</strong>" in message.message("VP", "We need it **now**.")
-    assert "<details" in peek.peek("Math peek", "$x$") and "open" not in peek.peek("Math peek", "x").split(">")[0]
-    assert takeaways.takeaways("- a\n- b", "- c").count("<li>") == 3
+    assert "<details" in peek.peek("Math peek", "$x$")
+
+
+def test_the_end_leads_on():
+    """The next lab and the cards that follow from this one; after the last lab, the cards."""
+    text = ending.ending("lab_01_magnitude", [("Act I", "10⁴", "989,000 ×", "–")], "<save>", "- a\n- b", "- c")
+    assert text.count("<li>") == 3 and "<save>" in text and "989,000" in text
+    assert 'il-primary" href="/lab/lab_07_fusion/">Next: Lab 07' in text and 'href="/lab/review/#cards"' in text
+    assert 'il-primary" href="/lab/review/#cards">' in ending.onward("lab_11_roofline")
 
 
 def test_banner_says_its_tone_in_words():
@@ -171,8 +177,9 @@ def test_no_claim_shows_more_digits_than_it_needs():
 def test_hud_says_everything_in_words():
     items = [hud.prediction("Act I", True), hud.prediction("Act II", False, 2), ("Bottleneck", "OOM", "fail")]
     text = bare(hud.hud(items, Receipt(True, "2026-01-31T12:00:01Z", "/home/x/ledger.db")))
-    assert "Act I ✓ right" in text and "Act II ! missed (attempt 2)" in text and "✗ OOM" in text and "saved 2026-01-31" in text
-    assert "saves when you finish" in bare(hud.hud([], None))
+    assert "Act I ✓ right" in text and "Act II △ missed at first" in text and "✗ OOM" in text and "saved 2026-01-31" in text
+    assert "not saved yet" in bare(hud.hud([], None))
+    assert "△ changed since 2026-01-31" in bare(hud.hud([], Receipt(True, "2026-01-31T12:00:01Z", changed=True)))
     assert "not saved: the disk is full" in bare(hud.hud([], Receipt(False, error="the disk is full")))
     assert hud.prediction("Act I", None) == ("Act I", "open", "")
     assert hud.prediction("Act II", None, is_open=False) == ("Act II", "locked", "")

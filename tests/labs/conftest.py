@@ -21,10 +21,14 @@ def second_lock(page: Page) -> Page:
     return page.reload()
 
 
+def end(page: Page) -> None:
+    page.reflect("act2", "memory")
+    page.reload().save()
+
+
 @pytest.fixture(scope="session")
 def stages(tmp_path_factory):
-    steps = (first_act, second_lock, lambda page: page.reflect("act2", "memory"))
-    return Stages(tmp_path_factory.mktemp("stages"), SLUG, *steps)
+    return Stages(tmp_path_factory.mktemp("stages"), SLUG, first_act, second_lock, end)
 
 
 @pytest.fixture

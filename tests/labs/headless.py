@@ -19,15 +19,21 @@ SLUG = "lab_01_magnitude"
 
 
 class Page:
-    """The lab as a learner meets it: `reload` runs the app anew, `send` is what the browser does to a piece."""
+    """The lab as a learner meets it: `reload` runs the app anew, `send` is what the browser does to a piece.
+
+    This learner presses every button that leads on; with `onward=False` they stay where they are.
+    """
 
     def __init__(self, ledger, slug=SLUG):
         self.ledger, self.slug = ledger, slug
         self.app = import_module(f"ironlaw.labs.{slug}.lab").app
         self.reload()
 
-    def reload(self):
+    def reload(self, onward=True):
         self.lab = kit.open(self.slug, self.ledger)
+        while onward and (place := self.lab.places[self.lab._reached]).part not in ("lock", "reflect", "end"):
+            self.ledger.append(self.slug, "step", {"step": place.name})
+            self.lab._look()
         outputs, self.defs = self.app.run(defs={"lab": self.lab})
         names = [cell.name for cell in self.app._cell_manager.cells()]
         self.parts = dict(zip(names[1:], outputs, strict=True))  # the first cell, which opens the lab, is replaced
@@ -48,6 +54,10 @@ class Page:
     def reflect(self, act, option):
         name = f"{act}_reflection"
         return self.send(name, choice=self.lab.question(name).place(option), answer=self.piece(name).state["answer"] + 1)
+
+    def save(self):
+        """Press the button that saves; the lab is at its end."""
+        return self.send("save", act=self.piece("save").state["act"] + 1)
 
     def turn(self, act, **dials):
         piece = self.piece(f"{act}.instrument")

@@ -155,7 +155,7 @@ def test_act_ii_opens_with_the_reflection_right_or_wrong(page):
 
 
 def test_the_second_answer_is_hidden_until_committed(half):
-    for name in ("act2_reveal", "act2_claims", "act2_reflection", "act2_peek", "takeaways"):
+    for name in ("act2_reveal", "act2_claims", "act2_reflection", "act2_peek", "receipt"):
         assert half.parts[name] is None
     assert "15.4 µs" not in half.text
 
@@ -374,31 +374,19 @@ def test_the_context_moves_the_device_and_every_figure_of_it(revealed):
 # --- complete
 
 
-FIELDS = {
-    "context",
-    "act1_prediction",
-    "act1_correct",
-    "act2_prediction",
-    "act2_correct",
-    "act2_bottleneck",
-    "constraint_hit",
-    "oom_triggered",
-    "confidences",
-}
-
-
 def test_complete_saves_exactly_the_fields(complete):
     design = complete.ledger.design(SLUG)
-    assert set(design) == FIELDS
+    dials = design.pop("dials")
+    assert set(dials) == {"act1", "act2", "act2.walk"} and dials["act2"]["batch"] == 1  # the next visit begins there
     assert design == {
         "context": "h100_sxm", "act1_prediction": 1e9, "act1_correct": False, "act2_prediction": "memory", "act2_correct": True,
         "act2_bottleneck": "memory", "constraint_hit": False, "oom_triggered": False, "confidences": {"act1": 4, "act2": 2},
     }  # fmt: skip
-    assert complete.parts["takeaways"] is not None
+    assert complete.parts["receipt"] is not None
     hud = bare(complete.parts["hud"].text)
     assert (
         "✓ saved" in hud
-        and "Act I ! missed" in hud
+        and "Act I △ missed" in hud
         and "Act II ✓ right" in hud
         and "Bottleneck memory" in hud
         and "NVIDIA H100 SXM5" in hud
@@ -407,20 +395,25 @@ def test_complete_saves_exactly_the_fields(complete):
 
 def test_half_way_saves_nothing(bench):
     assert bench.ledger.design(SLUG) is None
-    assert "saves when you finish" in bare(bench.parts["hud"].text)
+    assert "not saved yet" in bare(bench.parts["hud"].text)
 
 
 def test_the_design_is_what_the_controls_say(revealed):
-    from ironlaw.labs.lab_01_magnitude.design import design, readouts
+    from ironlaw.labs.lab_01_magnitude.design import readouts
 
-    revealed.turn("act2", device="cortex_m7", dtype="int8")
     revealed.reflect("act2", "memory")
-    revealed.lab.save(design(revealed.lab))
+    revealed.reload().turn("act2", device="cortex_m7", dtype="int8")
+    assert revealed.ledger.design(SLUG) is None  # everything is answered and a dial was turned: nothing is written
+    view = revealed.save()
+    assert view["saved"] and not view["changed"]
     saved = revealed.ledger.design(SLUG)
     assert saved["act2_bottleneck"] == "OOM" and saved["constraint_hit"] is True and saved["oom_triggered"] is True
     assert readouts(revealed.lab) == [("Bottleneck", "OOM", "fail"), ("Memory", "OOM", "fail")]
-    revealed.reload()  # dials at their defaults again: what was saved stays
-    assert revealed.ledger.design(SLUG)["oom_triggered"] is True and len(revealed.ledger.events(SLUG, "design")) == 1
+    revealed.reload()
+    assert revealed.piece("act2.instrument").view["banner"]["tone"] == "fail"  # another browser begins with the saved dials
+    revealed.send("context", value="orin_nx_16gb")
+    revealed.turn("act2", batch=7)
+    assert revealed.lab.receipt({}).changed and len(revealed.ledger.events(SLUG, "design")) == 1  # looking writes nothing
 
 
 def test_a_new_attempt_is_a_new_event(complete):

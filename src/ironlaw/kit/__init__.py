@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ironlaw.kit.banner import banner
 from ironlaw.kit.cards import card, cite, share, tone
-from ironlaw.kit.claims import LocalFigure
+from ironlaw.kit.claims import LocalFigure, measured
 from ironlaw.kit.formula import iron_law, ratio, term
 from ironlaw.kit.instrument import View
 from ironlaw.kit.local_runs import Measured
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SEALED", "Distance", "Lab", "LocalFigure", "Markup", "Measured", "View", "amount", "banner", "capacity", "card", "chain", "choice",
-    "cite", "dress", "html", "inline", "iron_law", "off", "open", "pins", "points", "ratio", "select", "share", "span", "switch", "term",
-    "times", "tone",
+    "cite", "dress", "html", "inline", "iron_law", "measured", "off", "open", "pins", "points",
+    "ratio", "select", "share", "span", "switch", "term", "times", "tone",
 ]  # fmt: skip
 
 

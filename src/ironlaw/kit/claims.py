@@ -61,6 +61,14 @@ def _breakable(text: str) -> str:
     return BREAKS.sub(r"\1<wbr>", escape(text))
 
 
+def measured(name: str, what: str = "") -> str:
+    """A claim's reading for a receipt, as inline HTML: the figure, what it is of, and on hover where it comes from."""
+    reading = claim(name).measured
+    if reading is None:
+        return NOT_MEASURED
+    return f'{dress(shown(reading.value, reading.unit), reading.source)} <span class="il-quiet">{escape(what)}</span>'
+
+
 def _measured(entry: Claim) -> tuple[str, str]:
     """The reading to quote, and where all of them come from."""
     measured = entry.measured

@@ -8,17 +8,17 @@ from html import escape
 
 from ironlaw.kit.save import Receipt
 
-MARKS = {"good": "✓", "warn": "!", "fail": "✗"}
+MARKS = {"good": "✓", "warn": "△", "fail": "✗"}
 OPEN = "open"  # no answer yet
 LOCKED = "locked"  # it opens with the act before
 Item = tuple[str, str, str]  # label, value, tone ("" | good | warn | fail)
 
 
 def prediction(label: str, correct: bool | None, attempt: int = 1, is_open: bool = True) -> Item:
-    """`Act I: right`; a wrong one is not a failure, so it is amber."""
+    """`Act I: right`; a wrong one is not a failure, so it is amber. `correct`: of the first attempt, which is the one that counts."""
     if correct is None:
         return label, OPEN if is_open else LOCKED, ""
-    nth = f" (attempt {attempt})" if attempt > 1 else ""
+    nth = " at first" if attempt > 1 else ""
     return label, ("right" if correct else "missed") + nth, "good" if correct else "warn"
 
 
@@ -31,9 +31,11 @@ def clock(time: str, now: datetime | None = None) -> str:
 
 def ledger(receipt: Receipt | None) -> Item:
     if receipt is None or (not receipt.saved and not receipt.error):
-        return "Ledger", "saves when you finish", ""
+        return "Ledger", "not saved yet", ""
     if receipt.error:
         return "Ledger", f"not saved: {receipt.error}", "fail"
+    if receipt.changed:
+        return "Ledger", f"changed since {clock(receipt.time)}", "warn"
     return "Ledger", f"saved {clock(receipt.time)}", "good"
 
 

@@ -42,13 +42,14 @@ class Instrument:
         *,
         store: str = "",
         locked: str | None = None,
-        on_readouts: Callable[[Mapping[str, Any], bool], None] = lambda readouts, touched: None,
+        on_readouts: Callable[[Mapping[str, Any]], None] = lambda readouts: None,
+        saved: Values | None = None,
     ) -> None:
+        """`saved`: where the dials stood when the learner saved them; they begin there."""
         self.dials, self.compute, self.on_readouts = dials, compute, on_readouts
-        self.touched = False  # whether the learner has turned a dial since the page was opened
         self.refusals: dict[str, str] = {}  # dial -> why it could not stay at its value
         self.values: dict[str, Any] = {}
-        spec = {"id": name, "title": title, "store": store, "dials": self._all(dials({})), "locked": locked}
+        spec = {"id": name, "title": title, "store": store, "dials": self._standing(saved or {}), "locked": locked}
         self.piece = Piece("instrument", spec, self._answer)
         self.piece.observe(self._settle, names=["view"])
 
@@ -58,28 +59,40 @@ class Instrument:
         else:
             self.piece.refresh()
 
-    def follow(self, names: Sequence[str], store: str) -> None:
-        """A new context: these dials go to its defaults, the others stay; each context has its own stored positions."""
-        values = {key: value for key, value in self.values.items() if key not in names}
-        fresh = self._all(self.dials(values))
-        stand, _ = settle(fresh, values)
+    def follow(self, names: Sequence[str]) -> None:
+        """A new context: these dials go to its defaults, the others stay."""
+        self.load({key: value for key, value in self.values.items() if key not in names}, str(self.piece.spec.get("store", "")))
+
+    def load(self, values: Values, store: str) -> None:
+        """The dials go to these values; one that has none goes to its default."""
+        stand = self._standing(values)
         with self.piece.hold_trait_notifications():
-            self.piece.spec = {**self.piece.spec, "store": store, "dials": [{**dial, "value": stand[dial["id"]]} for dial in fresh]}
-            self.piece.state = {"dials": stand}
+            self.piece.spec = {**self.piece.spec, "store": store, "dials": stand}
+            self.piece.state = {"dials": {dial["id"]: dial["value"] for dial in stand}}
         self.piece.refresh()
+
+    def rename(self, store: str) -> None:
+        """What the browser keeps from now on belongs to another design."""
+        self.piece.spec = {**self.piece.spec, "store": store}
+
+    def _standing(self, values: Values) -> list[Dial]:
+        """The dials at these values, where they can have them."""
+        every = self._all(self.dials(values))
+        stand, _ = settle(every, values)
+        return [{**dial, "value": stand[dial["id"]]} for dial in every]
 
     def _answer(self, state: Mapping[str, Any]) -> dict[str, Any]:
         requested = state.get("dials") or {}
         dials = self.dials(requested)
         self.values, refusals = settle(dials, requested)
         if "seq" in state:  # the learner's action; our own corrections have no number
-            self.touched, self.refusals = True, {}
+            self.refusals = {}
         if refusals:
             self.refusals = refusals
             dials = self.dials(self.values)
         view = self.compute(self.values)
         if not state.get("moving"):  # the browser asks once more when the dials rest
-            self.on_readouts(view.readouts, self.touched)
+            self.on_readouts(view.readouts)
         changes_of = {dial["id"]: changes for dial in dials if (changes := {key: dial[key] for key in CHANGING if key in dial})}
         error = next(({"dial": dial, "message": reason} for dial, reason in self.refusals.items()), None)
         return {

@@ -15,21 +15,21 @@ import marimo as mo
 from ironlaw.errors import IronlawError, LedgerError, sentence, unknown
 from ironlaw.kit import blanks as sentences
 from ironlaw.kit import challenge as challenges
-from ironlaw.kit import claims, context, header, hud, message, peek, prose, rail, session, step, takeaways
+from ironlaw.kit import claims, context, ending, guided, header, hud, message, peek, prose, rail, session, step
 from ironlaw.kit import lock as locks
+from ironlaw.kit import places as journey
 from ironlaw.kit import questions as sheets
 from ironlaw.kit import reflect as reflections
 from ironlaw.kit import reveal as reveals
-from ironlaw.kit import save as saves
 from ironlaw.kit import words as texts
 from ironlaw.kit.absent import AbsentLedger
 from ironlaw.kit.banner import ledger_notice, notice
 from ironlaw.kit.context import Context
+from ironlaw.kit.guided import Design, Guided
 from ironlaw.kit.hud import Item
 from ironlaw.kit.instrument import Instrument, Values, View
-from ironlaw.kit.measuring import Measuring
 from ironlaw.kit.questions import Question
-from ironlaw.kit.rail import Act
+from ironlaw.kit.rail import Act, Step
 from ironlaw.ledger import Event
 from ironlaw.widget.dials import Dial
 from ironlaw.widget.piece import Piece
@@ -65,20 +65,21 @@ def open(name: str | Path, ledger: Any = None) -> Lab:
     return Lab(place.name, words, sheet, ledger)
 
 
-class Lab(Measuring):
+class Lab(Guided):
     def __init__(self, slug: str, words: texts.Words, sheet: sheets.Sheet, ledger: Any) -> None:
         self.slug, self.words, self.sheet, self.ledger = slug, words, sheet, ledger
         self.questions = sheet.questions
+        self.places = journey.places(sheet)
         self.contexts = context.first(context.contexts(sheet.contexts), ledger.track())
         self.current_context: Context = self.contexts[0]
         self.instruments: dict[str, Instrument] = {}
         self.follows: dict[str, tuple[str, ...]] = {}
         self.elements: dict[str, Any] = {}  # marimo drops an element that nothing refers to
         self.readouts: dict[str, dict[str, Any]] = {}
-        self.touched = False
         self._predictions: dict[str, Event] = {}
         self._setters: dict[str, tuple[Any, Callable[[Any], None]]] = {}
         self._begin()
+        self._look()
         self._recall()
 
     def _begin(self) -> None:
@@ -98,7 +99,10 @@ class Lab(Measuring):
     # --- marimo's states: a cell that names one runs again when it changes
 
     def states(self, *names: str) -> tuple[Any, ...]:
-        """One per name: a question ("act1"), "context", "readouts" or "measured". Set only when the value changes."""
+        """One per name: a question ("act1"), a place ("act1.claims"), "progress", "context", "readouts" or "measured".
+
+        Set only when the value changes.
+        """
         for name in names:
             self._setters[name] = mo.state(self._standing(name))
         return tuple(self._setters[name][0] for name in names)
@@ -126,18 +130,20 @@ class Lab(Measuring):
                 "fail", "The ledger can't be opened", prose.html(f"{sentence(self.trouble)}\n\nYou can read on; nothing is kept.")
             )
         text += ledger_notice(self.ledger)
-        return mo.Html(text)
+        return mo.Html(text + self.follower())
 
     def rail(self, *_: Any) -> Any:
-        return mo.Html(rail.rail(self._acts()))  # the arguments are states: naming them is what runs the cell again
+        """The arguments are states: naming them is what runs the cell again."""
+        acts = []
+        for act, listed in guided.acts(self.places).items():
+            title = "" if act == journey.END else self.words[f"{act}.title"]
+            steps = [Step(place.anchor, place.label, self._state(place.name)) for place in listed]
+            acts.append(Act(title.partition(":")[0], tuple(steps)))
+        return mo.Html(rail.rail(acts))
 
-    def _acts(self) -> dict[str, Act]:
-        acts, open_ = {}, True
-        for act in (name for name, question in self.questions.items() if question.kind == "prediction"):
-            complete = self.has_answer(f"{act}_reflection")
-            acts[act] = Act(self.words[f"{act}.title"], open_, self.prediction(act) is not None, complete)
-            open_ = complete
-        return acts
+    def _state(self, place: str) -> str:
+        index = self._index(place)
+        return "done" if index < self._reached else "now" if index == self._reached else "locked"
 
     def context(self) -> Any:
         """The toggle. The learner's track comes first; a change is an event."""
@@ -149,10 +155,22 @@ class Lab(Measuring):
             return
         target = context.pick(self.contexts, slug)
         self.ledger.append(self.slug, "context", {"context": slug})
-        self.current_context, self.touched = target, True
+        self._move_to(target)
+        self._changed()
+
+    def _move_to(self, target: Context) -> None:
+        """Dials that belong to the device go along; the others stay, so that two contexts can be compared."""
+        self.current_context = target
         for act, instrument in self.instruments.items():
-            instrument.follow(self.follows[act], self._store(act))
+            instrument.follow(self.follows[act])
         self.notify("context", "readouts")
+
+    def _follow_context(self) -> None:
+        """Another window may have chosen one, and a machine that was measured there is not among ours until the page is loaded again."""
+        target = next((each for each in self.contexts if each.slug == self.ledger.track()), self.current_context)
+        if target is not self.current_context:
+            self.elements["context"].widget.state = {"value": target.slug}
+            self._move_to(target)
 
     def message(self, act: str, slots: Slots | None = None) -> Any:
         name = f"{act}.message"
@@ -167,16 +185,16 @@ class Lab(Measuring):
     def lock(self, act: str, slots: Slots | None = None) -> Any:
         texts = self.words.fill_all([f"{act}.question", f"{act}.premises"], slots or {})
         ask, premises = texts.values()
-        piece = locks.lock(self.question(act), ask, premises, self.ledger, self.slug, lambda: self._on_commit(act))
+        to = self._next(f"{act}.lock")
+        piece = locks.lock(self.question(act), ask, premises, self.ledger, self.slug, lambda: self._on_commit(act), to.anchor if to else "")
         return self._show(act, piece, act, "lock", "Your decision" if self.question(act).kind == "decision" else "Your prediction")
 
     def _on_commit(self, act: str) -> None:
-        self.touched = True
         self._predictions.pop(act, None)  # there is a newer one
         for name, instrument in self.instruments.items():
             if name.partition(".")[0] == act:
                 instrument.open()
-        self.notify()
+        self._changed()
 
     def instrument(
         self, act: str, dials: Callable[[Values], Sequence[Dial]], compute: Callable[[Values], View], follows: tuple[str, ...] = (),
@@ -188,19 +206,24 @@ class Lab(Measuring):
         """
         name = f"{act}.{panel}" if panel else act
 
-        def on_readouts(readouts: Mapping[str, Any], touched: bool) -> None:
+        def on_readouts(readouts: Mapping[str, Any]) -> None:
             self.readouts[name] = dict(readouts)
-            self.touched = self.touched or touched
             self.notify("readouts")
 
         title = self.words[f"{name}.instrument"]
         locked = None if self.prediction(act) else DECIDE if self.question(act).kind == "decision" else LOCKED
-        instrument = Instrument(name, title, dials, compute, store=self._store(name), locked=locked, on_readouts=on_readouts)
+        instrument = Instrument(
+            name, title, dials, compute, store=self._store(name), locked=locked, on_readouts=on_readouts, saved=self.saved_dials(name)
+        )  # fmt: skip
         self.instruments[name], self.follows[name] = instrument, follows
-        return self._show(f"{name}.instrument", instrument.piece, act, "instrument", anchor=f"{act}-{panel}" if panel else "")
+        then = self.go_on(name) if any(place.name == name for place in self.places) and not self._has_reveal(name) else ""
+        return self._show(f"{name}.instrument", instrument.piece, act, "instrument", anchor=f"{act}-{panel}" if panel else "", then=then)
 
-    def _store(self, act: str) -> str:
-        return f"{self.slug}/{act}/{self.current_context.slug}"
+    def _has_reveal(self, name: str) -> bool:
+        """Whether a reveal stands under this instrument: under the first one after the lock, and the way on is under that."""
+        act = name.partition(".")[0]
+        to = self._next(f"{act}.lock")
+        return to is not None and to.name in (name, f"{name}.instrument")
 
     def reveal(self, act: str, truth: str, distance: str, slots: Slots | None = None) -> Any:
         """`truth` and `distance` are inline HTML; the words are those of the chosen option, then the act's own."""
@@ -211,13 +234,17 @@ class Lab(Measuring):
         names = [*(f"{act}.feedback.{o.id}" for o in options), f"{act}.reveal"]
         texts = self.words.fill_all(names, slots or {}, {o.id: prose.inline(o.label) for o in options})
         meaning = texts[f"{act}.feedback.{option.id}"] + "\n\n" + texts[f"{act}.reveal"]
-        kind = self.question(act).kind
-        text = reveals.reveal(prose.inline(option.label), truth, distance, meaning, bool(self.correct(act)), kind)
-        return mo.Html(step.step(act, "reveal", text, "Reveal"))
+        kind, event = self.question(act).kind, self.prediction(act)
+        right = bool(event is not None and event.payload["correct"])
+        again = event is not None and event.attempt > 1
+        text = reveals.reveal(prose.inline(option.label), truth, distance, meaning, right, kind, again)
+        to = self._next(f"{act}.lock")
+        return mo.Html(step.step(act, "reveal", text + (self.go_on(to.name) if to else ""), "Reveal"))
 
     def claims(self, act: str, names: Sequence[str], local: Mapping[str, claims.LocalFigure] | None = None) -> Any:
-        """`local`: claim -> the figure of the learner's own machine."""
-        return mo.Html(step.step(act, "claims", claims.panel(names, local), "Claim · Model · Measured"))
+        """`local`: claim -> the figure of the learner's own machine, where the act has experiments; then the way on is under those."""
+        then = "" if local is not None else self.go_on(f"{act}.claims")
+        return mo.Html(step.step(act, "claims", claims.panel(names, local) + then, "Claim · Model · Measured"))
 
     def reflect(self, act: str, slots: Slots | None = None) -> Any:
         name = f"{act}_reflection"
@@ -246,35 +273,38 @@ class Lab(Measuring):
         """A number to commit; `feedback(value, right)` is Markdown, called only then."""
         ask = self.words.fill_all([f"{name}.question"], slots)[f"{name}.question"]
         piece = challenges.challenge(self.question(name), ask, feedback, self.ledger, self.slug, self._on_answer)
-        return self._show(name, piece, act, "challenge", "Scaling challenge")
+        return self._show(name, piece, act, "challenge", "Scaling challenge", then=self.go_on(f"{act}.challenge"))
 
     def _on_answer(self) -> None:
-        self.touched = True
-        self.notify()
+        self._changed()
 
     def peek(self, act: str, slots: Slots | None = None) -> Any:
         body = self.words.fill_all([f"{act}.peek"], slots or {})[f"{act}.peek"]
-        return mo.Html(step.step(act, "peek", peek.peek("Math peek", body)))
+        return mo.Html(step.step(act, "peek", peek.peek("The maths", body) + self.go_on(f"{act}.peek"), "Why"))
 
-    def takeaways(self, slots: Slots | None = None) -> Any:
+    def end(self, truths: Mapping[str, tuple[str, str]], design: Design, slots: Slots | None = None) -> Any:
+        """The end of a lab: the receipt with the button that saves, what to take away, and the ways on. `truths`: `end_rows`."""
         points, connections = self.words.fill_all(["takeaways", "connections"], slots or {}).values()
-        return mo.Html(takeaways.takeaways(points, connections))
+        return mo.Html(ending.ending(self.slug, self.end_rows(truths), self.save_button(design), points, connections))
 
-    def save(self, design: Mapping[str, Any], *_: Any) -> saves.Receipt:
-        """Further arguments are states: naming them is what runs the cell again."""
-        return saves.save(self.ledger, self.slug, design, self.complete, self.touched)
-
-    def hud(self, items: Sequence[Item], receipt: saves.Receipt | None = None) -> Any:
+    def hud(self, items: Sequence[Item], design: Mapping[str, Any], *_: Any) -> Any:
+        """`design`: what would be saved now. Further arguments are states: naming them is what runs the cell again."""
+        receipt = self.receipt(design)
         head: list[Item] = [
             (f"Lab {int(self.sheet.lab['number']):02d}", self.words["title"], ""),
             ("Context", self.current_context.label, ""),
         ]
-        for act, state in self._acts().items():
-            event = self.prediction(act)
-            head.append(hud.prediction(state.title.partition(":")[0], self.correct(act), event.attempt if event else 1, state.open))
+        for act in (name for name, question in self.questions.items() if question.kind == "prediction"):
+            event, title = self.prediction(act), self.words[f"{act}.title"].partition(":")[0]
+            head.append(hud.prediction(title, self.correct(act), event.attempt if event else 1, self.is_open(f"{act}.lock")))
+        if "save" in self.elements:
+            self.elements["save"].widget.refresh()
         return mo.Html(hud.hud([*head, *items], receipt, ("Ledger", "not saved", "fail") if self.trouble else None))
 
-    def _show(self, name: str, piece: Piece, act: str, part: str, title: str = "", anchor: str = "") -> Any:
+    def _element(self, name: str, piece: Piece) -> Any:
         self.elements[name] = mo.ui.anywidget(piece)
         piece.quiet()
-        return mo.Html(step.step(act, part, f"{self.elements[name]}", title, anchor))
+        return self.elements[name]
+
+    def _show(self, name: str, piece: Piece, act: str, part: str, title: str = "", anchor: str = "", then: str = "") -> Any:
+        return mo.Html(step.step(act, part, f"{self._element(name, piece)}{then}", title, anchor))

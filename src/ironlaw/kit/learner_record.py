@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ironlaw.errors import unknown
 from ironlaw.kit import challenge as challenges
 from ironlaw.kit.context import Context
 from ironlaw.kit.local_runs import Measured
+from ironlaw.kit.places import END
 from ironlaw.kit.questions import COMMITTED, Option, Question
 from ironlaw.ledger import Event
 
@@ -23,6 +24,9 @@ class LearnerRecord:
     readouts: dict[str, dict[str, Any]]
     measured: dict[str, Measured]
     _predictions: dict[str, Event]
+    _stamp: int
+    _reached: int
+    is_open: Callable[[str], bool]
 
     def question(self, name: str) -> Question:
         if name not in self.questions:
@@ -42,12 +46,27 @@ class LearnerRecord:
         event = self.prediction(name)
         return self.question(name).option(str(event.payload["choice"])) if event else None
 
+    def first_prediction(self, name: str) -> Event | None:
+        """The one that counts: later attempts were made with the answer in sight."""
+        attempts = self.question(name).answers(self.ledger.attempts(self.slug, name)) if self.prediction(name) else []
+        return attempts[0] if attempts else None
+
+    def first_choice(self, name: str) -> Option | None:
+        event = self.first_prediction(name)
+        return self.question(name).option(str(event.payload["choice"])) if event else None
+
     def correct(self, name: str) -> bool | None:
-        event = self.prediction(name)
+        """Whether the first prediction was right."""
+        event = self.first_prediction(name)
         return bool(event.payload["correct"]) if event else None
 
-    def confidence(self, name: str) -> int | None:
+    def holds(self, name: str) -> bool:
+        """Whether the newest prediction is right, the one that is drawn."""
         event = self.prediction(name)
+        return bool(event and event.payload["correct"])
+
+    def confidence(self, name: str) -> int | None:
+        event = self.first_prediction(name)
         return int(event.payload["confidence"]) if event else None
 
     def has_answer(self, name: str) -> bool:
@@ -66,6 +85,10 @@ class LearnerRecord:
     def _standing(self, name: str) -> Any:
         if name == "context":
             return self.current_context.slug
+        if name == "progress":
+            return self._stamp, self._reached
+        if "." in name or name == END:
+            return self.is_open(name)
         if name == "measured":
             return {experiment: run.time for experiment, run in self.measured.items()}
         if name == "readouts":

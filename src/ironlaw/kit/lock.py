@@ -17,8 +17,10 @@ from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
 
-def lock(question: Question, ask: str, premises: str, ledger: Ledger, lab: str, on_commit: Callable[[], None]) -> Piece:
-    """`ask` and `premises` are Markdown; `on_commit` is called once the ledger holds a prediction."""
+def lock(
+    question: Question, ask: str, premises: str, ledger: Ledger, lab: str, on_commit: Callable[[], None], to: str = ""
+) -> Piece:  # fmt: skip
+    """`ask` and `premises` are Markdown; `on_commit` is called once the ledger holds a prediction; `to` is the place to go to then."""
     commits = ActCounter("commit")
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,6 +38,7 @@ def lock(question: Question, ask: str, premises: str, ledger: Ledger, lab: str, 
         "premises": html(premises),
         "options": [{"label": inline(option.label)} for option in question.options],
         "confidence": True,
+        "to": to,
     }
     if question.kind == "decision":
         spec["words"] = {"commit": "Commit my choice", "mine": "your choice"}

@@ -20,6 +20,7 @@ class Measuring(LearnerRecord):
     trouble: str
     measured: dict[str, Measured]
     notify: Callable[..., None]
+    go_on: Callable[[str], str]
     _show: Callable[..., Any]
     _runs_known: int
 
@@ -41,7 +42,7 @@ class Measuring(LearnerRecord):
         if known_local() is None:
             items.append(experiment.Machine(lambda: known_local() is not None))
         piece = experiment.measure(act, items, self.local_run, self._keep, self._on_run_end, lambda: self.prediction(act) is not None)
-        return self._show(f"{act}.measure", piece, act, "measure", "Measure it here")
+        return self._show(f"{act}.measure", piece, act, "measure", "Measure it here", then=self.go_on(f"{act}.claims"))
 
     def _keep(self, result: dict[str, Any]) -> None:
         self.ledger.append(self.slug, "measured", result)

@@ -1,56 +1,44 @@
-"""The thin rail: two acts of seven parts, where you are, and a way to jump."""
+"""The thin rail: the places of a lab, where you are, what is done, and a way to jump. The page's script moves "here" with the scroll."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from ironlaw.kit.step import PARTS, anchor
+MARKS = {"done": "✓", "now": "", "locked": ""}
+SAID = {"done": " (done)", "now": " (next)", "locked": " (locked)"}
 
-BEFORE_LOCK, AFTER_LOCK = ("message", "lock"), ("instrument", "reveal", "claims", "reflect", "peek")
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    anchor: str
+    label: str
+    state: str  # done, now or locked
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """How far an act has come."""
-
     title: str
-    open: bool = True
-    predicted: bool = False
-    answered: bool = False
+    steps: tuple[Step, ...]
 
 
-def rail(acts: Mapping[str, Act]) -> str:
-    """Ids of acts -> a navigation; a part that is still locked says so in words, not by its colour alone."""
-    return f'<nav class="il-rail" aria-label="Progress">{"".join(_act(name, act) for name, act in acts.items())}</nav>'
+def rail(acts: Sequence[Act]) -> str:
+    """A place that is still locked says so in words, not by its colour alone. `data-now`: the place that waits for the learner."""
+    now = next((step.anchor for act in acts for step in act.steps if step.state == "now"), "")
+    parts = "".join(_act(act, now) for act in acts)
+    return f'<nav class="il-rail" aria-label="Progress" data-now="{now}">{parts}</nav>'
 
 
-def _act(name: str, act: Act) -> str:
-    items = []
-    current = now(act)
-    for part, label in PARTS:
-        state = status(act, part)
-        marker = ' aria-current="step"' if part == current else ""
-        link = f'<a href="#{anchor(name, part)}"{marker}>' if state != "locked" else '<a aria-disabled="true">'
-        mark = {"done": "✓", "locked": "·"}.get(state, "")
-        hidden = f'<span class="il-hidden"> ({state})</span>' if state in ("done", "locked") else ""
-        classes = f"il-{state}" + (" il-now" if part == current else "")
-        items.append(f'<li class="{classes}">{link}<span class="il-mark" aria-hidden="true">{mark}</span>{label}{hidden}</a></li>')
-    return f'<div class="il-act"><span class="il-act-name">{escape(act.title.partition(":")[0])}</span><ol>{"".join(items)}</ol></div>'
+def _act(act: Act, now: str) -> str:
+    items = "".join(_step(step, number) for number, step in enumerate(act.steps, 1))
+    here = " il-here" if any(step.anchor == now for step in act.steps) else ""
+    name = f'<span class="il-act-name">{escape(act.title)}</span>' if act.title else ""
+    return f'<div class="il-act{here}">{name}<ol>{items}</ol></div>'
 
 
-def status(act: Act, part: str) -> str:
-    """done, ready or locked."""
-    if not act.open or (part in AFTER_LOCK and not act.predicted):
-        return "locked"
-    if part in BEFORE_LOCK:
-        return "done" if act.predicted else "ready"
-    return "done" if act.answered else "ready"
-
-
-def now(act: Act) -> str:
-    """The part that waits for the learner; none where the act is closed or complete."""
-    if not act.open or act.answered:
-        return ""
-    return "reflect" if act.predicted else "lock"
+def _step(step: Step, number: int) -> str:
+    link = '<a aria-disabled="true">' if step.state == "locked" else f'<a href="#{step.anchor}">'
+    mark = f'<span class="il-mark" aria-hidden="true">{MARKS[step.state] or number}</span>'
+    label = f'<span class="il-label">{escape(step.label)}</span><span class="il-hidden">{SAID[step.state]}</span>'
+    return f'<li class="il-{step.state}" data-place="{step.anchor}">{link}{mark}{label}</a></li>'

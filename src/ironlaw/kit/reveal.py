@@ -10,6 +10,7 @@ from ironlaw.pictures.reveal import Distance
 from ironlaw.units import significant
 
 __all__ = ["Distance", "off", "points", "reveal"]
+AGAIN = "Right, with the answer in sight. Your first prediction is the one that counts."
 NEAR = 0.5  # orders: no other power of ten is nearer
 
 
@@ -30,10 +31,11 @@ def points(guess: float, truth: float) -> str:
     return f"too {'high' if guess > truth else 'low'} by {apart}"
 
 
-def reveal(guess: str, truth: str, distance: str, meaning: str, right: bool, kind: str = "prediction") -> str:
-    """`guess`, `truth` and `distance` are inline HTML, `meaning` Markdown: what it means, also when right. `kind`: of the question."""
+def reveal(guess: str, truth: str, distance: str, meaning: str, right: bool, kind: str = "prediction", again: bool = False) -> str:
+    """`guess`, `truth` and `distance` are inline HTML, `meaning` Markdown: what it means, also when right. `kind`: of the question;
+    `again`: it was chosen with the answer in sight."""
     said, holds = ("You chose", "Well spent.") if kind == "decision" else ("You said", "Your prediction holds.")
-    verdict = holds if right else "Not this one, and that is the interesting part."
+    verdict = AGAIN if again and right else holds if right else "Not this one, and that is the interesting part."
     rows = "".join(
         f'<tr class="il-{key}"><th scope="row">{label}</th><td><strong>{value}</strong></td></tr>'
         for key, label, value in (

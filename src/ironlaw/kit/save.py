@@ -1,4 +1,4 @@
-"""Saving a lab's design: once both acts are complete, and again when the controls have come to mean another design."""
+"""Saving a lab's design: what the HUD says of it. It is written by one button alone, never by looking."""
 
 from __future__ import annotations
 
@@ -6,28 +6,41 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ironlaw.errors import LedgerError
-from ironlaw.ledger import Ledger
+from ironlaw.ledger import Event
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What the HUD says about the ledger: saved (and when, where), not yet, or what went wrong."""
+    """What the HUD says about the ledger: saved (and when, where), changed since, not yet, or what went wrong."""
 
     saved: bool
     time: str = ""
     where: str = ""
     error: str = ""
+    changed: bool = False
 
 
-def save(ledger: Ledger, lab: str, design: Mapping[str, Any], complete: bool, touched: bool) -> Receipt:
-    """`touched`: the learner did something since the page was opened. Only then is a changed design theirs, and saved anew:
-    after a reload the dials stand at their defaults until the browser brings them back."""
-    try:
-        events = ledger.events(lab, "design")
-        newest = events[-1] if events else None
-        if complete and (newest is None or (touched and newest.payload != dict(design))):
-            newest = ledger.append(lab, "design", dict(design))
-    except LedgerError as error:
-        return Receipt(False, where=ledger.where(), error=str(error))
-    return Receipt(newest is not None, newest.time if newest else "", ledger.where())
+def receipt(ledger: Any, saved: Event | None, design: Mapping[str, Any], trouble: str = "") -> Receipt:
+    """`saved`: the newest saved design; `design`: what would be saved now."""
+    if trouble:
+        return Receipt(False, where=ledger.where(), error=trouble)
+    if saved is None:
+        return Receipt(False, where=ledger.where())
+    changed = {name: value for name, value in saved.payload.items() if name != "dials"} != _stored(design, "dials") or _moved(saved, design)
+    return Receipt(True, saved.time, ledger.where(), changed=changed)
+
+
+def _stored(design: Mapping[str, Any], without: str) -> dict[str, Any]:
+    """As JSON brings it back."""
+    import json
+
+    data: dict[str, Any] = json.loads(json.dumps({name: value for name, value in design.items() if name != without}))
+    return data
+
+
+def _moved(saved: Event, design: Mapping[str, Any]) -> bool:
+    """Whether a dial stands elsewhere. A design of an earlier version has no dials: then only its fields count."""
+    then, now = saved.payload.get("dials"), design.get("dials")
+    if not isinstance(then, dict) or not isinstance(now, Mapping):
+        return False
+    return any(name in then and dict(then[name]) != _stored(dials, "") for name, dials in now.items())

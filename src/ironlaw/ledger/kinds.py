@@ -31,6 +31,7 @@ KINDS: dict[str, Record] = {
     "reflection": Record({"question": Name(), "choice": ANY, "correct": Flag()}, {"misconception": Maybe(Name(empty=True))}),
     "design": Record(),
     "context": Record({"context": Name()}),
+    "step": Record({"step": Name()}),  # a place of a lab that the learner left with its button
     "challenge": Record({"question": Name(), "value": Positive(), "correct": Flag()}),
     "measured": Record(
         {

@@ -7,6 +7,7 @@ import secrets
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 
+from ironlaw import command
 from ironlaw.errors import IronlawError
 from ironlaw.server import pages
 from ironlaw.server.actions import Actions
@@ -90,7 +92,8 @@ def head() -> str:
     return (
         f'<link rel="icon" href="{static()}/icon.svg" type="image/svg+xml">'
         f'<link rel="stylesheet" href="{theme()}/type.css"><link rel="stylesheet" href="{theme()}/theme.css">'
-        f'<link rel="stylesheet" href="{static()}/opening.css">'
+        f'<link rel="stylesheet" href="{static()}/opening.css"><link rel="stylesheet" href="{static()}/flow.css">'
+        f'<script src="{static()}/lab.js" data-start="{escape(command.line("labs"), quote=True)}"></script>'
     )
 
 

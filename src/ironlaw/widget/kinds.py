@@ -37,6 +37,10 @@ def _act(spec: Spec) -> State:
     return {"act": 0}
 
 
+def _look(spec: Spec) -> State:
+    return {"look": 0}
+
+
 def _answers(spec: Spec) -> State:
     return {"answers": []}
 
@@ -44,4 +48,5 @@ def _answers(spec: Spec) -> State:
 KINDS: dict[str, Callable[[Spec], State]] = {
     "instrument": _dials, "lock": _lock, "reflect": _answer, "toggle": _option, "number": _number, "flashcard": _act, "checklist": _act,
     "writing": _act, "map": _act, "walk": _answers, "loop": _answers, "spectrum": _act, "experiment": _act,
+    "next": _act, "save": _act, "follow": _look,
 }  # fmt: skip

@@ -20,9 +20,9 @@ def states(lab):
     from ironlaw.labs._template import act1, design
 
     # a cell that names one of these runs again when it changes
-    predicted, answered = lab.states("act1", "act1_reflection")
-    context, readouts = lab.states("context", "readouts")
-    return act1, answered, context, design, predicted, readouts
+    predicted, measured, reflected, why, end = lab.states("act1", "act1.claims", "act1.reflect", "act1.peek", "end")
+    progress, context, readouts = lab.states("progress", "context", "readouts")
+    return act1, context, design, end, measured, predicted, progress, readouts, reflected, why
 
 
 @app.cell
@@ -31,8 +31,8 @@ def header(lab):
 
 
 @app.cell
-def rail(answered, lab, predicted):
-    lab.rail(predicted(), answered())
+def rail(lab, progress):
+    lab.rail(progress())
 
 
 @app.cell
@@ -61,34 +61,28 @@ def act1_reveal(act1, lab, predicted):
 
 
 @app.cell
-def act1_claims(act1, lab, predicted):
-    lab.claims("act1", act1.instrument.CLAIMS) if predicted() else None
+def act1_claims(act1, lab, measured):
+    lab.claims("act1", act1.instrument.CLAIMS) if measured() else None
 
 
 @app.cell
-def act1_reflection(lab, predicted):
-    lab.reflect("act1") if predicted() else None
+def act1_reflection(lab, reflected):
+    lab.reflect("act1") if reflected() else None
 
 
 @app.cell
-def act1_peek(act1, lab, predicted):
-    lab.peek("act1", act1.slots.peek(lab)) if predicted() else None
+def act1_peek(act1, lab, why):
+    lab.peek("act1", act1.slots.peek(lab)) if why() else None
 
 
 @app.cell
-def takeaways(answered, lab):
-    lab.takeaways() if answered() else None
+def receipt(design, end, lab):
+    lab.end(design.truths(lab), lambda: design.design(lab)) if end() else None
 
 
 @app.cell
-def save(answered, context, design, lab, predicted, readouts):
-    receipt = lab.save(design.design(lab), predicted(), answered(), context(), readouts())
-    return (receipt,)
-
-
-@app.cell
-def hud(lab, receipt):
-    lab.hud([], receipt)
+def hud(context, design, lab, progress, readouts):
+    lab.hud([], design.design(lab), progress(), context(), readouts())
 
 
 if __name__ == "__main__":

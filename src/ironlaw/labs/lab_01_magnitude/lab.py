@@ -19,9 +19,14 @@ def opened():
 def states(lab):
     from ironlaw.labs.lab_01_magnitude import act1, act2, design
 
-    predicted1, answered1, predicted2, answered2 = lab.states("act1", "act1_reflection", "act2", "act2_reflection")
-    context, readouts, measured = lab.states("context", "readouts", "measured")
-    return act1, act2, answered1, answered2, context, design, measured, predicted1, predicted2, readouts
+    predicted1, claims1, reflect1, why1 = lab.states("act1", "act1.claims", "act1.reflect", "act1.peek")
+    open2, predicted2, walk2, claims2 = lab.states("act2.lock", "act2", "act2.walk", "act2.claims")
+    reflect2, why2, end = lab.states("act2.reflect", "act2.peek", "end")
+    progress, context, readouts, measured = lab.states("progress", "context", "readouts", "measured")
+    return (
+        act1, act2, claims1, claims2, context, design, end, measured, open2, predicted1, predicted2, progress, readouts, reflect1, reflect2,
+        walk2, why1, why2,
+    )  # fmt: skip
 
 
 @app.cell
@@ -30,8 +35,8 @@ def header(lab):
 
 
 @app.cell
-def rail(answered1, answered2, lab, predicted1, predicted2):
-    lab.rail(predicted1(), answered1(), predicted2(), answered2())
+def rail(lab, progress):
+    lab.rail(progress())
 
 
 @app.cell
@@ -60,42 +65,35 @@ def act1_reveal(act1, lab, predicted1):
 
 
 @app.cell
-def act1_claims(act1, lab, predicted1):
-    lab.claims("act1", act1.instrument.CLAIMS) if predicted1() else None
+def act1_claims(act1, claims1, lab):
+    lab.claims("act1", act1.instrument.CLAIMS) if claims1() else None
 
 
 @app.cell
-def act1_reflection(act1, lab, predicted1):
-    lab.reflect("act1", act1.slots.reflection(lab)) if predicted1() else None
+def act1_reflection(act1, lab, reflect1):
+    lab.reflect("act1", act1.slots.reflection(lab)) if reflect1() else None
 
 
 @app.cell
-def act1_peek(act1, lab, predicted1):
-    lab.peek("act1", act1.slots.peek(lab)) if predicted1() else None
+def act1_peek(act1, lab, why1):
+    lab.peek("act1", act1.slots.peek(lab)) if why1() else None
 
 
 @app.cell
-def act2_message(answered1, lab):
-    lab.message("act2") if answered1() else lab.closed("act2")
+def act2_message(lab, open2):
+    lab.message("act2") if open2() else lab.closed("act2")
 
 
 @app.cell
-def act2_lock(answered1, lab):
-    lab.lock("act2") if answered1() else None
+def act2_lock(lab, open2):
+    lab.lock("act2") if open2() else None
 
 
 @app.cell
-def act2_walk(act2, answered1, lab):
-    lab.instrument(
-        "act2", act2.walk_panel.dials(lab), lambda values: act2.walk_panel.view(lab, values), act2.walk_panel.FOLLOWS, "walk"
-    ) if answered1() else None
-
-
-@app.cell
-def act2_instrument(act2, answered1, lab):
+def act2_instrument(act2, lab, open2):
     lab.instrument(
         "act2", act2.instrument.dials(lab), lambda values: act2.instrument.view(lab, values), follows=("device",)
-    ) if answered1() else None
+    ) if open2() else None
 
 
 @app.cell
@@ -104,39 +102,40 @@ def act2_reveal(act2, lab, predicted2):
 
 
 @app.cell
-def act2_claims(act2, lab, measured, predicted2):
-    lab.claims("act2", act2.instrument.CLAIMS, act2.local_runs.claims(lab, measured())) if predicted2() else None
+def act2_walk(act2, lab, walk2):
+    lab.instrument(
+        "act2", act2.walk_panel.dials(lab), lambda values: act2.walk_panel.view(lab, values), act2.walk_panel.FOLLOWS, "walk"
+    ) if walk2() else None
 
 
 @app.cell
-def act2_measure(act2, lab, predicted2):
-    lab.measuring("act2", act2.local_runs.captions(lab)) if predicted2() else None
+def act2_claims(act2, claims2, lab, measured):
+    lab.claims("act2", act2.instrument.CLAIMS, act2.local_runs.claims(lab, measured())) if claims2() else None
 
 
 @app.cell
-def act2_reflection(act2, lab, predicted2):
-    lab.reflect("act2", act2.slots.reflection(lab)) if predicted2() else None
+def act2_measure(act2, claims2, lab):
+    lab.measuring("act2", act2.local_runs.captions(lab)) if claims2() else None
 
 
 @app.cell
-def act2_peek(act2, lab, predicted2):
-    lab.peek("act2", act2.slots.peek(lab)) if predicted2() else None
+def act2_reflection(act2, lab, reflect2):
+    lab.reflect("act2", act2.slots.reflection(lab)) if reflect2() else None
 
 
 @app.cell
-def takeaways(act1, act2, answered2, lab):
-    lab.takeaways(act2.slots.takeaways(lab, act1.slots.gaps(lab))) if answered2() else None
+def act2_peek(act2, lab, why2):
+    lab.peek("act2", act2.slots.peek(lab)) if why2() else None
 
 
 @app.cell
-def save(answered2, context, design, lab, predicted1, predicted2, readouts):
-    receipt = lab.save(design.design(lab), predicted1(), predicted2(), answered2(), context(), readouts())
-    return (receipt,)
+def receipt(act1, act2, design, end, lab):
+    lab.end(design.truths(lab), lambda: design.design(lab), act2.slots.takeaways(lab, act1.slots.gaps(lab))) if end() else None
 
 
 @app.cell
-def hud(answered1, context, design, lab, receipt):
-    lab.hud(design.readouts(lab, context(), answered1()), receipt)
+def hud(context, design, lab, progress, readouts):
+    lab.hud(design.readouts(lab), design.design(lab), progress(), context(), readouts())
 
 
 if __name__ == "__main__":

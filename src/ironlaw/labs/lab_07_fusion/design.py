@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.labs.lab_07_fusion.act1 import slots as first
+from ironlaw.labs.lab_07_fusion.act2 import slots as second
 
 TAX = ("execution_mode", "kws_utilization_eager_pct", "kws_utilization_compiled_pct")
 FUSION = ("fusion_enabled", "arithmetic_intensity_unfused", "arithmetic_intensity_fused")
@@ -33,7 +35,13 @@ def _value(lab: kit.Lab, act: str) -> float | str | None:
     return option.value if option else None
 
 
-def readouts(lab: kit.Lab, *_: Any) -> list[tuple[str, str, str]]:
+def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
+    """For the receipt: per act, the truth and what was measured."""
+    busy = kit.measured("kws_eager_utilization", "of the wall time, a keyword spotter at batch 1 on an H200")
+    return {"act1": (first.truth(lab), busy), "act2": (second.truth(lab), kit.measured("resnet_breakeven", "where it was measured"))}
+
+
+def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     tax, fusion, roi = (lab.readouts.get(name, {}) for name in ("act1", "act2", "act2.roi"))
     spotter = f"{tax['kws_utilization_eager_pct']:.0f} → {tax['kws_utilization_compiled_pct']:.0f} %" if tax else "open"
     rows = [("KWS, compiled", spotter, "")]

@@ -19,10 +19,14 @@ def opened():
 def states(lab):
     from ironlaw.labs.lab_07_fusion import act1, act2, design
 
-    predicted1, answered1, predicted2, answered2 = lab.states("act1", "act1_reflection", "act2", "act2_reflection")
-    filled, tried = lab.states("act2_why", "act2_challenge")
-    context, readouts, measured = lab.states("context", "readouts", "measured")
-    return act1, act2, answered1, answered2, context, design, filled, measured, predicted1, predicted2, readouts, tried
+    predicted1, claims1, reflect1, why1 = lab.states("act1", "act1.claims", "act1.reflect", "act1.peek")
+    open2, predicted2, challenge2, fusion2 = lab.states("act2.lock", "act2", "act2.challenge", "act2.instrument")
+    attention2, claims2, reflect2, why2, end = lab.states("act2.attention", "act2.claims", "act2.reflect", "act2.peek", "end")
+    progress, context, readouts, measured = lab.states("progress", "context", "readouts", "measured")
+    return (
+        act1, act2, attention2, challenge2, claims1, claims2, context, design, end, fusion2, measured, open2, predicted1, predicted2, progress,
+        readouts, reflect1, reflect2, why1, why2,
+    )  # fmt: skip
 
 
 @app.cell
@@ -31,8 +35,8 @@ def header(lab):
 
 
 @app.cell
-def rail(answered1, answered2, lab, predicted1, predicted2):
-    lab.rail(predicted1(), answered1(), predicted2(), answered2())
+def rail(lab, progress):
+    lab.rail(progress())
 
 
 @app.cell
@@ -61,54 +65,40 @@ def act1_reveal(act1, lab, predicted1):
 
 
 @app.cell
-def act1_claims(act1, lab, measured, predicted1):
-    lab.claims("act1", act1.instrument.CLAIMS, act1.local_runs.claims(lab, measured())) if predicted1() else None
+def act1_claims(act1, claims1, lab, measured):
+    lab.claims("act1", act1.instrument.CLAIMS, act1.local_runs.claims(lab, measured())) if claims1() else None
 
 
 @app.cell
-def act1_measure(act1, lab, predicted1):
-    lab.measuring("act1", act1.local_runs.captions(lab)) if predicted1() else None
+def act1_measure(act1, claims1, lab):
+    lab.measuring("act1", act1.local_runs.captions(lab)) if claims1() else None
 
 
 @app.cell
-def act1_reflection(act1, lab, predicted1):
-    lab.reflect("act1", act1.slots.reflection(lab)) if predicted1() else None
+def act1_reflection(act1, lab, reflect1):
+    lab.reflect("act1", act1.slots.reflection(lab)) if reflect1() else None
 
 
 @app.cell
-def act1_peek(act1, lab, predicted1):
-    lab.peek("act1", act1.slots.peek(lab)) if predicted1() else None
+def act1_peek(act1, lab, why1):
+    lab.peek("act1", act1.slots.peek(lab)) if why1() else None
 
 
 @app.cell
-def act2_message(answered1, lab):
-    lab.message("act2") if answered1() else lab.closed("act2")
+def act2_message(lab, open2):
+    lab.message("act2") if open2() else lab.closed("act2")
 
 
 @app.cell
-def act2_lock(act2, answered1, lab):
-    lab.lock("act2", act2.slots.rates()) if answered1() else None
+def act2_lock(act2, lab, open2):
+    lab.lock("act2", act2.slots.rates()) if open2() else None
 
 
 @app.cell
-def act2_instrument(act2, answered1, lab):
-    lab.instrument(
-        "act2", act2.fusion_panel.dials(lab), lambda values: act2.fusion_panel.view(lab, values), act2.fusion_panel.FOLLOWS
-    ) if answered1() else None
-
-
-@app.cell
-def act2_attention(act2, answered1, lab):
-    lab.instrument(
-        "act2", act2.attention_panel.dials(lab), lambda values: act2.attention_panel.view(lab, values), (), "attention"
-    ) if answered1() else None
-
-
-@app.cell
-def act2_roi(act2, answered1, lab):
+def act2_roi(act2, lab, open2):
     lab.instrument(
         "act2", act2.payback_panel.dials(lab), lambda values: act2.payback_panel.view(lab, values), act2.payback_panel.FOLLOWS, "roi"
-    ) if answered1() else None
+    ) if open2() else None
 
 
 @app.cell
@@ -117,51 +107,59 @@ def act2_reveal(act2, lab, predicted2):
 
 
 @app.cell
-def act2_challenge(act2, lab, predicted2):
+def act2_challenge(act2, challenge2, lab):
     lab.challenge(
         "act2", "act2_challenge", act2.slots.challenge(lab), lambda *said: act2.slots.challenge_feedback(lab, *said)
-    ) if predicted2() else None
+    ) if challenge2() else None
 
 
 @app.cell
-def act2_claims(act2, lab, measured, predicted2):
-    lab.claims("act2", act2.slots.CLAIMS, act2.local_runs.claims(lab, measured())) if predicted2() else None
+def act2_instrument(act2, fusion2, lab):
+    lab.instrument(
+        "act2", act2.fusion_panel.dials(lab), lambda values: act2.fusion_panel.view(lab, values), act2.fusion_panel.FOLLOWS
+    ) if fusion2() else None
 
 
 @app.cell
-def act2_measure(act2, lab, predicted2):
-    lab.measuring("act2", act2.local_runs.captions(lab)) if predicted2() else None
+def act2_attention(act2, attention2, lab):
+    lab.instrument(
+        "act2", act2.attention_panel.dials(lab), lambda values: act2.attention_panel.view(lab, values), (), "attention"
+    ) if attention2() else None
 
 
 @app.cell
-def act2_blanks(act2, lab, predicted2):
-    lab.blanks("act2", ("act2_gain", "act2_why"), act2.slots.blanks(lab)) if predicted2() else None
+def act2_claims(act2, claims2, lab, measured):
+    lab.claims("act2", act2.slots.CLAIMS, act2.local_runs.claims(lab, measured())) if claims2() else None
 
 
 @app.cell
-def act2_reflection(act2, lab, predicted2):
-    lab.reflect("act2", act2.slots.reflection(lab)) if predicted2() else None
+def act2_measure(act2, claims2, lab):
+    lab.measuring("act2", act2.local_runs.captions(lab)) if claims2() else None
 
 
 @app.cell
-def act2_peek(act2, lab, predicted2):
-    lab.peek("act2", act2.slots.peek(lab)) if predicted2() else None
+def act2_blanks(act2, lab, reflect2):
+    lab.blanks("act2", ("act2_gain", "act2_why"), act2.slots.blanks(lab)) if reflect2() else None
 
 
 @app.cell
-def takeaways(act2, answered2, filled, lab):
-    lab.takeaways(act2.slots.takeaways(lab)) if answered2() and filled() else None
+def act2_reflection(act2, lab, reflect2):
+    lab.reflect("act2", act2.slots.reflection(lab)) if reflect2() else None
 
 
 @app.cell
-def save(answered2, context, design, filled, lab, predicted1, predicted2, readouts, tried):
-    receipt = lab.save(design.design(lab), predicted1(), predicted2(), answered2(), filled(), tried(), context(), readouts())
-    return (receipt,)
+def act2_peek(act2, lab, why2):
+    lab.peek("act2", act2.slots.peek(lab)) if why2() else None
 
 
 @app.cell
-def hud(answered1, context, design, lab, readouts, receipt):
-    lab.hud(design.readouts(lab, context(), answered1(), readouts()), receipt)
+def receipt(act2, design, end, lab):
+    lab.end(design.truths(lab), lambda: design.design(lab), act2.slots.takeaways(lab)) if end() else None
+
+
+@app.cell
+def hud(context, design, lab, progress, readouts):
+    lab.hud(design.readouts(lab), design.design(lab), progress(), context(), readouts())
 
 
 if __name__ == "__main__":

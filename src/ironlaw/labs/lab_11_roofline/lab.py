@@ -19,9 +19,14 @@ def opened():
 def states(lab):
     from ironlaw.labs.lab_11_roofline import act1, act2, design
 
-    predicted1, answered1, predicted2, answered2 = lab.states("act1", "act1_reflection", "act2", "act2_reflection")
-    context, readouts, measured, decided = lab.states("context", "readouts", "measured", "act2_budget")
-    return act1, act2, answered1, answered2, context, decided, design, measured, predicted1, predicted2, readouts
+    predicted1, claims1, reflect1, why1 = lab.states("act1", "act1.claims", "act1.reflect", "act1.peek")
+    open2, predicted2, claims2, reflect2, why2 = lab.states("act2.lock", "act2", "act2.claims", "act2.reflect", "act2.peek")
+    open3, decided, end = lab.states("act2_budget.lock", "act2_budget", "end")
+    progress, context, readouts, measured = lab.states("progress", "context", "readouts", "measured")
+    return (
+        act1, act2, claims1, claims2, context, decided, design, end, measured, open2, open3, predicted1, predicted2, progress, readouts,
+        reflect1, reflect2, why1, why2,
+    )  # fmt: skip
 
 
 @app.cell
@@ -30,8 +35,8 @@ def header(lab):
 
 
 @app.cell
-def rail(answered1, answered2, lab, predicted1, predicted2):
-    lab.rail(predicted1(), answered1(), predicted2(), answered2())
+def rail(lab, progress):
+    lab.rail(progress())
 
 
 @app.cell
@@ -62,41 +67,41 @@ def act1_reveal(act1, context, lab, predicted1):
 
 
 @app.cell
-def act1_claims(act1, lab, measured, predicted1):
-    lab.claims("act1", act1.instrument.CLAIMS, act1.local_runs.claims(lab, measured())) if predicted1() else None
+def act1_claims(act1, claims1, lab, measured):
+    lab.claims("act1", act1.instrument.CLAIMS, act1.local_runs.claims(lab, measured())) if claims1() else None
 
 
 @app.cell
-def act1_measure(act1, lab, predicted1):
-    lab.measuring("act1", act1.local_runs.captions(lab)) if predicted1() else None
+def act1_measure(act1, claims1, lab):
+    lab.measuring("act1", act1.local_runs.captions(lab)) if claims1() else None
 
 
 @app.cell
-def act1_reflection(act1, lab, predicted1):
-    lab.reflect("act1", act1.slots.reflection(lab)) if predicted1() else None
+def act1_reflection(act1, lab, reflect1):
+    lab.reflect("act1", act1.slots.reflection(lab)) if reflect1() else None
 
 
 @app.cell
-def act1_peek(act1, context, lab, predicted1):
+def act1_peek(act1, context, lab, why1):
     context()
-    lab.peek("act1", act1.slots.peek(lab)) if predicted1() else None
+    lab.peek("act1", act1.slots.peek(lab)) if why1() else None
 
 
 @app.cell
-def act2_message(act2, answered1, lab):
-    lab.message("act2", act2.slots.message(lab)) if answered1() else lab.closed("act2")
+def act2_message(act2, lab, open2):
+    lab.message("act2", act2.slots.message(lab)) if open2() else lab.closed("act2")
 
 
 @app.cell
-def act2_lock(act2, answered1, lab):
-    lab.lock("act2", act2.slots.lock(lab)) if answered1() else None
+def act2_lock(act2, lab, open2):
+    lab.lock("act2", act2.slots.lock(lab)) if open2() else None
 
 
 @app.cell
-def act2_instrument(act2, answered1, lab):
+def act2_instrument(act2, lab, open2):
     lab.instrument(
         "act2", act2.instrument.dials(lab), lambda values: act2.instrument.view(lab, values), follows=("device",)
-    ) if answered1() else None
+    ) if open2() else None
 
 
 @app.cell
@@ -105,33 +110,33 @@ def act2_reveal(act2, lab, predicted2):
 
 
 @app.cell
-def act2_claims(act2, lab, predicted2):
-    lab.claims("act2", act2.instrument.CLAIMS) if predicted2() else None
+def act2_claims(act2, claims2, lab):
+    lab.claims("act2", act2.instrument.CLAIMS) if claims2() else None
 
 
 @app.cell
-def act2_reflection(act2, lab, predicted2):
-    lab.reflect("act2", act2.slots.reflection(lab)) if predicted2() else None
+def act2_reflection(act2, lab, reflect2):
+    lab.reflect("act2", act2.slots.reflection(lab)) if reflect2() else None
 
 
 @app.cell
-def act2_peek(act2, lab, predicted2):
-    lab.peek("act2", act2.slots.peek(lab)) if predicted2() else None
+def act2_peek(act2, lab, why2):
+    lab.peek("act2", act2.slots.peek(lab)) if why2() else None
 
 
 @app.cell
-def budget_message(act2, answered2, lab):
-    lab.message("act2_budget", act2.budget_panel.message(lab)) if answered2() else None
+def budget_message(act2, lab, open3):
+    lab.message("act2_budget", act2.budget_panel.message(lab)) if open3() else None
 
 
 @app.cell
-def budget_lock(act2, answered2, lab):
-    lab.lock("act2_budget", act2.budget_panel.lock(lab)) if answered2() else None
+def budget_lock(act2, lab, open3):
+    lab.lock("act2_budget", act2.budget_panel.lock(lab)) if open3() else None
 
 
 @app.cell
-def budget_instrument(act2, answered2, lab):
-    lab.instrument("act2_budget", act2.budget_panel.dials(lab), lambda values: act2.budget_panel.view(lab, values)) if answered2() else None
+def budget_instrument(act2, lab, open3):
+    lab.instrument("act2_budget", act2.budget_panel.dials(lab), lambda values: act2.budget_panel.view(lab, values)) if open3() else None
 
 
 @app.cell
@@ -140,19 +145,13 @@ def budget_reveal(act2, decided, lab):
 
 
 @app.cell
-def takeaways(act2, decided, lab):
-    lab.takeaways(act2.slots.takeaways(lab)) if decided() else None
+def receipt(act2, design, end, lab):
+    lab.end(design.truths(lab), lambda: design.design(lab), act2.slots.takeaways(lab)) if end() else None
 
 
 @app.cell
-def save(answered2, context, decided, design, lab, predicted1, predicted2, readouts):
-    receipt = lab.save(design.design(lab), predicted1(), predicted2(), answered2(), decided(), context(), readouts())
-    return (receipt,)
-
-
-@app.cell
-def hud(answered1, context, design, lab, receipt):
-    lab.hud(design.readouts(lab, context(), answered1()), receipt)
+def hud(context, design, lab, progress, readouts):
+    lab.hud(design.readouts(lab), design.design(lab), progress(), context(), readouts())
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ function link(model, redraw, show) {
   };
   line.send = (change) => {
     line.state = { ...line.state, moving: undefined, ...change };
+    pending.keep(model, line.state);
     if (waitingSince) queued = true;
     else flush();
     redraw();
@@ -65,6 +66,7 @@ function link(model, redraw, show) {
     if ((line.view().seq ?? 0) < sent) return;
     waitingSince = 0;
     line.slow = false;
+    pending.settle(model, line.state);
     clearTimeout(timer);
     clearTimeout(slow);
     if (queued) flush();
@@ -82,6 +84,10 @@ function link(model, redraw, show) {
     if (linked) keep(model, linked);
     const dials = linked ?? storedDials(model);
     if (dials && !same(dials, line.state.dials)) line.send({ dials });
+    const before = model.get("spec")?.dials ? null : pending.read(model);
+    if (!before || happened(line.view())) return;
+    const { seq, ...rest } = before;
+    if (Object.keys(rest).length) line.send(rest);
   };
   line.stop = () => {
     clearTimeout(timer);
@@ -121,6 +127,8 @@ function keep(model, dials) {
   const key = storeKey(model);
   if (!key) return;
   try {
+    const [place] = key.split("@"); // where they stood before the last save is no longer needed
+    for (const other of Object.keys(localStorage)) if (other !== key && other.startsWith(`${place}@`)) localStorage.removeItem(other);
     localStorage.setItem(key, JSON.stringify(dials));
   } catch {
     // storage is full or forbidden: the dials work, they only begin anew after a reload

@@ -40,7 +40,7 @@ function close(ctx) {
 }
 
 function sealView(ctx, sealed, words) {
-  const { ui, view, line, state } = ctx;
+  const { spec, ui, view, line } = ctx;
   const begin = () => {
     ui.local.trying = view.attempts ?? 1;
     ui.local.asking = null;
@@ -53,7 +53,7 @@ function sealView(ctx, sealed, words) {
   const sure = sealed.confidence ? `, ${words.labels?.[sealed.confidence - 1] ?? CONFIDENCE[sealed.confidence - 1]} (${sealed.confidence} of 5)` : "";
   const nth = (sealed.attempt ?? 1) > 1 ? `, attempt ${sealed.attempt}` : "";
   return h("div", { key: "seal", class: "il-act il-seal" },
-    h("p", { role: "status", tabindex: -1, after: (node) => takes(ui, "sealing", node) }, padlock(), h("b", {}, "Committed"), ` ${moment(sealed.time)}${sure}${nth}.`),
+    h("p", { role: "status", tabindex: -1, after: (node) => (spec.to ? leads(ui, "sealing", spec.to) : takes(ui, "sealing", node)) }, padlock(), h("b", {}, "Committed"), ` ${moment(sealed.time)}${sure}${nth}.`),
     spec_again(ctx) && (ui.local.asking
       ? [h("span", { key: "why", class: "il-hint" }, "Your first prediction stays on record; this begins another attempt."),
           h("button", { key: "yes", type: "button", class: "il-button", onclick: begin }, "Begin another attempt"),

@@ -14,7 +14,7 @@ function render({ model, el, signal }) {
   home.append(root, tip);
   home.addEventListener("keydown", (event) => event.key === "Escape" && hideTip(ui));
   el.append(home);
-  const ui = { id: unique("piece"), local: {}, tip, widths: new Map(), drawn: new Map(), tall: new Set() };
+  const ui = { id: unique("piece"), local: {}, tip, widths: new Map(), drawn: new Map(), tall: new Set(), ends: [] };
   const view = views(() => line.view());
   let frame = 0;
   let last = -MOVING;
@@ -80,6 +80,7 @@ function render({ model, el, signal }) {
     clearTimeout(later);
     watch.disconnect();
     line.stop();
+    for (const end of ui.ends) end();
     model.off("change:view", onView);
     model.off("change:spec", onSpec);
     model.off("change:state", line.onState);

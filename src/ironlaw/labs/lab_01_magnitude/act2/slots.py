@@ -41,7 +41,7 @@ def distance(lab: kit.Lab) -> str:
     largest = max(values.values())
     if option is None:
         return ""
-    if lab.correct("act2"):
+    if lab.holds("act2"):
         return f"right: it leads the next by a factor of {_factor(_lead(lab))}"
     if option.value in values:
         mine = values[str(option.value)]

@@ -48,7 +48,7 @@ def distance(lab: kit.Lab) -> str:
     """How far left of the ridge the product lies: what any other answer overlooks."""
     at = premise_case(lab).at
     left = kit.dress(significant(float(at.ridge / at.intensity)))
-    if lab.correct("act1"):
+    if lab.holds("act1"):
         return f"right: the ridge is at {left} times the product's intensity"
     over = kit.dress(significant(float(at.peak / at.attainable)))
     return f"off by a regime: the ridge is at {left} times the product's intensity, the ceiling at {over} times its rate"

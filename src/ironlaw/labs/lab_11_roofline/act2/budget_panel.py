@@ -151,7 +151,7 @@ def distance(lab: kit.Lab) -> str:
     if option is None:
         return ""
     gain, best = (kit.dress(significant(spent.gain(way))) for way in (option.id, spent.best))
-    if lab.correct(NAME):
+    if lab.holds(NAME):
         return f"right: {gain} times the tokens per second"
     return f"off: your choice makes {gain} times the tokens per second, the best one {best} times"
 

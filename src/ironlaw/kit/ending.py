@@ -1,0 +1,59 @@
+"""The end of a lab, which leads on: a receipt, the button that saves, what to take away, the next lab and the review's cards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from ironlaw.kit import words as texts
+from ironlaw.kit.prose import html, inline
+from ironlaw.recall.templates import templates
+from ironlaw.registry.loader import read
+
+LABS = Path(__file__).parent.parent / "labs"
+COLUMNS = ("", "You predicted", "The engine computes", "Measured")
+
+
+def ending(slug: str, rows: Sequence[tuple[str, str, str, str]], save: str, points: str, connections: str) -> str:
+    """`rows`: title, then inline HTML; `save`: HTML of the save button; `points` and `connections` are Markdown lists."""
+    head = "".join(f'<th scope="col">{name}</th>' for name in COLUMNS)
+    body = "".join(
+        f'<tr><th scope="row">{inline(title)}</th>'
+        + "".join(f'<td data-label="{name}">{cell}</td>' for name, cell in zip(COLUMNS[1:], cells, strict=True))
+        + "</tr>"
+        for title, *cells in rows
+    )
+    return (
+        f'<section class="il-step il-end" id="end"><h2>Your receipt</h2>'
+        f'<table class="il-table il-receipt-table"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{save}'
+        f'<nav class="il-onward" aria-label="Where to go next">{onward(slug)}</nav>'
+        f'<section class="il-takeaways" id="takeaways"><h2>Key takeaways</h2>{html(points)}</section>'
+        f'<section class="il-connections"><h2>Connections</h2>{html(connections)}</section></section>'
+    )
+
+
+def onward(slug: str) -> str:
+    """The next lab, the review's cards that follow from this one, and the map."""
+    after = next_lab(slug)
+    cards = sum(card.lab == slug for card in templates().values())
+    links = []
+    if after:
+        links.append(f'<a class="il-button il-primary" href="/lab/{after[0]}/">Next: Lab {after[1]:02d}, {escape(after[2])}</a>')
+    if cards:
+        primary = "" if after else " il-primary"
+        links.append(f'<a class="il-button{primary}" href="/lab/review/#cards">Review its {cards} cards</a>')
+    return "".join([*links, '<a class="il-button" href="/">The map of the course</a>'])
+
+
+def next_lab(slug: str) -> tuple[str, int, str] | None:
+    """Slug, number and title of the lab after this one; none after the last."""
+    numbers = {path.parent.name: read(path).get("lab", {}).get("number") for path in LABS.glob("lab_*/questions.toml")}
+    mine = numbers.get(slug)
+    if not isinstance(mine, int):
+        return None
+    later = sorted((number, name) for name, number in numbers.items() if isinstance(number, int) and number > mine)
+    if not later:
+        return None
+    number, name = later[0]
+    return name, number, texts.load(LABS / name / "words.md")["title"]

@@ -1,0 +1,164 @@
+// The page around a lab: where the learner is, where they were, and what to do when the server is gone. The lab itself is marimo's and
+// the widget's; this runs before both, and meets them only in the page.
+
+(() => {
+  const HEALTH = `${location.pathname}health`;
+  const BEAT = 1000; // ms between two looks for a server that is gone
+  const KEPT = `ironlaw:scroll:${location.pathname}`;
+  const PATIENCE = 10000; // ms: a lab that has not been drawn by then is left where it is
+  const start = document.currentScript.dataset.start;
+  const asked = decodeURIComponent(location.hash.slice(1)); // the instrument of a link to a view takes its part of the address away
+  const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+  // --- the server is gone: say so once, in words, and come back by itself. The widget keeps what is pressed meanwhile.
+
+  let lost = false;
+  let leaving = false;
+  addEventListener("pagehide", () => (leaving = true));
+  const call = window.fetch.bind(window);
+  const alive = () => call(HEALTH, { cache: "no-store" }).then((answer) => answer.ok, () => false);
+  const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
+  window.fetch = async (...request) => {
+    try {
+      return await call(...request);
+    } catch (error) {
+      if (!String(request[0]?.url ?? request[0]).includes("/api/kernel/")) throw error;
+      suspect();
+      return new Promise(() => {}); // it is told in the banner; marimo need not say "Failed to fetch" too
+    }
+  };
+  window.WebSocket = class extends window.WebSocket {
+    constructor(...where) {
+      super(...where);
+      if (!String(where[0]).includes("/lab/")) return;
+      this.addEventListener("open", () => this.addEventListener("close", () => setTimeout(suspect, 50)));
+    }
+  };
+
+  async function suspect() {
+    if (lost || leaving) return;
+    lost = true;
+    if (!(await alive())) tell();
+    while (!(await alive())) await pause(BEAT);
+    if (leaving) return;
+    remember(); // a server that was started again knows nothing of this page: a new one, from the ledger, where this one was
+    location.reload();
+  }
+
+  function tell() {
+    if (leaving) return;
+    const banner = document.createElement("div");
+    banner.id = "il-lost";
+    banner.setAttribute("role", "alert");
+    const strong = Object.assign(document.createElement("strong"), { textContent: "ironlaw has stopped. " });
+    const code = Object.assign(document.createElement("code"), { textContent: start });
+    banner.append(strong, "What you committed is saved, and what you choose or press now is kept. To go on, run ", code, " in a terminal; this page then comes back by itself, where you are.");
+    document.body.prepend(banner);
+    document.documentElement.classList.add("il-is-lost");
+  }
+
+  // --- places: the rail follows the scroll; a reload, Back and "continue" land where the learner was
+
+  const places = () => [...document.querySelectorAll(".il-rail [data-place]")].map((item) => ({ item, place: document.getElementById(item.dataset.place) })).filter(({ place }) => place?.getClientRects().length);
+  let frame = 0;
+  let settled = false; // nothing is remembered until the page stands where it should
+
+  function follow() {
+    frame = 0;
+    const line = Math.min(0.4 * innerHeight, 320);
+    const shown = places();
+    const here = shown.filter(({ place }) => place.getBoundingClientRect().top <= line).pop() ?? shown[0];
+    for (const { item } of shown) {
+      const now = item === here?.item;
+      const link = item.querySelector("a");
+      if (now === (link.getAttribute("aria-current") === "step")) continue;
+      if (now) link.setAttribute("aria-current", "step");
+      else link.removeAttribute("aria-current");
+      if (now) for (const act of document.querySelectorAll(".il-rail .il-act")) act.classList.toggle("il-here", act.contains(item));
+    }
+    if (settled) remember();
+  }
+
+  const soon = () => (frame ||= requestAnimationFrame(follow));
+  addEventListener("scroll", soon, { passive: true });
+  addEventListener("resize", soon);
+
+  // kept as a place and a distance from it: figures above may be drawn later, or otherwise
+  function remember() {
+    const near = places().filter(({ place }) => place.getBoundingClientRect().top <= innerHeight / 2).pop();
+    const kept = near ? { place: near.place.id, from: Math.round(near.place.getBoundingClientRect().top) } : { top: Math.round(scrollY) };
+    try {
+      sessionStorage.setItem(KEPT, JSON.stringify(kept));
+    } catch {
+      // forbidden: a reload begins at the step that waits
+    }
+  }
+
+  function kept() {
+    const kind = performance.getEntriesByType("navigation")[0]?.type;
+    if (kind === "navigate") return null;
+    try {
+      return JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
+    } catch {
+      return null;
+    }
+  }
+
+  function named() {
+    const [, view] = /^view\/([\w.]+)\//.exec(asked) ?? [];
+    return view ? (view.includes(".") ? view.replace(".", "-") : `${view}-instrument`) : asked;
+  }
+
+  function destination() {
+    const rail = document.querySelector(".il-rail[data-now]");
+    if (asked && document.getElementById(named())) return { place: named(), from: null };
+    if (!rail) return kept() ?? { top: 0 };
+    const first = rail.querySelector("[data-place]")?.dataset.place;
+    return kept() ?? (rail.dataset.now && rail.dataset.now !== first ? { place: rail.dataset.now, from: null } : { top: 0 });
+  }
+
+  const OURS = ["keydown", "pointerdown", "wheel", "touchstart"];
+  function arrive() {
+    history.scrollRestoration = "manual";
+    const until = performance.now() + PATIENCE;
+    let touched = false;
+    const touch = () => (touched = true);
+    for (const kind of OURS) addEventListener(kind, touch, { once: true, passive: true });
+    let same = 0;
+    let last = "";
+    const land = () => {
+      if (touched) return finish();
+      const to = document.querySelector(".il-rail, .il-hud") && destination();
+      const place = to?.place && document.getElementById(to.place);
+      if (place?.getClientRects().length) scrollTo({ top: scrollY + place.getBoundingClientRect().top - (to.from ?? 64), behavior: "instant" });
+      else if (to?.top !== undefined) scrollTo({ top: to.top, behavior: "instant" });
+      const stands = `${document.documentElement.scrollHeight} ${Boolean(to)} ${place?.getClientRects().length}`;
+      same = to && stands === last ? same + 1 : 0;
+      last = stands;
+      if (same < 8 && performance.now() < until) setTimeout(land, 60); // until the figures above it are drawn
+      else finish();
+    };
+    const finish = () => {
+      settled = true;
+      soon();
+    };
+    land();
+  }
+
+  addEventListener("DOMContentLoaded", () => {
+    arrive();
+    new MutationObserver(soon).observe(document.body, { childList: true, subtree: true });
+  });
+  // the rail's links: the place gets the focus too
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.(".il-rail a[href^='#'], .il-skip");
+    const place = link && document.getElementById(link.getAttribute("href").slice(1));
+    if (!place) return;
+    event.preventDefault();
+    place.setAttribute("tabindex", "-1");
+    place.focus({ preventScroll: true });
+    place.scrollIntoView({ block: "start", behavior: calm() ? "auto" : "smooth" });
+    history.replaceState(history.state, "", `#${place.id}`);
+  });
+})();

@@ -1,0 +1,77 @@
+// What leads through a lab: the button to the next place, the button that saves, and the thread between windows of one lab.
+
+const SOON = 8000; // ms: a place that has not come by then is not coming
+
+// What was committed leads to another place, which Python is about to open.
+function leads(ui, why, to) {
+  if (!ui.local[why]) return;
+  ui.local[why] = false;
+  goTo(to);
+}
+
+// Waits for a place, brings it into view and gives it the focus: who works by keyboard goes on from there.
+function goTo(id, until = performance.now() + SOON) {
+  const place = document.getElementById(id);
+  if (!place?.getClientRects().length) {
+    if (performance.now() < until) setTimeout(() => goTo(id, until), 40);
+    return;
+  }
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  place.setAttribute("tabindex", "-1");
+  place.focus({ preventScroll: true });
+  place.scrollIntoView({ block: "start", behavior: calm ? "auto" : "smooth" });
+  document.dispatchEvent(new CustomEvent("ironlaw:place", { detail: id }));
+}
+
+function nextPiece(ctx) {
+  const { spec, state, view, ui, line } = ctx;
+  const waiting = (state.act ?? 0) > 0 && state.seq > (view.seq ?? 0);
+  if (view.done) {
+    leads(ui, "going", spec.to);
+    return []; // the rail leads there now
+  }
+  const press = () => {
+    ui.local.going = true;
+    line.send({ act: (state.act ?? 0) + 1 });
+  };
+  return h("div", { class: "il-next" },
+    h("button", { type: "button", class: "il-button il-primary", disabled: waiting, onclick: press }, waiting ? "One moment …" : spec.label, h("span", { "aria-hidden": "true" }, " →")),
+    problem(view));
+}
+
+const problem = (view) => view.error && h("p", { key: "error", class: "il-error", role: "alert" }, view.error.message ?? String(view.error));
+
+function savePiece(ctx) {
+  const { state, view, line } = ctx;
+  const waiting = (state.act ?? 0) > 0 && state.seq > (view.seq ?? 0);
+  const same = view.saved && !view.changed;
+  const label = waiting ? "Saving …" : view.saved ? "Save it as it stands now" : "Save my design";
+  const told = same ? `✓ Saved ${moment(view.time)}: your answers, and every dial where it stands.`
+    : view.saved ? `The controls have moved since you saved (${moment(view.time)}). What you saved stays until you save again.`
+      : "Nothing is written until you press this. Later labs start from what you save.";
+  return h("div", { class: `il-save ${same ? "il-kept" : ""}` },
+    h("button", { type: "button", class: `il-button ${same ? "" : "il-primary"}`, disabled: waiting || same, onclick: () => line.send({ act: (state.act ?? 0) + 1 }) }, same ? "Saved" : label),
+    h("p", { class: "il-hint", role: "status" }, told),
+    problem(view));
+}
+
+// One window tells the others how much the ledger holds; those that know less look. So does one that comes back into view: another
+// browser can't tell it anything.
+function followPiece(ctx) {
+  const { spec, view, ui, line } = ctx;
+  const look = () => line.send({ look: (line.state.look ?? 0) + 1 });
+  if (!ui.channel) {
+    ui.channel = new BroadcastChannel(`ironlaw:${spec.lab}`);
+    ui.channel.onmessage = ({ data }) => data !== ui.stamp && look();
+    ui.seen = () => document.visibilityState === "visible" && look();
+    document.addEventListener("visibilitychange", ui.seen);
+    addEventListener("focus", ui.seen);
+    ui.ends.push(() => {
+      ui.channel.close();
+      document.removeEventListener("visibilitychange", ui.seen);
+      removeEventListener("focus", ui.seen);
+    });
+  } else if (view.stamp !== ui.stamp) ui.channel.postMessage(view.stamp);
+  ui.stamp = view.stamp;
+  return [];
+}
