@@ -210,7 +210,7 @@ def prepare_pinned():
         if code:
             fail("the virtual environment could not be made", *last_lines(output))
         pip("install", "--quiet", *wanted["versions"], python=python)
-        pip("install", "--quiet", "--editable", ".[arrays]", python=python)
+        pip("install", "--quiet", "--editable", ".", python=python)
         write(stamp, wanted)
     print(python)
 

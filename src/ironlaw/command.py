@@ -9,6 +9,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+PORT = 2718  # where the labs listen unless another is named or it is taken
+
 
 def line(*words: str) -> str:
     """`ironlaw measure`, `.venv/bin/ironlaw measure` from where the labs were started, or `python -m ironlaw measure`."""

@@ -260,16 +260,19 @@ def test_the_whole_machine_is_characterised_and_stored(monkeypatch, capsys):
 
     monkeypatch.setattr(characterise, "characterise", characterised)
     monkeypatch.setattr(keep, "read_figures", lambda found, device: "figures")
-    monkeypatch.setattr(keep, "keep", lambda found, told, device: seen.append((found.rows, told)))
+    monkeypatch.setattr(keep, "keep", lambda found, told, device, force: seen.append((found.rows, told, force)))
     monkeypatch.setattr(choice, "choose", Pretend)
-    assert main([MACHINE]) == 0 and seen == [([1, 2], "figures")]
+    assert main([MACHINE]) == 0 and seen == [([1, 2], "figures", False)]
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert told[-1] == {"result": {"machine": {"cpu": "x"}, "rows": 2}} and {"share": 0.51, "doing": "products"} in told
 
-    def noisy(found, told, device):
+    def noisy(found, told, device, force):
+        if force:
+            return
         raise Noisy("nothing was stored: other processes took 40%")
 
     monkeypatch.setattr(keep, "keep", noisy)
     assert main([MACHINE]) == 2
     told = capsys.readouterr().out
-    assert "nothing was stored" in told and "ironlaw measure --force" in told
+    assert "nothing was stored" in told and "take the figures as they are" in told and "--force" not in told
+    assert main([MACHINE, "--force"]) == 0  # the page's second button

@@ -12,6 +12,7 @@ from html import escape
 from typing import Any
 
 from ironlaw.errors import BadValue
+from ironlaw.kit.hud import clock
 from ironlaw.kit.local_runs import Measured, span
 from ironlaw.kit.process import CANCELLED, FAILED, JOBS, JobRunner, Keep, Run
 from ironlaw.kit.prose import amount, html
@@ -30,8 +31,8 @@ OPS = {
 }  # fmt: skip
 
 
-def command(name: str) -> list[str]:
-    return [sys.executable, "-m", "ironlaw.measure.experiments", name]
+def command(name: str, force: bool = False) -> list[str]:
+    return [sys.executable, "-m", "ironlaw.measure.experiments", name, *(["--force"] if force else [])]
 
 
 class Item:
@@ -75,10 +76,11 @@ def measure(
             raise BadValue(f"there is no experiment {name!r} here; choose one of {', '.join(by_name)}")
         if what == "cancel":
             jobs.cancel(name)
-        elif what == "start":
+        elif what in ("start", "force"):
             if by_name[name].why:
                 raise BadValue(by_name[name].why)
-            mine[name] = jobs.start(name, command(name), keep if name != MACHINE else lambda result: None)
+            chosen = command(name, force=True) if what == "force" else command(name)
+            mine[name] = jobs.start(name, chosen, keep if name != MACHINE else lambda result: None)
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
         nonlocal finished
@@ -111,6 +113,7 @@ def _view(item: Item | Machine, newest: Measured | None, running: Run | None, la
         "running": {"share": running.share, "doing": running.doing} if running else None,
         "error": previous.error if previous is not None and previous.state == FAILED else "",
         "cancelled": previous is not None and previous.state == CANCELLED,
+        "refused": previous is not None and previous.state == FAILED and previous.noisy,
         "result": result, "reload": bool(result) and item.name == MACHINE,
     }  # fmt: skip
 
@@ -124,7 +127,7 @@ def table(run: Measured) -> str:
         for label, row, key in lines(run)
     )
     device = run.machine.get("gpu") or run.machine.get("cpu", "this machine")
-    ran = escape(f"{run.library}, Python {run.software.get('python', '')}; {device}; {run.time[:16].replace('T', ' ')} UTC.")
+    ran = escape(f"{run.library}, Python {run.software.get('python', '')}; {device}; {clock(run.time)}.")
     state = "warn" if run.noisy else "good"
     verdict = f'<p class="il-noise c-{state}"><span aria-hidden="true">{"!" if run.noisy else "✓"} </span>{escape(run.verdict)}</p>'
     caption = f"{catalogue.experiment(run.experiment).title}, measured here"

@@ -1,8 +1,5 @@
 """Runs a measurement in a process of its own: starts it, reads its output, ends it. One at a time: two would disturb each other.
 
-The process prints JSON lines: {"share", "doing"} as it goes, then {"result"} or {"error"} (ironlaw.measure.experiments). A reloaded
-page finds the run still going; its result is stored whether or not anybody is looking.
-"""
 
 from __future__ import annotations
 
@@ -29,6 +26,7 @@ class Run:
     def __init__(self, name: str, command: Sequence[str], keep: Keep, on_end: Callable[[], None], longest: float = LONGEST_S) -> None:
         self.name, self.keep, self.on_end = name, keep, on_end
         self.state, self.share, self.doing, self.error = RUNNING, 0.0, "starting", ""
+        self.noisy = False  # refused because the machine was busy: the learner may take it all the same
         self._result: dict[str, Any] | None = None
         apart = os.name == "posix"  # a session of its own: what it starts itself (a compiler, say) ends with it
         self.process = subprocess.Popen(
@@ -83,6 +81,7 @@ class Run:
             return
         self.share, self.doing = float(message.get("share", self.share)), str(message.get("doing", self.doing))
         self.error = str(message.get("error", self.error))
+        self.noisy = bool(message.get("noisy", self.noisy))
         self._result = message.get("result", self._result)
 
     def _outcome(self, code: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Callable
+from html import escape
 from typing import Any
 
 from starlette.background import BackgroundTask
@@ -17,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from ironlaw import command
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.server import pages
 from ironlaw.server.records import Keeper
@@ -93,7 +95,8 @@ class Actions:
         return back("reset")
 
     def end(self, form: dict[str, Any]) -> Response:
-        text = "<p>Everything is saved. To open the labs again, type <code>ironlaw labs</code> in a terminal.</p>"
+        start = escape(command.line("labs"))
+        text = f"<p>Everything you committed is saved. To open the labs again, type <code>{start}</code> in a terminal.</p>"
         response = pages.page("message.html", title="ironlaw has stopped", body=text)
         response.background = BackgroundTask(self.stop)
         return response

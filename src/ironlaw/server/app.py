@@ -93,7 +93,7 @@ def head() -> str:
         f'<link rel="icon" href="{static()}/icon.svg" type="image/svg+xml">'
         f'<link rel="stylesheet" href="{theme()}/type.css"><link rel="stylesheet" href="{theme()}/theme.css">'
         f'<link rel="stylesheet" href="{static()}/opening.css"><link rel="stylesheet" href="{static()}/flow.css">'
-        f'<script src="{static()}/lab.js" data-start="{escape(command.line("labs"), quote=True)}"></script>'
+        f'<script src="{static()}/lab.js" data-start="{escape(command.line("labs"), quote=True)}" data-port="{command.PORT}"></script>'
     )
 
 

@@ -6,6 +6,7 @@ from html import escape
 
 from starlette.responses import Response
 
+from ironlaw import command
 from ironlaw.errors import IronlawError, UnknownName
 from ironlaw.formats import rate_unit
 from ironlaw.registry.machines import local
@@ -46,6 +47,7 @@ def gallery(
         "backup": BACKUP["PostgreSQL" if records.where.startswith("PostgreSQL") else "file"],
         "ahead": ahead,
         "token": escape(token, quote=True),
+        "start": escape(command.line("labs")),
         "closed": "" if not records.problem else "disabled",
         "name_error": error("name", wrong),
         "import_error": error("import", wrong),
@@ -61,7 +63,7 @@ def error(place: str, wrong: dict[str, str]) -> str:
 
 def machine() -> str:
     """A card for this machine: what was measured and when, or how to measure it."""
-    how = "<code>ironlaw measure</code> in a terminal"
+    how = f"<code>{escape(command.line('measure'))}</code> in a terminal"
     try:
         own = local()
     except UnknownName:
@@ -77,7 +79,7 @@ def machine() -> str:
     )
     text = (
         f"{show(own.peaks[fmt], rate_unit(fmt))} in {fmt.upper()}, {show(own.bandwidth, 'B/s')} from memory. {curves}."
-        f" In every lab it is a machine to choose; in a terminal it is <code>--on this</code>."
+        f" In every lab it is a machine to choose; on the command line it is <code>--on this</code>."
     )
     return _machine(own.name, text, f"measured on {own.figures['bandwidth'].date}; again: {how}")
 

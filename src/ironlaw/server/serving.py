@@ -18,10 +18,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ironlaw import command
 from ironlaw.errors import BadValue, IronlawError, MissingExtra
 from ironlaw.server import secret
 
-PORT = 2718
+PORT = command.PORT
 TRIES = 50
 LEDGER_S = 1.0
 NOBODY_S = 5.0  # without a visitor, get ready anyway

@@ -53,14 +53,19 @@ def run(
     }  # fmt: skip
 
 
-def this_machine(progress: Progress = quiet) -> dict[str, Any]:
-    """The whole machine, as `ironlaw measure` does it: characterised and stored. Noisy where it was too busy; nothing is stored then."""
+def this_machine(progress: Progress = quiet, force: bool = False) -> dict[str, Any]:
+    """The whole machine, as `ironlaw measure` does it: characterised and stored. Noisy where it was too busy; then nothing is stored
+    without `force`, and what is stored says so."""
     progress(0.0, "starting")
     device = choice.choose()
     measured = characterise.characterise(device, QUICK, within(progress, STARTING, 0.97))
     progress(0.97, "fitting curves")
-    keep.keep(measured, keep.read_figures(measured, device), device)
+    keep.keep(measured, keep.read_figures(measured, device), device, force)
     return {"machine": measured.machine, "rows": len(measured.rows)}
+
+
+# the page has buttons for both; the command line's own message names an option instead
+IN_PAGE = "Close what else is running and measure again, or take the figures as they are: the labs then say that they are noisy."
 
 
 def say(**message: Any) -> None:
@@ -72,15 +77,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("name", choices=[*sorted(EXPERIMENTS), MACHINE])
     parser.add_argument("--with", dest="library", choices=("torch", "numpy"), default="", help="the library to use")
     parser.add_argument("--seconds", type=float, default=0.25, help="how long each case is sampled")
+    parser.add_argument("--force", action="store_true", help="keep the machine's figures though it was busy; they are marked")
     args = parser.parse_args(arguments)
 
     def shown(share: float, doing: str) -> None:
         say(share=round(share, 4), doing=doing)
 
     try:
-        result = this_machine(shown) if args.name == MACHINE else run(args.name, shown, library=args.library, seconds=args.seconds)
+        result = (
+            this_machine(shown, args.force) if args.name == MACHINE else run(args.name, shown, library=args.library, seconds=args.seconds)
+        )
     except IronlawError as error:
-        say(error=f"{error}: in a terminal, ironlaw measure --force" if isinstance(error, Noisy) else str(error))
+        noisy = isinstance(error, Noisy)
+        say(error=f"{str(error).partition('. Close')[0]}. {IN_PAGE}" if noisy else str(error), noisy=noisy)
         return 2
     except MemoryError:
         say(error="There was not enough memory for it; close other programs, then measure again.")

@@ -6,7 +6,7 @@
   const BEAT = 1000; // ms between two looks for a server that is gone
   const KEPT = `ironlaw:scroll:${location.pathname}`;
   const PATIENCE = 10000; // ms: a lab that has not been drawn by then is left where it is
-  const start = document.currentScript.dataset.start;
+  const { start, port } = document.currentScript.dataset; // how it is started, and the port that it takes by itself
   const asked = decodeURIComponent(location.hash.slice(1)); // the instrument of a link to a view takes its part of the address away
   const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
@@ -52,7 +52,7 @@
     banner.id = "il-lost";
     banner.setAttribute("role", "alert");
     const strong = Object.assign(document.createElement("strong"), { textContent: "ironlaw has stopped. " });
-    const code = Object.assign(document.createElement("code"), { textContent: start });
+    const code = Object.assign(document.createElement("code"), { textContent: location.port === port ? start : `${start} --port ${location.port}` });
     banner.append(strong, "What you committed is saved, and what you choose or press now is kept. To go on, run ", code, " in a terminal; this page then comes back by itself, where you are.");
     document.body.prepend(banner);
     document.documentElement.classList.add("il-is-lost");

@@ -16,20 +16,21 @@ function experimentPiece(ctx) {
 function trialView(ctx, item, waiting) {
   const { ui, view } = ctx;
   const mine = waiting && ui.local.which === item.id;
-  const press = () => {
+  const press = (way) => {
     if (waiting) return; // until the last press is answered another would not know what it does
-    does(ctx, { do: item.running ? "cancel" : "start", which: item.id });
+    does(ctx, { do: way, which: item.id });
     ui.local.which = item.id;
     ui.local.pending = ctx.line.state.seq ?? 0;
   };
-  const label = item.running ? "Cancel" : item.result ? "Measure again" : "Measure it here";
+  const label = item.running ? "Cancel" : item.result || item.refused ? "Measure again" : "Measure it here";
   const busy = !item.running && view.running;
   const hint = item.why || (busy ? "Another measurement is under way." : item.running ? "" : `About ${item.seconds}.`);
   return h("div", { key: item.id, class: "il-trial", id: `trial-${item.id}` },
     h("p", { key: "title", class: "il-trial-title", id: `${ui.id}-${item.id}` }, item.title),
     h("p", { key: "runs", class: "il-trial-runs" }, item.runs),
     h("div", { key: "act", class: "il-act" },
-      h("button", { key: "press", type: "button", class: `il-button ${item.running || item.result ? "" : "il-primary"}`, disabled: Boolean(item.why) || busy, "aria-disabled": mine ? "true" : null, "aria-describedby": `${ui.id}-${item.id}`, onclick: press }, mine ? "One moment …" : label),
+      h("button", { key: "press", type: "button", class: `il-button ${item.running || item.result ? "" : "il-primary"}`, disabled: Boolean(item.why) || busy, "aria-disabled": mine ? "true" : null, "aria-describedby": `${ui.id}-${item.id}`, onclick: () => press(item.running ? "cancel" : "start") }, mine ? "One moment …" : label),
+      item.refused && h("button", { key: "force", type: "button", class: "il-button", disabled: busy || waiting, onclick: () => press("force") }, "Measure and take it anyway"),
       item.running && progressView(item),
       item.reload && !item.running && h("button", { key: "reload", type: "button", class: "il-button", onclick: () => window.location.reload() }, "Load the page again"),
       hint && h("span", { key: "hint", class: "il-hint" }, hint)),

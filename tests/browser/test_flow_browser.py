@@ -1,0 +1,110 @@
+"""What carries a learner through any lab: two windows, a server that dies, another browser, the rail, and a screen reader's way."""
+
+from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from lab_steps import answer, commit, go_on, label, patient, payloads, settle, to_reflection, watched
+from playwright.sync_api import BrowserContext, Page, expect
+
+from ironlaw import kit
+from ironlaw.kit.check import complete
+from ironlaw.ledger import Ledger
+
+SLUG = "lab_07_fusion"
+LAB = f"/lab/{SLUG}/"
+SHARE = label(SLUG, "act1_reflection", "share")
+TOP = "id => document.getElementById(id).getBoundingClientRect().top"
+
+
+@pytest.fixture
+def page(page: Page) -> Iterator[Page]:
+    with watched(page):
+        yield page
+
+
+def test_two_windows_follow_each_other_and_a_server_that_dies_loses_nothing(labs, page: Page) -> None:
+    with labs() as (url, server):
+        port = urlsplit(url).port
+        page.goto(url + LAB)
+        expect(page.get_by_role("button", name="Commit my prediction")).to_be_visible()
+        other = patient(page.context.new_page())
+        other.goto(url + LAB)
+        expect(other.get_by_role("button", name="Commit my prediction")).to_be_visible()
+        commit(page, "90 %", "fairly sure")
+        expect(other.locator(".il-lock").get_by_text("Committed")).to_be_visible()  # without a reload, and without being looked at
+        expect(other.locator("#act1-instrument .il-drawing").first).to_be_visible()
+        other.close()
+        to_reflection(page)
+        expect(page.locator("#act1-reflect .il-reflect")).to_be_visible()
+        settle(page)
+        stood = page.evaluate("scrollY")
+        server.kill()
+        server.wait()
+        banner = page.get_by_role("alert")
+        expect(banner).to_contain_text("ironlaw has stopped")
+        expect(banner).to_contain_text(f"labs --port {port}")  # what to type, and where
+        answer(page, SHARE)  # pressed while nobody listens
+        for words in ("kernel not found", "Failed to fetch"):
+            expect(page.get_by_text(words)).to_have_count(0)
+    with labs(port):
+        expect(page.locator("#act1-reflect").get_by_text("✓ Yes.")).to_be_visible()  # sent by itself, once there is a server again
+        expect(banner).to_have_count(0)
+        page.wait_for_function("y => Math.abs(scrollY - y) < 60", arg=stood)
+        page.goto(url)
+        page.get_by_role("link", name="Continue where you left off").click()
+        expect(page.get_by_role("button", name="Go on to Act II")).to_be_visible()
+        page.wait_for_function(f"id => Math.abs(({TOP})(id) - 64) < 8", arg="act1-peek")  # at the place that waits, not at the top
+        expect(page.locator(".il-rail [aria-current]")).to_contain_text("Why")
+
+
+def test_only_the_button_saves_and_another_browser_finds_the_dials(
+    beginner: str, shared_ledger: Ledger, page: Page, new_context: Callable[..., BrowserContext]
+) -> None:
+    complete(kit.open(SLUG, shared_ledger))
+    page.goto(beginner + LAB)
+    first = page.locator("#act1-instrument .il-instrument")
+    first.locator(".il-dials").get_by_text("compiled", exact=True).click()
+    expect(page.locator(".il-hud")).to_contain_text("not saved yet")
+    page.locator(".il-toggle").get_by_text("Jetson Orin NX", exact=True).click()
+    expect(first.get_by_role("radio", name="compiled")).to_be_checked()  # a context leaves the dials where they are
+    assert payloads(shared_ledger, "design") == []
+    go_on(page, "Save my design")
+    expect(page.get_by_role("button", name="Saved", exact=True)).to_be_disabled()
+    elsewhere = patient(new_context().new_page())
+    elsewhere.goto(beginner + LAB)
+    there = elsewhere.locator("#act1-instrument .il-instrument")
+    expect(there.get_by_role("radio", name="compiled")).to_be_checked()
+    there.locator(".il-dials").get_by_text("graph replay", exact=True).click()
+    expect(elsewhere.locator(".il-hud")).to_contain_text("changed since")
+    assert [design["execution_mode"] for design in payloads(shared_ledger, "design")] == ["compiled"]
+
+
+def test_the_rail_follows_is_readable_at_every_width_and_a_screen_reader_finds_its_way(
+    beginner: str, shared_ledger: Ledger, page: Page
+) -> None:
+    complete(kit.open(SLUG, shared_ledger))
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(beginner + LAB)
+    rail = page.get_by_role("navigation", name="Progress")
+    expect(page.get_by_role("main")).to_have_count(1)
+    expect(page.get_by_role("main").get_by_role("heading", level=1)).to_have_text("The Kernel Fusion Dividend")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the lab")).to_be_focused()
+    for width in (390, 820, 1024, 1280, 1920):
+        page.set_viewport_size({"width": width, "height": 800})
+        for anchor, name in (("act1-claims", "Measured"), ("act2-challenge", "Challenge")):
+            page.evaluate("id => document.getElementById(id).scrollIntoView()", anchor)
+            here = rail.locator("[aria-current]")
+            expect(here).to_contain_text(name)
+            expect(here.locator(".il-label")).to_be_visible()
+            cut = "e => [...e.querySelectorAll('.il-label, .il-act-name')].filter((l) => l.getClientRects().length && l.scrollWidth > l.clientWidth + 1 && l.clientWidth).map((l) => l.innerText)"
+            assert rail.evaluate(cut) == [], width
+            assert rail.evaluate("e => e.scrollWidth <= e.clientWidth + 1 && e.getBoundingClientRect().height < 60"), width
+    rail.get_by_role("link", name="Receipt").click()
+    end = page.locator("#end")
+    expect(end).to_be_focused()
+    for act in ("Act I", "Act II"):
+        expect(end.get_by_role("row", name=act).first).to_be_visible()
+    expect(end.get_by_role("link", name="Next: Lab 11")).to_be_visible()
+    expect(end.get_by_role("link", name="Review its")).to_have_attribute("href", "/lab/review/#cards")
