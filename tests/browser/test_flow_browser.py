@@ -16,6 +16,11 @@ LAB = f"/lab/{SLUG}/"
 SHARE = label(SLUG, "act1_reflection", "share")
 TOP = "id => document.getElementById(id).getBoundingClientRect().top"
 
+CUT = (  # names in the rail that are cut off
+    "e => [...e.querySelectorAll('.il-label, .il-act-name')].filter((l) => l.clientWidth && l.scrollWidth > l.clientWidth + 1)"
+    ".map((l) => l.innerText)"
+)
+
 
 @pytest.fixture
 def page(page: Page) -> Iterator[Page]:
@@ -98,8 +103,7 @@ def test_the_rail_follows_is_readable_at_every_width_and_a_screen_reader_finds_i
             here = rail.locator("[aria-current]")
             expect(here).to_contain_text(name)
             expect(here.locator(".il-label")).to_be_visible()
-            cut = "e => [...e.querySelectorAll('.il-label, .il-act-name')].filter((l) => l.getClientRects().length && l.scrollWidth > l.clientWidth + 1 && l.clientWidth).map((l) => l.innerText)"
-            assert rail.evaluate(cut) == [], width
+            assert rail.evaluate(CUT) == [], width
             assert rail.evaluate("e => e.scrollWidth <= e.clientWidth + 1 && e.getBoundingClientRect().height < 60"), width
     rail.get_by_role("link", name="Receipt").click()
     end = page.locator("#end")

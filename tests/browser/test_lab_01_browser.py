@@ -58,7 +58,7 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     expect(page.get_by_text("989,000").first).to_be_visible()
     expect(page.get_by_text(re.compile("too low by a factor of 98.9"))).to_be_visible()
     expect(page.locator(".il-lock").first.get_by_role("radio").first).to_be_disabled()
-    expect(page.get_by_text("Opens when you have answered Act I's reflection.")).to_be_visible()
+    expect(page.get_by_text("Opens at the end of Act I.")).to_be_visible()
     for later in ("#act1-claims", "#act1-reflect", "#act1-peek"):
         expect(page.locator(later)).to_have_count(0)  # one place after the other
     to_reflection(page)

@@ -1,5 +1,8 @@
 """Runs a measurement in a process of its own: starts it, reads its output, ends it. One at a time: two would disturb each other.
 
+The process prints JSON lines: {"share", "doing"} as it goes, then {"result"} or {"error", "noisy"} (ironlaw.measure.experiments). A page
+that is loaded again finds the run still going; its result is stored whether or not anybody is looking.
+"""
 
 from __future__ import annotations
 
