@@ -14,6 +14,8 @@ NARROW = "\u202f"  # a thin space that does not break: the number stays with its
 PARAGRAPH = re.compile(r"\A<p>((?:(?!</?p\b).)*)</p>\Z", re.DOTALL)
 # A term keeps its colour in sentences too.
 TERMS = (("D/BW", "memory"), ("O/R", "compute"), ("<em>L</em>", "overhead"))
+# [Double the GPU speed](set:act1?speed=2): a sentence that turns the dials of an instrument
+SETTING = re.compile(r'<a href="set:([\w.]+)\?([^"]*)">(.*?)</a>', re.DOTALL)
 LATEX = re.compile(r"\$\$(.+?)\$\$|\$(?!\s)([^$\n]+?)(?<!\s)\$", re.DOTALL)
 DISGUISE = 0xE100  # private-use characters, one for each of ASCII
 DISGUISED = re.compile("[\ue100-\ue17f]")
@@ -43,6 +45,7 @@ def html(markdown: str) -> Markup:
         return f"\ue000{len(formulas) - 1}\ue001"
 
     text = Markdown(extensions=["tables", "sane_lists"]).convert(LATEX.sub(hold, markdown)).strip()
+    text = SETTING.sub(r'<button type="button" class="il-set" data-set="\1" data-dials="\2">\3</button>', text)
     for symbol, term in TERMS:
         text = text.replace(symbol, f'<span class="il-term il-{term}">{symbol}</span>')
     text = PLACEHOLDER.sub(lambda match: f'<marimo-tex class="arithmatex">{formulas[int(match[1])]}</marimo-tex>', text)

@@ -40,6 +40,7 @@ def gallery(
         "problem": ledger_problem(records.problem, records.damaged) + ledger_notice(records.notice),
         "resume": resume(labs, records),
         "labs": "\n".join(entry(lab, records) for lab in labs),
+        "course": course(labs, records),
         "machine": machine(),
         "name": escape(records.name, quote=True),
         "where": escape(records.where) or "not known: see above",
@@ -128,6 +129,15 @@ def resume(labs: list[Lab], records: Records) -> str:
     )
 
 
+def course(labs: list[Lab], records: Records) -> str:
+    """How far along the map one is, in words; the path beside the cards shows the same."""
+    numbered = [lab for lab in labs if lab.slug != REVIEW]
+    if records.problem or not numbered:
+        return ""
+    complete = sum(records.standing(lab.slug).stage == len(STAGES) - 1 for lab in numbered)
+    return f'<p class="course">{complete} of {len(numbered)} labs saved. The path goes from top to bottom; the review keeps it fresh.</p>'
+
+
 def entry(lab: Lab, records: Records) -> str:
     cards = records.cards if lab.slug == REVIEW else None
     return card(lab, records.standing(lab.slug), not records.problem, cards)
@@ -148,13 +158,17 @@ def card(lab: Lab, state: Standing, readable: bool, cards: Cards | None = None) 
         verb, progress = "Continue" if cards.answers else "Begin", f'<p class="state">{escape(cards.words)}</p>'
     if not readable:
         progress = '<p class="state">progress not known</p>'
+    mark = "done" if cards is None and state.stage == len(STAGES) - 1 else "here" if state.stage or (cards and cards.answers) else "fresh"
     return (
-        f'<li class="lab" id="{escape(lab.slug)}">{head}<h3><a href="/lab/{escape(lab.slug)}/">{title}</a></h3>{teaches}'
+        f'<li class="lab {mark}" id="{escape(lab.slug)}">{head}<h3><a href="/lab/{escape(lab.slug)}/">{title}</a></h3>{teaches}'
         f'<div class="foot">{progress}<span class="go" aria-hidden="true">{verb} →</span></div></li>'
     )
 
 
 def rail(state: Standing) -> str:
-    """Act I, Act II, saved: three short strokes; the words beside them say the same."""
-    steps = "".join(f'<i class="{"done" if state.stage > step else "here" if state.stage == step else ""}"></i>' for step in (1, 2))
-    return f'<span class="rail" aria-hidden="true">{steps}<i class="{"done" if state.stage == len(STAGES) - 1 else ""}"></i></span>'
+    """Act I, Act II, saved; the words beside them say the same."""
+    saved = state.stage == len(STAGES) - 1
+    marks = ["done" if state.stage > step else "here" if state.stage == step else "" for step in (1, 2)] + ["done" if saved else ""]
+    names = ("Act I", "Act II", "saved")
+    steps = "".join(f'<i class="{mark}">{"✓ " if mark == "done" else ""}{name}</i>' for mark, name in zip(marks, names, strict=True))
+    return f'<span class="rail" aria-hidden="true">{steps}</span>'

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,11 @@ STAGES = ("not started", "Act I", "Act II", "complete")
 REVIEW = "review"  # it has cards instead of acts
 FAULT = "{} while it was read: a fault in ironlaw. Everything is still there; download the export below and report it."
 RECENT = 50  # events after which a notice about the ledger has been read
+
+
+def local_time(time: str) -> datetime:
+    """On the clock of the machine, which is the learner's."""
+    return datetime.fromisoformat(time).astimezone()
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Cards:
-    """The review at one moment: how many cards are due, how many answers stand, when the next one comes back (UTC)."""
+    """The review at one moment: how many cards are due, how many answers stand, when the next one comes back, with its zone."""
 
     due: int = 0
     answers: int = 0
@@ -45,7 +51,7 @@ class Cards:
             return "not started"
         if self.due:
             return f"{self.due} card{'' if self.due == 1 else 's'} due"
-        return f"nothing due; the next card {self.soon[:16].replace('T', ' ')} UTC" if self.soon else "nothing due"
+        return f"nothing due; the next card {local_time(self.soon):%Y-%m-%d %H:%M}" if self.soon else "nothing due"
 
 
 @dataclass(frozen=True)
@@ -153,7 +159,7 @@ def standings(events: Sequence[Any]) -> dict[str, Standing]:
         before = by_lab.get(event.lab, Standing())
         stage, note = before.stage, before.note
         if event.kind == "design":
-            stage, note = 3, f"saved {event.time[:10]}"
+            stage, note = 3, f"saved {local_time(event.time):%Y-%m-%d}"
         elif stage < 3:
             act = 2 if str(event.payload.get("question", "")).startswith("act2") else 1
             if event.kind == "prediction":
@@ -182,7 +188,7 @@ def cards(events: Sequence[Any]) -> Cards:
     mine = [event for event in events if event.lab == REVIEW]
     if not any(event.kind == "reviewed" for event in mine):
         return Cards()
-    from datetime import UTC, datetime
+    from datetime import UTC
 
     from ironlaw.recall.record import reviews
     from ironlaw.recall.schedule import next_due

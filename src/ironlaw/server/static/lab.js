@@ -150,6 +150,15 @@
     arrive();
     new MutationObserver(soon).observe(document.body, { childList: true, subtree: true });
   });
+  // a sentence that sets dials: the instrument of that name hears it, and comes into view
+  document.addEventListener("click", (event) => {
+    const sentence = event.target.closest?.(".il-set");
+    if (!sentence) return;
+    const { set, dials } = sentence.dataset;
+    document.dispatchEvent(new CustomEvent("ironlaw:set", { detail: { id: set, dials: Object.fromEntries(new URLSearchParams(dials)) } }));
+    const place = document.getElementById(set.includes(".") ? set.replace(".", "-") : `${set}-instrument`);
+    place?.scrollIntoView({ block: "start", behavior: calm() ? "auto" : "smooth" });
+  });
   // the rail's links: the place gets the focus too
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.(".il-rail a[href^='#'], .il-skip");

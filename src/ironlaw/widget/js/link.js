@@ -89,7 +89,16 @@ function link(model, redraw, show) {
     const { seq, ...rest } = before;
     if (Object.keys(rest).length) line.send(rest);
   };
+  // a sentence elsewhere on the page sets some dials: each value is a text, and becomes what its dial holds
+  const onSet = ({ detail }) => {
+    const { id, dials = [], locked } = model.get("spec") ?? {};
+    if (detail.id !== id || locked) return;
+    const meant = dials.filter((dial) => dial.id in detail.dials).map((dial) => [dial.id, valueOf(dial, detail.dials[dial.id])]);
+    if (meant.length) line.turn(...meant[0], Object.fromEntries(meant.slice(1)));
+  };
+  document.addEventListener("ironlaw:set", onSet);
   line.stop = () => {
+    document.removeEventListener("ironlaw:set", onSet);
     clearTimeout(timer);
     clearTimeout(slow);
     clearTimeout(resting);
@@ -102,6 +111,11 @@ function link(model, redraw, show) {
     });
   }
   return line;
+}
+
+function valueOf(dial, text) {
+  if (dial.options) return dial.options.find((option) => String(option.value) === text)?.value ?? dial.value;
+  return dial.type === "switch" ? text === "true" : Number(text);
 }
 
 // The view as it is drawn. Each figure comes as a text of its own: one whose text is as before stays the same object.
