@@ -24,8 +24,8 @@ def states(lab):
     attention2, claims2, reflect2, why2, end = lab.states("act2.attention", "act2.claims", "act2.reflect", "act2.peek", "end")
     progress, context, readouts, measured = lab.states("progress", "context", "readouts", "measured")
     return (
-        act1, act2, attention2, challenge2, claims1, claims2, context, design, end, fusion2, measured, open2, predicted1, predicted2, progress,
-        readouts, reflect1, reflect2, why1, why2,
+        act1, act2, attention2, challenge2, claims1, claims2, context, design, end, fusion2, measured, open2, predicted1, predicted2,
+        progress, readouts, reflect1, reflect2, why1, why2,
     )  # fmt: skip
 
 
