@@ -202,6 +202,17 @@ def test_ten_milliseconds_change_nothing():
     assert replace(TOY, slower=1.0).sustain(load(1.0))[0].compute == 1.0
 
 
+def test_a_kernel_takes_longer_among_others_than_repeated():
+    late = replace(TOY, among=0.5)
+    few = [Cost(0.0, 1e-3, 1.0, 3.0, 1.0, 1e-3), *load(1e-3, 1e-3, 1e-3)]
+    assert [cost.floor for cost in late.sustain([*few, *few])] == [1.0] * 8  # by turns: their code is at hand
+    many = late.sustain([*few, *load(1e-3)])
+    assert [cost.floor for cost in many] == [1.0 + 3 * 0.5] + [1.0 + 0.5] * 4  # three kernels, and one
+    assert [(cost.compute, cost.joint, cost.launch) for cost in many] == [(1e-3, 1e-3, 1.0)] * 5
+    hot = late.sustain(load(*[1000 * BOOST] * 5))  # and the clock falls as well
+    assert [(cost.floor, cost.compute) for cost in hot] == [(1.5, 1500 * BOOST)] * 5
+
+
 def test_slower_arithmetic_under_data_stays_hidden():
     (cost,) = TOY.sustain(load(1.0, data=2.0))
     assert (cost.data, cost.compute, cost.joint) == (2.0, 1.5, 2.0)

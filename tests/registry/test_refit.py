@@ -93,6 +93,20 @@ def test_a_row_without_a_time_or_of_another_mode_says_nothing():
     assert outcomes_of(replace(row, busy_s=None), replace(row, mode="exported")) == []
 
 
+def test_what_a_kernel_takes_longer_among_others_is_what_is_missing_for_each():
+    graph = il.workload("dscnn_kws", batch=1, dtype="fp16")
+    alone = replace(H200, calibration=replace(H200.calibration, among=0.0))
+    busy = predict(graph, alone).busy_s
+    rows = [
+        (Row(kind="model", workload="dscnn_kws", mode=mode, busy_s=busy + late * 16, kernels=16.0), graph)
+        for mode, late in [("eager", 1e-7), ("eager", 3e-7), ("eager", 9e-7), ("compiled", 5e-6)] * 4
+    ]
+    assert fitting.among(alone, rows) == pytest.approx(3e-7)  # the median, and of eager code alone
+    assert fitting.among(alone, rows[:8]) == 0.0  # six are too few
+    faster = [(replace(row, busy_s=busy / 2), graph) for row, graph in rows]
+    assert fitting.among(alone, faster) == 0.0  # no kernel is faster for its neighbours
+
+
 def test_few_models_say_nothing():
     bare = replace(H200.calibration, scatter={}, common=0.0)
     few = outcomes_of(*rows_of("eager", [1.0] * 7))

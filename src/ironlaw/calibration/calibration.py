@@ -25,6 +25,7 @@ from ironlaw.engine.device.work import STAND_IN
 from ironlaw.errors import UnsupportedPrecision
 
 KEPT, PLANS = 4096, 16  # costs that are remembered under a plan, and plans: a server runs for days
+AT_HAND = 4  # ops whose code stays where it is needed: eight equal layers of an MLP, two ops by turns, take no longer than the ops alone
 BOOST = 0.01  # seconds of steady arithmetic before the clock begins to fall; measured between 10 ms (no effect) and 100 ms (full)
 
 
@@ -37,6 +38,7 @@ class Calibration:
     cache_bytes: float
     graph_gap: float = 0.0  # seconds between kernels of a replayed graph
     slower: float = 1.0  # how much longer arithmetic takes once the chip runs into its power limit
+    among: float = 0.0  # seconds that a kernel takes longer between others than repeated: its code and constants are not at hand
     scatter: Mapping[str, Scatter] = field(default_factory=dict)  # mode, "training" or "host" -> how models came out beside their ops
     sources: tuple[str, ...] = ()
     backend: str = "cuda"  # whose kernels an op becomes: a name in ironlaw.backends
@@ -142,12 +144,15 @@ class Calibration:
         return "curve" if all(kernel.curve in self.curves or self.library.alike(op, kernel) for kernel in kernels) else "stand-in"
 
     def sustain(self, costs: list[Cost]) -> list[Cost]:
-        """Under steady load the clock falls: arithmetic beyond BOOST seconds is slower, fully so at ten times that."""
+        """Under steady load the clock falls: arithmetic beyond BOOST seconds is slower, fully so at ten times that. And a kernel that
+        follows another one takes longer than one that follows itself, as it did when it was measured."""
         share = minimum(maximum(sum(c.compute for c in costs) / (9.0 * BOOST) - 1.0 / 9.0, 0.0), 1.0)
         factor = 1.0 + share * (self.slower - 1.0)
-        if not is_array(factor) and factor == 1.0:
+        distinct = {id(c): c for c in costs}
+        late = self.among if len(distinct) > AT_HAND else 0.0
+        if not late and not is_array(factor) and factor == 1.0:
             return costs
-        slowed = {id(c): _slowed(c, factor) for c in {id(c): c for c in costs}.values()}
+        slowed = {key: _slowed(c, factor, late) for key, c in distinct.items()}
         return [slowed[id(c)] for c in costs]
 
     def launch(self, op: Op, plan: Plan, kernels: Number) -> Number:
@@ -171,10 +176,13 @@ class Calibration:
         return cls(**arguments(data))
 
 
-def _slowed(cost: Cost, factor: Number) -> Cost:
+def _slowed(cost: Cost, factor: Number, late: float) -> Cost:
+    floor = cost.floor + late * cost.kernels if late else cost.floor
+    if not is_array(factor) and factor == 1.0:
+        return replace(cost, floor=floor)
     extra = cost.compute * (factor - 1.0)
     joint = cost.work + where(cost.compute > cost.data, extra, 0.0)
-    return replace(cost, compute=cost.compute + extra, joint=maximum(joint, cost.compute + extra))
+    return replace(cost, floor=floor, compute=cost.compute + extra, joint=maximum(joint, cost.compute + extra))
 
 
 def _finite(curve: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ A kernel that moves D bytes and does O operations over R rows, with an inner loo
 
 BW(D) goes from the cache's bandwidth to main memory's as the working set outgrows the cache. k₀ is what filling and
 emptying a tile costs, in steps; p says how well the terms overlap (1: one after the other; large: the longest alone).
-`calibration.fit` finds the constants from evidence on single ops; no constant is fitted to a whole model.
+`calibration.fit` finds the constants from evidence on single ops; none of them is fitted to a whole model.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from ironlaw.engine.device.uncertainty import Scatter
 LARGEST = 1e30  # beyond any rate, time or size
 RENAMED = {"fused_dear": "fused_transcendental"}  # curves that earlier versions stored under another name
 DIVISORS = ("cache", "main", "rate", "cache_bytes", "slower")  # what times are divided by or scaled with
-FIGURES = ("cache_bytes", "graph_gap", "slower", "compile_kernel_s", "stand_in", "common")
+FIGURES = ("cache_bytes", "graph_gap", "slower", "among", "compile_kernel_s", "stand_in", "common")
 POWERS = (1, 2, 4)
 HOST_FIGURES, HOST_TEXTS = ("entry", "graph_start"), ("slug", "name", "source", "date", "method", "why")
 

@@ -48,11 +48,23 @@ def refit(slug: str, models: Iterable[tuple[Row, Graph]] | None = None, runs: It
     rows = [row for file in files for row in file.rows]
     described = next((file.machine for file in reversed(files) if "host" in file.machine), files[-1].machine)
     fitted = calibrate(rows, described, hardware(slug), tuple(file.source for file in files))
+    judges = list(registry_models(slug) if models is None else models)
+    fitted = replace(fitted, among=among(replace(hardware(slug), calibration=fitted), judges))
     machine = replace(hardware(slug), calibration=fitted)
-    seen = list(outcomes(machine, registry_models(slug) if models is None else models))
+    seen = list(outcomes(machine, judges))
     unseen = with_first(outcomes_of(machine, runs), stored_unseen(slug), datetime.now(UTC).date().isoformat())
     each_kernel = compile_kernel_s(row for file in evidence(slug) for row in file.rows)
     return replace(judged(fitted, [*seen, *unseen]), compile_kernel_s=each_kernel), [*seen, *unseen]
+
+
+def among(machine: Hardware, models: Iterable[tuple[Row, Graph]]) -> float:
+    """Seconds that a kernel takes longer between others than repeated, which single ops can't show: the median over eager models of what
+    is missing for each kernel. 0 where the library has no kernels to count, or too few models were run."""
+    missing = []
+    for row, graph in models:
+        if row.mode == "eager" and row.busy_s and row.kernels:
+            missing.append((row.busy_s - float(predict(graph, machine).busy_s)) / row.kernels)
+    return float(f"{max(median(missing), 0.0):.3g}") if len(missing) >= ENOUGH else 0.0
 
 
 def judged(fitted: Calibration, outcomes: Sequence[Outcome]) -> Calibration:

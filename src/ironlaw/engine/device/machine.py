@@ -252,7 +252,7 @@ class CostModel(Protocol):
         """Costs that are known already, by the ops' keys; what is put there may be asked for again."""
 
     def sustain(self, costs: list[Cost]) -> list[Cost]:
-        """The same costs under steady load, where a clock falls."""
+        """The same costs in a graph: under steady load, where a clock falls, and each kernel among others."""
 
     @property
     def common(self) -> float:
