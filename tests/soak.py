@@ -18,8 +18,8 @@ from labs_entry import ENVIRONMENT, header
 from websockets.sync.client import connect
 
 FULL = os.environ.get("IRONLAW_ATTACK") == "full"
-OPENINGS = 300 if FULL else 16  # a thread or a descriptor for each would be twice what `grown` allows
-FIRST = 24 if FULL else 12  # by then each lab has been opened several times, and what is made once is made
+OPENINGS = 300 if FULL else 12  # a thread or a descriptor for each would be twice what `grown` allows
+FIRST = 24 if FULL else 20  # by then each lab has been opened several times, and what is made once is made
 AT_ONCE = 3
 PATIENCE = 60.0  # seconds
 SHORT = """
