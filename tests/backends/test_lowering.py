@@ -428,6 +428,13 @@ def test_attention_in_parts_takes_the_softmax_of_its_keys(keys, curve):
     assert [k.curve for k in (*naive, *maths) if k.curve.startswith("softmax")] == [curve, f"{curve}_fp32"]
 
 
+@pytest.mark.parametrize(("heads", "keys"), [(3, 64), (4, 63), (4, 64), (3, 63)])
+def test_the_maths_of_attention_is_aligned_by_its_keys_not_its_heads(heads, keys):
+    shapes = ((2, heads, 64, 64), (2, heads, keys, 64), (2, heads, keys, 64))
+    products = [k.curve for k in lower(one("attention", *shapes, out=shapes[0], path="math")) if k.curve.startswith("bmm")]
+    assert products == ["bmm_fp32_odd" if keys % 4 else "bmm_fp32"] * 2
+
+
 def test_one_query_is_decoding():
     assert lower(sdpa(3, 4, 1, 64, kv=2, t=100)) == (Kernel("attention_decode", 3 * 64 * 2 * (4 * 2 + 2 * 200.0), 307200.0, 12), TINY)
     assert lower(sdpa(3, 4, 1, 64, kv=2, t=100), compiled=True) == lower(sdpa(3, 4, 1, 64, kv=2, t=100))
