@@ -29,7 +29,7 @@ def program() -> str:
 
 
 def _short(path: Path) -> str:
-    """From the working directory, where it lies below that."""
+    """Relative to the working directory, if it is below that."""
     try:
         return str(path.relative_to(Path.cwd()))
     except (ValueError, OSError):

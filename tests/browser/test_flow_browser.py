@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from lab_steps import answer, commit, go_on, label, patient, payloads, settle, to_reflection, watched
+from lab_steps import answer, commit, go_on, label, patient, payloads, to_reflection, watched
 from playwright.sync_api import BrowserContext, Page, expect
 
 from ironlaw import kit
@@ -31,6 +31,7 @@ def page(page: Page) -> Iterator[Page]:
 def test_two_windows_follow_each_other_and_a_server_that_dies_loses_nothing(labs, page: Page) -> None:
     with labs() as (url, server):
         port = urlsplit(url).port
+        page.emulate_media(reduced_motion="reduce")
         page.goto(url + LAB)
         expect(page.get_by_role("button", name="Commit my prediction")).to_be_visible()
         other = patient(page.context.new_page())
@@ -42,8 +43,6 @@ def test_two_windows_follow_each_other_and_a_server_that_dies_loses_nothing(labs
         other.close()
         to_reflection(page)
         expect(page.locator("#act1-reflect .il-reflect")).to_be_visible()
-        settle(page)
-        stood = page.evaluate("scrollY")
         server.kill()
         server.wait()
         banner = page.get_by_role("alert")
@@ -52,10 +51,11 @@ def test_two_windows_follow_each_other_and_a_server_that_dies_loses_nothing(labs
         answer(page, SHARE)  # pressed while nobody listens
         for words in ("kernel not found", "Failed to fetch"):
             expect(page.get_by_text(words)).to_have_count(0)
+        stood = page.evaluate(TOP, "act1-reflect")
     with labs(port):
         expect(page.locator("#act1-reflect").get_by_text("✓ Yes.")).to_be_visible()  # sent by itself, once there is a server again
         expect(banner).to_have_count(0)
-        page.wait_for_function("y => Math.abs(scrollY - y) < 60", arg=stood)
+        page.wait_for_function(f"y => Math.abs(({TOP})('act1-reflect') - y) < 130", arg=stood)  # the banner's height is gone
         page.goto(url)
         page.get_by_role("link", name="Continue where you left off").click()
         expect(page.get_by_role("button", name="Go on to Act II")).to_be_visible()
