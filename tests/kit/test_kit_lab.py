@@ -137,6 +137,14 @@ def test_another_browser_begins_with_the_saved_dials(shown, ledger):
     assert again.spec["store"] == piece(shown, "act1.instrument").spec["store"]  # what the first browser kept before is done with
 
 
+def test_dials_of_an_import_may_be_anything(shown, ledger):
+    commit(shown)
+    for dials in (5, {"act1": 5}, {"act1": {"a": ["pi5"], "b": None, "x": {}}}):
+        ledger.append("_template", "design", {"dials": dials})
+        again = show(ledger)
+        assert piece(again, "act1.instrument").state["dials"] == {"a": "h100_sxm", "b": "pi5"} and again.receipt({}).saved
+
+
 def test_a_context_leaves_the_dials_where_they_are(shown):
     commit(shown)
     place = piece(shown, "act1.instrument").spec["store"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -32,8 +33,6 @@ def receipt(ledger: Any, saved: Event | None, design: Mapping[str, Any], trouble
 
 def _stored(design: Mapping[str, Any], without: str) -> dict[str, Any]:
     """As JSON brings it back."""
-    import json
-
     data: dict[str, Any] = json.loads(json.dumps({name: value for name, value in design.items() if name != without}))
     return data
 
@@ -43,4 +42,4 @@ def _moved(saved: Event, design: Mapping[str, Any]) -> bool:
     then, now = saved.payload.get("dials"), design.get("dials")
     if not isinstance(then, dict) or not isinstance(now, Mapping):
         return False
-    return any(name in then and dict(then[name]) != _stored(dials, "") for name, dials in now.items())
+    return any(name in then and then[name] != _stored(dials, "") for name, dials in now.items())
