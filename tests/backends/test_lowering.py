@@ -428,10 +428,12 @@ def test_attention_in_parts_takes_the_softmax_of_its_keys(keys, curve):
     assert [k.curve for k in (*naive, *maths) if k.curve.startswith("softmax")] == [curve, f"{curve}_fp32"]
 
 
-@pytest.mark.parametrize(("heads", "keys"), [(3, 64), (4, 63), (4, 64), (3, 63)])
-def test_the_maths_of_attention_is_aligned_by_its_keys_not_its_heads(heads, keys):
-    shapes = ((2, heads, 64, 64), (2, heads, keys, 64), (2, heads, keys, 64))
-    products = [k.curve for k in lower(one("attention", *shapes, out=shapes[0], path="math")) if k.curve.startswith("bmm")]
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(("heads", "queries", "keys"), [(3, 63, 64), (4, 64, 63), (4, 64, 64), (3, 63, 63)])
+def test_the_maths_of_attention_is_aligned_by_its_keys_alone(heads, queries, keys, compiled):
+    shapes = ((2, heads, queries, 64), (2, heads, keys, 64), (2, heads, keys, 64))
+    kernels = lower(one("attention", *shapes, out=shapes[0], path="math"), compiled=compiled)
+    products = [kernel.curve for kernel in kernels if kernel.curve.startswith("bmm")]
     assert products == ["bmm_fp32_odd" if keys % 4 else "bmm_fp32"] * 2
 
 
@@ -707,6 +709,13 @@ def test_a_window_of_one_row_is_not_1x1():
     assert lower(made, compiled=True)[0].depth == 192
     made = one("conv2d", (1, 64, 8, 8), (16, 64, 1, 1), out=(1, 16, 8, 6))
     assert names(lower(made)) == ["layout", "conv", "layout"]
+
+
+@pytest.mark.parametrize(("dtype", "ending"), [("fp16", ""), ("bf16", ""), ("fp32", "_fp32"), ("tf32", "_fp32"), ("fp64", "_fp32")])
+@pytest.mark.parametrize(("kernel", "stride", "curve"), [(3, 1, "depthwise"), (3, 2, "depthwise_strided"), (5, 1, "depthwise_large")])
+def test_wider_formats_run_depthwise_on_other_units(dtype, ending, kernel, stride, curve):
+    made = one("conv2d", (1, 16, 8, 8), (16, 1, kernel, kernel), out=(1, 16, 8 // stride, 8 // stride), dtype=dtype, stride=stride)
+    assert names(lower(made)) == [curve + ending]
 
 
 def test_depthwise():
