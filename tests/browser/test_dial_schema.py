@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
+from ironlaw.errors import BadValue
+from ironlaw.recall import answers
 from ironlaw.widget import dials
 from ironlaw.widget.assets import script
 from ironlaw.widget.schema import LONGEST_NAME, SCHEMA, conforms
@@ -35,7 +37,7 @@ VALUES: list[Any] = [
 def blank(chromium: Browser) -> Iterator[Page]:
     with chromium.new_page() as page:
         page.set_content("<main></main>")
-        page.add_script_tag(content=script(("contract", "schema")))
+        page.add_script_tag(content=script(("contract", "schema", "numbers")))
         yield page
 
 
@@ -52,3 +54,37 @@ def test_both_sides_take_and_refuse_the_same(blank: Page, kind: str):
     assert {True, False} == set(here), "a schema that takes everything, or nothing, checks nothing"
     for value, taken in zip(VALUES, here, strict=True):
         assert (dials.why_not(dial, value) is None) == taken
+
+
+TYPED = [
+    "4,8",
+    "4.8",
+    "48",
+    "1,024",
+    "1.024",
+    "12,5",
+    "100 000",
+    "100,000,000",
+    "1.024,5",
+    "1,024.5",
+    "0,125",
+    "1e6",
+    "-3",
+    "abc",
+    "4,8,",
+    "",
+]
+
+
+def test_a_dial_and_a_card_of_the_review_read_a_number_alike(blank: Page):
+    """The decimal comma too: a browser's own number field would make 48 of 4,8."""
+
+    def read(text: str) -> list[float]:
+        try:
+            return list(answers.read(text, ""))
+        except BadValue:
+            return []
+
+    there = blank.evaluate("(texts) => texts.map(readNumber)", TYPED)
+    assert dict(zip(TYPED, there, strict=True)) == {text: read(text) for text in TYPED}
+    assert read("4,8") == [4.8] and read("1,024") == [1024, 1.024]

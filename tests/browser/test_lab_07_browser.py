@@ -171,7 +171,7 @@ def test_by_keyboard_alone(beginner: str, page: Page) -> None:
     seal("10³")
     expect(banner(page, "Compilation pays")).to_be_visible()
     press_on("Take the challenge")
-    tab_to(page, "number", "shortest deployment", most=160)
+    tab_to(page, "text", "shortest deployment", most=160)
     page.keyboard.type("23")
     press("Enter")
     expect(page.get_by_text("2,334 inferences, 23.3 hours")).to_be_visible()

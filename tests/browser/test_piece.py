@@ -243,7 +243,7 @@ def test_every_dial_by_mouse_changes_the_picture(lab: Page):
     assert box
     lab.mouse.click(box["x"] + box["width"] * 0.5, box["y"] + box["height"] / 2)
     before = settled(lab, before)
-    dial(lab, "share").locator("input[type=number]").fill("0.3")
+    dial(lab, "share").locator("input[role=spinbutton]").fill("0.3")
     before = settled(lab, before)
     dial(lab, "said").locator("label").click()
     assert "You said compute" in settled(lab, before)
@@ -279,7 +279,7 @@ def test_every_dial_by_keyboard(lab: Page):
 def test_what_cannot_be_set_says_why(lab: Page):
     expect(dial(lab, "format")).to_contain_text("FP4: no unit for it")
     expect(dial(lab, "format").get_by_role("radio", name="FP4")).to_be_disabled()
-    number = dial(lab, "batch").locator("input[type=number]")
+    number = dial(lab, "batch").locator("input[role=spinbutton]")
     before = picture(lab)
     number.fill("999")
     expect(dial(lab, "batch").locator(".il-error")).to_have_text("Give a number from 1 to 256.")
@@ -322,7 +322,7 @@ def test_hover_focus_and_table_tell_exact_values(lab: Page):
 def test_the_main_readout_is_announced_when_the_dials_rest(lab: Page):
     heard = terms_piece(lab).locator("p.il-hearing[role=status]")
     expect(heard).to_have_text("")  # a page that has just been opened says nothing
-    dial(lab, "batch").locator("input[type=number]").fill("200")
+    dial(lab, "batch").locator("input[role=spinbutton]").fill("200")
     expect(heard).to_have_text(re.compile(r"Too large; time [\d.e+]+ µs"))
 
 
@@ -335,7 +335,7 @@ def test_dragging_the_point_turns_the_dial(lab: Page):
     lab.mouse.move(box["x"] + 180, box["y"] - 10, steps=4)
     lab.mouse.up()
     expect(lab.locator("#seen")).not_to_have_text("batch 1")
-    expect(dial(lab, "batch").locator("input[type=number]")).not_to_have_value("1")
+    expect(dial(lab, "batch").locator("input[role=spinbutton]")).not_to_have_value("1")
     assert min(box["width"], box["height"]) >= 24
 
 
@@ -441,7 +441,7 @@ def test_reflection_toggle_and_number(lab: Page):
 
 def test_a_reload_brings_the_dials_back_and_python_hears_of_it(lab: Page, served: tuple[str, Start]):
     before = picture(lab)
-    dial(lab, "batch").locator("input[type=number]").fill("48")
+    dial(lab, "batch").locator("input[role=spinbutton]").fill("48")
     dial(lab, "format").get_by_text("FP32", exact=True).click()
     settled(lab, before)
     expect(lab.locator("#seen")).to_have_text("batch 48")
@@ -453,11 +453,11 @@ def test_a_reload_brings_the_dials_back_and_python_hears_of_it(lab: Page, served
 def test_a_killed_server_brings_the_dials_back(page: Page, served: tuple[str, Start]):
     address, start = served  # the console does complain about the lost connection, so no `lab` fixture here
     opened(page, address)
-    dial(page, "batch").locator("input[type=number]").fill("48")
+    dial(page, "batch").locator("input[role=spinbutton]").fill("48")
     expect(page.locator("#seen")).to_have_text("batch 48")
     start()
     expect(page.locator("#seen")).to_have_text("batch 48", timeout=30_000)
-    dial(page, "batch").locator("input[type=number]").fill("96")
+    dial(page, "batch").locator("input[role=spinbutton]").fill("96")
     expect(page.locator("#seen")).to_have_text("batch 96", timeout=30_000)
 
 

@@ -80,8 +80,8 @@ function slider({ dial, id, ctx, value, about, wrong }, steps) {
   const [draft, bad] = [`draft:${dial.id}`, `wrong:${dial.id}`];
   const type = (event) => {
     local[draft] = event.target.value;
-    const number = Number(event.target.value);
-    const good = event.target.value.trim() !== "" && allowed(dial, number);
+    const number = readNumber(event.target.value).find((each) => allowed(dial, each));
+    const good = number !== undefined;
     local[bad] = good ? null : `Give a ${dial.whole ? "whole " : ""}number from ${significant(dial.min, 6)} to ${significant(dial.max, 6)}.`;
     if (good) ctx.line.turn(dial.id, number);
     else ctx.redraw();
@@ -94,13 +94,18 @@ function slider({ dial, id, ctx, value, about, wrong }, steps) {
     local[draft] = local[bad] = null;
     ctx.line.turn(dial.id, steps[Number(event.target.value)]);
   };
-  return h("div", { class: "il-slide" },
+  return h("div", { class: `il-slide ${dial.max >= 1e6 ? "il-long" : ""}` },
     h("input", {
       type: "range", min: 0, max: steps.length - 1, step: 1, value: nearestStep(steps, value, dial.type), oninput: slide,
       "aria-label": dial.label, "aria-valuetext": `${Number.isFinite(value) ? significant(value, 6) : value}${dial.unit ? ` ${dial.unit}` : ""}`,
     }),
-    h("input", {
-      type: "number", id, min: dial.min, max: dial.max, step: dial.whole ? 1 : "any", inputmode: dial.whole ? "numeric" : "decimal", value: local[draft] ?? (Number.isFinite(value) ? String(dial.whole ? value : Number(value.toPrecision(6))) : ""),
+    numberField({
+      id, least: dial.min, most: dial.max, inputmode: dial.whole ? "numeric" : "decimal",
+      value: local[draft] ?? (Number.isFinite(value) ? fieldText(dial.whole ? value : Number(value.toPrecision(6))) : ""),
+      step: (way) => {
+        local[draft] = local[bad] = null;
+        ctx.line.turn(dial.id, steps[Math.max(0, Math.min(steps.length - 1, nearestStep(steps, value, dial.type) + way))]);
+      },
       oninput: type, onblur: leave, "aria-invalid": wrong ? "true" : null, ...about,
     }),
     dial.presets?.length ? h("div", { key: "presets", class: "il-presets", role: "group", "aria-label": `${dial.label}: presets` },

@@ -15,11 +15,12 @@ function numberPiece(ctx) {
   const { spec, state, view, ui, line } = ctx;
   const done = view.committed !== null && view.committed !== undefined;
   const text = ui.local.draft ?? (state.value === null || state.value === undefined ? "" : String(state.value));
-  const good = (typed) => typed.trim() !== "" && Number(typed) >= (spec.min ?? -Infinity) && Number(typed) <= (spec.max ?? Infinity);
+  const read = (typed) => readNumber(typed).filter((number) => number >= (spec.min ?? -Infinity) && number <= (spec.max ?? Infinity));
+  const good = (typed) => read(typed).length === 1; // what can be read in two ways is asked for once more
   const commit = (typed) => {
     if (!good(typed) || done) return;
     ui.local.committing = true;
-    line.send({ value: Number(typed), commit: (state.commit ?? 0) + 1 });
+    line.send({ value: read(typed)[0], commit: (state.commit ?? 0) + 1 });
   };
   const type = (event) => {
     ui.local.draft = event.target.value;
@@ -32,9 +33,10 @@ function numberPiece(ctx) {
   return h("div", { class: `il-challenge ${done ? "il-sealed" : ""}` },
     rich("label", { for: `${ui.id}-n` }, spec.label),
     h("div", { class: "il-act" },
-      h("input", { type: "number", id: `${ui.id}-n`, step: "any", inputmode: "decimal", value: done ? String(view.committed.value ?? view.committed) : text, disabled: done, oninput: type, onkeydown: enter }),
+      numberField({ id: `${ui.id}-n`, least: spec.min, most: spec.max, inputmode: "decimal", value: done ? fieldText(view.committed.value ?? view.committed) : text, disabled: done, oninput: type, onkeydown: enter }),
       spec.unit && h("span", { class: "il-unit" }, spec.unit),
       done ? h("span", { class: "il-hint" }, padlock(), " Committed.") : h("button", { type: "button", class: "il-button il-primary", disabled: !good(text), onclick: () => commit(text) }, spec.words?.commit ?? "Commit")),
+    read(text).length > 1 && !done ? h("p", { key: "twice", class: "il-hint", role: "status" }, `This can be read in two ways: write ${read(text).join(" or ")}.`) : null,
     h("div", { class: view.feedback ? `il-feedback ${view.right === undefined ? "" : view.right ? "il-right" : "il-wrong"}` : "", role: "status" },
       view.feedback && rich("div", { tabindex: -1, after: (node) => takes(ui, "committing", node) }, view.feedback)),
     view.error && h("p", { class: "il-error", role: "alert" }, view.error.message ?? String(view.error)));
