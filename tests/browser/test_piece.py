@@ -327,6 +327,7 @@ def test_the_main_readout_is_announced_when_the_dials_rest(lab: Page):
 
 
 def test_dragging_the_point_turns_the_dial(lab: Page):
+    terms_piece(lab).get_by_role("tab").nth(1).click()
     point = terms_piece(lab).locator(".il-drag-x")
     box = point.bounding_box()
     assert box
@@ -471,9 +472,14 @@ def test_nothing_scrolls_sideways_in_light_or_dark(page: Page, served: tuple[str
         page.set_viewport_size({"width": width, "height": 800})
         page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
         expect(page.locator("body")).to_have_css("background-color", paper)
-        desk, stage = terms_piece(page).locator(".il-dials").bounding_box(), terms_piece(page).locator(".il-stage").bounding_box()
+        page.evaluate("() => scrollTo(0, 0)")
+        dials, show = terms_piece(page).locator(".il-dials"), terms_piece(page).locator(".il-show")
+        desk, stage = dials.bounding_box(), show.bounding_box()
         assert desk and stage
         assert (stage["y"] < desk["y"]) == (width < 800)  # on a phone the picture comes first
+        dials.evaluate("e => e.scrollIntoView({ block: 'start' })")
+        stage = show.bounding_box()
+        assert stage and (width > 800 or 0 <= stage["y"] <= 60)  # and stays in view over the dials
 
 
 def test_the_chrome_of_the_notebook_is_gone(lab: Page):
