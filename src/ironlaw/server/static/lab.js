@@ -5,7 +5,7 @@
   const HEALTH = `${location.pathname}health`;
   const BEAT = 1000; // ms between two looks for a server that is gone
   const KEPT = `ironlaw:scroll:${location.pathname}`;
-  const PATIENCE = 10000; // ms: a lab that has not been drawn by then is left where it is
+  const PATIENCE = 60000; // ms: a lab that has not been drawn by then is left where it is
   const { start, port } = document.currentScript.dataset; // how it is started, and the port that it takes by itself
   const asked = decodeURIComponent(location.hash.slice(1)); // the instrument of a link to a view takes its part of the address away
   const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -134,7 +134,7 @@
       if (place?.getClientRects().length) scrollTo({ top: scrollY + place.getBoundingClientRect().top - (to.from ?? 64), behavior: "instant" });
       else if (to?.top !== undefined) scrollTo({ top: to.top, behavior: "instant" });
       const stands = `${document.documentElement.scrollHeight} ${Boolean(to)} ${place?.getClientRects().length}`;
-      same = to && stands === last ? same + 1 : 0;
+      same = to && (place || !to.place) && stands === last ? same + 1 : 0; // a place may come after the rail that names it
       last = stands;
       if (same < 8 && performance.now() < until) setTimeout(land, 60); // until the figures above it are drawn
       else finish();
