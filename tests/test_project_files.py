@@ -182,7 +182,7 @@ def test_paths_are_found_and_missing_ones_noticed(tmp_path: Path):
 def always_installed() -> set[str]:
     """The distributions that `make check` installs for ironlaw itself, and what they need in turn."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    found, waiting = set(), [Requirement(text) for text in (*project["dependencies"], *project["optional-dependencies"]["arrays"])]
+    found, waiting = set(), [Requirement(text) for text in project["dependencies"]]
     while waiting:
         name = canonicalize_name(waiting.pop().name)
         if name not in found:
