@@ -627,6 +627,21 @@ def conv(n=1, c=64, size=8, out=16, k=3, stride=1, groups=1, bias=False, dtype="
     return one("conv2d", *shapes, out=(n, out, after, after), dtype=dtype, stride=stride)
 
 
+def test_convolutions_in_tf32_by_hand():
+    # 3 images of 8 channels, 4 x 5 pixels, to 6: x 1,920 bytes, y 1,440; a 3 x 3 weight 1,728, a 1 x 1 192; 360 outputs
+    x, out = (3, 8, 4, 5), (3, 6, 4, 5)
+    layout = Kernel("layout", 2 * 1920.0, rows=3 * 8), Kernel("layout", 2 * 1440.0, rows=3 * 6)
+    product = Kernel("conv_tf32", 1920.0 + 1728 + 1440, 2.0 * 360 * 72, depth=72)
+    whole = (layout[0], Kernel("layout_weight", 2 * 1728.0), product, layout[1])
+    assert lower(one("conv2d", x, (6, 8, 3, 3), out=out, dtype="tf32")) == whole
+    point = Kernel("conv_1x1_tf32", 1920.0 + 192 + 1440, 2.0 * 360 * 8, depth=8)
+    assert lower(one("conv2d", x, (6, 8, 1, 1), out=out, dtype="tf32")) == (point,)
+    groups = lower(one("conv2d", x, (6, 4, 3, 3), out=out, dtype="tf32"))  # two of four channels: half the weights and products
+    grouped = Kernel("conv_grouped_tf32", 1920.0 + 864 + 1440, 2.0 * 360 * 36, depth=36)
+    assert groups == (layout[0], Kernel("layout_weight", 2 * 864.0), grouped, layout[1])
+    assert names(lower(one("conv2d", x, (6, 8, 3, 1), out=out, dtype="tf32")))[0] == "layout"  # one tap wide, but three high
+
+
 def test_a_3x3_convolution_runs_in_nhwc():
     # x 8,192 bytes, w 18,432, y 2,048; 2 x 1024 outputs x 576
     moved, flops = 28672.0, 1179648.0
