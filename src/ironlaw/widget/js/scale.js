@@ -43,7 +43,9 @@ function ticksOf(scale, size, gap, place = (tick) => scale.at(tick.value)) {
   const { axis, domain, log } = scale;
   const long = (axis.unit ?? "").length > 2; // a long unit stands once in the axis' name
   const [step, name] = axis.unit === "s" && !log ? longTime(domain) : [1, axis.unit ?? ""];
-  const tick = (value) => ({ value: value * step, text: tickText(value, long ? "" : name) });
+  const [factor, prefix] = log || long || !name || name === "%" || name === "×" ? [1, ""] : prefixOf(Math.max(...domain.map((end) => Math.abs(end / step))), name);
+  const text = (value) => (prefix ? `${significant(value / factor, 6)}${THIN}${prefix}${name}` : tickText(value, long ? "" : name));
+  const tick = (value) => ({ value: value * step, text: text(value) });
   for (const values of axis.ticks?.length ? thinned(axis.ticks.map((value) => value / step)) : log ? logTicks(domain) : linearTicks(domain.map((end) => end / step))) {
     const ticks = values.map(tick);
     const clear = ticks.every((tick, i) => i === 0 || Math.abs(place(tick) - place(ticks[i - 1])) >= (size(tick) + size(ticks[i - 1])) / 2 + gap);

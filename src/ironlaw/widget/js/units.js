@@ -26,6 +26,13 @@ function split(value, unit = "", digits = 3) {
   return [significant(value / factor, digits), prefix + unit];
 }
 
+// The factor and prefix that a value is written with; the ticks of a linear axis share that of its end: 0.5 MB, 1 MB.
+function prefixOf(value, unit) {
+  if (!value || !PREFIXED.has(unit)) return [1, ""];
+  const steps = unit === "s" ? DOWN : UP;
+  return steps.find(([factor]) => value >= factor * EDGE) ?? [1, ""];
+}
+
 function written(value, unit, digits = 3) {
   const [number, name] = split(value, unit, digits);
   return name ? `${number}${THIN}${name}` : number;
