@@ -1,6 +1,8 @@
 """Hosts: who launches, and that the device does not care."""
 
 from dataclasses import replace
+from math import log, sqrt
+from statistics import median
 
 import pytest
 from hypothesis import given
@@ -8,11 +10,15 @@ from hypothesis import strategies as st
 from small_graphs import chain
 
 import ironlaw as il
-from ironlaw.engine.device.host import Host
+from ironlaw.engine.device.host import AUTOGRAD, PER_TENSOR, PYTHON, Host
+from ironlaw.engine.device.intervals import BETWEEN_HOSTS
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.timeline import timeline
+from ironlaw.engine.device.types import Tensor
+from ironlaw.engine.device.work import op as make_op
 from ironlaw.errors import BadValue
+from ironlaw.registry.evidence import evidence
 
 H200, H100, ARM, M7 = (il.hardware(name) for name in ("h200_sxm", "h100_sxm", "neoverse_n1_2core", "cortex_m7"))
 VM = il.host("xeon_vm")
@@ -93,6 +99,68 @@ def test_another_hosts_interval_leans_to_neither_side():
     p = predict(SMALL, H200, Plan(host=il.host("bare")))
     low, high = p.intervals.host
     assert low < p.host_s < high and low * high == pytest.approx(p.host_s**2)
+
+
+def test_a_host_that_nobody_named_is_less_sure_than_one_that_was_measured():
+    """The profile in use is of some virtual machine, and yours may be twice as fast."""
+    unnamed, named, bare = (predict(SMALL, H200, plan).intervals.host for plan in (Plan(), Plan(host=VM), Plan(host=il.host("bare"))))
+    assert unnamed[1] / unnamed[0] > 1.5 * named[1] / named[0]
+    assert bare[1] / bare[0] > 1.5 * named[1] / named[0]
+    here = replace(VM, slug="")  # as it stands in the file of a machine that was measured here
+    own = replace(H200, calibration=replace(H200.calibration, host=here))
+    low, high = predict(SMALL, own).intervals.host
+    assert high / low == pytest.approx(named[1] / named[0])
+
+
+def test_two_hosts_of_a_kind_differ_as_far_as_is_said():
+    """The same launches, timed on two virtual machines."""
+    first, second = (
+        [row for file in evidence("h200_sxm") if f"/{name}," in file.source for row in file.rows if row.kind == "launch" and row.wall_s]
+        for name in ("micro", "machine")
+    )
+    ratios = [log(a.wall_s / b.wall_s) for a in first for b in second if a.op == b.op]
+    assert len(ratios) == 44 and median(ratios) / sqrt(2.0) == pytest.approx(BETWEEN_HOSTS, abs=0.01)
+
+
+# ---- what a model adds to its launches
+
+
+def grown(plan, machine=H200, **settings):
+    """How many times as long a graph's launches take with these settings."""
+    with_them = replace(SMALL, settings={**SMALL.settings, **settings})
+    return predict(with_them, machine, plan).host_s / predict(SMALL, machine, plan).host_s
+
+
+def test_a_captured_model_runs_its_own_python():
+    assert grown(Plan(), captured=True) == pytest.approx(PYTHON)
+    assert grown(Plan(), captured=True, training=True) == pytest.approx(PYTHON * AUTOGRAD)
+    for plan in (Plan("compiled"), Plan("graphs"), Plan("eager_graphs"), Plan(launch=5e-6), Plan(calibrated=False)):
+        assert grown(plan, captured=True, training=True) == 1.0  # one launch, none of the model's, or as given
+    assert grown(Plan(), ARM, captured=True) == 1.0  # its times are those of whole calls
+
+
+def test_the_device_does_not_care_for_python():
+    captured = replace(SMALL, settings={**SMALL.settings, "captured": True})
+    assert predict(captured, H200).busy_s == predict(SMALL, H200).busy_s
+
+
+def test_a_backward_op_is_launched_like_its_forward():
+    host = Host({"default": 1.0, "conv2d": 8.0, "batch_norm": 4.0, "layer_norm": 2.0})
+    x, w = Tensor("x", (8, 16, 32, 32), "fp16"), Tensor("w", (16, 16, 3, 3), "fp16", "weight")
+    both, one = (make_op("conv_backward", "b", (x, x, w), (x,), groups=1, wanted=count) for count in (2, 1))
+    assert [host.launch(op, "eager", 5.0) for op in (both, one)] == [16.0, 8.0]
+    assert host.launch(make_op("batch_norm_backward", "b", (x, x, x), (x,)), "eager", 2.0) == 4.0
+    assert Host({"default": 1.0, "conv_backward": 3.0, "conv2d": 8.0}).launch(one, "eager", 5.0) == 3.0  # one that was measured
+
+
+def test_a_call_on_lists_takes_time_for_each_tensor():
+    host = Host({"default": 1.0})
+    few, many = (
+        make_op("foreach", "f", tuple(Tensor(f"t{i}", (4,), "fp32") for i in range(count)), (Tensor("y", (4,), "fp32"),), launches=2)
+        for count in (10, 100)
+    )
+    assert host.launch(few, "eager", 2.0) == pytest.approx(2.0 + 10 * PER_TENSOR)
+    assert host.launch(many, "eager", 2.0) - host.launch(few, "eager", 2.0) == pytest.approx(90 * PER_TENSOR)
 
 
 def test_graphs_of_eager_code_are_eager_kernels_behind_one_launch():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.types import check_positive
@@ -19,6 +19,20 @@ if TYPE_CHECKING:
     from ironlaw.engine.device.types import Op
 
 DEFAULT = "default"  # the launch of an op whose own was not measured
+# Ops that no profile has a row of -> the op whose launch theirs is like; a convolution's backward calls one for each gradient.
+LIKE = {
+    "batch_norm_train": "batch_norm",
+    "batch_norm_backward": "batch_norm",
+    "norm_backward": "layer_norm",
+    "gelu_backward": "gelu",
+    "conv_backward": "conv2d",
+}
+# What a model's run costs beyond launches that are queued back to back, in multiples of them, so that they hold for any host. All three are
+# fitted to wall times of runs in which the device mostly waits (scripts/fit_host.py): H200, registry/evidence/h200_sxm/zoo_eager.json and
+# zoo_training.json, and opened models of benchmarks/sealed_sets.
+PYTHON = 1.5  # a captured model's own Python, its modules and views, eager: 69 runs, between 0.7 and 2.6 for nine in ten
+AUTOGRAD = 1.3  # forward and backward of a training step, 21 runs; PyTorch 2.13 on a CPU takes 1.24 to 1.31 times as long to record a pass
+PER_TENSOR = 0.15  # default launches for each tensor of a call on lists, an optimiser's: 1.9 for each parameter of AdamW's thirteen
 
 
 @dataclass(frozen=True)
@@ -57,10 +71,21 @@ class Host:
         """Seconds that an op's launches cost: one call each in eager mode; a compiler's kernels one by one."""
         if mode != "eager" and category(op.kind) not in ("contraction", "attention"):
             return self.default * kernels
-        return self.launches.get(op.kind, self.launches.get(category(op.kind), self.default))
+        if op.kind == "foreach":
+            return self.default * (kernels + PER_TENSOR * len(op.inputs))
+        calls = op.attrs.get("wanted", 1)
+        kind = op.kind if op.kind in self.launches else LIKE.get(op.kind, op.kind)
+        return calls * self.launches.get(kind, self.launches.get(category(op.kind), self.default))
 
     def scaled(self, factor: float) -> Host:
         """The same host, so many times as slow."""
         check_positive("a host's factor", factor)
         launches = {kind: factor * seconds for kind, seconds in self.launches.items()}
         return replace(self, launches=launches, entry=factor * self.entry, graph_start=factor * self.graph_start)
+
+
+def python_factor(settings: Mapping[str, Any], kind: str) -> float:
+    """How much longer an eager run's launches take than the same ones queued back to back: around them runs the model's Python, and
+    autograd records them. The lists of an optimiser are beyond autograd."""
+    captured = PYTHON if settings.get("captured") else 1.0
+    return captured * (AUTOGRAD if settings.get("training") and kind != "foreach" else 1.0)

@@ -14,6 +14,7 @@ from typing import Any
 from ironlaw.engine.arrays import Number, is_array, maximum, minimum, total
 from ironlaw.engine.device.dispatch import Schedule, simulate
 from ironlaw.engine.device.fusion import fuse
+from ironlaw.engine.device.host import python_factor
 from ironlaw.engine.device.machine import NARROW, Cost, CostModel, Hardware, Plan
 from ironlaw.engine.device.prediction import OpRow, Prediction, is_sweep
 from ironlaw.engine.device.roofline import arithmetic, transfer
@@ -97,7 +98,16 @@ def _costs(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None
             cost = model.cost(op, hardware, plan) if model else bound(op, hardware, plan, graph.dtype)
             (known if model is None or _swept(op) else lasting)[key] = cost
         costs.append(cost)
-    return model.sustain(costs) if model else costs
+    return model.sustain(_launched(graph, hardware, plan, costs)) if model else costs
+
+
+def _launched(graph: Graph, hardware: Hardware, plan: Plan, costs: list[Cost]) -> list[Cost]:
+    """With what a model's own Python and autograd add to the launches of a queue; a launch that is given stands as it is."""
+    if plan.launch is not None or plan.lowering != "eager" or hardware.dispatch != "queued" or not graph.settings.get("captured"):
+        return costs
+    factors = {id(cost): python_factor(graph.settings, op.kind) for op, cost in zip(graph.ops, costs, strict=True)}
+    scaled = {id(cost): replace(cost, launch=factors[id(cost)] * cost.launch) for cost in {id(cost): cost for cost in costs}.values()}
+    return [scaled[id(cost)] for cost in costs]
 
 
 def _swept(op: Op) -> bool:

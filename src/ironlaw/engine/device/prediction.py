@@ -155,7 +155,8 @@ class Prediction:
         if not self.calibrated or model is None:
             return None
         given, other = self.plan.launch is not None, self.host is not model.host
-        return intervals(self.ops, self.run, model, self.kind, given, other, self.host.estimate)
+        preset = self.plan.host is None and bool(self.host.slug)  # the registry's, since no host was asked for: whose it is, nobody said
+        return intervals(self.ops, self.run, model, self.kind, given, other, self.host.estimate or preset)
 
     @property
     def interval(self) -> Interval | None:
