@@ -43,6 +43,21 @@ def test_dials_are_there_where_the_model_takes_them():
     assert "figures" in shown(hardware="h200_sxm") and "figures" not in shown(hardware="cortex_m7")
 
 
+def test_another_host_launches_the_same_kernels():
+    usual, bare = (turned(workload="gpt2", batch=1, **host) for host in ({}, {"host": "dgx_h100"}))
+    seconds = [float(shown["cards"][0]["exact"].split("\u202f")[0]) for shown in (usual, bare)]
+    assert seconds[1] < 0.85 * seconds[0]  # its launches take 0.74 of the time, and the device waits for them
+    assert "host" not in usual["query"] and bare["query"].endswith("&host=dgx_h100")
+    assert dict(settings.read([("host", "dgx_h100")])) == {"host": "dgx_h100"}
+    assert "8.14" in bare["dials"]["host"]["help"]  # µs for an element-wise operator
+
+
+def test_a_processor_has_no_host_to_choose():
+    hidden = {machine: next(d for d in settings.dials({"hardware": machine}) if d["id"] == "host")["hidden"] for machine in ("t4", "pi5")}
+    assert hidden == {"t4": False, "pi5": True}
+    assert opened(host="nobody")["error"]["dial"] == "host"
+
+
 def test_a_precision_that_a_machine_lacks_is_replaced_and_what_was_asked_is_kept():
     shown = turned(hardware="cortex_m7", dtype="fp16")
     assert shown["moved"]["dtype"]["asked"] == "fp16" and shown["moved"]["dtype"]["value"] == "fp32"

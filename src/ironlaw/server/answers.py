@@ -13,6 +13,7 @@ from ironlaw.engine.device.predict import OpRow, Prediction, predict
 from ironlaw.engine.device.prediction_text import host_dict
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, refusing
+from ironlaw.registry.hosts import host
 from ironlaw.registry.machines import hardware, is_local
 from ironlaw.registry.workloads import about, workload
 from ironlaw.server.advice import advice
@@ -20,6 +21,7 @@ from ironlaw.server.choices import kind, settings
 
 DEFAULTS = {"workload": "resnet50", "hardware": "h200_sxm", "mode": "eager", "dispatch": "queued", "figures": "measured"}
 SIZES = ("batch", "seq", "context")
+HOST = "host"  # who launches; where it is not given, whoever the machine was measured with, or a typical one
 MOST = 10**7
 SURENESS = ("schema", "interval", "device_interval", "host_s", "host_interval", "measured_shares", "outside")
 LABELS = {"bandwidth": "memory bandwidth BW", "launch": "cost of one launch", "memory": "memory", "power": "rated power"}
@@ -41,14 +43,14 @@ def answer(query: Iterable[tuple[str, str]]) -> dict[str, Any]:
 def ask(query: Iterable[tuple[str, str]]) -> Answer:
     """The engine's answer to a query. Recent ones are cached."""
     settings = tuple(sorted(query))
-    local = any(key == "hardware" and is_local(value) for key, value in settings)
+    local = any(key in ("hardware", HOST) and is_local(value) for key, value in settings)
     return _ask(settings, local_machine.state() if local else ())
 
 
 @lru_cache(maxsize=32)  # a prediction of a large model has thousands of rows
 def _ask(query: tuple[tuple[str, str], ...], _: local_machine.Stamp) -> Answer:
     explicit = dict(query)
-    names = (*DEFAULTS, *SIZES, "phase", "dtype")
+    names = (*DEFAULTS, *SIZES, "phase", "dtype", HOST)
     for key in explicit:
         if key not in names:
             raise BadValue(f"no setting {key!r}; settings are {', '.join(names)}", key)
@@ -64,10 +66,12 @@ def _ask(query: tuple[tuple[str, str], ...], _: local_machine.Stamp) -> Answer:
     overrides = {key: _setting(key, explicit[key]) for key in (*SIZES, "phase", "dtype") if key in explicit}
     with refusing("dtype"):
         machine.peak(overrides.get("dtype", takes.get("dtype", "fp16")))
+    with refusing(HOST):
+        launcher = host(explicit[HOST]) if HOST in explicit else None
     with refusing("mode" if "dispatch" not in explicit else "dispatch"):
         if values["figures"] not in ("measured", "datasheet"):
             raise BadValue(f"figures are {values['figures']!r}; choose measured or datasheet", "figures")
-        plan = Plan(values["mode"], values["dispatch"], calibrated=values["figures"] == "measured")
+        plan = Plan(values["mode"], values["dispatch"], calibrated=values["figures"] == "measured", host=launcher)
     graph = build(name, tuple(sorted(overrides.items())))
     with refusing("dtype"):
         prediction = predict(graph, machine, plan)

@@ -10,6 +10,7 @@ from ironlaw.calibration import local_machine
 from ironlaw.engine.device.machine import MODES
 from ironlaw.engine.device.types import FORMATS
 from ironlaw.registry.families import FAMILIES
+from ironlaw.registry.hosts import hosts, registered
 from ironlaw.registry.machines import CONTEXTS, hardware, machines
 from ironlaw.registry.workloads import about, workloads
 
@@ -41,6 +42,7 @@ def _choices(_: local_machine.Stamp) -> dict[str, Any]:
         "modes": list(MODES),
         "dispatches": list(DISPATCHES),
         "phases": list(PHASES),
+        "hosts": [{"slug": slug, "name": registered(slug).label, "launch": registered(slug).default} for slug in hosts()],
     }
 
 
@@ -56,6 +58,7 @@ def _machine(slug: str) -> dict[str, Any]:
         "memory": machine.capacity,
         "usable": machine.usable,
         "measured": machine.calibration is not None,
+        "queued": machine.dispatch == "queued",
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ironlaw.engine.device.machine import REPLAYED
 from ironlaw.registry.workloads import workloads
-from ironlaw.server.answers import DEFAULTS, MOST, SIZES
+from ironlaw.server.answers import DEFAULTS, HOST, MOST, SIZES
 from ironlaw.server.choices import choices, settings
 from ironlaw.widget.dials import Dial, choice, select, span, why_not
 from ironlaw.widget.quantities import format_quantity
@@ -29,11 +29,12 @@ TOKENS = (1, 16, 32, 64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 
 # to replace a precision that a machine lacks: the same width first, then wider, then narrower
 SUBSTITUTES = ("fp16", "bf16", "fp32", "tf32", "int8", "fp8", "fp64", "int4", "fp4")
 OPTIONAL = (*SIZES, "phase", "dtype")
+OWN = "own"  # the host that a machine has unless another is chosen; an address need not say so
 
 
 def read(query: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """The settings in an address, others left out; sizes as integers where possible."""
-    pairs = [(key, text) for key, text in query if key in DEFAULTS or key in OPTIONAL]
+    pairs = [(key, text) for key, text in query if key in DEFAULTS or key in (*OPTIONAL, HOST)]
     return {key: int(text) if key in SIZES and text.isdecimal() and len(text) < 16 else text for key, text in pairs}
 
 
@@ -41,7 +42,8 @@ def query(values: Values) -> list[tuple[str, str]]:
     """The settings as the engine and the address take them: only those that the workload has."""
     workload = values.get("workload")
     takes = settings(str(workload)) if workload in workloads() else OPTIONAL
-    return [(key, str(values[key])) for key in (*DEFAULTS, *OPTIONAL) if key in values and (key in DEFAULTS or key in takes)]
+    host = [(HOST, str(values[HOST]))] if values.get(HOST, OWN) != OWN else []
+    return [(key, str(values[key])) for key in (*DEFAULTS, *OPTIONAL) if key in values and (key in DEFAULTS or key in takes)] + host
 
 
 def dials(values: Values) -> list[Dial]:
@@ -62,6 +64,7 @@ def dials(values: Values) -> list[Dial]:
         _precision(menus["formats"], machine, takes),
         choice("mode", "Mode", [(mode, mode.replace("_", " ")) for mode in menus["modes"]], DEFAULTS["mode"], help=MODES.get(mode, "")),
         _dispatch(menus["dispatches"], values, mode),
+        _host(menus["hosts"], values, machine, mode),
         choice("figures", "Figures", _plain(("measured", "datasheet")), DEFAULTS["figures"], hidden=not machine["measured"], help=FIGURES),
     ]  # fmt: skip
 
@@ -147,3 +150,12 @@ def _dispatch(names: list[str], values: Values, mode: str) -> Dial:
     if mode in REPLAYED:
         dial |= {"idle": True, "help": "One launch for all kernels: there is nothing to queue."}
     return dial
+
+
+def _host(hosts: list[dict[str, Any]], values: Values, machine: Mapping[str, Any], mode: str) -> Dial:
+    """Who launches. A processor launches by itself, so that there is nothing to choose."""
+    options = [(OWN, "as measured" if machine["measured"] else "typical"), *((host["slug"], host["name"]) for host in hosts)]
+    chosen = next((host for host in hosts if host["slug"] == values.get(HOST)), None)
+    help = f"{format_quantity(chosen['launch'], 's')} to launch an element-wise operator." if chosen else "Whose processor launches."
+    dial = select(HOST, "Host", options, OWN, help=help, hidden=not machine["queued"])
+    return dial | ({"idle": True, "help": "One launch for all kernels."} if mode in REPLAYED else {})
