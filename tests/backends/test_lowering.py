@@ -731,6 +731,8 @@ def test_a_window_of_one_row_is_not_1x1():
 def test_wider_formats_run_depthwise_on_other_units(dtype, ending, kernel, stride, curve):
     made = one("conv2d", (1, 16, 8, 8), (16, 1, kernel, kernel), out=(1, 16, 8 // stride, 8 // stride), dtype=dtype, stride=stride)
     assert names(lower(made)) == [curve + ending]
+    last = replace(made, attrs={**made.attrs, "layout": "nhwc"})
+    assert names(lower(last)) == ["depthwise_nhwc" + ending]
 
 
 def test_depthwise():
