@@ -13,8 +13,10 @@ what a prediction must cover: `ironlaw coverage` prints how much of their time l
 
 A model *does not build* where its default configuration can't be made into one. It *refuses the call* where it refuses every input that
 the rules make, in FP16, BF16 and FP32, and plain PyTorch on a processor refuses the usual one too: such models are not in the share that
-was captured. Where plain PyTorch takes the call, or was not asked, a failure counts as *not captured*. Runs that have not been made yet
-are not in the tables.
+was captured. *Not checked* are refusals that plain PyTorch was not asked about: of an earlier run, or of a model too large for that; the
+share is given without them, and with each of them as a failure. Where plain PyTorch takes the call, a failure counts as *not captured*.
+Runs that have not been made yet are not in the tables; some were made by an earlier state of capture, and what failed then fails here
+until it is run again.
 
 This page is written by `benchmarks/corpus/collect.py` from what `benchmarks/corpus/capture.py` left.
 """
@@ -32,13 +34,15 @@ def reason(error):
 
 
 def state(result):
-    """captured | does not build | refused (the model's own code raises, in plain PyTorch too) | not captured."""
+    """captured | does not build | refused (the model's own code raises, in plain PyTorch too) | unchecked (nobody asked plain PyTorch yet)
+    | not captured."""
     if "error" not in result:
         return "captured"
     if result["stage"] == "build":
         return "does not build"
-    refused = "the call fails" in result["error"] and result.get("plain", "") not in ("", "runs", "too large to try")
-    return "refused" if refused else "not captured"
+    if "the call fails" not in result["error"]:
+        return "not captured"
+    return {"": "unchecked", "runs": "not captured", "too large to try": "unchecked"}.get(result.get("plain", ""), "refused")
 
 
 def write_table(found, path):
@@ -48,8 +52,10 @@ def write_table(found, path):
         if not rows:
             continue
         lines += [f"## {words[0].upper()}{words[1:]}", ""]
-        lines += ["| library | models | captured | does not build by default | refuses the call | not captured | of those that run |"]
-        lines += ["|---|---:|---:|---:|---:|---:|---:|"]
+        lines += [
+            "| library | models | captured | does not build by default | refuses the call | not checked | not captured | share captured |"
+        ]
+        lines += ["|---|---:|---:|---:|---:|---:|---:|---:|"]
         for library in LIBRARIES:
             counts = Counter(state(r) for r in rows if r["library"] == library)
             if counts:
@@ -61,8 +67,9 @@ def write_table(found, path):
 
 def line(name, counts):
     ran = counts["captured"] + counts["not captured"]
-    columns = [sum(counts.values()), *(counts[what] for what in ("captured", "does not build", "refused", "not captured"))]
-    return f"| {name} | {' | '.join(f'{c:,}' for c in columns)} | {100 * counts['captured'] / ran if ran else 0:.1f} % |"
+    columns = [sum(counts.values()), *(counts[what] for what in ("captured", "does not build", "refused", "unchecked", "not captured"))]
+    shares = dict.fromkeys(f"{100 * counts['captured'] / max(1, n):.1f} %" for n in (ran, ran + counts["unchecked"]))
+    return f"| {name} | {' | '.join(f'{c:,}' for c in columns)} | {', '.join(shares)} |"
 
 
 def failures(rows):

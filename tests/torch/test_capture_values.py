@@ -151,7 +151,45 @@ def test_bart_in_half_precision() -> None:
     assert graph.dtype == "fp16" and graph.flops > 0
 
 
+def test_deberta_with_its_buckets() -> None:
+    """What it adds to the scores it looks up by distance, in tables of its own."""
+    config = transformers.DebertaV2Config(**SMALL, relative_attention=True, pos_att_type=["p2c", "c2p"], position_buckets=4)
+    with torch.device("meta"):
+        model = transformers.DebertaV2Model(config).eval()
+    ids = torch.empty(2, 6, dtype=torch.long, device="meta")
+    assert kinds(il.capture(model, (ids,), {"attention_mask": ids.clone()})).count("gather") == 2  # one for each table
+
+
+def test_whisper_generates() -> None:
+    """A loop that ends where a value says so: the encoder once, the decoder for each token."""
+    layers = {
+        f"{part}_{what}": n for part in ("encoder", "decoder") for what, n in (("layers", 1), ("attention_heads", 2), ("ffn_dim", 16))
+    }
+    ids = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1}
+    sizes = {"d_model": 16, "vocab_size": 60, "max_source_positions": 20, "max_target_positions": 12, "num_mel_bins": 8}
+    config = transformers.WhisperConfig(**layers, **ids, **sizes, suppress_tokens=None, begin_suppress_tokens=None)
+    with torch.device("meta"):
+        model, sound = transformers.WhisperForConditionalGeneration(config).eval(), torch.empty(1, 8, 40)
+    graph = il.capture(lambda x: model.generate(x, max_new_tokens=3, do_sample=False), (sound,))
+    assert sum(op.outputs[0].shape[-1] == 60 for op in graph.ops if op.kind == "linear") == 3  # the head of each token
+    assert kinds(graph).count("conv2d") == 2 and any("unfinished_sequences" in note for note in graph.settings["notes"])
+
+
 # ---- operators of others
+
+
+@torch.library.custom_op("odd::kept", mutates_args=())
+def kept(x: torch.Tensor) -> torch.Tensor:
+    """As many places as there are large values, as when boxes are suppressed."""
+    if x.dtype == torch.half:
+        raise NotImplementedError("not implemented for Half")
+    return torch.nonzero(x > 0)[:, 0]
+
+
+def test_an_operator_that_the_processor_has_not_in_half_precision() -> None:
+    x = torch.tensor([1.0, -1.0, 2.0, 3.0], dtype=torch.half)
+    graph = il.capture(lambda x: x[kept(x)] + 1, (x,))
+    assert graph.ops[-1].outputs[0].shape == (3,) and graph.ops[-1].dtype == "fp16"
 
 
 @torch.library.custom_op("odd::mystery", mutates_args=())
@@ -220,6 +258,11 @@ def test_boxes_are_suppressed_at_once_as_on_a_gpu(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "torchvision.ops.boxes", boxes)
     ran = {n: kinds(il.capture(lambda x: boxes.batched_nms(x, x, x, 0.5), (torch.empty(n, 4),))) for n in (2000, 25_000, 25_001)}
     assert ran == {2000: ["abs"], 25_000: ["abs"], 25_001: ["exp"]}
+
+
+def test_membership_is_a_comparison_of_all_pairs() -> None:
+    graph = il.capture(lambda x: torch.isin(x, torch.tensor([1, 2, 3])), (torch.empty(8, dtype=torch.long, device="meta"),))
+    assert kinds(graph) == ["compare", "amax"] and graph.ops[0].outputs[0].shape == (8, 3)
 
 
 def test_what_numpy_computes_is_said_to_be_missing() -> None:

@@ -91,6 +91,7 @@ def test_a_model_that_refuses_the_usual_call_is_called_in_another_way(monkeypatc
     told = corpus_capture.captured(entry, "eager")
     assert "mat1 and mat2" in told["plain"] and state(told) == "refused"  # PyTorch itself refuses it
     assert state(told | {"plain": "runs"}) == "not captured"  # it is our call that fails
+    assert state(told | {"plain": "too large to try"}) == "unchecked"
 
 
 def test_a_model_that_fails_says_where(monkeypatch):

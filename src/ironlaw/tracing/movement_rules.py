@@ -99,6 +99,14 @@ def gather(call: Call) -> OpDraft:
     return OpDraft("gather", call.inputs[:2], call.outputs[:1], {"how": "elements"})
 
 
+@rule("isin")
+def is_in(call: Call) -> list[OpDraft]:
+    """Each element against each of a few, and whether any was equal: what PyTorch does unless there are many."""
+    tests, out = call.arguments.get("test_elements"), call.outputs[0]
+    pairs = type(out)(f"{out.name}:pairs", (*out.shape, int(tests.numel()) if tests is not None else 1), out.dtype)
+    return [OpDraft("compare", call.inputs[:1], [pairs]), OpDraft("amax", [pairs], [out], {"over": "row"})]
+
+
 @rule("_fft_r2c", "_fft_c2c", "_fft_c2r")
 def fft(call: Call) -> OpDraft:
     x, dims = call.inputs[0], call.arguments["dim"]
