@@ -260,6 +260,14 @@ def test_boxes_are_suppressed_at_once_as_on_a_gpu(monkeypatch: pytest.MonkeyPatc
     assert ran == {2000: ["abs"], 25_000: ["abs"], 25_001: ["exp"]}
 
 
+def test_a_write_to_no_place_runs_nothing() -> None:
+    """A mask that is false everywhere: an expert that no token chose, say."""
+    graph = il.capture(lambda x: x.index_put_((torch.tensor([], dtype=torch.long),), torch.ones(0, 8)).add(1), (torch.zeros(2, 8),))
+    assert "write" not in kinds(graph) and kinds(graph)[-1] == "shift"
+    one = il.capture(lambda x: x.index_fill(0, torch.tensor([1]), 0.0), (torch.zeros(2, 8),))
+    assert il.predict(one, il.hardware("h200_sxm")).kernels > 0
+
+
 def test_membership_is_a_comparison_of_all_pairs() -> None:
     graph = il.capture(lambda x: torch.isin(x, torch.tensor([1, 2, 3])), (torch.empty(8, dtype=torch.long, device="meta"),))
     assert kinds(graph) == ["compare", "amax"] and graph.ops[0].outputs[0].shape == (8, 3)

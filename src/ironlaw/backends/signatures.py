@@ -118,8 +118,10 @@ def pooled(op: Op) -> Signature:
     return Signature(f"{op.kind} {width(op)}", logs(y.size, kh * kw, x.size / y.size))
 
 
-def joined(op: Op) -> Signature:
+def joined(op: Op) -> Signature | None:
     """How much, in how many parts, and how long a part lies in one piece."""
+    if not op.inputs:  # numbers without an axis count for nothing
+        return None
     y, parts = op.outputs[0], op.inputs
     axes = [i for i, size in enumerate(y.shape) if any(len(t.shape) != len(y.shape) or not _same(t.shape[i], size) for t in parts)]
     inner: Number = 1.0
@@ -140,10 +142,10 @@ def looked_up(op: Op) -> Signature:
 
 def written(op: Op) -> Signature:
     """By the elements that are touched, and how they are addressed."""
-    touched = op.attrs.get("touched", op.inputs[1].size)
+    touched = op.attrs["touched"] if "touched" in op.attrs else op.inputs[1].size
     ways = ("copy", "put", "scatter")
     steps = tuple(APART * (op.attrs.get("how", "put") == way) for way in ways)
-    return Signature(f"write {width(op)}", (*logs(touched), *steps, APART * bool(op.attrs.get("accumulate"))))
+    return Signature(f"write {width(op)}", (*logs(max(touched, 1)), *steps, APART * bool(op.attrs.get("accumulate"))))
 
 
 def resized(op: Op) -> Signature | None:

@@ -24,7 +24,9 @@ def written(call: Call, how: str, touched: float, accumulate: bool = False) -> O
     target, rest, out = call.inputs[0], call.inputs[1:], call.outputs[0]
     attrs: dict[str, Any] = {"how": how, "touched": float(touched)} | ({"accumulate": True} if accumulate else {})
     if call.inplace:
-        return OpDraft("write", [target, *rest], [out], attrs)
+        return OpDraft("write", [target, *rest], [out], attrs) if touched else []
+    if not touched:
+        return OpDraft("copy", call.inputs[:1], [out])
     before, copy = copied(call)
     return [copy, OpDraft("write", [before, *rest], [out], attrs | {"inplace": True})]
 
