@@ -218,14 +218,11 @@ class Lab(Guided):
             name, title, dials, compute, store=self._store(name), locked=locked, on_readouts=on_readouts, saved=self.saved_dials(name)
         )  # fmt: skip
         self.instruments[name], self.follows[name] = instrument, follows
-        then = self.go_on(name) if any(place.name == name for place in self.places) and not self._has_reveal(name) else ""
+        place = name if panel else f"{act}.instrument"
+        first = self._next(f"{act}.lock")  # a reveal stands under this one, and the way on under that
+        apart = any(each.name == place for each in self.places) and (first is None or first.name != place)
+        then = self.go_on(place) if apart else ""
         return self._show(f"{name}.instrument", instrument.piece, act, "instrument", anchor=f"{act}-{panel}" if panel else "", then=then)
-
-    def _has_reveal(self, name: str) -> bool:
-        """Whether a reveal stands under this instrument: under the first one after the lock, and the way on is under that."""
-        act = name.partition(".")[0]
-        to = self._next(f"{act}.lock")
-        return to is not None and to.name in (name, f"{name}.instrument")
 
     def reveal(self, act: str, truth: str, distance: str, slots: Slots | None = None) -> Any:
         """`truth` and `distance` are inline HTML; the words are those of the chosen option, then the act's own."""
