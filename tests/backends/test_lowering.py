@@ -1019,3 +1019,13 @@ def test_a_sweep_of_whole_models():
     for name in ("resnet50", "mobilenet_v2", "gpt2"):
         swept = sum(map(launched, il.workload(name, batch=np.array(sizes), dtype="fp16").ops))
         assert swept.tolist() == [sum(map(launched, il.workload(name, batch=n, dtype="fp16").ops)) for n in sizes]
+
+
+def test_odd_channels_beyond_a_first_layer_are_filled_up():
+    """894 channels are computed as 896; the image and its weight are copied for it, and the weight is not converted again."""
+    made = one("conv2d", (16, 894, 1, 1), (74, 894, 1, 1), out=(16, 74, 1, 1))
+    main, *copies = lower(made, compiled=True)
+    assert main.curve == "conv_1x1_nhwc" and main.depth == pytest.approx(896) and main.flops == pytest.approx(2 * 16 * 74 * 896)
+    assert names(copies) == ["layout_weight", "layout"]
+    wide = lower(one("conv2d", (1, 18, 8, 8), (72, 18, 3, 3), out=(1, 72, 8, 8)), compiled=True)
+    assert names(wide) == ["conv", "layout_weight", "layout"]

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ironlaw.backends.cuda.evidence import LAYOUT, seconds_of, single, tiny_seconds
 from ironlaw.backends.evidence_ops import OPS
-from ironlaw.backends.kernel import Kernel, Sample, launched
+from ironlaw.backends.kernel import Kernel, Sample, launched, padded
 from ironlaw.backends.rows import Row
 from ironlaw.engine.arrays import Number, maximum, where
 from ironlaw.engine.device.machine import Hardware
@@ -19,6 +19,7 @@ from ironlaw.engine.device.types import Op
 
 FEW_ROWS = 40_000  # outputs times groups up to which cuDNN runs a grouped convolution group by group
 PADDED_IMAGES = 20_000  # pixels from which images of few channels are padded and converted
+FEW_CHANNELS = 8  # up to which an image is a first layer's
 GROUP_TILE = 64  # channels that a convolution's tile holds, however few a group has
 
 
@@ -106,7 +107,7 @@ def conv2d_compiled(op: Op, machine: Hardware) -> Sequence[Kernel]:
         return tuple(kernel for kernel in conv2d(op, machine) if kernel.curve != "broadcast")
     main = _channels_last(op)
     w = op.inputs[1]
-    converted = main[0].curve in ("conv", "conv_nhwc_tf32", "conv_grouped_nhwc_tf32")
+    converted = len(main) == 1 and main[0].curve in ("conv", "conv_nhwc_tf32", "conv_grouped_nhwc_tf32")
     return (*main, Kernel("layout", 2 * w.bytes)) if converted else main
 
 
@@ -120,6 +121,13 @@ def _channels_last(op: Op) -> Sequence[Kernel]:
         kind = "1x1_nhwc_" if kh == kw == 1 else "nhwc_" if w.shape[1] == x.shape[1] else "grouped_nhwc_"
         name = f"conv_{kind if op.dtype == 'tf32' else ''}{op.dtype}"
         return (Kernel(name, op.work.bytes, op.work.matmul_flops, depth=depth),)
+    if x.shape[1] % 8 and x.shape[1] > FEW_CHANNELS:  # filled up with zeros, as its weight is
+        full = padded(x.shape[1], 8) / x.shape[1]
+        name = "conv_1x1_nhwc" if kh == kw == 1 else "conv"
+        return (
+            Kernel(name, op.work.bytes, full * op.work.matmul_flops, depth=full * depth),
+            Kernel("layout_weight", 2 * x.bytes), Kernel("layout", 2 * w.bytes),
+        )  # fmt: skip
     if x.shape[1] % 8:
         # a single channel is innermost already: a little of it is read as it stands
         few = where(op.outputs[0].size / w.shape[0] > PADDED_IMAGES, 0.0, 1.0) if x.shape[1] == 1 else 0.0
