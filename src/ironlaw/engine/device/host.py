@@ -30,8 +30,8 @@ LIKE = {
 # What a model's run costs beyond launches that are queued back to back, in multiples of them, so that they hold for any host. All three are
 # fitted to wall times of runs in which the device mostly waits (scripts/fit_host.py): H200, registry/evidence/h200_sxm/zoo_eager.json and
 # zoo_training.json, and opened models of benchmarks/sealed_sets.
-PYTHON = 1.5  # a captured model's own Python, its modules and views, eager: 69 runs, between 0.7 and 2.6 for nine in ten
-AUTOGRAD = 1.3  # forward and backward of a training step, 21 runs; PyTorch 2.13 on a CPU takes 1.24 to 1.31 times as long to record a pass
+PYTHON = 1.5  # a captured model's own Python, its modules and views, eager: 68 runs, between 0.7 and 2.6 for nine in ten
+AUTOGRAD = 1.3  # forward and backward of a training step, 19 runs; PyTorch 2.13 on a CPU takes 1.24 to 1.31 times as long to record a pass
 PER_TENSOR = 0.15  # default launches for each tensor of a call on lists, an optimiser's: 1.9 for each parameter of AdamW's thirteen
 
 
