@@ -19,7 +19,7 @@ from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
 from ironlaw.widget.assets import CSS, script
 
-SCRIPTS = ("dom", "units", "scale", "labels", "tip", "axes", "marks", "drag", "targets", "table", "figure", "map")
+SCRIPTS = ("dom", "units", "scale", "labels", "words", "tip", "axes", "marks", "drag", "targets", "table", "figure", "map")
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def boxes(page: Page, figure: dict, width: int) -> list[dict]:
     """Where the words of a figure lie, drawn that wide."""
     draw = """([figure, width]) => {
       document.body.innerHTML = "<div id=here style='font: 13px sans-serif'></div>";
-      const ui = { id: "t", local: {}, widths: new Map([["f", width]]), drawn: new Map(), watch() {} };
+      const ui = { id: "t", local: {}, tall: new Set(), widths: new Map([["f", width]]), drawn: new Map(), watch() {} };
       patch(document.getElementById("here"), plotView(figure, "f", width, { ui, spec: { dials: [] }, redraw() {} }));
       return [...document.querySelectorAll("text:not([transform])")].filter((t) => !t.matches(".il-tick, .il-axis")).map((t) => {
         const { left, right, top, bottom } = t.getBoundingClientRect();
@@ -160,10 +160,10 @@ def test_columns_of_a_table_in_a_note_do_not_touch(chromium: Browser) -> None:
 
 def test_dials_come_before_the_pictures_for_the_keyboard_and_after_them_on_a_phone(blank: Page, chromium: Browser) -> None:
     """They stand at the left on a wide screen: Tab reaches them first. On a phone the picture is what one sees first."""
-    for name in ("dials", "pins", "chain", "readouts", "export", "permalink", "instrument"):
+    for name in ("dials", "pins", "chain", "readouts", "export", "permalink", "numbers", "tabs", "instrument"):
         blank.add_script_tag(content=script((name,)))
     order = """() => {
-      const ui = { id: "t", local: {}, widths: new Map(), drawn: new Map(), watch() {} };
+      const ui = { id: "t", local: {}, tall: new Set(), widths: new Map(), drawn: new Map(), watch() {} };
       const dial = { id: "fused", type: "switch", label: "Fusion", value: false };
       const line = { state: {}, turn() {} };
       const ctx = { spec: { title: "T", dials: [dial] }, state: { dials: {} }, view: { note: "<p>n</p>" }, ui, line, redraw() {} };
@@ -171,10 +171,10 @@ def test_dials_come_before_the_pictures_for_the_keyboard_and_after_them_on_a_pho
       patch(document.querySelector(".il-piece"), instrumentPiece(ctx));
       return [...document.querySelector(".il-desk").children].map((e) => e.className);
     }"""
-    assert blank.evaluate(order)[1:3] == ["il-dials", "il-stage"]
+    assert blank.evaluate(order)[1:3] == ["il-dials", "il-show "]
     page = dressed(chromium, "piece", blank.evaluate("() => document.body.innerHTML"))
-    top = {name: page.locator(f".il-{name}").bounding_box()["y"] for name in ("stage", "dials")}
-    assert top["stage"] < top["dials"]
+    top = {name: page.locator(f".il-{name}").bounding_box()["y"] for name in ("show", "dials")}
+    assert top["show"] < top["dials"]
     page.context.close()
 
 

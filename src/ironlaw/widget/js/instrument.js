@@ -27,10 +27,10 @@ function instrumentPiece(ctx) {
   if (!spec.lead) {
     const { tabs, shown } = tabsView(drawing);
     const tall = shown.some((figure) => ui.tall.has(figure.id)); // too high to stay in view over the dials
-    return h("section", { ...dress, class: `il-desk il-one ${mood}` }, title,
+    return h("section", { ...dress, class: `il-desk il-one ${mood}` }, title, dials,
       h("div", { key: "show", class: `il-show ${tall ? "il-tall" : ""}` }, tabs,
         shown.length ? h("div", { key: "figures", class: "il-figures", ...panelOf(tabs, shown, ui) }, shown.map((figure, i) => figureView(figure, drawing, i))) : null),
-      dials, h("div", { key: "out", class: "il-readouts" }, bannerView(banner, ctx), cardsView(cards, drawing), formulaView(formula)), moreView(shown, note, after, drawing), live);
+      h("div", { key: "out", class: "il-readouts" }, bannerView(banner, ctx), cardsView(cards, drawing), formulaView(formula)), moreView(shown, note, after, drawing), live);
   }
   // the first picture leads, and readouts have the whole width
   return h("section", { ...dress, class: `il-lead ${mood}`, "aria-busy": slow ? "true" : null }, title,
