@@ -67,7 +67,10 @@ def convolution(op: Op) -> Signature:
         place = (*logs(x.shape[0], each, out, plane, taps, stride, c / each, dilation), *unaligned(each), *steps)
         return Signature(f"conv{op.attrs['dims']}d {width(op)}{' nhwc' if layout == 'nhwc' else ''}", place)
     if each == 1 and c > 1:
-        return Signature(f"depthwise {width(op)} {layout}", (*logs(x.shape[0], c, plane, taps, stride), *unaligned(y.shape[3])))
+        bits = "32 bit" if op.dtype == "bf16" and layout == "nchw" else width(op)  # PyTorch's own kernels, as in FP32
+        if layout == "nhwc" and out != c:
+            bits += " multiplied"
+        return Signature(f"depthwise {bits} {layout}", (*logs(x.shape[0], c, plane, taps, stride), *unaligned(y.shape[3])))
     place = (*logs(x.shape[0], each, out, plane, taps, stride, c / each, dilation), *unaligned(each, plane), APART * (taps == 1))
     return Signature(f"conv {width(op)} {layout}", place)
 
@@ -222,7 +225,8 @@ PLACES: dict[str, Callable[[Op], Signature | None]] = {
     **dict.fromkeys(("linear", "matmul", "bmm"), product), "conv2d": convolution, "conv_transpose2d": transposed,
     "attention": attention,
     **dict.fromkeys(("layer_norm", "rms_norm", "softmax", "log_softmax"), by_rows),
-    **dict.fromkeys(("batch_norm", "group_norm"), by_planes), **dict.fromkeys(STREAMS, stream), **dict.fromkeys(SELDOM, seldom),
+    **dict.fromkeys(("batch_norm", "group_norm", "batch_norm_train", "batch_norm_backward"), by_planes),
+    **dict.fromkeys(STREAMS, stream), **dict.fromkeys(SELDOM, seldom),
     **dict.fromkeys(("sum", "mean", "var", "argmax", "amax"), reduction), **dict.fromkeys(("max_pool2d", "avg_pool2d"), pooled),
     **dict.fromkeys(("embedding", "gather"), looked_up), **dict.fromkeys(("copy", "transpose"), moved), "cat": joined, "write": written,
     "upsample": resized, "grid_sample": sampled, "pad": padded, "topk": sorted_rows, "fft": spectrum,

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ironlaw.backends import Backend, require
+from ironlaw.backends.kernel import Kernel
 from ironlaw.backends.signatures import Signature
 from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.doubt import doubt
@@ -26,6 +27,7 @@ from ironlaw.errors import UnsupportedPrecision
 
 KEPT, PLANS = 4096, 16  # costs that are remembered under a plan, and plans: a server runs for days
 AT_HAND = 4  # ops whose code stays where it is needed: eight equal layers of an MLP, two ops by turns, take no longer than the ops alone
+STRAYING = 3.0  # by how much a curve may differ from its like where no sample is near
 BOOST = 0.01  # seconds of steady arithmetic before the clock begins to fall; measured between 10 ms (no effect) and 100 ms (full)
 
 
@@ -105,8 +107,7 @@ class Calibration:
         data = compute = floor = joint = count = 0.0
         kernels = self.library.lower(op, hardware, plan.lowering)
         for kernel in kernels:
-            curve = self.curve(kernel.curve, op.kind)
-            data_s, compute_s, overlap, total = curve.parts(kernel, self.cache_bytes)
+            data_s, compute_s, overlap, total = self.parts(kernel, op.kind)
             times = kernel.count
             once = isinstance(times, SCALARS) and times == 1
             data = data + (data_s if once else times * data_s)
@@ -120,6 +121,21 @@ class Calibration:
             data, compute, floor, joint = (near.factor * points(term) for term in (data, compute, floor, joint))
             count = maximum(count + near.kernels, 1.0)
         return Cost(data, compute, floor, count, self.launch(op, plan, count), joint, doubt(op, self, kernels, signature, near))
+
+    def parts(self, kernel: Kernel, kind: str) -> tuple[Number, Number, Number, Number]:
+        """(data, compute, both as they overlap, total) in seconds for one launch. Far beyond its samples a curve may promise anything:
+        it is held near the curve whose work is most alike. Of a longer inner loop, only from above: the other's steps may differ."""
+        curve = self.curve(kernel.curve, kind)
+        own = curve.parts(kernel, self.cache_bytes)
+        deeper, larger = curve.deeper(kernel), curve.larger(kernel)
+        other = self.curves.get(self.library.fallback.get(kernel.curve, "")) if deeper or larger else None
+        if other is None or other is curve or (not larger and not other.deepest):  # one without an inner loop can't judge
+            return own
+        like = points(other.parts(kernel, self.cache_bytes)[3])
+        held = minimum(points(own[3]), like * STRAYING)
+        factor = (maximum(held, like / STRAYING) if larger else held) / own[3]
+        data, compute, overlap, total = (factor * points(part) for part in own)
+        return data, compute, overlap, total
 
     def correction(self, op: Op, mode: str) -> Correction | None:
         """How far the curves are off for an op like this, from the measured ops nearest to it; None where there are none of its family."""

@@ -154,10 +154,13 @@ def _smallest(kernel: Kernel, curve: Curve, cache_bytes: float) -> bool:
 
 
 def beyond(kernel: Kernel, curve: Curve) -> float:
-    """How far a kernel's bytes lie beyond those of the curve's samples, in length scales; a curve that doesn't say is just near."""
+    """How far a kernel's bytes or its inner loop lie beyond those of the curve's samples, in length scales; a curve that doesn't say is
+    just near."""
     if not curve.largest:
         return 0.0 if largest(points(kernel.data)) == 0 else NEAR
     over = math.log2(max(float(largest(points(kernel.data))), 1.0) / curve.largest)
+    if curve.deepest:
+        over = max(over, math.log2(max(float(largest(points(kernel.depth))), 1.0) / curve.deepest))
     under = math.log2(max(curve.smallest, 1.0) / max(float(smallest(points(kernel.data))), 1.0))
     return max(over, under, 0.0) / DOUBLINGS
 

@@ -14,10 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ironlaw.backends.kernel import Kernel
-from ironlaw.engine.arrays import SCALARS, Number, is_positive, maximum, minimum
+from ironlaw.engine.arrays import SCALARS, Number, is_positive, largest, maximum, minimum
 from ironlaw.engine.device.sweep import points
 
 NORMAL = 1.2533  # sd over mean |error|, of a normal error
+DEEPER, LARGER = 2.0, 16.0  # times the deepest and the largest sample: from there on a curve is compared with its like
 CACHE_FROM, CACHE_TO = 0.35, 1.5  # shares of the cache between which a working set stops fitting
 
 
@@ -38,11 +39,20 @@ class Curve:
     smallest: float = 0.0  # bytes that the samples move, from … to; 0: a file that doesn't say
     largest: float = 0.0
     sd: float = 0.0  # of log(measured / curve), for four samples in five; 0: a file that doesn't say
+    deepest: float = 0.0  # steps of the inner loop that the samples have at most; 0: none, or a file that doesn't say
 
     @property
     def scatter(self) -> float:
         """The sd of log(measured / curve)."""
         return self.sd or NORMAL * self.error
+
+    def deeper(self, kernel: Kernel) -> bool:
+        """Whether a kernel's inner loop is so much longer than those of the samples that its steps need not cost the same."""
+        return self.deepest > 0 and bool(largest(points(kernel.depth)) > DEEPER * self.deepest)
+
+    def larger(self, kernel: Kernel) -> bool:
+        """Whether it moves so much more than any sample that its rates need not be the same."""
+        return self.largest > 0 and bool(largest(points(kernel.data)) > LARGER * self.largest)
 
     def terms(self, kernel: Kernel, cache_bytes: float) -> tuple[Number, Number, Number]:
         """(data, compute, total) in seconds for one launch."""

@@ -153,7 +153,12 @@ def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int, most: Ceiling)
     moved = [float(k.data) for k in kernels]
     off = [math.log(c.terms(s.kernel, cache_bytes)[2] / s.seconds) for s in group]
     free = math.sqrt(len(group) / max(len(group) - len(names), 1))  # constants that follow few samples leave little of their scatter
-    reach = {"smallest": min(moved), "largest": max(moved), "sd": round(free * four_in_five(off), 4)}
+    reach = {
+        "smallest": min(moved),
+        "largest": max(moved),
+        "sd": round(free * four_in_five(off), 4),
+        "deepest": max(float(k.depth) for k in kernels),
+    }
     return value, Curve(**values, p=p, error=round(error, 4), samples=len(group), **reach)
 
 

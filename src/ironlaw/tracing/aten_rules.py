@@ -7,6 +7,7 @@ from typing import Any
 
 from ironlaw.tracing.aten import Call, OpDraft, Rule, registrar, reshaped
 from ironlaw.tracing.aten_tables import REDUCTIONS
+from ironlaw.tracing.layout import convolves_last
 from ironlaw.tracing.product_rules import flat
 
 RULES: dict[str, Rule] = {}
@@ -206,7 +207,9 @@ def convolution_backward(call: Call) -> OpDraft:
     a = call.arguments
     wanted = sum(bool(m) for m in a["output_mask"][:2])
     gradient, x, w = (reshaped(t, *flat(t.shape)) for t in call.inputs[:3])
-    return OpDraft("conv_backward", [gradient, x, w], call.outputs, {"groups": int(a["groups"]), "wanted": wanted})
+    attrs = {"groups": int(a["groups"]), "wanted": wanted}
+    layout = {"layout": "nhwc"} if convolves_last(a["input"], a["weight"]) else {}
+    return OpDraft("conv_backward", [gradient, x, w], call.outputs, attrs | layout)
 
 
 NORMS_BACKWARD = ("native_layer_norm_backward", "native_group_norm_backward", "_fused_rms_norm_backward", "rms_norm_backward")

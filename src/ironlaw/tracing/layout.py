@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._prims_common import suggest_memory_format
 
 
 def last_channels(tensor: Any) -> bool:
@@ -16,6 +17,16 @@ def last_channels(tensor: Any) -> bool:
         and tensor.is_contiguous(memory_format=formats[tensor.dim()])
         and not tensor.is_contiguous()
     )
+
+
+def convolves_last(image: Any, weight: Any) -> bool:
+    """Whether PyTorch runs a convolution with the channels innermost (`cudnn_conv_suggest_memory_format`): where the strides of its image,
+    or those of its weight, are in that order. They need not be dense: a slice of tokens turned into an image is copied so first."""
+    return any(t.dim() in (4, 5) and t.shape[1] > 1 and _in_order(t) for t in (image, weight))
+
+
+def _in_order(t: Any) -> bool:
+    return suggest_memory_format(t) != torch.contiguous_format and not t.is_contiguous()
 
 
 def strided(inputs: list[Tensor], outputs: list[Tensor]) -> dict[str, Any]:

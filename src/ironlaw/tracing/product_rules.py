@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from ironlaw.tracing.aten import Call, OpDraft, Rule, registrar, reshaped
-from ironlaw.tracing.layout import last_channels
+from ironlaw.tracing.layout import convolves_last
 
 RULES: dict[str, Rule] = {}
 rule = registrar(RULES)
@@ -109,6 +109,6 @@ def convolution(call: Call) -> OpDraft:
     }  # fmt: skip
     if (dims := len(call.inputs[0].shape) - 2) != 2:
         attrs["dims"] = dims  # along a line, or in a volume
-    if last_channels(a["input"]):
+    if convolves_last(a["input"], a["weight"]):
         attrs["layout"] = "nhwc"
     return OpDraft("conv_transpose2d" if a.get("transposed") else "conv2d", [x, w, *call.inputs[2:3]], [out], attrs)

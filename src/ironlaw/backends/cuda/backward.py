@@ -3,36 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from ironlaw.backends.cuda.chip import outgrown
+from ironlaw.backends.cuda.conv import FEW_PLANES, GROUP_TILE
 from ironlaw.backends.cuda.evidence import named
+from ironlaw.backends.cuda.pointwise import multiplies_backward, pointwise_backward
 from ironlaw.backends.kernel import Kernel, Sample, multiple
 from ironlaw.backends.rows import Row
+from ironlaw.engine.arrays import Number, maximum
 from ironlaw.engine.device.machine import Hardware
-from ironlaw.engine.device.types import Op
+from ironlaw.engine.device.types import FORMATS, Op
 
+VECTOR = 8  # channels that fill 16 bytes in two-byte formats
 ADAMW = (2, 3, 2, 4, 2, 2, 2, 4)  # tensors read and written by its eight passes: decay, mean, square, …
 
 
 def conv_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """A convolution for each gradient that is wanted, the weight's always; each converts its own operands and its result.
-
-    A 1×1 convolution on aligned planes is two matrix products on NCHW as it stands; the weight's is split and joined.
+    """A convolution for each gradient that is wanted, the weight's always; each converts its own operands and its result, unless they are
+    NHWC. Those of a depthwise convolution on NCHW are PyTorch's own and convert nothing.
     """
     gradient, x, w = op.inputs
     n, plane = gradient.shape[0], gradient.shape[2] * gradient.shape[3]
     both = float(op.attrs["wanted"]) - 1.0  # is the input's gradient wanted too?
     each, data = op.work.matmul_flops / (1.0 + both), gradient.bytes + x.bytes + w.bytes
-    point = w.shape[2] == w.shape[3] == 1
+    nhwc = op.attrs.get("layout") == "nhwc"
+    taps = w.shape[2] * w.shape[3]
+    if w.shape[1] == 1 and x.shape[1] > 1 and not nhwc:
+        moved = data * (4.0 / FORMATS[x.dtype])  # as long in two bytes as in four
+        kernel = Kernel("depthwise_backward", moved, each, depth=taps)
+        return replace(kernel, count=both), replace(kernel, curve="depthwise_wgrad")
     fmt = "" if op.dtype in ("fp16", "bf16") else f"_{op.dtype}"
-    weights = Kernel(f"conv_wgrad{fmt}", data, each, depth=n * plane)
-    if point and x.shape[2:] == gradient.shape[2:] and multiple(plane, 8):
-        return (Kernel(f"conv_1x1{fmt}", data, each, depth=w.shape[0], count=both), weights, Kernel("tiny", 0.0))
-    k = 0.0 if point else 1.0
+    if multiplies_backward(x, w, gradient, op.dtype) and not nhwc:
+        return pointwise_backward(op, machine)
+    per_group = w.shape[1]
+    if 1 < per_group < x.shape[1]:
+        each = each * (maximum(per_group, GROUP_TILE) / per_group)  # a tile's channels are filled up with zeros
+    odd = x.shape[1] > FEW_PLANES and not all(multiple(channels, VECTOR) for channels in w.shape[:2])  # filled up first
+    k = 0.0 if taps == 1 and not odd else 1.0
+    turned = 0.0 if nhwc else 1.0 + both
     return (
-        Kernel(f"conv_dgrad{fmt}", data, each, depth=w.shape[0] * w.shape[2] * w.shape[3], count=both), weights,
-        Kernel("layout", 2 * gradient.bytes, rows=n * gradient.shape[1], count=1.0 + both),
-        Kernel("layout", 2 * x.bytes, rows=n * x.shape[1], count=1.0 + both),
-        Kernel("layout_weight", 2 * w.bytes, count=k * (1.0 + both)), Kernel("tiny", 0.0),
+        Kernel(f"conv_dgrad{fmt}", data, each, depth=w.shape[0] * taps, count=both),
+        Kernel(f"conv_wgrad{fmt}", data, each, depth=n * plane),
+        Kernel("layout", 2 * gradient.bytes, rows=n * gradient.shape[1], count=turned),
+        Kernel("layout", 2 * x.bytes, rows=n * x.shape[1], count=turned),
+        Kernel("layout_weight", 2 * w.bytes, count=k * turned), Kernel("tiny", 0.0, count=4.0 if odd else 1.0),
     )  # fmt: skip
 
 
@@ -48,17 +63,19 @@ def batch_norm_train(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """Statistics, a block for each channel; their running means; the transform, as in inference."""
     x = op.inputs[0]
     n, c = x.shape[:2]
+    depth = x.size / c * (1.0 + outgrown(x.bytes, machine))
     return (
-        Kernel("batch_norm_stats", x.bytes, rows=c, depth=x.size / c), Kernel("tiny", 0.0),
+        Kernel("batch_norm_stats", x.bytes, rows=c, depth=depth), Kernel("tiny", 0.0),
         Kernel("batch_norm", op.work.bytes, 4.0 * x.size, n * c),
     )  # fmt: skip
 
 
 def batch_norm_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """A block for each channel goes through gradient and input twice."""
+    """A block for each channel goes through gradient and input twice; what comes from main memory takes it twice as long."""
     gradient, x = op.inputs[0], op.inputs[1]
-    data = 2 * (gradient.bytes + x.bytes) + op.outputs[0].bytes
-    return (Kernel("batch_norm_backward", data, rows=x.shape[1], depth=x.size / x.shape[1]),)
+    read = gradient.bytes + x.bytes
+    depth = x.size / x.shape[1] * (1.0 + outgrown(read, machine))
+    return (Kernel("batch_norm_backward", 2 * read + op.outputs[0].bytes, rows=x.shape[1], depth=depth),)
 
 
 def max_pool_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -75,15 +92,20 @@ def embedding_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 
 def foreach(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """Four elements at a time, whatever their width: each costs by itself, beside its bytes."""
     count = op.work.launches
-    return (Kernel("foreach", op.work.bytes / count, op.work.flops / count, count=count),)
+    return (_launch(op.work.bytes / count, op.inputs[0].dtype, op.work.flops / count, count),)
+
+
+def _launch(data: Number, dtype: str, flops: Number = 0.0, count: Number = 1.0) -> Kernel:
+    return Kernel("foreach", data, flops, rows=data / FORMATS[dtype], count=count)
 
 
 def adamw_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
     """The mean launch of a step: a list of tensors at a time, pass by pass."""
     p, launches = row.params, row.kernels
     if launches and row.busy_s:
-        yield Sample(Kernel("foreach", 4.0 * p["tensors"] * p["size"] * sum(ADAMW) / launches), row.busy_s / launches)
+        yield Sample(_launch(FORMATS[p["dtype"]] * p["tensors"] * p["size"] * sum(ADAMW) / launches, p["dtype"]), row.busy_s / launches)
 
 
 EAGER = {
@@ -101,7 +123,7 @@ ROWS = {
     "embedding_backward": named(embedding_backward, {"embedding_backward": "embedding_backward"}),
 }
 FALLBACK = {
-    "conv_dgrad": "conv", "conv_wgrad": "conv",
+    "conv_dgrad": "conv", "conv_wgrad": "conv", "depthwise_backward": "depthwise_fp32", "depthwise_wgrad": "depthwise_fp32",
     **{f"conv_{name}grad_{fmt}": f"conv_{fmt}" for name in "dw" for fmt in ("tf32", "fp32")},
     "layer_norm_backward": "layer_norm", "layer_norm_weights": "fused_rows",
     "batch_norm_stats": "fused_reduction", "batch_norm_backward": "fused_reduction", "gelu_backward": "gelu",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import log2, sqrt
 
+from ironlaw.engine.arrays import Number, maximum, minimum
+from ironlaw.engine.device.least import LASTING
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import bytes_per_element
 from ironlaw.errors import BadValue
@@ -16,6 +18,7 @@ FILLED, SPLIT = 128.0, 80.0
 # Compiled loops get 4.5 of 4.8 TB/s and 23.7 of 33.5 instructions each picosecond (the curve "fused", fitted to rows of h200_sxm/machine)
 LOOP_BALANCE = (4.5 / 4.8) / (23.7 / 33.45)
 UNKNOWN_CLOCK = 256.0  # FLOPs an exponential where no clock is given (a machine measured by an earlier version): as on Hopper
+CACHE_FROM, CACHE_TO = 0.35, 1.5  # shares of the cache between which a working set stops fitting, as in `calibration.curve`
 SHARED = 256 * 1024.0  # bytes of cache and shared memory of a multiprocessor on which cuDNN's small states were found
 
 
@@ -53,6 +56,12 @@ def instruction_bytes(machine: Hardware) -> float:
     """Bytes that memory moves while the vector units do one instruction of one lane, as compiled loops get on with both."""
     rate = machine.vector["fp32"] if "fp32" in machine.vector else machine.peak("fp32")
     return LOOP_BALANCE * float(machine.bandwidth) / (float(rate) / 2.0)
+
+
+def outgrown(data: Number, machine: Hardware) -> Number:
+    """The share, from 0 to 1, of a working set that does not stay in the last cache: the same ramp as a curve's."""
+    caches = [float(level.size) for level in machine.levels if level.name in LASTING]
+    return minimum(maximum((data / caches[-1] - CACHE_FROM) / (CACHE_TO - CACHE_FROM), 0.0), 1.0) if caches else 0.0
 
 
 def resident_share(machine: Hardware) -> float:

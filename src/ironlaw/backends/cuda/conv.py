@@ -10,17 +10,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ironlaw.backends.cuda.evidence import LAYOUT, seconds_of, single, tiny_seconds
+from ironlaw.backends.cuda.pointwise import FALLBACK as POINTWISE_FALLBACK
+from ironlaw.backends.cuda.pointwise import VECTORS, direct, is_pointwise, pointwise
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, launched, padded
 from ironlaw.backends.rows import Row
 from ironlaw.engine.arrays import Number, maximum, where
 from ironlaw.engine.device.machine import Hardware
-from ironlaw.engine.device.types import Op
+from ironlaw.engine.device.types import FORMATS, Op
 
 FEW_ROWS = 40_000  # outputs times groups up to which cuDNN runs a grouped convolution group by group
 PADDED_IMAGES = 20_000  # pixels from which images of few channels are padded and converted
-FEW_CHANNELS = 8  # up to which an image is a first layer's
+FEW_CHANNELS = 8  # up to which an image in NHWC is a first layer's
 GROUP_TILE = 64  # channels that a convolution's tile holds, however few a group has
+FEW_PLANES = 16  # of an image in NCHW; more are filled up to whole vectors and convolved like any
+SHALLOW = 27  # products for an output, three colours by 3×3, up to which images are never converted
 
 
 def conv2d(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -31,10 +35,10 @@ def conv2d(op: Op, machine: Hardware) -> Sequence[Kernel]:
     if op.attrs.get("layout") == "nhwc":  # channels last already: neither images nor weights are converted
         return (*_channels_last(op), *bias)
     if w.shape[1] == 1 and c > 1:
-        name = "depthwise_large" if kh * kw > 9 else "depthwise_strided" if op.attrs.get("stride", 1) > 1 else "depthwise"
-        name += "" if op.dtype in ("fp16", "bf16") else "_fp32"  # by vector units: TF32 is for tensor cores
-        return (Kernel(name, op.work.bytes, op.work.matmul_flops, depth=kh * kw), *bias)
+        return (_depthwise(op), *bias)
     m, depth = n * plane, w.shape[1] * kh * kw
+    if is_pointwise(x, w, y) and op.dtype in VECTORS:
+        return (*pointwise(op, machine), *bias)
     if w.shape[1] < c and op.dtype in ("fp16", "bf16"):
         return (*_grouped(op), *bias)
     if op.dtype == "tf32":
@@ -43,26 +47,27 @@ def conv2d(op: Op, machine: Hardware) -> Sequence[Kernel]:
         return (Kernel(f"conv_{op.dtype}", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
     if c % 8:
         return (*_first_layer(op, m, depth), *bias)
-    one = kh == kw == 1 and x.shape[2:] == y.shape[2:]
-    if one and plane % 8 == 0:
-        return (Kernel("conv_1x1", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
-    direct = where((plane % 2 == 0) | (n == 1), 1.0, 0.0) if one else 0.0
-    other = 1.0 - direct
-    odd = Kernel("conv_1x1_odd", op.work.bytes, op.work.matmul_flops, depth=depth, count=direct)
-    split = Kernel("tiny", 0.0, count=direct * where((n == 1) & (depth >= 576), 1.0, 0.0)) if one else Kernel("tiny", 0.0, count=0.0)
-    weight = () if kh == kw == 1 else (Kernel("layout_weight", 2 * w.bytes, count=other),)
+    weight = () if kh == kw == 1 else (Kernel("layout_weight", 2 * w.bytes),)
     return (
-        odd, split, Kernel("layout", 2 * x.bytes, rows=n * c, count=other), *weight,
-        Kernel("conv", op.work.bytes, op.work.matmul_flops, depth=depth, count=other),
-        Kernel("layout", 2 * y.bytes, rows=n * y.shape[1], count=other), *bias,
+        Kernel("layout", 2 * x.bytes, rows=n * c), *weight, Kernel("conv", op.work.bytes, op.work.matmul_flops, depth=depth),
+        Kernel("layout", 2 * y.bytes, rows=n * y.shape[1]), *bias,
     )  # fmt: skip
 
 
+def _depthwise(op: Op) -> Kernel:
+    """On NCHW, by vector units, never in TF32. cuDNN has kernels for FP16 alone; PyTorch's own take as long in BF16 as in FP32."""
+    w = op.inputs[1]
+    taps = w.shape[2] * w.shape[3]
+    name = "depthwise_large" if taps > 9 else "depthwise_strided" if op.attrs.get("stride", 1) > 1 else "depthwise"
+    if op.dtype == "fp16":
+        return Kernel(name, op.work.bytes, op.work.matmul_flops, depth=taps)
+    data = op.work.bytes * (4.0 / FORMATS[op.inputs[0].dtype])
+    return Kernel(f"{name}_fp32", data, op.work.matmul_flops, depth=taps)
+
+
 def _in_tf32(op: Op, depth: Number) -> Sequence[Kernel]:
-    """FP32 on tensor cores: a product of 1×1 as it stands, all else converted to NHWC and back, groups all at once."""
+    """FP32 on tensor cores: converted to NHWC and back, groups all at once."""
     x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
-    if w.shape[2] == w.shape[3] == 1 and x.shape[2:] == y.shape[2:]:
-        return (Kernel("conv_1x1_tf32", op.work.bytes, op.work.matmul_flops, depth=depth),)
     name = "conv_tf32" if w.shape[1] == x.shape[1] else "conv_grouped_tf32"
     return (
         Kernel("layout", 2 * x.bytes, rows=x.shape[0] * x.shape[1]), Kernel("layout_weight", 2 * w.bytes),
@@ -89,9 +94,19 @@ def _grouped(op: Op) -> Sequence[Kernel]:
 
 
 def _first_layer(op: Op, m: Number, depth: Number) -> Sequence[Kernel]:
-    """Images and spectrograms, whose few channels fill no vector: padded and converted when there is enough of it."""
+    """Images and spectrograms, whose few channels fill no vector: padded and converted when there is enough of it. So are more channels
+    that fill none, always.
+    """
     x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
+    if x.shape[1] > FEW_PLANES:
+        return (
+            Kernel("layout", 2 * x.bytes, rows=x.shape[0] * x.shape[1]), Kernel("layout_weight", 2 * w.bytes),
+            Kernel("conv", op.work.bytes, op.work.matmul_flops, depth=depth), Kernel("tiny", 0.0, count=2.0),
+            Kernel("layout", 2 * y.bytes, rows=y.shape[0] * y.shape[1]),
+        )  # fmt: skip
     large = where(m > PADDED_IMAGES, 1.0, 0.0) if op.attrs.get("stride", 1) < 16 else 1.0
+    if depth <= SHALLOW:
+        large = 0.0
     return (
         Kernel("conv_few_channels", op.work.bytes, op.work.matmul_flops, depth=depth, count=1.0 - large),
         Kernel("conv_first", op.work.bytes, op.work.matmul_flops, depth=depth, count=large),
@@ -115,8 +130,7 @@ def _channels_last(op: Op) -> Sequence[Kernel]:
     x, w = op.inputs[0], op.inputs[1]
     kh, kw, depth = w.shape[2], w.shape[3], w.shape[1] * w.shape[2] * w.shape[3]
     if w.shape[1] == 1 and x.shape[1] > 1:
-        name = "depthwise_nhwc" if op.dtype in ("fp16", "bf16") else "depthwise_nhwc_fp32"
-        return (Kernel(name, op.work.bytes, op.work.matmul_flops, depth=kh * kw),)
+        return _depthwise_nhwc(op)
     if op.dtype not in ("fp16", "bf16"):
         kind = "1x1_nhwc_" if kh == kw == 1 else "nhwc_" if w.shape[1] == x.shape[1] else "grouped_nhwc_"
         name = f"conv_{kind if op.dtype == 'tf32' else ''}{op.dtype}"
@@ -141,6 +155,17 @@ def _channels_last(op: Op) -> Sequence[Kernel]:
     return (Kernel("conv", op.work.bytes, op.work.matmul_flops, depth=depth),)
 
 
+def _depthwise_nhwc(op: Op) -> Sequence[Kernel]:
+    """All channels at once. Several images, and several results for each channel, in a two-byte format: channel by channel."""
+    x, w = op.inputs[0], op.inputs[1]
+    taps = w.shape[2] * w.shape[3]
+    narrow = op.dtype in ("fp16", "bf16")
+    apart = where(x.shape[0] > 1, 1.0, 0.0) if narrow and w.shape[0] != x.shape[1] else 0.0
+    each = Kernel("conv_few_channels", op.work.bytes / x.shape[1], op.work.matmul_flops / x.shape[1], depth=taps, count=apart * x.shape[1])
+    name = "depthwise_nhwc" if narrow else "depthwise_nhwc_fp32"
+    return Kernel(name, op.work.bytes, op.work.matmul_flops, depth=taps, count=1.0 - apart), each
+
+
 def conv2d_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
     """The convolution without its conversions, each a sample of its own where a profile shows it."""
     if not row.busy_s:
@@ -150,6 +175,8 @@ def conv2d_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
     kernels = launched((conv2d_compiled if nhwc else conv2d)(op, machine))
     heavy = [k for k in kernels if single(k)]
     layout, bias = seconds_of(row, LAYOUT), seconds_of(row, ("elementwise_kernel",))
+    if not nhwc and not layout and row.kernel_times and is_pointwise(op.inputs[0], op.inputs[1], op.outputs[0]) and op.dtype in VECTORS:
+        heavy = kernels = (direct(op),)  # as it stands, whatever the rules say
     if len(heavy) == 1 and (nhwc or bool(layout) == any(k.curve == "layout" for k in kernels)):
         times, launches = heavy[0].count, sum(k.count for k in kernels)
         as_many = row.kernels is not None and abs(row.kernels - launches) <= 1
@@ -182,7 +209,8 @@ COMPILED = {"conv2d": conv2d_compiled}
 ROWS = {"conv2d": conv2d_samples, "conv1d": no_samples, "conv3d": no_samples}
 FALLBACK = {
     "conv_1x1_nhwc": "conv_1x1", "depthwise_nhwc": "depthwise", "depthwise_strided": "depthwise", "depthwise_large": "depthwise",
-    "conv_first_nhwc": "conv_first", "conv_tf32": "conv",
-    **dict.fromkeys(("conv_1x1_tf32", "conv_grouped_tf32", "conv_nhwc_tf32", "conv_grouped_nhwc_tf32", "conv_1x1_nhwc_tf32"), "conv_tf32"),
+    "conv_first_nhwc": "conv_first", "conv_first": "conv", "conv_few_channels": "conv", "conv_tf32": "conv",
+    **POINTWISE_FALLBACK,
+    **dict.fromkeys(("conv_grouped_tf32", "conv_nhwc_tf32", "conv_grouped_nhwc_tf32", "conv_1x1_nhwc_tf32"), "conv_tf32"),
     **{f"{name}_fp32": name for name in ("depthwise", "depthwise_strided", "depthwise_large", "depthwise_nhwc")},
 }  # fmt: skip

@@ -111,6 +111,14 @@ def matmul_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
     yield from plain(row, kernels, row.busy_s or _unprofiled_seconds(row))
 
 
+def bmm_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
+    """Odd ones are run by the kernels of 1×1 convolutions on odd planes, of which there are few rows."""
+    for sample in plain(row, matrix(OPS[row.op](row.params), machine), row.busy_s):
+        yield sample
+        if sample.kernel.curve == "bmm_odd":
+            yield replace(sample, kernel=replace(sample.kernel, curve="conv_1x1_odd"))
+
+
 def _unprofiled_seconds(row: Row) -> float | None:
     if row.dtype not in UNPROFILED:
         return None
@@ -119,7 +127,7 @@ def _unprofiled_seconds(row: Row) -> float | None:
 
 EAGER = {"linear": matrix, "matmul": matrix, "bmm": matrix}
 COMPILED = {"linear": linear_compiled, "matmul": linear_compiled}
-ROWS = {"matmul": matmul_samples}
+ROWS = {"matmul": matmul_samples, "bmm": bmm_samples}
 FALLBACK = {
     "gemm_tf32": "gemm", "gemm_fp8": "gemm", "gemm_int8": "gemm", "bmm": "gemm", "bmm_even": "gemm_even", "bmm_odd": "gemm_odd",
     "bmm_fp32": "gemm_fp32", "bmm_fp32_odd": "bmm_fp32", "bmm_tf32": "gemm_tf32", "gemm_pair": "gemm", "bmm_fp8": "gemm_fp8",
