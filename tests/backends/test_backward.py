@@ -6,6 +6,7 @@ from small_graphs import tensor
 from ironlaw.backends.kernel import Kernel
 from ironlaw.backends.multi_tensor import list_launches
 from ironlaw.engine.device.fusion_rules import decide
+from ironlaw.engine.device.types import bytes_per_element
 from ironlaw.engine.device.work import category, op
 
 X, W, G = tensor("x", 2, 8, 4, 4), tensor("w", 16, 8, 3, 3, role="weight"), tensor("g", 2, 16, 4, 4)
@@ -62,11 +63,41 @@ def test_a_1x1_convolution_backwards_is_two_matrix_products():
     data, flops = 1024.0 + 512.0 + 256.0, 2.0 * 2 * 16 * 16 * 8
     assert lower(point()) == (Kernel("conv_1x1", data, flops, depth=16), Kernel("conv_wgrad", data, flops, depth=32), TINY)
     assert [k.curve for k in lower(point(wanted=1))] == ["conv_wgrad", "tiny"]
-    # planes of 49 fill no vector, and a stride skips outputs: converted, but for the weights
-    for other in (point(7), point(8, stride=2)):
-        assert [(k.curve, k.count) for k in lower(other)] == [
-            ("conv_dgrad", 1.0), ("conv_wgrad", 1.0), ("layout", 2.0), ("layout", 2.0), ("tiny", 1.0),
-        ]  # fmt: skip
+    # planes of 49 fill no vector, those of 36 half of one: slower products, each image by itself
+    assert [(k.curve, k.depth) for k in lower(point(7))] == [("conv_1x1_odd", 16), ("conv_1x1_odd", 49), ("tiny", 0.0)]
+    assert [(k.curve, k.depth) for k in lower(point(6))] == [("conv_1x1_even", 16), ("conv_1x1_even", 36), ("tiny", 0.0)]
+    # a stride skips outputs: converted, but for the weights
+    assert [(k.curve, k.count) for k in lower(point(8, stride=2))] == [
+        ("conv_dgrad", 1.0), ("conv_wgrad", 1.0), ("layout", 2.0), ("layout", 2.0), ("tiny", 1.0),
+    ]  # fmt: skip
+
+
+def gradients(channels, out, each, k, size=8, dtype="bf16", **attrs):
+    x, w = tensor("x", 2, channels, size, size, dtype=dtype), tensor("w", out, each, k, k, dtype=dtype, role="weight")
+    return lower(op("conv_backward", "b", [tensor("g", 2, out, size, size, dtype=dtype), x, w], [x, w], wanted=2, **attrs))
+
+
+def test_gradients_of_a_depthwise_convolution_are_pytorchs_own():
+    # counted on mobilenet_v3_small: two kernels, nothing converted; two bytes take as long as four
+    assert gradients(32, 32, 1, 3) == gradients(32, 32, 1, 3, dtype="fp32") == (
+        Kernel("depthwise_backward", 4.0 * (2 * 2 * 32 * 64 + 32 * 9), 2.0 * 2 * 32 * 64 * 9, depth=9),
+        Kernel("depthwise_wgrad", 4.0 * (2 * 2 * 32 * 64 + 32 * 9), 2.0 * 2 * 32 * 64 * 9, depth=9),
+    )  # fmt: skip
+    assert [k.curve for k in gradients(32, 32, 1, 3, layout="nhwc")] == ["conv_dgrad", "conv_wgrad", "tiny"]
+
+
+def test_gradients_of_few_channels_in_groups_fill_a_tile():
+    whole, grouped = gradients(64, 64, 64, 3), gradients(64, 64, 8, 3)
+    assert [k.curve for k in whole] == [k.curve for k in grouped]
+    assert grouped[0].flops == whole[0].flops == 2.0 * 2 * 64 * 64 * 64 * 9
+
+
+def test_channels_that_fill_no_vector_are_filled_up_for_their_gradients():
+    odd = [(k.curve, k.count) for k in gradients(18, 64, 18, 1)]
+    assert odd == [
+        ("conv_dgrad", 1.0), ("conv_wgrad", 1.0), ("layout", 2.0), ("layout", 2.0), ("layout_weight", 2.0), ("tiny", 4.0),
+    ]  # fmt: skip
+    assert [k.curve for k in gradients(18, 64, 18, 1, size=1)] == ["conv_1x1_even", "conv_1x1_even", "tiny"]
 
 
 def test_a_transposed_convolution():
@@ -175,5 +206,6 @@ def test_an_optimisers_lists_go_out_in_few_launches():
     big = tensor("big", 320 * 65536 + 1)
     made = op("foreach", "step", [big], [big], launches=list_launches([big], [big]))
     assert made.work.launches == 2.0
-    assert lower(made) == (Kernel("foreach", made.work.bytes / 2, made.work.flops / 2, count=2.0),)
+    elements = made.work.bytes / 2 / bytes_per_element(big.dtype)  # each costs by itself, beside its bytes
+    assert lower(made) == (Kernel("foreach", made.work.bytes / 2, made.work.flops / 2, rows=elements, count=2.0),)
     assert lower(made, compiled=True) == lower(made)

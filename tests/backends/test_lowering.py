@@ -703,9 +703,9 @@ def test_a_1x1_convolution_is_a_matrix_product_when_planes_are_aligned():
         (1, 568, 7, ["conv_1x1_odd"]),
         (1, 576, 7, ["conv_1x1_odd", "tiny"]),  # deep: split
         (2, 64, 7, ["layout", "conv", "layout"]),
-        (2, 64, 14, ["conv_1x1_odd"]),  # planes of 196
-        (2, 576, 14, ["conv_1x1_odd"]),
-        (1, 576, 14, ["conv_1x1_odd", "tiny"]),
+        (2, 64, 14, ["conv_1x1_even"]),  # planes of 196
+        (2, 576, 14, ["conv_1x1_even"]),
+        (1, 576, 14, ["conv_1x1_even", "tiny"]),
         (2, 64, 28, ["conv_1x1"]),  # planes of 784
     ],
 )
@@ -767,28 +767,66 @@ def test_other_formats_stay_as_they_are():
 
 def test_the_first_layer_is_padded_when_there_is_enough_of_it():
     # 200 x 100 outputs are small; one row more is large
-    def images(rows, c=3, **attrs):
-        return one("conv2d", (1, c, rows, 100), (16, c, 3, 3), out=(1, 16, rows, 100), **attrs)
+    def images(rows, c=3, k=5, **attrs):
+        return one("conv2d", (1, c, rows, 100), (16, c, k, k), out=(1, 16, rows, 100), **attrs)
 
     pixels = 200 * 100
-    small = Kernel("conv_few_channels", 2.0 * (19 * pixels + 432), 2.0 * pixels * 16 * 27, depth=27)
+    small = Kernel("conv_few_channels", 2.0 * (19 * pixels + 1200), 2.0 * pixels * 16 * 75, depth=75)
     assert lower(images(200)) == (small,)
     pixels = 201 * 100
     assert lower(images(201)) == (
-        Kernel("conv_first", 2.0 * (19 * pixels + 432), 2.0 * pixels * 16 * 27, depth=27),
-        Kernel("layout_first", pytest.approx(6.0 * pixels + 16.0 * pixels + 2 * 864.0)),  # 3 channels read, 8 written
+        Kernel("conv_first", 2.0 * (19 * pixels + 1200), 2.0 * pixels * 16 * 75, depth=75),
+        Kernel("layout_first", pytest.approx(6.0 * pixels + 16.0 * pixels + 2 * 2400.0)),  # 3 channels read, 8 written
         Kernel("layout", 2 * 32.0 * pixels, rows=16),
         Kernel("tiny", 0.0, count=3.0),
     )
-    strip = one("conv2d", (1, 3, 3, 6667), (16, 3, 3, 3), out=(1, 16, 3, 6667))  # 20,001
+    strip = one("conv2d", (1, 3, 3, 6667), (16, 3, 5, 5), out=(1, 16, 3, 6667))  # 20,001
     assert names(lower(strip))[0] == "conv_first"
-    assert launched(images(201, c=1)) == 6  # one channel is no depthwise convolution
+    # three colours by 3 x 3 are as they stand, however many: counted on hgnet, mobilenet_v3 and regnetx
+    assert names(lower(images(201, k=3))) == names(lower(images(201, k=3, stride=2))) == ["conv_few_channels"]
+    assert launched(images(201, c=1, k=7)) == 6  # one channel is no depthwise convolution
     assert launched(images(201, c=1), compiled=True) == 3
     assert names(lower(conv(c=3, size=64, after=4, k=16, stride=16)))[0] == "conv_first"  # patches
     assert names(lower(conv(c=3, size=60, after=4, k=15, stride=15))) == ["conv_few_channels"]
     assert names(lower(conv(c=3, bias=True))) == ["conv_few_channels", "broadcast"]
     assert names(lower(conv(c=12)))[0] == "conv_few_channels"
-    assert names(lower(images(201, stride=2)))[0] == "conv_first"
+
+
+def test_channels_that_fill_no_vector_are_filled_up():
+    # a row of 18 channels, 3 x 3: six kernels, two of which clear the padding
+    assert [(k.curve, k.count) for k in lower(conv(c=18))] == [
+        ("layout", 1.0), ("layout_weight", 1.0), ("conv", 1.0), ("tiny", 2.0), ("layout", 1.0),
+    ]  # fmt: skip
+    assert names(lower(conv(c=18), compiled=True)) == ["conv", "layout_weight", "layout"]
+    assert names(lower(conv(c=18, k=1), compiled=True)) == ["conv_1x1_nhwc", "layout_weight", "layout"]
+
+
+@pytest.mark.parametrize(("n", "c", "size", "dtype", "curves"), [
+    (16, 38, 1, "fp16", ["conv_1x1_even"]), (16, 192, 1, "fp16", ["conv_1x1"]), (16, 109, 1, "fp16", ["conv_1x1_odd"]),  # one pixel
+    (1, 1024, 75, "fp16", ["conv_1x1_odd"]),  # 5,625 pixels are tiles enough: nothing is split
+    (16, 183, 8, "fp16", ["conv_1x1_odd"]), (16, 250, 8, "bf16", ["conv_1x1_even"]),  # even planes, uneven channels
+    (16, 64, 7, "bf16", ["layout", "conv", "layout"]), (16, 419, 7, "fp16", ["layout", "layout_weight", "conv", "layout", "tiny"]),
+    (16, 256, 14, "tf32", ["conv_1x1_tf32"]), (16, 256, 7, "tf32", ["conv_1x1_odd_tf32"]),  # 196 is a multiple of 4
+    (16, 1024, 7, "tf32", ["layout", "conv_tf32", "layout"]), (1, 1024, 7, "tf32", ["conv_1x1_odd_tf32", "tiny"]),
+])  # fmt: skip
+def test_a_1x1_convolution_by_how_its_rows_are_aligned(n, c, size, dtype, curves):
+    assert names(lower(conv(n=n, c=c, size=size, k=1, dtype=dtype))) == curves
+
+
+def test_several_results_for_each_channel_innermost_go_channel_by_channel():
+    # pit_xs at 16 images: 288 kernels more than at one, as many as it has channels
+    def spread(n, dtype="fp16"):
+        return lower(one("conv2d", (n, 96, 27, 27), (192, 1, 3, 3), out=(n, 192, 14, 14), layout="nhwc", stride=2, dtype=dtype))
+
+    assert [(k.curve, k.count) for k in spread(16)] == [("conv_few_channels", 96.0)]
+    assert [(k.curve, k.count) for k in spread(1)] == [("depthwise_nhwc", 1.0)]
+    assert [(k.curve, k.count) for k in spread(16, "fp32")] == [("depthwise_nhwc_fp32", 1.0)]
+
+
+def test_a_depthwise_convolution_in_bf16_takes_as_long_as_in_fp32():
+    two, four = (lower(conv(c=32, out=32, groups=32, dtype=dtype)) for dtype in ("bf16", "fp32"))
+    assert two == four and two[0].curve == "depthwise_fp32"
+    assert names(lower(conv(c=32, out=32, groups=32))) == ["depthwise"]
 
 
 def test_the_first_layer_compiled():

@@ -406,8 +406,10 @@ def test_no_rows_give_no_samples():
 
 def test_a_step_of_adamw_is_its_mean_launch():
     # 10 tensors of 100: 21 are read or written by eight passes
-    found = {"kind": "op", "op": "adamw", "params": {"tensors": 10, "size": 100}, "kernels": 8, "busy_s": 16.0}
-    assert list(samples([found])) == [Sample(Kernel("foreach", 4 * 1000 * 21 / 8), 2.0)]
+    found = {"kind": "op", "op": "adamw", "params": {"tensors": 10, "size": 100, "dtype": "fp32"}, "kernels": 8, "busy_s": 16.0}
+    assert list(samples([found])) == [Sample(Kernel("foreach", 4 * 1000 * 21 / 8, rows=1000 * 21 / 8), 2.0)]
+    narrow = found | {"params": found["params"] | {"dtype": "bf16"}}
+    assert list(samples([narrow])) == [Sample(Kernel("foreach", 2 * 1000 * 21 / 8, rows=1000 * 21 / 8), 2.0)]
     assert list(samples([found | {"kernels": None}, found | {"kind": "launch"}])) == []
 
 
@@ -584,7 +586,7 @@ def test_layout_bias_and_tiny_kernels_are_taken_off_a_convolution():
 
 
 def test_a_first_layer_is_its_convolution():
-    images = CONV | {"n": 1, "c": 3, "h": 224, "w": 224, "stride": 1}  # 50,176 pixels: padded and converted
+    images = CONV | {"n": 1, "c": 4, "h": 224, "w": 224, "stride": 1}  # 50,176 pixels: padded and converted
     found = curves(samples([row("conv2d", images, list=listed(("first_layer", 0.5), ("nhwcAddPadding", 0.125), IN, OUT))]))
     assert found == {"conv_first": 0.8125}
 

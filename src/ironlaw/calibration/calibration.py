@@ -14,7 +14,7 @@ from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.doubt import doubt
 from ironlaw.calibration.neighbours import Correction, Family
 from ironlaw.calibration.stored_curves import arguments, host_json
-from ironlaw.engine.arrays import SCALARS, Number, is_array, maximum, minimum, where
+from ironlaw.engine.arrays import SCALARS, Number, is_array, largest, maximum, minimum, where
 from ironlaw.engine.device.fusion_rules import Rules
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.least import least_arithmetic, least_transfer
@@ -128,12 +128,15 @@ class Calibration:
         curve = self.curve(kernel.curve, kind)
         own = curve.parts(kernel, self.cache_bytes)
         deeper, larger = curve.deeper(kernel), curve.larger(kernel)
-        other = self.curves.get(self.library.fallback.get(kernel.curve, "")) if deeper or larger else None
-        if other is None or other is curve or (not larger and not other.deepest):  # one without an inner loop can't judge
+        if not (largest(deeper) or largest(larger)):
             return own
-        like = points(other.parts(kernel, self.cache_bytes)[3])
-        held = minimum(points(own[3]), like * STRAYING)
-        factor = (maximum(held, like / STRAYING) if larger else held) / own[3]
+        other = self.curves.get(self.library.fallback.get(kernel.curve, ""))
+        if other is None or other is curve:
+            return own
+        like, time = points(other.parts(kernel, self.cache_bytes)[3]), points(own[3])
+        above = (deeper & bool(other.deepest)) | larger  # a curve without an inner loop can't judge one
+        held = where(above, minimum(time, like * STRAYING), time)
+        factor = where(larger, maximum(held, like / STRAYING), held) / time
         data, compute, overlap, total = (factor * points(part) for part in own)
         return data, compute, overlap, total
 

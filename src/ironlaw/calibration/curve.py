@@ -12,9 +12,10 @@ emptying a tile costs, in steps; p says how well the terms overlap (1: one after
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ironlaw.backends.kernel import Kernel
-from ironlaw.engine.arrays import SCALARS, Number, is_positive, largest, maximum, minimum
+from ironlaw.engine.arrays import SCALARS, Number, is_positive, maximum, minimum
 from ironlaw.engine.device.sweep import points
 
 NORMAL = 1.2533  # sd over mean |error|, of a normal error
@@ -46,13 +47,13 @@ class Curve:
         """The sd of log(measured / curve)."""
         return self.sd or NORMAL * self.error
 
-    def deeper(self, kernel: Kernel) -> bool:
+    def deeper(self, kernel: Kernel) -> Any:
         """Whether a kernel's inner loop is so much longer than those of the samples that its steps need not cost the same."""
-        return self.deepest > 0 and bool(largest(points(kernel.depth)) > DEEPER * self.deepest)
+        return points(kernel.depth) > DEEPER * self.deepest if self.deepest else False
 
-    def larger(self, kernel: Kernel) -> bool:
+    def larger(self, kernel: Kernel) -> Any:
         """Whether it moves so much more than any sample that its rates need not be the same."""
-        return self.largest > 0 and bool(largest(points(kernel.data)) > LARGER * self.largest)
+        return points(kernel.data) > LARGER * self.largest if self.largest else False
 
     def terms(self, kernel: Kernel, cache_bytes: float) -> tuple[Number, Number, Number]:
         """(data, compute, total) in seconds for one launch."""
