@@ -176,7 +176,8 @@ def conv2d_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
     heavy = [k for k in kernels if single(k)]
     layout, bias = seconds_of(row, LAYOUT), seconds_of(row, ("elementwise_kernel",))
     if not nhwc and not layout and row.kernel_times and is_pointwise(op.inputs[0], op.inputs[1], op.outputs[0]) and op.dtype in VECTORS:
-        heavy = kernels = (direct(op),)  # as it stands, whatever the rules say
+        heavy = [direct(op)]  # as it stands, whatever the rules say
+        kernels = tuple(heavy)
     if len(heavy) == 1 and (nhwc or bool(layout) == any(k.curve == "layout" for k in kernels)):
         times, launches = heavy[0].count, sum(k.count for k in kernels)
         as_many = row.kernels is not None and abs(row.kernels - launches) <= 1
