@@ -726,9 +726,9 @@ def test_a_window_of_one_row_is_not_1x1():
     assert names(lower(made)) == ["layout", "conv", "layout"]
 
 
-@pytest.mark.parametrize(("dtype", "ending"), [("fp16", ""), ("bf16", ""), ("fp32", "_fp32"), ("tf32", "_fp32"), ("fp64", "_fp32")])
+@pytest.mark.parametrize(("dtype", "ending"), [("fp16", ""), ("bf16", "_fp32"), ("fp32", "_fp32"), ("tf32", "_fp32"), ("fp64", "_fp32")])
 @pytest.mark.parametrize(("kernel", "stride", "curve"), [(3, 1, "depthwise"), (3, 2, "depthwise_strided"), (5, 1, "depthwise_large")])
-def test_wider_formats_run_depthwise_on_other_units(dtype, ending, kernel, stride, curve):
+def test_formats_but_fp16_run_depthwise_by_pytorchs_own_kernels(dtype, ending, kernel, stride, curve):
     made = one("conv2d", (1, 16, 8, 8), (16, 1, kernel, kernel), out=(1, 16, 8 // stride, 8 // stride), dtype=dtype, stride=stride)
     assert names(lower(made)) == [curve + ending]
     last = replace(made, attrs={**made.attrs, "layout": "nhwc"})

@@ -27,7 +27,7 @@ STREAMS = {
 }  # fmt: skip
 # what no row of evidence has yet, and the one of the same alignment or of the nearest format
 UNSEEN = {
-    "depthwise_backward", "depthwise_wgrad",
+    "depthwise_backward": "depthwise_fp32", "depthwise_wgrad": "depthwise_fp32",
     "bmm_even": "gemm_even", "bmm_fp8": "gemm_fp8", "bmm_int8": "gemm_int8", "gemm_fp64": "gemm_fp32", "bmm_fp64": "gemm_fp32",
     "gemm_int64": "gemm_fp32", "bmm_int64": "gemm_fp32", "grouped_gemm_fp32": "gemm_fp32", "grouped_gemm_tf32": "gemm_tf32",
     "grouped_gemm_fp64": "gemm_fp32", "grouped_gemm_fp8": "gemm_fp8", "grouped_gemm_int8": "gemm_int8",

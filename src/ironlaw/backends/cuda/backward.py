@@ -30,7 +30,7 @@ def conv_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
     nhwc = op.attrs.get("layout") == "nhwc"
     taps = w.shape[2] * w.shape[3]
     if w.shape[1] == 1 and x.shape[1] > 1 and not nhwc:
-        moved = data * (4.0 / FORMATS[x.dtype])  # as long in two bytes as in four
+        moved = data * max(4.0 / FORMATS[x.dtype], 1.0)  # as long in two bytes as in four
         kernel = Kernel("depthwise_backward", moved, each, depth=taps)
         return replace(kernel, count=both), replace(kernel, curve="depthwise_wgrad")
     fmt = "" if op.dtype in ("fp16", "bf16") else f"_{op.dtype}"

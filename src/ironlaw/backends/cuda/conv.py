@@ -61,7 +61,7 @@ def _depthwise(op: Op) -> Kernel:
     name = "depthwise_large" if taps > 9 else "depthwise_strided" if op.attrs.get("stride", 1) > 1 else "depthwise"
     if op.dtype == "fp16":
         return Kernel(name, op.work.bytes, op.work.matmul_flops, depth=taps)
-    data = op.work.bytes * (4.0 / FORMATS[op.inputs[0].dtype])
+    data = op.work.bytes * max(4.0 / FORMATS[op.inputs[0].dtype], 1.0)
     return Kernel(f"{name}_fp32", data, op.work.matmul_flops, depth=taps)
 
 
