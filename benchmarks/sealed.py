@@ -32,6 +32,7 @@ COUNT, LANGUAGE_MODELS = 40, 10  # of the whole corpus; and decoders beside them
 MOST_PARAMETERS = 2.5e9  # ten processes keep theirs on one GPU, and train them
 MOST_INFERRED = 9e9
 COMPILED = ("compiled", "fp16")
+SHARED = 1.02  # busy seconds for each second of a call, from which on another process must have used the GPU
 SEALED, OPEN = "sealed", "opened"
 BEGIN, END = "<!-- sealed: python benchmarks/sealed.py judge --write -->", "<!-- end -->"
 CACHE, WRITTEN = 1024, 512  # places of a decoder's cache, and how many of them hold a token
@@ -191,7 +192,7 @@ def keep(args):
         for row in measured["rows"]:
             key = tuple(row[name] for name in ("library", "model", "mode", "dtype", "batch"))
             if "busy_s" not in rows.get(key, {}):
-                rows[key] = row  # a run that failed may have been tried again
+                rows[key] = possible(row)  # a run that failed may have been tried again
         kept |= {name: measured[name] for name in ("machine", "software", "method")}
     kept["rows"] = list(rows.values())
     if any("list" in row for row in kept["rows"]):
@@ -200,6 +201,14 @@ def keep(args):
     kept["history"].append({"date": today(), "what": f"{times} of {len(kept['rows'])} runs measured on {MACHINE}"})
     save(kept)
     print(f"{times} of {len(kept['rows'])} runs have a time")
+
+
+def possible(row):
+    """The row; or, where the GPU was busy for longer than the call lasted, why it has no time: something else ran beside it."""
+    if "busy_s" not in row or row["busy_s"] <= SHARED * min(row["wall_s"], row["piped_s"]):
+        return row
+    found = {name: value for name, value in row.items() if name not in ("kernels", "busy_s", "wall_s", "piped_s")}
+    return found | {"error": f"the GPU was shared: busy for {row['busy_s']:.6f} s of a call of {min(row['wall_s'], row['piped_s']):.6f} s"}
 
 
 def graphs_path(seed):

@@ -24,7 +24,15 @@ def test_a_set_holds_totals_and_nothing_of_its_operators(file):
     assert len(names) == len(kept["models"]) == sealed.COUNT + sealed.LANGUAGE_MODELS
     assert {row["model"] for row in kept["rows"]} <= names
     assert all(("busy_s" in row) != ("error" in row) for row in kept["rows"])
+    assert all(row == sealed.possible(row) for row in kept["rows"])
     assert {"torch", "timm", "torchvision", "transformers"} <= set(kept["software"])
+
+
+def test_no_gpu_is_busy_for_longer_than_the_call_lasts():
+    row = {"model": "x", "kernels": 5, "busy_s": 1.0, "wall_s": 1.1, "piped_s": 0.99}
+    assert sealed.possible(row) == row
+    shared = sealed.possible(row | {"piped_s": 0.9})
+    assert set(shared) == {"model", "error"} and "1.000000 s of a call of 0.900000 s" in shared["error"]
 
 
 def test_no_architecture_of_a_sealed_model_was_looked_at():
