@@ -113,12 +113,14 @@ FOCUSED = (
 
 def tab_to(page: Page, role: str, name: str, most: int = 80) -> None:
     """Press Tab until what has the focus is of that kind and so called."""
+    passed = []
     for _ in range(most):
         page.keyboard.press("Tab")
         here = page.evaluate(FOCUSED)
         if role in str(here[0]).lower() and name in here[1]:
             return
-    raise AssertionError(f"{role} {name!r} is not reached by Tab")
+        passed.append(f"{here[0]} {here[1][:30]!r}")
+    raise AssertionError(f"{role} {name!r} is not reached by Tab, which went by {', '.join(passed)}")
 
 
 def commit_by_keyboard(page: Page, first: str) -> None:
@@ -153,7 +155,8 @@ def expect_readable(page: Page) -> None:
         page.set_viewport_size({"width": width, "height": 900})
         settle(page)
         page.wait_for_function("() => document.documentElement.scrollWidth <= window.innerWidth")
-        assert serious(page) == []
+        found = serious(page)
+        assert not found, f"{scheme}, {width} px wide: {found}"
 
 
 def changes(page: Page, where: Locator, act: Callable[[], object]) -> None:

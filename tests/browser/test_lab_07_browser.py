@@ -113,7 +113,7 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
     challenge.get_by_role("button", name="Commit my number").click()
     expect(challenge.get_by_text("2,334 inferences, 23.3 hours")).to_be_visible()
     go_on(page, "Reflect on it")
-    sentence = page.locator("#act2-blanks .il-reflect")
+    sentence = page.locator("#act2-reflect .il-reflect")
     sentence.get_by_role("combobox").nth(0).select_option(label="about a third of the traffic")
     sentence.get_by_role("combobox").nth(1).select_option(index=1)
     sentence.get_by_role("button", name="Answer", exact=True).click()
@@ -148,6 +148,7 @@ def test_by_keyboard_alone(beginner: str, page: Page) -> None:
 
     def press_on(*names: str) -> None:
         for name in names:
+            expect(page.get_by_role("button", name=name)).to_be_visible()
             tab_to(page, "button", name)
             press("Enter")
             expect(page.get_by_role("button", name=name)).to_have_count(0)
@@ -189,14 +190,15 @@ def test_by_keyboard_alone(beginner: str, page: Page) -> None:
     press("Space")
     expect(explorer.get_by_text("reads 1, writes 1, fused; 1.57 MB a tensor")).to_be_visible()
     press_on("Go on: Attention", "See what was measured", "Reflect on it")
+    expect(page.locator("#act2-reflect")).to_be_focused()  # the sentence comes first, then the question
     tab_to(page, "select", "what is left")
     press("ArrowDown", "ArrowDown")
     tab_to(page, "select", "because")
     press("ArrowDown")
-    expect(page.locator("#act2-blanks").get_by_role("button", name="Answer")).to_be_enabled()
+    expect(page.locator("#act2-reflect").get_by_role("button", name="Answer")).to_be_enabled()
     tab_to(page, "button", "Answer")
     press("Enter")
-    expect(page.locator("#act2-blanks").get_by_text("✓ Yes.")).to_be_visible()
+    expect(page.locator("#act2-reflect").get_by_text("✓ Yes.")).to_be_visible()
     tab_to(page, "radio", "Almost nothing.")
     press("Space")
     tab_to(page, "button", "Answer")

@@ -138,6 +138,7 @@ def test_by_keyboard_alone(beginner: str, page: Page) -> None:
     page.goto(beginner + LAB)
     commit_by_keyboard(page, "A bug")
     first = instrument(page, "act1")
+    expect(page.locator("#act1-instrument")).to_be_focused()
     number = first.get_by_role("spinbutton", name="N", exact=True)
     tab_to(page, "button", "Your prediction")
     page.keyboard.press("ArrowRight")  # from the first picture's tab to the roof's steps, and on to the roofs
@@ -224,6 +225,7 @@ def test_it_can_be_read_everywhere_and_every_control_changes_something(done: str
     changes(page, first, first.locator(".il-dials").get_by_text("both", exact=True).click)
     changes(page, first, first.get_by_role("button", name="Pin this point").click)
     bring(first, "From the roof to the point")
+    page.wait_for_timeout(500)  # until the dials rest: what they send then leaves the tab where the learner has put it
     expect(first.locator('[data-figure="gap"] .il-drawing')).to_be_visible()
     bring(second, "Memory")
     expect(second.locator('[data-figure="budget"] .il-drawing')).to_be_visible()

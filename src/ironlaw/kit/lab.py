@@ -251,7 +251,8 @@ class Lab(Guided):
         texts = self.words.fill_all([f"{name}.question", *self._feedback(question).values()], slots or {})
         feedback = {option: texts[section] for option, section in self._feedback(question).items()}
         piece = reflections.reflect(question, texts[f"{name}.question"], feedback, self.ledger, self.slug, self._on_answer)
-        return self._show(name, piece, act, "reflect", "Reflection")
+        after = any(q.kind == "blank" and q.name.startswith(f"{act}_") for q in self.questions.values())
+        return self._show(name, piece, act, "reflect", "Reflection", anchor=name.replace("_", "-") if after else "")
 
     @staticmethod
     def _feedback(question: Question) -> dict[str, str]:
@@ -266,7 +267,7 @@ class Lab(Guided):
         feedback = {q.name: {option: texts[section] for option, section in self._feedback(q).items()} for q in questions}
         labels = [texts[f"{name}.question"] for name in names]
         piece = sentences.blanks(questions, texts[f"{act}.blanks"], labels, feedback, self.ledger, self.slug, self._on_answer)
-        return self._show(names[0], piece, act, "reflect", "Reflection", anchor=f"{act}-blanks")
+        return self._show(names[0], piece, act, "reflect", "Reflection")
 
     def challenge(self, act: str, name: str, slots: Slots, feedback: Callable[[float, bool], str]) -> Any:
         """A number to commit; `feedback(value, right)` is Markdown, called only then."""

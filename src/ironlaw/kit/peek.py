@@ -9,4 +9,6 @@ from ironlaw.kit.prose import html
 
 def peek(title: str, body: str) -> str:
     """`body` is Markdown with LaTeX between dollars."""
-    return f'<details class="il-peek" open><summary>{escape(title)}</summary><div class="il-prose">{html(body)}</div></details>'
+    # a long equation scrolls sideways, by keyboard too
+    prose = f'<div class="il-prose" tabindex="0" role="group" aria-label="{escape(title)}">{html(body)}</div>'
+    return f'<details class="il-peek" open><summary>{escape(title)}</summary>{prose}</details>'

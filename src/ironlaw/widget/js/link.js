@@ -18,7 +18,7 @@ function link(model, redraw, show) {
   let resting = 0;
   let looked = null; // the view that came the short way, where it is newer than the model's
   const token = model.get("spec")?.direct;
-  const line = { state: model.get("state") ?? {}, touched: null };
+  const line = { state: model.get("state") ?? {}, touched: null, turns: 0 };
 
   const flush = () => {
     queued = false;
@@ -49,6 +49,7 @@ function link(model, redraw, show) {
   };
   line.turn = (id, value, also = {}) => {
     line.touched = id;
+    line.turns += 1;
     const dials = { ...line.state.dials, [id]: value, ...also };
     keep(model, dials);
     // while a dial is being turned only the picture follows; the cells that show or save what it reads wait until it rests

@@ -13,26 +13,30 @@ function groupsOf(figures) {
 }
 
 // A dial that changes one picture alone brings it to the front.
-function follow({ spec, line, ui, state }, groups) {
-  const turn = `${line.touched}:${state.seq}`;
-  if (!line.touched || ui.local.turn === turn) return;
-  ui.local.turn = turn;
+// Once a turn: the tab that the learner chooses after it stays, however late the answers come.
+function follow({ spec, line, ui }, groups) {
+  if (!line.touched || ui.local.followed === line.turns) return;
   const shows = spec.dials?.find((dial) => dial.id === line.touched)?.shows;
-  if (groups.some(([first]) => first.id === shows)) ui.local.tab = shows;
+  if (shows && !groups.some(([first]) => first.id === shows)) return; // it may come with the answer
+  ui.local.followed = line.turns;
+  if (shows) ui.local.tab = shows;
 }
 
 function tabsView(ctx) {
   const { ui, view } = ctx;
   const groups = groupsOf(view.figures ?? []);
   follow(ctx, groups);
-  const at = Math.max(0, groups.findIndex((group) => group.some((figure) => figure.id === ui.local.tab)));
+  const front = () => Math.max(0, groups.findIndex((group) => group.some((figure) => figure.id === ui.local.tab)));
+  const at = front();
   if (groups.length < 2) return { tabs: null, shown: groups[0] ?? [] };
   const choose = (i) => {
+    ui.local.followed = ctx.line.turns;
     ui.local.tab = groups[i][0].id;
     ctx.redraw();
   };
   const keys = (event) => {
-    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: groups.length - 1 }[event.key];
+    const from = front(); // asked again: a second key may come before the first one is drawn
+    const to = { ArrowRight: from + 1, ArrowLeft: from - 1, Home: 0, End: groups.length - 1 }[event.key];
     if (to === undefined) return;
     event.preventDefault();
     const next = (to + groups.length) % groups.length;
