@@ -13,18 +13,19 @@ from ironlaw.ledger import Ledger
 
 AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
 PATIENCE = 60_000  # ms: a loaded machine is slow, not wrong
-LOST = ("WebSocket connection", "ERR_CONNECTION", "Failed to fetch")  # a killed server is a test of its own
+LOST = ("WebSocket connection", "ERR_CONNECTION", "Failed to fetch")  # what a browser says of a server that a test kills
 
 
 @contextmanager
-def watched(page: Page) -> Iterator[Page]:
-    """With patience, and an error at the end for anything that the console complained of."""
+def watched(page: Page, expected: tuple[str, ...] = ()) -> Iterator[Page]:
+    """With patience, and an error at the end for anything that the console complained of and that was not expected."""
     patient(page)
     errors: list[str] = []
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("console", lambda message: errors.append(f"{message.text} ({message.location['url']})") if message.type == "error" else None)
     page.on("pageerror", lambda error: errors.append(str(error)))
     yield page
-    assert not [text for text in errors if not any(word in text for word in LOST)]
+    complaints = [text for text in errors if not any(word in text for word in expected)]
+    assert not complaints, complaints
 
 
 def patient(page: Page) -> Page:

@@ -124,13 +124,18 @@ def test_keyboard_alone(instrument: Page):
     dial(instrument, "workload").locator("select").focus()
     for _ in range(14):
         focused = instrument.evaluate(
-            "[document.activeElement.closest('[data-dial]')?.dataset.dial, document.activeElement.type].filter(Boolean).join(' ')"
+            "(({ role, type }, dial) => [dial?.dataset.dial, role ?? type].filter(Boolean).join(' '))"
+            "(document.activeElement, document.activeElement.closest('[data-dial]'))"
         )
         reached.append(focused)
         if focused == "batch range":
             before = seen(instrument)
             instrument.keyboard.press("ArrowRight")
             changed(instrument, before, "batch=2")
+        if focused == "batch spinbutton":
+            before = seen(instrument)
+            instrument.keyboard.press("ArrowUp")
+            changed(instrument, before, "batch=3")
         if focused == "mode radio":
             before = seen(instrument)
             instrument.keyboard.press("ArrowRight")
@@ -138,7 +143,15 @@ def test_keyboard_alone(instrument: Page):
         if instrument.evaluate("document.activeElement.matches('.il-stage .il-target')"):
             break
         instrument.keyboard.press("Tab")
-    wanted = {"workload select-one", "hardware select-one", "batch range", "batch number", "dtype radio", "mode radio", "dispatch radio"}
+    wanted = {
+        "workload select-one",
+        "hardware select-one",
+        "batch range",
+        "batch spinbutton",
+        "dtype radio",
+        "mode radio",
+        "dispatch radio",
+    }
     assert wanted <= set(reached)
     said = instrument.locator(".il-tip b").inner_text()
     instrument.keyboard.press("End")

@@ -216,4 +216,7 @@ def test_it_can_be_read_everywhere(beginner: str, page: Page) -> None:
     page.locator(".il-checklist").get_by_role("checkbox").first.check()
     page.locator(".il-checklist").get_by_role("button", name="Compare").click()
     expect(page.locator(".il-checklist")).to_contain_text("the cards do not back it yet")
+    rail = page.get_by_role("navigation", name="Sections")  # on a phone too, and it follows
+    expect(rail.get_by_role("link", name="Cards")).to_be_visible()
+    expect(rail.locator("[aria-current]")).to_have_text("Checklist")
     expect_readable(page)

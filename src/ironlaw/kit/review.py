@@ -113,8 +113,10 @@ class Review:
 
     def rail(self, parts: Mapping[str, str]) -> Any:
         """Section -> what the rail calls it."""
-        items = "".join(f'<li class="il-ready"><a href="#{name}">{escape(label)}</a></li>' for name, label in parts.items())
-        return mo.Html(f'<nav class="il-rail il-sections" aria-label="Sections"><div class="il-act"><ol>{items}</ol></div></nav>')
+        items = "".join(
+            f'<li class="il-ready" data-place="{name}"><a href="#{name}">{escape(label)}</a></li>' for name, label in parts.items()
+        )
+        return mo.Html(f'<nav class="il-rail il-sections" aria-label="Sections"><div class="il-act il-here"><ol>{items}</ol></div></nav>')
 
     def section(self, name: str, slots: Slots | None = None) -> Any:
         """A section's title and its words; its pieces come after it."""

@@ -20,10 +20,12 @@
   const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
   window.fetch = async (...request) => {
+    const kernel = String(request[0]?.url ?? request[0]).includes("/api/kernel/");
+    if (kernel && lost) return new Promise(() => {}); // a server that was started again does not know this page yet: the new page sends what was kept
     try {
       return await call(...request);
     } catch (error) {
-      if (!String(request[0]?.url ?? request[0]).includes("/api/kernel/")) throw error;
+      if (!kernel) throw error;
       suspect();
       return new Promise(() => {}); // it is told in the banner; marimo need not say "Failed to fetch" too
     }
@@ -127,19 +129,25 @@
     for (const kind of OURS) addEventListener(kind, touch, { once: true, passive: true });
     let same = 0;
     let last = "";
+    let put = null; // where the page was put, and how high it was
+    let held = null; // the destination, once the page has stood still there
     const land = () => {
-      if (touched) return finish();
-      const to = document.querySelector(".il-rail, .il-hud") && destination();
+      const moved = put && put.height === document.documentElement.scrollHeight && Math.abs(scrollY - put.top) > 2;
+      if (touched || moved || performance.now() > until) return finish();
+      const to = held ?? (document.querySelector(".il-rail, .il-hud") && destination());
       const place = to?.place && document.getElementById(to.place);
       if (place?.getClientRects().length) scrollTo({ top: scrollY + place.getBoundingClientRect().top - (to.from ?? 64), behavior: "instant" });
       else if (to?.top !== undefined) scrollTo({ top: to.top, behavior: "instant" });
+      if (to) put = { top: scrollY, height: document.documentElement.scrollHeight };
       const stands = `${document.documentElement.scrollHeight} ${Boolean(to)} ${place?.getClientRects().length}`;
       same = to && (place || !to.place) && stands === last ? same + 1 : 0; // a place may come after the rail that names it
       last = stands;
-      if (same < 8 && performance.now() < until) setTimeout(land, 60); // until the figures above it are drawn
-      else finish();
+      if (same >= 8) finish(to);
+      setTimeout(land, same < 8 ? 60 : 250); // figures above it may be drawn late: held until the learner moves
     };
-    const finish = () => {
+    const finish = (to) => {
+      held ??= to;
+      if (settled) return;
       settled = true;
       soon();
     };
