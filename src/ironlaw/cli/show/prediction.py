@@ -87,11 +87,11 @@ def operators(p: Prediction, limit: int) -> None:
 
 
 def _margin(r: OpRow) -> Any:
-    """How far above its time four measurements in five may lie; in words where the op lies beyond what was measured."""
+    """How far above its time four measurements in five may lie; marked where the op lies beyond what was measured."""
     if r.interval is None or r.place == "unknown":
         return "unknown", draw.BAD
     margin = draw.percent(float(r.interval[1] / r.seconds) - 1.0) if r.seconds else "–"
-    return (f"{margin}, outside", draw.BAD) if r.place == "outside" and r.seconds else margin
+    return (f"! {margin}", draw.BAD) if r.place == "outside" and r.seconds else margin
 
 
 def sure(predictions: list[Prediction]) -> None:
@@ -130,7 +130,7 @@ def footnotes(predictions: list[Prediction]) -> None:
         "energy: rated power × time, an estimate.",
     ]
     if any(p.interval for p in predictions):
-        words.append(f"{accuracy.LIKELY}; ±: the same of one operator.")
+        words.append(f"{accuracy.LIKELY}; ±: the same of one operator, ! where it lies outside what was measured.")
     if not all(p.calibrated for p in predictions):
         words.append(f"{accuracy.BOUND}.")
     draw.say(" ".join(words), draw.DIM)
