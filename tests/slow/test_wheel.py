@@ -160,9 +160,9 @@ def test_a_lab_page_and_its_files(url: str):
     html, kind = get(f"{url}/lab/{LAB}/")
     assert kind.startswith("text/html")
     assert "__MARIMO_MOUNT_CONFIG__" in html
-    theme, kind = get(url + re.search(r'href="(/theme/[^"]+)"', html)[1])
-    assert kind.startswith("text/css")
-    assert ".il-header" in theme
+    themes = [get(url + place) for place in re.findall(r'href="(/theme/[^"]+)"', html)]
+    assert themes and all(kind.startswith("text/css") for _, kind in themes)
+    assert any(".il-header" in theme for theme, _ in themes)
     script, kind = get(url + re.search(r'<script [^>]*type="module"[^>]*src="([^"]+)"', html)[1])
     assert kind.startswith("text/javascript")
     assert len(script) > 1000

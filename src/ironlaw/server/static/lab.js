@@ -44,7 +44,7 @@
     if (!(await alive())) tell();
     while (!(await alive())) await pause(BEAT);
     if (leaving) return;
-    remember(); // a server that was started again knows nothing of this page: a new one, from the ledger, where this one was
+    if (settled) remember(); // a server that was started again knows nothing of this page: a new one, from the ledger, where this one was
     location.reload();
   }
 
@@ -129,16 +129,13 @@
     for (const kind of OURS) addEventListener(kind, touch, { once: true, passive: true });
     let same = 0;
     let last = "";
-    let put = null; // where the page was put, and how high it was
     let held = null; // the destination, once the page has stood still there
     const land = () => {
-      const moved = put && put.height === document.documentElement.scrollHeight && Math.abs(scrollY - put.top) > 2;
-      if (touched || moved || performance.now() > until) return finish();
+      if (touched || performance.now() > until) return finish(); // a page that moves by itself while it is drawn does not count
       const to = held ?? (document.querySelector(".il-rail, .il-hud") && destination());
       const place = to?.place && document.getElementById(to.place);
       if (place?.getClientRects().length) scrollTo({ top: scrollY + place.getBoundingClientRect().top - (to.from ?? 64), behavior: "instant" });
       else if (to?.top !== undefined) scrollTo({ top: to.top, behavior: "instant" });
-      if (to) put = { top: scrollY, height: document.documentElement.scrollHeight };
       const stands = `${document.documentElement.scrollHeight} ${Boolean(to)} ${place?.getClientRects().length}`;
       same = to && (place || !to.place) && stands === last ? same + 1 : 0; // a place may come after the rail that names it
       last = stands;
