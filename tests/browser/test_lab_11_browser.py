@@ -33,7 +33,7 @@ SLUG = "lab_11_roofline"
 LAB = f"/lab/{SLUG}/"
 MEMORY, REUSE = label(SLUG, "act1", "memory"), label(SLUG, "act1_reflection", "reuse")
 SPLIT, TRAFFIC = label(SLUG, "act2", "split"), label(SLUG, "act2_reflection", "traffic")
-BATCHING = label(SLUG, "act2_budget", "batch")
+BATCHING, LIGHTER = label(SLUG, "act2_budget", "batch"), label(SLUG, "act2_target", "weights")
 HELD = (
     "() => { let e = document.activeElement; while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;"
     " return e.getAttribute('aria-label') ?? ''; }"
@@ -124,14 +124,25 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     expect(page.locator("#act2_budget-instrument")).to_contain_text("Commit your choice")
     commit(page, BATCHING, "fairly sure", "Commit my choice")
     expect(instrument(page, "act2_budget").locator('[data-figure="budget"]')).to_contain_text("your choice")
+    go_on(page, "Go on to The target")
+    page.get_by_role("slider", name="With your change").press("End")  # what is expected of the change, before it is shown
+    commit(page, LIGHTER, "fairly sure", "Commit my choice")
+    aimed = instrument(page, "act2_target")
+    aimed.get_by_role("spinbutton", name="Batch").fill("500")
+    expect(aimed.locator(".il-banner-title")).to_contain_text("Out of memory")
+    aimed.get_by_role("group", name="Keys and values stored in").get_by_text("FP8", exact=True).click()
+    expect(aimed.locator(".il-banner-title")).to_contain_text("The target is met")
+    go_on(page, "Commit this design")
+    expect(page.locator("#act2_target-decide .il-feedback")).to_contain_text("batch 500")
     go_on(page, "Finish", "Save my design")
     expect(page.locator(".il-hud")).to_contain_text(re.compile(r"saved \d"))
-    assert [each["value"] for each in payloads(shared_ledger, "prediction")] == ["memory", "split", "batch"]
+    assert [each["value"] for each in payloads(shared_ledger, "prediction")] == ["memory", "split", "batch", "weights"]
     assert [each["experiment"] for each in payloads(shared_ledger, "measured")] == ["gemm_sweep"]
     design = payloads(shared_ledger, "design")[-1]
     assert design["act1_correct"] is True and design["act2_correct"] is True and design["constraint_hit"] is True
     assert design["arithmetic_intensity"] > 170.7 and design["tokens_per_s"] is None
     assert design["budget_choice"] == "batch" and design["budget_tokens_per_s"] > 0
+    assert design["target_estimate"] == 24_000 and design["target_met"] is True and design["target_design"]["batch"] == 500
 
 
 def test_by_keyboard_alone(beginner: str, page: Page) -> None:

@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING, Any
 from ironlaw.kit.banner import banner
 from ironlaw.kit.cards import card, cite, share, tone
 from ironlaw.kit.claims import LocalFigure, measured
+from ironlaw.kit.decide import Verdict
 from ironlaw.kit.formula import iron_law, ratio, term
 from ironlaw.kit.instrument import View
 from ironlaw.kit.local_runs import Measured
 from ironlaw.kit.message import SEALED
 from ironlaw.kit.prose import Markup, amount, capacity, dress, html, inline, times
 from ironlaw.kit.reveal import Distance, off, points
+from ironlaw.kit.sealed import Estimate, Sketch
 from ironlaw.widget.dials import chain, choice, pins, select, span, switch
 
 if TYPE_CHECKING:
     from ironlaw.kit.lab import Lab, open
 
 __all__ = [
-    "SEALED", "Distance", "Lab", "LocalFigure", "Markup", "Measured", "View", "amount", "banner", "capacity", "card", "chain", "choice",
+    "SEALED", "Distance", "Estimate", "Lab", "LocalFigure", "Markup", "Measured", "Sketch", "Verdict", "View",
+    "amount", "banner", "capacity", "card", "chain", "choice",
     "cite", "dress", "html", "inline", "iron_law", "measured", "off", "open", "pins", "points",
     "ratio", "select", "share", "span", "switch", "term", "times", "tone",
 ]  # fmt: skip

@@ -16,6 +16,7 @@ from ironlaw.errors import IronlawError, LedgerError, sentence, unknown
 from ironlaw.kit import blanks as sentences
 from ironlaw.kit import challenge as challenges
 from ironlaw.kit import claims, context, ending, guided, header, hud, message, peek, prose, rail, session, step
+from ironlaw.kit import decide as decisions
 from ironlaw.kit import lock as locks
 from ironlaw.kit import places as journey
 from ironlaw.kit import questions as sheets
@@ -25,11 +26,13 @@ from ironlaw.kit import words as texts
 from ironlaw.kit.absent import AbsentLedger
 from ironlaw.kit.banner import ledger_notice, notice
 from ironlaw.kit.context import Context
+from ironlaw.kit.decide import Verdict
 from ironlaw.kit.guided import Design, Guided
 from ironlaw.kit.hud import Item
 from ironlaw.kit.instrument import Instrument, Values, View
 from ironlaw.kit.questions import Question
 from ironlaw.kit.rail import Act, Step
+from ironlaw.kit.sealed import Part
 from ironlaw.ledger import Event
 from ironlaw.widget.dials import Dial
 from ironlaw.widget.piece import Piece
@@ -184,11 +187,13 @@ class Lab(Guided):
         title, why = prose.inline(self.words[f"{act}.title"]), prose.inline(self.words[f"{act}.closed"])
         return mo.Html(step.closed(act, title, why))
 
-    def lock(self, act: str, slots: Slots | None = None) -> Any:
+    def lock(self, act: str, slots: Slots | None = None, part: Part | None = None) -> Any:
+        """`part`: an estimate or a curve that is sealed with the choice."""
         texts = self.words.fill_all([f"{act}.question", f"{act}.premises"], slots or {})
         ask, premises = texts.values()
         to = self._next(f"{act}.lock")
-        piece = locks.lock(self.question(act), ask, premises, self.ledger, self.slug, lambda: self._on_commit(act), to.anchor if to else "")
+        place = to.anchor if to else ""
+        piece = locks.lock(self.question(act), ask, premises, self.ledger, self.slug, lambda: self._on_commit(act), place, part)
         return self._show(act, piece, act, "lock", "Your decision" if self.question(act).kind == "decision" else "Your prediction")
 
     def _on_commit(self, act: str) -> None:
@@ -274,6 +279,11 @@ class Lab(Guided):
         ask = self.words.fill_all([f"{name}.question"], slots)[f"{name}.question"]
         piece = challenges.challenge(self.question(name), ask, feedback, self.ledger, self.slug, self._on_answer)
         return self._show(name, piece, act, "challenge", "Scaling challenge", then=self.go_on(f"{act}.challenge"))
+
+    def decide(self, act: str, judge: Callable[[Values], Verdict]) -> Any:
+        """The button under an act's instrument that commits the design on its dials."""
+        piece = decisions.decide(act, self.ledger, self.slug, lambda: self.instruments[act].values, judge, self._on_answer)
+        return self._show(f"{act}.decide", piece, act, "decide", "Your design")
 
     def _on_answer(self) -> None:
         self._changed()

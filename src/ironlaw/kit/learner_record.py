@@ -7,6 +7,7 @@ from typing import Any
 
 from ironlaw.errors import unknown
 from ironlaw.kit import challenge as challenges
+from ironlaw.kit import decide as decisions
 from ironlaw.kit.context import Context
 from ironlaw.kit.local_runs import Measured
 from ironlaw.kit.places import END
@@ -68,6 +69,15 @@ class LearnerRecord:
     def confidence(self, name: str) -> int | None:
         event = self.first_prediction(name)
         return int(event.payload["confidence"]) if event else None
+
+    def sealed(self, name: str, part: str) -> Any:
+        """The estimate or the sketch that was sealed with the first prediction; None where there is none."""
+        event = self.first_prediction(name)
+        return event.payload.get(part) if event else None
+
+    def decision(self, name: str) -> Event | None:
+        """The design that was committed last."""
+        return decisions.decision(self.ledger, self.slug, name)
 
     def has_answer(self, name: str) -> bool:
         """Whether a reflection was answered, correctly or not."""

@@ -12,21 +12,24 @@ from typing import Any
 from ironlaw.errors import AlreadyCommitted, BadValue
 from ironlaw.kit.prose import html, inline
 from ironlaw.kit.questions import Question
+from ironlaw.kit.sealed import Part, sealed_part
 from ironlaw.ledger import Event, Ledger
 from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
 
 def lock(
-    question: Question, ask: str, premises: str, ledger: Ledger, lab: str, on_commit: Callable[[], None], to: str = ""
+    question: Question, ask: str, premises: str, ledger: Ledger, lab: str, on_commit: Callable[[], None], to: str = "",
+    part: Part | None = None,
 ) -> Piece:  # fmt: skip
-    """`ask` and `premises` are Markdown; `on_commit` is called once the ledger holds a prediction; `to` is the place to go to then."""
+    """`ask` and `premises` are Markdown; `on_commit` is called once the ledger holds a prediction; `to` is the place to go to then;
+    `part` is asked for beside the choice and sealed with it."""
     commits = ActCounter("commit")
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
         error = None
         if commits.advanced(state):
-            error = commit(question, ledger, lab, state)
+            error = commit(question, ledger, lab, state, part)
             if error is None or error.startswith(ELSEWHERE):
                 on_commit()
         attempts = question.answers(ledger.attempts(lab, question.name))
@@ -40,6 +43,8 @@ def lock(
         "confidence": True,
         "to": to,
     }
+    if part is not None:
+        spec[part.name] = part.spec()
     if question.kind == "decision":
         spec["words"] = {"commit": "Commit my choice", "mine": "your choice"}
     return Piece("lock", spec, compute)
@@ -48,7 +53,7 @@ def lock(
 ELSEWHERE = "Another window"
 
 
-def commit(question: Question, ledger: Ledger, lab: str, state: Mapping[str, Any]) -> str | None:
+def commit(question: Question, ledger: Ledger, lab: str, state: Mapping[str, Any], part: Part | None = None) -> str | None:
     """Write one attempt; returns the message for the learner if that was not possible."""
     _, option = question.at(state.get("choice"))
     confidence = state.get("confidence")
@@ -60,7 +65,7 @@ def commit(question: Question, ledger: Ledger, lab: str, state: Mapping[str, Any
     attempt = attempts[-1].attempt + 1 if again and attempts else 1
     right = question.right.id == option.id
     try:
-        ledger.commit_prediction(lab, question.name, option.id, option.value, confidence, right, attempt)
+        ledger.commit_prediction(lab, question.name, option.id, option.value, confidence, right, attempt, sealed_part(part, state))
     except AlreadyCommitted:
         return f"{ELSEWHERE} had committed this already; that one stands."
     return None
@@ -69,4 +74,5 @@ def commit(question: Question, ledger: Ledger, lab: str, state: Mapping[str, Any
 def sealed(question: Question, event: Event) -> dict[str, Any]:
     """What the lock shows of a committed prediction."""
     place = question.place(str(event.payload["choice"]))
-    return {"choice": place, "confidence": event.payload["confidence"], "time": event.time, "attempt": event.attempt}
+    more: dict[str, Any] = {name: event.payload[name] for name in ("estimate", "sketch") if name in event.payload}
+    return {"choice": place, "confidence": event.payload["confidence"], "time": event.time, "attempt": event.attempt, **more}

@@ -81,6 +81,19 @@ class Positive(Field):
 
 
 @dataclass(frozen=True)
+class Within(Field):
+    low: float
+    high: float
+
+    def valid(self, value: Any) -> bool:
+        return type(value) in (int, float) and self.low <= value <= self.high
+
+    @property
+    def expected(self) -> str:
+        return f"a number from {self.low:,} to {self.high:,}"
+
+
+@dataclass(frozen=True)
 class Flag(Field):
     expected = "true or false"
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from ironlaw.engine.device.types import FORMATS
-from ironlaw.ledger.fields import ByKind, Field, Flag, Id, Items, Maybe, Moment, Name, OneOf, Positive, Record, Text, Whole
+from ironlaw.ledger.fields import ByKind, Field, Flag, Id, Items, Maybe, Moment, Name, OneOf, Positive, Record, Text, Whole, Within
 
 ANY = Field()
 CONFIDENCE = Whole(1, 5)
 SECONDS = Positive(1e9)
 FORMAT = OneOf(tuple(FORMATS))
 SIZE = Whole(1, 1_000_000)
+
+# What a learner may add to a choice before it is sealed: the figure that they expect, and a curve as the heights of its points.
+SEALED: dict[str, Field] = {"estimate": Positive(), "sketch": Items(Within(0, 1e12), 1, 50)}
 
 # A row of a measurement, as in evidence files: a median and its quantiles, and what was measured.
 TIMING: dict[str, Field] = {"wall_s": SECONDS, "low_s": SECONDS, "high_s": SECONDS, "samples": Whole(1, 10**9)}
@@ -27,12 +30,13 @@ ROW = ByKind(
 
 KINDS: dict[str, Record] = {
     "opened": Record(),
-    "prediction": Record({"question": Name(), "choice": ANY, "value": ANY, "confidence": CONFIDENCE, "correct": Flag()}),
+    "prediction": Record({"question": Name(), "choice": ANY, "value": ANY, "confidence": CONFIDENCE, "correct": Flag()}, SEALED),
     "reflection": Record({"question": Name(), "choice": ANY, "correct": Flag()}, {"misconception": Maybe(Name(empty=True))}),
     "design": Record(),
     "context": Record({"context": Name()}),
     "step": Record({"step": Name()}),  # a place of a lab that the learner left with its button
     "challenge": Record({"question": Name(), "value": Positive(), "correct": Flag()}),
+    "decision": Record({"question": Name(), "dials": Record(), "met": Flag()}),  # where the dials stood when the learner committed them
     "measured": Record(
         {
             "experiment": Name(), "rows": Items(ROW, 1), "machine": Record(), "software": Record(),

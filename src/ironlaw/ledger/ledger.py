@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -77,10 +78,11 @@ class Ledger:
         return event
 
     def commit_prediction(
-        self, lab: str, question: str, choice: Any, value: Any, confidence: int, correct: bool, attempt: int = 1
-    ) -> Event:
-        """Lock a prediction. AlreadyCommitted if that attempt has one; it can never be changed."""
-        payload = {"question": question, "choice": choice, "value": value, "confidence": confidence, "correct": correct}
+        self, lab: str, question: str, choice: Any, value: Any, confidence: int, correct: bool, attempt: int = 1,
+        sealed: Mapping[str, Any] | None = None,
+    ) -> Event:  # fmt: skip
+        """Lock a prediction. AlreadyCommitted if that attempt has one; it can never be changed. `sealed`: an estimate or a drawn curve."""
+        payload = {"question": question, "choice": choice, "value": value, "confidence": confidence, "correct": correct, **(sealed or {})}
         return self.append(lab, "prediction", payload, attempt)
 
     def reset(self) -> Event:

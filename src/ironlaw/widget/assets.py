@@ -17,12 +17,12 @@ CONTRACT = "contract"  # not a file: written from Python's own tables
 DRAWING = ("dom", "units", "scale", "labels", "words", "tip", "axes", "marks", "drag", "targets", "table", "figure", "grid")
 SCRIPTS = (
     "dom", "units", "scale", "labels", "words", "tip", "axes", "marks", "contract", "schema", "numbers", "dials", "chain", "pins", "drag",
-    "targets", "table", "figure", "grid", "readouts", "export", "permalink", "direct", "pending", "link", "tabs", "instrument", "lock",
-    "reflect", "small", "card", "sheet", "map", "walk", "questions", "experiment", "flow", "piece",
+    "targets", "table", "figure", "grid", "readouts", "export", "permalink", "direct", "pending", "link", "tabs", "instrument", "sealed",
+    "lock", "reflect", "small", "card", "sheet", "map", "walk", "questions", "experiment", "flow", "piece",
 )  # fmt: skip
 HOSTED = (*SCRIPTS, "host")  # for a page of our own
 DRAWING_STYLES = ("piece", "figure")
-STYLES = ("piece", "chain", "pins", "figure", "review", "experiment", "lead", "flow")
+STYLES = ("piece", "chain", "pins", "sealed", "figure", "review", "experiment", "lead", "flow")
 TOKENS_END = "/* tokens end */"  # theme.css begins with the colours and sizes that widget and page share
 CSS = Path(str(files("ironlaw.widget"))) / "css"
 

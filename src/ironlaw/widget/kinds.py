@@ -26,7 +26,7 @@ def _number(spec: Spec) -> State:
 
 
 def _lock(spec: Spec) -> State:
-    return {"choice": None, "confidence": None, "commit": 0, "again": 0}
+    return {"choice": None, "confidence": None, "commit": 0, "again": 0, **{part: None for part in ("estimate", "sketch") if part in spec}}
 
 
 def _answer(spec: Spec) -> State:
@@ -48,5 +48,5 @@ def _answers(spec: Spec) -> State:
 KINDS: dict[str, Callable[[Spec], State]] = {
     "instrument": _dials, "lock": _lock, "reflect": _answer, "toggle": _option, "number": _number, "flashcard": _act, "checklist": _act,
     "writing": _act, "map": _act, "walk": _answers, "loop": _answers, "spectrum": _act, "experiment": _act,
-    "next": _act, "save": _act, "follow": _look,
+    "next": _act, "save": _act, "decide": _act, "follow": _look,
 }  # fmt: skip

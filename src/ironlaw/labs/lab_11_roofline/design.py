@@ -8,7 +8,7 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.formats import intensity_unit
 from ironlaw.labs.lab_11_roofline.act1 import slots as first
-from ironlaw.labs.lab_11_roofline.act2 import budget_panel
+from ironlaw.labs.lab_11_roofline.act2 import budget_panel, target_panel
 from ironlaw.labs.lab_11_roofline.act2 import slots as second
 from ironlaw.units import significant
 
@@ -31,6 +31,7 @@ def design(lab: kit.Lab) -> dict[str, Any]:
         "act2_model": two.get("model"),
         "act2_phase": two.get("phase"),
         **budget_panel.design(lab),
+        **target_panel.design(lab),
         "confidences": {act: lab.confidence(act) for act in ACTS},
     }
 
@@ -53,6 +54,7 @@ def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
         "act1": (first.truth(lab), product),
         "act2": (second.truth(lab), token),
         "act2_budget": (budget_panel.truth(lab), "Predicted from curves."),
+        "act2_target": (target_panel.truth(lab), "A bound at the datasheet's figures."),
     }
 
 

@@ -21,11 +21,12 @@ def states(lab):
 
     predicted1, claims1, reflect1, why1 = lab.states("act1", "act1.claims", "act1.reflect", "act1.peek")
     open2, predicted2, claims2, reflect2, why2 = lab.states("act2.lock", "act2", "act2.claims", "act2.reflect", "act2.peek")
-    open3, decided, end = lab.states("act2_budget.lock", "act2_budget", "end")
+    open3, decided = lab.states("act2_budget.lock", "act2_budget")
+    open4, aimed, end = lab.states("act2_target.lock", "act2_target", "end")
     progress, context, readouts, measured = lab.states("progress", "context", "readouts", "measured")
     return (
-        act1, act2, claims1, claims2, context, decided, design, end, measured, open2, open3, predicted1, predicted2, progress, readouts,
-        reflect1, reflect2, why1, why2,
+        act1, act2, aimed, claims1, claims2, context, decided, design, end, measured, open2, open3, open4, predicted1, predicted2,
+        progress, readouts, reflect1, reflect2, why1, why2,
     )  # fmt: skip
 
 
@@ -142,6 +143,31 @@ def budget_instrument(act2, lab, open3):
 @app.cell
 def budget_reveal(act2, decided, lab):
     lab.reveal("act2_budget", *act2.budget_panel.spent(lab)) if decided() else None
+
+
+@app.cell
+def target_message(act2, lab, open4):
+    lab.message("act2_target", act2.target_panel.message(lab)) if open4() else None
+
+
+@app.cell
+def target_lock(act2, lab, open4):
+    lab.lock("act2_target", act2.target_panel.lock(lab), act2.target_panel.estimate(lab)) if open4() else None
+
+
+@app.cell
+def target_instrument(act2, lab, open4):
+    lab.instrument("act2_target", act2.target_panel.dials(lab), lambda values: act2.target_panel.view(lab, values)) if open4() else None
+
+
+@app.cell
+def target_design(act2, aimed, lab):
+    lab.decide("act2_target", lambda values: act2.target_panel.judge(lab, values)) if aimed() else None
+
+
+@app.cell
+def target_reveal(act2, aimed, lab):
+    lab.reveal("act2_target", *act2.target_panel.spent(lab)) if aimed() else None
 
 
 @app.cell

@@ -55,6 +55,23 @@ function savePiece(ctx) {
     problem(view));
 }
 
+// Commits the design that stands on the dials above. It may be committed again; the newest counts.
+function decidePiece(ctx) {
+  const { state, view, ui, line } = ctx;
+  const waiting = (state.act ?? 0) > 0 && state.seq > (view.seq ?? 0);
+  const press = () => {
+    ui.local.deciding = true;
+    line.send({ act: (state.act ?? 0) + 1 });
+  };
+  return h("div", { class: "il-decide" },
+    h("div", { class: "il-act" },
+      h("button", { type: "button", class: `il-button ${view.committed ? "" : "il-primary"}`, disabled: waiting, onclick: press }, waiting ? "Committing …" : view.committed ? "Commit the dials as they stand now" : "Commit this design"),
+      h("span", { class: "il-hint" }, view.committed ? [padlock(), ` Committed ${moment(view.committed.time)}. The newest one counts.`] : "The dials above, as they stand, go into your ledger.")),
+    h("div", { class: view.feedback ? `il-feedback ${view.right ? "il-right" : "il-wrong"}` : "", role: "status" },
+      view.feedback && rich("div", { tabindex: -1, after: (node) => takes(ui, "deciding", node) }, view.feedback)),
+    problem(view));
+}
+
 // One window tells the others how much the ledger holds; those that know less look. So does one that comes back into view: another
 // browser can't tell it anything.
 function followPiece(ctx) {

@@ -10,7 +10,8 @@ function lockPiece(ctx) {
   const open = !sealed || trying;
   const choice = open ? state.choice : sealed.choice;
   const confidence = open ? state.confidence : sealed.confidence;
-  const ready = choice !== null && choice !== undefined && (spec.confidence === false || confidence);
+  const part = open && !trying ? partMissing(ctx) : ""; // with the truth in sight there is nothing to estimate or to draw
+  const ready = choice !== null && choice !== undefined && (spec.confidence === false || confidence) && !part;
   const commit = () => {
     if (!ready) return;
     ui.local.sealing = true;
@@ -21,18 +22,20 @@ function lockPiece(ctx) {
     rich("div", { class: "il-ask", id: `${ui.id}-q` }, spec.question),
     spec.premises && rich("div", { class: "il-premises" }, spec.premises),
     optionsView(ctx, "choice", spec.options, choice, !open, sealed && open ? null : sealed?.choice),
+    open && !trying && spec.sketch ? sketchView(ctx) : null,
+    open && !trying && spec.estimate ? estimateView(ctx) : null,
     spec.confidence === false ? null : confidenceView(ctx, words, confidence, !open),
     open
       ? h("div", { key: "act", class: "il-act" },
           h("button", { key: "commit", type: "button", class: "il-button il-primary", disabled: !ready || waiting, onclick: commit }, waiting ? "Committing …" : words.commit),
           trying && h("button", { key: "cancel", type: "button", class: "il-button", onclick: () => close(ctx) }, "Keep the first"),
-          h("span", { class: "il-hint" }, ready ? "Once committed it is recorded with the time and can’t be changed." : missing(choice, spec.confidence === false || confidence)))
+          h("span", { class: "il-hint" }, ready ? "Once committed it is recorded with the time and can’t be changed." : [missing(choice, spec.confidence === false || confidence), part].filter(Boolean).join(" ")))
       : sealView(ctx, sealed, words),
     view.error && h("p", { class: "il-error", role: "alert" }, view.error.message ?? String(view.error)));
 }
 
 const missing = (choice, confidence) =>
-  choice === null || choice === undefined ? (confidence ? "Choose an answer." : "Choose an answer and say how sure you are.") : "Say how sure you are.";
+  choice === null || choice === undefined ? (confidence ? "Choose an answer." : "Choose an answer and say how sure you are.") : confidence ? "" : "Say how sure you are.";
 
 function close(ctx) {
   ctx.ui.local.trying = ctx.ui.local.asking = null;
@@ -44,7 +47,7 @@ function sealView(ctx, sealed, words) {
   const begin = () => {
     ui.local.trying = view.attempts ?? 1;
     ui.local.asking = null;
-    line.send({ choice: null, confidence: null });
+    line.send({ choice: null, confidence: null, ...(spec.estimate && { estimate: null }), ...(spec.sketch && { sketch: null }) });
   };
   const ask = () => {
     ui.local.asking = true;
@@ -53,7 +56,7 @@ function sealView(ctx, sealed, words) {
   const sure = sealed.confidence ? `, ${words.labels?.[sealed.confidence - 1] ?? CONFIDENCE[sealed.confidence - 1]} (${sealed.confidence} of 5)` : "";
   const nth = (sealed.attempt ?? 1) > 1 ? `, attempt ${sealed.attempt}` : "";
   return h("div", { key: "seal", class: "il-act il-seal" },
-    h("p", { role: "status", tabindex: -1, after: (node) => (spec.to ? leads(ui, "sealing", spec.to) : takes(ui, "sealing", node)) }, padlock(), h("b", {}, "Committed"), ` ${moment(sealed.time)}${sure}${nth}.`),
+    h("p", { role: "status", tabindex: -1, after: (node) => (spec.to ? leads(ui, "sealing", spec.to) : takes(ui, "sealing", node)) }, padlock(), h("b", {}, "Committed"), ` ${moment(sealed.time)}${sure}${nth}${sealedWords(ctx, sealed)}.`),
     spec_again(ctx) && (ui.local.asking
       ? [h("span", { key: "why", class: "il-hint" }, "Your first prediction stays on record; this begins another attempt."),
           h("button", { key: "yes", type: "button", class: "il-button", onclick: begin }, "Begin another attempt"),

@@ -47,10 +47,10 @@ def weight_bytes(model: str, fmt: str, weights: str) -> float:
     return float(serving(workload(model, dtype=fmt), weights).weight_bytes)
 
 
-@lru_cache(maxsize=8)
-def weights_read(model: str, fmt: str) -> float:
+@lru_cache(maxsize=32)
+def weights_read(model: str, fmt: str, weights: str = "") -> float:
     """Bytes of weights that a decoding step reads, one sequence: all but the rows of the embedding that nobody looks up."""
-    graph = workload(model, phase="decode", batch=1, context=1, dtype=fmt)
+    graph = serving(workload(model, phase="decode", batch=1, context=1, dtype=fmt), weights)
     return float(sum(size for op in graph.ops for t, size in zip(op.inputs, op.reads, strict=True) if t.role == "weight"))
 
 

@@ -1,0 +1,70 @@
+"""The picture of the throughput target: tokens per second over the batch, up to where memory ends."""
+
+from __future__ import annotations
+
+import math
+
+from ironlaw.labs.lab_11_roofline.act2 import target
+from ironlaw.labs.lab_11_roofline.act2.layer import Case
+from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.quantities import exact
+
+Points = tuple[tuple[int, float], ...]
+
+
+def picture(design: Case) -> Figure:
+    """The line is solid as far as the design fits and dashed beyond; the axes are the same for every design."""
+    plain, own = target.setting(target.today()), target.setting(design)
+    points, last = target.curve(own), target.at_most(own)
+    end, changed = last.batch, own != plain
+    inside, outside = _split(last, points)
+    before = mark("line", "muted", points=target.curve(plain), dash="2 4", name="as it is served today", id="today")
+    marks = [
+        mark("rule", "ink", y=float(target.TARGET), label=f"target {target.TARGET:,}", name="the target", id="target",
+             hover=[("target", exact(float(target.TARGET), "tokens/s"))]),
+        *([before] if changed else []),
+        mark("line", "accent", points=inside, name="this design, while it fits", id="fits", emphasis=True),
+        mark("line", "fail", points=outside, dash="6 4", name="this design, were there more memory", id="beyond", emphasis=True),
+        mark("rule", "ridge", x=float(end), dash=True, label=f"memory full at {end:,}", name="the largest batch that fits", id="full",
+             hover=[("largest batch", exact(float(end)))]),
+        _now(design),
+    ]  # fmt: skip
+    high = 2_000.0 * math.ceil(target.top() * 1.05 / 2_000)
+    rows = [(f"{batch:,}", significant(rate, 4), "fits" if batch <= end else "out of memory") for batch, rate in points]
+    verdict = "reaches" if target.met(design) else "misses"
+    words = (
+        f"{significant(design.rate)} tokens per second at batch {design.batch:,}, which {verdict} the target of {target.TARGET:,}; "
+        f"memory is full at batch {end:,}, with {significant(last.rate)}."
+    )
+    legend = (
+        {"colour": "accent", "shape": "line", "label": "this design, while it fits"},
+        {"colour": "fail", "shape": "line", "dash": True, "label": "were there more memory"},
+        *(({"colour": "muted", "shape": "line", "dash": True, "label": "as it is served today"},) if changed else ()),
+    )
+    return Figure(
+        "throughput", "Tokens per second, by batch", Axis("log", "batch", ticks=tuple(map(float, target.BATCHES))),
+        Axis("linear", "tokens/s", "tokens/s", (0.0, high)), tuple(marks), words, Table(("batch", "tokens/s", "memory"), tuple(rows)),
+        legend=legend, more={"height": 330},
+    )  # fmt: skip
+
+
+def _split(last: Case, points: Points) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
+    """The line up to the largest batch that fits, and on from there."""
+    edge = (float(last.batch), last.rate)
+    inside = [(float(batch), rate) for batch, rate in points if batch < last.batch]
+    return [*inside, edge], [edge, *((float(batch), rate) for batch, rate in points if batch > last.batch)]
+
+
+def _now(design: Case) -> Mark:
+    fits = bool(design.footprint.fits)
+    hover = [
+        ("batch", exact(float(design.batch))),
+        ("tokens/s", exact(design.rate)),
+        ("a user", f"{significant(design.per_user)} tokens/s"),
+    ]
+    return mark(
+        "point", "good" if target.met(design) else "accent" if fits else "fail", x=float(design.batch), y=design.rate, size=8, id="now",
+        name=f"batch {design.batch:,}", label=significant(design.rate) if fits else "out of memory", emphasis=True, hover=hover,
+        drag={"dial": "batch", "axis": "x"},
+    )  # fmt: skip

@@ -1,0 +1,202 @@
+"""The end of the lab: a change is chosen and its effect on the whole model estimated, then a design is found on the dials and committed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit.formula import fraction, line, term
+from ironlaw.labs.lab_11_roofline.act2 import figures, layer, target, target_figures
+from ironlaw.labs.lab_11_roofline.act2.instrument import ATTENTION, FUSION
+from ironlaw.labs.lab_11_roofline.act2.layer import Case
+from ironlaw.labs.lab_11_roofline.act2.served import weights_read
+from ironlaw.registry.workloads import about, kv_cache
+from ironlaw.units import significant
+from ironlaw.widget.dials import settle
+from ironlaw.widget.figure import tabbed
+
+NAME = "act2_target"
+STEP = 500  # of the estimate, in tokens per second
+
+
+def _rate(value: float) -> str:
+    """Tokens per second, in full: the target is compared with them."""
+    return f"{value:,.0f}"
+
+
+def message(lab: kit.Lab) -> dict[str, object]:
+    now = target.today()
+    return {
+        "model": about(now.model)["name"], "context": f"{now.context:,}", "target": _rate(target.TARGET), "batch": now.batch,
+        "now": _rate(now.rate),
+    }  # fmt: skip
+
+
+def lock(lab: kit.Lab) -> dict[str, object]:
+    now = target.today()
+    return {
+        "model": about(now.model)["name"], "context": f"{now.context:,}", "target": _rate(target.TARGET),
+        "available": kit.dress(kit.capacity(float(now.footprint.usable))),
+    }  # fmt: skip
+
+
+def estimate(lab: kit.Lab) -> kit.Estimate:
+    return kit.Estimate(lab.fill(f"{NAME}.estimate"), "tokens/s", STEP, 2 * target.TARGET, STEP)
+
+
+def dials(lab: kit.Lab) -> Any:
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
+        return [
+            kit.span("batch", "Batch", 1, target.BATCHES[-1], target.BATCH, log=True, whole=True),
+            kit.choice("weights", "Weights stored in", [(f, f.upper()) for f in layer.WEIGHTS], "fp16"),
+            kit.choice("cache", "Keys and values stored in", [(f, f.upper()) for f in layer.CACHES], "fp16"),
+            kit.choice("fusion", "Fusion", list(FUSION.items()), "separate"),
+            kit.choice("tiled", "Attention", ATTENTION, False),
+        ]
+
+    return dials_at
+
+
+def design_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
+    """Of the dials, or of a committed design: one from an import may hold what no dial can."""
+    values, _ = settle(dials(lab)({}), values)
+    fields = {name: values[name] for name in ("weights", "cache", "fusion", "tiled")}
+    return replace(target.today(), batch=round(values["batch"]), **fields)
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    design = design_of(lab, values)
+    pictures = [tabbed(target_figures.picture(design), "Tokens per second"), tabbed(figures.budget(design), "Memory")]
+    fits = bool(design.footprint.fits)
+    return kit.View(
+        pictures, cards(design), formula(design), banner(lab, design), note=kit.html(lab.fill(f"{NAME}.note")),
+        readouts={"target_met": target.met(design), "tokens_per_s": round(design.rate, 1) if fits else None},
+    )  # fmt: skip
+
+
+def cards(design: Case) -> list[dict[str, Any]]:
+    need, fits, met = design.footprint, bool(design.footprint.fits), target.met(design)
+    goal = f"target {_rate(target.TARGET)}"
+    rate = {"label": "Tokens/s", "value": _rate(design.rate) if fits else "–", "unit": "", "tone": "good" if met else "bad",
+            "word": "met" if met else "missed" if fits else "out of memory", "note": goal}  # fmt: skip
+    share = float(need.total / need.usable)
+    memory = kit.card("Memory", float(need.total), "B", tone=kit.tone("memory", share), note=f"{kit.share(need.total, need.usable)} of "
+                      f"{kit.capacity(float(need.usable))}")  # fmt: skip
+    best = target.at_most(target.setting(design))
+    return [
+        rate,
+        {**memory, "word": "fits" if fits else "does not fit"},
+        {"label": "Largest batch", "value": f"{best.batch:,}", "unit": "", "note": f"makes {_rate(best.rate)} tokens/s"},
+        {"label": "Each user", "value": significant(design.per_user) if fits else "–", "unit": "tokens/s" if fits else "", "note": ""},
+    ]
+
+
+def formula(design: Case) -> str:
+    read = weights_read(design.model, design.fmt, design.weights)
+    each = float(kv_cache(design.model, 1, design.context, design.cache))
+    data = fraction("weights + <i>B</i> · keys and values", "<i>BW</i>")
+    top = f"{kit.amount(read, 'B')} + {design.batch:,} × {kit.amount(each, 'B')}"
+    filled = fraction(top, kit.amount(float(design.hardware.bandwidth), "B/s"))
+    least = (read + design.batch * each) / float(design.hardware.bandwidth)
+    return line("<i>T</i> ≥", term("memory", data), "=", term("memory", filled), "=", kit.amount(least, "s")) + line(
+        "tokens/s =", fraction("<i>B</i>", "<i>T</i>"), "=", fraction(f"{design.batch:,}", kit.amount(design.seconds, "s")), "=",
+        _rate(design.rate),
+    )  # fmt: skip
+
+
+def banner(lab: kit.Lab, design: Case) -> dict[str, Any]:
+    need, most = design.footprint, target.at_most(target.setting(design))
+    if not need.fits:
+        slots = {"required": kit.amount(float(need.total), "B"), "available": kit.dress(kit.capacity(float(need.usable)))}
+        text = lab.fill(f"{NAME}.oom", **slots, batch=f"{most.batch:,}")
+        return kit.banner("fail", "Out of memory", kit.html(text))
+    if target.met(design):
+        text = lab.fill(f"{NAME}.met", rate=_rate(design.rate), room=kit.amount(float(need.headroom), "B"))
+        return kit.banner("good", "The target is met", kit.html(text))
+    text = lab.fill(f"{NAME}.short", rate=_rate(design.rate), short=_rate(target.TARGET - design.rate),
+                    batch=f"{most.batch:,}", most=_rate(most.rate))  # fmt: skip
+    return kit.banner("warn", "Not there yet", kit.html(text))
+
+
+# --- the reveal: what the chosen change does, and how far off the estimate was
+
+
+def effect(lab: kit.Lab) -> str:
+    option = lab.choice(NAME)
+    if option is None:
+        return ""
+    case = target.after(option.id)
+    return (
+        f"{_rate(case.rate)} tokens/s at batch {case.batch:,}: {'it reaches' if target.met(case) else 'it misses'} {_rate(target.TARGET)}"
+    )
+
+
+def distance(lab: kit.Lab) -> str:
+    option, said = lab.first_choice(NAME), lab.sealed(NAME, "estimate")
+    if option is None or said is None:
+        return "on record without an estimate"
+    true = target.after(option.id).rate
+    off = 100 * abs(said / true - 1)
+    way = "too many" if said > true else "too few"
+    near = "within a step of the slider" if abs(said - true) <= STEP else f"{significant(off, 2)} % {way}"
+    return f"{near}: you expected {_rate(said)} from {WORDS[option.id]}, it is {_rate(true)}"
+
+
+WORDS = {"batch": "the batch alone", "kernels": "better kernels", "weights": "FP8 weights", "cache": "FP8 keys and values"}
+
+
+def reveal(lab: kit.Lab) -> dict[str, object]:
+    made = {f"{way}_rate": _rate(target.after(way).rate) for way in target.WAYS}
+    fits = {f"{way}_batch": f"{target.after(way).batch:,}" for way in target.WAYS}
+    alone = replace(target.today(), batch=1)
+    gain = significant(replace(alone, weights="fp8").rate / alone.rate)
+    return {**made, **fits, "target": _rate(target.TARGET), "weights_alone": kit.dress(gain)}
+
+
+def spent(lab: kit.Lab) -> tuple[str, str, dict[str, object]]:
+    """What the reveal takes."""
+    return effect(lab), distance(lab), reveal(lab)
+
+
+# --- the design
+
+
+def judge(lab: kit.Lab, values: Mapping[str, Any]) -> kit.Verdict:
+    design = design_of(lab, values)
+    if not design.footprint.fits:
+        return kit.Verdict(False, lab.fill(f"{NAME}.judged_oom", design=_words(design)))
+    slots: dict[str, object] = {"design": _words(design), "rate": _rate(design.rate)}
+    if not target.met(design):
+        return kit.Verdict(False, lab.fill(f"{NAME}.judged_short", **slots, short=_rate(target.TARGET - design.rate)))
+    half = replace(design, cache="fp16")
+    each = {fmt: kit.amount(float(kv_cache(design.model, 1, design.context, fmt)), "B") for fmt in ("fp16", design.cache)}
+    slots |= {
+        "share": kit.share(design.footprint.total, design.footprint.usable), "before": each["fp16"], "after": each[design.cache],
+        "without": _rate(target.ceiling(target.setting(half))), "target": _rate(target.TARGET), "user": significant(design.per_user),
+        "user_today": significant(target.today().per_user),
+    }  # fmt: skip
+    return kit.Verdict(True, lab.fill(f"{NAME}.judged_met", **slots))
+
+
+def _words(design: Case) -> str:
+    kernels = {"separate": "separate kernels", "adjacent": "adjacent ops fused", "all": "all element-wise ops fused"}[design.fusion]
+    attention = "tiled attention" if design.tiled else "scores through memory"
+    return f"batch {design.batch:,}, weights in {design.weights.upper()}, keys and values in {design.cache.upper()}, {kernels}, {attention}"
+
+
+def truth(lab: kit.Lab) -> str:
+    return f"{kit.inline(lab.question(NAME).right.label)} {_rate(target.after(lab.question(NAME).right.id).rate)} tokens/s"
+
+
+def design(lab: kit.Lab) -> dict[str, Any]:
+    """What the ledger keeps: the choice, what was expected of it, and the committed design with what it makes."""
+    option, event = lab.choice(NAME), lab.decision(NAME)
+    case = design_of(lab, event.payload["dials"]) if event else None
+    fits = bool(case and case.footprint.fits)
+    return {
+        "target_choice": option.id if option else None, "target_estimate": lab.sealed(NAME, "estimate"),
+        "target_design": dict(event.payload["dials"]) if event else None, "target_met": bool(event.payload["met"]) if event else None,
+        "target_tokens_per_s": round(case.rate, 1) if case and fits else None,
+    }  # fmt: skip
