@@ -1,7 +1,7 @@
-"""Write docs/cli.md from the commands' own help, so that the two can't differ.
+"""Write docs/cli.md from the commands' own help and docs/glossary.md from the registry, so that they can't differ.
 
-python scripts/docs.py            write it
-python scripts/docs.py --check    exit 1 if it is out of date
+python scripts/docs.py            write them
+python scripts/docs.py --check    exit 1 if one is out of date
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "cli.md"
+DOCS = ROOT / "docs"
 INTRO = """# The command line
 
 Written by `scripts/docs.py` from the commands' help; change that, then run it again.
@@ -37,12 +37,17 @@ prints only JSON, in SI units; a figure that does not exist is `null`, and `"nev
 | `IRONLAW_DEBUG` | show the traceback of an unexpected error |
 """
 
+GLOSSARY = """# Glossary
 
-def page() -> str:
-    """The page's text. The width is fixed, so that it is the same on every terminal."""
+Written by `scripts/docs.py` from `src/ironlaw/registry/glossary.toml`; change that, then run it again. Sources are on the labs' page
+`/glossary`; figures are computed from the registry.
+"""
+
+
+def commands() -> str:
+    """docs/cli.md. The width is fixed, so that it is the same on every terminal."""
     os.environ["COLUMNS"] = "100"
     os.environ["NO_COLOR"] = "1"
-    sys.path.insert(0, str(ROOT / "src"))
     from ironlaw.cli import COMMANDS, parser
 
     parts = [INTRO, f"## ironlaw\n\n{_block(parser().format_help())}"]
@@ -54,19 +59,37 @@ def _block(text: str) -> str:
     return f"```text\n{text.rstrip()}\n```\n"
 
 
+def glossary() -> str:
+    """docs/glossary.md."""
+    from ironlaw.registry.glossary import GROUPS, terms
+
+    parts = [GLOSSARY]
+    for group, heading in GROUPS.items():
+        parts.append(f"## {heading}\n\n| term | | figure |\n|---|---|---|")
+        listed = [term for term in terms().values() if term.group == group]
+        parts += [f"| **{term.name}** | {term.says} | {term.figure.label}: {term.figure.value} |" for term in listed]
+        parts.append("")
+    return "\n".join(parts)
+
+
+PAGES = {"cli.md": commands, "glossary.md": glossary}
+
+
 def main(arguments: list[str]) -> int:
-    text = page()
-    if arguments == ["--check"]:
-        if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
-            return 0
-        print(f"{PAGE.relative_to(ROOT)} is out of date; run: python scripts/docs.py", file=sys.stderr)
-        return 1
-    if arguments:
+    if arguments not in ([], ["--check"]):
         print(f"unknown argument {arguments[0]!r}; there is only --check", file=sys.stderr)
         return 2
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
+    sys.path.insert(0, str(ROOT / "src"))
+    late = 0
+    for name, write in PAGES.items():
+        place, text = DOCS / name, write()
+        if not arguments:
+            DOCS.mkdir(exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+        elif not place.exists() or place.read_text(encoding="utf-8") != text:
+            print(f"{place.relative_to(ROOT)} is out of date; run: python scripts/docs.py", file=sys.stderr)
+            late = 1
+    return late
 
 
 if __name__ == "__main__":

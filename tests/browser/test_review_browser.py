@@ -15,6 +15,7 @@ from ironlaw.recall.pairs import pair
 from ironlaw.recall.templates import templates
 from ironlaw.recall.variants import Variant, variant
 from ironlaw.recall.walk import truth
+from ironlaw.registry.glossary import terms
 
 REVIEW = "/lab/review/"
 
@@ -99,9 +100,28 @@ def test_a_whole_sitting_by_mouse_with_undo_and_skip(beginner: str, shared_ledge
     assert len(payloads(shared_ledger, "undo")) == 1
 
 
+def expect_words_explained(page: Page) -> None:
+    """On hover and on focus, in the page and in a piece; it can be pointed at, and Escape closes it."""
+    box = page.locator(".il-explained")
+    word = desk(page).locator(".il-ask .il-gloss").first
+    word.hover()
+    expect(box).to_have_count(1)
+    expect(word).to_have_attribute("aria-describedby", box.get_attribute("id") or "")
+    expect(box).to_contain_text(terms()[word.get_attribute("data-term") or ""].says)
+    box.hover()
+    expect(box).to_be_visible()
+    page.mouse.move(2, 2)
+    expect(box).to_have_count(0)
+    page.locator("#cards .il-gloss").first.focus()
+    expect(box).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(box).to_have_count(0)
+
+
 def test_one_card_by_keyboard_alone(beginner: str, page: Page) -> None:
     page.goto(beginner + REVIEW)
     expect(desk(page)).to_contain_text("10 to go")
+    expect_words_explained(page)
     shown = on_the_table(page)
     tab_to(page, "text", "Your answer")
     page.keyboard.type(f"{float(shown.key):.12g}")

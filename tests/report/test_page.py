@@ -21,6 +21,7 @@ from ironlaw.report.page import html, write
 from ironlaw.report.sections.fusion import every_layer, shorter
 from ironlaw.report.sections.trace import plain
 from ironlaw.report.trace_join import join
+from ironlaw.widget.glossary import marked
 
 DATA = Path(__file__).parent / "data"
 
@@ -33,7 +34,7 @@ class Reader(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__()
         self.open: list[str] = []
-        self.section = ""
+        self.section, self.inline = "", False
         self.words: dict[str, str] = {}
         self.ids: list[str] = []
         self.links: list[str] = []
@@ -48,6 +49,7 @@ class Reader(HTMLParser):
         self.fetched += [value for name, value in attrs if name in ("src", "srcset", "data") or (name == "href" and tag != "a")]
         if tag == "section":
             self.section = given["id"]
+        self.inline = tag == "dfn"  # a marked word stands in its sentence
         if tag not in self.VOID:
             self.open.append(tag)
 
@@ -56,10 +58,11 @@ class Reader(HTMLParser):
             self.wrong.append(tag)
         if tag == "section":
             self.section = ""
+        self.inline = tag == "dfn"
 
     def handle_data(self, data):
         if self.open and self.open[-1] not in ("script", "style"):
-            self.words[self.section] = self.words.get(self.section, "") + " " + data
+            self.words[self.section] = self.words.get(self.section, "") + ("" if self.inline else " ") + data
 
 
 def carried(page: str) -> dict:
@@ -215,3 +218,13 @@ def test_neither_marimo_nor_torch_is_imported():
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"
+
+
+def test_words_are_explained_in_the_file_itself(analysed):
+    page = html(analysed())
+    named = marked(page)
+    assert {"eager", "kernel"} <= set(named)
+    assert set(carried(page)["terms"]) == set(named), "every marked word has its explanation in the file, and no other is carried"
+    for section in re.findall(r"<section .*?</section>", page, re.DOTALL):
+        assert len(marked(section)) == section.count('class="il-gloss"'), "once in a section"
+    assert not re.search(r"<(?:table|h2|th|summary|button)\b(?:(?!</(?:table|h2|th|summary|button)>).)*il-gloss", page, re.DOTALL)

@@ -9,6 +9,7 @@ from html import escape
 
 from ironlaw.kit.prose import dress
 from ironlaw.registry.claims import Claim, claim, shown
+from ironlaw.widget.glossary import mark
 
 VERDICTS = {"holds": "Holds", "refuted": "Does not hold", "depends": "Depends"}
 COLUMNS = ("Claim", "Model", "Measured")
@@ -52,7 +53,7 @@ def row(entry: Claim, local: tuple[LocalFigure | None, ...] = ()) -> str:
     judged = entry.judgement
     verdict = f'<strong class="il-verdict il-{judged.verdict}">{VERDICTS[judged.verdict]}</strong>'
     head = f'<span class="il-says">“{escape(entry.says)}”</span> <span class="il-of">{figures}</span> {verdict}'
-    why = f"<p>{escape(judged.sentence)}</p><p>{escape(entry.why)}</p>"
+    why = mark(f"<p>{escape(judged.sentence)}</p><p>{escape(entry.why)}</p>")
     return f'<details class="il-claim"><summary>{head}</summary><div class="il-why">{why}<dl>{sources}</dl></div></details>'
 
 

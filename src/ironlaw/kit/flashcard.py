@@ -17,7 +17,9 @@ from ironlaw.recall.schedule import Due, next_due, time_until
 from ironlaw.recall.session import Session
 from ironlaw.recall.templates import template, topics
 from ironlaw.recall.variants import Variant
+from ironlaw.registry.glossary import NAMED
 from ironlaw.widget.acts import ActCounter
+from ironlaw.widget.glossary import mark_text
 from ironlaw.widget.piece import Piece
 
 REASONS = {"confident error": "you were sure, and wrong", "due": "due", "belief held": "about a belief that you hold",
@@ -141,6 +143,7 @@ class ReviewDesk:
             example = beliefs.counterexample(verdict.misconception)
             where = f"Evidence: {example.source}" if example.source else "Computed by the engine now"
             self.key |= {"belief": beliefs.belief(verdict.misconception), "but": example.text, "source": where}
+        self.key["html"] = {part: mark_text(self.key[part]) for part in ("working", "but")}
         self.changed()
 
     # --- the view
@@ -161,7 +164,8 @@ class ReviewDesk:
     def _card(self, variant: Variant) -> dict[str, Any]:
         view: dict[str, Any] = {
             "card": variant.template.id, "topic": plain(variant.template.topic), "reason": self.reason, "kind": variant.template.kind,
-            "text": variant.text, "hint": grade.hint(variant), "choices": [choice.label for choice in variant.choices],
+            "text": variant.text, "html": mark_text(variant.text, None if self.phase == KEY else NAMED), "hint": grade.hint(variant),
+            "choices": [choice.label for choice in variant.choices],
             "letters": LETTERS[: len(variant.choices)], "margin": grade.margin(variant),
             "facts": [{"label": fact.label, "value": fact.value, "source": fact.source} for fact in variant.facts],
         }  # fmt: skip

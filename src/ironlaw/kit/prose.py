@@ -9,6 +9,7 @@ from html import escape
 from markdown import Markdown
 
 from ironlaw.units import UNITS, show, show_capacity, significant
+from ironlaw.widget.glossary import mark
 
 NARROW = "\u202f"  # a thin space that does not break: the number stays with its unit
 PARAGRAPH = re.compile(r"\A<p>((?:(?!</?p\b).)*)</p>\Z", re.DOTALL)
@@ -34,9 +35,14 @@ def plain(text: str) -> Markup:
     return Markup(SPECIAL.sub(lambda match: chr(DISGUISE + ord(match[0])), text))
 
 
-@lru_cache(maxsize=512)
 def html(markdown: str) -> Markup:
-    """HTML of a Markdown text. Formulas bypass Markdown and go to the KaTeX that marimo ships."""
+    """HTML of a Markdown text, a passage: terms of the glossary are marked where it uses them first."""
+    return Markup(mark(_html(markdown)))
+
+
+@lru_cache(maxsize=512)
+def _html(markdown: str) -> Markup:
+    """Formulas bypass Markdown and go to the KaTeX that marimo ships."""
     formulas: list[str] = []
 
     def hold(match: re.Match[str]) -> str:
@@ -53,8 +59,8 @@ def html(markdown: str) -> Markup:
 
 
 def inline(markdown: str) -> Markup:
-    """The same for a line: one paragraph loses its <p>, so that it fits into a button or a heading."""
-    text = html(markdown)
+    """HTML of a line: one paragraph loses its <p>, so that it fits into a button or a heading. There no term is marked."""
+    text = _html(markdown)
     match = PARAGRAPH.match(text)
     return Markup(match[1]) if match else text
 

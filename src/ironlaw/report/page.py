@@ -19,20 +19,22 @@ from ironlaw.report.markup import data, paragraph, text
 from ironlaw.report.sections import breakeven, capacity, details, fusion, sources, summary, trace, variants
 from ironlaw.widget import assets
 from ironlaw.widget.figure import Figure
+from ironlaw.widget.glossary import explanations, mark, marked
 
+TABLES = ("table",)  # rows of figures are looked up, not read
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:; font-src data:"
 
 
 @cache
 def script() -> str:
     own = (files("ironlaw.report") / "report.js").read_text(encoding="utf-8")
-    return '(() => {\n"use strict";\n' + f"{assets.script(assets.DRAWING)}\n{own}" + "\n})();"
+    return '(() => {\n"use strict";\n' + f"{assets.script((*assets.DRAWING, *assets.GLOSSARY))}\n{own}" + "\n})();"
 
 
 @cache
 def style() -> str:
     own = (files("ironlaw.report") / "report.css").read_text(encoding="utf-8")
-    return f"{assets.typeface()}\n{assets.style(assets.DRAWING_STYLES)}\n{own}"
+    return f"{assets.typeface()}\n{assets.style((*assets.DRAWING_STYLES, *assets.GLOSSARY))}\n{own}"
 
 
 def place_of(place: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
@@ -57,7 +59,7 @@ def html(analysis: Analysis) -> str:
     sections = _sections(analysis, figures, grids)
     links = "".join(f'<li><a href="#{name}">{text(title)}</a></li>' for name, title, _ in sections)
     body = "".join(
-        f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{text(title)}</h2>{inner}</section>'
+        f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{text(title)}</h2>{mark(inner, TABLES)}</section>'
         for name, title, inner in sections
     )
     carried = {
@@ -65,6 +67,7 @@ def html(analysis: Analysis) -> str:
         "details": {details.key(p): {name: f.to_dict() for name, f in details.figures(p).items()} for p in analysis.predictions},
         "operators": details.operators(analysis),
         "grids": grids,
+        "terms": explanations(marked(body)),
     }
     name = analysis.graph.name
     return (

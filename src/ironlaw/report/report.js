@@ -46,6 +46,7 @@ function stage(root) {
   };
 }
 
+startGlossary((id) => carried.terms[id]);
 for (const root of document.querySelectorAll("[data-figure-of]")) stage(root)(carried.figures[root.dataset.figureOf]);
 for (const root of document.querySelectorAll("[data-grid]")) grid(root, carried.grids[root.dataset.grid]);
 

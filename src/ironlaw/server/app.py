@@ -22,7 +22,7 @@ from starlette.routing import Mount, Route, WebSocketRoute
 
 from ironlaw import command
 from ironlaw.errors import IronlawError
-from ironlaw.server import pages
+from ironlaw.server import glossary, pages
 from ironlaw.server.actions import Actions
 from ironlaw.server.answers import answer
 from ironlaw.server.catalogue import LABS, catalogue
@@ -73,6 +73,7 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
         *Actions(keeper, token, show, stop).routes(),
         Route("/api/registry", registry),
         Route("/api/predict", Predict().__call__),
+        *glossary.routes(),
         Mount("/lab", labs),
         Mount("/widget/{digest}", widget),
         WebSocketRoute("/direct", direct),
@@ -92,6 +93,7 @@ def head() -> str:
     return (
         f'<link rel="icon" href="{static()}/icon.svg" type="image/svg+xml">'
         f'<link rel="stylesheet" href="{theme()}/type.css"><link rel="stylesheet" href="{theme()}/theme.css">'
+        f'<link rel="stylesheet" href="{theme()}/glossary.css"><script defer src="{glossary.address()}/glossary.js"></script>'
         f'<link rel="stylesheet" href="{static()}/opening.css"><link rel="stylesheet" href="{static()}/flow.css">'
         f'<script src="{static()}/lab.js" data-start="{escape(command.line("labs"), quote=True)}" data-port="{command.PORT}"></script>'
     )

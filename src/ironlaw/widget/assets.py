@@ -22,7 +22,8 @@ SCRIPTS = (
 )  # fmt: skip
 HOSTED = (*SCRIPTS, "host")  # for a page of our own
 DRAWING_STYLES = ("piece", "figure")
-STYLES = ("piece", "chain", "pins", "sealed", "figure", "review", "experiment", "lead", "flow")
+GLOSSARY = ("glossary",)  # script and style of the marked words, for a whole page
+STYLES = ("piece", "chain", "pins", "sealed", "figure", "review", "experiment", "lead", "flow", "glossary")
 TOKENS_END = "/* tokens end */"  # theme.css begins with the colours and sizes that widget and page share
 CSS = Path(str(files("ironlaw.widget"))) / "css"
 

@@ -51,7 +51,7 @@ function openCard(ctx) {
   const open = view.phase === "answer";
   return h("div", { key: `card-${view.turn}`, class: "il-question", role: "group", "aria-labelledby": `${ui.id}-q` },
     h("p", { class: "il-hint" }, `${view.topic} · ${view.reason}`),
-    h("p", { class: "il-ask", id: `${ui.id}-q`, tabindex: -1, after: arrive(ctx, "answer") }, view.text),
+    rich("p", { class: "il-ask", id: `${ui.id}-q`, tabindex: -1, after: arrive(ctx, "answer") }, view.html),
     view.facts?.length ? factsView(ctx) : null,
     ANSWERS[view.kind](ctx, open),
     open ? [sureView(ctx), refusal(view), answerButtons(ctx)] : null,
@@ -170,9 +170,9 @@ function keyView(ctx) {
     h("div", { class: `il-feedback ${key.right ? "il-right" : "il-wrong"}`, role: "status" },
       h("p", { class: "il-verdict" }, key.own ? `${words}: ${key.said}.` : `${words}. The answer: ${key.answer}.`),
       !key.right && !key.own && h("p", {}, `You said: ${key.said}.`),
-      key.working && h("p", {}, key.working),
+      key.working && rich("p", {}, key.html.working),
       view.rubric && h("ul", { class: "il-points" }, view.rubric.map((point) => h("li", {}, point)))),
-    key.belief && h("div", { class: "il-belief" }, h("p", {}, h("b", {}, "You may believe: "), `“${key.belief}”`), h("p", {}, h("b", {}, "But: "), key.but), h("p", { class: "il-hint" }, `${key.source}.`)),
+    key.belief && h("div", { class: "il-belief" }, h("p", {}, h("b", {}, "You may believe: "), `“${key.belief}”`), h("p", {}, h("b", {}, "But: "), rich("span", {}, key.html.but)), h("p", { class: "il-hint" }, `${key.source}.`)),
     h("div", { class: "il-act" },
       h("button", { key: "next", type: "button", class: "il-button il-primary", onclick: () => does(ctx, { do: "next" }), after: arrive(ctx, "key") }, "Next card"),
       undoButton(ctx), key.back && h("span", { class: "il-hint" }, `It comes back ${key.back}.`)));

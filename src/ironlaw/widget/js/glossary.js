@@ -1,0 +1,87 @@
+// The glossary: a marked word explains itself on hover, tap and focus. The box can be pointed at, stays until pointer and focus are gone,
+// and Escape closes it (WCAG 1.4.13). `look(id)` gives the explanation, or a promise of it.
+
+function startGlossary(look) {
+  const GRACE = 250; // ms in which the pointer may cross from the word to the box
+  let box = null;
+  let word = null; // the one that is explained, or about to be
+  let later = 0;
+  const wordIn = (event) => event.composedPath().find((node) => node.classList?.contains("il-gloss"));
+  const within = (event) => box && event.composedPath().includes(box);
+  const line = (tag, text, kind) => Object.assign(document.createElement(tag), { textContent: text, className: kind ?? "" });
+
+  function draw(term) {
+    const drawn = line("div", "", "il-explained");
+    drawn.id = "il-explained";
+    drawn.setAttribute("role", "tooltip");
+    const figure = line("p", `${term.label}: `, "il-explained-figure");
+    figure.append(line("b", term.value));
+    drawn.append(line("strong", term.name), line("p", term.says), figure, line("p", term.source, "il-explained-source"));
+    return drawn;
+  }
+
+  // under the word, or over it where there is no room below; within the window
+  function place() {
+    if (!box) return;
+    if (!word.isConnected) return hide();
+    const [at, own] = [word.getClientRects()[0] ?? word.getBoundingClientRect(), box.getBoundingClientRect()];
+    box.style.visibility = at.bottom < 0 || at.top > innerHeight ? "hidden" : "visible";
+    const under = at.bottom + 6;
+    const top = under + own.height > innerHeight - 60 && at.top - own.height > 6 ? at.top - own.height - 6 : under;
+    box.style.left = `${Math.round(Math.max(8, Math.min(at.left, innerWidth - own.width - 8)))}px`;
+    box.style.top = `${Math.round(top)}px`;
+  }
+
+  async function show(target) {
+    clearTimeout(later);
+    if (word === target) return;
+    hide();
+    word = target;
+    const term = await look(target.dataset.term);
+    if (word !== target || !target.isConnected || !term) return;
+    box = draw(term);
+    (target.closest(".il-home") ?? document.body).append(box); // in the same tree as the word, so that it can describe it
+    box.popover = "manual";
+    box.showPopover?.();
+    target.setAttribute("aria-describedby", box.id);
+    place();
+  }
+
+  function hide() {
+    clearTimeout(later);
+    box?.remove();
+    word?.removeAttribute("aria-describedby");
+    box = word = null;
+  }
+
+  const leave = () => {
+    clearTimeout(later);
+    later = setTimeout(() => {
+      if (!word?.matches(":focus, :hover") && !box?.matches(":hover")) hide();
+    }, GRACE);
+  };
+  document.addEventListener("mouseover", (event) => {
+    const target = wordIn(event);
+    if (target) show(target);
+    else if (within(event)) clearTimeout(later);
+    else if (word) leave();
+  });
+  document.addEventListener("focusin", (event) => {
+    const target = wordIn(event);
+    if (target) show(target);
+    else if (word) leave();
+  });
+  document.addEventListener("focusout", () => word && leave());
+  document.addEventListener("pointerdown", (event) => {
+    const target = wordIn(event);
+    if (target) show(target);
+    else if (word && !within(event)) hide();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !box) return;
+    event.stopPropagation(); // it closes this, and nothing around it
+    hide();
+  }, true);
+  addEventListener("scroll", place, { passive: true, capture: true });
+  addEventListener("resize", place);
+}
