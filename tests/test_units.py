@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ironlaw.errors import BadValue
-from ironlaw.units import UNITS, parse, show, significant
+from ironlaw.units import UNITS, parse, show, show_binary, significant, spoken
 
 SAME_EVERY_TIME = settings(max_examples=150, derandomize=True, deadline=None, database=None)
 TEN = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -215,3 +215,25 @@ def test_round_trip_with_more_digits(value, digits):
 def test_the_number_shown_lies_between_1_and_1000(value, unit):
     number = float(show(value, unit).split()[0].replace(",", ""))
     assert 1 <= number < 1000
+
+
+@pytest.mark.parametrize(
+    ("ratio", "digits", "text"),
+    [
+        (98.9, 3, "98.9 ×"), (9_999, 3, "1 × 10⁴"), (9_994, 3, "9,990 ×"), (989_000, 3, "9.89 × 10⁵"), (989_000, 6, "989,000 ×"),
+        (163_840, 6, "163,840 ×"), (1e9, 6, "1 × 10⁹"), (0.001, 3, "0.001 ×"), (0.000488281, 3, "4.88 × 10⁻⁴"), (0.0, 3, "0 ×"),
+        (-12_345, 3, "-1.23 × 10⁴"),
+    ],
+)  # fmt: skip
+def test_a_ratio_is_a_power_of_ten_past_ten_thousand_and_below_a_thousandth(ratio, digits, text):
+    assert show(ratio, "×", digits) == text
+
+
+def test_a_power_of_ten_is_read_out_in_words():
+    assert spoken("9.89 × 10⁵ and 4.88 × 10⁻⁴") == "9.89 times 10 to the power of 5 and 4.88 times 10 to the power of minus 4"
+    assert spoken("you said 10⁶ ×") == "you said 10 to the power of 6 ×"
+    assert spoken("7,000 ×") == "7,000 ×"
+
+
+def test_sizes_in_powers_of_two_round_or_not():
+    assert [show_binary(size) for size in (512, 512 * 2**10, 8_192_000_000, 80 * 2**30)] == ["512 B", "512 KiB", "7.63 GiB", "80 GiB"]

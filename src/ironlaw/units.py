@@ -13,6 +13,8 @@ from ironlaw.errors import BadValue
 DECIMAL = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
 SMALL = {"": 1.0, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9, "p": 1e-12}
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+LARGE, TINY = 1e4, 1e-3  # a ratio from here on, or under that, is written as a power of ten
 LONG_TIMES = {"min": 60.0, "h": 3600.0, "d": 86400.0}
 
 # unit as written -> (unit it is stored in, prefixes that may precede it)
@@ -82,6 +84,8 @@ def show(value: float, unit: str = "", digits: int = 3) -> str:
         return "not a number"
     if math.isinf(value):
         return "never" if unit == "s" else "∞" if value > 0 else "-∞"
+    if unit == "×":
+        return _show_ratio(value, digits)
     if unit == "s" and abs(value) >= 120:
         return _show_long(value, digits)
     steps = [("", 1.0)]
@@ -100,12 +104,46 @@ def show(value: float, unit: str = "", digits: int = 3) -> str:
     return f"{significant(value / factor, digits)} {prefix}{unit}".strip()
 
 
+def power_of_ten(exponent: int) -> str:
+    """`10⁶`."""
+    return f"10{str(exponent).translate(SUPERSCRIPT)}"
+
+
+def _show_ratio(ratio: float, digits: int) -> str:
+    """`98.9 ×`, `9.89 × 10⁵`, `4.88 × 10⁻⁴`; in full, `989,000 ×`, where so many digits are asked for that they reach."""
+    size = abs(float(f"{ratio:.{digits - 1}e}"))
+    if size == 0 or TINY <= size < max(LARGE, 10.0**digits if digits > 3 else 0.0):
+        return f"{significant(ratio, digits)} ×"
+    exponent = math.floor(math.log10(size))
+    return f"{significant(ratio / 10.0**exponent, digits)} × {power_of_ten(exponent)}"
+
+
+_POWER = re.compile("(\\d) × 10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)|10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+_PLAIN = {ord(raised): plain for plain, raised in zip("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹", strict=True)}
+
+
+def spoken(text: str) -> str:
+    """A text as it is read out: `9.89 × 10⁵` is "9.89 times 10 to the power of 5". Raised digits alone are passed over or misread."""
+
+    def words(match: re.Match[str]) -> str:
+        before = f"{match[1]} times " if match[1] else ""
+        return f"{before}10 to the power of {(match[2] or match[3]).translate(_PLAIN).replace('-', 'minus ')}"
+
+    return _POWER.sub(words, text)
+
+
 def show_capacity(value: float) -> str:
     """A memory's size as its maker counts it: `512 KiB` or `80 GiB` where it is a round binary number, `25.2 GB` where it is not."""
     for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if value >= factor and value % factor == 0 and value % 1000:
             return f"{value / factor:,.0f} {unit}"
     return show(value, "B")
+
+
+def show_binary(value: float) -> str:
+    """A memory's size in powers of two, round or not: `80 GiB`, `7.63 GiB`. For what is compared with such sizes."""
+    unit, factor = next(((name, size) for name, size in reversed(BINARY.items()) if value >= size), ("", 1.0))
+    return f"{significant(value / factor)} {unit}B"
 
 
 def show_usable(capacity: float, usable: float) -> str:

@@ -70,10 +70,11 @@ def test_a_format_that_the_device_lacks_is_disabled_with_the_reason_and_the_dial
     assert view["note"] == "tiny fp32"
     assert view["error"] == {"dial": "fmt", "message": "the tiny one has no FP16"}
     assert view["dials"]["fmt"]["options"][0]["disabled"] == "the tiny one has no FP16"
-    assert instrument.piece.state == {"dials": {"device": "tiny", "fmt": "fp32"}}  # without a number: the browser takes it over
+    assert view["moved"] == {"fmt": {"asked": "fp16", "value": "fp32"}} and instrument.values == {"device": "tiny", "fmt": "fp32"}
     assert instrument.piece.spec["dials"][1]["options"][0]["disabled"] is None  # what is kept is judged without today's device
-    send(instrument.piece, dials={"device": "tiny", "fmt": "fp32"})
-    assert instrument.piece.view["error"] is None
+    assert send(instrument.piece, dials={"device": "tiny", "fmt": "fp16"})["error"] is None  # said once
+    assert send(instrument.piece, dials={"device": "big", "fmt": "fp16"})["note"] == "big fp16"  # what the device changed comes back
+    assert instrument.piece.view["moved"] == {}
 
 
 def test_it_begins_with_what_was_saved_where_that_is_still_possible():

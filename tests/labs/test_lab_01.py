@@ -76,7 +76,7 @@ def test_commit_is_in_the_ledger_and_opens_the_instrument(page):
 
 def test_gap_table_of_h100_and_m7(bench):
     note = bare(bench.piece("act1.instrument").view["note"])
-    for ratio in ("989,000 ×6.0", "67,000 ×4.8", "163,840 ×5.2", "7,000 ×3.8"):
+    for ratio in ("9.89 times 10 to the power of 56.0", "6.7 × 10⁴", "1.64 × 10⁵", "7,000 ×3.8"):
         assert ratio in note
     assert "512 KiB" in note and "80 GiB" in note
 
@@ -86,6 +86,27 @@ def test_gap_table_of_any_two(bench):
     assert "Jetson Orin NX" in view["note"]
     assert [card["value"] for card in view["cards"]] == ["1.72", "2", "2", "5"]
     assert "FLOP" not in view["formula"] and "TOP/s" in bare(view["formula"]) and "60.2 TOP/s" in bare(view["note"])  # INT8 on both
+
+
+def test_a_device_against_itself_and_an_inverted_gap(bench):
+    cards = bench.turn("act1", a="cortex_m7", b="cortex_m7")["cards"]
+    assert all((card["value"], card["word"], card["tone"]) == ("1", "0 orders", "") for card in cards)
+    view = bench.turn("act1", a="cortex_m7", b="h100_sxm")
+    assert [card["value"] for card in view["cards"]] == ["1.01 × 10⁻⁶", "1.49 × 10⁻⁵", "6.1 × 10⁻⁶", "1.43 × 10⁻⁴"]
+    assert view["cards"][0]["word"] == "−6.0 orders"
+
+
+def test_the_dials_are_seen_in_the_picture_and_a_million_is_felt(bench):
+    def tagged(figure):
+        return {mark["id"]: mark["tags"][0]["text"] for mark in figure["marks"] if mark.get("tags")}
+
+    first, *others = bench.turn("act1", a="a17_npu", b="cortex_m7", scale="linear")["figures"]
+    assert tagged(first) == {"a17_npu": "A", "cortex_m7": "B"} and all(tagged(other) == tagged(first) for other in others)
+    assert {figure["x"]["scale"] for figure in (first, *others)} == {"linear"}
+    assert "Cortex-M7 MCU were 1 mm long" in first["foot"] and first["foot"].endswith("would be 35 m.")  # 35 T over 1 G, in millimetres
+    assert bench.turn("act1", a="h100_sxm")["figures"][0]["foot"].endswith("would be 989 m.")
+    inverted = bench.turn("act1", a="cortex_m7", b="h100_sxm")["figures"][0]["foot"]
+    assert inverted.endswith("would be 989 m.")
 
 
 def test_number_formats_are_said_and_can_be_made_common(bench):
@@ -308,11 +329,11 @@ def test_oom_on_the_microcontroller(bench, dtype, needed, weights):
     assert 3 * 224 * 224 + 3 * 56 * 56 * 256 == 2_558_976 and pytest.approx(5.21, abs=0.005) == 2_558_976 / (480 * 1024)
     banner = bench.turn("act2", device="cortex_m7", dtype=dtype)["banner"]
     told = bench.slots("act2.oom_sram", banner["text"])
-    assert banner["tone"] == "fail" and (told["required"], told["available"], told["weights"]) == (needed, "480 KiB", weights)
+    assert banner["tone"] == "fail" and (told["required"], told["available"], told["weights"]) == (needed, "492 kB", weights)
     assert told["per_format"] == "20.8 × in FP32, 5.21 × in INT8"
     view = bench.piece("act2.instrument").view
     assert bench.slots("act2.flash", view["note"])["weights"] == weights
-    assert bench.slots("act2.kept", view["note"]) == {"capacity": "512 KiB", "reserved": "32 KiB"}
+    assert bench.slots("act2.kept", view["note"]) == {"capacity": "512 KiB", "reserved": "32 KiB", "available": "492 kB"}
     models = bench.slots("act2.oom_none", banner["text"])
     assert "DS-CNN" in models["fitting"] and "MobileNetV2" in models["failing"] and "DS-CNN" not in models["failing"]
     assert bench.lab.readouts["act2"] == {"bottleneck": "OOM", "constraint_hit": True, "oom_triggered": True}
@@ -336,7 +357,7 @@ def test_a_precision_that_a_device_lacks_is_disabled_with_the_reason(bench):
     options = {o["value"]: o["disabled"] for o in view["dials"]["dtype"]["options"]}
     assert options["fp16"] is None and options["int8"] is None and "has no FP32 unit; it has FP16, INT8" in options["fp32"]
     view = bench.turn("act2", device="cortex_m7", dtype="fp16")
-    assert view["error"]["dial"] == "dtype" and bench.piece("act2.instrument").state["dials"]["dtype"] == "fp32"
+    assert view["error"]["dial"] == "dtype" and view["moved"]["dtype"] == {"asked": "fp16", "value": "fp32"}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What the learner measured here, in the three labs: offered after the lock, kept, drawn beside the prediction and the recorded H200."""
 
+import re
 from contextlib import contextmanager
 
 import pytest
@@ -17,7 +18,7 @@ LABS = {
     "lab_11_roofline": ("bug", "reuse", "alike"),
 }
 OFFERED = {
-    "lab_01_magnitude": {"act2": ["tiny_ops", "ds_cnn", "this_machine"]},
+    "lab_01_magnitude": {"act1": ["this_machine"], "act2": ["tiny_ops", "ds_cnn", "this_machine"]},
     "lab_07_fusion": {
         "act1": ["tiny_ops", "ds_cnn", "this_machine"],
         "act2": ["three_op_chain", "pointwise_chain", "this_machine"],
@@ -241,3 +242,17 @@ def test_every_picture_with_a_measurement_has_words_for_it(lab, number):
             if own:
                 told = drawn["text"] + str(drawn["table"])
                 assert all(mark["name"] in told for mark in own), drawn["id"]
+
+
+def test_a_machine_with_fp32_alone_is_spoken_of_and_counted_rightly(tmp_path, ironlaw_home):
+    """It stores weights in two bytes though it multiplies in four: 8.03 G of them are 16.1 GB, and fit into 24 GiB."""
+    place = ironlaw_home / "hardware"
+    place.mkdir()
+    text = (folder("hardware") / "neoverse_n1_2core.toml").read_text()
+    (place / "this_machine.toml").write_text(re.sub(r"\[peak\.(?!fp32)\w+\][^\[]*", "", text))
+    with revealed(tmp_path, "lab_11_roofline") as page:
+        assert list(page.lab.contexts[-1].hardware.peaks) == ["fp32"]
+        view = page.turn("act2", device="this_machine", weights="fp16", batch=1, context=256)
+        assert view["banner"]["tone"] != "fail" and "16.1 GB" in bare(str(view)) and "32.1 GB" not in bare(str(view))
+        every = str(view["dials"]) + str(page.turn("act1", device="this_machine")["dials"])
+        assert "the this machine" not in every and "this machine has no TF32 rate" in every and "was not measured" not in every

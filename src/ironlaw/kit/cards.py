@@ -6,7 +6,7 @@ from typing import Any
 
 from ironlaw.engine.device.machine import Figure
 from ironlaw.pictures.theme import tone
-from ironlaw.units import UNITS, show, significant
+from ironlaw.units import show, significant
 from ironlaw.widget.quantities import cite, exact
 
 __all__ = ["Card", "card", "cite", "share", "tone"]
@@ -16,8 +16,8 @@ Card = dict[str, Any]
 
 def card(label: str, value: float, unit: str = "", *, tone: str = "", note: str = "", digits: int = 3, source: Figure | str = "") -> Card:
     """A figure with its unit; `exact` and `source` are what hovering shows."""
-    text = show(value, unit, digits) if unit in UNITS or not unit else f"{significant(value, digits)} {unit}"
-    number, _, suffix = text.partition(" ")
+    text = show(value, unit, digits)
+    number, suffix = (text, "") if "× 10" in text else text.split(" ") if " " in text else (text, "")
     return {
         "label": label, "value": number, "unit": suffix, "tone": tone, "note": note, "exact": exact(value, unit), "source": cite(source),
     }  # fmt: skip

@@ -73,6 +73,11 @@ def this_machine() -> Context | None:
     return Context(LOCAL, "This machine", "here", machine, formats[0])
 
 
+def the(context: Context) -> str:
+    """A device in a sentence: "the Cortex-M7 MCU", "this machine"."""
+    return "this machine" if context.slug == LOCAL else f"the {context.label}"
+
+
 def first(contexts: Sequence[Context], track: str | None) -> tuple[Context, ...]:
     """The learner's track comes first, as chosen in the previous lab."""
     return tuple(sorted(contexts, key=lambda context: context.slug != track))

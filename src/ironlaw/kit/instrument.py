@@ -47,11 +47,11 @@ class Instrument:
     ) -> None:
         """`saved`: where the dials stood when the learner saved them; they begin there."""
         self.dials, self.compute, self.on_readouts = dials, compute, on_readouts
-        self.refusals: dict[str, str] = {}  # dial -> why it could not stay at its value
-        self.values: dict[str, Any] = {}
+        self.moved: dict[str, dict[str, Any]] = {}  # dial -> what was asked of it, and where it stands because that can't be
+        self.values: dict[str, Any] = {}  # where the dials stand
+        self.requested: dict[str, Any] = {}  # where the learner put them: one that had to move goes back when the reason is gone
         spec = {"id": name, "title": title, "store": store, "dials": self._standing(saved or {}), "locked": locked}
         self.piece = Piece("instrument", spec, self._answer)
-        self.piece.observe(self._settle, names=["view"])
 
     def open(self) -> None:
         if self.piece.spec.get("locked"):
@@ -61,7 +61,7 @@ class Instrument:
 
     def follow(self, names: Sequence[str]) -> None:
         """A new context: these dials go to its defaults, the others stay."""
-        self.load({key: value for key, value in self.values.items() if key not in names}, str(self.piece.spec.get("store", "")))
+        self.load({key: value for key, value in self.requested.items() if key not in names}, str(self.piece.spec.get("store", "")))
 
     def load(self, values: Values, store: str) -> None:
         """The dials go to these values; one that has none goes to its default."""
@@ -82,28 +82,24 @@ class Instrument:
         return [{**dial, "value": stand[dial["id"]]} for dial in every]
 
     def _answer(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        requested = state.get("dials") or {}
+        requested = dict(state.get("dials") or {})
         dials = self.dials(requested)
         self.values, refusals = settle(dials, requested)
-        if "seq" in state:  # the learner's action; our own corrections have no number
-            self.refusals = {}
+        self.requested = requested
+        moved = {name: {"asked": requested[name], "value": self.values[name]} for name in refusals}
+        news = {name: why for name, why in refusals.items() if self.moved.get(name) != moved[name]}  # said once, when it moves
+        self.moved = moved
         if refusals:
-            self.refusals = refusals
             dials = self.dials(self.values)
         view = self.compute(self.values)
         if not state.get("moving"):  # the browser asks once more when the dials rest
             self.on_readouts(view.readouts)
         changes_of = {dial["id"]: changes for dial in dials if (changes := {key: dial[key] for key in CHANGING if key in dial})}
-        error = next(({"dial": dial, "message": reason} for dial, reason in self.refusals.items()), None)
+        error = next(({"dial": dial, "message": reason} for dial, reason in news.items()), None)
         return {
             "figures": list(view.figures), "cards": list(view.cards), "formula": view.formula, "banner": view.banner,
-            "note": view.note, "dials": changes_of, "error": error, "after": view.after,
+            "note": view.note, "dials": changes_of, "moved": moved, "error": error, "after": view.after,
         }  # fmt: skip
-
-    def _settle(self, change: Any) -> None:
-        """A dial that could not stay is moved in the browser too, after its answer was sent."""
-        if not self.piece.spec.get("locked") and self.values and self.piece.state.get("dials") != self.values:
-            self.piece.state = {"dials": dict(self.values)}
 
     @staticmethod
     def _all(dials: Sequence[Dial]) -> list[Dial]:

@@ -8,7 +8,8 @@ from html import escape
 
 from markdown import Markdown
 
-from ironlaw.units import UNITS, show, show_capacity, significant
+from ironlaw.units import power_of_ten as raised
+from ironlaw.units import show, show_capacity, significant, spoken
 from ironlaw.widget.glossary import mark
 
 NARROW = "\u202f"  # a thin space that does not break: the number stays with its unit
@@ -18,6 +19,7 @@ TERMS = (("D/BW", "memory"), ("O/R", "compute"), ("<em>L</em>", "overhead"))
 # [Double the GPU speed](set:act1?speed=2): a sentence that turns the dials of an instrument
 SETTING = re.compile(r'<a href="set:([\w.]+)\?([^"]*)">(.*?)</a>', re.DOTALL)
 LATEX = re.compile(r"\$\$(.+?)\$\$|\$(?!\s)([^$\n]+?)(?<!\s)\$", re.DOTALL)
+RAISED = re.compile('(?<!aria-hidden="true">)(?<![\\w\u202f])10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+')  # not what `dress` has written already
 DISGUISE = 0xE100  # private-use characters, one for each of ASCII
 DISGUISED = re.compile("[\ue100-\ue17f]")
 SPECIAL = re.compile(r"[<>&\"'`*_\[\]!$|\\]")  # what begins a tag, an entity, emphasis, code, a link, a picture, a formula or a cell
@@ -52,6 +54,7 @@ def _html(markdown: str) -> Markup:
 
     text = Markdown(extensions=["tables", "sane_lists"]).convert(LATEX.sub(hold, markdown)).strip()
     text = SETTING.sub(r'<button type="button" class="il-set" data-set="\1" data-dials="\2">\3</button>', text)
+    text = RAISED.sub(lambda match: _read_out(match[0], spoken(match[0])), text)
     for symbol, term in TERMS:
         text = text.replace(symbol, f'<span class="il-term il-{term}">{symbol}</span>')
     text = PLACEHOLDER.sub(lambda match: f'<marimo-tex class="arithmatex">{formulas[int(match[1])]}</marimo-tex>', text)
@@ -67,19 +70,27 @@ def inline(markdown: str) -> Markup:
 
 def amount(value: float, unit: str = "", digits: int = 3, exact: str = "") -> Markup:
     """A figure for a sentence: `3.35 TB/s`, its unit in a lighter tone; hovering gives the exact one."""
-    return dress(show(value, unit, digits) if unit in UNITS or not unit else f"{significant(value, digits)} {unit}", exact)
+    return dress(show(value, unit, digits), exact)
 
 
 def times(ratio: float, digits: int = 3) -> Markup:
-    """A factor: `152,588 ×` in full where exactness is the point, else three digits."""
-    return dress(f"{significant(ratio, digits)} ×")
+    """A factor: `98.9 ×`, `9.89 × 10⁵`; with more digits in full, `163,840 ×`, where exactness is the point."""
+    return dress(show(ratio, "×", digits))
 
 
 def dress(text: str, exact: str = "") -> Markup:
-    number, _, unit = text.partition(" ")
     title = f' title="{escape(exact)}"' if exact else ""
+    words = spoken(text)
+    if words != text:
+        return Markup(f'<span class="il-num"{title}>{_read_out(text.replace(" ", NARROW), words)}</span>')
+    number, _, unit = text.partition(" ")
     light = f'<span class="il-unit">{NARROW}{escape(unit)}</span>' if unit else ""
     return Markup(f'<span class="il-num"{title}>{escape(number)}{light}</span>')
+
+
+def _read_out(seen: str, heard: str) -> str:
+    """One text for the eye and another for the ear."""
+    return f'<span aria-hidden="true">{escape(seen)}</span><span class="il-hearing">{escape(heard)}</span>'
 
 
 def power_of_ten(value: float) -> str:
@@ -88,7 +99,7 @@ def power_of_ten(value: float) -> str:
     digit, _, exponent = text.partition("e")
     if float(text) != value or digit != "1":
         return significant(value)
-    return "10" + str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return raised(int(exponent))
 
 
 def capacity(value: float) -> str:

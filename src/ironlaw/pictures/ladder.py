@@ -1,11 +1,11 @@
-"""Machines on one log axis: compute, bandwidth, capacity or power, the chosen one emphasised.
+"""Machines on one axis, log or linear: compute, bandwidth, capacity or power, the chosen one emphasised.
 
 An axis that puts FP16 beside INT8 says so; a figure that is not the maker's own is hatched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,7 +14,7 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import unknown
 from ironlaw.formats import rate_unit
 from ironlaw.pictures.theme import context_colour
-from ironlaw.units import show_capacity
+from ironlaw.units import show_binary
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import THIN, cite, exact, format_quantity
 
@@ -76,12 +76,15 @@ def value_of(machine: Machine, quantity: str) -> tuple[float, Sourced | None]:
 
 
 def ladder(
-    machines: Sequence[Machine], quantity: str, chosen: str = "", extra: Sequence[Mark] = (), id: str = "", width: str = ""
-) -> Figure:
-    """One bar per machine. `chosen` is a slug; `extra` marks (a reveal's rules, say) are drawn on the same axis."""
+    machines: Sequence[Machine], quantity: str, chosen: str = "", extra: Sequence[Mark] = (), id: str = "", width: str = "",
+    scale: str = "log", tags: Mapping[str, str] | None = None, foot: str = "",
+) -> Figure:  # fmt: skip
+    """One bar per machine. `chosen` is a slug; `extra` marks (a reveal's rules, say) are drawn on the same axis; `tags`: slug -> a word
+    at the end of its bar; `foot`: a sentence under the picture."""
     values = [(machine, *value_of(machine, quantity)) for machine in machines]
     title, unit, label = QUANTITIES[quantity]
-    bars = [_bar(machine, quantity, unit, value, source, chosen) for machine, value, source in values]
+    tags = tags or {}
+    bars = [_bar(machine, quantity, unit, value, source, chosen, tags.get(machine.slug, "")) for machine, value, source in values]
     formats = sorted({_format(machine) for machine in machines})
     mixed = quantity == "compute" and len(formats) > 1
     axis = f"{label} in the format at each bar" if mixed else f"{label}, {formats[0]}" if quantity == "compute" else label
@@ -92,12 +95,12 @@ def ladder(
     )
     hatched = any(source is not None and source.estimate for _, _, source in values)
     return Figure(
-        id or f"ladder-{quantity}", title, Axis("log", axis, _axis_unit(machines, quantity)),
+        id or f"ladder-{quantity}", title, Axis(scale, axis, _axis_unit(machines, quantity)),
         Axis("band", names=tuple(n for n, _ in labels)),
-        (*bars, *extra), f"{title} on a log axis: {', '.join(f'{name} {text}' for name, text in labels)}.",
+        (*bars, *extra), f"{title} on a {scale} axis: {', '.join(f'{name} {text}' for name, text in labels)}.",
         Table(("machine", label, "exactly", "source"), rows), note=f"Formats differ: {', '.join(formats)}" if mixed else "",
         legend=({"colour": "ridge", "pattern": True, "label": "hatched: an estimate"},) if hatched else (),
-        more={"width": width} if width else {},
+        more={key: value for key, value in (("width", width), ("foot", foot)) if value},
     )  # fmt: skip
 
 
@@ -126,15 +129,17 @@ def _unit(machine: Machine, quantity: str, unit: str) -> str:
 
 
 def _axis_unit(machines: Sequence[Machine], quantity: str) -> str:
+    if quantity == "capacity":
+        return "iB"  # memories come in powers of two: ticks and labels both count in them
     return rate_unit(*(machine.format for machine in machines)) if quantity == "compute" else QUANTITIES[quantity][1]
 
 
 def _label(machine: Machine, quantity: str, value: float, unit: str) -> str:
-    text = show_capacity(value).replace(" ", THIN) if quantity == "capacity" else format_quantity(value, _unit(machine, quantity, unit))
+    text = show_binary(value).replace(" ", THIN) if quantity == "capacity" else format_quantity(value, _unit(machine, quantity, unit))
     return f"{text} {_format(machine)}" if quantity == "compute" else text
 
 
-def _bar(machine: Machine, quantity: str, unit: str, value: float, source: Sourced | None, chosen: str) -> Mark:
+def _bar(machine: Machine, quantity: str, unit: str, value: float, source: Sourced | None, chosen: str, tag: str) -> Mark:
     estimate = source is not None and source.estimate
     hover: list[tuple[str, str] | str] = [("exactly", exact(value, _unit(machine, quantity, unit)))]
     if quantity == "compute":
@@ -142,4 +147,5 @@ def _bar(machine: Machine, quantity: str, unit: str, value: float, source: Sourc
     return mark(
         "bar", context_colour(machine.regime), x=value, y=_name(machine), id=machine.slug, name=_name(machine),
         label=_label(machine, quantity, value, unit), emphasis=machine.slug == chosen, pattern=estimate, hover=[*hover, cite(source)],
+        tags=[{"text": tag, "colour": "accent"}] if tag else None,
     )  # fmt: skip

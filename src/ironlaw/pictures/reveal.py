@@ -6,12 +6,11 @@ import math
 from dataclasses import dataclass
 
 from ironlaw.errors import BadValue
-from ironlaw.units import significant
+from ironlaw.units import power_of_ten, significant
 from ironlaw.widget.figure import Mark, mark
 from ironlaw.widget.quantities import THIN, exact, format_quantity
 
 CLOSE = 1.1  # within a tenth nobody was wrong
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,5 +72,5 @@ def _round(value: float, unit: str) -> str:
     """Powers of ten as the options write them: 10⁶."""
     exponent = math.log10(value)
     if unit in ("", "×") and exponent.is_integer() and exponent >= 2:
-        return f"10{str(int(exponent)).translate(RAISED)}{THIN}{unit}".strip(THIN)
+        return f"{power_of_ten(int(exponent))}{THIN}{unit}".strip(THIN)
     return format_quantity(value, unit)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ironlaw.errors import BadValue, unknown
+from ironlaw.units import spoken
 from ironlaw.widget.colours import COLOURS
 
 SCALES = ("log", "linear", "band")
@@ -145,9 +146,10 @@ class Figure:
                     raise BadValue(f"figure {self.id!r}: a {item.type} goes through {point!r}, which its axes do not hold")
 
     def to_dict(self) -> dict[str, Any]:
+        table = {"columns": list(self.table.columns), "rows": [list(row) for row in self.table.rows]}
         out = {
             "id": self.id, "title": self.title, "x": _axis(self.x), "y": _axis(self.y), "marks": [m.to_dict() for m in self.marks],
-            "text": self.text, "table": {"columns": list(self.table.columns), "rows": [list(row) for row in self.table.rows]}, **self.more,
+            "text": spoken(self.text), "table": table, **self.more,
         }  # fmt: skip
         if self.note:
             out["note"] = self.note

@@ -32,7 +32,17 @@ def short(slug: str) -> str:
     return SHORT.get(slug, slug)
 
 
+def named(slug: str) -> str:
+    """In a sentence: "the H100", "this machine"."""
+    return short(slug) if slug == LOCAL else f"the {short(slug)}"
+
+
+def no_curves(slug: str) -> str:
+    """Why a machine is predicted by its datasheet alone."""
+    return "too little was measured of this machine to fit curves" if slug == LOCAL else f"the {short(slug)} was not measured"
+
+
 def missing_formats(machine: Hardware, formats: Sequence[str]) -> dict[str, str]:
     """Formats that a machine has no peak for -> why they can't be chosen."""
     has = ", ".join(fmt.upper() for fmt in formats if fmt in machine.peaks)
-    return {fmt: f"the {short(machine.slug)} has no {fmt.upper()} rate; it has {has}" for fmt in formats if fmt not in machine.peaks}
+    return {fmt: f"{named(machine.slug)} has no {fmt.upper()} rate; it has {has}" for fmt in formats if fmt not in machine.peaks}

@@ -92,7 +92,8 @@ function rowNames({ figure, box, y, width, rows, above }) {
 
 // "peak rate, FLOP/s, log scale"; on a narrow screen only as much as fits
 function axisName(axis, width) {
-  const parts = [axis.label, axis.unit && !(axis.label ?? "").includes(axis.unit) ? axis.unit : null, axis.scale === "log" ? "log scale" : null].filter(Boolean);
+  const unit = axis.unit === "iB" ? "B" : axis.unit;
+  const parts = [axis.label, unit && !(axis.label ?? "").includes(unit) ? unit : null, axis.scale === "log" ? "log scale" : null].filter(Boolean);
   while (parts.length > 1 && measure(parts.join(", ")) > width - 8) parts.pop();
   return shortened(parts.join(", "), width - 8);
 }

@@ -21,16 +21,18 @@ function dialView(dial, ctx) {
 function standing(dial, ctx) {
   const requested = ctx.state.dials?.[dial.id] ?? dial.value;
   const move = ctx.view.moved?.[dial.id];
-  return move && move.asked === requested ? move.value : requested;
+  return move && same(move.asked, requested) ? move.value : requested;
 }
 
 // Why an option can't be taken, in sight and not only on hover.
 function reasons(dial) {
-  const why = new Map();
+  const why = new Map(); // a reason that only differs by the option's name is given once for all of them
   for (const option of dial.options ?? []) {
-    if (option.disabled && dial.type === "choice") why.set(option.disabled, [...(why.get(option.disabled) ?? []), option.label]);
+    if (!option.disabled || dial.type !== "choice") continue;
+    const reason = option.disabled.replace(`no ${option.label}`, "no such");
+    why.set(reason, [...(why.get(reason) ?? []), option]);
   }
-  return [...why].map(([reason, names]) => `${names.join(", ")}: ${reason}`);
+  return [...why].map(([reason, [first, ...rest]]) => (rest.length ? `${[first, ...rest].map((option) => option.label).join(", ")}: ${reason}` : `${first.label}: ${first.disabled}`));
 }
 
 // An error stands at the dial it names, or at the one that was touched last.

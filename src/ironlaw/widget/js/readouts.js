@@ -4,6 +4,8 @@ const GRADES = { good: "good", middling: "middling", bad: "poor" };
 const BANNERS = { fail: "✕", good: "✓", warn: "!" };
 
 function quantity(value, unit) {
+  const heard = spoken(value);
+  if (heard !== value) return [h("span", { class: "il-num", "aria-hidden": "true" }, value.replaceAll(" ", THIN)), h("span", { class: "il-hearing" }, heard)];
   return [h("span", { class: "il-num" }, value), unit && h("span", { class: "il-unit" }, `${THIN}${unit}`)];
 }
 
@@ -17,7 +19,7 @@ function cardView(card, i, ctx) {
   return h("li", { key: card.id ?? card.label ?? i, class: `il-card ${card.tone ? `il-tone-${card.tone}` : ""} ${card.term ? `c-${card.term}` : ""}` },
     h("span", { class: "il-card-label" }, card.label),
     rows.length
-      ? h("button", { type: "button", class: "il-card-value", "aria-label": `${card.value}${card.unit ? ` ${card.unit}` : ""}, ${detail}`, ...handlers }, value)
+      ? h("button", { type: "button", class: "il-card-value", "aria-label": `${spoken(card.value)}${card.unit ? ` ${card.unit}` : ""}, ${detail}`, ...handlers }, value)
       : h("span", { class: "il-card-value" }, value),
     (word || card.note) && h("span", { class: "il-card-note" }, word && h("b", { class: "il-grade" }, word), word && card.note ? ", " : null, card.note));
 }
@@ -39,7 +41,7 @@ const noteView = (html, key = "note") => html ? rich("div", { key, class: "il-no
 
 // One sentence for screen readers when the dials rest: the cards, and the banner if there is one.
 function summary(view) {
-  const cards = (view.cards ?? []).map((card) => `${card.label} ${card.value} ${card.unit ?? ""}`.trim());
+  const cards = (view.cards ?? []).map((card) => `${card.label} ${spoken(card.value)} ${card.unit ?? ""}`.trim());
   return [view.banner?.title, ...cards, cards.length ? null : view.figures?.[0]?.text].filter(Boolean).join("; ");
 }
 

@@ -42,11 +42,11 @@ function makeScale(axis, domain, [from, to]) {
 function ticksOf(scale, size, gap, place = (tick) => scale.at(tick.value)) {
   const { axis, domain, log } = scale;
   const long = (axis.unit ?? "").length > 2; // a long unit stands once in the axis' name
-  const [step, name] = axis.unit === "s" && !log ? longTime(domain) : [1, axis.unit ?? ""];
+  const [step, name] = log ? [1, axis.unit ?? ""] : axis.unit === "s" ? longTime(domain) : axis.unit === "iB" ? binaryUnit(domain) : [1, axis.unit ?? ""];
   const [factor, prefix] = log || long || !name || name === "%" || name === "×" ? [1, ""] : prefixOf(Math.max(...domain.map((end) => Math.abs(end / step))), name);
   const text = (value) => (prefix ? `${significant(value / factor, 6)}${THIN}${prefix}${name}` : tickText(value, long ? "" : name));
   const tick = (value) => ({ value: value * step, text: text(value) });
-  for (const values of axis.ticks?.length ? thinned(axis.ticks.map((value) => value / step)) : log ? logTicks(domain) : linearTicks(domain.map((end) => end / step))) {
+  for (const values of axis.ticks?.length ? thinned(axis.ticks.map((value) => value / step)) : log ? (name === "iB" ? binaryTicks(domain) : logTicks(domain)) : linearTicks(domain.map((end) => end / step))) {
     const ticks = values.map(tick);
     const clear = ticks.every((tick, i) => i === 0 || Math.abs(place(tick) - place(ticks[i - 1])) >= (size(tick) + size(ticks[i - 1])) / 2 + gap);
     if (clear) return ticks;
@@ -57,6 +57,15 @@ function ticksOf(scale, size, gap, place = (tick) => scale.at(tick.value)) {
 // Seconds that are many: minutes, hours or days at round figures, instead of 70,000 s.
 const LONG_TIMES = [[86400, "d"], [3600, "h"], [60, "min"]];
 const longTime = ([low, high]) => LONG_TIMES.find(([size]) => Math.max(Math.abs(low), Math.abs(high)) >= 3 * size) ?? [1, "s"];
+
+// Bytes in powers of two: 1 KiB, 32 KiB, 1 MiB … on a log axis, round figures of one unit on a linear one.
+const binaryUnit = ([low, high]) => BINARY.map(([size, prefix]) => [size, `${prefix}B`]).find(([size]) => Math.max(Math.abs(low), Math.abs(high)) >= size) ?? [1, "B"];
+function* binaryTicks([low, high]) {
+  for (const step of [5, 10, 20]) {
+    const from = Math.ceil(Math.log2(low) / step);
+    yield Array.from({ length: Math.max(0, Math.floor(Math.log2(high) / step) - from + 1) }, (_, i) => 2 ** (step * (from + i)));
+  }
+}
 
 // Python's own ticks: all, every second, every third …
 function* thinned(ticks) {

@@ -2,6 +2,7 @@
 
 const UP = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
 const DOWN = [[1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"], [1e-12, "p"]];
+const BINARY = [[2 ** 40, "Ti"], [2 ** 30, "Gi"], [2 ** 20, "Mi"], [2 ** 10, "Ki"], [1, ""]]; // of the unit "iB": bytes in powers of two
 const PREFIXED = new Set(["B", "B/s", "FLOP", "OP", "FLOP/s", "OP/s", "FLOP/B", "OP/B", "Hz", "s", "W", "J", ""]);
 const EDGE = 1 - 5e-4; // 999.7 rounds to 1.00 of the next prefix
 const THIN = "\u202f";
@@ -18,6 +19,10 @@ const grouped = (text) => text.replace(/^(-?\d+)(?=\D|$)/, (whole) => whole.repl
 
 // [number, unit]: split(3.35e12, "B/s") -> ["3.35", "TB/s"]
 function split(value, unit = "", digits = 3) {
+  if (unit === "iB") {
+    const [factor, prefix] = BINARY.find(([f]) => Math.abs(value) >= f * EDGE) ?? BINARY.at(-1);
+    return [significant(value / factor, digits), `${prefix}B`];
+  }
   if (value === 0 || !PREFIXED.has(unit)) return [significant(value, digits), unit];
   const small = unit === "s" || unit === "W" || unit === "J";
   const steps = unit === "s" ? DOWN : small ? [...UP, ...DOWN.slice(1)] : UP;
@@ -40,6 +45,11 @@ function written(value, unit, digits = 3) {
 
 const SUPERSCRIPT = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 const power = (exponent) => `10${[...String(exponent)].map((digit) => SUPERSCRIPT[digit]).join("")}`;
+
+// As it is read out, by the rules of ironlaw.units.spoken: raised digits alone are passed over or misread.
+const RAISED = /(?:(\d)[ \u202f]×[ \u202f])?10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)/g;
+const lowered = (text) => [...text].map((sign) => (sign === "⁻" ? "minus " : "⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(sign))).join("");
+const spoken = (text) => String(text).replace(RAISED, (_, digit, exponent) => `${digit ? `${digit} times ` : ""}10 to the power of ${lowered(exponent)}`);
 
 // A tick: the number with its prefix and unit; bare ratios far from one as powers of ten, and a count that is not a round thousand in full:
 // 1024, not 1.024 k.

@@ -8,15 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.kit.context import Context, pick
+from ironlaw.kit.context import Context, pick, the
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD, TINY
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.pictures.ladder import QUANTITIES, ladder, unit_of, value_of
 from ironlaw.pictures.reveal import rules
-from ironlaw.units import show
+from ironlaw.units import show, significant
 from ironlaw.widget.figure import tabbed
 
 HEADLINE, COMMON = "headline", "int8"
+LOG, LINEAR = "log", "linear"
 CLAIMS = ("compute_gap", "capacity_gap", "nine_orders", "h100_peak_1979", "phone_68_gb_s")
 
 
@@ -49,6 +50,7 @@ def dials(lab: kit.Lab) -> Any:
         kit.select("a", "Device A", devices, CLOUD),
         kit.select("b", "Device B", devices, TINY),
         kit.choice("formats", "Number format of the rates", formats, HEADLINE),
+        kit.choice("scale", "Scale of the bars", [(LOG, "log: equal factors"), (LINEAR, "linear: true lengths")], LOG),
     ]
     return lambda values: fixed
 
@@ -58,11 +60,12 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     gaps = {axis: gap(a, b, axis, formats) for axis in QUANTITIES}
     rated = [context for context in (in_format(c, formats) for c in lab.contexts) if context]
     marks = marks_of(lab) if formats == HEADLINE else ()
+    drawn: dict[str, Any] = {"chosen": lab.current_context.slug, "scale": values["scale"], "tags": _tags(a, b)}
     return kit.View(
         figures=[
-            ladder(rated, "compute", lab.current_context.slug, marks),
+            ladder(rated, "compute", extra=marks, foot=felt(a, b, gaps["compute"]), **drawn),
             *(
-                tabbed(ladder(lab.contexts, axis, lab.current_context.slug, width="third"), "Bandwidth, capacity, power")
+                tabbed(ladder(lab.contexts, axis, width="third", **drawn), "Bandwidth, capacity, power")
                 for axis in QUANTITIES
                 if axis != "compute"
             ),
@@ -82,19 +85,38 @@ def marks_of(lab: kit.Lab) -> Sequence[Any]:
     return rules(float(option.value), float(lab.question("act1").answer), "×", base=tiny.peak)
 
 
+def _tags(a: Context, b: Context) -> dict[str, str]:
+    return {a.slug: "A and B"} if a.slug == b.slug else {a.slug: "A", b.slug: "B"}
+
+
+def felt(a: Context, b: Context, ratio: float | None) -> str:
+    """The gap as lengths: the shorter bar is a millimetre."""
+    if ratio is None or a.slug == b.slug:
+        return ""
+    small, large, factor = (b, a, ratio) if ratio >= 1 else (a, b, 1 / ratio)
+    return f"If the bar of {the(small)} were 1 mm long, that of {the(large)} would be {length(1e-3 * factor)}."
+
+
+def length(metres: float) -> str:
+    """`2.5 mm`, `67 m`, `989 km`."""
+    unit, factor = ("km", 1e3) if metres >= 1e3 else ("m", 1.0) if metres >= 1 else ("mm", 1e-3)
+    return f"{significant(metres / factor)} {unit}"
+
+
 def _card(axis: str, ratio: float | None) -> dict[str, Any]:
     label = f"{QUANTITIES[axis][0]}, A over B"
     if ratio is None:
         return {"label": label, "value": "–", "note": "no common number format"}
-    tone = kit.tone("gap", max(ratio, 1 / ratio))
-    return {**kit.card(label, ratio, "×", tone=tone, digits=6), "word": f"{orders(ratio)} orders"}  # a gap is neither good nor bad
+    factor = max(ratio, 1 / ratio)
+    tone = kit.tone("gap", factor) if factor >= 10 else ""  # two devices that are alike are not a bad thing
+    return {**kit.card(label, ratio, "×", tone=tone), "word": in_words(ratio)}
 
 
 def _formula(a: Context, b: Context, formats: str) -> str:
     top, bottom = reading(a, "compute", formats), reading(b, "compute", formats)
     if not top or not bottom:
         return ""
-    result = f"{kit.times(top / bottom, 6)}, {orders(top / bottom)} orders of magnitude"
+    result = f"{kit.times(top / bottom)}, {in_words(top / bottom)} of magnitude"
     over, under = (kit.amount(rate, unit(context, "compute", formats)) for context, rate in ((a, top), (b, bottom)))
     return kit.ratio("R<sub>A</sub> / R<sub>B</sub>", over, under, result)
 
@@ -107,7 +129,7 @@ def _table(a: Context, b: Context, formats: str, gaps: Mapping[str, float | None
         return kit.dress(kit.capacity(value) if axis == "capacity" else show(value, unit(context, axis, formats)))
 
     rows = [
-        (QUANTITIES[axis][0], cell(a, axis), cell(b, axis), kit.times(ratio, 6) if ratio else "–", orders(ratio) if ratio else "–")
+        (QUANTITIES[axis][0], cell(a, axis), cell(b, axis), kit.times(ratio) if ratio else "–", orders(ratio) if ratio else "–")
         for axis, ratio in gaps.items()
     ]
     return scrolling_table("Gap table", ("Axis", f"A: {a.label}", f"B: {b.label}", "A over B", "Orders"), rows)
@@ -125,4 +147,11 @@ def _notes(lab: kit.Lab, formats: str) -> str:
 
 
 def orders(ratio: float) -> str:
-    return f"{math.log10(ratio):.1f}"
+    """`6.0`, `−3.3`, and `0` for less than a twentieth of one."""
+    text = f"{math.log10(ratio):.1f}".replace("-", "−")
+    return "0" if text in ("0.0", "−0.0") else text
+
+
+def in_words(ratio: float) -> str:
+    count = orders(ratio)
+    return f"{count} {'order' if count in ('1.0', '−1.0') else 'orders'}"

@@ -35,7 +35,7 @@ def gaps(lab: kit.Lab) -> dict[str, object]:
     slots: dict[str, object] = {}
     for axis in QUANTITIES:
         ratio = gap(cloud, tiny, axis) or math.nan
-        slots |= {f"{axis}_gap": kit.times(ratio, 6), f"{axis}_orders": orders(ratio)}
+        slots |= {f"{axis}_gap": kit.times(ratio, 6 if axis == "compute" else 3), f"{axis}_orders": orders(ratio)}
     return slots
 
 

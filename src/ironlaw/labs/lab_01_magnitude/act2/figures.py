@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from ironlaw import kit
 from ironlaw.engine.device.memory import Memory
 from ironlaw.labs.lab_01_magnitude import models
 from ironlaw.labs.lab_01_magnitude.act2.case import Case, premise
@@ -41,7 +40,7 @@ def needs(case: Case) -> Figure:
         )
         for name, size in parts.items()
     ]  # fmt: skip
-    capacity = kit.capacity(memory.usable)
+    capacity = format_quantity(memory.usable, "B")  # in the unit of what is needed
     limit = mark(
         "rule", "ridge", x=memory.usable, label=f"usable {capacity}", name="usable", hover=[("exactly", exact(memory.usable, "B"))]
     )

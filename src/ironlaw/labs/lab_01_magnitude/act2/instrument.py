@@ -8,7 +8,7 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.formats import intensity_unit, operation
-from ironlaw.kit.context import pick
+from ironlaw.kit.context import pick, the
 from ironlaw.labs.lab_01_magnitude import models
 from ironlaw.labs.lab_01_magnitude.act2 import figures, local_runs, slots
 from ironlaw.labs.lab_01_magnitude.act2.case import EACH, ONE, Case, models_by_fit, premise
@@ -34,9 +34,7 @@ def dials(lab: kit.Lab) -> Any:
         slug = values.get("device") or lab.current_context.slug
         context = pick(lab.contexts, slug)
         has = ", ".join(fmt.upper() for fmt in models.FORMATS if fmt in context.hardware.peaks)
-        lacking = {
-            f: f"the {context.label} has no {f.upper()} unit; it has {has}" for f in models.FORMATS if f not in context.hardware.peaks
-        }
+        lacking = {f: f"{the(context)} has no {f.upper()} unit; it has {has}" for f in models.FORMATS if f not in context.hardware.peaks}
         return [
             kit.select("device", "Device", devices, slug),
             kit.select("workload", "Model", [(name, about(name)["name"]) for name in models.WORKLOADS]),
@@ -91,7 +89,7 @@ def _memory_card(case: Case) -> dict[str, Any]:
     ratio = float(need.total / need.usable)
     tone = kit.tone("memory", ratio)
     of = f"{significant(ratio)} × the" if ratio > 1 else f"{kit.share(need.total, need.usable)} of"
-    return {**kit.card("Memory needed", need.total, "B", tone=tone, note=f"{of} {kit.capacity(need.usable)}"), "word": FITS[tone]}
+    return {**kit.card("Memory needed", need.total, "B", tone=tone, note=f"{of} {show(need.usable, 'B')}"), "word": FITS[tone]}
 
 
 def formula(case: Case) -> str:
@@ -103,7 +101,7 @@ def formula(case: Case) -> str:
 
 def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:
     need = case.footprint
-    slots = {"required": kit.amount(need.total, "B"), "available": kit.dress(kit.capacity(need.usable))}
+    slots = {"required": kit.amount(need.total, "B"), "available": kit.amount(need.usable, "B")}
     if need.fits:
         room = kit.amount(need.headroom, "B")
         if kit.tone("memory", need.total / need.usable) == "middling":
@@ -157,7 +155,9 @@ def notes(lab: kit.Lab, case: Case, at_premise: bool) -> str:
         paragraphs.append(_saturation(lab, case))
     if case.hardware.reserved:
         machine = case.hardware
-        paragraphs.append(lab.fill("act2.kept", capacity=kit.capacity(machine.capacity), reserved=kit.capacity(machine.reserved)))
+        sizes = {"capacity": machine.capacity, "reserved": machine.reserved}
+        available = kit.amount(machine.usable, "B")
+        paragraphs.append(lab.fill("act2.kept", **{name: kit.capacity(size) for name, size in sizes.items()}, available=available))
     paragraphs.append(lab.fill("act2.mark_here") if at_premise else lab.fill("act2.mark_elsewhere", case=premise_label(lab)))
     return kit.html("\n\n".join(paragraphs))
 

@@ -101,7 +101,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     need, wide = case.footprint, replace(case, dtype="fp32").footprint
     return {
         "m7_seconds": kit.amount(case.prediction.seconds, "s", 2), "int8_required": kit.amount(need.total, "B"),
-        "int8_factor": kit.times(need.total / need.usable), "m7_usable": kit.dress(kit.capacity(need.usable)),
+        "int8_factor": kit.times(need.total / need.usable), "m7_usable": kit.amount(need.usable, "B"),
         "m7_power": kit.amount(machine.power, "W"), "fp32_factor": kit.times(wide.total / wide.usable),
     }  # fmt: skip
 

@@ -11,7 +11,7 @@ from ironlaw import kit
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import bytes_per_element
 from ironlaw.formats import rate_unit
-from ironlaw.kit.context import pick
+from ironlaw.kit.context import pick, the
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_01_magnitude.act2 import reuse
 from ironlaw.labs.lab_01_magnitude.act2.reuse import Use
@@ -34,6 +34,7 @@ class Walk:
 
     hardware: Hardware
     label: str
+    named: str  # in a sentence
     model: str
     batch: int
     which: str
@@ -107,7 +108,9 @@ def _pass(model: str) -> str:
 
 def walk_of(lab: kit.Lab, values: Mapping[str, Any]) -> Walk:
     context = pick(lab.contexts, values["device"])
-    return Walk(context.hardware, context.label, values["model"], round(values["batch"]), values["which"], values["progress"] / 100)
+    return Walk(
+        context.hardware, context.label, the(context), values["model"], round(values["batch"]), values["which"], values["progress"] / 100
+    )
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
@@ -135,7 +138,7 @@ def trip(walk: Walk) -> Figure:
         hover = [(UNIT, significant(value, 6))]
         marks.append(mark("bar", colour, x=value, y=name, id=name, name=name, label=count(value), tags=tags, hover=hover,
                           emphasis=colour == "compute"))  # fmt: skip
-    words = "; ".join(f"{name}: {count(value)} {UNIT}" for name, value, _ in rows)
+    words = "; ".join(f"{name}: {count(value)} {UNIT.removesuffix('s') if count(value) == '1' else UNIT}" for name, value, _ in rows)
     table = Table(("step", UNIT, "paid for"), tuple((n, count(v), "" if c == "compute" else _yes(walk.so_far >= v)) for n, v, c in rows))
     across, down = Axis("log", UNIT, domain=ACROSS), Axis("band", names=tuple(name for name, *_ in rows))
     return Figure(
@@ -199,7 +202,7 @@ def formula(walk: Walk) -> str:
 
 def note(lab: kit.Lab, walk: Walk) -> str:
     texts = [
-        lab.fill("act2.walk.trip", memory=walk.main, device=walk.label, needed=kit.dress(count(walk.needed)), format=walk.fmt.upper()),
+        lab.fill("act2.walk.trip", memory=walk.main, device=walk.named, needed=kit.dress(count(walk.needed)), format=walk.fmt.upper()),
         _steps(lab, walk) if "phase" in reuse.PASSES[walk.model] else _slides(lab, walk),
         lab.fill("act2.walk.pays" if walk.mean >= walk.needed else "act2.walk.owes", memory=walk.main),
     ]

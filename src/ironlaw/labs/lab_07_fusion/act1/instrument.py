@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.kit.context import the
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_07_fusion import jobs
 from ironlaw.labs.lab_07_fusion.act1 import local_runs
@@ -189,7 +190,7 @@ def notes(lab: kit.Lab, job: Job, mode: str) -> str:
     paragraphs = [
         lab.fill(
             "act1.launch",
-            device=lab.current_context.label,
+            device=the(lab.current_context),
             launch=kit.amount(job.launch, "s"),
             source=jobs.launch_source(lab.current_context),
         )
@@ -206,7 +207,7 @@ def notes(lab: kit.Lab, job: Job, mode: str) -> str:
 
 def _device_time(lab: kit.Lab, job: Job, mode: str) -> str:
     prediction = jobs.prediction(job.model, jobs.Machine(lab.current_context), mode)
-    return lab.fill("act1.device_calibrated" if prediction.calibrated else "act1.device_bound", device=lab.current_context.label)
+    return lab.fill("act1.device_calibrated" if prediction.calibrated else "act1.device_bound", device=the(lab.current_context))
 
 
 def measured_slots(model: str) -> dict[str, object]:

@@ -8,6 +8,7 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.engine.device.chains import PALETTE
 from ironlaw.formats import intensity_unit
+from ironlaw.kit.context import the
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_07_fusion.act2 import counters, fusion, local_runs
 from ironlaw.labs.lab_07_fusion.act2 import fusion_figures as figures
@@ -144,5 +145,5 @@ def notes(lab: kit.Lab, case: Case) -> str:
         outside = {} if inside else {"dram": kit.dress(significant(case.dram_cut))}
         paragraphs.append(lab.fill("act2.inside" if inside else "act2.outside", **slots, **outside))
     elif not cache:
-        paragraphs.append(lab.fill("act2.no_cache", device=lab.current_context.label))
+        paragraphs.append(lab.fill("act2.no_cache", device=the(lab.current_context)))
     return kit.html("\n\n".join(paragraphs))

@@ -8,6 +8,7 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.device.compilation import devices_needed
+from ironlaw.kit.context import the
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_07_fusion import jobs
 from ironlaw.labs.lab_07_fusion.act2 import payback
@@ -212,7 +213,7 @@ def notes(lab: kit.Lab, case: Case) -> str:
         paragraphs.append(lab.fill("act2.stated", source=textbook(case.model).compiled_source))
     else:
         paragraphs.append(
-            lab.fill("act2.from_act1", launch=kit.amount(jobs.launch_of(lab.current_context), "s"), device=lab.current_context.label)
+            lab.fill("act2.from_act1", launch=kit.amount(jobs.launch_of(lab.current_context), "s"), device=the(lab.current_context))
         )
     return kit.html("\n\n".join(paragraphs))
 

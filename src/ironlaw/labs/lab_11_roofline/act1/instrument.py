@@ -14,7 +14,7 @@ from ironlaw.labs.lab_11_roofline.act1 import figures, gemm, local_runs
 from ironlaw.labs.lab_11_roofline.act1.figures import INNER, Layers
 from ironlaw.labs.lab_11_roofline.act1.gemm import Case, Run, case_of, runs
 from ironlaw.labs.lab_11_roofline.intensity import per_byte
-from ironlaw.labs.lab_11_roofline.machines import machine, missing_formats, options, short
+from ironlaw.labs.lab_11_roofline.machines import machine, missing_formats, named, options, short
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.units import significant
 from ironlaw.widget.dials import settle
@@ -62,7 +62,7 @@ def dials(lab: kit.Lab) -> Any:
 
 def _levels(chosen: Any) -> dict[str, str]:
     names = {level.name for level in chosen.levels} - {"main"}
-    why = f"the registry has no such level of the {short(chosen.slug)}"
+    why = f"no such level is known of {named(chosen.slug)}"
     return {key: why for key, present in (("cache", names & set(INNER)), ("all", names)) if not present}
 
 

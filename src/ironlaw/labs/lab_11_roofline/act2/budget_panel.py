@@ -9,7 +9,7 @@ from ironlaw import kit
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_11_roofline.act2 import budget, layer
 from ironlaw.labs.lab_11_roofline.act2.budget import FACTOR, WAYS, Budget
-from ironlaw.labs.lab_11_roofline.machines import machine, options
+from ironlaw.labs.lab_11_roofline.machines import machine, no_curves, options
 from ironlaw.labs.lab_11_roofline.machines import short as machine_name
 from ironlaw.registry.workloads import about
 from ironlaw.units import show, significant
@@ -117,7 +117,7 @@ def notes(lab: kit.Lab, spent: Budget) -> str:
     saved = {f"{way}_saved": kit.dress(kit.share(max(0.0, spent.saved(way)), 1.0)) for way in ("gemm", "fuse", "tile")}
     texts = [lab.fill(f"{NAME}.step", products=_products(spent), **saved)]
     if not spent.now.measured:
-        texts.append(lab.fill(f"{NAME}.at_the_roof", device=machine_name(spent.now.hardware.slug)))
+        texts.append(lab.fill(f"{NAME}.at_the_roof", why=no_curves(spent.now.hardware.slug)))
     return kit.html("\n\n".join([*texts, _fit(lab, spent)]))
 
 

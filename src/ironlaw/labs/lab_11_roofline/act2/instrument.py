@@ -15,8 +15,7 @@ from ironlaw.labs.lab_11_roofline.act2 import figures, kernels, layer
 from ironlaw.labs.lab_11_roofline.act2.layer import Case, parts
 from ironlaw.labs.lab_11_roofline.act2.op_names import plain
 from ironlaw.labs.lab_11_roofline.intensity import per_byte
-from ironlaw.labs.lab_11_roofline.machines import machine, options
-from ironlaw.labs.lab_11_roofline.machines import short as machine_name
+from ironlaw.labs.lab_11_roofline.machines import machine, no_curves, options
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.workloads import about
 from ironlaw.units import show, significant
@@ -50,7 +49,7 @@ def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         slug = values.get("device") or lab.current_context.slug
         chosen = machine(lab, slug)
-        curves = {} if chosen.calibration else {True: f"the {machine_name(slug)} was not measured"}
+        curves = {} if chosen.calibration else {True: no_curves(slug)}
         every = [
             kit.select("device", "Device", devices, slug),
             kit.select("model", "Model", [(name, about(name)["name"]) for name in layer.MODELS]),

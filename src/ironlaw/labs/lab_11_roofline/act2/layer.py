@@ -52,8 +52,9 @@ class Case:
         return arithmetic(self.hardware)
 
     def _formats(self) -> tuple[str, str]:
-        """16 bits means the machine's own 16-bit format."""
-        return tuple(self.fmt if fmt == "fp16" else fmt for fmt in (self.weights, self.cache))  # type: ignore[return-value]
+        """16 bits means the machine's own 16-bit format; one that multiplies in FP32 alone still stores two bytes."""
+        wide = self.fmt if bytes_per_element(self.fmt) == 2 else "fp16"
+        return tuple(wide if fmt == "fp16" else fmt for fmt in (self.weights, self.cache))  # type: ignore[return-value]
 
     @property
     def kept_bytes(self) -> float:
