@@ -45,6 +45,8 @@ def commit(page: Page, option: str, confidence: str, button: str = "Commit my pr
     lock = page.locator(".il-lock").last  # the newest is the open one
     expect(lock.get_by_text(option, exact=True)).to_be_visible()
     lock.get_by_text(option, exact=True).click()
+    if lock.locator(".il-sketch").count():  # a curve is asked for too: one point is enough
+        lock.get_by_role("slider").first.press("ArrowDown")
     lock.get_by_text(confidence).click()
     lock.get_by_role("button", name=button).click()
 

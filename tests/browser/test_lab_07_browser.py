@@ -69,14 +69,31 @@ def dial(panel: Locator, text: str) -> Locator:
     return panel.locator(".il-dials").get_by_text(text, exact=True)
 
 
+def stroke(page: Page) -> None:
+    """Draw across the plot, from the lower left to the upper right."""
+    plot = page.locator(".il-sketch .il-handles")
+    expect(plot.get_by_role("slider")).to_have_count(7)
+    page.mouse.wheel(0, 1)  # until the learner moves, a page that was just opened holds its place
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 0.1 * box["width"], box["y"] + 0.7 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.95 * box["width"], box["y"] + 0.2 * box["height"], steps=25)
+    page.mouse.up()
+
+
 def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, shared_ledger: Ledger, page: Page) -> None:
     page.goto(beginner + LAB)
     expect(page.get_by_role("button", name="Commit my prediction")).to_be_disabled()
     before = page.locator("body").inner_text()
     for sealed in ("33.3", "a third", "133,60", "98 %", "23.3"):
         assert sealed not in before, f"{sealed} is on the page before the first prediction"
-    expect(page.locator("svg[role=img]")).to_have_count(0)
+    expect(page.locator("svg[role=img]")).to_have_count(1)  # the empty plot
+    stroke(page)
     commit(page, "90 %", "fairly sure")
+    expect(page.locator("#act1-instrument [data-figure=curve] .il-drawing")).to_be_visible()  # the truth over what was drawn
+    page.locator("#act1-instrument").get_by_role("tab", name="Share of the wall time").click()
     expect(page.get_by_text("too high by 56.7 percentage points")).to_be_visible()
     tax, explorer, calculator = panels(page)
     expect(tax.get_by_text("eager, queued").first).to_be_visible()  # both dispatches are drawn
@@ -102,6 +119,7 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
     page.reload()
     expect(page.locator(".il-lock").nth(1).get_by_text("Committed")).to_be_visible()
     expect(page.locator(".il-lock").first.get_by_role("radio").first).to_be_disabled()
+    expect(page.locator("#act1-instrument").get_by_role("tab", name="Your curve")).to_be_visible()
     expect(banner(page, "Compilation not justified")).to_be_visible()  # the dials came back
     expect(panels(page)[1].get_by_role("switch", name="Fusion")).to_be_checked()
     expect_measured(page, "act2", "three_op_chain")
@@ -123,6 +141,8 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
     expect(page.locator(".il-hud")).to_contain_text(re.compile(r"saved \d\d:\d\d"))
     expect(page.get_by_role("heading", name="Key takeaways")).to_be_visible()
     assert [each["value"] for each in payloads(shared_ledger, "prediction")] == [90, 10**4]
+    drawn = payloads(shared_ledger, "prediction")[0]["sketch"]
+    assert len(drawn) == 7 and drawn == sorted(drawn) and drawn[-1] - drawn[0] > 40  # as the pointer went
     assert [each["experiment"] for each in payloads(shared_ledger, "measured")] == ["three_op_chain"]
     design = payloads(shared_ledger, "design")[-1]
     assert set(design) == {*FIELDS, "dials"}
@@ -141,6 +161,12 @@ def test_by_keyboard_alone(beginner: str, page: Page) -> None:
     def seal(first: str) -> None:
         tab_to(page, "radio", first)
         press("ArrowDown", "ArrowDown")
+        if first == "90 %":
+            tab_to(page, "g", "Share of maths with kernels of 15 µs")
+            press("ArrowUp", "PageUp", "Home", "End")
+            point = page.get_by_role("slider", name="kernels of 15 µs")
+            expect(point).to_have_attribute("aria-valuetext", "100 %")
+            expect(point).to_be_focused()
         tab_to(page, "radio", "guessing")
         press("ArrowRight")
         tab_to(page, "button", "Commit my prediction")

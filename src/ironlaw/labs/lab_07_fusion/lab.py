@@ -51,7 +51,7 @@ def act1_message(act1, lab):
 
 @app.cell
 def act1_lock(act1, lab):
-    lab.lock("act1", act1.slots.lock(lab))
+    lab.lock("act1", act1.slots.lock(lab), act1.curve.part(lab))
 
 
 @app.cell

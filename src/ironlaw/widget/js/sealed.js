@@ -21,7 +21,7 @@ function estimateView(ctx) {
 // The points stand at their places along the axis; the learner sets how high each is.
 function sketchView(ctx) {
   const { spec, ui } = ctx;
-  const { label, figure, points, unit } = spec.sketch;
+  const { label, figure, points } = spec.sketch;
   const width = ui.widths.get("sketch") ?? 0;
   const heights = heightsOf(ctx);
   const drawing = { ...figure, marks: [{ type: "line", id: "mine", colour: "accent", points: points.map(({ x }, i) => [x, heights[i]]) }] };
@@ -30,7 +30,7 @@ function sketchView(ctx) {
     rich("p", { class: "il-sketch-ask" }, label),
     h("div", { key: "plot", class: "il-plot", "data-figure": "sketch", "data-room": ":sketch", after: (node) => ui.watch(node) },
       plan && [plotView(drawing, "sketch", width, ctx), handlesView(ctx, plan, heights)]),
-    h("p", { class: "il-hint" }, `Draw across the plot, or move one point: drag it, or choose it with Tab and use the arrow keys. ${unit === "%" ? "" : unit}`));
+    h("p", { class: "il-hint" }, "Draw across the plot, or move one point: drag it, or choose it with Tab and use the arrow keys."));
 }
 
 const heightsOf = ({ spec: { sketch }, state, ui }) => ui.local.stroke ?? state.sketch ?? sketch.points.map(() => sketch.start);

@@ -9,7 +9,7 @@ from ironlaw import kit
 from ironlaw.kit.context import the
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_07_fusion import jobs
-from ironlaw.labs.lab_07_fusion.act1 import local_runs
+from ironlaw.labs.lab_07_fusion.act1 import curve, local_runs
 from ironlaw.labs.lab_07_fusion.jobs import COMPILED, EAGER, GRAPH, QUEUED, SYNC, Job, Run, is_graph
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.pictures.meter import marks, meter
@@ -80,12 +80,15 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     local_jobs = local_runs.textbook_jobs(lab, job)
     rows |= {name: parts(own.run(EAGER, SYNC)) for name, own in local_jobs.items()} | local_runs.walls(lab, job)
     shares |= {name: own.utilization(EAGER, SYNC) for name, own in local_jobs.items()}
+    drawn = tabbed(curve.picture(lab, _as_set(job, mode, dispatch)), "Your curve" if curve.heights(lab) else "By kernel length")
     title = "Share of wall time in which the device has work" if is_graph(job.model) else "Share of wall time that is maths"
     return kit.View(
         figures=[
+            *([drawn] if curve.heights(lab) else []),
             tabbed(meter(shares, title, chosen=chosen, extra=marks_of(lab), note=MODES[mode]), "Share of the wall time"),
             tabbed(stack(rows, "s", "Where the wall time goes", chosen=chosen, label="wall time of one pass", note=case_label(lab, job),
                          id="waterfall"), "Where it goes"),
+            *([] if curve.heights(lab) else [drawn]),
         ],
         cards=cards(job, mode, dispatch),
         formula=formula(job, mode, dispatch),
@@ -93,6 +96,14 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         after=table(lab, values),
         readouts=readouts(lab, values),
     )  # fmt: skip
+
+
+def _as_set(job: Job, mode: str, dispatch: str) -> tuple[float, float] | None:
+    """Where the dials stand on the curve: compute in one kernel, and the share. A real graph's kernels differ."""
+    if is_graph(job.model):
+        return None
+    run = job.run(mode, dispatch)
+    return run.compute / run.launches, job.utilization(mode, dispatch)
 
 
 def row_name(mode: str, dispatch: str) -> str:

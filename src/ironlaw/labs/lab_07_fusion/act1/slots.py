@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ironlaw import kit
+from ironlaw.labs.lab_07_fusion.act1 import curve
 from ironlaw.labs.lab_07_fusion.jobs import CLOUD, QUEUED, premise
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.textbooks import textbook
@@ -33,6 +34,7 @@ def distance(lab: kit.Lab) -> str:
 
 def reveal(lab: kit.Lab) -> dict[str, object]:
     machine, spotter, layer = hardware(CLOUD), textbook("kws"), textbook("gpt2_layer")
+    drawn = curve.heights(lab)
     return {
         "compute": kit.amount(spotter.compute_s, "s"), "tax": kit.amount(spotter.kernels * machine.launch, "s"),
         "wall": kit.amount(spotter.compute_s + spotter.kernels * machine.launch, "s"),
@@ -40,6 +42,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
         "layer_kernels": str(layer.kernels), "layer_each": kit.amount(layer.kernel_s, "s"), "launch": kit.amount(machine.launch, "s"),
         "faster": percent(premise(machine, spotter, speed=2.0)), "edge": percent(premise(hardware("orin_nx_16gb"), spotter)),
         "edge_launch": kit.amount(hardware("orin_nx_16gb").launch, "s"), "spotter": percent(premise(machine, spotter)),
+        "curve": curve.gap(drawn) if drawn else lab.fill("act1.even", launch=kit.amount(machine.launch, "s")),
     }  # fmt: skip
 
 
