@@ -251,7 +251,7 @@ def test_erratum_30_the_context_moves_the_launch_and_says_what_it_keeps(bench):
         view = bench.turn("act1")
         assert shares(view)["eager, synchronous"] == pytest.approx(100 / 11)  # 5 of 5 + 50
         told = bench.slots("act1.launch", view["note"])
-        assert (told["launch"], told["device"]) == ("50 µs", "Jetson Orin NX") and bench.shows("act1.kept", view["note"])
+        assert (told["launch"], told["device"]) == ("50 µs", "the Jetson Orin NX") and bench.shows("act1.kept", view["note"])
         real = bench.turn("act1", model="graph:resnet50")
         assert walls(real)["eager, synchronous"]["memory"] > 10 * 78e-6  # the device's own: 20 times less bandwidth than the A100's
     finally:
@@ -265,7 +265,7 @@ def test_the_measured_launch_of_the_h200_is_used(bench):
     try:
         bench.lab.current_context = next(c for c in bench.lab.contexts if c.slug == "h200_sxm")
         told = bench.slots("act1.launch", bench.turn("act1")["note"])
-        assert (told["launch"], told["device"]) == ("11 µs", "NVIDIA H200")
+        assert (told["launch"], told["device"]) == ("11 µs", "the NVIDIA H200")
         assert told["source"].startswith("measured on its host, evidence h200_sxm/machine")
         real = bench.turn("act1", model="graph:dscnn_kws")
         assert bench.shows("act1.device_calibrated", real["note"]) and walls(real)["eager, queued"]["kernel floor"] > 50e-6
@@ -426,7 +426,7 @@ def test_a_composed_chain_is_planned_with_reasons(bench):
 def test_a_chain_that_can_not_be_is_refused_with_the_reason(bench):
     view = bench.turn("act2", chain=["relu", "conv2d"])
     assert view["error"]["dial"] == "chain" and "takes 1 to 8 of add" in view["error"]["message"]
-    assert bench.piece("act2.instrument").state["dials"]["chain"] == ["layer_norm", "dropout", "relu"]
+    assert bench.lab.instruments["act2"].values["chain"] == ["layer_norm", "dropout", "relu"]
 
 
 def test_the_l2_crossover_is_visible(bench):
@@ -733,3 +733,18 @@ def test_the_lab_and_the_keys_take_the_same_premises():
     """The key is one line over the registry, the screens come from the jobs: both must be the same pass."""
     assert jobs.pass_s(textbook("kws"), hardware("a100_80gb_sxm").launch) == pytest.approx(15e-3)
     assert jobs.premise(hardware("a100_80gb_sxm"), textbook("kws")) == pytest.approx(100 / 3)
+
+
+def test_fusing_moves_the_points_and_not_the_axes(revealed):
+    """Both runs are on the roofline either way, neither at its edge."""
+    drawn = {}
+    for fused in (False, True):
+        view = revealed.turn("act2", fusion=fused)
+        drawn[fused] = next(each for each in view["figures"] if each["id"] == "roof")
+    assert drawn[False]["x"] == drawn[True]["x"] and drawn[False]["y"] == drawn[True]["y"]
+    places = [{mark["id"]: (mark["x"], mark["y"]) for mark in each["marks"] if mark["type"] == "point"} for each in drawn.values()]
+    assert places[0]["other"] == pytest.approx(places[1]["run"]) and places[1]["other"] == pytest.approx(places[0]["run"])
+    for axis, at in (("x", 0), ("y", 1)):
+        low, high = drawn[True][axis]["domain"]
+        assert all(low < place[at] < high for each in places for place in each.values())
+    revealed.turn("act2", fusion=False)

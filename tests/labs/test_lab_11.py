@@ -864,3 +864,27 @@ def test_the_learner_s_own_machine_is_a_context(tmp_path, monkeypatch):
 
 def test_erratum_35_no_figure_is_typed():
     assert not [line for line in problems(SLUG, run=False) if "typed" in line]
+
+
+# --- axes
+
+
+@pytest.mark.parametrize(("act", "picture", "dial", "values"), [
+    ("act1", "roofs", "n", (128, 512, 886, 3000, 8192)), ("act2", "layer", "batch", (1, 8, 40, 256)),
+    ("act2", "layer", "context", (256, 9000)),
+])  # fmt: skip
+def test_axes_stand_still_while_a_dial_moves(bench, act, picture, dial, values):
+    drawn = [figure(bench.turn(act, **{dial: value}), picture) for value in values]
+    assert len({str((each["x"], each["y"])) for each in drawn}) == 1
+    for each in drawn:
+        for axis in "xy":
+            low, high = each[axis]["domain"]
+            assert all(low <= mark[axis] <= high for mark in each["marks"] if mark["type"] == "point")
+
+
+def test_the_memory_axis_moves_in_steps(bench):
+    """While a design fits the axis is the machine's; it doubles where it must."""
+    usable = hardware("h100_sxm").usable
+    ends = [figure(bench.turn("act2", batch=batch, context=2048), "budget")["x"]["domain"][1] for batch in (1, 8, 64, 256)]
+    assert ends[0] == ends[1] == ends[2] == pytest.approx(1.25 * usable)
+    assert ends[3] / ends[0] in (1, 2, 4, 8)

@@ -7,6 +7,7 @@ from typing import Any
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.memory import live_profile
 from ironlaw.engine.device.types import Graph
+from ironlaw.pictures.ends import up_to
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import cite, exact, format_quantity, share
 
@@ -36,7 +37,7 @@ def live(graph: Graph, hardware: Hardware, id: str = "live") -> Figure:
             mark("rule", colour, y=room, label=f"room beside the weights {format_quantity(room, 'B')}", name="room", id="room", hover=about)
         )
     x = Axis("linear", "operator", domain=(min(line[0][0], 1.0), max(line[-1][0], 2.0)))
-    y = Axis("linear", "activations held", "B", (0.0, 1.2 * max(alive[peak], room if near else 0.0)))
+    y = Axis("linear", "activations held", "B", (0.0, up_to(1.2 * max(alive[peak], room if near else 0.0))))
     together = f"{format_quantity(fixed + alive[peak], 'B')}, {share(fixed + alive[peak], capacity)} of {hardware.name}"
     note = f"at most {format_quantity(alive[peak], 'B')}; with {format_quantity(fixed, 'B')} of {_residents(graph)} {together}"
     words = _words(graph, fixed, alive[peak], peak, capacity, hardware.name)

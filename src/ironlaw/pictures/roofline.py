@@ -10,6 +10,7 @@ from typing import Any
 from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.engine.device.roofline import transfer
 from ironlaw.formats import intensity_unit, operation, rate_unit
+from ironlaw.pictures.ends import decades
 from ironlaw.pictures.roofs import distinct, roof_marks, roofs_by_work
 from ironlaw.pictures.theme import SHAPES, TERM_NAMES
 from ironlaw.units import significant
@@ -65,20 +66,20 @@ def spots(prediction: Prediction) -> tuple[Spot, ...]:
     return tuple(sorted((Spot(rows[0], len(rows)) for rows in groups.values()), key=lambda spot: spot.intensity))
 
 
-def roofline(prediction: Prediction, id: str = "roofline", extra: Sequence[Mark] = ()) -> Figure:
-    """`prediction` is a single run, not a sweep."""
+def roofline(prediction: Prediction, id: str = "roofline", extra: Sequence[Mark] = (), beside: Prediction | None = None) -> Figure:
+    """`prediction` is a single run, not a sweep. `beside`: another run of the same machine that the axes have room for too."""
     hardware, fmt = prediction.hardware, prediction.graph.dtype
     peak, ridge = float(hardware.peak(fmt)), float(hardware.ridge(fmt))
     above = roofs_by_work(hardware, fmt, hardware.name)
     others = [replace(above["matrix"], level=hardware.activations)] if hardware.activations else []
-    work = prediction.graph.work
-    run = (float(work.intensity), float(work.flops / prediction.seconds))
-    ops = spots(prediction)
-    longest = max((spot.seconds for spot in ops), default=1.0)
-    visible = [spot for spot in ops if spot.rate > TRIFLE * peak or spot.seconds > 1e-3 * longest]
-    across = [run[0], ridge, above["vector"].ridge, *(spot.intensity for spot in visible)]
-    up = [run[1], *(spot.rate for spot in visible)]
-    left, right = min(across) / 2, max(4 * ridge, *across) * 2
+    run, ops, longest, visible = _drawn(prediction)
+    runs = [(run, visible)]
+    if beside is not None:
+        other = _drawn(beside)
+        runs.append((other[0], other[3]))
+    across = [ridge, above["vector"].ridge, *(at[0] for at, _ in runs), *(spot.intensity for _, some in runs for spot in some)]
+    up = [*(at[1] for at, _ in runs), *(spot.rate for _, some in runs for spot in some)]
+    left, right = decades(min(across) / 1.5, max(4 * ridge, *across) * 1.5)
     marks = [
         *roof_marks([*distinct(above), *others], left, right),
         *(_point(spot, longest) for spot in visible),
@@ -88,9 +89,21 @@ def roofline(prediction: Prediction, id: str = "roofline", extra: Sequence[Mark]
     legend: list[dict[str, Any]] = [{"colour": term, "shape": SHAPES[term], "label": f"{TERM_NAMES[term]} binds"} for term in SHAPES]
     legend.append({"colour": "accent", "shape": "diamond", "hollow": True, "label": "the whole run"})
     x = Axis("log", "arithmetic intensity", intensity_unit(fmt), (left, right))
-    y = Axis("log", "rate", rate_unit(fmt), (min(up) / 2, max(peak, *up) * 8))
+    y = Axis("log", "rate", rate_unit(fmt), (decades(min(up) / 1.5, peak)[0], max(peak, *up) * 8))
     note = f"{hardware.name}, {fmt.upper()}; size is time"
     return Figure(id, "Roofline", x, y, tuple(marks), _words(prediction, run), _table(prediction, ops, run), note, tuple(legend))
+
+
+Drawn = tuple[tuple[float, float], tuple[Spot, ...], float, list[Spot]]
+
+
+def _drawn(prediction: Prediction) -> Drawn:
+    """Where the whole run stands, its ops, how long the longest takes, and those that are worth a point."""
+    work, peak = prediction.graph.work, float(prediction.hardware.peak(prediction.graph.dtype))
+    run = (float(work.intensity), float(work.flops / prediction.seconds))
+    ops = spots(prediction)
+    longest = max((spot.seconds for spot in ops), default=1.0)
+    return run, ops, longest, [spot for spot in ops if spot.rate > TRIFLE * peak or spot.seconds > 1e-3 * longest]
 
 
 def _point(spot: Spot, longest: float) -> Mark:

@@ -14,6 +14,7 @@ from ironlaw.engine.device.machine import Figure as Sourced
 from ironlaw.engine.device.machine import Hardware, Level
 from ironlaw.errors import BadValue
 from ironlaw.formats import intensity_unit, operation, rate_unit
+from ironlaw.pictures.ends import decades
 from ironlaw.pictures.theme import context_colour
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
@@ -156,10 +157,13 @@ def roofs(
     """`across`: the ends of the intensity axis; it is extended to include every dot and ridge."""
     if not rooflines:
         raise BadValue("a roofline needs at least one roof; give the machine and the number format")
-    left = min(across[0], *(dot.intensity / 1.5 for dot in dots)) if dots else across[0]
-    right = max(across[1], *(2 * roof.ridge for roof in rooflines), *(1.5 * dot.intensity for dot in dots))
+    left, right = decades(
+        min([across[0], *(dot.intensity / 1.5 for dot in dots)]),
+        max([across[1], *(2 * roof.ridge for roof in rooflines), *(1.5 * dot.intensity for dot in dots)]),
+    )
     room = 4.0 if len({roof.label for roof in rooflines}) == 1 else 10.0  # over the highest roof, for the names of the roofs
-    low = min([roof.bandwidth * left for roof in rooflines] + [dot.height / 1.5 for dot in dots])
+    lowest = [roof.bandwidth * left for roof in rooflines]
+    low = min(*lowest, decades(min([*lowest, *(dot.height / 1.5 for dot in dots)]), max(lowest))[0] if dots else max(lowest))
     high = max([roof.peak for roof in rooflines] + [dot.height for dot in dots])
     marks = [*roof_marks(rooflines, left, right), *(m for dot in dots for m in _marks(dot, low)), *extra]
     formats = [roof.fmt for roof in rooflines]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ironlaw.errors import BadValue
+from ironlaw.pictures.ends import up_to
 from ironlaw.pictures.waterfall import Part
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity, share
@@ -29,7 +30,7 @@ def stack(
         f"{name} {format_quantity(totals[name], unit)}: " + ", ".join(f"{part.name} {format_quantity(part.value, unit)}" for part in parts)
         for name, parts in bars.items()
     )
-    across = Axis("linear", label or title.lower(), unit, (0.0, 1.2 * max(totals.values())))  # room for the longest bar's total
+    across = Axis("linear", label or title.lower(), unit, (0.0, up_to(1.2 * max(totals.values()))))  # room for the longest bar's total
     return Figure(
         id, title, across, Axis("band", names=tuple(bars)), tuple(marks), f"{words}.",
         Table(("run", "part", "value", "exactly", "of the run"), table), note,

@@ -2,20 +2,29 @@
 
 const finite = (values) => values.filter((v) => typeof v === "number" && Number.isFinite(v));
 
-// Where an axis begins and ends if Python does not say: bars stand on a decade (or on zero), points get some room.
+// The next of 1, 2, 5, 10, 20 … that is not below.
+function upTo(high) {
+  const size = 10 ** Math.floor(Math.log10(high));
+  return [1, 2, 5, 10].map((digit) => digit * size).find((end) => end >= high * (1 - 1e-9));
+}
+
+// Where an axis begins and ends if Python does not say: bars stand on a decade (or on zero), points get some room. The ends are round, so
+// that an axis stands still while a dial moves what is on it.
 function domainOf(axis, values, grounded) {
   if (axis.domain) return axis.domain;
   if (axis.scale === "log") {
     const good = finite(values).filter((v) => v > 0);
     if (!good.length) return [1, 10];
     const [low, high] = [Math.log10(Math.min(...good)), Math.log10(Math.max(...good))];
-    const from = grounded ? Math.floor(low - 0.12) : low - 0.18;
-    return [10 ** from, 10 ** (high + (grounded ? 0.04 : 0.18))];
+    const half = (place, round) => round(place * 2) / 2;
+    return [10 ** (grounded ? Math.floor(low - 0.12) : half(low - 0.04, Math.floor)), 10 ** half(high + 0.02, Math.ceil)];
   }
   const good = finite(values);
   const [low, high] = [Math.min(...good, grounded ? 0 : Infinity), Math.max(...good, grounded ? 0 : -Infinity)];
+  if (grounded && low >= 0) return [0, high > 0 ? upTo(high * 1.02) : 1];
   const room = (high - low || Math.abs(high) || 1) * 0.05;
-  return [grounded && low >= 0 ? 0 : low - room, grounded && high <= 0 ? 0 : high + room];
+  const step = upTo((high - low || Math.abs(high) || 1) / 5);
+  return [Math.floor((low - room) / step) * step, grounded && high <= 0 ? 0 : Math.ceil((high + room) / step) * step];
 }
 
 // range: pixels from the axis' low end to its high end

@@ -72,10 +72,10 @@ def picture(lab: kit.Lab, now: tuple[float, float] | None = None) -> Figure:
     )
     ends = f"The share rises from {significant(true(LENGTHS[0]))} % at {show(LENGTHS[0], 's')} to {significant(true(LENGTHS[-1]))} % at"
     launch = hardware(CLOUD).launch
-    note = gap(drawn) if drawn else f"half of the time where a kernel computes as long as its launch takes, {show(launch, 's')}"
+    foot = gap(drawn) if drawn else f"Half of the time where a kernel computes as long as its launch takes, {show(launch, 's')}."
     return Figure(
-        "curve", "Short kernels wait, long ones compute", X, Y, tuple(marks), f"{ends} {show(LENGTHS[-1], 's')}. {note}",
-        Table(("compute in one kernel", "computed", "you drew"), rows), note, more={"height": 330},
+        "curve", "Short kernels wait, long ones compute", X, Y, tuple(marks), f"{ends} {show(LENGTHS[-1], 's')}. {foot}",
+        Table(("compute in one kernel", "computed", "you drew"), rows), more={"height": 330, "foot": foot},
     )  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def _prediction(lab: kit.Lab) -> list[Mark]:
     at, said = textbook("kws").kernel_s, float(option.value)
     hover = [("you said", exact(said, "%")), ("it is", format_quantity(true(at), "%"))]
     return [mark("point", "accent", x=at, y=said, shape="diamond", size=8, id="said", name="your prediction for the spotter",
-                 label="◆ the spotter, you said", hover=hover)]  # fmt: skip
+                 label=f"you said {significant(said)} %", hover=hover)]  # fmt: skip
 
 
 def _now(at: float, share: float) -> Mark:

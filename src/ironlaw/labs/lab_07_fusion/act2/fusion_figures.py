@@ -63,7 +63,7 @@ def roof(case: Case, fused: bool) -> Figure:
     at: dict[str, Any] = {"x": float(work.intensity), "y": float(work.flops / other.seconds)}
     hover = [("intensity", exact(at["x"], intensity_unit(other.graph.dtype))), ("rate", exact(at["y"], rate_unit(other.graph.dtype)))]
     other_point = mark("point", "ridge", **at, shape="diamond", size=6, hollow=True, label=name, name=name, id="other", hover=hover)
-    return replace(roofline(run, id="roof", extra=[other_point]), title="Against the ridge", more={"height": 330})
+    return replace(roofline(run, id="roof", extra=[other_point], beside=other), title="Against the ridge", more={"height": 330})
 
 
 def sizes(lab: kit.Lab, case: Case) -> list[Figure]:

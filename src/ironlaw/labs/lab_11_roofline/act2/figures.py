@@ -11,6 +11,7 @@ from ironlaw.kit.prose import capacity
 from ironlaw.labs.lab_11_roofline.act2.layer import Case, part, short
 from ironlaw.labs.lab_11_roofline.act2.op_names import plain
 from ironlaw.labs.lab_11_roofline.machines import short as machine_name
+from ironlaw.pictures.ends import doubled_to
 from ironlaw.pictures.roofs import Dot, Roof, distinct, roofs, roofs_by_work
 from ironlaw.pictures.theme import SHAPES
 from ironlaw.units import show
@@ -131,8 +132,9 @@ def budget(case: Case) -> Figure:
     words = ", ".join(f"{name} {_size(size)}" for name, size in entries)
     legend = tuple({"colour": colour if fits else "fail", "label": f"{name} {_size(size)}"}
                    for (name, colour), size in zip(PARTS, sizes, strict=True))  # fmt: skip
+    end = doubled_to(1.25 * float(need.usable), [1.12 * at])
     return Figure(
-        "budget", "It fits" if fits else "It does not fit", Axis("linear", "bytes", "B", (0.0, max(at, float(need.usable)) * 1.12)),
+        "budget", "It fits" if fits else "It does not fit", Axis("linear", "bytes", "B", (0.0, end)),
         Axis("band", names=(row,)), tuple(marks), f"Memory: {words}.", Table(("what", "size", "exactly"), table),
         note=f"{_size(at)} of {capacity_text} usable", legend=legend, more={"stacked": True, "row": 44},
     )  # fmt: skip

@@ -1,0 +1,26 @@
+"""Where an axis ends: at round figures, so that it stands still while a dial moves what is drawn on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+ROUND = (1.0, 2.0, 5.0, 10.0)
+
+
+def decades(low: float, high: float) -> tuple[float, float]:
+    """The whole decades that hold both."""
+    return 10.0 ** math.floor(math.log10(low) + 1e-9), 10.0 ** math.ceil(math.log10(high) - 1e-9)
+
+
+def up_to(high: float) -> float:
+    """The next of 1, 2, 5, 10, 20 … that is not below."""
+    if high <= 0:
+        return 1.0
+    size = 10.0 ** math.floor(math.log10(high))
+    return next(digit * size for digit in ROUND if digit * size >= high * (1 - 1e-9))
+
+
+def doubled_to(unit: float, values: Iterable[float]) -> float:
+    """A unit, doubled until it holds every value."""
+    return float(unit * 2 ** max(0, math.ceil(math.log2(max(values) / unit) - 1e-9)))

@@ -1,0 +1,32 @@
+"""Axes end at round figures: a property of every end, by hand for some."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from ironlaw.pictures.ends import decades, doubled_to, up_to
+
+SIZES = some.floats(1e-12, 1e18)
+
+
+@given(SIZES)
+def test_a_round_end_holds_its_value_and_is_near(high):
+    end = up_to(high)
+    assert high * (1 - 1e-9) <= end <= 2.5 * high * (1 + 1e-9)
+    assert min(abs(end / 10 ** math.floor(math.log10(end) + 1e-9) - digit) for digit in (1, 2, 5)) < 1e-6
+
+
+@given(SIZES, SIZES)
+def test_decades_hold_both(one, other):
+    low, high = decades(min(one, other), max(one, other))
+    assert low <= min(one, other) * (1 + 1e-6) and max(one, other) <= high * (1 + 1e-6)
+    assert min(one, other) / low < 10.001 and high / max(one, other) < 10.001
+
+
+@pytest.mark.parametrize(("high", "end"), [(1.0, 1.0), (1.1, 2.0), (3.0, 5.0), (51e9, 1e11), (0.002, 0.002), (0, 1.0)])
+def test_by_hand(high, end):
+    assert up_to(high) == pytest.approx(end)
+    assert doubled_to(100.0, [20.0]) == doubled_to(100.0, [100.0]) == 100.0 and doubled_to(100.0, [350.0]) == 400.0
+    assert decades(0.3, 250.0) == pytest.approx((0.1, 1000.0)) and decades(0.1, 1000.0) == pytest.approx((0.1, 1000.0))
