@@ -180,7 +180,7 @@ def test_dials_come_before_the_pictures_for_the_keyboard_and_after_them_on_a_pho
 
 def test_what_came_of_a_commit_takes_the_focus(blank: Page) -> None:
     """The button is gone; focus must not fall back to the page."""
-    for name in ("lock", "reflect"):
+    for name in ("sealed", "lock", "reflect"):
         blank.add_script_tag(content=script((name,)))
     pressed = """(kind) => {
       document.body.innerHTML = "<div></div>";
