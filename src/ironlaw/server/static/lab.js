@@ -5,6 +5,7 @@
   const HEALTH = `${location.pathname}health`;
   const BEAT = 1000; // ms between two looks for a server that is gone
   const KEPT = `ironlaw:scroll:${location.pathname}`;
+  const RECENT = 500; // ms: what moves so soon after a key or the pointer, they have moved
   const PATIENCE = 60000; // ms: a lab that has not been drawn by then is left where it is
   const { start, port } = document.currentScript.dataset; // how it is started, and the port that it takes by itself
   const asked = decodeURIComponent(location.hash.slice(1)); // the instrument of a link to a view takes its part of the address away
@@ -40,12 +41,11 @@
 
   async function suspect() {
     if (lost || leaving) return;
+    if (settled) remember();
     lost = true;
     if (!(await alive())) tell();
     while (!(await alive())) await pause(BEAT);
-    if (leaving) return;
-    if (settled) remember(); // a server that was started again knows nothing of this page: a new one, from the ledger, where this one was
-    location.reload();
+    if (!leaving) location.reload(); // a server that was started again knows nothing of this page: a new one, from the ledger, where this one was
   }
 
   function tell() {
@@ -65,6 +65,13 @@
   const places = () => [...document.querySelectorAll(".il-rail [data-place]")].map((item) => ({ item, place: document.getElementById(item.dataset.place) })).filter(({ place }) => place?.getClientRects().length);
   let frame = 0;
   let settled = false; // nothing is remembered until the page stands where it should
+  let acted = -Infinity; // when the learner last did something
+  const OURS = ["keydown", "pointerdown", "wheel", "touchmove"];
+  const act = () => {
+    acted = performance.now();
+    soon();
+  };
+  for (const kind of OURS) addEventListener(kind, act, { passive: true });
 
   function follow() {
     frame = 0;
@@ -79,7 +86,8 @@
       else link.removeAttribute("aria-current");
       if (now) for (const act of document.querySelectorAll(".il-rail .il-act")) act.classList.toggle("il-here", act.contains(item));
     }
-    if (settled) remember();
+    // without a server, marimo may empty the page until it is loaded again, and the page then moves by itself
+    if (settled && (!lost || performance.now() - acted < RECENT)) remember();
   }
 
   const soon = () => (frame ||= requestAnimationFrame(follow));
@@ -120,7 +128,6 @@
     return kept() ?? (rail.dataset.now && rail.dataset.now !== first ? { place: rail.dataset.now, from: null } : { top: 0 });
   }
 
-  const OURS = ["keydown", "pointerdown", "wheel", "touchstart"];
   function arrive() {
     history.scrollRestoration = "manual";
     const until = performance.now() + PATIENCE;
