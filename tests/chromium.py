@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Browser, sync_playwright
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Chromium heeds only the last list of features, so Playwright's own is repeated. The first two are the list below the address
 # bar: two pages that no test looks at, which Chromium else runs for every window, for more than a second of a core each time.
 OFF = (

@@ -17,7 +17,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="signals")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
 
-def gone(pid, within=5.0):
+def gone(pid, within=30.0):
     """Whether a process is no more, or only waits to be reaped."""
     until = time.monotonic() + within
     while time.monotonic() < until:
@@ -137,7 +137,7 @@ def test_an_end_without_a_result(job, code, words):
     began = time.monotonic()
     with pytest.raises(BadValue, match=words):
         job(f"def job(request, send):\n        {code}\n")
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 50  # not the sixty seconds that some sleep
 
 
 @posix
