@@ -5,6 +5,9 @@
 .NOTPARALLEL:
 .PHONY: labs test check attack bench mutants wheel release clean help python3
 
+# where it is set, every program that a test starts would compile all modules again
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN := .venv/bin
 SETUP := python3 scripts/setup.py
 APART := torch browser postgres slow attack
@@ -31,8 +34,8 @@ test: check ## all of check, then the command line, the labs, the ledger and the
 	@$(SETUP) torch
 	@$(SETUP) browser >/dev/null
 	@[ -n "$$IRONLAW_TEST_POSTGRES" ] || $(SETUP) postgres >/dev/null
-	@$(TOGETHER) --at-once 3 "IRONLAW_CHROMIUM='$$($(SETUP) browser)' $(BIN)/pytest $(TWO) tests/browser" '$(BIN)/pytest $(TWO) tests/torch' \
-		'$(ATTACK)' '$(POSTGRES)' '$(BIN)/pytest -n 2 --dist loadfile tests/slow' '$(BIN)/pytest $(TWO) $(LATER)'
+	@$(TOGETHER) --at-once 3 "IRONLAW_CHROMIUM='$$($(SETUP) browser)' $(BIN)/pytest $(TWO) tests/browser" \
+		'$(BIN)/pytest -n 2 --dist loadfile tests/slow' '$(ATTACK)' '$(POSTGRES)' '$(BIN)/pytest $(TWO) tests/torch' '$(BIN)/pytest $(TWO) $(LATER)'
 
 check: python3 ## format, lint, types, import contract and unit tests, in under 45 seconds
 	@$(SETUP) venv test

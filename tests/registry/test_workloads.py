@@ -290,3 +290,13 @@ def test_unknown_format_is_refused() -> None:
 
 def test_llama_has_no_last_position() -> None:
     assert workload("llama3_8b", phase="decode", context=100_000).cache_bytes == 100_000 * 131_072
+
+
+def test_a_graph_is_built_once_for_the_same_settings_and_never_for_arrays():
+    assert workload("gpt2", batch=2) is workload("gpt2", batch=2, seq=None)
+    assert workload("gpt2", batch=2) is not workload("gpt2", batch=3)
+    assert workload("gpt2", batch=2.0).settings["batch"] == 2.0 and isinstance(workload("gpt2", batch=2).settings["batch"], int)
+    batches = np.array([1.0, 2.0])
+    before = workload("gpt2", batch=batches).flops
+    batches[:] = 4.0
+    assert (workload("gpt2", batch=batches).flops > before).all()

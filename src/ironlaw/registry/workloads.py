@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from ironlaw.engine.arrays import Number, plain
@@ -58,8 +58,21 @@ def workload(name: str, **settings: Any) -> Graph:
                 check_positive(f"workload {name}: {key}", settings[key])
     with refusing("dtype"):
         bytes_per_element(values.get("dtype", "fp16"))
-    graph: Graph = build(**values)
-    return Graph(normal(name), graph.ops, graph.dtype, graph.settings, graph.outputs)
+    if all(isinstance(value, (int, float, str)) for value in values.values()):
+        return _kept(normal(name), tuple((key, type(value), value) for key, value in sorted(values.items())))
+    return _built(normal(name), values)  # a sweep's arrays may change in place
+
+
+@lru_cache(maxsize=24)  # a lab asks for the same few graphs dozens of times; each takes about 20 ms
+def _kept(slug: str, values: tuple[tuple[str, type, Any], ...]) -> Graph:
+    return _built(slug, {key: value for key, _, value in values})
+
+
+def _built(slug: str, values: dict[str, Any]) -> Graph:
+    from ironlaw.registry.families import FAMILIES
+
+    graph: Graph = FAMILIES[about(slug)["family"]](**values)
+    return Graph(slug, graph.ops, graph.dtype, graph.settings, graph.outputs)
 
 
 def kv_cache(name: str, batch: Number = 1, context: Number = 1, dtype: str = "fp16") -> Number:
