@@ -200,6 +200,9 @@ def test_points_are_pinned_dragged_exported_and_linked_to(
     saved.value.save_as(tmp_path / "roofs.svg")
     drawing = (tmp_path / "roofs.svg").read_text()
     assert saved.value.suggested_filename == "roofs.svg" and drawing.startswith("<svg") and "mine" in drawing and "var(" not in drawing
+    assert "@font-face" in drawing and "base64," in drawing and "H200: measured, called from Python" in drawing  # the typeface, the legend
+    plot = re.search(r'<svg[^>]* x="(\d+)" y="(\d+)"', drawing)
+    assert plot and int(plot[1]) >= 20 and int(plot[2]) >= 40  # a margin, and the title over it
     shown = chromium.new_page()
     shown.goto((tmp_path / "roofs.svg").as_uri())
     assert shown.evaluate("() => document.documentElement.getBBox().width") > 400

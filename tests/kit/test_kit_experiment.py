@@ -60,7 +60,7 @@ def page(ledger, desk, monkeypatch):
             return send(self.piece, poll=1)["items"][0]
 
         def until(self, condition):
-            end = time.monotonic() + 20
+            end = time.monotonic() + 120  # a loaded machine is slow, not wrong
             while not condition(item := self.poll()):
                 assert time.monotonic() < end, item
                 time.sleep(0.02)
@@ -124,7 +124,7 @@ def test_the_machine_itself_can_be_measured_and_then_asks_for_a_reload(ledger, d
     monkeypatch.setattr(experiment, "command", lambda name: [sys.executable, "-c", done] if name == "this_machine" else [])
     item.why = ""
     send(piece, do="start", which="this_machine", act=1)
-    end = time.monotonic() + 20
+    end = time.monotonic() + 120  # a loaded machine is slow, not wrong
     while send(piece, poll=1)["running"]:
         assert time.monotonic() < end
         time.sleep(0.02)

@@ -32,7 +32,7 @@ class ActSteps(Guided):
 
     def message(self, act: str, slots: Slots | None = None) -> Any:
         name = f"{act}.message"
-        title = f'<h2 class="il-act-title">{prose.inline(self.words[f"{act}.title"])}</h2>'
+        title = f'<h2 class="il-act-title">{prose.inline(self.words[f"{act}.title"])}</h2>{step.UNFOLD}'
         text = self.words.fill_all([name], slots or {})[name]
         return mo.Html(step.step(act, "message", title + message.message(self.words["sender"], text)))
 

@@ -53,4 +53,5 @@ def _cell(label: str, value: str, tone: str) -> str:
     mark = f'<span aria-hidden="true">{MARKS[tone]} </span>' if tone else ""
     name = tone or ("open" if value in (OPEN, LOCKED) else "")
     classes = f' class="il-{name}"' if name else ""
-    return f"<div{classes}><dt>{escape(label)}</dt> <dd>{mark}{escape(value)}</dd></div>"
+    words = f'<span class="il-word">{escape(value)}</span>' if tone else escape(value)  # where there is no room the mark stands alone
+    return f"<div{classes}><dt>{escape(label)}</dt> <dd>{mark}{words}</dd></div>"

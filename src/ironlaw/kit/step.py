@@ -15,6 +15,9 @@ PARTS = (
     ("peek", "Math"),
 )
 
+# shown on a narrow screen, where an act that is done is folded to its title (server/static/fold.js)
+UNFOLD = '<button type="button" class="il-unfold"><span aria-hidden="true">✓ </span>Done. Show it again</button>'
+
 WIDE = ("instrument", "claims", "measure")  # break out of the reading column
 
 

@@ -95,6 +95,7 @@ def head() -> str:
         f'<link rel="stylesheet" href="{theme()}/type.css"><link rel="stylesheet" href="{theme()}/theme.css">'
         f'<link rel="stylesheet" href="{theme()}/glossary.css"><script defer src="{glossary.address()}/glossary.js"></script>'
         f'<link rel="stylesheet" href="{static()}/opening.css"><link rel="stylesheet" href="{static()}/flow.css">'
+        f'<script src="{static()}/fold.js"></script>'
         f'<script src="{static()}/lab.js" data-start="{escape(command.line("labs"), quote=True)}" data-port="{command.PORT}"></script>'
     )
 

@@ -62,7 +62,8 @@
 
   // --- places: the rail follows the scroll; a reload, Back and "continue" land where the learner was
 
-  const places = () => [...document.querySelectorAll(".il-rail [data-place]")].map((item) => ({ item, place: document.getElementById(item.dataset.place) })).filter(({ place }) => place?.getClientRects().length);
+  const everyPlace = () => [...document.querySelectorAll(".il-rail [data-place]")].map((item) => ({ item, place: document.getElementById(item.dataset.place) }));
+  const places = () => everyPlace().filter(({ place }) => place?.getClientRects().length);
   let frame = 0;
   let settled = false; // nothing is remembered until the page stands where it should
   let acted = -Infinity; // when the learner last did something
@@ -78,7 +79,7 @@
     const line = Math.min(0.4 * innerHeight, 320);
     const shown = places();
     const here = shown.filter(({ place }) => place.getBoundingClientRect().top <= line).pop() ?? shown[0];
-    for (const { item } of shown) {
+    for (const { item } of everyPlace()) {
       const now = item === here?.item;
       const link = item.querySelector("a");
       if (now === (link.getAttribute("aria-current") === "step")) continue;
@@ -128,6 +129,7 @@
     return kept() ?? (rail.dataset.now && rail.dataset.now !== first ? { place: rail.dataset.now, from: null } : { top: 0 });
   }
 
+  const unfold = (place) => document.dispatchEvent(new CustomEvent("ironlaw:unfold", { detail: place.id })); // fold.js
   function arrive() {
     history.scrollRestoration = "manual";
     const until = performance.now() + PATIENCE;
@@ -141,6 +143,7 @@
       if (touched || performance.now() > until) return finish(); // a page that moves by itself while it is drawn does not count
       const to = held ?? (document.querySelector(".il-rail, .il-hud") && destination());
       const place = to?.place && document.getElementById(to.place);
+      if (place && !place.getClientRects().length) unfold(place);
       if (place?.getClientRects().length) scrollTo({ top: scrollY + place.getBoundingClientRect().top - (to.from ?? 64), behavior: "instant" });
       else if (to?.top !== undefined) scrollTo({ top: to.top, behavior: "instant" });
       const stands = `${document.documentElement.scrollHeight} ${Boolean(to)} ${place?.getClientRects().length}`;
@@ -177,6 +180,7 @@
     const place = link && document.getElementById(link.getAttribute("href").slice(1));
     if (!place) return;
     event.preventDefault();
+    if (!place.getClientRects().length) unfold(place);
     place.setAttribute("tabindex", "-1");
     place.focus({ preventScroll: true });
     place.scrollIntoView({ block: "start", behavior: calm() ? "auto" : "smooth" });

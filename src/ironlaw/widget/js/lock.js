@@ -78,7 +78,7 @@ function moment(time) {
   const date = new Date(time);
   if (!time || Number.isNaN(date.getTime())) return time ?? "";
   const today = date.toDateString() === new Date().toDateString();
-  return date.toLocaleString(undefined, today ? { hour: "2-digit", minute: "2-digit" } : { dateStyle: "medium", timeStyle: "short" });
+  return date.toLocaleString(undefined, { ...(today ? {} : { day: "numeric", month: "short", year: "numeric" }), hour: "2-digit", minute: "2-digit", hourCycle: "h23" }); // as the HUD
 }
 
 // Radio buttons with rich labels; `sealed` is the index of the committed one.

@@ -1,6 +1,6 @@
 // An address that brings back a view: the instrument's name and where its dials stand, after the #.
 
-const VIEW = /^#view\/([\w-]+)\/([\w-]+)$/;
+const VIEW = /^#view\/([\w.-]+)\/([\w-]+)$/;
 const pack = (value) => btoa(String.fromCharCode(...new TextEncoder().encode(JSON.stringify(value)))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 const unpack = (text) => JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0))));
 
