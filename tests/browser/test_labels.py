@@ -7,14 +7,20 @@ import random
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from ironlaw import kit
+from ironlaw.kit import review
 from ironlaw.kit.check import complete
+from ironlaw.kit.conceptmap import conceptmap
+from ironlaw.labs.review import ladder, roof
 from ironlaw.ledger import open_ledger
+from ironlaw.pictures.calibration import calibration
+from ironlaw.recall import confidence
 from ironlaw.widget.assets import DRAWING, script, typeface
 from ironlaw.widget.dials import settle
 from ironlaw.widget.piece import plain
@@ -145,3 +151,58 @@ def test_no_two_words_of_a_picture_lie_on_each_other(judge: Page, slug: str, tmp
     assert len(drawn) > 100
     hits = judge.evaluate("([figures, widths]) => window.judge(figures, widths)", [drawn, WIDTHS])
     assert hits == []
+
+
+# --- the review
+
+# A way through the map is walked in steps of two pixels: none of them lies on a node that it does not lead to.
+MAP = """
+window.judgeMap = (spec, widths) => Object.entries(widths).flatMap(([screen, width]) => {
+  const { places, height, parents } = placeNodes(spec, width);
+  const gaps = parents ? null : gapsOf(places, width);
+  const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  const box = ({ x, y, w, h }) => ({ left: x - w / 2 + 1, right: x + w / 2 - 1, top: y + 1, bottom: y + h - 1 });
+  const boxes = [...places].map(([id, place]) => [id, box(place)]);
+  const hits = boxes.filter(([, b]) => b.left < -1 || b.right > width + 1 || b.bottom > height).map(([id]) => `${id} is outside`);
+  boxes.forEach(([id, a], i) => boxes.slice(i + 1).forEach(([other, b]) => {
+    if (a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom) hits.push(`${id} lies on ${other}`);
+  }));
+  for (const { from, to } of spec.edges.filter((edge) => !parents || parents.get(edge.to) === edge.from)) {
+    line.setAttribute("d", edgePath(places.get(from), places.get(to), Boolean(parents), gaps));
+    for (let at = 0; at <= line.getTotalLength(); at += 2) {
+      const { x, y } = line.getPointAtLength(at);
+      const [behind] = boxes.find(([id, b]) => id !== from && id !== to && x > b.left && x < b.right && y > b.top && y < b.bottom) ?? [];
+      if (behind) { hits.push(`${from} to ${to} runs behind ${behind}`); break; }
+    }
+  }
+  return hits.map((hit) => `${screen}: ${hit}`);
+});
+true; // what stands last is the result, and a function would be called
+"""
+MAP_WIDTHS = {"phone": 350, "tablet": 780, "desk": 1176, "wide": 1216}
+
+
+def asked(module: Any, lab: Any) -> SimpleNamespace:
+    """An instrument of the review, its question answered."""
+    answered = {"show": True}
+
+    def compute(values: dict[str, Any]) -> Any:
+        guess = "main" if module is ladder else "memory-bound"
+        return module.view(lab, values | answered | ({"guess": guess} if values["guess"] == module.NO_GUESS else {}))
+
+    return SimpleNamespace(dials=module.dials(lab), compute=compute)
+
+
+def test_the_reviews_pictures_and_its_map(judge: Page, tmp_path: Path) -> None:
+    chance = random.Random("review")
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        lab = review.open(ledger=ledger)
+        drawn = [text for module in (ladder, roof) for text in pictures(asked(module, lab), chance)]
+        spec = plain(conceptmap(lambda: lab.state, lambda cards: None).spec)
+    for count in (1, 2, 5, 20, 60):
+        answers = [SimpleNamespace(confidence=chance.randint(1, 5), correct=chance.random() < 0.6) for _ in range(count)]
+        drawn.append(json.dumps(plain(calibration(confidence.table(answers))), ensure_ascii=False))
+    assert len(drawn) > 100
+    assert judge.evaluate("([figures, widths]) => window.judge(figures, widths)", [drawn, WIDTHS]) == []
+    judge.evaluate(f"{{{script(('map',))}\n{MAP}}}")
+    assert judge.evaluate("([spec, widths]) => window.judgeMap(spec, widths)", [spec, MAP_WIDTHS]) == []

@@ -7,9 +7,10 @@ from as_browser import send
 
 from ironlaw.kit.absent import AbsentLedger
 from ironlaw.kit.flashcard import ReviewDesk, flashcard
+from ironlaw.recall.grade import Grade
 from ironlaw.recall.schedule import time_until
 from ironlaw.recall.session import Session
-from ironlaw.recall.templates import KINDS, templates
+from ironlaw.recall.templates import KINDS, template, templates
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
@@ -164,10 +165,42 @@ def test_another_sitting_can_follow_at_once(piece, desk):
     assert view["phase"] != "done"  # what was skipped makes room for others
     while view["phase"] != "done":
         view = do(piece, "skip")
-    assert view["more"] is True and view["skipped"] > 10
+    assert view["more"] > 10 and view["skipped"] > 10
     view = do(piece, "more")
     assert (view["phase"], view["left"], view["answered"]) == ("answer", 10, 0)
     assert desk.variant.template.id in asked  # skipped for that sitting only
+
+
+def test_a_sitting_never_ends_without_a_way_on(piece, desk):
+    """A topic is through: there are other topics, and its own cards before they are due."""
+    view = do(piece, "topic", topic="memory")
+    cards = 0
+    while view["phase"] != "done":
+        view = do(piece, "answer", answer="a", confidence=3) if view["kind"] == "choice" else do(piece, "skip")
+        cards += view["phase"] == "key"
+        view = do(piece, "next") if view["phase"] == "key" else view
+    desk.session.skipped.clear()
+    for name in [card.template.id for card in desk.session.state().due("memory")]:
+        desk.session.answer(desk.session.variant(template(name)), "x", 3, Grade(True))
+    piece.refresh()
+    assert (piece.view["more"], piece.view["topic"]) == (0, "Memory") and piece.view["ahead"] >= cards > 0
+    view = do(piece, "ahead")
+    assert (view["phase"], view["topic"], view["reason"]) == ("answer", "Memory", "ahead of its time")
+    assert view["left"] == piece.view["left"] > 0
+    assert do(piece, "topic", topic="")["left"] > 0
+
+
+def test_nothing_can_be_asked_ahead_before_anything_was_answered(piece):
+    assert "none comes back" in do(piece, "ahead")["error"]["message"]
+
+
+def test_what_is_left_counts_down_with_the_answer(piece, desk):
+    desk.ask(["relu_regime"])  # one of the ten
+    piece.refresh()
+    assert piece.view["left"] == 10
+    view = do(piece, "answer", answer="a", confidence=2)
+    assert (view["phase"], view["left"]) == ("key", 9)
+    assert do(piece, "next")["left"] == 9
 
 
 def test_a_topic_and_cards_by_name(piece, desk):

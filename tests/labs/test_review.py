@@ -104,7 +104,7 @@ def test_a_sure_mistake_reaches_beliefs_map_and_calibration(page):
     assert "But:" in page.parts["beliefs"].text and page.lab.state.held_beliefs[0].says in unescape(page.parts["beliefs"].text)
     assert "0 of 1" in str(page.piece("you").view["figures"])
     assert page.piece("map").view["nodes"][concept]["mastery"] == 0
-    assert "no repeats due" in page.parts["hud"].text
+    assert f"{page.lab.desk.remaining} to go" in page.parts["hud"].text, "as many as the card says"
     page.now += timedelta(minutes=2)
     assert "1 due" in page.reload().parts["hud"].text
 
@@ -161,9 +161,17 @@ def test_ticks_and_texts_are_events(page):
 # --- the models
 
 
+@pytest.mark.parametrize(("name", "guess"), [("ladder", "l2"), ("roof", "memory-bound")])
+def test_a_guess_is_not_an_answer_until_it_is_said_to_be(page, name, guess):
+    """An arrow key moves through a menu: passing an option by must not show the key."""
+    assert page.turn(name, guess=guess)["figures"] == []
+    assert page.turn(name, show=True)["figures"]
+    assert page.turn(name, guess="unsaid")["figures"] == []
+
+
 def test_where_a_tensor_lives(page):
     """4096 × 1024 in FP16 are 8 MiB: registers of an A100 hold it for one kernel, L2 for the next."""
-    view = page.turn("ladder", guess="l2")
+    view = page.turn("ladder", guess="l2", show=True)
     assert view["banner"]["tone"] == "good" and "L2 cache" in view["banner"]["title"]
     assert view["figures"][0]["text"].endswith("It lives in L2 cache.")
     view = page.turn("ladder", use="own")
@@ -174,22 +182,25 @@ def test_where_a_tensor_lives(page):
 
 def test_every_device_of_the_ladder_and_the_roof_can_be_drawn(page):
     for name, module in (("ladder", ladder), ("roof", roof)):
-        page.turn(name, guess="main" if name == "ladder" else "memory-bound")
+        page.turn(name, guess="main" if name == "ladder" else "memory-bound", show=True)
         for slug, _ in module.devices():
             assert page.turn(name, device=slug)["figures"], (name, slug)
 
 
 def test_attainable_is_the_lower_roof(page):
     """A100, FP16: 312 TFLOP/s and 2,039 GB/s. At 16 FLOP/B 32.6 TFLOP/s, at 1,000 the peak."""
-    view = page.turn("roof", guess="memory-bound", intensity=16)
+    view = page.turn("roof", guess="memory-bound", intensity=16, show=True)
     assert view["cards"][0]["value"] == "32.6" and view["banner"]["tone"] == "good"
     view = page.turn("roof", intensity=1000)
     assert view["cards"][0]["value"] == "312" and view["banner"]["tone"] == "warn"
 
 
+WORK = ("matrix", "vector")
+
+
 def test_element_wise_work_has_a_ridge_of_its_own(page):
     """An A100 in FP16: 312 TFLOP/s over 2.039 TB/s is 153; its vector units, at 78, meet the memory roof at 38."""
-    tones = {work: page.turn("roof", guess="memory-bound", intensity=64, work=work)["banner"]["tone"] for work in ("matrix", "vector")}
+    tones = {work: page.turn("roof", guess="memory-bound", show=True, intensity=64, work=work)["banner"]["tone"] for work in WORK}
     assert tones == {"matrix": "good", "vector": "warn"}
     assert page.piece("roof").view["cards"][0]["value"] == "78"
 

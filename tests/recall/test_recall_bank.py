@@ -216,6 +216,7 @@ def test_keys_follow_the_registry(monkeypatch):
 
 GOOD = """
 [x]
+name = "A card"
 lab = "review"
 concept = "roofline"
 kind = "numeric"
@@ -275,3 +276,10 @@ def test_expressions_see_nothing_but_the_engine():
     for text in ("open('x')", "__import__('os')", "hardware('t4').__class__"):
         with pytest.raises(BadRegistry):
             expressions.evaluate(text, "here")
+
+
+def test_every_card_has_a_name_for_lists():
+    names = [card.name for card in bank().values()]
+    assert len(set(names)) == len(names)
+    for card in bank().values():
+        assert "_" not in card.name and len(card.name) <= 50 and not card.name.endswith("."), card.id

@@ -111,8 +111,8 @@ def test_a_concept_s_mastery_is_the_mean_over_its_cards(session, say):
     say("l2_ridge", True, 4)
     say("kv_total", True, 4)
     known = mastery(session.state().standing)
-    assert known["l2"] == 1, "answered a moment ago"
-    assert known["kv_cache"] == pytest.approx(1 / len(concept_map().concept("kv_cache").cards))
+    assert known["l2"] == pytest.approx(1 / 3), "one right answer, a moment ago, is not everything"
+    assert known["kv_cache"] == pytest.approx(1 / 3 / len(concept_map().concept("kv_cache").cards))
     assert known["roofline"] == known["codegen"] == known["ir"] == 0, "never answered"
     say("tensor_bytes", True, 4)
     known = mastery(session.state().standing)
@@ -153,14 +153,14 @@ def test_a_claim_is_laid_beside_the_record(session, ledger, say):
     record.tick(ledger, "derive_ridge", True)
     record.tick(ledger, "read_generated_code", True)
     record.tick(ledger, "read_generated_code", False)
-    for card in ("read_generated_code", "launches_saved", "compiler_pipeline"):
+    for card in 2 * ("read_generated_code", "launches_saved", "compiler_pipeline"):
         say(card, True, 4)
     say("ridge_point", True, 4)
     claims = {claim.statement.id: claim for claim in session.state().claims}
     ridge, code = claims["derive_ridge"], claims["read_generated_code"]
     assert (ridge.ticked, ridge.cards_answered, ridge.gap) == (True, 1, "unbacked")
-    assert ridge.mastery == pytest.approx(1 / 3)
-    assert (code.ticked, code.mastery, code.gap) == (False, 1, "modest")
+    assert ridge.mastery == pytest.approx(1 / 3 / 3)
+    assert (code.ticked, code.mastery, code.gap) == (False, pytest.approx(2 / 3), "modest")
     assert claims["size_kv_cache"].gap == ""
     assert checklist.score(record.ticks(session.state().events)) == 1
     weak = checklist.weak_concepts(session.state().claims)

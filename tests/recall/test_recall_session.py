@@ -31,12 +31,19 @@ def test_at_first_everything_is_new_and_the_ten_come_first(session):
     assert all(card.template.lab == "review" for card in waiting[10:15]), "nothing of a lab that was not begun comes before what needs none"
 
 
-def test_cards_of_labs_that_were_begun_come_before_the_others(session, ledger):
-    assert session.queue()[10].template.lab == "review"
+def test_cards_of_labs_that_were_begun_come_first(session, ledger):
+    ledger.reset()
+    assert session.queue()[0].template.first == 1, "a new epoch is not a lab"
     ledger.append("lab_01_magnitude", "opened", {})
-    labs = [card.template.lab for card in session.queue()[10:]]
-    assert "lab_01_magnitude" in labs[: labs.index("lab_07_fusion")]
-    assert set(labs[labs.index("lab_07_fusion") :]) <= {"lab_07_fusion", "lab_11_roofline"}
+    assert session.queue()[0].template.first == 1, "who only looked into a lab has not begun it"
+    ledger.append("lab_01_magnitude", "step", {"step": "act1.instrument"})
+    labs = [card.template.lab for card in session.queue()]
+    mine = sum(found.lab == "lab_01_magnitude" for found in bank().values())
+    assert mine >= 10 and set(labs[:mine]) == {"lab_01_magnitude"}
+    own = sum(found.lab == "review" for found in bank().values())
+    assert set(labs[mine : mine + own]) == {"review"}, "then what needs no lab"
+    first = [card.template.first for card in session.queue()[mine:] if card.template.lab == "review" and card.template.first]
+    assert first == sorted(first) and session.queue()[mine].template.first, "and of those the ten before the others"
 
 
 def test_due_days_are_those_of_fsrs(session, say, clock):

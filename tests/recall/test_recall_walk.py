@@ -8,6 +8,7 @@ from ironlaw.engine.device.fusion_rules import decide
 from ironlaw.engine.device.work import KINDS, category
 from ironlaw.errors import BadValue, UnknownName
 from ironlaw.recall.pairs import make, pair, siblings
+from ironlaw.recall.tree_drawing import HOUSEKEEPING, rows
 from ironlaw.recall.walk import SIBLINGS, TREE, truth, walk, walk_siblings
 
 # small and large, another shape at the end, four dimensions; reductions along a row and over the whole tensor
@@ -136,3 +137,32 @@ def test_pairs_are_what_they_say():
         pair("sum", "add", (8, 8), "columns")
     with pytest.raises(UnknownName):
         pair("summ", "add", (8, 8))
+
+
+# --- the drawing
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_tree_is_drawn_as_it_is_walked(shared):
+    """Down is no and right is yes: read off the drawing, every branch has the exits that the walk takes."""
+    tree = SIBLINGS if shared else TREE
+    drawn = rows(shared)
+    exits = {}
+    for row, below in zip(drawn, [*drawn[1:], None], strict=True):
+        no = below.ids[0] if below else f"= {row.no}"
+        if isinstance(row.yes, str):
+            exits[row.ids[-1]] = (f"= {row.yes}", no)
+        else:
+            aside = row.yes
+            exits[row.ids[-1]] = (aside.ids[0], no)
+            exits[aside.ids[0]] = (f"= {aside.yes}", f"= {aside.no}")
+    house = () if shared else HOUSEKEEPING
+    assert exits | {name: (tree[name].yes, tree[name].no) for name in house[:-1]} == {name: (b.yes, b.no) for name, b in tree.items()}
+    assert all(tree[name].yes == "= none" for name in house), "four questions of one row have one answer"
+
+
+def test_the_way_is_marked_with_what_the_ops_answer_themselves():
+    made = walk(*pair("matmul", "relu", (1024, 1024)), [True])
+    assert made.path == (("fused", False, False), ("free", False, False), ("opaque", False, False), ("library", False, False),
+                         ("epilogue", True, True))  # fmt: skip
+    assert made.skipped == 4 and made.next.id == "tile"

@@ -75,10 +75,13 @@ def states(piece: Piece) -> Iterator[dict[str, Any]]:
 def turns(piece: Piece) -> Iterator[dict[str, Any]]:
     """Every option of every dial, every span at both ends, and all spans at their upper end together."""
     begin = {dial["id"]: dial["options"][-1]["value"] if dial["id"] == "guess" else dial["value"] for dial in piece.spec["dials"]}
+    begin |= {dial["id"]: True for dial in piece.spec["dials"] if dial["type"] == "switch"}  # what asks first shows its key then
     spans = {dial["id"]: dial["max"] for dial in piece.spec["dials"] if "max" in dial}
     yield {"dials": begin}
     for dial in piece.spec["dials"]:
-        for value in [option["value"] for option in dial["options"]] if "options" in dial else [dial["min"], dial["max"]]:
+        for value in (
+            [option["value"] for option in dial["options"]] if "options" in dial else [dial.get("min", False), dial.get("max", True)]
+        ):
             yield {"dials": {**begin, dial["id"]: value}}
     yield {"dials": {**begin, **spans}}
 

@@ -58,4 +58,4 @@ def card_record(card: str, standing: Standing) -> dict[str, Any]:
     """One card's record in words: nothing of its question or its key."""
     right = sum(review.correct for review in standing.reviews)
     words = f"{right} of {len(standing.reviews)} right" if standing.reviews else "not answered yet"
-    return {"id": card, "label": plain(card), "topic": plain(template(card).topic), "words": words}
+    return {"id": card, "label": template(card).name, "topic": plain(template(card).topic), "words": words}

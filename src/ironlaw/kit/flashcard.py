@@ -24,7 +24,8 @@ from ironlaw.widget.piece import Piece
 
 REASONS = {"confident error": "you were sure, and wrong", "due": "due", "belief held": "about a belief that you hold",
            "shaky": "you called it shaky", "new": "new"}  # fmt: skip
-FROM_MAP = "chosen from the map"
+FROM_MAP, AHEAD = "chosen from the map", "ahead of its time"
+SITTING = 10  # cards that are asked ahead of their time
 ANSWER, POINTS, KEY, DONE = "answer", "points", "key", "done"
 
 
@@ -34,6 +35,7 @@ class ReviewDesk:
     def __init__(self, session: Session, changed: Callable[[], None] = lambda: None) -> None:
         self.session, self.changed = session, changed
         self.requests: list[str] = []  # cards requested by name, due or not
+        self.asked_from = FROM_MAP
         self.phase, self.turn, self.remaining, self.reason = DONE, 0, 0, ""
         self.variant: Variant | None = None
         self.draft: tuple[str, int] = ("", 0)  # an explanation that waits for its points
@@ -48,23 +50,32 @@ class ReviewDesk:
         waiting = self.session.queue()
         self.turn, self.key, self.draft = self.turn + 1, {}, ("", 0)
         card = self._first_request(waiting) or (waiting[0] if waiting else None)
-        self.remaining = len({waiting_card.template.id for waiting_card in waiting} | set(self.requests))
+        self._count(waiting)
         if card is None:
             self.phase, self.variant = DONE, None
             return
         self.phase, self.reason = ANSWER, REASONS.get(card.reason, card.reason)
         self.variant = self.session.variant(card.template)
 
-    def ask(self, cards: Iterable[str]) -> None:
+    def ask(self, cards: Iterable[str], reason: str = FROM_MAP) -> None:
         """Ask these cards next, one after the other, due or not."""
-        self.requests, self.message = [template(card).id for card in cards], ""
+        self.requests, self.asked_from, self.message = [template(card).id for card in cards], reason, ""
         self.next()
+
+    def ahead(self) -> None:
+        """Ask the cards that come back soonest before they are due."""
+        if not (cards := self._soonest()):
+            raise BadValue("no card was answered yet, so none comes back; begin with a new one")
+        self.session.renew()
+        self.ask(cards, AHEAD)
+        self.changed()
 
     def topic(self, name: str) -> None:
         if name and name not in topics():
             raise BadValue(f"no topic {name!r}; choose one of {', '.join(topics())}")
         self.session.topic, self.requests, self.message = name or None, [], ""
         self.next()
+        self.changed()
 
     def skip(self) -> None:
         if self.variant is None or self.phase == KEY:
@@ -73,6 +84,7 @@ class ReviewDesk:
         self._drop(self.variant.template.id)
         self.message = "Skipped for this sitting."
         self.next()
+        self.changed()
 
     def more(self) -> None:
         """Another sitting."""
@@ -123,7 +135,16 @@ class ReviewDesk:
             return None
         name = self.requests[0]
         due = next((card for card in waiting if card.template.id == name), None)
-        return due or Due(template(name), self.session.state().standing[name], FROM_MAP)
+        return due or Due(template(name), self.session.state().standing[name], self.asked_from)
+
+    def _count(self, waiting: list[Due]) -> None:
+        self.remaining = len({card.template.id for card in waiting} | set(self.requests))
+
+    def _soonest(self) -> list[str]:
+        """The cards of this topic that come back next."""
+        standing = [stands for stands in self.session.state().standing.values() if stands.due is not None]
+        mine = [stands for stands in standing if self.session.topic in (None, template(stands.card).topic)]
+        return [stands.card for stands in sorted(mine, key=lambda stands: (stands.due, stands.card))][:SITTING]
 
     def _drop(self, card: str) -> None:
         self.requests = [name for name in self.requests if name != card]
@@ -131,6 +152,7 @@ class ReviewDesk:
     def _keep(self, variant: Variant, answer: str, confidence: int, verdict: grade.Grade) -> None:
         self.session.answer(variant, answer, confidence, verdict)
         self._drop(variant.template.id)
+        self._count(self.session.queue())
         self.phase, self.message = KEY, ""
         state = self.session.state()
         back = state.standing[variant.template.id].due
@@ -179,7 +201,9 @@ class ReviewDesk:
         return {
             "next": time_until(soon - state.now) if soon else "",
             "skipped": len(self.session.skipped),
-            "more": bool(state.due(self.session.topic)),
+            "more": len(state.due(self.session.topic)),
+            "ahead": len(self._soonest()),
+            "topic": plain(self.session.topic) if self.session.topic else "",
         }
 
 
@@ -209,10 +233,10 @@ def act(desk: ReviewDesk, state: Mapping[str, Any]) -> None:
         desk.points(state.get("points"))
     elif do == "topic":
         desk.topic(str(state.get("topic") or ""))
-    elif do in ("next", "skip", "undo", "more"):
-        {"next": desk.next, "skip": desk.skip, "undo": desk.undo, "more": desk.more}[do]()
+    elif do in ("next", "skip", "undo", "more", "ahead"):
+        {"next": desk.next, "skip": desk.skip, "undo": desk.undo, "more": desk.more, "ahead": desk.ahead}[do]()
     else:
-        raise BadValue(f"{do!r} is not an action on a card; choose answer, points, next, skip, undo, more or topic")
+        raise BadValue(f"{do!r} is not an action on a card; choose answer, points, next, skip, undo, more, ahead or topic")
 
 
 def plain(name: str) -> str:

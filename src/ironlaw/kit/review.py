@@ -80,6 +80,10 @@ class Review:
         self._state = None
         for piece in self.following:
             piece.refresh()
+        self._tell()
+
+    def _tell(self) -> None:
+        """The cells that name the count run again."""
         if self._counter is not None:
             get, put = self._counter
             put(get() + 1)
@@ -89,6 +93,7 @@ class Review:
         self.desk.ask(cards)
         if "cards" in self.elements:
             self.elements["cards"].widget.refresh()
+        self._tell()
 
     def count(self) -> Any:
         """marimo's state that rises with every change: a cell that names it runs again."""
@@ -159,10 +164,11 @@ class Review:
     def hud(self, *_: Any) -> Any:
         """The arguments are states: naming them is what runs the cell again."""
         state = self.state
-        due = sum(card.standing.due is not None for card in state.due())
+        left, due = self.desk.remaining, sum(card.standing.due is not None for card in state.due(self.desk.session.topic))
+        again = f", {due} due" if due else ""
         answers, right = self.desk.session.answers, sum(review.correct for review in self.desk.session.answers.values())
         items: list[hud.Item] = [
-            ("Review", self.words["title"], ""), ("Cards", f"{due} due" if due else "no repeats due", "warn" if due else ""),
+            ("Review", self.words["title"], ""), ("Cards", f"{left} to go{again}" if left else "done for now", ""),
             ("This sitting", f"{right} of {len(answers)} right" if answers else hud.OPEN, ""),
         ]  # fmt: skip
         mine = [event for event in state.events if event.lab == REVIEW and event.kind != "opened"]

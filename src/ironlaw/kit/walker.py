@@ -12,11 +12,12 @@ from ironlaw.engine.device.work import KINDS, category
 from ironlaw.errors import BadValue
 from ironlaw.recall import walk as walks
 from ironlaw.recall.pairs import OVER, pair, siblings
+from ironlaw.recall.tree_drawing import LEAVES, plain, rows
 from ironlaw.recall.words import display
 from ironlaw.widget.piece import Piece
 
 SHAPES = ((64, 64), (1024, 1024), (8192, 8192))
-RELATIONS = (("chain", "the second reads the first's result"), ("siblings", "both read one input"))
+RELATIONS = (("chain", "one after the other"), ("siblings", "both read one input"))
 FITS = (("same", "keeps its size"), ("half", "half as many rows"))
 ALONG = {"row": "along a row", "all": "over the whole tensor"}
 START = {"first": "matmul", "second": "relu", "shape": 1, "relation": "chain", "over": "row", "fit": "same"}
@@ -37,6 +38,7 @@ def walker() -> Piece:
     spec = {
         "id": "walk", "kinds": kinds, "shapes": [display(shape) for shape in SHAPES], "relations": [list(one) for one in RELATIONS],
         "over": [[over, ALONG[over]] for over in OVER], "fits": [list(fit) for fit in FITS],
+        "trees": {relation: [plain(row) for row in rows(relation == "siblings")] for relation, _ in RELATIONS},
     }  # fmt: skip
     return Piece("walk", spec, view, {**START, "answers": []})
 
@@ -51,6 +53,8 @@ def view(state: Mapping[str, Any]) -> dict[str, Any]:
     steps = [{"ask": step.branch.ask, "answer": step.answer, "right": step.right if over else None} for step in walk.steps]
     reduces = any(category(str(state.get(end))) == "reduction" for end in ("first", "second"))
     result: dict[str, Any] = {"steps": steps, "next": walk.next.ask if walk.next else None, "end": None, "reduces": reduces}
+    passed = {name: answer for name, answer, _ in walk.path}
+    result["drawn"] = {"passed": passed, "at": walk.next.id if walk.next else None, "end": LEAVES[walk.pattern] if walk.pattern else None}
     if over and walk.skipped:
         result["skipped"] = f"{left_out(walk.skipped)} that these two ops answer by themselves."
     if over:

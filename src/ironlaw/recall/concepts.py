@@ -1,7 +1,8 @@
 """The concept map (concepts.toml), and how well each concept is known.
 
-A card's mastery is retrievability × correctness: what FSRS says is still remembered now, times the share of right answers among its
-last three. A card that was never answered has 0. A concept's mastery is the mean over its cards; a concept without cards of its own
+A card's mastery is retrievability × correctness: what FSRS says is still remembered now, times how many of its last three answers were
+right; an answer that is still missing counts as not right, so that one good answer is a third. A card that was never answered has 0. A
+concept's mastery is the mean over its cards; a concept without cards of its own
 takes the mean of the concepts that it leads to, and a planned one has none.
 """
 
@@ -20,7 +21,7 @@ from ironlaw.registry.loader import read
 
 HERE = Path(__file__).parent
 RECENT = 3  # answers of a card that count for correctness
-MIDDLING, GOOD = 0.4, 0.7
+MIDDLING, GOOD = 0.3, 0.6  # about one right answer to each card, and two
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def load(file: Path) -> Map:
 
 def card_mastery(standing: Standing) -> float:
     recent = standing.reviews[-RECENT:]
-    return standing.retrievability * sum(review.correct for review in recent) / len(recent) if recent else 0.0
+    return standing.retrievability * sum(review.correct for review in recent) / RECENT
 
 
 def mastery(standing: Mapping[str, Standing], graph: Map | None = None) -> dict[str, float | None]:

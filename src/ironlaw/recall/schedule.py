@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ironlaw.recall.record import Review
+from ironlaw.recall.record import REVIEW, Review
 from ironlaw.recall.templates import Template, templates
 
 if TYPE_CHECKING:
@@ -69,8 +69,10 @@ def due(
     focus: Collection[str] = (),
 ) -> list[Due]:
     """The cards to answer now. Confident errors first; then those that are due, longest overdue first; then new ones: those about a
-    belief that is held, those in `focus`, the ten to start with, those of labs that were started, and the rest, taking turns by topic."""
-    cards, held, started = templates() if cards is None else cards, set(held_beliefs), set(started_labs)
+    belief that is held, those in `focus`, those of labs that were started, those that need no lab, and the rest. Among equals the ten to
+    start with come first, then topics take turns."""
+    cards, held = templates() if cards is None else cards, set(held_beliefs)
+    started = set(started_labs) & {template.lab for template in cards.values()} - {REVIEW}
     ranked = []
     rank: dict[str, int] = {}  # a new card's place in its topic, so that topics take turns
     for name, template in cards.items():
@@ -80,8 +82,10 @@ def due(
             continue
         reason = _reason(template, stands, held, name in focus)
         late = (now - stands.due).total_seconds() if stands.due else 0.0
-        unseen = template.lab not in started and template.lab != "review"
-        place = (template.first or len(cards), unseen, rank[template.topic]) if stands.due is None else ()
+        taught = 0 if template.lab in started else 1 if template.lab == REVIEW else 2
+        # before any lab was begun, the ten are the way in
+        order = (taught, template.first or len(cards)) if started else (template.first or len(cards), taught)
+        place = (*order, rank[template.topic]) if stands.due is None else ()
         ranked.append(((REASONS.index(reason), -late, place), Due(template, stands, reason)))
     return [entry for _, entry in sorted(ranked, key=lambda pair: pair[0])]
 

@@ -18,6 +18,7 @@ from ironlaw.recall.templates import Template
 from ironlaw.recall.variants import Variant, variant
 
 Clock = Callable[[], datetime]
+LOOKING = ("opened", "context")  # events of somebody who has only looked into a lab
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class State:
         return checklist.claims(record.ticks(self.events), self.standing)
 
     def due(self, topic: str | None = None) -> list[Due]:
-        started = {event.lab for event in self.events}
+        started = {event.lab for event in self.events if event.kind not in LOOKING}
         shaky = focus.cards(record.texts(self.events))
         return schedule.due(self.standing, self.now, topic, {one.belief for one in self.held_beliefs}, started, focus=shaky)
 

@@ -1,6 +1,7 @@
 """questions/*.toml -> templates. One file per topic, one table per template; its name is permanent, since ledgers keep it.
 
     [ridge_point]
+    name = "The ridge point of a machine"        # as lists call it: no answer in it
     lab = "lab_11_roofline"      # where it is learned, or "review"
     concept = "roofline"         # a node of concepts.toml
     first = 1                    # the ten to start with are numbered; the others come after them
@@ -38,7 +39,7 @@ from ironlaw.registry.loader import read
 HERE = Path(__file__).parent
 KINDS = ("numeric", "choice", "order", "explain")
 FIELDS = {
-    "lab", "concept", "kind", "draw", "when", "show", "ask", "key", "unit", "tolerance", "wrong", "working", "options", "items",
+    "name", "lab", "concept", "kind", "draw", "when", "show", "ask", "key", "unit", "tolerance", "wrong", "working", "options", "items",
     "misconception", "rubric", "enough", "digits", "first", "facts",
 }  # fmt: skip
 REQUIRED = {"numeric": ("key", "tolerance", "working"), "choice": ("key", "working"), "order": ("items", "working"), "explain": ("rubric",)}
@@ -84,6 +85,7 @@ class Template:
     """A question whose figures are drawn afresh each time it is asked."""
 
     id: str
+    name: str
     topic: str
     lab: str
     concept: str
@@ -144,13 +146,15 @@ def _template(path: Path, name: str, table: Any) -> Template:
     where = f"{path.name} [{name}]"
     if not isinstance(table, Mapping) or table.get("kind") not in KINDS:
         raise BadRegistry(f"{where}: a card has a kind; choose one of {', '.join(KINDS)}")
-    for key in ("lab", "concept", "ask", *REQUIRED[table["kind"]]):
+    for key in ("name", "lab", "concept", "ask", *REQUIRED[table["kind"]]):
         if not str(table.get(key, "")).strip():
             raise BadRegistry(f"{where} has no {key}; add `{key} = …` there")
     for key in table:
         if key not in FIELDS:
             raise BadRegistry(f"{where}: unknown key {key!r}; known: {', '.join(sorted(FIELDS))}")
-    plain = {key: table[key] for key in ("lab", "concept", "kind", "ask", "when", "unit", "working", "misconception") if key in table}
+    plain = {
+        key: table[key] for key in ("name", "lab", "concept", "kind", "ask", "when", "unit", "working", "misconception") if key in table
+    }
     card = Template(
         id=name, topic=path.stem, where=where, **plain, draw=table.get("draw", {}), show=table.get("show", {}),
         facts=tuple(table.get("facts", ())),

@@ -46,7 +46,12 @@ class Walk:
     pattern: str | None
     next: Branch | None
     verdict: Verdict
-    skipped: int  # questions that the ops answer by themselves
+    path: tuple[tuple[str, bool, bool], ...]  # the branches passed so far: id, answer, and whether it was asked
+
+    @property
+    def skipped(self) -> int:
+        """Questions that the ops answered by themselves."""
+        return sum(not asked for _, _, asked in self.path)
 
     @property
     def agrees(self) -> bool:
@@ -149,24 +154,26 @@ def sibling_verdict(first: Op, second: Op) -> Verdict:
     return Verdict(first.name, second.name, False, "none", "the planner joins only element-wise ops of one size over a shared input")
 
 
-def _skip(tree: Mapping[str, Branch], at: str, first: Op, second: Op, asked: bool) -> tuple[str, int]:
-    """The next question worth asking, or the end, and how many were skipped. Before the first answer, the last one is asked anyway."""
-    skipped, last = 0, at
+def _skip(tree: Mapping[str, Branch], at: str, first: Op, second: Op, asked: bool) -> tuple[str, list[tuple[str, bool]]]:
+    """The next question worth asking, or the end, and those skipped with their answers. Before the first answer, the last one is asked
+    anyway."""
+    skipped: list[tuple[str, bool]] = []
     while not at.startswith("=") and not tree[at].near(first, second):
-        last, skipped = at, skipped + 1
-        at = tree[at].yes if tree[at].true(first, second) else tree[at].no
-    return (last, skipped - 1) if at.startswith("=") and not asked else (at, skipped)
+        skipped.append((at, tree[at].true(first, second)))
+        at = tree[at].yes if skipped[-1][1] else tree[at].no
+    return (skipped[-1][0], skipped[:-1]) if at.startswith("=") and not asked else (at, skipped)
 
 
 def _walk(tree: Mapping[str, Branch], at: str, first: Op, second: Op, answers: Sequence[bool], verdict: Verdict) -> Walk:
     steps: list[Step] = []
     at, skipped = _skip(tree, at, first, second, False)
+    path = [(name, truly, False) for name, truly in skipped]
     for answer in answers:
         if at.startswith("="):
             raise BadValue(f"the walk ended after {len(steps)} answers, but there are {len(answers)}; leave out the rest")
         branch = tree[at]
         steps.append(Step(branch, answer, branch.true(first, second) == answer))
-        at, more = _skip(tree, branch.yes if answer else branch.no, first, second, True)
-        skipped += more
+        at, skipped = _skip(tree, branch.yes if answer else branch.no, first, second, True)
+        path += [(branch.id, answer, True), *((name, truly, False) for name, truly in skipped)]
     ended = at.startswith("=")
-    return Walk(tuple(steps), at.removeprefix("= ") if ended else None, None if ended else tree[at], verdict, skipped)
+    return Walk(tuple(steps), at.removeprefix("= ") if ended else None, None if ended else tree[at], verdict, tuple(path))

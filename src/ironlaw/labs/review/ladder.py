@@ -35,14 +35,15 @@ def dials(lab: Review) -> Callable[[Any], list[Any]]:
             kit.choice("format", "Format", [(fmt, fmt.upper()) for fmt in FORMATS], "fp16"),
             kit.choice("use", "Who reads it", [("next", "a later kernel"), ("own", "only the kernel that makes it")]),
             kit.select("guess", "Where does it live?", places, NO_GUESS),
+            kit.switch("show", "Show me"),
         ]  # fmt: skip
 
     return dials_at
 
 
 def view(lab: Review, values: Any) -> kit.View:
-    if values["guess"] == NO_GUESS:
-        return kit.View(note=kit.html(lab.words["ladder.first"]))
+    if values["guess"] == NO_GUESS or not values["show"]:
+        return kit.View(banner=kit.banner("ask", "Your answer first", kit.html(lab.words["ladder.first"])))
     machine: Hardware = hardware(values["device"])
     tensor = Tensor("x", (round(values["rows"]), round(values["columns"])), values["format"])
     size = float(tensor.bytes)

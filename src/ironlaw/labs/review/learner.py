@@ -12,6 +12,7 @@ from ironlaw.pictures.calibration import calibration as picture
 from ironlaw.recall import beliefs, confidence
 from ironlaw.recall.schedule import SURE
 from ironlaw.recall.templates import templates
+from ironlaw.widget.glossary import mark_text
 
 
 def dials(lab: Review) -> Callable[[Any], list[Any]]:
@@ -53,9 +54,9 @@ def _belief(one: beliefs.HeldBelief) -> str:
     )
     return (
         f'<div class="il-banner il-warn"><strong>“{escape(one.says)}”</strong>'
-        f"<div><p><b>But:</b> {escape(example.text)}</p><p>{escape(source)}. {history}</p></div></div>"
+        f"<div><p><b>But:</b> {mark_text(example.text)}</p><p>{escape(source)}. {history}</p></div></div>"
     )
 
 
 def _where(name: str) -> str:
-    return f"card {name.replace('_', ' ')}" if name in templates() else name.replace("_", " ").capitalize()
+    return f"the card “{templates()[name].name}”" if name in templates() else name.replace("_", " ").capitalize()

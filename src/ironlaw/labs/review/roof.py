@@ -36,14 +36,15 @@ def dials(lab: Review) -> Callable[[Any], list[Any]]:
             kit.choice("work", "Work", WORK, "matrix"),
             kit.span("intensity", "Arithmetic intensity", ACROSS[0], ACROSS[1], 16, step=1 / 8, unit=unit, log=True),
             kit.choice("guess", "Which roof is over it?", [(NO_GUESS, "not answered yet"), *SIDES], NO_GUESS),
+            kit.switch("show", "Show me"),
         ]  # fmt: skip
 
     return dials_at
 
 
 def view(lab: Review, values: Any) -> kit.View:
-    if values["guess"] == NO_GUESS:
-        return kit.View(note=kit.html(lab.words["roof.first"]))
+    if values["guess"] == NO_GUESS or not values["show"]:
+        return kit.View(banner=kit.banner("ask", "Your answer first", kit.html(lab.words["roof.first"])))
     machine = hardware(values["device"])
     roof, intensity = Roof(machine, values["format"], machine.name, work=values["work"]), float(values["intensity"])
     attainable, side = roof.attainable(intensity), roof.side(intensity)

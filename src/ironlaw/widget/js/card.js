@@ -34,14 +34,28 @@ function cardHead(ctx) {
 
 const refusal = (view) => view.error && h("p", { key: "error", class: "il-error", role: "alert" }, view.error.message);
 
+// A sitting never ends without a way on: more cards, the other topics, or those that come back soonest.
+function waysOn(view) {
+  const ways = [];
+  if (view.more) ways.push(["Begin another sitting", { do: "more" }]);
+  if (view.topic) ways.push(["Go on with all topics", { do: "topic", topic: "" }]);
+  if (view.ahead && !view.more) ways.push([view.ahead === 1 ? "Practise that card now" : `Practise ${view.ahead} cards now`, { do: "ahead" }]);
+  return ways;
+}
+
+function doneWords(view) {
+  if (view.answered) return `Done for now: ${view.answered} answered, ${view.right} right.`;
+  return view.topic ? `Nothing of ${view.topic} waits for you.` : "Nothing waits for you.";
+}
+
 function doneView(ctx) {
   const { view } = ctx;
   return h("div", { key: "done", class: "il-question" },
-    h("p", { class: "il-ask", tabindex: -1, after: arrive(ctx, "done") }, view.answered ? `Done for now: ${view.answered} answered, ${view.right} right.` : "Nothing is due here."),
+    h("p", { class: "il-ask", tabindex: -1, after: arrive(ctx, "done") }, doneWords(view)),
     h("p", {}, view.next ? `The next card comes back ${view.next}.` : "", view.skipped ? ` ${view.skipped} skipped in this sitting.` : ""),
     h("p", { class: "il-hint" }, "A node of the concept map asks its cards at any time."),
     h("div", { class: "il-act" },
-      view.more && h("button", { key: "more", type: "button", class: "il-button il-primary", onclick: () => does(ctx, { do: "more" }) }, "Begin another sitting"),
+      waysOn(view).map(([label, act], i) => h("button", { key: act.do, type: "button", class: `il-button ${i ? "" : "il-primary"}`, onclick: () => does(ctx, act) }, label)),
       h("a", { key: "labs", class: "il-button", href: "/" }, "Back to the labs"),
       view.undo && undoButton(ctx)));
 }

@@ -1,7 +1,7 @@
-// The concept map: nodes in layers, edges behind them; where a layer has no room on one line, an outline of the same nodes, so that no
-// edge crosses another. One stop for Tab; arrows walk along the edges, Enter opens a node.
+// The concept map: nodes in layers, edges between them that pass through the gaps of a layer and never behind a node; where a layer has no
+// room on one line, an outline of the same nodes. One stop for Tab; arrows walk along the edges, Enter opens a node.
 
-const NODE = { width: 158, least: 104, height: 68, across: 12, down: 40 };
+const NODE = { width: 158, least: 102, height: 68, across: 14, down: 46 };
 const ROW = { width: 420, height: 40, down: 8, indent: 22, stem: 10, margin: 30 };
 
 function mapPiece(ctx) {
@@ -62,6 +62,7 @@ function drawMap(ctx, width, path) {
   const { spec, view, ui } = ctx;
   const { places, height, parents } = placeNodes(spec, width);
   const stem = (edge) => parents?.get(edge.to) === edge.from;
+  const gaps = parents ? null : gapsOf(places, width);
   const order = [...places.keys()];
   const focused = places.has(ui.local.node) ? ui.local.node : order[0];
   const near = (edge) => (ui.local.looking && (edge.from === focused || edge.to === focused) ? "il-near" : "");
@@ -71,9 +72,9 @@ function drawMap(ctx, width, path) {
   return [
     h("svg", { key: "edges", class: "il-edges", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Concept map: ${summary}` },
       spec.edges.filter((edge) => !parents || stem(edge) || near(edge)).map((edge) => h("path", {
-        key: `${edge.from}-${edge.to}`, class: `il-edge ${near(edge)} ${path ? "il-faint" : ""}`, d: edgePath(places.get(edge.from), places.get(edge.to), stem(edge)),
+        key: `${edge.from}-${edge.to}`, class: `il-edge ${near(edge)} ${path ? "il-faint" : ""}`, d: edgePath(places.get(edge.from), places.get(edge.to), stem(edge), gaps),
       })),
-      path && path.steps.slice(1).map((step, i) => h("path", { key: `p${i}`, class: "il-edge il-on-path", d: edgePath(places.get(path.steps[i].at), places.get(step.at)) }))),
+      path && path.steps.slice(1).map((step, i) => h("path", { key: `p${i}`, class: "il-edge il-on-path", d: edgePath(places.get(path.steps[i].at), places.get(step.at), false, gaps) }))),
     h("div", { key: "nodes", class: "il-nodes", style: `height:${height}px`, role: "group", "aria-label": "Concepts", onkeydown: (event) => walkMap(event, ctx, places) },
       order.map((id) => nodeView(id, places.get(id), ctx, focused, path, steps.get(id)))),
   ];
@@ -96,19 +97,49 @@ function nodeView(id, place, ctx, focused, path, steps) {
   }, steps && h("span", { class: "il-step-mark", "aria-hidden": "true" }, steps.join(", ")), h("span", { class: "il-node-name" }, node.label), h("span", { class: "il-node-known" }, node.words));
 }
 
-// From the foot of one node to the head of the other, or the other way round where the edge leads up. In an outline: down a stem to a
-// node that stands under the other, and through the right margin to any else.
-function edgePath(a, b, stem) {
+// Where each layer can be passed: y of the layer -> the x between its nodes, and beside the first and the last.
+function gapsOf(places, width) {
+  const layers = new Map();
+  for (const place of places.values()) layers.set(place.y, [...(layers.get(place.y) ?? []), place]);
+  return new Map([...layers].map(([y, nodes]) => {
+    const sides = nodes.sort((a, b) => a.x - b.x).map((node) => [node.x - node.w / 2, node.x + node.w / 2]);
+    const between = sides.slice(1).map(([left], i) => (sides[i][1] + left) / 2);
+    return [y, [Math.max(3, sides[0][0] - NODE.across / 2), ...between, Math.min(width - 3, sides.at(-1)[1] + NODE.across / 2)]];
+  }));
+}
+
+// From the foot of one node to the head of the other, or the other way round where the edge leads up; straight through the gap of each
+// layer on the way that lies nearest. In an outline: down a stem to a node that stands under the other, and through the right margin to
+// any else.
+function edgePath(a, b, stem, gaps) {
   if (a.row && stem) return `M${(a.x - a.w / 2 + ROW.stem).toFixed(1)},${a.y + a.h}V${b.y + b.h / 2}H${(b.x - b.w / 2).toFixed(1)}`;
   if (a.row) {
     const [ax, bx] = [a.x + a.w / 2, b.x + b.w / 2];
     const out = Math.max(ax, bx) + ROW.margin;
     return `M${ax.toFixed(1)},${a.y + a.h / 2}C${out},${a.y + a.h / 2} ${out},${b.y + b.h / 2} ${bx.toFixed(1)},${b.y + b.h / 2}`;
   }
+  if (a.y === b.y) {
+    const y = a.y + NODE.height;
+    return `M${a.x.toFixed(1)},${y}C${a.x.toFixed(1)},${y + 30} ${b.x.toFixed(1)},${y + 30} ${b.x.toFixed(1)},${y}`;
+  }
   const down = b.y > a.y;
-  const [y0, y1] = a.y === b.y ? [a.y + NODE.height, b.y + NODE.height] : down ? [a.y + NODE.height, b.y] : [a.y, b.y + NODE.height];
-  const bend = a.y === b.y ? 30 : Math.max(18, Math.abs(y1 - y0) * 0.45) * (down ? 1 : -1);
-  return `M${a.x.toFixed(1)},${y0}C${a.x.toFixed(1)},${y0 + bend} ${b.x.toFixed(1)},${a.y === b.y ? y1 + bend : y1 - bend} ${b.x.toFixed(1)},${y1}`;
+  const layers = [...gaps.keys()].filter((y) => (down ? y > a.y && y < b.y : y < a.y && y > b.y)).sort((one, other) => (down ? one - other : other - one));
+  let [x, y] = [a.x, down ? a.y + NODE.height : a.y];
+  let path = `M${x.toFixed(1)},${y}`;
+  const bend = (toX, toY) => {
+    const middle = (y + toY) / 2; // both ends upright: the curve stays between two layers
+    path += `C${x.toFixed(1)},${middle} ${toX.toFixed(1)},${middle} ${toX.toFixed(1)},${toY}`;
+    [x, y] = [toX, toY];
+  };
+  for (const layer of layers) {
+    const towards = x + ((b.x - x) * Math.abs(layer - y)) / Math.abs(b.y - y);
+    const gap = gaps.get(layer).reduce((best, one) => (Math.abs(one - towards) < Math.abs(best - towards) ? one : best));
+    bend(gap, down ? layer : layer + NODE.height);
+    y = down ? layer + NODE.height : layer;
+    path += `V${y}`;
+  }
+  bend(b.x, down ? b.y : b.y + NODE.height);
+  return path;
 }
 
 function openNode(ctx, id) {
@@ -166,6 +197,6 @@ function openedView(ctx) {
     h("p", {}, it.definition),
     h("p", {}, it.lab ? ["Learned in ", h("a", { href: it.lab.href }, it.lab.title), "."] : it.to_come ? "Comes with compilers; nothing asks about it yet." : "Asked here, in the review.", it.grade ? ` Mastery: ${view.nodes[it.id].words}, ${it.grade}.` : ""),
     it.edges.length ? h("ul", { class: "il-neighbours" }, it.edges.map((edge, i) => h("li", { key: i }, `${edge.way} `, h("button", { type: "button", class: "il-link-button", onclick: () => openNode(ctx, edge.to) }, edge.label), edge.says ? ` (${edge.says})` : ""))) : null,
-    it.cards.length ? h("details", {}, h("summary", {}, `${it.cards.length} ${it.cards.length === 1 ? "card" : "cards"}`), h("ul", {}, it.cards.map((card) => h("li", { key: card.id }, `${card.label}: ${card.words}`)))) : null,
+    it.cards.length ? h("details", {}, h("summary", {}, `${it.cards.length} ${it.cards.length === 1 ? "card" : "cards"}`), h("ul", {}, it.cards.map((card) => h("li", { key: card.id }, `${card.label} · ${card.words}`)))) : null,
     h("div", { class: "il-act" }, it.cards.length ? h("button", { type: "button", class: "il-button il-primary", onclick: ask }, "Ask its cards now") : null, h("button", { type: "button", class: "il-button", onclick: close }, "Close")));
 }

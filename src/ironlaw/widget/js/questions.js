@@ -30,7 +30,7 @@ function spectrumPiece(ctx) {
   const { spec, state, view, ui, line } = ctx;
   clearTimeout(ui.poll);
   if (view.running) ui.poll = setTimeout(() => line.send({ poll: (state.poll ?? 0) + 1 }), 800);
-  const guess = (way) => (event) => line.send({ guesses: { ...state.guesses, [way]: event.target.value } });
+  const guess = (way) => () => ui.local[way] && line.send({ guesses: { ...state.guesses, [way]: ui.local[way] } });
   return h("section", { class: "il-walker", "aria-label": "Capture spectrum" },
     h("pre", { key: "code", class: "il-code", tabindex: 0, "aria-label": "The function" }, spec.code),
     h("p", { key: "inputs" }, "Captured with ", h("code", {}, spec.inputs[0]), ", then called with ", h("code", {}, spec.inputs[1]), ", which takes the other branch. What comes out?"),
@@ -47,8 +47,9 @@ function wayView(ctx, way, guess) {
   const id = `${ui.id}-${way.id}`;
   return h("li", { key: way.id, class: "il-way" },
     h("div", { class: "il-dial" }, h("label", { for: id }, way.name),
-      h("select", { id, value: state.guesses?.[way.id] ?? "", disabled: Boolean(result), onchange: guess(way.id) },
-        h("option", { value: "", disabled: true }, "choose …"), spec.outcomes.map(([value, label]) => h("option", { key: value, value }, label)))),
+      h("div", { class: "il-guess" }, h("select", { id, value: state.guesses?.[way.id] ?? ui.local[way.id] ?? "", disabled: Boolean(result), onchange: (event) => { ui.local[way.id] = event.target.value; ctx.redraw(); } },
+        h("option", { value: "", disabled: true }, "choose …"), spec.outcomes.map(([value, label]) => h("option", { key: value, value }, label))),
+      result ? null : h("button", { type: "button", class: "il-button", disabled: !ui.local[way.id], "aria-label": `See what ${way.name} does`, onclick: guess(way.id) }, "See"))),
     h("div", { class: result ? `il-feedback ${result.right ? "il-right" : "il-wrong"}` : "", role: "status" }, result && [
       h("p", { class: "il-verdict" }, `${result.right ? "✓" : "✗"} ${result.result}`),
       result.warnings.map((text, i) => h("p", { key: `w${i}` }, h("b", {}, "It warned: "), text)),

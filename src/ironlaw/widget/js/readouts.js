@@ -1,7 +1,7 @@
 // What stands round the picture: cards, the banner of a failed or passed design, the formula with its figures.
 
 const GRADES = { good: "good", middling: "middling", bad: "poor" };
-const BANNERS = { fail: "✕", good: "✓", warn: "!" };
+const BANNERS = { fail: "✕", good: "✓", warn: "!", ask: "?" };
 
 function quantity(value, unit) {
   const heard = spoken(value);

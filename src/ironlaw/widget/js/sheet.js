@@ -19,7 +19,7 @@ function checklistPiece(ctx) {
         h("input", { type: "checkbox", checked: ticks[row.id] ?? row.ticked, onchange: tick(row.id) }), h("span", {}, row.says)),
       open && h("div", { key: "record", class: "il-record" },
         h("p", { class: row.backed ? "c-good" : "c-warn" }, `Record ${row.record}${row.gap ? `: ${row.gap}` : ""}`),
-        h("ul", {}, row.cards.map((card) => h("li", {}, `${card.label}: ${card.words}`))))))),
+        h("ul", {}, row.cards.map((card) => h("li", {}, `${card.label} · ${card.words}`))))))),
     h("div", { class: "il-act" }, h("button", { type: "button", class: "il-button", "aria-expanded": String(open), onclick: compare }, open ? "Hide my record" : "Compare with my record")),
     h("div", { class: "il-feedback", role: "status" }, view.begun
       ? [h("p", { class: "il-verdict" }, `${view.points} of ${view.of}: ${view.label}. ${view.action}`), view.weak.length ? h("p", {}, `Topics: ${view.weak.join(", ")}.`) : null]
