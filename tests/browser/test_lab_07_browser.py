@@ -205,7 +205,7 @@ def test_by_keyboard_alone(beginner: str, page: Page) -> None:
     press_on("Go on: Fuse")
     explorer = panels(page)[1]
     tab_to(page, "button", "1 of 3")  # the chain: LayerNorm moves behind dropout, and goes
-    press("ArrowRight")
+    press("ArrowDown")
     expect(explorer.get_by_role("button", name=re.compile("^LayerNorm, 2 of 3"))).to_be_focused()
     press("Delete")
     expect(explorer.get_by_text("reads 2, writes 2, unfused; 1.57 MB a tensor")).to_be_visible()
@@ -267,7 +267,10 @@ def test_it_can_be_read_everywhere_and_every_control_changes_something(beginner:
     first = explorer.locator(".il-link").first
     changes(page, explorer, lambda: explorer.get_by_role("button", name="Add softmax").drag_to(first))
     expect(explorer.get_by_role("button", name=re.compile("^softmax, 1 of 4"))).to_be_visible()
-    changes(page, explorer, lambda: explorer.locator(".il-link").nth(0).drag_to(explorer.locator(".il-link").nth(2)))
+    behind = {"x": 20, "y": 27}  # in the lower half of a piece: behind it
+    changes(
+        page, explorer, lambda: explorer.locator(".il-link").nth(0).drag_to(explorer.locator(".il-link").nth(2), target_position=behind)
+    )
     expect(explorer.get_by_role("button", name=re.compile("^softmax, 3 of 4"))).to_be_visible()
     for switch in ("Fusion", "Training"):
         changes(page, explorer, lambda switch=switch: explorer.get_by_role("switch", name=switch).locator("xpath=..").click())

@@ -551,10 +551,19 @@ def test_more_than_one_device_can_serve(bench):
     assert start == [0.0, -540.0]
 
 
-def test_sensitivity_names_the_strongest_input(bench):
-    """d ln N / d ln R_eager = k/(k − e) = 1.48/0.48 = 3.08."""
+def test_sensitivity_holds_what_the_dials_hold(bench):
+    """The gain stays when the rate changes. By hand from three break-evens: t R (1 + g) / g."""
     told = bench.slots("act2.sensitivity", bench.turn("act2.roi")["note"])
-    assert told == {"input": "the eager rate", "by": "3.08", "way": "more"}
+    calls = {gain: 30 * 1450 * (1 + gain) / gain for gain in (0.48, 0.48 * 1.001)}
+    change = 1000 * (1 - calls[0.48 * 1.001] / calls[0.48])
+    assert float(told["by"]) == pytest.approx(change, rel=2e-3) == pytest.approx(0.676, rel=2e-3)
+
+
+def test_the_round_gain_of_the_dial_is_told_from_the_question_s_rates(bench):
+    told = bench.slots("act2.rounded", bench.turn("act2.roi", volume=10_000)["note"])
+    assert (told["calls"], told["here"]) == ("133,608", "134,125") and told["gain"] == "48.28 %"
+    assert not bench.shows("act2.rounded", bench.turn("act2.roi", gain=50)["note"])
+    bench.turn("act2.roi", gain=48)
 
 
 def test_where_a_context_starts(revealed):
@@ -610,7 +619,10 @@ def test_the_sentence_with_two_blanks(revealed):
     view = fill(revealed, "wall5", "ridge")
     gain = revealed.slots("act2_gain.feedback.wall5", view["answered"]["feedback"])
     why = revealed.slots("act2_why.feedback.ridge", view["answered"]["feedback"])
-    assert view["answered"]["right"] is False and (gain["bound"], why["ridge"]) == ("3 ×", "38.3 FLOP/B")
+    assert view["answered"]["right"] is False and (gain["bound"], why["ridge"]) == (
+        "3 ×",
+        "39 FLOP/B",
+    )  # 78 TFLOP/s over the panel's 2 TB/s
     assert (gain["measured"], gain["own"]) == ("1.08", "4.04")
     assert fill(revealed, "traffic3", "vanish")["answered"]["right"] is True
     beliefs = [event.payload["misconception"] for event in revealed.ledger.answers(SLUG, "act2_why")]

@@ -139,8 +139,11 @@ def test_first_reading(bench):
         "arithmetic": "268 MFLOP", "bytes": "1.57 MB", "AI": "171 FLOP/B", "attainable": "572 TFLOP/s", "of the peak": "57.8 %",
         "bound": "memory-bound",
     }  # fmt: skip
-    sources = [row for row in now(view)["hover"] if isinstance(row, str)]
-    assert len(sources) == 2 and all("NVIDIA" in source for source in sources)
+    lines = [line for line in marks(view, "roofs", "line") if line.get("hover")]
+    sources = [row for line in lines for row in line["hover"] if isinstance(row, str)]  # the roofs tell them; a point's box stays small
+    assert (
+        len(sources) >= 2 and not any(isinstance(row, str) for row in now(view)["hover"]) and all("NVIDIA" in source for source in sources)
+    )
 
 
 def test_the_table_of_sizes(bench):
@@ -888,3 +891,18 @@ def test_the_memory_axis_moves_in_steps(bench):
     ends = [figure(bench.turn("act2", batch=batch, context=2048), "budget")["x"]["domain"][1] for batch in (1, 8, 64, 256)]
     assert ends[0] == ends[1] == ends[2] == pytest.approx(1.25 * usable)
     assert ends[3] / ends[0] in (1, 2, 4, 8)
+
+
+def test_the_norm_s_card_and_the_reveal_s_figure_are_told_apart(bench):
+    """By hand: square, mean and two products are four operations on an element of two bytes, read once and written once."""
+    for phase in ("prefill", "decode"):
+        told = bench.slots("act2.norm", bench.turn("act2", phase=phase, fusion="all")["after"])
+        assert (told["each"], told["once"]) == ("4", "1 FLOP/B") and kernels.intensity("norm") == pytest.approx(1)
+        assert told["now"].startswith(cards(bench.piece("act2.instrument").view)["Norm"].split()[0])
+
+
+def test_the_longest_op_has_a_name_under_the_roof(bench):
+    for dials in ({"phase": "prefill"}, {"phase": "decode"}, {"phase": "decode", "batch": 256, "context": 32768}):
+        view = bench.turn("act2", **dials)
+        points = marks(view, "layer", "point")
+        assert max(points, key=lambda point: point["size"]).get("label"), dials

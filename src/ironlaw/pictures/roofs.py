@@ -249,7 +249,7 @@ def _ridge(roof: Roof, unit: str, main: bool, several: bool, formats: str) -> Ma
 
 
 def _marks(dot: Dot, low: float) -> list[Mark]:
-    hover: list[Row] = [*dot.figures.items(), dot.source, *(() if dot.apart else dot.roof.sources)]
+    hover: list[Row] = [*dot.figures.items(), dot.source]  # the roofs tell their own sources
     marks = []
     if dot.drop:
         marks.append(mark("line", dot.colour, points=[(dot.intensity, low), (dot.intensity, dot.height)], dash="3 4", id=f"drop-{dot.id}"))

@@ -2,7 +2,7 @@
 
 DIALS.chain = ({ dial, id, ctx, value }) => {
   const { local } = ctx.ui;
-  const load = `held:${dial.id}`;
+  const [load, land] = [`held:${dial.id}`, `land:${dial.id}`];
   const name = (item) => dial.options.find((option) => option.value === item)?.label ?? item;
   const full = value.length >= dial.most;
   const put = (items, words) => {
@@ -23,19 +23,35 @@ DIALS.chain = ({ dial, id, ctx, value }) => {
     event.dataTransfer.effectAllowed = "move";
     event.dataTransfer.setData("text/plain", what);
   };
-  const over = (event) => {
-    if (local[load]) event.preventDefault();
+  // where it would land: before the piece under the pointer, or behind it in its lower half
+  const show = (at) => {
+    if (local[land] === at) return;
+    local[land] = at;
+    ctx.redraw();
   };
-  const drop = (at) => (event) => {
-    const what = local[load];
+  const over = (i) => (event) => {
+    if (!local[load]) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const box = event.currentTarget.getBoundingClientRect();
+    show(i === null ? value.length : i + (event.clientY > box.top + box.height / 2 ? 1 : 0));
+  };
+  const drop = (event) => {
+    const [what, at] = [local[load], local[land] ?? value.length];
     if (!what) return;
     event.preventDefault();
     event.stopPropagation();
+    show(null);
     if (what.startsWith("+")) add(what.slice(1), at);
-    else move(Number(what), at > Number(what) && at === value.length ? at - 1 : at);
+    else move(Number(what), at > Number(what) ? at - 1 : at);
+  };
+  const leave = (event) => event.currentTarget.contains(event.relatedTarget) || show(null);
+  const end = () => {
+    local[load] = null;
+    show(null);
   };
   const keys = (i) => (event) => {
-    const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: value.length - 1 }[event.key];
+    const to = { ArrowUp: i - 1, ArrowLeft: i - 1, ArrowDown: i + 1, ArrowRight: i + 1, Home: 0, End: value.length - 1 }[event.key];
     if (event.key === "Delete" || event.key === "Backspace") take(i);
     else if (to === undefined) return;
     else {
@@ -50,16 +66,17 @@ DIALS.chain = ({ dial, id, ctx, value }) => {
     local[`follow:${dial.id}`] = null;
     node.focus();
   };
+  const lands = (i) => (local[land] === i ? "il-land" : i === value.length - 1 && local[land] === value.length ? "il-land-after" : "");
   return h("div", { class: "il-chain" },
-    h("ol", { class: "il-links", "aria-label": dial.label, ondragover: over, ondrop: drop(value.length) }, value.map((item, i) =>
-      h("li", { key: `${i}`, class: "il-link", draggable: "true", ondragstart: carry(String(i)), ondragover: over, ondrop: drop(i) },
+    h("ol", { class: "il-links", "aria-label": dial.label, ondragover: over(null), ondrop: drop, ondragleave: leave }, value.map((item, i) =>
+      h("li", { key: `${i}`, class: `il-link ${lands(i)}`, draggable: "true", ondragstart: carry(String(i)), ondragover: over(i), ondragend: end },
         h("button", {
           type: "button", class: "il-grip", onkeydown: keys(i), after: follow(i), "aria-label": `${name(item)}, ${i + 1} of ${value.length}: arrow keys move it, Delete takes it out`,
         }, h("span", { class: "il-order", "aria-hidden": "true" }, String(i + 1)), name(item)),
         h("button", { type: "button", class: "il-out", disabled: value.length < 2, onclick: () => take(i), "aria-label": `Take ${name(item)}, ${i + 1}, out` }, "×")))),
     h("div", { class: "il-palette", role: "group", "aria-label": `${dial.label}: add` }, dial.options.map((option) =>
       h("button", {
-        key: option.value, type: "button", class: "il-preset", disabled: full, draggable: full ? null : "true", ondragstart: carry(`+${option.value}`),
+        key: option.value, type: "button", class: "il-preset", disabled: full, draggable: full ? null : "true", ondragstart: carry(`+${option.value}`), ondragend: end,
         onclick: () => add(option.value), "aria-label": `Add ${option.label}`,
       }, `+ ${option.label}`))),
     h("p", { class: "il-hint" }, full ? `No more than ${dial.most}: take one out first.` : "Click to add, drag to place; arrow keys move a piece, Delete takes it out."),

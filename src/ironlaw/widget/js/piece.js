@@ -25,6 +25,7 @@ function render({ model, el, signal }) {
     const renderer = RENDERERS[model.get("kind")];
     patch(root, renderer({ spec: model.get("spec") ?? {}, state: line.state, view: view(), line, ui, redraw }));
     root.className = `il-piece il-${model.get("kind")} ${moving}`;
+    refreshTip(ui);
     // for tests and benchmarks: which answer is on screen, and what drawing it took
     root.dataset.seq = view().seq ?? 0;
     root.dataset.ms = (performance.now() - began).toFixed(1);

@@ -10,7 +10,7 @@ function targetsView(targets, id, plan, size, ctx) {
     const box = enlarge(item.target);
     return h("rect", {
       key: item.key, class: `il-target ${item.mark.drag ? `il-drag-${item.mark.drag.axis}` : ""}`, x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top, rx: 3,
-      tabindex: i === focus ? 0 : -1, role: "img", "aria-label": [item.mark.name ?? item.mark.label, detail(item), item.mark.drag && "Shift with an arrow key moves it"].filter(Boolean).join(": "),
+      after: (node) => items.set(node, item), tabindex: i === focus ? 0 : -1, role: "img", "aria-label": [item.mark.name ?? item.mark.label, detail(item), item.mark.drag && "Shift with an arrow key moves it"].filter(Boolean).join(": "),
       onfocus: (event) => point(item, event.currentTarget, ui), onblur: () => hideTip(ui),
     });
   });
@@ -33,6 +33,8 @@ function targetsView(targets, id, plan, size, ctx) {
   }, nodes);
 }
 
+const items = new WeakMap(); // what each target tells now
+
 const enlarge = ({ left, right, top, bottom }) => {
   const [w, t] = [Math.max(0, 24 - (right - left)) / 2, Math.max(0, 24 - (bottom - top)) / 2];
   return { left: left - w, right: right + w, top: top - t, bottom: bottom + t };
@@ -40,6 +42,13 @@ const enlarge = ({ left, right, top, bottom }) => {
 
 function point(item, node, ui) {
   if (item.mark.hover?.length) showTip(ui, node, item.mark.name ?? item.mark.label, item.mark.hover);
+}
+
+// After a dial has moved: the box tells what its mark tells now, at its new place; without its mark it goes.
+function refreshTip(ui) {
+  if (!ui.tip || ui.tip.hidden) return;
+  if (!ui.tipped?.isConnected) hideTip(ui);
+  else if (items.has(ui.tipped)) point(items.get(ui.tipped), ui.tipped, ui);
 }
 
 // The smallest mark within reach: a point lies before the bar or the rule behind it.

@@ -4,6 +4,7 @@
 function showTip(ui, anchor, title, rows) {
   const tip = ui.tip;
   if (!tip) return;
+  ui.tipped = anchor;
   patch(tip, [
     title && h("b", {}, title),
     h("dl", {}, rows.filter(Array.isArray).map(([label, value]) => h("div", {}, h("dt", {}, label), h("dd", {}, value)))),

@@ -14,9 +14,10 @@ from ironlaw.labs.lab_01_magnitude.devices import CLOUD
 from ironlaw.pictures.beside import RECORDED, Measurement
 from ironlaw.registry.claims import row
 from ironlaw.registry.evidence import evidence
+from ironlaw.registry.machines import hardware
 from ironlaw.units import significant
 
-SPOTTER, MODELS, MICRO = "dscnn_kws", "h200_sxm/models", "h200_sxm/micro"
+SPOTTER, MODELS, MACHINE = "dscnn_kws", "h200_sxm/models", "h200_sxm/machine"
 RAN = (1, 32)  # batches of the spotter that both machines ran
 
 
@@ -26,8 +27,10 @@ def source_of(file: str) -> str:
 
 
 def recorded_launch() -> float:
-    """What the recorded H200's host takes to launch one add."""
-    return float(row(MICRO, kind="launch", op="add").value("wall_s"))
+    """What launching costs the recorded H200's host: the figure that every prediction for it takes."""
+    curves = hardware("h200_sxm").calibration
+    assert curves is not None
+    return float(curves.host.default)
 
 
 def overhead_at(case: Case, launch: float) -> float:
@@ -81,7 +84,7 @@ def _launches(lab: kit.Lab, case: Case) -> list[Measurement]:
         return []
     return [
         Measurement("L at this host's cost", overhead_at(case, cost(run)["wall_s"]), "s", run.source),
-        Measurement("L at the H200 host's", overhead_at(case, recorded_launch()), "s", source_of(MICRO), RECORDED),
+        Measurement("L at the H200 host's", overhead_at(case, recorded_launch()), "s", source_of(MACHINE), RECORDED),
     ]
 
 

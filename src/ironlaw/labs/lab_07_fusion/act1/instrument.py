@@ -155,9 +155,17 @@ def cards(job: Job, mode: str, dispatch: str) -> list[dict[str, Any]]:
         kit.card("Utilisation", share, "%", tone=kit.tone("utilization", share / 100)),
         kit.card("Wall time", run.wall, "s", note=comparison),
         {**dispatch_card, "term": "overhead"},
-        {**kit.card("Compute", run.compute, "s", note=f"GPU speed {significant(job.speed)} ×"), "term": "compute"},
+        {**kit.card("Compute", run.compute, "s", note=_compute_note(job, mode)), "term": "compute"},
         {"label": "Launches", "value": f"{1 if mode == GRAPH else run.launches:,}", "note": count_note},
     ]
+
+
+def _compute_note(job: Job, mode: str) -> str:
+    """A real graph's arithmetic at the datasheet's peak is nanoseconds that no kernel takes: it says so."""
+    speed = f"GPU speed {significant(job.speed)} ×"
+    if not is_graph(job.model) or jobs.prediction(job.model, jobs.Machine(job.context), mode).calibrated:
+        return speed
+    return f"at the datasheet's peak, a bound; {speed}"
 
 
 def formula(job: Job, mode: str, dispatch: str) -> str:

@@ -21,7 +21,7 @@ from ironlaw.widget.quantities import format_quantity
 
 DEVICE = "device"
 FOLLOWS = ("bandwidth",)  # what goes where the context goes
-BANDWIDTHS = (1.0e12, 2.0e12, 3.35e12, 4.8e12)
+BANDWIDTHS = (1.0e12, fusion.COURSE_BANDWIDTH, 3.35e12, 4.8e12)
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -36,7 +36,7 @@ def dials(lab: kit.Lab) -> Any:
             kit.span("rows", "Rows of the tensor", 64, 16384, 1024, log=True, whole=True),
             kit.span("cols", "Columns", 64, 8192, 768, log=True, whole=True),
             kit.switch("training", "Training: dropout keeps a mask", False),
-            kit.choice("bandwidth", "Memory bandwidth", choices, BANDWIDTHS[1] if cloud else DEVICE),
+            kit.choice("bandwidth", "Memory bandwidth", choices, fusion.COURSE_BANDWIDTH if cloud else DEVICE),
         ]
 
     return dials_at

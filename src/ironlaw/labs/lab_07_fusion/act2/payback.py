@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ironlaw.engine.device.compilation import DAY, breakeven, devices_needed, saving, sensitivity
+from ironlaw.engine.device.compilation import DAY, breakeven, devices_needed, saving
 from ironlaw.kit.context import Context
 from ironlaw.labs.lab_07_fusion import jobs
 from ironlaw.registry.textbooks import textbook
@@ -75,10 +75,12 @@ class Case:
         return self.net(self.days) > 0
 
     @property
-    def strongest(self) -> tuple[str, float]:
-        """The input that moves the break-even most, and by how much: percent of calls for each percent of it."""
-        effect = sensitivity(self.compile_s, self.eager_rate, self.compiled_rate)
-        return effect.strongest, float(getattr(effect, effect.strongest))
+    def by_gain(self) -> float:
+        """Percent of calls for one percent more of the gain, at the same eager rate; of the compile time and the rate it is one for one.
+
+        N = t R (1 + g) / g, so that d ln N / d ln g = −1 / (1 + g).
+        """
+        return -1.0 / (1.0 + self.gain)
 
 
 def eager_rate(model: str, context: Context) -> float:

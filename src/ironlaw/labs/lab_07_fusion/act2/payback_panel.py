@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ironlaw import kit
@@ -23,7 +24,6 @@ from ironlaw.widget.quantities import exact, format_quantity
 COMPILE, STAY = "compile", "eager"
 FOLLOWS = ("volume", "span")  # what goes where the context goes
 VOLUMES = [digit * 10**power for power in range(2, 8) for digit in (1, 2, 5)] + [10**8]
-INPUTS = {"compile_s": "the compile time", "eager_rate": "the eager rate", "compiled_rate": "the compiled rate"}
 
 
 def start(lab: kit.Lab) -> tuple[int, str]:
@@ -197,9 +197,8 @@ def device_slots(case: Case) -> dict[str, object]:
 
 
 def notes(lab: kit.Lab, case: Case) -> str:
-    name, by = case.strongest
     paragraphs = [
-        lab.fill("act2.sensitivity", input=INPUTS[name], by=significant(abs(by)), way="more" if by > 0 else "fewer"),
+        lab.fill("act2.sensitivity", by=significant(abs(case.by_gain))),
         lab.fill("act2.rate", **rate_slots(lab, case)),
     ]
     if jobs.is_graph(case.model):
@@ -211,11 +210,24 @@ def notes(lab: kit.Lab, case: Case) -> str:
         paragraphs.append(lab.fill("act2.measured", gain=gain, compile=first, source=jobs.source()))
     elif textbook(case.model).eager_rate:
         paragraphs.append(lab.fill("act2.stated", source=textbook(case.model).compiled_source))
+        paragraphs += _rounded(lab, case)
     else:
         paragraphs.append(
             lab.fill("act2.from_act1", launch=kit.amount(jobs.launch_of(lab.current_context), "s"), device=the(lab.current_context))
         )
     return kit.html("\n\n".join(paragraphs))
+
+
+def _rounded(lab: kit.Lab, case: Case) -> list[str]:
+    """Where the dial stands at the course's gain in whole percent: what the rates of the question give."""
+    course = textbook(case.model)
+    if not course.gain or not course.compile_s or not course.compiled_rate or round(100 * course.gain) != round(100 * case.gain, 6):
+        return []
+    asked = replace(case, gain=course.compiled_rate / case.eager_rate - 1.0)
+    if case.devices > 1 or case.compile_s != course.compile_s or asked.breakeven_calls == case.breakeven_calls:
+        return []
+    return [lab.fill("act2.rounded", gain=kit.amount(100 * asked.gain, "%", 4), calls=f"{asked.breakeven_calls:,}",
+                     dial=kit.amount(100 * case.gain, "%"), here=f"{case.breakeven_calls:,}")]  # fmt: skip
 
 
 def rate_slots(lab: kit.Lab, case: Case) -> dict[str, object]:

@@ -60,7 +60,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
 
 def three_ops() -> fusion.Case:
     context = Context(CLOUD, CLOUD, "cloud", hardware(CLOUD), "fp16")
-    return fusion.case(context, fusion.THREE, (1024, 768), None, False)
+    return fusion.case(context, fusion.THREE, (1024, 768), fusion.COURSE_BANDWIDTH, False)
 
 
 def blanks(lab: kit.Lab) -> dict[str, object]:

@@ -49,6 +49,8 @@ def _dot(case: Case, rows: list[OpRow], roof: Roof, longest: float, labelled: se
     term, kind = str(row.regime), part(row)
     name = plain(row.name) + (f" and {len(rows) - 1} alike" if len(rows) > 1 else "")
     label = LABELS.get(kind, "") if kind not in labelled else ""
+    if not labelled and not label:  # the first one is the longest: it is the bottleneck, whatever it is
+        label = plain(row.name)
     labelled.add(kind)
     more: tuple[tuple[str, Any], ...] = ()
     if kind == "projection" and row.kind == "linear":

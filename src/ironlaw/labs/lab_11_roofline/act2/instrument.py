@@ -13,16 +13,12 @@ from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_11_roofline import intensity
 from ironlaw.labs.lab_11_roofline.act2 import figures, kernels, layer
 from ironlaw.labs.lab_11_roofline.act2.layer import Case, parts
-from ironlaw.labs.lab_11_roofline.act2.op_names import plain
-from ironlaw.labs.lab_11_roofline.intensity import per_byte
+from ironlaw.labs.lab_11_roofline.act2.notes import FUSION, first_fusion, lab_07_design, notes, start
 from ironlaw.labs.lab_11_roofline.machines import machine, no_curves, options
-from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.workloads import about
 from ironlaw.units import show, significant
 from ironlaw.widget.figure import tabbed
 
-LAB_07 = "lab_07_fusion"
-FUSION = {"separate": "separate kernels", "adjacent": "adjacent element-wise", "all": "all element-wise, norm and bias too"}
 ATTENTION = ((False, "scores through memory"), (True, "tiled"))
 FITS = {"good": "fits", "middling": "tight", "bad": "does not fit"}
 KERNELS = {"projection": "Projection GEMM", "norm": "Norm", "softmax": "Softmax", "attention": "Attention, softmax inside"}
@@ -33,18 +29,9 @@ CLAIMS = (
 )  # fmt: skip
 
 
-def lab_07_design(lab: kit.Lab) -> dict[str, Any] | None:
-    """The design of Lab 07, if the learner has one."""
-    design = lab.ledger.design(LAB_07)
-    return dict(design) if design else None
-
-
-def first_fusion(lab: kit.Lab) -> str:
-    return "all" if (lab_07_design(lab) or {}).get("fusion_enabled") else "separate"
-
-
 def dials(lab: kit.Lab) -> Any:
     devices, fusion = options(lab), first_fusion(lab)
+    from_lab_07 = {"help": lab.fill("act2.begins", level=FUSION[fusion])} if lab_07_design(lab) else {}
 
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         slug = values.get("device") or lab.current_context.slug
@@ -58,7 +45,7 @@ def dials(lab: kit.Lab) -> Any:
             kit.span("context", "Context", 256, 32768, 512, log=True, whole=True, unit="tokens"),
             kit.choice("weights", "Weights stored in", [(f, f.upper()) for f in layer.WEIGHTS], "fp16"),
             kit.choice("cache", "Keys and values stored in", [(f, f.upper()) for f in layer.CACHES], "fp16"),
-            kit.choice("fusion", "Fusion", list(FUSION.items()), fusion),
+            {**kit.choice("fusion", "Fusion", list(FUSION.items()), fusion), **from_lab_07},
             kit.choice("tiled", "Attention", ATTENTION, False),
             kit.choice("measured", "Rates", [(False, "datasheet, a bound"), (True, "measured curves")], False, curves),
         ]
@@ -81,8 +68,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         tabbed(own_case, "Your prediction"), tabbed(figures.picture(case), "The layer's roofline"),
         tabbed(figures.times(case), "Time, op by op"), tabbed(figures.budget(case), "Memory"),
     ]  # fmt: skip
-    start = kit.html(_start(lab))
-    return kit.View(pictures, cards(case), formula(case), banner(lab, case), start, readouts(case), notes(lab, case))
+    begins = kit.html(start(lab))
+    return kit.View(pictures, cards(case), formula(case), banner(lab, case), begins, readouts(case), notes(lab, case))
 
 
 def readouts(case: Case) -> dict[str, Any]:
@@ -180,71 +167,3 @@ def way_out(lab: kit.Lab, case: Case) -> str:
         models = layer.models_that_fit(case.hardware)
         way = lab.fill("act2.way_model", models=", ".join(models)) if models else lab.fill("act2.way_none")
     return lab.fill("act2.oom_weights", way=way)
-
-
-# --- notes
-
-
-def notes(lab: kit.Lab, case: Case) -> str:
-    kind = "estimates from the machine's measured curves" if case.measured else "bounds at the datasheet's figures"
-    slots = {"kind": kind, "weights": case.weights.upper(), "format": case.fmt.upper(), "cache": case.cache.upper()}
-    paragraphs = [_bottleneck(lab, case), _fusion(lab, case), _attention(lab, case), lab.fill("act2.counted", **slots)]
-    if case.hardware.reserved:
-        has = {name: kit.capacity(float(getattr(case.hardware, name))) for name in ("capacity", "reserved")}
-        paragraphs.append(lab.fill("act2.kept", **has))
-    return kit.html("\n\n".join(paragraphs))
-
-
-def _start(lab: kit.Lab) -> str:
-    design, level = lab_07_design(lab), FUSION[first_fusion(lab)]
-    if design is None:
-        return lab.fill("act2.no_lab_07", level=level)
-    state = "fusion on" if design.get("fusion_enabled") else "fusion off"
-    before, after = design.get("arithmetic_intensity_unfused"), design.get("arithmetic_intensity_fused")
-    if not isinstance(before, (int, float)) or not isinstance(after, (int, float)):
-        return lab.fill("act2.from_lab_07_plain", fusion=state, level=level)
-    fmt = _lab_07_format(design)
-    return lab.fill("act2.from_lab_07", fusion=state, level=level, before=per_byte(before, fmt), after=per_byte(after, fmt))
-
-
-def _lab_07_format(design: Mapping[str, Any]) -> str:
-    """Lab 07 counts in FP16 where its machine has it, and on a machine for integers alone in INT8."""
-    slug = design.get("context")
-    return "fp16" if slug not in machines() or "fp16" in hardware(str(slug)).peaks else "int8"
-
-
-def _bottleneck(lab: kit.Lab, case: Case) -> str:
-    whole = case.layer_seconds
-    longest = max(case.rows, key=lambda row: row.seconds)
-    lowest = min((row for row in case.rows if row.work.flops > 0), key=lambda row: row.work.intensity)
-    return lab.fill(
-        "act2.bottleneck", longest=plain(longest.name), longest_time=kit.amount(float(longest.seconds), "s"),
-        layer_time=kit.amount(whole, "s"), longest_share=kit.share(longest.seconds, whole), lowest=plain(lowest.name),
-        lowest_intensity=per_byte(lowest.work.intensity, case.fmt), lowest_share=kit.share(lowest.seconds, whole),
-    )  # fmt: skip
-
-
-def _fusion(lab: kit.Lab, case: Case) -> str:
-    before, after = replace(case, fusion="separate"), replace(case, fusion="all" if case.fusion == "separate" else case.fusion)
-    gain = kit.dress(significant(before.seconds / after.seconds))
-    bytes_before, bytes_after = kit.amount(float(before.work.bytes), "B"), kit.amount(float(after.work.bytes), "B")
-    if case.fusion == "separate":
-        kernels = significant(float(before.work.launches), 4)
-        return lab.fill("act2.unfused", kernels=kernels, bytes=bytes_before, fused_bytes=bytes_after, gain=gain)
-    return lab.fill(
-        "act2.fused", kernels=significant(float(after.work.launches), 4), before=significant(float(before.work.launches), 4),
-        bytes=bytes_after, bytes_before=bytes_before, seconds=kit.amount(after.seconds, "s"),
-        seconds_before=kit.amount(before.seconds, "s"), gain=gain,
-    )  # fmt: skip
-
-
-def _attention(lab: kit.Lab, case: Case) -> str:
-    if case.tiled:
-        return lab.fill("act2.tiled")
-    other = replace(case, tiled=True)
-    saved = float(case.work.bytes - other.work.bytes)
-    scores = next(row for row in case.rows if row.kind == "softmax" or "sdpa.softmax" in row.name)
-    return lab.fill(
-        "act2.through_memory", scores=kit.amount(float(scores.op.outputs[0].bytes), "B"), traffic=kit.amount(saved, "B"),
-        saved=kit.share(saved, float(case.work.bytes)),
-    )  # fmt: skip

@@ -9,8 +9,9 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_11_roofline.act2 import figures, layer, target, target_figures
-from ironlaw.labs.lab_11_roofline.act2.instrument import ATTENTION, FUSION
+from ironlaw.labs.lab_11_roofline.act2.instrument import ATTENTION
 from ironlaw.labs.lab_11_roofline.act2.layer import Case
+from ironlaw.labs.lab_11_roofline.act2.notes import FUSION
 from ironlaw.labs.lab_11_roofline.act2.served import weights_read
 from ironlaw.registry.workloads import about, kv_cache
 from ironlaw.units import significant
