@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ironlaw.errors import BadValue
-from ironlaw.units import UNITS, parse, show, show_binary, significant, spoken
+from ironlaw.units import UNITS, counted, parse, show, show_binary, significant, spoken
 
 SAME_EVERY_TIME = settings(max_examples=150, derandomize=True, deadline=None, database=None)
 TEN = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -237,3 +237,7 @@ def test_a_power_of_ten_is_read_out_in_words():
 
 def test_sizes_in_powers_of_two_round_or_not():
     assert [show_binary(size) for size in (512, 512 * 2**10, 8_192_000_000, 80 * 2**30)] == ["512 B", "512 KiB", "7.63 GiB", "80 GiB"]
+
+
+def test_one_of_a_thing_and_many():
+    assert [counted(n, "call") for n in (1, 2, 0, 133_608, 1.5)] == ["1 call", "2 calls", "0 calls", "133,608 calls", "1.5 calls"]

@@ -132,6 +132,12 @@ def spoken(text: str) -> str:
     return _POWER.sub(words, text)
 
 
+def counted(number: float, word: str) -> str:
+    """`1 call`, `2,400 calls`, `1.5 calls`."""
+    text = significant(number, max(3, len(str(round(abs(number))))))
+    return f"{text} {word}{'' if text == '1' else 's'}"
+
+
 def show_capacity(value: float) -> str:
     """A memory's size as its maker counts it: `512 KiB` or `80 GiB` where it is a round binary number, `25.2 GB` where it is not."""
     for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):

@@ -21,6 +21,8 @@ from ironlaw.labs.review import ladder, roof
 from ironlaw.ledger import open_ledger
 from ironlaw.pictures.calibration import calibration
 from ironlaw.recall import confidence
+from ironlaw.server.explore import settings
+from ironlaw.server.explore.view import view
 from ironlaw.widget.assets import DRAWING, script, typeface
 from ironlaw.widget.dials import settle
 from ironlaw.widget.piece import plain
@@ -129,6 +131,19 @@ def pictures(instrument: Any, chance: random.Random) -> Iterator[str]:
                 yield text
 
 
+def explored(chance: random.Random) -> set[str]:
+    """What /explore draws: every option of every dial, and each workload on a machine and in a mode of its own. The largest takes
+    seconds and draws the same kinds of words as its smaller sisters."""
+    every = settings.usual()
+    start = {dial["id"]: dial["value"] for dial in every}
+    light = [option["value"] for option in every[0]["options"] if "llama3_70b" not in option["value"]]
+    known = {dial["id"]: [option["value"] for option in dial.get("options", ())] for dial in every}
+    turns = [start | {dial["id"]: value} for dial in every[1:] for value in ends(dial)]
+    turns += [start | {"workload": slug} | {name: chance.choice(known[name]) for name in ("hardware", "mode")} for slug in light]
+    views = [view({"dials": turn, "seq": 1, "moving": True}) for turn in turns]
+    return {json.dumps(figure, ensure_ascii=False) for each in views for figure in plain(list(each.get("figures", ())))}
+
+
 @pytest.fixture(scope="module")
 def judge(chromium: Browser) -> Iterator[Page]:
     context = chromium.new_context()
@@ -206,3 +221,9 @@ def test_the_reviews_pictures_and_its_map(judge: Page, tmp_path: Path) -> None:
     assert judge.evaluate("([figures, widths]) => window.judge(figures, widths)", [drawn, WIDTHS]) == []
     judge.evaluate(f"{{{script(('map',))}\n{MAP}}}")
     assert judge.evaluate("([spec, widths]) => window.judgeMap(spec, widths)", [spec, MAP_WIDTHS]) == []
+
+
+def test_no_two_words_lie_on_each_other_in_explore(judge: Page) -> None:
+    drawn = sorted(explored(random.Random("explore")))
+    assert len(drawn) > 100
+    assert judge.evaluate("([figures, widths]) => window.judge(figures, widths)", [drawn, WIDTHS]) == []

@@ -93,15 +93,21 @@ def ladder(
         (name, text, exact(value, _unit(m, quantity, unit)), cite(source))
         for (name, text), (m, value, source) in zip(labels, values, strict=True)
     )
+    domain = _from_zero(bars, extra) if scale == "linear" else None
     hatched = any(source is not None and source.estimate for _, _, source in values)
     return Figure(
-        id or f"ladder-{quantity}", title, Axis(scale, axis, _axis_unit(machines, quantity)),
+        id or f"ladder-{quantity}", title, Axis(scale, axis, _axis_unit(machines, quantity), domain),
         Axis("band", names=tuple(n for n, _ in labels)),
         (*bars, *extra), f"{title} on a {scale} axis: {', '.join(f'{name} {text}' for name, text in labels)}.",
         Table(("machine", label, "exactly", "source"), rows), note=f"Formats differ: {', '.join(formats)}" if mixed else "",
         legend=({"colour": "ridge", "pattern": True, "label": "hatched: an estimate"},) if hatched else (),
         more={key: value for key, value in (("width", width), ("foot", foot)) if value},
     )  # fmt: skip
+
+
+def _from_zero(bars: Sequence[Mark], extra: Sequence[Mark]) -> tuple[float, float]:
+    """To true length, and no longer than the longest."""
+    return 0.0, 1.02 * max(float(dict(item.at).get("x", 0.0)) for item in (*bars, *extra))
 
 
 def ladders(machines: Sequence[Machine], chosen: str = "", extra: Sequence[Mark] = ()) -> tuple[Figure, ...]:

@@ -9,7 +9,7 @@ from ironlaw.engine.device.compilation import saving as net_saving
 from ironlaw.pictures.saving import Crossing, saving
 from ironlaw.report.analysis import Analysis, Payback, paybacks
 from ironlaw.report.markup import Cell, items, paragraph, table
-from ironlaw.units import significant
+from ironlaw.units import counted
 from ironlaw.widget.figure import Figure
 from ironlaw.widget.quantities import THIN, format_quantity
 
@@ -22,10 +22,10 @@ def verdict(pay: Payback, per_day: float | None) -> str:
     if pay.saved <= 0:
         return f"{way} never pays: a call takes {format_quantity(pay.compiled, 's')}, and {format_quantity(pay.eager, 's')} eager"
     if pay.calls is None:
-        each = significant(1 / pay.saved)
-        return f"{way} saves {format_quantity(pay.saved, 's')} a call: each second that compiling takes is earned back after {each} calls"
+        each = counted(float(f"{1 / pay.saved:.3g}"), "call")
+        return f"{way} saves {format_quantity(pay.saved, 's')} a call: each second that compiling takes is earned back after {each}"
     about = "about " if pay.compiling and pay.compiling.predicted else ""
-    text = f"{way} pays after {about}{math.ceil(pay.calls):,} calls"
+    text = f"{way} pays after {about}{counted(math.ceil(pay.calls), 'call')}"
     if pay.days is not None and per_day:
         text += f"; at your volume of {per_day:,.0f} a day on day {max(1, math.ceil(pay.days)):,}"
     return text
@@ -47,7 +47,7 @@ def section(analysis: Analysis) -> tuple[str, Figure | None]:
 
 
 def _row(pay: Payback) -> list[Cell]:
-    calls: Cell = "–" if pay.calls is None else ("never", "c-fail") if math.isinf(pay.calls) else f"{math.ceil(pay.calls):,} calls"
+    calls: Cell = "–" if pay.calls is None else ("never", "c-fail") if math.isinf(pay.calls) else counted(math.ceil(pay.calls), "call")
     if pay.saved <= 0:
         calls = ("never", "c-fail")
     day = "–" if pay.days is None else "never" if math.isinf(pay.days) else f"{max(1, math.ceil(pay.days)):,}"

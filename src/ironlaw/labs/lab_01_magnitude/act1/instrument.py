@@ -104,7 +104,7 @@ def length(metres: float) -> str:
 
 
 def _card(axis: str, ratio: float | None) -> dict[str, Any]:
-    label = f"{QUANTITIES[axis][0]}, A over B"
+    label = f"{axis.capitalize()}, A over B"
     if ratio is None:
         return {"label": label, "value": "–", "note": "no common number format"}
     factor = max(ratio, 1 / ratio)

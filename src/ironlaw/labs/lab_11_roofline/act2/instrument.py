@@ -16,7 +16,7 @@ from ironlaw.labs.lab_11_roofline.act2.layer import Case, parts
 from ironlaw.labs.lab_11_roofline.act2.notes import FUSION, first_fusion, lab_07_design, notes, start
 from ironlaw.labs.lab_11_roofline.machines import machine, no_curves, options
 from ironlaw.registry.workloads import about
-from ironlaw.units import show, significant
+from ironlaw.units import counted, show, significant
 from ironlaw.widget.figure import tabbed
 
 ATTENTION = ((False, "scores through memory"), (True, "tiled"))
@@ -122,7 +122,7 @@ def formula(case: Case) -> str:
     shape = (params["layers"], params["kv_heads"], params["head_dim"])
     cache = " × ".join(str(v) for v in (2, *shape, significant(case.kept_bytes), case.batch, case.context))
     bound = term("memory", "Σ max(<i>D/BW</i>, <i>O/R</i>)")
-    rate = fraction(f"{case.tokens:,} tokens", kit.amount(case.seconds, "s"))
+    rate = fraction(counted(case.tokens, "token"), kit.amount(case.seconds, "s"))
     return (
         line("memory = weights + KV cache + live activations =", sizes, "=", kit.amount(float(need.total), "B"))
         + line("KV cache = 2 <i>L h</i><sub>kv</sub> <i>d b B S</i> =", cache, "=", kit.amount(float(need.kv_cache), "B"))

@@ -1,0 +1,136 @@
+"""The pictures of the docs, taken again: `python scripts/screenshots.py [--only NAME] [--out FOLDER]`.
+
+Starts the labs with an empty home, walks a made-up learner through them, and writes docs/images/*.webp. Needs the packages of
+`python3 scripts/setup.py browser`. Each picture is what stands on the screen; nothing is drawn over it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks"), str(ROOT / "tests")]
+os.environ["PYTHONPATH"] = str(ROOT / "src")
+
+from chromium import started  # noqa: E402
+from labs import serving  # noqa: E402
+from playwright.sync_api import Page, expect  # noqa: E402
+
+from ironlaw import kit  # noqa: E402
+from ironlaw.kit.check import complete  # noqa: E402
+from ironlaw.ledger import open_ledger  # noqa: E402
+
+LABS = ("lab_01_magnitude", "lab_07_fusion", "lab_11_roofline")
+DESK, PHONE = (1280, 800), (390, 844)
+QUALITY = 0.82  # of WebP: text stays sharp, ten pictures stay under a megabyte
+
+
+@dataclass(frozen=True)
+class Shot:
+    """`place` is brought to the top of the screen; `prepare` turns dials and opens tabs before."""
+
+    name: str
+    path: str
+    place: str = ""
+    scheme: str = "light"
+    size: tuple[int, int] = DESK
+    prepare: Callable[[Page], None] = lambda page: None
+
+
+def tab(place: str, name: str) -> Callable[[Page], None]:
+    return lambda page: page.locator(f"#{place}").get_by_role("tab", name=name).click()
+
+
+def option(place: str, name: str) -> Callable[[Page], None]:
+    return lambda page: page.locator(f"#{place} .il-dials").get_by_text(name, exact=True).click()
+
+
+def unfold(page: Page) -> None:
+    page.get_by_role("button", name="Show it again").first.click()
+
+
+SHOTS = (
+    Shot("map", "/"),
+    Shot("lab-01-gap", "/lab/lab_01_magnitude/", "act1-instrument", prepare=option("act1-instrument", "linear: true lengths")),
+    Shot("lab-01-terms-dark", "/lab/lab_01_magnitude/", "act2-instrument", "dark"),
+    Shot("lab-01-phone", "/lab/lab_01_magnitude/", "act1-instrument", "light", PHONE, unfold),
+    Shot("lab-01-byte", "/lab/lab_01_magnitude/", "act2-walk"),
+    Shot("lab-07-dispatch", "/lab/lab_07_fusion/", "act1-instrument"),
+    Shot("lab-11-roofline-dark", "/lab/lab_11_roofline/", "act1-instrument", "dark", prepare=tab("act1-instrument", "Roofs")),
+    Shot("explore", "/explore"),
+    Shot("review-dark", "/lab/review/", "cards", "dark"),
+    Shot("receipt", "/lab/lab_01_magnitude/", "end"),
+)
+
+
+def seed(home: Path) -> None:
+    """A learner who has done all three labs."""
+    with open_ledger(home / "ledger.db") as ledger:
+        for slug in LABS:
+            complete(kit.open(slug, ledger))
+
+
+def still(page: Page) -> None:
+    """Wait until everything is drawn, the typeface is there and nothing moves."""
+    page.wait_for_load_state("networkidle")
+    page.evaluate("() => document.fonts.ready")
+    page.wait_for_function("() => document.getAnimations().every((each) => each.playState !== 'running')")
+    page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+
+
+def take(page: Page, url: str, shot: Shot, out: Path) -> None:
+    page.emulate_media(color_scheme=shot.scheme, reduced_motion="reduce")
+    page.set_viewport_size({"width": shot.size[0], "height": shot.size[1]})
+    page.goto(url + shot.path)
+    if shot.path.startswith("/lab/"):
+        expect(page.locator(".il-hud")).to_be_visible(timeout=60_000)
+    still(page)
+    page.mouse.wheel(0, 1)  # the page holds its place until the reader moves
+    shot.prepare(page)
+    if shot.place:
+        place = page.locator(f"#{shot.place}")
+        expect(place).to_be_visible(timeout=60_000)
+        still(page)
+        place.evaluate("e => scrollTo({ top: scrollY + e.getBoundingClientRect().top - 64, behavior: 'instant' })")
+    still(page)
+    png = base64.b64encode(page.screenshot()).decode()
+    webp = page.context.new_page()  # the browser writes WebP itself: no library is needed for it
+    text = webp.evaluate(
+        "async ([png, quality]) => { const image = new Image(); image.src = `data:image/png;base64,${png}`; await image.decode();"
+        " const canvas = Object.assign(document.createElement('canvas'), { width: image.width, height: image.height });"
+        " canvas.getContext('2d').drawImage(image, 0, 0); return canvas.toDataURL('image/webp', quality); }",
+        [png, QUALITY],
+    )
+    webp.close()
+    (out / f"{shot.name}.webp").write_bytes(base64.b64decode(text.partition(",")[2]))
+    print(f"{shot.name}.webp", (out / f"{shot.name}.webp").stat().st_size)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=[shot.name for shot in SHOTS])
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images", metavar="FOLDER")
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, started() as browser:
+        home = Path(folder)
+        seed(home)
+        with serving([sys.executable, "-m", "ironlaw", "labs", "--no-browser", "--port", "0"], home) as server:
+            context = browser.new_context()
+            context.request.get(server.address)  # its cookie is the context's
+            for shot in SHOTS:
+                if args.only in (None, shot.name):
+                    page = context.new_page()
+                    take(page, server.url, shot, args.out)
+                    page.close()
+
+
+if __name__ == "__main__":
+    main()
