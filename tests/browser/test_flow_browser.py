@@ -64,6 +64,10 @@ def test_two_windows_follow_each_other_and_a_server_that_dies_loses_nothing(labs
         expect(page.get_by_role("button", name="Go on to Act II")).to_be_visible()
         page.wait_for_function(f"id => Math.abs(({TOP})(id) - 64) < 8", arg="act1-peek")  # at the place that waits, not at the top
         expect(page.locator(".il-rail [aria-current]")).to_contain_text("Why")
+        # whoever drags the scroll bar presses nothing in the page, and is not taken back once the page has stood still
+        page.wait_for_function("key => sessionStorage.getItem(key)?.includes('act1-peek')", arg=f"ironlaw:scroll:{LAB}")
+        moved = "async () => { scrollTo(0, 100); await new Promise((done) => setTimeout(done, 700)); return scrollY; }"
+        assert page.evaluate(moved) == 100
 
 
 def test_only_the_button_saves_and_another_browser_finds_the_dials(beginner: str, shared_ledger: Ledger, page: Page) -> None:

@@ -139,14 +139,18 @@
     let same = 0;
     let last = "";
     let held = null; // the destination, once the page has stood still there
+    let put = null; // where it was put, and how tall the page was then
+    const height = () => document.documentElement.scrollHeight;
+    const moved = () => held && put?.height === height() && Math.abs(scrollY - put.top) > 2; // by the scroll bar or a screen reader, which press nothing
     const land = () => {
-      if (touched || performance.now() > until) return finish(); // a page that moves by itself while it is drawn does not count
+      if (touched || moved() || performance.now() > until) return finish(); // a page that moves by itself while it is drawn does not count
       const to = held ?? (document.querySelector(".il-rail, .il-hud") && destination());
       const place = to?.place && document.getElementById(to.place);
       if (place && !place.getClientRects().length) unfold(place);
       if (place?.getClientRects().length) scrollTo({ top: scrollY + place.getBoundingClientRect().top - (to.from ?? 64), behavior: "instant" });
       else if (to?.top !== undefined) scrollTo({ top: to.top, behavior: "instant" });
-      const stands = `${document.documentElement.scrollHeight} ${Boolean(to)} ${place?.getClientRects().length}`;
+      put = { top: scrollY, height: height() };
+      const stands = `${height()} ${Boolean(to)} ${place?.getClientRects().length}`;
       same = to && (place || !to.place) && stands === last ? same + 1 : 0; // a place may come after the rail that names it
       last = stands;
       if (same >= 8) finish(to);
