@@ -57,6 +57,8 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     commit(page, "10⁴", "fairly sure")
     expect(page.get_by_text("989,000").first).to_be_visible()
     expect(page.get_by_text(re.compile("too low by a factor of 98.9"))).to_be_visible()
+    expect(page.get_by_role("button", name="9.89 times 10 to the power of 5")).to_be_visible()  # as a screen reader hears the card
+    expect(page.get_by_role("radio", name="10 to the power of 4")).to_be_checked()
     expect(page.locator(".il-lock").first.get_by_role("radio").first).to_be_disabled()
     expect(page.get_by_text("Opens at the end of Act I.")).to_be_visible()
     for later in ("#act1-claims", "#act1-reflect", "#act1-peek"):
