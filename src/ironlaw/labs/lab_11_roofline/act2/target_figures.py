@@ -65,6 +65,6 @@ def _now(design: Case) -> Mark:
     ]
     return mark(
         "point", "good" if target.met(design) else "accent" if fits else "fail", x=float(design.batch), y=design.rate, size=8, id="now",
-        name=f"batch {design.batch:,}", label=significant(design.rate) if fits else "out of memory", emphasis=True, hover=hover,
+        name=f"batch {design.batch:,}", label=f"{design.rate:,.0f}" if fits else "out of memory", emphasis=True, hover=hover,
         drag={"dial": "batch", "axis": "x"},
     )  # fmt: skip
