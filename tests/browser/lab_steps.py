@@ -144,11 +144,19 @@ def settle(page: Page) -> None:
     page.wait_for_function("() => document.getAnimations().every((each) => each.playState !== 'running')")
 
 
+UNFOLD = (  # acts that are done are folded on a narrow screen, a moment after the page has come to rest
+    "() => { for (const { dataset } of document.querySelectorAll('.il-rail [data-place]'))"
+    " document.dispatchEvent(new CustomEvent('ironlaw:unfold', { detail: dataset.place })); }"
+)
+
+
 def open_in_the_dark(page: Page, url: str) -> None:
     """As on a phone at night."""
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     page.set_viewport_size({"width": 390, "height": 900})
     page.goto(url)
+    page.locator(".il-rail [data-place]").first.wait_for(state="attached")
+    page.evaluate(UNFOLD)
 
 
 def expect_readable(page: Page) -> None:

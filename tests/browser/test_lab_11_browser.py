@@ -154,6 +154,7 @@ def test_by_keyboard_alone(beginner: str, page: Page) -> None:
     tab_to(page, "button", "Your prediction")
     page.keyboard.press("ArrowRight")  # from the first picture's tab to the roof's steps, and on to the roofs
     page.keyboard.press("ArrowRight")
+    expect(first.locator('[data-figure="roofs"] .il-drawing')).to_be_visible()
     tab_to(page, "rect", "H100: HBM3")
     for _ in range(8):  # from one mark to the next
         if "N = 512" in page.evaluate(HELD):
