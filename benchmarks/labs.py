@@ -118,14 +118,14 @@ window.when = (selector) => new Promise((done) => {
 });
 window.picture = (dial, selector) => window.deep(dial)?.getRootNode().querySelector(selector) ?? window.deep(selector);
 window.watch = ([dial, selector]) => {
-  const root = window.picture(dial, selector).getRootNode();
+  const root = window.picture(dial, selector).getRootNode(); // looked for once: a search of the whole page is no part of a turn
   let told = () => {};
   window.times = [];
   window.counted = (count) => new Promise((done) => { told = () => window.times.length >= count && done(); told(); });
   let from = 0;
   const drawn = (changes) => {
-    const picture = from && window.picture(dial, selector);
-    if (picture && changes.some((change) => picture.contains(change.target))) {
+    const within = ({ target }) => (target.nodeType === 1 ? target : target.parentElement)?.closest(selector);
+    if (from && changes.some(within)) {
       const since = from;
       from = 0;
       requestAnimationFrame(() => { window.times.push(performance.now() - since); told(); });

@@ -70,7 +70,7 @@
   const OURS = ["keydown", "pointerdown", "wheel", "touchmove"];
   const act = () => {
     acted = performance.now();
-    soon();
+    if (lost) soon();
   };
   for (const kind of OURS) addEventListener(kind, act, { passive: true });
 
@@ -92,6 +92,8 @@
   }
 
   const soon = () => (frame ||= requestAnimationFrame(follow));
+  let drawing = 0;
+  const eventually = () => (drawing ||= setTimeout(() => ((drawing = 0), soon()), 150)); // never in the frame of a dial that turns
   addEventListener("scroll", soon, { passive: true });
   addEventListener("resize", soon);
 
@@ -167,7 +169,7 @@
 
   addEventListener("DOMContentLoaded", () => {
     arrive();
-    new MutationObserver(soon).observe(document.body, { childList: true, subtree: true });
+    new MutationObserver(eventually).observe(document.body, { childList: true, subtree: true });
   });
   // a sentence that sets dials: the instrument of that name hears it, and comes into view
   document.addEventListener("click", (event) => {
