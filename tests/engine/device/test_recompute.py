@@ -83,3 +83,29 @@ def test_a_reductions_loop_goes_no_further_than_what_it_reduces():
     assert kinds == [["mean"], ["mul"]]
     near = op("mul", "mul", [tensor("v", 4, 8, role="input"), tensor("m", 4, 1)], [tensor("y", 4, 8)])
     assert len(fuse(Graph("g", (mean, near), "fp16"), TRITON).groups) == 1
+
+
+def test_readers_decide_from_how_many_tensors_on_a_sum_is_stored():
+    """Of five to eight tensors: stored for two readers or for a norm, which reads its row twice; computed again for one loop. Of nine:
+    stored in any case."""
+
+    def total(tensors: int, *readers: str) -> bool:
+        """Whether the sum of so many tensors is stored; each sum on the way to it has one reader."""
+        inputs = [at(f"x{i}", "input") for i in range(tensors)]
+        sums = [inputs[0], *(at(f"s{i}") for i in range(1, tensors))]
+        ops = [op("add", f"add {i}", [sums[i - 1], inputs[i]], [sums[i]]) for i in range(1, tensors)]
+        last = [op(kind, f"{kind} {i}", [sums[-1]], [at(f"y{i}")]) for i, kind in enumerate(readers)]
+        graph = Graph("sum", (*ops, *last), "fp16", outputs=tuple(f"y{i}" for i in range(len(readers))))
+        return f"s{tensors - 1}" not in expressions(graph)
+
+    assert [total(n, "exp") for n in (4, 5, 8, 9)] == [False, False, False, True]
+    assert [total(n, "exp", "neg") for n in (4, 5, 8, 9)] == [False, True, True, True]
+    assert [total(n, "layer_norm") for n in (4, 5, 8, 9)] == [False, True, True, True]
+
+
+def test_steps_are_the_reads_and_what_each_op_takes():
+    """x and y are read; a GELU is seven steps, an addition one."""
+    ops = (op("gelu", "act", [at("x", "input")], [at("a")]), op("add", "add", [at("a"), at("y", "input")], [at("b")]))
+    last = op("exp", "last", [at("b")], [at("c")])
+    known = expressions(Graph("g", (*ops, last), "fp16"))
+    assert (known["a"].steps, known["b"].steps) == (1 + 7, 2 + 7 + 1)

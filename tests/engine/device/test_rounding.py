@@ -65,12 +65,22 @@ def test_a_measured_machine_follows_its_tf32_rows():
 
 
 def test_what_is_narrowed_is_said():
-    assert narrowed_kinds(il.predict(RESNET, A100).graph) == ("conv2d",)
-    assert narrowed_kinds(il.predict(RESNET, A100, il.Plan("compiled", fp32="tf32")).graph) == ("conv2d", "linear")
-    assert narrowed_kinds(il.predict(RESNET, T4).graph) == ()
+    fresh = replace(RESNET)  # one that remembers nothing yet
+    assert narrowed_kinds(il.predict(fresh, A100).graph) == ("conv2d",)
+    assert narrowed_kinds(il.predict(fresh, A100, il.Plan("compiled", fp32="tf32")).graph) == ("conv2d", "linear")
+    assert narrowed_kinds(il.predict(fresh, T4).graph) == ()
+    assert narrowed_kinds(il.workload("resnet50", dtype="tf32")) == ()  # its tensors are TF32 already: nothing is rounded unasked
     assert any(line.startswith("fp32: conv2d in tf32, the default") for line in il.predict(RESNET, A100).sources)
     assert any(line.startswith("peak.tf32: ") for line in il.predict(RESNET, A100).sources)
     assert not any("tf32" in line for line in il.predict(RESNET, A100, il.Plan(fp32="strict")).sources)
+
+
+def test_a_graph_remembers_what_it_is_computed_in():
+    fresh = replace(RESNET)
+    computed = as_computed(fresh, A100, il.Plan())
+    assert as_computed(fresh, A100, il.Plan()) is computed
+    assert as_computed(fresh, A100, il.Plan(fp32="tf32")) is not computed
+    assert narrowed_kinds(computed) is narrowed_kinds(computed)
 
 
 def test_a_bad_setting():
