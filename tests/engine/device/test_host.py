@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from small_graphs import chain
 
 import ironlaw as il
-from ironlaw.engine.device.host import AUTOGRAD, PER_TENSOR, PYTHON, Host
+from ironlaw.engine.device.host import AUTOGRAD, PER_TENSOR, PYTHON, Host, python_factor
 from ironlaw.engine.device.intervals import BETWEEN_HOSTS
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
@@ -136,7 +136,13 @@ def test_a_captured_model_runs_its_own_python():
     assert grown(Plan(), captured=True, training=True) == pytest.approx(PYTHON * AUTOGRAD)
     for plan in (Plan("compiled"), Plan("graphs"), Plan("eager_graphs"), Plan(launch=5e-6), Plan(calibrated=False)):
         assert grown(plan, captured=True, training=True) == 1.0  # one launch, none of the model's, or as given
+    assert grown(Plan(), training=True) == 1.0  # ops that were written down, not run by a model
     assert grown(Plan(), ARM, captured=True) == 1.0  # its times are those of whole calls
+
+
+def test_the_lists_of_an_optimiser_are_beyond_autograd():
+    assert python_factor({"training": True}, "foreach") == python_factor({}, "foreach") == python_factor({}, "relu") == PYTHON
+    assert python_factor({"training": True}, "relu") == PYTHON * AUTOGRAD
 
 
 def test_the_device_does_not_care_for_python():
@@ -145,11 +151,12 @@ def test_the_device_does_not_care_for_python():
 
 
 def test_a_backward_op_is_launched_like_its_forward():
-    host = Host({"default": 1.0, "conv2d": 8.0, "batch_norm": 4.0, "layer_norm": 2.0})
+    host = Host({"default": 1.0, "conv2d": 8.0, "batch_norm": 4.0, "layer_norm": 2.0, "gelu": 16.0, "rowwise": 32.0})
     x, w = Tensor("x", (8, 16, 32, 32), "fp16"), Tensor("w", (16, 16, 3, 3), "fp16", "weight")
     both, one = (make_op("conv_backward", "b", (x, x, w), (x,), groups=1, wanted=count) for count in (2, 1))
     assert [host.launch(op, "eager", 5.0) for op in (both, one)] == [16.0, 8.0]
-    assert host.launch(make_op("batch_norm_backward", "b", (x, x, x), (x,)), "eager", 2.0) == 4.0
+    like = {"batch_norm_backward": 4.0, "batch_norm_train": 4.0, "norm_backward": 2.0, "gelu_backward": 16.0}
+    assert {kind: host.launch(make_op(kind, "b", (x, x), (x,)), "eager", 2.0) for kind in like} == like
     assert Host({"default": 1.0, "conv_backward": 3.0, "conv2d": 8.0}).launch(one, "eager", 5.0) == 3.0  # one that was measured
 
 
@@ -175,14 +182,26 @@ def test_graphs_of_eager_code_are_eager_kernels_behind_one_launch():
 
 
 def test_a_host_is_checked():
-    with pytest.raises(BadValue, match="has no default launch; add"):
-        Host({"add": 1e-6})
+    for names in ({"name": "A box", "slug": "box"}, {"slug": "A box"}):
+        with pytest.raises(BadValue, match=r"^host 'A box' has no default launch; add"):
+            Host({"add": 1e-6}, **names)
     with pytest.raises(BadValue, match="relu of host 'a'"):
         Host({"default": 1e-6, "relu": -1.0}, name="a")
     with pytest.raises(BadValue, match="graph start of host"):
         Host({"default": 1e-6}, graph_start=float("nan"))
-    with pytest.raises(BadValue, match="a host's factor"):
+    with pytest.raises(BadValue, match=r"^a host's factor is 0\.0"):
         VM.scaled(0.0)
+
+
+def test_a_slower_host_is_slower_in_everything():
+    slow = Host({"default": 1.0, "relu": 2.0}, entry=3.0, graph_start=5.0, name="A box").scaled(4.0)
+    assert slow == Host({"default": 4.0, "relu": 8.0}, entry=12.0, graph_start=20.0, name="A box")
+
+
+def test_a_label_says_what_is_estimated():
+    host = Host({"default": 1.0}, slug="box")
+    named = replace(host, name="A box")
+    assert [one.label for one in (host, named, replace(named, estimate=True))] == ["box", "A box", "A box, estimated"]
 
 
 def test_plans_with_hosts_can_be_kept_in_a_table():

@@ -53,6 +53,11 @@ def test_a_factor_too_long_and_one_too_short_are_alike():
     assert around(1.0, math.inf) == (0.0, math.inf)
 
 
+def test_an_error_beyond_all_numbers_leaves_the_end_open():
+    assert around(1.0, 1000.0) == (0.0, math.inf)  # e^1281 is no float
+    assert [around(1.0, 0.0, bias)[1] for bias in (699.0, 700.0)] == [math.exp(699.0), math.inf]
+
+
 # ---- a total
 
 
@@ -111,13 +116,46 @@ def test_a_sweep_is_each_of_its_points():
         assert (swept[0][i], swept[1][i]) == pytest.approx(alone)
 
 
+@pytest.mark.parametrize("swept", ["seconds", "sd", "at", "sd, and no place"])
+def test_one_swept_figure_makes_a_sweep(swept):
+    """Σᵢ Σⱼ wᵢ ρᵢⱼ wⱼ as matrices, whichever of the three it is that varies."""
+    values = np.array([0.5, 1.0, 3.0])
+    vary = {"seconds": values} if swept == "seconds" else {"at": (values,)} if swept == "at" else {"sd": values}
+    still = () if "no place" in swept else (0.0,)
+    one = {"seconds": 2.0, "sd": 0.3, "at": still, **vary}
+    apart, together = combined_sds([part(**one), part(1.0, 0.2, at=still), part(9.0, 5.0, place="unknown")])
+    for i, value in enumerate(values):
+        seconds, sd = (value if swept == "seconds" else 2.0), (value if swept.startswith("sd") else 0.3)
+        x = math.sqrt(3.0) * value if swept == "at" else 0.0
+        weights, rho = np.array([seconds * sd, 0.2]), (1.0 + x) * math.exp(-x)
+        assert apart[i] == pytest.approx(np.sqrt(weights @ [[1.0, rho], [rho, 1.0]] @ weights) / (seconds + 1.0))
+        assert together[i] == pytest.approx(weights.sum() / (seconds + 1.0))
+
+
+def test_a_long_sweep_is_made_at_seventeen_points_and_straight_between():
+    """Of 161 points every tenth; the one in the middle is the mean of its neighbours, not what the law says there."""
+    at = np.linspace(0.0, 4.0, 161)
+    apart, together = combined_sds([part(1.0, at=(at,)), part(1.0)])
+    exact = [combined_sds([part(1.0, at=(x,)), part(1.0)])[0] for x in at.tolist()]
+    assert apart[::10] == pytest.approx(exact[::10])
+    assert apart[5::10] == pytest.approx((apart[:-1:10] + apart[10::10]) / 2)
+    assert apart[5] != pytest.approx(exact[5], rel=1e-3)
+    assert together == pytest.approx([0.1] * 161)
+
+
+def test_no_time_is_no_error():
+    for ops in ([], [part(1.0, place="unknown")], [part(0.0)]):
+        assert combined_sds(ops) == (0.0, 0.0)
+
+
 def test_many_distances_at_once():
     assert materns([0.0, 0.3, 2.0]) == [matern(0.0), matern(0.3), matern(2.0)] and matern(0.0) == 1.0
 
 
 def test_shares_of_the_time():
-    ops = [part(6.0), part(3.0, place="outside"), part(1.0, place="unknown")]
+    ops = [part(4.0), part(np.array([0.5, 1.5])), part(3.0, place="outside"), part(1.0, place="unknown")]
     assert shares(ops) == pytest.approx({"inside": 0.6, "near": 0.0, "outside": 0.3, "unknown": 0.1})
+    assert f"{shares(ops)['near']:.0%}" == "0%"  # and not "-0%"
     assert shares([]) == dict.fromkeys(("inside", "near", "outside", "unknown"), 0.0)
 
 

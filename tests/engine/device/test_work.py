@@ -248,6 +248,40 @@ def test_dropout_without_a_mask():
     assert op("dropout", "d", [X], [Y, tensor("m", 4, 6, dtype="bool")]).writes == (48.0, 24.0)
 
 
+def test_a_write_moves_what_it_touches():
+    values = tensor("v", 6, 4, dtype="fp32")  # 24 elements, 96 bytes; in the table they are fp16
+    plain, added, few, alone = (
+        op("write", "w", inputs, [TABLE], **attrs)
+        for inputs, attrs in (
+            ([TABLE, values], {}),
+            ([TABLE, values, INDEX], {"accumulate": True}),
+            ([TABLE, values], {"touched": 10}),
+            ([TABLE], {}),
+        )
+    )
+    assert (plain.reads, plain.writes) == ((0.0, 96.0), (48.0,))
+    assert (added.reads, added.writes) == ((48.0, 96.0, 48.0), (48.0,))  # what is there is read, too
+    assert (few.reads, few.writes) == ((0.0, 96.0), (20.0,))
+    assert (alone.reads, alone.writes) == ((0.0,), (0.0,))
+
+
+@pytest.mark.parametrize(
+    ("shape", "attrs", "flops"),
+    [
+        ((2, 4, 16), {}, 5 * 128 * 4),  # the last axis: log₂ 16 = 4
+        ((4, 8), {"row": 32}, 5 * 32 * 5),  # both axes: log₂ 32 = 5
+        ((4, 2), {}, 5 * 8 * 1),
+        ((8, 1), {}, 5 * 8 * 1),  # never less than a row of two
+    ],
+)
+def test_a_fourier_transform_takes_the_logarithm_of_its_row(shape, attrs, flops):
+    assert op("fft", "f", [tensor("x", *shape)], [tensor("y", *shape)], **attrs).work.flops == flops
+
+
+def test_a_custom_op_without_matrices_or_bytes():
+    assert op("custom", "c", [X, Z], [Y], op="lib::mine", unit="vector", flops=500.0).work == Work(500, 0, 96, 48, 1)
+
+
 BATCHES = np.array([1, 2, 7, 32])
 
 

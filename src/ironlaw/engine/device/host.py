@@ -85,7 +85,6 @@ class Host:
 
 
 def python_factor(settings: Mapping[str, Any], kind: str) -> float:
-    """How much longer an eager run's launches take than the same ones queued back to back: around them runs the model's Python, and
-    autograd records them. The lists of an optimiser are beyond autograd."""
-    captured = PYTHON if settings.get("captured") else 1.0
-    return captured * (AUTOGRAD if settings.get("training") and kind != "foreach" else 1.0)
+    """How much longer a captured model's eager launches take than the same ones queued back to back: around them runs the model's Python,
+    and autograd records them. The lists of an optimiser are beyond autograd."""
+    return PYTHON * (AUTOGRAD if settings.get("training") and kind != "foreach" else 1.0)

@@ -131,7 +131,7 @@ def _swept_sds(known: Sequence[tuple[Number, Doubt]], size: int) -> tuple[Number
     columns = [(along(seconds), along(d.sd), list(zip(*map(along, d.at), strict=True)), d) for seconds, d in known]
     pairs = []
     for i in range(len(chosen)):
-        one = [(s[i], Doubt(sds[i], d.family, at[i] if at else (), d.place)) for s, sds, at, d in columns]
+        one = [(s[i], Doubt(sds[i], d.family, at[i] if at else ())) for s, sds, at, d in columns]
         pairs.append(combined_sds(one))
     apart, together = (np.interp(np.arange(size), chosen, column) for column in zip(*pairs, strict=True))
     return apart, together
