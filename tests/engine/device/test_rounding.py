@@ -6,6 +6,8 @@ import pytest
 
 import ironlaw as il
 from ironlaw.engine.device.rounding import as_computed, narrowed_kinds
+from ironlaw.engine.device.types import Tensor
+from ironlaw.engine.device.work import op, with_attrs
 from ironlaw.errors import UnknownName
 
 A100, T4, CPU, H200 = (il.hardware(slug) for slug in ("a100_80gb_sxm", "t4", "neoverse_n1_2core", "h200_sxm"))
@@ -73,6 +75,13 @@ def test_what_is_narrowed_is_said():
     assert any(line.startswith("fp32: conv2d in tf32, the default") for line in il.predict(RESNET, A100).sources)
     assert any(line.startswith("peak.tf32: ") for line in il.predict(RESNET, A100).sources)
     assert not any("tf32" in line for line in il.predict(RESNET, A100, il.Plan(fp32="strict")).sources)
+
+
+def test_the_first_operand_decides_what_is_narrowed():
+    """A product of FP32 values with weights that are stored in less reads FP32, and rounds it."""
+    x, y = Tensor("x", (8, 8), "fp32"), Tensor("y", (8, 8), "fp32")
+    product = with_attrs(op("linear", "product", [x, Tensor("w", (8, 8), "fp16", "weight")], [y]), dtype="tf32")
+    assert narrowed_kinds(il.Graph("one", (product,), "fp32")) == ("linear",)
 
 
 def test_a_graph_remembers_what_it_is_computed_in():
