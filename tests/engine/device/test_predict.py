@@ -9,7 +9,7 @@ from small_graphs import MACHINE, chain, tensor
 
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.fusion_rules import Rules
-from ironlaw.engine.device.host import Host
+from ironlaw.engine.device.host import AUTOGRAD, PYTHON, Host
 from ironlaw.engine.device.machine import Cost, Figure, Plan
 from ironlaw.engine.device.predict import OpRow, bound, is_sweep, one_launch, predict
 from ironlaw.engine.device.types import Graph, Tensor
@@ -196,6 +196,31 @@ def test_sources_of_the_figures():
     assert predict(NET, MACHINE).sources == ()
 
 
+def test_sources_say_which_products_are_rounded_and_who_asked_for_it():
+    x, w, y, z = (
+        tensor(name, 8, 8, dtype="fp32", role=role) for name, role in zip("xwyz", ("input", "weight", *["activation"] * 2), strict=True)
+    )
+    products = Graph("products", (op("matmul", "mm", [x, w], [y]), op("linear", "fc", [y, w], [z])), "fp32")
+    machine = replace(MACHINE, peaks={"fp32": 500.0, "tf32": 1000.0}, narrowed={"default": ("linear",), "tf32": ("linear", "matmul")})
+    assert predict(products, machine).sources == ("fp32: linear in tf32, the default; all else in fp32",)
+    assert predict(products, machine, Plan(fp32="tf32")).sources == ("fp32: linear, matmul in tf32, as asked for; all else in fp32",)
+    assert predict(products, machine, Plan(fp32="strict")).sources == ()
+
+
+def test_sources_name_the_host():
+    host = Host({"default": 0.5}, slug="desk", name="A desk", source="a bench", date="2026-01-01", caveats=("a busy machine",))
+    said = {
+        host: ("host: A desk; a bench, 2026-01-01", "a busy machine"),
+        replace(host, name="", date="", caveats=()): ("host: desk; a bench",),
+        replace(host, source="", date="", caveats=()): ("host: A desk; given in the plan",),
+    }
+    for one, sources in said.items():
+        assert predict(NET, MACHINE, Plan(host=one)).sources == sources
+    processor = replace(MACHINE, dispatch="synchronous")
+    assert predict(NET, processor, Plan(host=host)).sources == ("host: toy launches by itself, so A desk is not used",)
+    assert predict(NET, processor, Plan(host=replace(host, name=""))).sources == ("host: toy launches by itself, so desk is not used",)
+
+
 # ---- calibrated, with figures made up for the test
 
 
@@ -245,6 +270,57 @@ def test_calibrated_prediction_by_hand():
     assert p.sources == ("measured here",)
     assert predict(NET, machine, Plan(launch=3.0)).sources == ("measured here", "launch: given in the plan")
     assert p.ops[0].term == "memory"
+
+
+class Remembering(Fake):
+    """Keeps what it is given, by the machine and the plan."""
+
+    def __init__(self):
+        super().__init__()
+        self.kept = {}
+
+    def known(self, hardware, plan):
+        return self.kept.setdefault((hardware.slug, plan), {})
+
+
+def test_costs_are_kept_from_one_prediction_to_the_next():
+    model = Remembering()
+    machine = replace(MACHINE, calibration=model)
+    first, again = predict(NET, machine), predict(NET, machine)
+    assert model.kept == {("toy", Plan()): {row.op.key: row.cost for row in first.ops}}
+    assert model.asked == 2
+    assert [id(row.cost) for row in again.ops] == [id(row.cost) for row in first.ops]
+    predict(NET, machine, SYNCHRONOUS)
+    assert model.asked == 4
+
+
+SIZES = np.array([4.0, 8.0])
+RELU = NET.ops[1]
+
+
+@pytest.mark.parametrize(
+    "swept",
+    [
+        *(replace(RELU, work=replace(RELU.work, **{name: SIZES})) for name in ("flops", "read", "written")),
+        replace(RELU, inputs=(tensor("a", SIZES, 8),)),
+        replace(RELU, outputs=(tensor("b", 4, SIZES),)),
+    ],
+    ids=("flops", "read", "written", "input", "output"),
+)
+def test_the_cost_of_an_op_with_an_array_in_it_is_kept_for_one_prediction(swept):
+    """Its key names the array by where it lies, and another may lie there afterwards."""
+    model = Remembering()
+    p = predict(Graph("g", (swept, swept)), replace(MACHINE, calibration=model))
+    assert model.kept == {("toy", Plan()): {}}
+    assert model.asked == 1
+    assert p.ops[0].cost is p.ops[1].cost
+
+
+def test_autograd_adds_to_every_launch_but_those_of_an_optimisers_lists():
+    lists = op("foreach", "step", [A], [B])
+    step = Graph("step", (NET.ops[0], lists), settings={"captured": True, "training": True})
+    launches = [row.cost.launch for row in predict(step, replace(MACHINE, calibration=Fake())).ops]
+    assert launches == pytest.approx([PYTHON * AUTOGRAD, PYTHON])
 
 
 def test_calibrated_graphs_and_fusion():
