@@ -197,9 +197,8 @@ def test_sources_of_the_figures():
 
 
 def test_sources_say_which_products_are_rounded_and_who_asked_for_it():
-    x, w, y, z = (
-        tensor(name, 8, 8, dtype="fp32", role=role) for name, role in zip("xwyz", ("input", "weight", *["activation"] * 2), strict=True)
-    )
+    x, w = tensor("x", 8, 8, dtype="fp32", role="input"), tensor("w", 8, 8, dtype="fp32", role="weight")
+    y, z = tensor("y", 8, 8, dtype="fp32"), tensor("z", 8, 8, dtype="fp32")
     products = Graph("products", (op("matmul", "mm", [x, w], [y]), op("linear", "fc", [y, w], [z])), "fp32")
     machine = replace(MACHINE, peaks={"fp32": 500.0, "tf32": 1000.0}, narrowed={"default": ("linear",), "tf32": ("linear", "matmul")})
     assert predict(products, machine).sources == ("fp32: linear in tf32, the default; all else in fp32",)
