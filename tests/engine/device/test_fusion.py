@@ -11,7 +11,7 @@ from ironlaw.engine.device import fusion
 from ironlaw.engine.device.fusion import Group, fuse
 from ironlaw.engine.device.fusion_rules import POINTWISE, TREE, Rules, decide
 from ironlaw.engine.device.types import Graph, Tensor, Work
-from ironlaw.engine.device.work import KINDS, SMALL_REDUCTION, op
+from ironlaw.engine.device.work import KINDS, SMALL_REDUCTION, op, with_attrs
 
 X = tensor("x", 64, 512, role="input")  # 32,768 elements: more than one block reduces
 SMALL = tensor("small", 8, 512, role="input")  # 4,096: one block's
@@ -112,6 +112,27 @@ def test_sorting_is_taken_as_it_is(consumer):
     verdict = edge("topk", consumer)
     assert outcome(verdict) == (False, "none")
     assert verdict.reason == "sorting is taken from a library as it is"
+
+
+def test_what_was_written_in_part_is_read_from_memory():
+    part = op("write", "write", [X, tensor("rows", 8, 512), tensor("index", 8, dtype="int64")], [A])
+    verdict = decide(part, op("relu", "relu", [A], [Y]))
+    assert outcome(verdict) == (False, "none")
+    assert verdict.reason == "relu reads a tensor of which only a part was written: all of it must be in memory"
+
+
+def test_a_sum_in_two_steps_is_joined_before_others_go_on():
+    column = tensor("column", 1, 512)
+    relu = op("relu", "relu", [X], [A])
+    total = with_attrs(op("sum", "sum", [A], [column]), split=True)
+    verdict = decide(relu, total)
+    assert outcome(verdict) == (False, "barrier")
+    assert verdict.reason == "sum is taken in parts, which cut across what relu makes"
+    verdict = decide(total, op("mul", "mul", [X, column], [Y]))
+    assert outcome(verdict) == (False, "barrier")
+    assert verdict.reason == "sum is taken in parts and must be joined before mul can start"
+    after = op("exp", "exp", [column], [tensor("out", 1, 512)])  # one for each sum: done by whoever joins its parts
+    assert outcome(decide(total, after)) == (True, "vertical")
 
 
 def test_views_have_nothing_to_fuse():

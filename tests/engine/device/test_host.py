@@ -140,6 +140,15 @@ def test_a_captured_model_runs_its_own_python():
     assert grown(Plan(), ARM, captured=True) == 1.0  # its times are those of whole calls
 
 
+def test_what_was_fitted_to_runs_in_which_the_device_waits():
+    """scripts/fit_host.py prints them; a second for a launch, and the rest by hand."""
+    host, lists = Host({"default": 1.0}), tuple(Tensor(f"t{i}", (4,), "fp32") for i in range(20))
+    call = make_op("foreach", "f", lists, (Tensor("y", (4,), "fp32"),), launches=2)
+    assert host.launch(call, "eager", 2.0) == pytest.approx(2.0 + 20 * 0.15)
+    assert python_factor({}, "relu") == pytest.approx(1.5)
+    assert python_factor({"training": True}, "relu") == pytest.approx(1.5 * 1.3)
+
+
 def test_the_lists_of_an_optimiser_are_beyond_autograd():
     assert python_factor({"training": True}, "foreach") == python_factor({}, "foreach") == python_factor({}, "relu") == PYTHON
     assert python_factor({"training": True}, "relu") == PYTHON * AUTOGRAD

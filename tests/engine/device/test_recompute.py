@@ -1,12 +1,13 @@
 """What a compiler computes again where it is read, counted by hand."""
 
+import numpy as np
 from small_graphs import tensor
 
 from ironlaw.backends.inductor import TRITON
-from ironlaw.engine.device.fusion import fuse
-from ironlaw.engine.device.recompute import expressions
+from ironlaw.engine.device.fusion import fuse, merge
+from ironlaw.engine.device.recompute import Expression, expressions
 from ironlaw.engine.device.types import Graph
-from ironlaw.engine.device.work import op
+from ironlaw.engine.device.work import op, with_attrs
 
 ROW, WEIGHT = 4 * 8 * 2.0, 8 * 8 * 2.0  # bytes of a [4, 8] tensor and of a square weight, in FP16
 
@@ -75,12 +76,65 @@ def test_sines_are_taken_again_for_every_element_that_is_rotated():
     assert two.work.flops == 2 * 16 * 4 * 8
 
 
+def test_what_a_later_kernel_computes_from_is_written_for_it():
+    """add takes the relu again, so it needs the norm, which nobody outside its kernel reads otherwise."""
+    ops = (
+        op("layer_norm", "norm", [at("x", "input")], [at("n")]),
+        op("relu", "relu", [at("n")], [at("a")]),
+        op("exp", "exp", [at("a")], [at("b")]),
+        op("linear", "product", [at("b"), tensor("w", 8, 8, role="weight")], [at("p")]),
+        op("add", "add", [at("p"), at("a")], [at("y")]),
+    )
+    first, _, last = fuse(Graph("g", ops, "fp16"), TRITON).graph.ops
+    assert [t.name for t in first.outputs] == ["n", "b"]
+    assert [t.name for t in last.inputs] == ["p", "n"]
+
+
+def in_parts() -> Graph:
+    """A sum in two steps can't join what it sums, and computes it itself."""
+    total = op("sum", "sum", [at("a")], [tensor("y", 1, 8)])
+    return Graph("g", (op("relu", "relu", [at("x", "input")], [at("a")]), with_attrs(total, split=True)), "fp16")
+
+
+def test_what_all_its_readers_compute_has_no_kernel():
+    (one,) = fuse(in_parts(), TRITON).graph.ops
+    assert (one.name, one.work.read) == ("sum", ROW)
+    assert one.key == fuse(in_parts(), TRITON).graph.ops[0].key  # both cost the same
+
+
+def test_keys_tell_apart_how_much_is_read_again():
+    size = np.array([4.0, 16.0])
+    x, a, b = (tensor(name, size, 8) for name in "xab")
+    again, reader = op("relu", "relu", [x], [a]), op("exp", "exp", [a], [b])
+    parts = (x.bytes * 1.0, x.bytes * 0.5)
+    whole, half = (merge((reader,), {"b"}, {"x": x}, {"a": Expression({"x": (x, part)}, (again,))}) for part in parts)
+    assert whole.key != half.key
+
+
+def test_all_that_is_computed_again_is_counted():
+    """A sine and a cosine, both once more after the product."""
+    angle, s, c = tensor("angle", 4, 8, role="input"), at("s"), at("c")
+    ops = (
+        op("sin", "sin", [angle], [s]),
+        op("cos", "cos", [angle], [c]),
+        op("mul", "by sine", [at("q", "input"), s], [at("u")]),
+        op("mul", "by cosine", [at("u"), c], [at("v")]),
+        op("linear", "product", [at("v"), tensor("w", 8, 8, role="weight")], [at("p")]),
+        op("mul", "sine again", [at("p"), s], [at("y")]),
+        op("mul", "cosine again", [at("y"), c], [at("z")]),
+    )
+    last = fuse(Graph("g", ops, "fp16"), TRITON).graph.ops[-1]
+    assert [(part.kind, size) for part, size in last.attrs["again"]] == [("sin", 4 * 8), ("cos", 4 * 8)]
+    assert last.work.bytes == 3 * ROW  # the product, the angles, the result
+
+
 def test_a_reductions_loop_goes_no_further_than_what_it_reduces():
     """x · mean(small): the mean's loop is over the small tensor; the product's kernel reads it."""
     mean = op("mean", "mean", [tensor("v", 4, 8, role="input")], [tensor("m", 4, 1)])
     scale = op("mul", "mul", [tensor("x", 4, 512, role="input"), tensor("m", 4, 1)], [tensor("y", 4, 512)])
-    kinds = [[part.name for part in group.ops] for group in fuse(Graph("g", (mean, scale), "fp16"), TRITON).groups]
-    assert kinds == [["mean"], ["mul"]]
+    plan = fuse(Graph("g", (mean, scale), "fp16"), TRITON)
+    assert [[part.name for part in group.ops] for group in plan.groups] == [["mean"], ["mul"]]
+    assert [verdict.reason for verdict in plan.verdicts] == ["the one goes over more elements than the other reduces"]
     near = op("mul", "mul", [tensor("v", 4, 8, role="input"), tensor("m", 4, 1)], [tensor("y", 4, 8)])
     assert len(fuse(Graph("g", (mean, near), "fp16"), TRITON).groups) == 1
 
