@@ -7,7 +7,7 @@ from statistics import median
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_graphs import chain
+from small_graphs import MACHINE, chain
 
 import ironlaw as il
 from ironlaw.engine.device.host import AUTOGRAD, PER_TENSOR, PYTHON, Host, python_factor
@@ -69,6 +69,14 @@ def test_an_unmeasured_device_has_a_typical_host_until_one_is_named():
     assert plain.host_s == pytest.approx(H100.launch * float(plain.kernels))
     assert named.host_s == pytest.approx(sum(VM.launch(op, "eager", 1.0) for op in SMALL.ops if op.work.launches))
     assert named.busy_s == plain.busy_s
+
+
+@pytest.mark.parametrize("dispatch", ["queued", "synchronous", "replayed"])
+def test_a_typical_host_is_an_estimate_and_a_processor_is_itself(dispatch):
+    behind = dispatch == "queued"
+    host = replace(MACHINE, dispatch=dispatch).typical_host
+    assert (host.name, host.estimate) == (("a typical host", True) if behind else ("the device itself", False))
+    assert (host.launches, host.graph_start) == ({"default": 0.5}, 0.5)
 
 
 def test_a_compiled_function_is_entered_and_a_graph_started_by_the_host():
@@ -188,6 +196,12 @@ def test_graphs_of_eager_code_are_eager_kernels_behind_one_launch():
     assert slots[0].start == pytest.approx(VM.graph_start + H200.calibration.graph_gap * float(graphs.ops[0].kernels))
     assert slots[-1].end == pytest.approx(graphs.seconds)
     assert graphs.intervals.device == eager.intervals.device
+
+
+@pytest.mark.parametrize("mode", ["eager", "compiled"])
+def test_a_replay_runs_the_kernels_of_its_mode(mode):
+    replay = {"eager": "eager_graphs", "compiled": "graphs"}[mode]
+    assert Plan(mode=mode).lowering == Plan(mode=replay).lowering == mode
 
 
 def test_a_host_is_checked():

@@ -100,3 +100,8 @@ def test_a_bad_setting():
 def test_a_machine_says_which_kinds():
     odd = replace(A100, narrowed={"default": ("linear",)})
     assert formats(RESNET, odd, "default") == {("conv2d", "fp32"), ("linear", "tf32")}
+
+
+def test_a_way_to_ask_that_a_machine_does_not_list_narrows_nothing():
+    listed = replace(A100, narrowed={"tf32": ("linear",)})
+    assert [listed.narrows("linear", "fp32", asked) for asked in ("tf32", "default", "strict")] == [True, False, False]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ironlaw.engine.device.fusion import fuse
-from ironlaw.engine.device.least import least, least_data
+from ironlaw.engine.device.least import least, least_data, least_transfer
 from ironlaw.engine.device.machine import Hardware, Level, Plan
 from ironlaw.engine.device.predict import one_launch, predict
 from ironlaw.engine.device.roofline import transfer
@@ -86,6 +86,21 @@ def test_the_least_lets_both_memories_run_side_by_side():
     assert least_data(5000.0, TWO, stored=4000.0) == pytest.approx(4000 / 10)
     assert least_data(5000.0, TWO, 30.0, stored=4000.0) == pytest.approx(3970 / 10)
     assert least_data(5000.0, ONE, stored=20.0) == pytest.approx(5000 / 10)
+
+
+def test_the_least_of_an_op_keeps_its_weights_apart():
+    """128 bytes of weights at 10 bytes/s beside 128 of activations at 1,000; in one memory, all 256 at 10."""
+    (only,) = linear().ops
+    assert least_transfer(only, TWO) == pytest.approx(128 / 10)
+    assert least_transfer(only, replace(TWO, bandwidth=1e6)) == pytest.approx(128 / 1000)
+    assert least_transfer(only, ONE) == pytest.approx(256 / 10)
+
+
+@pytest.mark.parametrize("name", ["l1", "l2", "l3", "l4"])
+def test_every_cache_outlasts_a_kernel_and_registers_do_not(name):
+    """1,000 bytes, of which 100 stay: the other 900 at 10 bytes/s."""
+    for level, seconds in ((name, 900 / 10), ("registers", 1000 / 10)):
+        assert least_data(1000.0, replace(ONE, levels=(Level(level, level, 100, 1e6),))) == pytest.approx(seconds)
 
 
 def test_no_prediction_is_below_the_least_on_any_microcontroller():

@@ -211,3 +211,58 @@ def test_what_was_not_measured_is_judged_by_what_came_out_worst(kind, sd):
     scatter = {"eager": Scatter(0.0, 0.1), "compiled": Scatter(0.0, 0.2), HOST: Scatter(0.0, 9.0)}
     assert judged(scatter, kind).sd == sd
     assert judged({}, kind) == SURE
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [
+        ("graphs", "compiled"), ("graphs fp32", "compiled"), ("compiled fp32", "compiled"), ("eager_graphs", "eager"),
+        ("eager fp32", "eager fp32"), ("eager_graphs fp32", "eager fp32"), ("training", "eager fp32"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_replay_is_judged_by_the_same_kernels_and_a_format_by_its_mode(kind, key):
+    """The worst is the one that scatters most, though another leans further to one side."""
+    scatter = {
+        "compiled": Scatter(0.3, 0.1),
+        "eager": Scatter(0.2, 0.4),
+        "eager fp32": Scatter(0.1, 0.2, 3.0),
+        HOST: Scatter(1.0, 9.0, 9.0),
+    }
+    assert judged(scatter, kind) is scatter[key]
+    sides = {"compiled": Scatter(0.3, 0.1), "eager": Scatter(0.2, 0.4)}
+    assert judged(sides, "training") is sides["eager"]
+
+
+def test_device_and_host_lean_as_they_did():
+    """By hand: e^(bias ± 1.28 sd), and a host that is taken for the one that was measured unless told otherwise."""
+    run = simulate(Schedule("synchronous", [2.0]), [1.0])
+    judge = Judge(eager=Scatter(0.3, 0.0), host=Scatter(0.4, 0.2))
+    found = intervals(rows(1.0), run, judge, "eager", given=False)
+    assert found.device == pytest.approx((1.0, math.exp(0.3 + 0.12816)))  # it holds the time itself
+    assert found.host == pytest.approx((2.0, 2.0 * math.exp(0.4 + 0.25632)))
+    elsewhere = intervals(rows(1.0), run, judge, "eager", given=False, other_host=True)
+    assert elsewhere.host == pytest.approx((2.0 * math.exp(-0.25632), 2.0 * math.exp(0.25632)))
+
+
+def test_a_replay_waits_longer_for_its_one_launch():
+    run = simulate(Schedule("replayed", start=2.0, gap=0.5, counts=[1.0]), [1.0])
+    found = intervals(rows(1.0, sd=0.0), run, Judge(host=Scatter(0.0, 0.2)), "graphs", given=False)
+    assert run.wall == 3.5 and found.wall == pytest.approx([3.5 + 2.0 * (math.exp(side * 0.25632) - 1.0) for side in (-1.0, 1.0)])
+
+
+def test_an_op_of_unknown_kind_that_takes_no_time_opens_nothing():
+    run = simulate(Schedule("synchronous", [0.0, 0.0]), [1.0, 0.0])
+    found = intervals([*rows(1.0), *rows(0.0, place="unknown")], run, Judge(), "eager", given=False)
+    assert found.device == pytest.approx(around(1.0, 0.1)) == found.wall
+
+
+@pytest.mark.parametrize("dispatch", ["queued", "synchronous"])
+def test_launches_that_are_swept_move_point_by_point(dispatch):
+    launches = np.array([0.01, 1.0, 3.0])
+    judge = Judge(host=Scatter(0.0, 0.2))
+    swept = intervals(rows(1.0, 1.0), simulate(Schedule(dispatch, [launches, launches]), [1.0, 1.0]), judge, "eager", given=False)
+    for i, launch in enumerate(launches.tolist()):
+        alone = intervals(rows(1.0, 1.0), simulate(Schedule(dispatch, [launch, launch]), [1.0, 1.0]), judge, "eager", given=False)
+        assert (swept.wall[0][i], swept.wall[1][i]) == pytest.approx(alone.wall)
+        assert (swept.host[0][i], swept.host[1][i]) == pytest.approx(alone.host)
