@@ -207,8 +207,8 @@ def possible(row):
     """The row; or, where the GPU was busy for longer than the call lasted, why it has no time: something else ran beside it."""
     if "busy_s" not in row or row["busy_s"] <= SHARED * min(row["wall_s"], row["piped_s"]):
         return row
-    found = {name: value for name, value in row.items() if name not in ("kernels", "busy_s", "wall_s", "piped_s")}
-    return found | {"error": f"the GPU was shared: busy for {row['busy_s']:.6f} s of a call of {min(row['wall_s'], row['piped_s']):.6f} s"}
+    which = {name: value for name, value in row.items() if name not in ("kernels", "busy_s", "wall_s", "piped_s")}
+    return which | {"error": f"the GPU was shared: busy for {row['busy_s']:.6f} s of a call of {min(row['wall_s'], row['piped_s']):.6f} s"}
 
 
 def graphs_path(seed):

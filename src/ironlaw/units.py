@@ -119,7 +119,7 @@ def _show_ratio(ratio: float, digits: int) -> str:
 
 
 _POWER = re.compile("(\\d) × 10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)|10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
-_PLAIN = {ord(raised): plain for plain, raised in zip("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹", strict=True)}
+_PLAIN = {raised: plain for plain, raised in SUPERSCRIPT.items()}
 
 
 def spoken(text: str) -> str:

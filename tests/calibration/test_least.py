@@ -152,7 +152,9 @@ def test_what_a_stride_steps_over(kernel, stride, dilation, size):
         sides, steps, apart = ((value, 1)[::order] for value in (kernel, stride, dilation))
         window = Tensor("w", (4, 4, *sides))
         assert touched(op("conv2d", "c", (x, window), (y,), stride=steps, dilation=apart)) == pytest.approx(share)
-        assert touched(op("max_pool2d", "p", (x,), (y,), kernel=sides, stride=steps, dilation=apart)) == pytest.approx(share)
+        for pool in ("max_pool2d", "avg_pool2d"):
+            pooled = op(pool, "p", (x,), (y,), kernel=sides, stride=steps, dilation=apart)
+            assert touched(pooled) == pytest.approx(share) and needed(pooled).read == pytest.approx(share * x.bytes)
 
 
 def test_without_a_stride_every_place_is_met():

@@ -14,7 +14,7 @@ import pytest
 import ironlaw
 from ironlaw.errors import BadRegistry
 from ironlaw.registry import glossary
-from ironlaw.registry.glossary import GROUPS, counted, terms
+from ironlaw.registry.glossary import GROUPS, readable, terms
 from ironlaw.slots import numbers
 from ironlaw.units import parse
 
@@ -103,8 +103,8 @@ def test_no_figure_answers_a_prediction():
 
 def test_shown_figures_are_rounded_and_have_units():
     assert terms()["bandwidth"].figure.value == "4.8 TB/s"
-    assert counted(8_030_261_248, "") == "8.03 billion" and counted(124e6, "") == "124 million"
-    assert counted(12.345, "%") == "12.3 %" and counted(108, "") == "108"
+    assert readable(8_030_261_248, "") == "8.03 billion" and readable(124e6, "") == "124 million"
+    assert readable(12.345, "%") == "12.3 %" and readable(108, "") == "108"
 
 
 @pytest.mark.parametrize(

@@ -75,10 +75,10 @@ class Term:
         if isinstance(self.entry, str):
             machine, name = self._machine()
             figure = machine_figure(hardware(machine), name, self.where)
-            shown = show_capacity(value) if figure.is_size else counted(value, "" if unit == "SM" else unit)
+            shown = show_capacity(value) if figure.is_size else readable(value, "" if unit == "SM" else unit)
             source = figure.source or f"registry, hardware {machine}"
             return ShownFigure(f"{hardware(machine).name.partition(',')[0]}, {figure.label}", shown, source)
-        return ShownFigure(str(self.entry[0]), counted(value, unit), _source(self.cited, self.where))
+        return ShownFigure(str(self.entry[0]), readable(value, unit), _source(self.cited, self.where))
 
     def _machine(self) -> tuple[str, str]:
         slug, colon, name = str(self.entry).partition(": ")
@@ -100,7 +100,7 @@ def terms() -> Mapping[str, Term]:
     return every
 
 
-def counted(value: float, unit: str) -> str:
+def readable(value: float, unit: str) -> str:
     """A figure to read: with a prefix, as a share, or as a count."""
     if unit in UNITS:
         return show(value, unit)

@@ -149,11 +149,11 @@ WORDS = {"batch": "the batch alone", "kernels": "better kernels", "weights": "FP
 
 
 def reveal(lab: kit.Lab) -> dict[str, object]:
-    made = {f"{way}_rate": _rate(target.after(way).rate) for way in target.WAYS}
+    rates = {f"{way}_rate": _rate(target.after(way).rate) for way in target.WAYS}
     fits = {f"{way}_batch": f"{target.after(way).batch:,}" for way in target.WAYS}
     alone = replace(target.today(), batch=1)
     gain = significant(replace(alone, weights="fp8").rate / alone.rate)
-    return {**made, **fits, "target": _rate(target.TARGET), "weights_alone": kit.dress(gain)}
+    return {**rates, **fits, "target": _rate(target.TARGET), "weights_alone": kit.dress(gain)}
 
 
 def spent(lab: kit.Lab) -> tuple[str, str, dict[str, object]]:
