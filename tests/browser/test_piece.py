@@ -25,6 +25,7 @@ def _():
     import marimo as mo
 
     from ironlaw.errors import BadValue
+    from ironlaw.kit.host.in_marimo import widget
     from ironlaw.widget.piece import Piece
     from ironlaw.pictures import curve, ladder, reveal, terms
     from ironlaw.engine.device.predict import one_launch, predict
@@ -32,11 +33,11 @@ def _():
     from ironlaw.registry.machines import hardware
     from ironlaw.registry.workloads import workload
 
-    return BadValue, Piece, Plan, curve, hardware, ladder, mo, one_launch, predict, reveal, terms, workload
+    return BadValue, Piece, Plan, curve, hardware, ladder, mo, one_launch, predict, reveal, terms, widget, workload
 
 
 @app.cell
-def _(BadValue, Piece, Plan, curve, hardware, mo, one_launch, predict, terms, workload):
+def _(BadValue, Piece, Plan, curve, hardware, one_launch, predict, terms, widget, workload):
     def answer(state):
         d = state["dials"]
         batch = int(d["batch"])
@@ -68,7 +69,7 @@ def _(BadValue, Piece, Plan, curve, hardware, mo, one_launch, predict, terms, wo
         {{"id": "said", "type": "switch", "label": "My prediction", "value": False}},
     ]
     made = Piece("instrument", {{"id": "i", "title": "Terms", "store": "test.i", "locked": None, "dials": dials}}, answer)
-    instrument = mo.ui.anywidget(made)
+    instrument = widget(made)
     instrument
     return (instrument,)
 
@@ -80,7 +81,7 @@ def _(instrument, mo):
 
 
 @app.cell
-def _(Piece, mo):
+def _(Piece, widget):
     kept = {{"committed": None, "attempts": 0}}
 
     def commit(state):
@@ -90,41 +91,41 @@ def _(Piece, mo):
             kept["committed"] = said | {{"time": "2026-11-15T10:00:00+00:00", "attempt": kept["attempts"]}}
         return dict(kept)
 
-    lock = mo.ui.anywidget(Piece("lock", {{"id": "q", "question": "<p>By what factor?</p>", "premises": "<p>Dense.</p>",
+    lock = widget(Piece("lock", {{"id": "q", "question": "<p>By what factor?</p>", "premises": "<p>Dense.</p>",
         "options": [{{"label": "10<sup>2</sup>"}}, {{"label": "10<sup>6</sup>"}}], "confidence": True}}, commit))
     lock
     return (lock,)
 
 
 @app.cell
-def _(Piece, hardware, ladder, lock, mo, reveal):
+def _(Piece, hardware, ladder, lock, reveal, widget):
     def show(state):
         rungs = [ladder.Rung(hardware("h100_sxm"), "fp16", "H100"), ladder.Rung(hardware("cortex_m7"), "fp32", "M7")]
         return {{"figures": [ladder.ladder(rungs, "compute", "h100_sxm", reveal.rules(100, 989000, "×", base=1e9))]}}
 
     why = None if lock.value["view"]["committed"] else "Commit a prediction to unlock."
-    mo.ui.anywidget(Piece("instrument", {{"id": "gated", "title": "Gated", "store": "test.g", "locked": why, "dials": []}}, show))
+    widget(Piece("instrument", {{"id": "gated", "title": "Gated", "store": "test.g", "locked": why, "dials": []}}, show))
     return
 
 
 @app.cell
-def _(Piece, mo):
+def _(Piece, widget):
     def judge(state):
         said = {{"choice": state["choice"], "right": state["choice"] == 1, "feedback": "<p>Because of SRAM.</p>", "time": ""}}
         return {{"answered": said if state["answer"] else None}}
 
     options = [{{"label": "Faster code"}}, {{"label": "Two stacks"}}]
-    mo.ui.anywidget(Piece("reflect", {{"id": "r", "question": "<p>What follows?</p>", "options": options}}, judge))
+    widget(Piece("reflect", {{"id": "r", "question": "<p>What follows?</p>", "options": options}}, judge))
     return
 
 
 @app.cell
-def _(Piece, mo):
+def _(Piece, widget):
     places = [
         {{"value": "cloud", "label": "Cloud", "note": "a rack", "colour": "cloud"}},
         {{"value": "tiny", "label": "Tiny", "note": "a coin cell", "colour": "tiny"}},
     ]
-    context = mo.ui.anywidget(Piece("toggle", {{"label": "Context", "options": places}}))
+    context = widget(Piece("toggle", {{"label": "Context", "options": places}}))
     context
     return (context,)
 
@@ -137,13 +138,13 @@ def _(context, mo):
 
 
 @app.cell
-def _(Piece, mo):
+def _(Piece, widget):
     def check(state):
         if not state["commit"]:
             return {{"committed": None}}
         return {{"committed": {{"value": state["value"]}}, "feedback": "<p>It is 7.</p>"}}
 
-    mo.ui.anywidget(Piece("number", {{"label": "How many machines would hold it?", "unit": "GPUs", "min": 0}}, check))
+    widget(Piece("number", {{"label": "How many machines would hold it?", "unit": "GPUs", "min": 0}}, check))
     return
 
 

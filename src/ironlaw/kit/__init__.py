@@ -31,7 +31,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`Lab` and `open` bring marimo, which takes a second to import: no need for that to use a card or a formula."""
+    """`Lab` and `open` bring the ledger, which takes time to import: no need for that to use a card or a formula."""
     if name in ("Lab", "open"):
         from ironlaw.kit import lab
 

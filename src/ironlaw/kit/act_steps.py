@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import marimo as mo
-
 from ironlaw.kit import blanks as sentences
 from ironlaw.kit import challenge as challenges
-from ironlaw.kit import claims, message, peek, prose, step
+from ironlaw.kit import claims, host, message, peek, prose, step
 from ironlaw.kit import decide as decisions
 from ironlaw.kit import lock as locks
 from ironlaw.kit import reflect as reflections
@@ -34,11 +32,11 @@ class ActSteps(Guided):
         name = f"{act}.message"
         title = f'<h2 class="il-act-title">{prose.inline(self.words[f"{act}.title"])}</h2>{step.UNFOLD}'
         text = self.words.fill_all([name], slots or {})[name]
-        return mo.Html(step.step(act, "message", title + message.message(self.words["sender"], text)))
+        return host.html(step.step(act, "message", title + message.message(self.words["sender"], text)))
 
     def closed(self, act: str) -> Any:
         title, why = prose.inline(self.words[f"{act}.title"]), prose.inline(self.words[f"{act}.closed"])
-        return mo.Html(step.closed(act, title, why))
+        return host.html(step.closed(act, title, why))
 
     def lock(self, act: str, slots: Slots | None = None, part: Part | None = None) -> Any:
         """`part`: an estimate or a curve that is sealed with the choice."""
@@ -96,12 +94,12 @@ class ActSteps(Guided):
         again = event is not None and event.attempt > 1
         text = reveals.reveal(prose.inline(option.label), truth, distance, meaning, right, kind, again)
         to = self._next(f"{act}.lock")
-        return mo.Html(step.step(act, "reveal", text + (self.go_on(to.name) if to else ""), "Reveal"))
+        return host.html(step.step(act, "reveal", text + (self.go_on(to.name) if to else ""), "Reveal"))
 
     def claims(self, act: str, names: Sequence[str], local: Mapping[str, claims.LocalFigure] | None = None) -> Any:
         """`local`: claim -> the figure of the learner's own machine, where the act has experiments; then the way on is under those."""
         then = "" if local is not None else self.go_on(f"{act}.claims")
-        return mo.Html(step.step(act, "claims", claims.panel(names, local) + then, "Claim · Model · Measured"))
+        return host.html(step.step(act, "claims", claims.panel(names, local) + then, "Claim · Model · Measured"))
 
     def reflect(self, act: str, slots: Slots | None = None) -> Any:
         name = f"{act}_reflection"
@@ -143,12 +141,11 @@ class ActSteps(Guided):
 
     def peek(self, act: str, slots: Slots | None = None) -> Any:
         body = self.words.fill_all([f"{act}.peek"], slots or {})[f"{act}.peek"]
-        return mo.Html(step.step(act, "peek", peek.peek("The maths", body) + self.go_on(f"{act}.peek"), "Why"))
+        return host.html(step.step(act, "peek", peek.peek("The maths", body) + self.go_on(f"{act}.peek"), "Why"))
 
     def _element(self, name: str, piece: Piece) -> Any:
-        self.elements[name] = mo.ui.anywidget(piece)
-        piece.quiet()
+        self.elements[name] = host.element(piece)
         return self.elements[name]
 
     def _show(self, name: str, piece: Piece, act: str, part: str, title: str = "", anchor: str = "", then: str = "") -> Any:
-        return mo.Html(step.step(act, part, f"{self._element(name, piece)}{then}", title, anchor))
+        return host.html(step.step(act, part, f"{self._element(name, piece)}{then}", title, anchor))

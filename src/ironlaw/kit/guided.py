@@ -69,7 +69,7 @@ class Guided(Measuring):
             return {"done": self._index(name) < self._reached}
 
         piece = Piece("next", {"id": f"{name}.next", "label": self._lead(to), "to": to.anchor}, compute)
-        return format(self._element(f"{name}.next", piece))
+        return str(self._element(f"{name}.next", piece))
 
     def _lead(self, to: Place) -> str:
         if to.part == "lock":
@@ -97,7 +97,7 @@ class Guided(Measuring):
             return {"stamp": self._stamp}
 
         piece = Piece("follow", {"id": "follow", "lab": self.slug}, compute)
-        return format(self._element("follow", piece))
+        return str(self._element("follow", piece))
 
     def catch_up(self) -> None:
         """Another window of this lab may have committed, answered, gone on, saved or chosen another context."""
@@ -158,7 +158,7 @@ class Guided(Measuring):
             receipt = self.receipt(fields())
             return {"saved": receipt.saved, "changed": receipt.changed, "time": receipt.time, "where": receipt.where}
 
-        return format(self._element("save", Piece("save", {"id": "save"}, compute)))
+        return str(self._element("save", Piece("save", {"id": "save"}, compute)))
 
     # --- the end
 

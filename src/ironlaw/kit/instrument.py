@@ -66,10 +66,8 @@ class Instrument:
     def load(self, values: Values, store: str) -> None:
         """The dials go to these values; one that has none goes to its default."""
         stand = self._standing(values)
-        with self.piece.hold_trait_notifications():
-            self.piece.spec = {**self.piece.spec, "store": store, "dials": stand}
-            self.piece.state = {"dials": {dial["id"]: dial["value"] for dial in stand}}
-        self.piece.refresh()
+        spec = {**self.piece.spec, "store": store, "dials": stand}
+        self.piece.change(spec, {"dials": {dial["id"]: dial["value"] for dial in stand}})
 
     def rename(self, store: str) -> None:
         """What the browser keeps from now on belongs to another design."""

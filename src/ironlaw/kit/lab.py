@@ -10,10 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import marimo as mo
-
 from ironlaw.errors import IronlawError, LedgerError, sentence, unknown
-from ironlaw.kit import context, ending, guided, header, hud, prose, rail, session
+from ironlaw.kit import context, ending, guided, header, host, hud, prose, rail
 from ironlaw.kit import places as journey
 from ironlaw.kit import questions as sheets
 from ironlaw.kit import words as texts
@@ -46,10 +44,10 @@ def open(name: str | Path, ledger: Any = None) -> Lab:
     place = folder(name)
     sheet = sheets.load(place / "questions.toml")
     words = texts.load(place / "words.md", sheet.premises)
-    session.begin()
+    host.begin()
     if ledger is None:
         try:
-            ledger = session.shared_ledger()
+            ledger = host.ledger()
         except IronlawError as error:
             ledger = AbsentLedger(str(error))
     return Lab(place.name, words, sheet, ledger)
@@ -64,7 +62,7 @@ class Lab(ActSteps):
         self.current_context: Context = self.contexts[0]
         self.instruments: dict[str, Instrument] = {}
         self.follows: dict[str, tuple[str, ...]] = {}
-        self.elements: dict[str, Any] = {}  # marimo drops an element that nothing refers to
+        self.elements: dict[str, Any] = {}  # a page drops an element that nothing refers to
         self.readouts: dict[str, dict[str, Any]] = {}
         self._predictions: dict[str, Event] = {}
         self._setters: dict[str, tuple[Any, Callable[[Any], None]]] = {}
@@ -86,7 +84,7 @@ class Lab(ActSteps):
     def fill(self, name: str, /, **slots: object) -> str:
         return self.words.fill(name, **slots)
 
-    # --- marimo's states: a cell that names one runs again when it changes
+    # --- states: a cell that names one runs again when it changes
 
     def states(self, *names: str) -> tuple[Any, ...]:
         """One per name: a question ("act1"), a place ("act1.claims"), "progress", "context", "readouts" or "measured".
@@ -94,7 +92,7 @@ class Lab(ActSteps):
         Set only when the value changes.
         """
         for name in names:
-            self._setters[name] = mo.state(self._standing(name))
+            self._setters[name] = host.state(self._standing(name))
         return tuple(self._setters[name][0] for name in names)
 
     def notify(self, *names: str) -> None:
@@ -120,7 +118,7 @@ class Lab(ActSteps):
                 "fail", "The ledger can't be opened", prose.html(f"{sentence(self.trouble)}\n\nYou can read on; nothing is kept.")
             )
         text += ledger_notice(self.ledger)
-        return mo.Html(text + self.follower())
+        return host.html(text + self.follower())
 
     def rail(self, *_: Any) -> Any:
         """The arguments are states: naming them is what runs the cell again."""
@@ -129,7 +127,7 @@ class Lab(ActSteps):
             title = "" if act == journey.END else self.words[f"{act}.title"]
             steps = [Step(place.anchor, place.label, self._state(place.name)) for place in listed]
             acts.append(Act(title.partition(":")[0], tuple(steps)))
-        return mo.Html(rail.rail(acts))
+        return host.html(rail.rail(acts))
 
     def _state(self, place: str) -> str:
         index = self._index(place)
@@ -167,7 +165,7 @@ class Lab(ActSteps):
     def end(self, truths: Mapping[str, tuple[str, str]], design: Design, slots: Slots | None = None) -> Any:
         """The end of a lab: the receipt with the button that saves, what to take away, and the ways on. `truths`: `end_rows`."""
         points, connections = self.words.fill_all(["takeaways", "connections"], slots or {}).values()
-        return mo.Html(ending.ending(self.slug, self.end_rows(truths), self.save_button(design), points, connections))
+        return host.html(ending.ending(self.slug, self.end_rows(truths), self.save_button(design), points, connections))
 
     def hud(self, items: Sequence[Item], design: Mapping[str, Any], *_: Any) -> Any:
         """`design`: what would be saved now. Further arguments are states: naming them is what runs the cell again."""
@@ -181,4 +179,4 @@ class Lab(ActSteps):
             head.append(hud.prediction(title, self.correct(act), event.attempt if event else 1, self.is_open(f"{act}.lock")))
         if "save" in self.elements:
             self.elements["save"].widget.refresh()
-        return mo.Html(hud.hud([*head, *items], receipt, ("Ledger", "not saved", "fail") if self.trouble else None))
+        return host.html(hud.hud([*head, *items], receipt, ("Ledger", "not saved", "fail") if self.trouble else None))

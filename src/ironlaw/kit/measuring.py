@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import marimo as mo
-
 from ironlaw.errors import LedgerError
-from ironlaw.kit import experiment, local_runs, step
+from ironlaw.kit import experiment, host, local_runs, step
 from ironlaw.kit.instrument import Instrument
 from ironlaw.kit.learner_record import LearnerRecord
 from ironlaw.kit.local_runs import Measured
@@ -44,7 +42,7 @@ class Measuring(LearnerRecord):
         if known_local() is None:
             items.append(experiment.Machine(lambda: known_local() is not None))
         if not items:
-            return mo.Html(step.step(act, "measure", self.go_on(f"{act}.claims")))
+            return host.html(step.step(act, "measure", self.go_on(f"{act}.claims")))
         piece = experiment.measure(act, items, self.local_run, self._keep, self._on_run_end, lambda: self.prediction(act) is not None)
         return self._show(f"{act}.measure", piece, act, "measure", "Measure it here", then=self.go_on(f"{act}.claims"))
 

@@ -11,11 +11,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import marimo as mo
-
 from ironlaw.errors import IronlawError, LedgerError, sentence
 from ironlaw.kit import checklist as checklists
-from ironlaw.kit import conceptmap, flashcard, hud, prose, session, step, walker, writing
+from ironlaw.kit import conceptmap, flashcard, host, hud, prose, step, walker, writing
 from ironlaw.kit import questions as sheets
 from ironlaw.kit import words as texts
 from ironlaw.kit.absent import AbsentLedger
@@ -38,10 +36,10 @@ def open(name: str | Path = REVIEW, ledger: Any = None, clock: Clock = now, seed
     """The review, with the learner's ledger unless another is passed. `seed` makes the cards' figures repeatable."""
     place = folder(name)
     sheet = sheets.load(place / "questions.toml")
-    session.begin()
+    host.begin()
     if ledger is None:
         try:
-            ledger = session.shared_ledger()
+            ledger = host.ledger()
         except IronlawError as error:
             ledger = AbsentLedger(str(error))
     return Review(texts.load(place / "words.md", sheet.premises), sheet, ledger, clock, seed)
@@ -50,7 +48,7 @@ def open(name: str | Path = REVIEW, ledger: Any = None, clock: Clock = now, seed
 class Review:
     def __init__(self, words: texts.Words, sheet: sheets.Sheet, ledger: Any, clock: Clock = now, seed: int | None = None) -> None:
         self.words, self.sheet, self.ledger, self.clock = words, sheet, ledger, clock
-        self.elements: dict[str, Any] = {}  # marimo drops an element that nothing refers to
+        self.elements: dict[str, Any] = {}  # a page drops an element that nothing refers to
         self.following: list[Piece] = []  # pieces that show what the ledger says
         self.trouble = self._begin()
         self._state: sessions.State | None = None
@@ -96,8 +94,8 @@ class Review:
         self._tell()
 
     def count(self) -> Any:
-        """marimo's state that rises with every change: a cell that names it runs again."""
-        self._counter = mo.state(0)
+        """The state that rises with every change: a cell that names it runs again."""
+        self._counter = host.state(0)
         return self._counter[0]
 
     # --- the page
@@ -114,21 +112,21 @@ class Review:
                 "fail", "The ledger can't be opened", prose.html(f"{sentence(self.trouble)}\n\nYou can read on; nothing is kept.")
             )
         text += ledger_notice(self.ledger)
-        return mo.Html(text)
+        return host.html(text)
 
     def rail(self, parts: Mapping[str, str]) -> Any:
         """Section -> what the rail calls it."""
         items = "".join(
             f'<li class="il-ready" data-place="{name}"><a href="#{name}">{escape(label)}</a></li>' for name, label in parts.items()
         )
-        return mo.Html(f'<nav class="il-rail il-sections" aria-label="Sections"><div class="il-act il-here"><ol>{items}</ol></div></nav>')
+        return host.html(f'<nav class="il-rail il-sections" aria-label="Sections"><div class="il-act il-here"><ol>{items}</ol></div></nav>')
 
     def section(self, name: str, slots: Slots | None = None) -> Any:
         """A section's title and its words; its pieces come after it."""
         title = prose.inline(self.words[f"{name}.title"])
         body = self.words.fill_all([f"{name}.about"], slots or {})[f"{name}.about"]
         head = f'<h2 class="il-act-title">{title}</h2>'
-        return mo.Html(f'<section class="il-step" id="{name}">{head}<div class="il-prose">{prose.html(body)}</div></section>')
+        return host.html(f'<section class="il-step" id="{name}">{head}<div class="il-prose">{prose.html(body)}</div></section>')
 
     def cards(self) -> Any:
         return self.show("cards", flashcard.flashcard(self.desk))
@@ -147,15 +145,14 @@ class Review:
 
     def show(self, name: str, piece: Piece, follows: bool = False, part: str = "piece") -> Any:
         """`follows`: what it shows depends on the ledger, so it is computed again with every change."""
-        self.elements[name] = mo.ui.anywidget(piece)
+        self.elements[name] = host.element(piece)
         if follows:
             self.following.append(piece)
-        piece.quiet()
-        return mo.Html(step.step(name, part, f"{self.elements[name]}"))
+        return host.html(step.step(name, part, f"{self.elements[name]}"))
 
     def html(self, name: str, text: str) -> Any:
         """Plain HTML as a part of the page."""
-        return mo.Html(f'<section class="il-step" id="{name}" aria-live="polite">{text}</section>')
+        return host.html(f'<section class="il-step" id="{name}" aria-live="polite">{text}</section>')
 
     def instrument(self, name: str, dials: Callable[[Values], Any], compute: Callable[[Values], View], follows: bool = False) -> Any:
         instrument = Instrument(name, self.words[f"{name}.instrument"], dials, compute, store=f"{REVIEW}/{name}")
@@ -175,4 +172,4 @@ class Review:
         ledger_item = ("Ledger", "not kept", "fail") if self.trouble else ("Ledger", "keeps every answer", "")
         if mine and not self.trouble:
             ledger_item = ("Ledger", f"kept {hud.clock(mine[-1].time)}", "good")
-        return mo.Html(hud.hud(items, ledger_item=ledger_item))
+        return host.html(hud.hud(items, ledger_item=ledger_item))

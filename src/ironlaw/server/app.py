@@ -114,7 +114,7 @@ def icon(request: Request) -> Response:
 
 def explore(request: Request) -> Response:
     """The free instrument. The policy names its socket for browsers in which 'self' does not cover one."""
-    from ironlaw.server.explore.page import page  # brings anywidget, which the start page need not wait for
+    from ironlaw.server.explore.page import page  # brings the engine, which the start page need not wait for
 
     policy = dict(SECURITY)[b"content-security-policy"].decode() + f"; connect-src 'self' ws://{request.headers['host']}"
     headers = {"cache-control": "no-cache", "content-security-policy": policy}

@@ -1,13 +1,13 @@
 """The one widget: everything in a lab that a learner turns or looks at is a Piece.
 
-Four traits cross to the browser. `kind` and `spec` say what it is, `state` is what the learner did (the browser sets
+Four values cross to the browser. `kind` and `spec` say what it is, `state` is what the learner did (the browser sets
 it), `view` is the answer (Python sets it, drawn at once). `compute(state) -> view` runs when the piece is created and
-whenever `state` changes, so a dial reaches its picture without a marimo cell between them:
+whenever `state` changes, so a dial reaches its picture without a cell between them:
 
     piece = Piece("instrument", {"id": "act1", "title": "…", "dials": […]}, lambda state: {"figures": […]})
-    mo.ui.anywidget(piece)      # show it; cells that read its `.value` rerun when the learner acts
+    kit.host.element(piece)     # show it
 
-The JavaScript is in js/, joined by `assets`.
+A host that shows a piece is one of its followers: it is told what changes. The JavaScript is in js/, joined by `assets`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,9 @@ import math
 import threading
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any
-
-import anywidget
-import traitlets
+from typing import Any, Protocol
 
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.widget.assets import script, style
 from ironlaw.widget.direct import register
 from ironlaw.widget.kinds import KINDS, State
 
@@ -84,60 +80,88 @@ def wire(view: View, _: Any = None) -> View:
     return {**view, "figures": texts}
 
 
-class Piece(anywidget.AnyWidget):
-    """`Piece(kind, spec, compute)`. Set `piece.spec` to change what it is, `piece.refresh()` to compute again."""
+class Follower(Protocol):
+    """What shows a piece."""
 
-    _esm = script()
-    _css = style()
-    kind = traitlets.Unicode().tag(sync=True)
-    spec = traitlets.Dict().tag(sync=True)
-    state = traitlets.Dict().tag(sync=True)
-    view = traitlets.Dict().tag(sync=True, to_json=wire)
+    def changed(self, name: str, value: Any) -> None:
+        """`spec`, `state` or `view` has a new value."""
+
+    def close(self) -> None: ...
+
+
+class Piece:
+    """`Piece(kind, spec, compute)`. Set `piece.spec` to change what it is, `piece.refresh()` to compute again."""
 
     def __init__(
         self, kind: str, spec: Mapping[str, Any], compute: Callable[[State], Mapping[str, Any]] | None = None, state: State | None = None
     ) -> None:
         if kind not in KINDS:
             raise BadValue(f"no kind of piece {kind!r}; choose one of {', '.join(KINDS)}")
+        self.kind = kind
+        self.followers: list[Follower] = []
         self._compute = compute
         self._last_seq = 0
         self._thread = weakref.ref(threading.current_thread())  # a page has a thread of its own
         OPEN.add(self)
         self._turn = threading.RLock()  # a dial being turned is answered on another thread
-        spec = plain(spec)
-        if kind == "instrument" and "direct" not in spec and (token := register(self)):
-            spec = {**spec, "direct": token}
-        begin = {**KINDS[kind](spec), **plain(state or {})}
-        super().__init__(kind=kind, spec=spec, state=begin, view=self._answer(spec, begin))
-        self.observe(self._on_change, names=["state", "spec"])
+        self._spec: dict[str, Any] = plain(spec)
+        if kind == "instrument" and "direct" not in self._spec and (token := register(self)):
+            self._spec = {**self._spec, "direct": token}
+        self._state: dict[str, Any] = {**KINDS[kind](self._spec), **plain(state or {})}
+        self._view = self._answer(self._spec, self._state)
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        return self._spec
+
+    @spec.setter
+    def spec(self, value: dict[str, Any]) -> None:
+        if value != self._spec:
+            self.change(value, self._state)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return self._state
+
+    @state.setter
+    def state(self, value: dict[str, Any]) -> None:
+        if value != self._state:
+            self.change(self._spec, value)
+
+    @property
+    def view(self) -> View:
+        return self._view
+
+    def change(self, spec: dict[str, Any], state: dict[str, Any]) -> None:
+        """Both at once, and one answer."""
+        self._spec, self._state = spec, state
+        self._tell("spec", spec)
+        self._tell("state", state)
+        self.refresh()
 
     def refresh(self) -> None:
         """Compute again for the same state: something else has changed."""
-        self.view = self._answer(self.spec, self.state)
+        self._view = self._answer(self._spec, self._state)
+        self._tell("view", self._view)
 
     def look(self, state: State) -> View:
         """The view for a state that is only passed through, as it crosses to the browser; nothing is kept."""
-        return wire({**self._answer(self.spec, state), "seq": number(state)})
+        return wire({**self._answer(self._spec, state), "seq": number(state)})
 
-    def quiet(self) -> None:
-        """No cell reads its value: a turn of a dial is answered by the piece alone, and marimo runs nothing after it."""
-        if hasattr(self.comm, "ui_element_id"):
-            self.comm.ui_element_id = None
+    def _tell(self, name: str, value: Any) -> None:
+        for follower in self.followers:
+            follower.changed(name, value)
 
     def close(self) -> None:
-        """Let go of by every registry; what it held on to is free."""
-        if self.layout is not None:  # a widget of its own, which every widget brings
-            self.layout.close()
-        super().close()
-        self.unobserve_all()
+        """What it held on to is free."""
+        for follower in self.followers:
+            follower.close()
+        self.followers.clear()
         self._compute = None
 
     def unlock(self) -> None:
         """Show what was locked."""
         self.spec = {**self.spec, "locked": None}
-
-    def _on_change(self, change: Any) -> None:
-        self.refresh()
 
     def _answer(self, spec: Mapping[str, Any], state: State) -> View:
         """The view for a state. `seq` tells the browser which of its messages this answers: it sends the next one then.
