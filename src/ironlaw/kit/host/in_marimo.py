@@ -15,7 +15,6 @@ import traitlets
 from marimo._runtime.context import ContextNotInitializedError, get_context
 
 from ironlaw.kit import shared_ledger
-from ironlaw.kit.host import State
 from ironlaw.widget.assets import script, style
 from ironlaw.widget.piece import Piece, close_pieces, wire
 
@@ -76,7 +75,7 @@ class MarimoHost:
     def html(self, text: str) -> Any:
         return mo.Html(text)
 
-    def state(self, value: Any) -> State:
+    def state(self, value: Any) -> Any:
         return mo.state(value)
 
     def element(self, piece: Piece) -> Element:
