@@ -683,7 +683,7 @@ def test_the_revisions_are_those_of_the_folder():
 def test_the_tables_are_as_the_migrations_leave_them(ledger):
     from sqlalchemy import inspect
 
-    with ledger._database.reading() as connection:
+    with ledger.store.database.reading() as connection:
         for table in (tables.events, tables.learner, tables.head):
             found = {column["name"]: (str(column["type"]), column["nullable"]) for column in inspect(connection).get_columns(table.name)}
             assert found == {column.name: (str(column.type), bool(column.nullable)) for column in table.columns}

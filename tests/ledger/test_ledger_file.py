@@ -101,7 +101,7 @@ def test_a_missing_folder_is_not_created(tmp_path):
 
 def test_a_new_file_is_whole_private_and_alone(path):
     os.umask(os.umask(0))
-    with open_ledger(path) as ledger, ledger._database.reading() as connection:
+    with open_ledger(path) as ledger, ledger.store.database.reading() as connection:
         settings = {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous", "foreign_keys")}
         assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
         assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == 30_000

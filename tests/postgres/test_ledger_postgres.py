@@ -46,5 +46,5 @@ def test_a_user_who_may_only_read(ledger, url):
 
 
 def test_a_commit_waits_for_the_disk(url):
-    with open_ledger(url + "%20-csynchronous_commit%3Doff") as ledger, ledger._database.reading() as connection:
+    with open_ledger(url + "%20-csynchronous_commit%3Doff") as ledger, ledger.store.database.reading() as connection:
         assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"

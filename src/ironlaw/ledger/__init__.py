@@ -6,11 +6,26 @@
 'e6'
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ironlaw.ledger.events import Event
 from ironlaw.ledger.kinds import KINDS
 from ironlaw.ledger.ledger import Ledger, Progress, open_ledger
-from ironlaw.ledger.place import where
-from ironlaw.ledger.repair import repair, verify
-from ironlaw.ledger.rescue import rescue
+
+if TYPE_CHECKING:
+    from ironlaw.ledger.place import where
+    from ironlaw.ledger.restore import repair, verify
+    from ironlaw.ledger.salvage_file import rescue
 
 __all__ = ["KINDS", "Event", "Ledger", "Progress", "open_ledger", "repair", "rescue", "verify", "where"]
+
+LATE = {"where": "place", "repair": "restore", "verify": "restore", "rescue": "salvage_file"}  # these bring SQLAlchemy
+
+
+def __getattr__(name: str) -> Any:
+    if name in LATE:
+        return getattr(import_module(f"ironlaw.ledger.{LATE[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

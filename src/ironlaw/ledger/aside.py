@@ -14,7 +14,8 @@ from pathlib import Path
 
 from ironlaw.ledger import faults, file
 from ironlaw.ledger.place import Place
-from ironlaw.ledger.rescue import Salvage, rescue_file
+from ironlaw.ledger.salvage import Salvage
+from ironlaw.ledger.salvage_file import rescue_file
 
 Fill = Callable[[Path, Salvage, str], None]  # a new file, what goes into it, the name of the old one
 

@@ -1,28 +1,17 @@
-"""The ledger as labs see it. Every call reads the database again, so that two tabs see each other's events."""
+"""The ledger as labs see it. Every call reads the store again, so that two tabs see each other's events."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, func, select
-
 from ironlaw.errors import AlreadyCommitted, BadValue
-from ironlaw.ledger import exchange, faults
-from ironlaw.ledger.append import append_events
-from ironlaw.ledger.chain import CONTENT
-from ironlaw.ledger.database import Database
+from ironlaw.ledger import exchange
 from ironlaw.ledger.events import Event, new, now, payload_fault
 from ironlaw.ledger.kinds import KINDS
-from ironlaw.ledger.place import place
-from ironlaw.ledger.repair import open_database
-from ironlaw.ledger.tables import events as table
-from ironlaw.ledger.tables import learner
-
-COLUMNS = [table.c[field] for field in CONTENT]
+from ironlaw.ledger.store import Rows, Store
 
 
 @dataclass(frozen=True)
@@ -38,7 +27,12 @@ class Progress:
 
 def open_ledger(url: str | os.PathLike[str] | None = None) -> Ledger:
     """Open the ledger at a path or a URL, or create it. None: IRONLAW_LEDGER, or else `ledger.db` in ironlaw's home folder."""
-    return Ledger(*open_database(place(url)))
+    from ironlaw.ledger.place import place  # SQLAlchemy is slow to import, and a page in a browser has none
+    from ironlaw.ledger.restore import open_database
+    from ironlaw.ledger.sql_store import SqlStore
+
+    database, learner, notice = open_database(place(url))
+    return Ledger(SqlStore(database), learner, notice)
 
 
 class Ledger:
@@ -47,15 +41,14 @@ class Ledger:
     `notice`: what the learner should know about the ledger's state, in plain words; empty if all is well.
     """
 
-    def __init__(self, database: Database, learner: str, notice: str = "") -> None:
-        self._database = database
-        self.learner, self.notice = learner, notice
+    def __init__(self, store: Store, learner: str, notice: str = "") -> None:
+        self.store, self.learner, self.notice = store, learner, notice
 
     def where(self) -> str:
-        return str(self._database.place)
+        return self.store.where()
 
     def close(self) -> None:
-        self._database.close()
+        self.store.close()
 
     def __enter__(self) -> Ledger:
         return self
@@ -70,11 +63,11 @@ class Ledger:
         if kind == "reset":
             raise BadValue("append does not begin a new epoch; call reset()")
         event = new(self.learner, 1, lab, attempt, kind, payload)  # checked before the writer's lock is taken
-        with self._database.writing() as connection:
-            event = replace(event, epoch=self._epoch(connection), time=now())
+        with self.store.writing() as rows:
+            event = replace(event, epoch=rows.epoch(self.learner), time=now())
             if kind == "prediction":
-                self._refuse_second(connection, event)
-            append_events(connection, [event])
+                self._refuse_second(rows, event)
+            rows.append([event])
         return event
 
     def commit_prediction(
@@ -87,10 +80,10 @@ class Ledger:
 
     def reset(self) -> Event:
         """Begin a new epoch. Everything stays in the ledger, and in every export."""
-        with self._database.writing() as connection:
-            epochs = {self.learner: 1, **self._epochs(connection)}
+        with self.store.writing() as rows:
+            epochs = {self.learner: 1, **rows.epochs()}
             resets = [new(learner, epoch + 1, "", 1, "reset", {}) for learner, epoch in epochs.items()]
-            append_events(connection, resets)
+            rows.append(resets)
         return next(event for event in resets if event.learner == self.learner)
 
     def set_learner_name(self, name: str | None) -> Event:
@@ -102,13 +95,13 @@ class Ledger:
     def events(self, lab: str | None = None, kind: str | None = None) -> list[Event]:
         """Those of the current epoch, in the order in which this ledger received them. One whose payload is not what its kind holds is
         left out: it stays in the ledger and in every export, and no reader has to expect it."""
-        with self._database.reading() as connection:
-            return self._view(connection, lab, kind)
+        with self.store.reading() as rows:
+            return self._view(rows, lab, kind)
 
     def history(self) -> list[Event]:
         """Those of every epoch."""
-        with self._database.reading() as connection:
-            return self._all(connection)
+        with self.store.reading() as rows:
+            return rows.events(every_epoch=True)
 
     def prediction(self, lab: str, question: str) -> Event | None:
         """The newest attempt."""
@@ -138,8 +131,8 @@ class Ledger:
 
     def learner_name(self) -> str | None:
         """A reset keeps the name."""
-        with self._database.reading() as connection:
-            names = _readable(self._events(connection, select(*COLUMNS).where(table.c.kind == "named")))
+        with self.store.reading() as rows:
+            names = _readable(rows.events(kind="named", every_epoch=True))
         return names[-1].payload["name"] or None if names else None
 
     def progress(self, lab: str) -> Progress:
@@ -153,71 +146,33 @@ class Ledger:
     def export(self) -> dict[str, Any]:
         """All events of all epochs, and whose ledger it is."""
         name = self.learner_name()
-        with self._database.reading() as connection:
-            since = connection.scalar(select(learner.c.since))
-            stored = rows(connection, select(*COLUMNS, table.c.hash).order_by(table.c.seq))
-        events = [self._event(*row[:-1]) for row in stored]
-        return exchange.pack(self.learner, name, events, exchange.Chain(str(since), [row[-1] for row in stored]))
+        with self.store.reading() as rows:
+            events, chain = rows.chained()
+        return exchange.pack(self.learner, name, events, chain)
 
     def import_(self, data: Any) -> int:
         """Add what is missing here, all of it or nothing; returns how many events were new."""
         incoming = exchange.unpack(data)
-        with self._database.writing() as connection:
-            fresh = exchange.new_events(incoming, self._all(connection))
-            append_events(connection, fresh)
+        with self.store.writing() as rows:
+            fresh = exchange.new_events(incoming, rows.events(every_epoch=True))
+            rows.append(fresh)
         return len(fresh)
 
-    # with a connection
+    # within a transaction
 
-    def _epoch(self, connection: Connection) -> int:
-        return connection.scalar(select(func.max(table.c.epoch)).where(table.c.learner == self.learner)) or 1
-
-    def _epochs(self, connection: Connection) -> dict[str, int]:
-        return {row[0]: row[1] for row in connection.execute(select(table.c.learner, func.max(table.c.epoch)).group_by(table.c.learner))}
-
-    def _view(self, connection: Connection, lab: str | None, kind: str | None) -> list[Event]:
+    def _view(self, rows: Rows, lab: str | None, kind: str | None) -> list[Event]:
         if kind is not None and kind not in KINDS:
             raise BadValue(f"no kind of event {kind!r}; known: {', '.join(KINDS)}")
-        current = select(table.c.learner, func.max(table.c.epoch).label("epoch")).group_by(table.c.learner).subquery()
-        wanted = select(*COLUMNS).join_from(table, current, and_(table.c.learner == current.c.learner, table.c.epoch == current.c.epoch))
-        if lab is not None:
-            wanted = wanted.where(table.c.lab == lab)
-        if kind is not None:
-            wanted = wanted.where(table.c.kind == kind)
-        return _readable(self._events(connection, wanted))
+        return _readable(rows.events(lab, kind))
 
-    def _all(self, connection: Connection) -> list[Event]:
-        return self._events(connection, select(*COLUMNS))
-
-    def _events(self, connection: Connection, wanted: Select[Any]) -> list[Event]:
-        return [self._event(*row) for row in rows(connection, wanted.order_by(table.c.seq))]
-
-    def _event(self, id: str, learner: str, epoch: int, lab: str, attempt: int, kind: str, text: str, time: str, more: str | None) -> Event:
-        try:
-            payload, extra = json.loads(text), json.loads(more) if more else {}
-        except (ValueError, TypeError):
-            payload = extra = None
-        if not isinstance(payload, dict) or not isinstance(extra, dict):
-            raise faults.damaged(self._database.place, f"event {id} can't be read")
-        return Event(id, learner, epoch, lab, attempt, kind, payload, time, extra)
-
-    def _refuse_second(self, connection: Connection, event: Event) -> None:
-        # the database's own lock is per learner; imported events may have another learner's id
-        for other in self._view(connection, event.lab, "prediction"):
+    def _refuse_second(self, rows: Rows, event: Event) -> None:
+        # the store's own lock is per learner; imported events may have another learner's id
+        for other in self._view(rows, event.lab, "prediction"):
             if (other.question, other.attempt) == (event.question, event.attempt):
                 raise AlreadyCommitted(
                     f"{event.lab}, {event.question}, attempt {event.attempt}: a prediction was already committed at {other.time};"
                     f" to try again, commit attempt {event.attempt + 1}"
                 )
-
-
-def rows(connection: Connection, wanted: Select[Any]) -> list[tuple[Any, ...]]:
-    """As the driver gives them: texts and numbers need no conversion, and a large ledger has many."""
-    result = connection.execute(wanted)
-    try:
-        return list(result.cursor.fetchall()) if result.cursor is not None else []
-    finally:
-        result.close()
 
 
 def _readable(events: list[Event]) -> list[Event]:

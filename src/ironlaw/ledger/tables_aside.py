@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection
 
-from ironlaw.ledger import guards, integrity
+from ironlaw.ledger import faults, guards, integrity
 from ironlaw.ledger.chain import LINK
 from ironlaw.ledger.database import Database
-from ironlaw.ledger.rescue import Salvage, select
+from ironlaw.ledger.salvage import Salvage, select
 from ironlaw.ledger.tables import VERSION
 
 Fill = Callable[[Connection, Salvage, str], None]  # new tables, what goes into them, the name of the old ones' schema
@@ -24,7 +24,9 @@ def set_aside(database: Database, connection: Connection, fill: Fill) -> tuple[S
     read = connection.exec_driver_sql
     rows = [tuple(row) for row in read(f"SELECT {', '.join(LINK)} FROM ironlaw_events ORDER BY seq")]
     owner, last = integrity.one(read("SELECT id FROM ironlaw_learner")), integrity.one(read("SELECT events, hash FROM ironlaw_head"))
-    salvage = select(database.place, rows, True, len(rows), owner, last)
+    salvage = select(rows, True, len(rows), owner, last)
+    if salvage is None:
+        raise faults.unreadable(database.place, "no event can be read")
     old_name = f"ironlaw_broken_{datetime.now(UTC):%Y_%m_%d_%H%M%S_%f}"
     read(f"CREATE SCHEMA {old_name}")
     for table in (*guards.GUARDED, VERSION):

@@ -14,10 +14,10 @@ from ironlaw.errors import BadValue, LedgerDamaged, LedgerUnavailable
 from ironlaw.ledger import aside, guards, schema, tables_aside
 from ironlaw.ledger.append import append_events
 from ironlaw.ledger.database import Database
-from ironlaw.ledger.events import Event, new
 from ironlaw.ledger.integrity import Report
 from ironlaw.ledger.place import Place, place
-from ironlaw.ledger.rescue import Salvage, rescue_file
+from ironlaw.ledger.salvage import Salvage, explain_damage, record
+from ironlaw.ledger.salvage_file import rescue_file
 
 BACK = "The ledger's protection against changes had been taken away ({}). Every event was checked, none was changed, and it is back."
 Opened = tuple[Database, str, str]  # ready to use; the learner's id; what the learner should know, in plain words
@@ -102,7 +102,7 @@ def _set_aside(source: Place, damage: LedgerDamaged, wholly: bool, even_unreadab
             damage = error
 
         def fill(fresh: Path, salvage: Salvage, old_name: str) -> None:
-            schema.fill(source, fresh, salvage.owner, [*salvage.events, _record(salvage, damage, old_name)])
+            schema.fill(source, fresh, salvage.owner, [*salvage.events, record(salvage, damage.reason, old_name)])
 
         try:
             salvage, old_name = aside.set_aside(source, path, fill)
@@ -127,7 +127,7 @@ def _set_tables_aside(source: Place, damage: LedgerDamaged, wholly: bool) -> str
 
     def fill(connection: Connection, salvage: Salvage, old_name: str) -> None:
         schema.migrate_to_head(database, connection, salvage.owner)
-        append_events(connection, [*salvage.events, _record(salvage, damage, old_name)])
+        append_events(connection, [*salvage.events, record(salvage, damage.reason, old_name)])
 
     try:
         with database.writing() as connection:
@@ -142,20 +142,3 @@ def _set_tables_aside(source: Place, damage: LedgerDamaged, wholly: bool) -> str
     finally:
         database.close()
     return explain_damage(f"the schema {old_name} of the same database", damage.reason, salvage)
-
-
-def _record(salvage: Salvage, damage: LedgerDamaged, old_name: str) -> Event:
-    """The event that says so in the new ledger, and in every export of it."""
-    epoch = max((event.epoch for event in salvage.events if event.learner == salvage.owner), default=1)
-    payload = {"from": old_name, "reason": damage.reason[:1000], "kept": len(salvage.events), "lost": salvage.lost}
-    return new(salvage.owner, epoch, "", 1, "carried", payload)
-
-
-def explain_damage(old_name: str, reason: str, salvage: Salvage) -> str:
-    """A broken ledger in plain words."""
-    count, lost = len(salvage.events), salvage.lost
-    missing = "none is missing" if not lost else f"{lost:,} could not: {'it was' if lost == 1 else 'they were'} changed or can't be read"
-    return (
-        f"Your ledger was damaged ({reason}). {count:,} event{'' if count == 1 else 's'} could be carried over into a new one; {missing}."
-        f" The old one is kept whole: {old_name}. If you have a newer export, import it."
-    )

@@ -1,0 +1,92 @@
+"""Events in SQLite or PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Select, and_, func, select
+
+from ironlaw.ledger import faults
+from ironlaw.ledger.append import append_events
+from ironlaw.ledger.chain import CONTENT
+from ironlaw.ledger.database import Database
+from ironlaw.ledger.events import Event
+from ironlaw.ledger.exchange import Chain
+from ironlaw.ledger.place import Place
+from ironlaw.ledger.tables import events as table
+from ironlaw.ledger.tables import learner as owner
+
+COLUMNS = [table.c[field] for field in CONTENT]
+
+
+class SqlStore:
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def where(self) -> str:
+        return str(self.database.place)
+
+    @contextmanager
+    def reading(self) -> Iterator[SqlRows]:
+        with self.database.reading() as connection:
+            yield SqlRows(connection, self.database.place)
+
+    @contextmanager
+    def writing(self) -> Iterator[SqlRows]:
+        with self.database.writing() as connection:
+            yield SqlRows(connection, self.database.place)
+
+    def close(self) -> None:
+        self.database.close()
+
+
+class SqlRows:
+    def __init__(self, connection: Connection, place: Place) -> None:
+        self.connection, self.place = connection, place
+
+    def epoch(self, learner: str) -> int:
+        return self.connection.scalar(select(func.max(table.c.epoch)).where(table.c.learner == learner)) or 1
+
+    def epochs(self) -> dict[str, int]:
+        newest = select(table.c.learner, func.max(table.c.epoch)).group_by(table.c.learner)
+        return {row[0]: row[1] for row in self.connection.execute(newest)}
+
+    def events(self, lab: str | None = None, kind: str | None = None, every_epoch: bool = False) -> list[Event]:
+        wanted = select(*COLUMNS)
+        if not every_epoch:
+            current = select(table.c.learner, func.max(table.c.epoch).label("epoch")).group_by(table.c.learner).subquery()
+            wanted = wanted.join_from(table, current, and_(table.c.learner == current.c.learner, table.c.epoch == current.c.epoch))
+        if lab is not None:
+            wanted = wanted.where(table.c.lab == lab)
+        if kind is not None:
+            wanted = wanted.where(table.c.kind == kind)
+        return [self._event(*row) for row in rows(self.connection, wanted.order_by(table.c.seq))]
+
+    def chained(self) -> tuple[list[Event], Chain]:
+        since = self.connection.scalar(select(owner.c.since))
+        stored = rows(self.connection, select(*COLUMNS, table.c.hash).order_by(table.c.seq))
+        return [self._event(*row[:-1]) for row in stored], Chain(str(since), [row[-1] for row in stored])
+
+    def append(self, events: Sequence[Event]) -> None:
+        append_events(self.connection, events)
+
+    def _event(self, id: str, learner: str, epoch: int, lab: str, attempt: int, kind: str, text: str, time: str, more: str | None) -> Event:
+        try:
+            payload, extra = json.loads(text), json.loads(more) if more else {}
+        except (ValueError, TypeError):
+            payload = extra = None
+        if not isinstance(payload, dict) or not isinstance(extra, dict):
+            raise faults.damaged(self.place, f"event {id} can't be read")
+        return Event(id, learner, epoch, lab, attempt, kind, payload, time, extra)
+
+
+def rows(connection: Connection, wanted: Select[Any]) -> list[tuple[Any, ...]]:
+    """As the driver gives them: texts and numbers need no conversion, and a large ledger has many."""
+    result = connection.execute(wanted)
+    try:
+        return list(result.cursor.fetchall()) if result.cursor is not None else []
+    finally:
+        result.close()
