@@ -25,7 +25,7 @@ START = f"""
 import json, os, random, signal, sys, time
 from pathlib import Path
 sys.path.insert(0, {str(SOURCE)!r})
-import alembic.command, alembic.config  # before any right to read it is given up
+import alembic.command, alembic.config, ironlaw.ledger.restore, ironlaw.ledger.sql_store  # before any right to read them is given up
 from ironlaw.errors import LedgerError
 from ironlaw.ledger import open_ledger
 folder = Path(sys.argv[1])
