@@ -76,6 +76,12 @@ class BadExport(LedgerError, ValueError):
     """A file to import that breaks the format, or contradicts what the ledger holds. None of it was imported."""
 
 
+class EditedExport(BadExport):
+    """Its events are not those that were exported: the chain of hashes breaks. `reason` says where."""
+
+    reason: str = ""
+
+
 @contextmanager
 def refusing(field: str) -> Iterator[None]:
     """What is refused inside was refused for this setting, unless the error already names another."""

@@ -43,6 +43,7 @@ def examples():
             "analyze",
             "coverage",
             "measure",
+            "class",
         ):  # one opens a page, the others have tests of their own
             yield from import_module(f"ironlaw.cli.{name}").EXAMPLE.strip().splitlines()
 

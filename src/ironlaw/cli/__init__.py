@@ -32,6 +32,7 @@ COMMANDS = {
     "lab": "write a lab: start one from the template, check its words and keys",
     "review": "the cards that are due, from all labs; how well you know what you know",
     "ledger": "what you decided in the labs: show, back up, move",
+    "class": "what a class did, from the ledger files that were handed in",
 }
 
 

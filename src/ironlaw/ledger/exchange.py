@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from ironlaw.errors import BadExport, BadValue
+from ironlaw.errors import BadExport, BadValue, EditedExport
 from ironlaw.ledger.chain import genesis, link
 from ironlaw.ledger.events import HIGHEST, MAX_COUNT, Event, check, encode, now, utc
 from ironlaw.ledger.fields import Id, Maybe, Record, Text, Whole
@@ -64,19 +64,25 @@ def unpack(data: Any) -> list[Event]:
 
 
 def _check_chain(data: dict[str, Any], events: Sequence[Event]) -> None:
-    """Each event's hash anew, from the owner's id on. BadExport names the first that differs."""
+    """Each event's hash anew, from the owner's id on. EditedExport names the first that differs."""
     if fault := CHAIN.fault(data.get("chain"), "chain"):
         raise BadExport(f"{fault}; {NEXT}")
     chain, digest = data["chain"], genesis(data["learner"]["id"], data["chain"]["since"])
     for number, (item, event) in enumerate(zip(data["events"], events, strict=True), 1):
         digest = link(digest, stored(event))
         if item.get("hash") != digest:
-            raise BadExport(
+            raise _edited(
                 f"event {number} ({event.kind}, {event.time}) was changed after it was exported, or one before it was removed:"
-                " its hash does not fit; nothing was imported; export again from the original ledger"
+                " its hash does not fit"
             )
     if (chain["events"], chain["head"]) != (len(events), digest):
-        raise BadExport(f"the file has {len(events):,} events of {chain['events']:,}; nothing was imported; export again")
+        raise _edited(f"the file has {len(events):,} events of {chain['events']:,}")
+
+
+def _edited(reason: str) -> EditedExport:
+    error = EditedExport(f"{reason}; nothing was imported; export again from the original ledger")
+    error.reason = reason
+    return error
 
 
 def stored(event: Event) -> tuple[Any, ...]:

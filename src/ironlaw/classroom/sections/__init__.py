@@ -1,0 +1,1 @@
+"""The sections of the class report, one file each; every function takes the figures and gives HTML."""

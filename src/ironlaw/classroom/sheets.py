@@ -1,0 +1,97 @@
+"""What the labs ask: the questions behind the answers in a ledger, with today's keys.
+
+A ledger may hold labs that are not installed here, or questions as they once were: those keep the names that the ledger has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from ironlaw.errors import IronlawError
+from ironlaw.kit import places, questions, words
+from ironlaw.recall.beliefs import LABS
+from ironlaw.slots import SLOT
+
+SLUG = re.compile(r"[A-Za-z0-9_]{1,100}")  # a name from a file may not be the name of a folder
+MARKS = re.compile(r"\[([^\]]*)\]\([^)]*\)|[*`$]")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An option of a question: what it says, and the belief that leads to it."""
+
+    label: str
+    value: float | str
+    misconception: str = ""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One question. `answer` is today's key, or None where there is nothing to compare with; `right` the id of the option that fits it."""
+
+    lab: str
+    name: str
+    kind: str = ""
+    text: str = ""
+    choices: Mapping[str, Choice] = field(default_factory=dict)
+    answer: float | str | None = None
+    right: str = ""
+    scale: str = ""
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class LabSheet:
+    slug: str
+    title: str
+    items: Mapping[str, Item] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)  # place -> what the rail calls it
+    known: bool = False
+
+    @property
+    def name(self) -> str:
+        number = re.match(r"lab_(\d+)", self.slug)
+        return f"Lab {number[1]}" if number else self.title
+
+    @property
+    def required(self) -> frozenset[str]:
+        """What has to be answered before the lab counts as finished: everything but its challenges."""
+        return frozenset(name for name, item in self.items.items() if item.kind != "number")
+
+
+def sheets(slugs: Iterable[str]) -> dict[str, LabSheet]:
+    """Numbered labs first."""
+    return {slug: sheet(slug) for slug in sorted(set(slugs), key=lambda slug: (not slug.startswith("lab_"), slug))}
+
+
+@cache
+def sheet(slug: str) -> LabSheet:
+    folder = LABS / slug
+    if not SLUG.fullmatch(slug) or slug.startswith("_") or not (folder / "questions.toml").is_file():
+        return LabSheet(slug, slug)
+    try:
+        asked = questions.load(folder / "questions.toml")
+        text = words.load(folder / "words.md", asked.premises)
+        rail = {place.name: place.label for place in places.places(asked)}
+    except IronlawError:  # a lab that someone is writing
+        return LabSheet(slug, slug)
+    items = {name: _item(slug, question, text) for name, question in asked.questions.items()}
+    return LabSheet(slug, plain(text.sections.get("title", slug)), items, rail, True)
+
+
+def _item(lab: str, question: questions.Question, text: words.Words) -> Item:
+    choices = {option.id: Choice(plain(option.label), option.value, option.misconception) for option in question.options}
+    asked = next((text.sections[name] for name in (f"{question.name}.question", f"{question.name}.ask") if name in text.sections), "")
+    try:
+        answer, right = question.answer, question.right.id if choices else ""
+    except IronlawError:
+        answer, right = None, ""
+    return Item(lab, question.name, question.kind, plain(asked), choices, answer, right, question.scale, question.unit)
+
+
+def plain(markdown: str) -> str:
+    """One line without marks; a figure that only the lab fills in is an ellipsis."""
+    return " ".join(MARKS.sub(r"\1", SLOT.sub("…", markdown)).split())

@@ -1,0 +1,63 @@
+"""ironlaw class: what a class did, from the ledger files that were handed in."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ironlaw.cli.options import Parser, add_json, number
+from ironlaw.cli.show import draw
+from ironlaw.errors import BadValue, unknown
+
+ACTS = ("report",)
+OUT = "class-report"
+EXAMPLE = """ironlaw class report handed-in
+ironlaw class report handed-in --pseudonyms --out shared
+ironlaw class report handed-in --json"""
+
+
+def add(parser: Parser) -> None:
+    parser.usage = "ironlaw class report FOLDER [--out DIR] [--pseudonyms] [--key FILE] [--idle MINUTES] [--json]"
+    parser.add_argument("act", metavar="ACT", nargs="?", help="report: a page and CSV files about the class")
+    parser.add_argument(
+        "folder", metavar="FOLDER", nargs="?", help="with the files that were handed in, also in folders; each an export of a ledger"
+    )
+    parser.add_argument("--out", metavar="DIR", help=f"where the page and the CSV files go (default {OUT}; with --json: nowhere)")
+    parser.add_argument("--pseudonyms", action="store_true", help="codes for names and files; the key to them is not kept")
+    parser.add_argument(
+        "--key", metavar="FILE", help="pseudonyms with the key in this file, the same in every report; created where there is none"
+    )
+    parser.add_argument(
+        "--idle", metavar="MINUTES", type=number, default=10.0, help="a longer gap between two events is not counted as work (default 10)"
+    )
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.act is None:
+        raise BadValue("`ironlaw class` needs an act: ironlaw class report FOLDER; see `ironlaw class --help`")
+    if args.act not in ACTS:
+        raise unknown("act of `ironlaw class`", args.act, ACTS)
+    if args.folder is None:
+        raise BadValue("name the folder that holds the files that were handed in: ironlaw class report FOLDER")
+    from ironlaw.classroom import collect, count, write
+    from ironlaw.classroom.names import key_from, pseudonyms
+    from ironlaw.classroom.output import folder_of, summary
+
+    folder = Path(args.folder)
+    out = folder_of(Path(args.out or OUT), folder) if args.out or not args.json else None
+    hand_ins = collect(folder, skip=out)
+    naming = None
+    if args.pseudonyms or args.key:
+        naming = pseudonyms(hand_ins, key_from(args.key) if args.key else None)
+    figures = count(hand_ins, args.idle, naming)
+    paths = write(figures, out) if out else []
+    if args.json:
+        draw.emit(summary(figures))
+        return 0
+    draw.heading("Class report", f"{len(figures.learners):,} learners in {figures.files:,} files")
+    for title, listed in (("not counted", hand_ins.refused), ("counted, and worth a look", hand_ins.notes)):
+        if listed:
+            draw.table([title, "what", "why"], [(one.file, one.kind, one.words()) for one in listed], left=(title, "what"), text=("why",))
+    draw.say(f"{paths[0]}, and {len(paths) - 1} CSV files beside it.")
+    return 0
