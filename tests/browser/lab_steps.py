@@ -144,10 +144,16 @@ def settle(page: Page) -> None:
     page.wait_for_function("() => document.getAnimations().every((each) => each.playState !== 'running')")
 
 
-UNFOLD = (  # acts that are done are folded on a narrow screen, a moment after the page has come to rest
-    "() => { for (const { dataset } of document.querySelectorAll('.il-rail [data-place]'))"
-    " document.dispatchEvent(new CustomEvent('ironlaw:unfold', { detail: dataset.place })); }"
-)
+TALLEST = 9000  # px, of any page on a phone
+
+
+def expect_short(page: Page) -> None:
+    assert page.evaluate("document.documentElement.scrollHeight") < TALLEST
+
+
+def unfold(page: Page) -> None:
+    """What is folded on a narrow screen is shown from now on, all of it."""
+    page.evaluate("document.adoptedStyleSheets = []")
 
 
 def open_in_the_dark(page: Page, url: str) -> None:
@@ -156,7 +162,6 @@ def open_in_the_dark(page: Page, url: str) -> None:
     page.set_viewport_size({"width": 390, "height": 900})
     page.goto(url)
     page.locator(".il-rail [data-place]").first.wait_for(state="attached")
-    page.evaluate(UNFOLD)
 
 
 def expect_readable(page: Page) -> None:

@@ -18,6 +18,7 @@ from lab_steps import (
     payloads,
     tab_to,
     to_reflection,
+    unfold,
     watched,
 )
 from playwright.sync_api import Page, expect
@@ -117,6 +118,7 @@ def test_by_keyboard_alone(beginner: str, page: Page) -> None:
 
 def test_it_can_be_read_everywhere_and_every_control_changes_something(beginner: str, page: Page) -> None:
     open_in_the_dark(page, beginner + LAB)
+    unfold(page)
     act_one(page)
     commit(page, "Memory, moving the data, D/BW", "4 sure")
     first, instrument = page.locator(".il-instrument").first, page.locator("#act2-instrument .il-instrument")

@@ -18,6 +18,7 @@ from lab_steps import (
     tab_to,
     to_reflection,
     trial,
+    unfold,
     watched,
 )
 from playwright.sync_api import Locator, Page, expect
@@ -235,6 +236,7 @@ def test_by_keyboard_alone(beginner: str, page: Page) -> None:
 
 def test_it_can_be_read_everywhere_and_every_control_changes_something(beginner: str, page: Page) -> None:
     open_in_the_dark(page, beginner + LAB)
+    unfold(page)
     act_one(page)
     second_lock(page)
     go_on(page, "Take the challenge", "Go on: Fuse", "Go on: Attention")

@@ -21,6 +21,7 @@ from lab_steps import (
     payloads,
     tab_to,
     to_reflection,
+    unfold,
     watched,
 )
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
@@ -236,6 +237,7 @@ def test_points_are_pinned_dragged_exported_and_linked_to(
 
 def test_it_can_be_read_everywhere_and_every_control_changes_something(done: str, page: Page) -> None:
     open_in_the_dark(page, done + LAB)
+    unfold(page)
     first, second = instrument(page, "act1"), instrument(page, "act2")
     changes(page, first, first.locator(".il-dials").get_by_text("both", exact=True).click)
     changes(page, first, first.get_by_role("button", name="Pin this point").click)

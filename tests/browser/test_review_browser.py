@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from lab_steps import expect_readable, open_in_the_dark, payloads, tab_to, watched
+from lab_steps import expect_readable, expect_short, open_in_the_dark, payloads, tab_to, unfold, watched
 from playwright.sync_api import Locator, Page, expect
 
 from ironlaw.kit.walker import START, walk_from
@@ -238,6 +238,17 @@ def test_ticks_and_texts_survive_a_reload(beginner: str, shared_ledger: Ledger, 
 
 def test_it_can_be_read_everywhere(beginner: str, page: Page) -> None:
     open_in_the_dark(page, beginner + REVIEW)
+    for tool, title in (("map-instrument", "Concept map"), ("ladder-instrument", "Mental models")):  # one at a time on a phone
+        button = page.get_by_role("button", name=f"Open {title}")
+        expect(button).to_be_visible()
+        expect(page.locator(f"#{tool}")).to_be_hidden()
+        expect_short(page)
+        button.click()
+        expect(page.locator(f"#{tool} .il-piece")).to_be_visible()
+        expect(button).to_be_hidden()
+    expect(page.locator("#map-instrument")).to_be_hidden()
+    expect_short(page)
+    unfold(page)
     shown = on_the_table(page)
     answer(page, shown, right=False, sure="5 certain")
     page.locator("[data-node=fusion]").click()

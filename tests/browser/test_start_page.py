@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from lab_steps import serious
+from lab_steps import expect_short, serious
 from playwright.sync_api import BrowserContext, Page, expect
 
 from ironlaw.ledger import Ledger
@@ -56,8 +56,29 @@ def test_progress_and_where_you_left(start: Page, beginner: str, shared_ledger: 
 
 
 def test_the_instrument_is_one_click_away(start: Page):
+    start.set_viewport_size({"width": 390, "height": 800})
+    expect_short(start)
     start.get_by_role("link", name="Where does the time go?").click()
     expect(start.locator(".il-drawing").first).to_be_visible()
+    expect_short(start)
+
+
+def test_the_glossary_on_a_phone(start: Page):
+    start.set_viewport_size({"width": 390, "height": 800})
+    start.get_by_role("link", name="glossary").click()
+    for group in ("Software", "How fast"):  # one group at a time
+        start.locator("summary", has_text=group).click()
+        expect(start.locator("details.group[open]")).to_have_count(1)
+        expect_short(start)
+    start.get_by_label("Find a word").fill("ridge")
+    expect(start.locator("#term-ridge")).to_be_visible()
+    expect(start.locator(".terms > div:visible")).to_have_count(1)
+    start.get_by_label("Find a word").fill("nothing of that name")
+    expect(start.get_by_role("status")).to_have_text("No word here has that in it.")
+    start.get_by_label("Find a word").fill("")
+    start.set_viewport_size({"width": 1280, "height": 800})
+    expect(start.locator("details.group:not([open])")).to_have_count(0)
+    assert not serious(start)
     start.get_by_role("link", name="ironlaw").click()
     expect(start.locator("#labs-title")).to_be_visible()
 

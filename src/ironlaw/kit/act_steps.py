@@ -10,6 +10,7 @@ from ironlaw.kit import challenge as challenges
 from ironlaw.kit import claims, host, message, peek, prose, step
 from ironlaw.kit import decide as decisions
 from ironlaw.kit import lock as locks
+from ironlaw.kit import places as journey
 from ironlaw.kit import reflect as reflections
 from ironlaw.kit import reveal as reveals
 from ironlaw.kit.decide import Verdict
@@ -30,7 +31,7 @@ class ActSteps(Guided):
 
     def message(self, act: str, slots: Slots | None = None) -> Any:
         name = f"{act}.message"
-        title = f'<h2 class="il-act-title">{prose.inline(self.words[f"{act}.title"])}</h2>{step.UNFOLD}'
+        title = f'<h2 class="il-act-title">{prose.inline(self.words[f"{act}.title"])}</h2>{step.unfold(f"{step.DONE}Done. Show it again")}'
         text = self.words.fill_all([name], slots or {})[name]
         return host.html(step.step(act, "message", title + message.message(self.words["sender"], text)))
 
@@ -148,4 +149,10 @@ class ActSteps(Guided):
         return self.elements[name]
 
     def _show(self, name: str, piece: Piece, act: str, part: str, title: str = "", anchor: str = "", then: str = "") -> Any:
-        return host.html(step.step(act, part, f"{self._element(name, piece)}{then}", title, anchor))
+        again = self._again(anchor or step.anchor(act, part))
+        return host.html(step.step(act, part, f"{again}{self._element(name, piece)}{then}", title, anchor))
+
+    def _again(self, anchor: str) -> str:
+        """The button that stands for a place which is folded; a prediction is never folded alone, nor an answer."""
+        place = next((each for each in self.places if each.anchor == anchor and not journey.commits(each, self.questions)), None)
+        return step.unfold(f"{step.DONE}{prose.inline(place.label)}. Show it again") if place else ""

@@ -121,12 +121,15 @@ class Review:
         )
         return host.html(f'<nav class="il-rail il-sections" aria-label="Sections"><div class="il-act il-here"><ol>{items}</ol></div></nav>')
 
-    def section(self, name: str, slots: Slots | None = None) -> Any:
-        """A section's title and its words; its pieces come after it."""
+    def section(self, name: str, slots: Slots | None = None, folds: bool = True) -> Any:
+        """A section's title and its words; its pieces come after it, on a narrow screen behind a button unless it never `folds`."""
         title = prose.inline(self.words[f"{name}.title"])
         body = self.words.fill_all([f"{name}.about"], slots or {})[f"{name}.about"]
         head = f'<h2 class="il-act-title">{title}</h2>'
-        return host.html(f'<section class="il-step" id="{name}">{head}<div class="il-prose">{prose.html(body)}</div></section>')
+        button = step.unfold(f'Open<span class="il-hidden"> {title}</span>') if folds else ""
+        return host.html(
+            f'<section class="il-step il-section" id="{name}">{head}<div class="il-prose">{prose.html(body)}</div>{button}</section>'
+        )
 
     def cards(self) -> Any:
         return self.show("cards", flashcard.flashcard(self.desk))

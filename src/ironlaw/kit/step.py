@@ -15,10 +15,14 @@ PARTS = (
     ("peek", "Math"),
 )
 
-# shown on a narrow screen, where an act that is done is folded to its title (server/static/fold.js)
-UNFOLD = '<button type="button" class="il-unfold"><span aria-hidden="true">✓ </span>Done. Show it again</button>'
+DONE = '<span aria-hidden="true">✓ </span>'
 
 WIDE = ("instrument", "claims", "measure")  # break out of the reading column
+
+
+def unfold(label: str) -> str:
+    """Shown on a narrow screen where what it belongs to is folded (server/static/fold.js). `label` is inline HTML."""
+    return f'<button type="button" class="il-unfold">{label}</button>'
 
 
 def anchor(act: str, part: str) -> str:

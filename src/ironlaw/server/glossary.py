@@ -58,8 +58,8 @@ def page(request: Request) -> Response:
     by_group = {group: [term for term in terms().values() if term.group == group] for group in GROUPS}
     links = "".join(f'<li><a href="#{group}">{heading}</a></li>' for group, heading in GROUPS.items())
     body = "".join(
-        f'<section id="{group}" aria-labelledby="{group}-title"><h2 id="{group}-title">{GROUPS[group]}</h2>'
-        f'<dl class="terms">{"".join(map(_term, listed))}</dl></section>'
+        f'<details class="group" id="{group}" open><summary><h2>{GROUPS[group]}</h2> <span class="unit">{len(listed)}</span></summary>'
+        f'<dl class="terms">{"".join(map(_term, listed))}</dl></details>'
         for group, listed in by_group.items()
     )
     return pages.page("glossary.html", title="glossary", links=links, terms=body)

@@ -35,7 +35,7 @@ def rail(lab, sections):
 
 @app.cell
 def cards_about(lab):
-    lab.section("cards")
+    lab.section("cards", folds=False)
 
 
 @app.cell
@@ -55,7 +55,7 @@ def calibration(lab, learner):
 
 @app.cell
 def beliefs_about(lab):
-    lab.section("beliefs")
+    lab.section("beliefs", folds=False)
 
 
 @app.cell
@@ -140,7 +140,7 @@ def writing(lab):
 
 @app.cell
 def what_comes_next(lab):
-    lab.section("next")
+    lab.section("next", folds=False)
 
 
 @app.cell

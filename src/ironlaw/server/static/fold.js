@@ -1,38 +1,66 @@
-// On a narrow screen an act that is done is folded to its title: a lab stays a few screens long, and the act that waits is near.
-// The rail, a link into it and its own button open it again. A wide screen shows everything.
+// On a narrow screen, what is done or not asked for is folded to its title, so that a page stays a few screens long and what waits is near:
+// a whole act that is done, in a long act the places well behind the one that waits, and the review's tools, of which one is open at a
+// time. The rail, a link into it and its own button open it. A wide screen shows everything.
 
 (() => {
   const NARROW = "screen and (max-width: 50rem)";
   const REST = 350; // ms without scrolling: nothing is folded under a moving page
-  const opened = new Set(); // acts that the learner has opened again
+  const FAR = 4; // so many places behind the one that waits, a place is folded
+  const opened = new Set(); // the heads of what the learner has opened
   const sheet = new CSSStyleSheet(); // not classes: marimo draws its cells anew
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   let rules = "";
   let timer = 0;
 
   const actOf = (id) => id.split("-")[0];
-  const buttonOf = (act) => document.getElementById(`${act}-message`)?.querySelector(".il-unfold");
+  const buttonOf = (id) => document.getElementById(id)?.querySelector(":scope > .il-unfold");
+  const byId = (id) => `[id="${id}"]`;
+  const rule = (id, hidden) => `${hidden.join()} { display: none !important; } ${byId(id)} > .il-unfold { display: inline-flex !important; }`;
 
-  // Acts whose every place is done; not the one that the learner is in.
-  function finished() {
-    const rail = document.querySelector(".il-rail[data-now]");
-    const acts = new Map();
-    for (const item of rail?.querySelectorAll("[data-place]") ?? []) {
-      const act = actOf(item.dataset.place);
-      acts.set(act, (acts.get(act) ?? true) && item.classList.contains("il-done"));
-    }
-    return [...acts].filter(([act, done]) => done && act !== actOf(rail.dataset.now) && buttonOf(act)).map(([act]) => act);
+  // The steps from this one to the next of these heads.
+  function after(id, heads) {
+    const steps = [...document.querySelectorAll(".il-step[id]")].map((step) => step.id);
+    const rest = steps.slice(steps.indexOf(id) + 1);
+    const next = rest.findIndex((step) => heads.includes(step));
+    return (next < 0 ? rest : rest.slice(0, next)).map(byId);
   }
 
-  const rule = (act) => `@media ${NARROW} { .il-step[id^="${act}-"]:not([id="${act}-message"]), [id="${act}-message"] > .il-message { display: none !important; } [id="${act}-message"] > .il-unfold { display: inline-flex !important; } }`;
+  // What folds unless it was opened: the step that stays as its title -> selectors of what is hidden.
 
-  function fold() {
+  function acts(rail) {
+    const done = new Map();
+    for (const item of rail.querySelectorAll("[data-place]")) {
+      const act = actOf(item.dataset.place);
+      done.set(act, (done.get(act) ?? true) && item.classList.contains("il-done"));
+    }
+    const folded = [...done.keys()].filter((act) => done.get(act) && act !== actOf(rail.dataset.now));
+    return folded.map((act) => [`${act}-message`, [`.il-step[id^="${act}-"]:not(${byId(`${act}-message`)})`, `${byId(`${act}-message`)} > .il-message`]]);
+  }
+
+  function places(rail) {
+    const listed = [...rail.querySelectorAll("[data-place]")].map((item) => item.dataset.place).filter((id) => actOf(id) === actOf(rail.dataset.now));
+    const far = listed.slice(0, Math.max(0, listed.indexOf(rail.dataset.now) - FAR + 1));
+    return far.map((id) => [id, [`${byId(id)} > :not(.il-unfold)`, ...after(id, listed)]]);
+  }
+
+  function tools() {
+    const heads = [...document.querySelectorAll(".il-section")].map((section) => section.id);
+    return heads.map((id) => [id, after(id, heads)]);
+  }
+
+  function foldable() {
+    const rail = document.querySelector(".il-rail");
+    const all = !rail ? [] : rail.matches(".il-sections") ? tools() : [...acts(rail), ...places(rail)];
+    return new Map(all.filter(([head]) => buttonOf(head)));
+  }
+
+  // `here` stays where it is on the screen.
+  function fold(here = document.elementFromPoint(innerWidth / 2, innerHeight / 2)?.closest(".il-step, .il-end")) {
     timer = 0;
-    const next = finished().filter((act) => !opened.has(act)).map(rule).join("\n");
+    const parts = [...foldable()].filter(([head]) => !opened.has(head)).map(([head, hidden]) => rule(head, hidden));
+    const next = parts.length ? `@media ${NARROW} {\n${parts.join("\n")}\n}` : "";
     if (next === rules) return;
     rules = next;
-    // what is looked at stays where it is
-    const here = document.elementFromPoint(innerWidth / 2, innerHeight / 2)?.closest(".il-step, .il-end");
     const before = here?.getBoundingClientRect().top;
     document.documentElement.style.overflowAnchor = "none";
     sheet.replaceSync(rules);
@@ -42,12 +70,15 @@
 
   function soon() {
     clearTimeout(timer);
-    timer = setTimeout(fold, REST);
+    timer = setTimeout(() => fold(), REST);
   }
 
   function unfold(id) {
-    opened.add(actOf(id));
-    fold();
+    const place = document.getElementById(id);
+    const heads = [id, `${actOf(id)}-message`].filter((head) => foldable().has(head));
+    if (heads.length && place?.matches(".il-section")) opened.clear(); // one tool at a time
+    for (const head of heads) opened.add(head);
+    fold(place ?? undefined);
   }
 
   addEventListener("DOMContentLoaded", () => new MutationObserver(() => timer || soon()).observe(document.body, { childList: true, subtree: true }));

@@ -148,7 +148,7 @@
       if (touched || moved() || performance.now() > until) return finish(); // a page that moves by itself while it is drawn does not count
       const to = held ?? (document.querySelector(".il-rail, .il-hud") && destination());
       const place = to?.place && document.getElementById(to.place);
-      if (place && !place.getClientRects().length) unfold(place);
+      if (place && (!place.getClientRects().length || (!held && asked))) unfold(place);
       if (place?.getClientRects().length) scrollTo({ top: scrollY + place.getBoundingClientRect().top - (to.from ?? 64), behavior: "instant" });
       else if (to?.top !== undefined) scrollTo({ top: to.top, behavior: "instant" });
       put = { top: scrollY, height: height() };
@@ -178,7 +178,9 @@
     const { set, dials } = sentence.dataset;
     document.dispatchEvent(new CustomEvent("ironlaw:set", { detail: { id: set, dials: Object.fromEntries(new URLSearchParams(dials)) } }));
     const place = document.getElementById(set.includes(".") ? set.replace(".", "-") : `${set}-instrument`);
-    place?.scrollIntoView({ block: "start", behavior: calm() ? "auto" : "smooth" });
+    if (!place) return;
+    unfold(place);
+    place.scrollIntoView({ block: "start", behavior: calm() ? "auto" : "smooth" });
   });
   // the rail's links: the place gets the focus too
   document.addEventListener("click", (event) => {
@@ -186,7 +188,7 @@
     const place = link && document.getElementById(link.getAttribute("href").slice(1));
     if (!place) return;
     event.preventDefault();
-    if (!place.getClientRects().length) unfold(place);
+    unfold(place);
     place.setAttribute("tabindex", "-1");
     place.focus({ preventScroll: true });
     place.scrollIntoView({ block: "start", behavior: calm() ? "auto" : "smooth" });
