@@ -48,7 +48,11 @@ def test_an_edited_ledger_is_named_with_the_place_of_the_edit(figures):
     assert "event 3 (prediction" in reasons["edited-answer.json"]
     assert "event 1 (" in reasons["edited-order.json"] and "event 4 (" in reasons["edited-removed.json"]
     assert "12 events of 14" in reasons["edited-cut.json"] and "epoch" in reasons["edited-kind.json"]
-    assert "after 9 whole events" in reasons["truncated.json"] and "'ironlaw-ledger/3'" in reasons["newer.json"]
+    assert (
+        "deeper than any ledger" in reasons["deep.json"]
+        and "after 9 whole events" in reasons["truncated.json"]
+        and "'ironlaw-ledger/3'" in reasons["newer.json"]
+    )
 
 
 def test_first_answers_and_options(figures, plans):

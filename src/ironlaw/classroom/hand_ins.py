@@ -150,7 +150,9 @@ def _parse(content: bytes) -> Any:
             whole = text.count('"hash":')
             return "truncated", f"it ends in the middle, after {whole:,} whole events: the upload or the copy broke off; ask for it again"
         return "damaged", f"it is not JSON any more from line {error.lineno:,} on: it was edited or damaged; ask for the original file"
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists in lists without end
+    except RecursionError:
+        return "damaged", "it nests lists and objects deeper than any ledger does; ask for the original file"
+    except ValueError as error:  # a number of thousands of digits
         return "damaged", f"it can't be read as JSON ({str(error)[:100]}); ask for the original file"
 
 

@@ -42,6 +42,11 @@ class Item:
     scale: str = ""
     unit: str = ""
 
+    @property
+    def title(self) -> str:
+        """What it asks; a gap in a sentence shows that it is one."""
+        return (f"“… {self.text} …”" if self.kind == "blank" else self.text) if self.text else self.name
+
 
 @dataclass(frozen=True)
 class LabSheet:

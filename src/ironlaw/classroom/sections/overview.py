@@ -51,8 +51,9 @@ def _agenda(figures: ClassFigures) -> str:
         wrong = [option for option in hard.options if not option.right and option.chosen]
         favourite = max(wrong, key=lambda option: option.chosen, default=None)
         most = f" The most frequent wrong answer: {favourite.label.rstrip('.')} ({of(favourite.chosen, hard.n)})." if favourite else ""
-        name = figures.sheets[hard.item.lab].name
-        lines.append(f"Hardest: {name}, {hard.item.name}. {percent(hard.share)} were right at first ({of(hard.right, hard.n)}).{most}")
+        name = f"{figures.sheets[hard.item.lab].name}, {hard.item.name}"
+        title = f" ({hard.item.title})" if hard.item.text else ""
+        lines.append(f"Hardest: {name}{title}. {percent(hard.share)} were right at first ({of(hard.right, hard.n)}).{most}")
     for belief in [b for b in figures.beliefs if b.met >= min(SMALL, len(figures.learners))][:1]:
         says = f"“{belief.says.rstrip('.')}”"
         lines.append(f"Most frequent belief: {says}, chosen by {of(belief.chose, belief.met)} ({percent(belief.share)}).")

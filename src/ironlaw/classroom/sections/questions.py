@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import shorten
+
 from ironlaw.classroom.count import ClassFigures
 from ironlaw.classroom.predictions import ItemFigures
 from ironlaw.classroom.sections.words import NONE, bar, factor, of, people, percent, signed
@@ -11,6 +13,7 @@ from ironlaw.units import significant
 
 KINDS = {"prediction": "prediction", "decision": "decision", "reflection": "reflection", "blank": "sentence", "number": "challenge"}
 NEAR = 0.5  # orders of magnitude: no other power of ten is nearer
+LONGEST_TITLE = 90  # characters of a question in a row of a table
 CLEARLY, HARDLY = 0.3, 0.1
 
 
@@ -28,7 +31,6 @@ def questions(figures: ClassFigures) -> str:
 
 def _question(one: ItemFigures) -> str:
     kind = KINDS.get(one.item.kind, "question")
-    title = f"“… {one.item.text} …”" if kind == "sentence" and one.item.text else one.item.text or one.item.name
     bars = "".join(
         bar(option.chosen / one.n, option.label, f"{percent(option.chosen / one.n)} ({option.chosen:,})", "right" if option.right else "",
             "right" if option.right else "")
@@ -47,7 +49,7 @@ def _question(one: ItemFigures) -> str:
     body = f'<ul class="bars">{bars}</ul>' if bars else ""
     name = f'<span class="note">{text(one.item.name)}, {text(kind)}</span>'
     said = text("; ".join(fact for fact in facts if fact))
-    return f'<article class="question"><h4>{text(title)} {name}</h4>{body}<p class="il-quiet">{said}.</p></article>'
+    return f'<article class="question"><h4>{text(one.item.title)} {name}</h4>{body}<p class="il-quiet">{said}.</p></article>'
 
 
 def separating(figures: ClassFigures) -> str:
@@ -73,7 +75,8 @@ def separating(figures: ClassFigures) -> str:
 
 
 def _name(figures: ClassFigures, one: ItemFigures) -> str:
-    return f"{figures.sheets[one.item.lab].name}, {one.item.name}"
+    title = f": {shorten(one.item.title, LONGEST_TITLE, placeholder=' …')}" if one.item.text else ""
+    return f"{figures.sheets[one.item.lab].name}, {one.item.name}{title}"
 
 
 def _verdict(one: ItemFigures) -> Cell:
