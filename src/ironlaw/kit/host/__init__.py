@@ -7,7 +7,7 @@ The kit asks for four things, and a lab does not know who provides them:
     element(piece)   a piece on the page: as text it is its HTML, `widget` is the piece
     begin()          a page begins: what is created from now on ends with it
 
-and for the learner's ledger, where none is passed. marimo is the host until another one is used.
+and for the learner's ledger, where none is passed. marimo is the host until another one is used (plain.py).
 """
 
 from __future__ import annotations

@@ -1,0 +1,172 @@
+"""A host without marimo: one page of a lab, as the static site shows it. Nothing here knows of a browser.
+
+    page = Page(folder, ledger)
+    page.open()                     # cell -> HTML
+    page.act("p3", {"value": 2})    # what the learner did to a piece -> what changed on the page
+
+In a cell's HTML a piece is an empty element with its name; `traits` has what is to be drawn there.
+"""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ironlaw.errors import BadValue, IronlawError, sentence
+from ironlaw.kit.banner import notice
+from ironlaw.kit.host import State, using
+from ironlaw.kit.host.notebook import Cell, in_order, read
+from ironlaw.widget.piece import Piece, wire
+
+LOG = logging.getLogger(__name__)
+
+
+class Shown:
+    """A piece on the page: as text it is the element in which the page draws it."""
+
+    def __init__(self, name: str, piece: Piece, page: Page) -> None:
+        self.name, self.widget, self._page = name, piece, weakref.ref(page)
+        self.known: dict[str, Any] = {"spec": piece.spec, "state": piece.state}  # to the page
+        piece.followers.append(self)
+
+    def __str__(self) -> str:
+        return f'<ironlaw-piece data-piece="{self.name}"></ironlaw-piece>'
+
+    def changed(self, name: str, value: Any) -> None:
+        page = self._page()
+        if page is None or self.known.get(name) == value:
+            return
+        if name in self.known:
+            self.known[name] = value
+        page.changes.setdefault(self.name, {})[name] = value
+
+    def close(self) -> None:
+        """Nothing else holds on to it."""
+
+
+class Page:
+    """The host of one lab."""
+
+    def __init__(self, folder: Path, ledger: Any) -> None:
+        cells = read(folder / "lab.py")
+        self._ledger = ledger
+        self._order = list(in_order(cells, folder.name))
+        self._names: dict[str, Any] = {}  # what the cells have defined
+        self._stale: dict[Callable[[], Any], int] = {}  # state that was set -> how many cells had run by then
+        self._ran: dict[str, int] = {}  # cell -> the number of its run
+        self._runs = 0
+        self.cells = [cell.name for cell in cells]
+        self.html_of: dict[str, str] = {}
+        self.changes: dict[str, dict[str, Any]] = {}  # piece -> what is new about it
+        self.pieces: weakref.WeakValueDictionary[str, Shown] = weakref.WeakValueDictionary()
+        self._count = 0
+
+    # --- what the kit asks for
+
+    def html(self, text: str) -> str:
+        return text
+
+    def state(self, value: Any) -> State:
+        held = [value]
+
+        def get() -> Any:
+            return held[0]
+
+        def put(new: Any) -> None:
+            held[0] = new
+            self._stale[get] = self._runs
+
+        return get, put
+
+    def element(self, piece: Piece) -> Shown:
+        self._count += 1
+        shown = Shown(f"p{self._count}", piece, self)
+        self.pieces[shown.name] = shown
+        return shown
+
+    def begin(self) -> None:
+        """A page ends with this object."""
+
+    def ledger(self) -> Any:
+        return self._ledger
+
+    # --- what shows the page asks for
+
+    def open(self) -> dict[str, str]:
+        """Every cell, as HTML."""
+        with using(self):
+            self._run(self._order)
+        self.settle()
+        return {name: self.html_of.get(name, "") for name in self.cells}
+
+    def act(self, name: str, state: dict[str, Any]) -> dict[str, Any]:
+        """What the learner did to a piece. The cells and pieces that changed: `{"cells": {cell: HTML}, "pieces": {piece: traits}}`."""
+        shown = self._shown(name)
+        shown.known["state"] = state
+        shown.widget.state = state
+        return self.settle()
+
+    def settle(self) -> dict[str, Any]:
+        """Run again what names a state that was set, and say what changed since."""
+        before = dict(self.html_of)
+        with using(self):
+            while self._stale:
+                stale, self._stale = self._stale, {}
+                self._run([cell for cell in self._order if self._is_older(cell, stale)])
+        cells = {name: text for name, text in self.html_of.items() if before.get(name) != text}
+        pieces = {name: dict(traits) for name, traits in self.changes.items()}
+        self.changes.clear()
+        for traits in pieces.values():
+            if "view" in traits:
+                traits["view"] = wire(traits["view"])
+        return {"cells": cells, "pieces": pieces}
+
+    def look(self, name: str, state: dict[str, Any]) -> dict[str, Any]:
+        """The view for a dial that is being turned; nothing is kept."""
+        return self._shown(name).widget.look(state | {"moving": True})
+
+    def traits(self, name: str) -> dict[str, Any]:
+        piece = self._shown(name).widget
+        return {"kind": piece.kind, "spec": piece.spec, "state": piece.state, "view": wire(piece.view)}
+
+    def _shown(self, name: str) -> Shown:
+        shown = self.pieces.get(name)
+        if shown is None:
+            raise BadValue("that piece is gone; load the page again")
+        return shown
+
+    def _is_older(self, cell: Cell, stale: Mapping[Callable[[], Any], int]) -> bool:
+        """Whether it ran before one of these states was set that it names."""
+        return any(self._names.get(name) is get and self._ran[cell.name] <= runs for name in cell.needs for get, runs in stale.items())
+
+    def _run(self, cells: Iterable[Cell]) -> None:
+        """These and all that need what they define. Where that failed there is nothing to show: the cell that failed says why."""
+        due = {cell.name for cell in cells}
+        renewed: set[str] = set()
+        for cell in self._order:
+            if cell.name not in due and renewed.isdisjoint(cell.needs):
+                continue
+            for name in cell.defines:
+                self._names.pop(name, None)
+            self._runs += 1
+            self._ran[cell.name] = self._runs
+            self.html_of[cell.name] = self._show(cell) if self._names.keys() >= set(cell.needs) else ""
+            renewed.update(cell.defines)
+
+    def _show(self, cell: Cell) -> str:
+        try:
+            shown, values = cell.run(self._names)
+        except Exception as error:
+            LOG.exception("the cell %r failed", cell.name)
+            return _failure(cell.name, error)
+        self._names.update(values)
+        return "" if shown is None else str(shown)
+
+
+def _failure(name: str, error: Exception) -> str:
+    reason = sentence(str(error)) if isinstance(error, IronlawError) else f"{type(error).__name__}: {error}"
+    return notice("fail", f"This part ({name}) could not be shown", f"{escape(reason)} What you committed is kept.")
