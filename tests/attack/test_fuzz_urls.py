@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from ironlaw.server import app, pages
+from ironlaw.server import app
 
 ORIGIN = {"origin": "http://127.0.0.1:2718"}
 DIGITS, DEEP = "9" * 4400, "[" * 9_000
@@ -156,7 +156,7 @@ TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
 def requests(draw: st.DrawFn) -> dict:
     place = draw(st.sampled_from(PLACES))
     if not draw(st.integers(0, 3)):
-        place = draw(st.sampled_from((pages.static(), app.theme()))) + draw(st.sampled_from(FILES))
+        place = draw(st.sampled_from((app.static(), app.theme()))) + draw(st.sampled_from(FILES))
     if not draw(st.integers(0, 4)):
         place += quote(draw(TEXT), safe="/%?&=")
     pairs = draw(st.lists(st.tuples(st.sampled_from(KEYS), st.one_of(st.sampled_from(VALUES), TEXT)), max_size=4))

@@ -26,9 +26,9 @@ from ironlaw.labs.review.lab import app as review_app
 from ironlaw.ledger import open_ledger
 from ironlaw.ledger.append import append_events
 from ironlaw.ledger.events import Event
+from ironlaw.pages import gallery, records
+from ironlaw.pages.catalogue import catalogue
 from ironlaw.recall.session import state
-from ironlaw.server import gallery, records
-from ironlaw.server.catalogue import catalogue
 
 LABS = ("lab_01_magnitude", "lab_07_fusion", "lab_11_roofline")
 

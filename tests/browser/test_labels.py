@@ -19,10 +19,10 @@ from ironlaw.kit.check import complete
 from ironlaw.kit.conceptmap import conceptmap
 from ironlaw.labs.review import ladder, roof
 from ironlaw.ledger import open_ledger
+from ironlaw.pages.explore import settings
+from ironlaw.pages.explore.view import view
 from ironlaw.pictures.calibration import calibration
 from ironlaw.recall import confidence
-from ironlaw.server.explore import settings
-from ironlaw.server.explore.view import view
 from ironlaw.widget.assets import DRAWING, script, typeface
 from ironlaw.widget.dials import settle
 from ironlaw.widget.piece import plain

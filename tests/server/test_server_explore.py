@@ -7,11 +7,11 @@ import pytest
 from starlette.testclient import TestClient
 
 import ironlaw as il
-from ironlaw.server.choices import choices
-from ironlaw.server.explore import settings
-from ironlaw.server.explore.formula import formula
-from ironlaw.server.explore.page import piece
-from ironlaw.server.explore.view import view
+from ironlaw.pages.choices import choices
+from ironlaw.pages.explore import settings
+from ironlaw.pages.explore.formula import formula
+from ironlaw.pages.explore.page import piece
+from ironlaw.pages.explore.view import view
 from ironlaw.widget.quantities import format_quantity
 
 OURS = {"origin": "http://127.0.0.1:2718"}

@@ -8,9 +8,9 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.testclient import TestClient
 
+from ironlaw.pages.templates import STATIC
 from ironlaw.server.app import announcement, head
 from ironlaw.server.files import Immutable
-from ironlaw.server.pages import STATIC
 from ironlaw.widget.assets import CSS, script, theme
 
 

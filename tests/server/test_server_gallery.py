@@ -11,10 +11,10 @@ from starlette.testclient import TestClient
 from ironlaw.cli.labs import known
 from ironlaw.errors import LedgerUnavailable, UnknownName
 from ironlaw.ledger import open_ledger
+from ironlaw.pages.catalogue import catalogue, resolve
+from ironlaw.pages.records import Records, standings
 from ironlaw.registry.loader import folder
 from ironlaw.server.app import create_app
-from ironlaw.server.catalogue import catalogue, resolve
-from ironlaw.server.records import Records, standings
 
 OURS = {"origin": "http://127.0.0.1:2718"}
 LAB = """import marimo
@@ -344,7 +344,7 @@ def test_a_ledger_that_fails_is_said_and_the_labs_stay(page: TestClient, monkeyp
 
 def test_a_fault_of_ours_leaves_the_way_to_export_and_reset(page: TestClient, monkeypatch: pytest.MonkeyPatch):
     open_ledger().append("lab_01_first", "opened", {})
-    monkeypatch.setattr("ironlaw.server.records.standings", lambda events: 1 / 0)
+    monkeypatch.setattr("ironlaw.pages.records.standings", lambda events: 1 / 0)
     html = page.get("/").text
     assert "ZeroDivisionError" in html and "Your progress can’t be read" in html and 'href="/export"' in html
     assert [event["kind"] for event in page.get("/export").json()["events"]] == ["opened"]

@@ -10,8 +10,8 @@ from starlette.routing import Mount
 from starlette.testclient import TestClient, WebSocketDisconnect
 from test_server_gallery import LAB, put, words
 
+from ironlaw.pages.catalogue import Lab, catalogue
 from ironlaw.server.app import create_app
-from ironlaw.server.catalogue import Lab, catalogue
 from ironlaw.server.marimo_page import reader, rewrite
 
 OURS = {"origin": "http://127.0.0.1:2718"}

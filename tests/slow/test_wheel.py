@@ -136,7 +136,7 @@ def test_everything_is_in_it(wheel: Path):
     wanted = {path.relative_to(source) for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     assert {f"ironlaw/{path.as_posix()}" for path in wanted} - packed == set()
     lab = ("words.md", "questions.toml", "lab.py")
-    for part in ("widget/css/theme.css", "widget/js/piece.js", "server/gallery.html", *(f"labs/{LAB}/{name}" for name in lab)):
+    for part in ("widget/css/theme.css", "widget/js/piece.js", "pages/gallery.html", *(f"labs/{LAB}/{name}" for name in lab)):
         assert f"ironlaw/{part}" in packed
     assert not [name for name in packed if "node_modules" in name or "/tests/" in name]
 

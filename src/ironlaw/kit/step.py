@@ -21,7 +21,7 @@ WIDE = ("instrument", "claims", "measure")  # break out of the reading column
 
 
 def unfold(label: str) -> str:
-    """Shown on a narrow screen where what it belongs to is folded (server/static/fold.js). `label` is inline HTML."""
+    """Shown on a narrow screen where what it belongs to is folded (pages/static/fold.js). `label` is inline HTML."""
     return f'<button type="button" class="il-unfold">{label}</button>'
 
 

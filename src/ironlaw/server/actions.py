@@ -20,8 +20,8 @@ from starlette.routing import Route
 
 from ironlaw import command
 from ironlaw.errors import BadValue, IronlawError
+from ironlaw.pages.records import Keeper
 from ironlaw.server import pages
-from ironlaw.server.records import Keeper
 
 LONGEST_NAME = 80
 LARGEST = 200 * 2**20  # bytes of an import

@@ -7,6 +7,7 @@ import secrets
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -22,21 +23,22 @@ from starlette.routing import Mount, Route, WebSocketRoute
 
 from ironlaw import command
 from ironlaw.errors import IronlawError
+from ironlaw.pages.answers import answer
+from ironlaw.pages.catalogue import LABS, catalogue
+from ironlaw.pages.choices import choices
+from ironlaw.pages.gallery import MESSAGES, gallery
+from ironlaw.pages.records import Keeper
+from ironlaw.pages.templates import STATIC, static, theme
 from ironlaw.server import glossary, pages
 from ironlaw.server.actions import Actions
-from ironlaw.server.answers import answer
-from ironlaw.server.catalogue import LABS, catalogue
-from ironlaw.server.choices import choices
 from ironlaw.server.direct import direct
 from ironlaw.server.door import Door
 from ironlaw.server.files import Immutable
-from ironlaw.server.gallery import MESSAGES, gallery
 from ironlaw.server.guard import SECURITY, Guard
 from ironlaw.server.labs import Labs
 from ironlaw.server.limits import Bodies
 from ironlaw.server.marimo_page import ahead, marimo_files
-from ironlaw.server.pages import STATIC, THEME, static, theme
-from ironlaw.server.records import Keeper
+from ironlaw.widget.assets import CSS
 from ironlaw.widget.direct import HOSTED
 
 COUNT = re.compile(r"[0-9]{1,9}")
@@ -51,7 +53,8 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
 
     def show(message: str = "", wrong: dict[str, str] | None = None) -> Response:
         listed = catalogue(labs_folder)
-        return gallery(listed, keeper.records(), token, message, wrong, ahead(assets) if any(lab.ready for lab in listed) else "")
+        html = gallery(listed, keeper.records(), token, message, wrong, ahead(assets) if any(lab.ready for lab in listed) else "")
+        return pages.response(html, 400 if wrong else 200)
 
     def start(request: Request) -> Response:
         query = request.query_params
@@ -79,7 +82,7 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
         WebSocketRoute("/direct", direct),
         Mount(static(), Immutable(STATIC)),
         Mount(assets, Immutable(files)),
-        Mount(theme(), Immutable(THEME.parent)),
+        Mount(theme(), Immutable(CSS)),
     ]
     inside = [Middleware(Guard, door=door), Middleware(Bodies)]  # who it is comes first, then how much it brings
     app = Starlette(routes=routes, middleware=inside, exception_handlers={404: not_found, 500: failed}, lifespan=lifespan)
@@ -114,7 +117,7 @@ def icon(request: Request) -> Response:
 
 def explore(request: Request) -> Response:
     """The free instrument. The policy names its socket for browsers in which 'self' does not cover one."""
-    from ironlaw.server.explore.page import page  # brings the engine, which the start page need not wait for
+    from ironlaw.pages.explore.page import page  # brings the engine, which the start page need not wait for
 
     policy = dict(SECURITY)[b"content-security-policy"].decode() + f"; connect-src 'self' ws://{request.headers['host']}"
     headers = {"cache-control": "no-cache", "content-security-policy": policy}
@@ -123,16 +126,21 @@ def explore(request: Request) -> Response:
 
 def explored() -> Any:
     """The piece of the free instrument, for the socket."""
-    from ironlaw.server.explore.page import piece
+    from ironlaw.pages.explore.page import piece
 
     return piece()
 
 
 async def widget(scope: Any, receive: Any, send: Any) -> None:
     """The widget's files under /widget/<digest>/."""
-    from ironlaw.server.explore.page import files
+    await widget_files()(scope, receive, send)
 
-    await files()(scope, receive, send)
+
+@cache
+def widget_files() -> Immutable:
+    from ironlaw.pages.explore.page import texts
+
+    return Immutable(texts=texts())
 
 
 def registry(request: Request) -> Response:

@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, Response
 
+from ironlaw.pages.templates import static
 from ironlaw.server import pages
 
 PAGE = re.compile(r"/|/explore|/lab/[A-Za-z0-9_-]+/?")
@@ -49,7 +50,7 @@ class Door:
         if any(same(cookie, self.cookie(scope)) for cookie in cookies):
             self.entered.set()
             return True
-        return scope["type"] == "http" and scope["path"] in {f"{pages.static()}/{name}" for name in OUTSIDE}
+        return scope["type"] == "http" and scope["path"] in {f"{static()}/{name}" for name in OUTSIDE}
 
     def entry(self, scope: Any) -> Response | None:
         """The answer to an address with a token in it: the cookie and the clean address, or the page at the door."""

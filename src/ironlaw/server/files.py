@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import mimetypes
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -78,13 +78,3 @@ def response(name: str, body: bytes) -> File:
     kind = TYPES.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
     etag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'.encode()
     return [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode()), (b"etag", etag), KEEP], body
-
-
-def digest(files: Iterable[Path]) -> str:
-    """Changes with any of the files."""
-    return hashlib.sha256(b"".join(path.name.encode() + path.read_bytes() for path in sorted(files))).hexdigest()[:12]
-
-
-def digest_of(*texts: str) -> str:
-    """Changes with any of the texts."""
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]

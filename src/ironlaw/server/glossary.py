@@ -1,34 +1,24 @@
-"""The glossary: a page with every term, what the labs' marked words look up, and the script that shows it."""
+"""The glossary's addresses: its page, what the labs' marked words look up, and the script that shows it."""
 
 from __future__ import annotations
 
 from functools import cache
-from html import escape
-from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
+from ironlaw.pages import glossary
+from ironlaw.pages.templates import digest_of
 from ironlaw.server import pages
-from ironlaw.server.files import Immutable, digest_of
-from ironlaw.widget import assets
+from ironlaw.server.files import Immutable
 
-if TYPE_CHECKING:
-    from ironlaw.registry.glossary import Term
-
-# fetched with the first word that is looked at: a page does not wait for it
-START = (
-    "(() => {\n"
-    "let terms = null;\n"
-    'startGlossary(async (id) => (await (terms ??= fetch("/glossary.json").then((answer) => answer.json())))[id]);\n'
-    "})();\n"
-)
+DATA = "/glossary.json"
 
 
 @cache
 def script() -> str:
-    return f"{assets.script(assets.GLOSSARY)}\n{START}"
+    return glossary.script(DATA)
 
 
 @cache
@@ -40,7 +30,7 @@ def address() -> str:
 def routes() -> list[BaseRoute]:
     return [
         Route("/glossary", page),
-        Route("/glossary.json", data),
+        Route(DATA, data),
         Mount(address(), Immutable(texts={"glossary.js": script()})),
     ]
 
@@ -52,23 +42,4 @@ def data(request: Request) -> Response:
 
 
 def page(request: Request) -> Response:
-    """Every term, by group."""
-    from ironlaw.registry.glossary import GROUPS, terms
-
-    by_group = {group: [term for term in terms().values() if term.group == group] for group in GROUPS}
-    links = "".join(f'<li><a href="#{group}">{heading}</a></li>' for group, heading in GROUPS.items())
-    body = "".join(
-        f'<details class="group" id="{group}" open><summary><h2>{GROUPS[group]}</h2> <span class="unit">{len(listed)}</span></summary>'
-        f'<dl class="terms">{"".join(map(_term, listed))}</dl></details>'
-        for group, listed in by_group.items()
-    )
-    return pages.page("glossary.html", title="glossary", links=links, terms=body)
-
-
-def _term(term: Term) -> str:
-    also = f' <span class="unit">{escape(", ".join(term.spellings[1:]))}</span>' if term.spellings[1:] else ""
-    figure = term.figure
-    return (
-        f'<div id="term-{term.id}"><dt>{escape(term.name)}{also}</dt><dd>{escape(term.says)}'
-        f'<p class="figure">{escape(figure.label)}: <b>{escape(figure.value)}</b></p><p class="hint">{escape(figure.source)}</p></dd></div>'
-    )
+    return pages.response(glossary.page())

@@ -18,8 +18,8 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
+from ironlaw.pages.catalogue import LABS, Lab, catalogue, find
 from ironlaw.server import pages
-from ironlaw.server.catalogue import LABS, Lab, catalogue, find
 from ironlaw.server.marimo_page import Rewritten
 from ironlaw.server.parsing import one_at_a_time
 

@@ -21,8 +21,8 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from ironlaw.errors import MissingExtra
-from ironlaw.server import pages
-from ironlaw.server.catalogue import Lab
+from ironlaw.pages.catalogue import Lab
+from ironlaw.pages.templates import fill, static
 from ironlaw.server.guard import Headers
 
 LOG = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ def ahead(assets: str) -> str:
     """Lets a browser fetch marimo's files while the start page is read, so that a lab opens from its cache."""
     folder, _ = marimo_files()
     names = PRELOADS.findall((folder / "index.html").read_text("utf-8"))
-    return f'<script async src="{pages.static()}/ahead.js" data-assets="{assets}" data-files="{" ".join(names)}"></script>\n'
+    return f'<script async src="{static()}/ahead.js" data-assets="{assets}" data-files="{" ".join(names)}"></script>\n'
 
 
 class Rewritten:
@@ -158,7 +158,7 @@ def rewrite(html: str, lab: Lab, nonce: str) -> str:
     if ROOT not in html:
         return html
     texts = {"name": lab.name, "title": lab.title, "teaches": lab.teaches, "minutes": str(lab.minutes)}
-    return html.replace(ROOT, pages.fill("opening.html", **{slot: escape(text) for slot, text in texts.items()}), 1)
+    return html.replace(ROOT, fill("opening.html", **{slot: escape(text) for slot, text in texts.items()}), 1)
 
 
 def headers(original: Headers, length: int, host: str, nonce: str) -> Headers:

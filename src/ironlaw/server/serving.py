@@ -47,9 +47,9 @@ def serve(
         import uvicorn
     except ImportError as error:
         raise MissingExtra(f"the page needs {error.name}; install it with: pip install starlette uvicorn") from None
+    from ironlaw.pages.catalogue import LABS
     from ironlaw.server import limits
     from ironlaw.server.app import create_app
-    from ironlaw.server.catalogue import LABS
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -97,7 +97,7 @@ def warm(app: Any) -> None:
     app.state.first_visit.wait(NOBODY_S)  # imports share the CPU with requests, and the start page goes first
     time.sleep(PAUSE_S)
     app.state.labs.warm()
-    from ironlaw.server.explore.page import page
+    from ironlaw.pages.explore.page import page
 
     page([])
     gc.collect()

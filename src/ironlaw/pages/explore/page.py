@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from ironlaw.server import pages
-from ironlaw.server.explore import settings
-from ironlaw.server.explore.view import view
-from ironlaw.server.files import Immutable, digest_of
+from ironlaw.pages.explore import settings
+from ironlaw.pages.explore.view import view
+from ironlaw.pages.templates import digest_of, fill
 from ironlaw.widget import assets
 from ironlaw.widget.piece import Piece
 
@@ -21,12 +20,6 @@ SLOW = "Predicting. A model with thousands of operators takes a few seconds."
 @cache
 def texts() -> dict[str, str]:
     return {"piece.js": assets.script(assets.HOSTED), "piece.css": assets.style()}
-
-
-@cache
-def files() -> Immutable:
-    """Serves the widget's files."""
-    return Immutable(texts=texts())
 
 
 @cache
@@ -42,4 +35,4 @@ def page(query: Iterable[tuple[str, str]]) -> str:
     state = {"dials": values}
     traits: dict[str, Any] = {"kind": "instrument", "spec": piece().spec, "state": state, "view": piece().look(state)}
     data = json.dumps(traits, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-    return pages.fill("explore.html", title="where does the time go?", widget=f"/widget/{digest_of(*texts().values())}", piece=data)
+    return fill("explore.html", title="where does the time go?", widget=f"/widget/{digest_of(*texts().values())}", piece=data)

@@ -13,15 +13,15 @@ from ironlaw.calibration import local_machine
 from ironlaw.errors import IronlawError
 from ironlaw.kit.banner import banner
 from ironlaw.kit.cards import Card, card, tone
+from ironlaw.pages.advice import advice
+from ironlaw.pages.answers import SIZES, Answer, ask, inputs
+from ironlaw.pages.explore import settings
+from ironlaw.pages.explore.formula import formula
+from ironlaw.pages.explore.sections import sections
 from ironlaw.pictures.roofline import roofline, spots
 from ironlaw.pictures.terms import terms
 from ironlaw.registry.workloads import about
 from ironlaw.report import accuracy
-from ironlaw.server.advice import advice
-from ironlaw.server.answers import SIZES, Answer, ask, inputs
-from ironlaw.server.explore import settings
-from ironlaw.server.explore.formula import formula
-from ironlaw.server.explore.sections import sections
 from ironlaw.units import show_capacity, show_usable, significant
 from ironlaw.widget.dials import Dial
 from ironlaw.widget.figure import Figure

@@ -95,11 +95,7 @@ class Keeper:
 
     def records(self) -> Records:
         try:
-            ledger = self.open()
-            events = ledger.events()
-            return Records(
-                ledger.learner_name() or "", ledger.where(), standings(events), len(events), "", cards(events), notice(ledger, events)
-            )
+            return records(self.open())
         except LedgerUnavailable as error:
             if isinstance(error, LedgerDamaged) or Path(self.where()).is_file():  # a file that is gone must not become an empty one
                 self.close()  # the next request opens it again: a broken one is set aside, and one that a lab set aside was replaced
@@ -148,9 +144,15 @@ class Keeper:
         return ""
 
 
+def records(ledger: Any) -> Records:
+    """As the ledger stands now."""
+    events = ledger.events()
+    return Records(ledger.learner_name() or "", ledger.where(), standings(events), len(events), "", cards(events), notice(ledger, events))
+
+
 def standings(events: Sequence[Any]) -> dict[str, Standing]:
     """Each lab's standing from its events: Act II opens with Act I's reflection, and a saved design ends it."""
-    from ironlaw.ledger.kinds import KINDS  # it brings SQLAlchemy
+    from ironlaw.ledger.kinds import KINDS
 
     by_lab: dict[str, Standing] = {}
     for place, event in enumerate(events):

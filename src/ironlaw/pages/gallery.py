@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from html import escape
 
-from starlette.responses import Response
-
 from ironlaw import command
 from ironlaw.errors import IronlawError, UnknownName
 from ironlaw.formats import rate_unit
+from ironlaw.pages.catalogue import Lab
+from ironlaw.pages.records import REVIEW, STAGES, Cards, Records, Standing
+from ironlaw.pages.templates import fill, sentence
 from ironlaw.registry.machines import local
-from ironlaw.server import pages
-from ironlaw.server.catalogue import Lab
-from ironlaw.server.records import REVIEW, STAGES, Cards, Records, Standing
 from ironlaw.units import show
 
 # Messages after an action; the address names one of these and never carries a text.
@@ -28,9 +26,7 @@ BACKUP = {
 }
 
 
-def gallery(
-    labs: list[Lab], records: Records, token: str, message: str = "", wrong: dict[str, str] | None = None, ahead: str = ""
-) -> Response:
+def gallery(labs: list[Lab], records: Records, token: str, message: str = "", wrong: dict[str, str] | None = None, ahead: str = "") -> str:
     """The page. `wrong`: why an action was refused, shown beside its control: `{"import": "why"}`."""
     wrong = wrong or {}
     slots = {
@@ -55,7 +51,7 @@ def gallery(
         "reset_error": error("reset", wrong),
         "general_error": error("general", wrong),
     }
-    return pages.page("gallery.html", 400 if wrong else 200, **slots)
+    return fill("gallery.html", **slots)
 
 
 def error(place: str, wrong: dict[str, str]) -> str:
@@ -71,7 +67,7 @@ def machine() -> str:
         text = f"Run {how}: in about a minute your own machine is one of those in every lab, with its own figures."
         return _machine("This machine", text, "not measured yet")
     except IronlawError as error:
-        return _machine("This machine", pages.sentence(str(error)), "measured, but that can’t be read", "lab broken")
+        return _machine("This machine", sentence(str(error)), "measured, but that can’t be read", "lab broken")
     fmt = max(own.peaks, key=lambda name: (name.startswith(("fp", "bf", "tf")), own.peaks[name]))
     curves = (
         "Its predictions come from curves fitted to it"
@@ -101,13 +97,13 @@ def ledger_problem(reason: str, damaged: bool) -> str:
         if damaged
         else ""
     )
-    return f'<div class="banner fail" role="alert"><strong>Your progress can’t be read.</strong> {pages.sentence(reason)} {way}</div>'
+    return f'<div class="banner fail" role="alert"><strong>Your progress can’t be read.</strong> {sentence(reason)} {way}</div>'
 
 
 def ledger_notice(text: str) -> str:
     if not text:
         return ""
-    return f'<div class="banner warn" role="status"><strong>Something happened to your ledger.</strong> {pages.sentence(text)}</div>'
+    return f'<div class="banner warn" role="status"><strong>Something happened to your ledger.</strong> {sentence(text)}</div>'
 
 
 def resume(labs: list[Lab], records: Records) -> str:
@@ -150,7 +146,7 @@ def card(lab: Lab, state: Standing, readable: bool, cards: Cards | None = None) 
     if lab.error:
         return (
             f'<li class="lab broken" id="{escape(lab.slug)}">{head}<h3>{title}</h3><div class="banner fail">'
-            f"<strong>This lab can’t be opened.</strong> {pages.sentence(lab.error)} The others are not affected.</div></li>"
+            f"<strong>This lab can’t be opened.</strong> {sentence(lab.error)} The others are not affected.</div></li>"
         )
     verb = ("Begin", "Continue", "Continue", "Look again")[state.stage]
     progress = f'{rail(state)}<p class="state">{escape(state.words)}</p>'

@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 from ironlaw.engine.device.machine import REPLAYED
+from ironlaw.pages.answers import DEFAULTS, HOST, MOST, SIZES
+from ironlaw.pages.choices import choices, settings
 from ironlaw.registry.workloads import workloads
-from ironlaw.server.answers import DEFAULTS, HOST, MOST, SIZES
-from ironlaw.server.choices import choices, settings
 from ironlaw.widget.dials import Dial, choice, select, span, why_not
 from ironlaw.widget.quantities import format_quantity
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.formats import intensity_unit, operation
 from ironlaw.kit.prose import amount
-from ironlaw.server.answers import figures, grouped
+from ironlaw.pages.answers import figures, grouped
 from ironlaw.widget.quantities import exact, format_quantity
 
 FIRST = 10  # rows until somebody asks for all

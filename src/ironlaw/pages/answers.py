@@ -13,11 +13,11 @@ from ironlaw.engine.device.predict import OpRow, Prediction, predict
 from ironlaw.engine.device.prediction_text import host_dict
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, refusing
+from ironlaw.pages.advice import advice
+from ironlaw.pages.choices import kind, settings
 from ironlaw.registry.hosts import host
 from ironlaw.registry.machines import hardware, is_local
 from ironlaw.registry.workloads import about, workload
-from ironlaw.server.advice import advice
-from ironlaw.server.choices import kind, settings
 
 DEFAULTS = {"workload": "resnet50", "hardware": "h200_sxm", "mode": "eager", "dispatch": "queued", "figures": "measured"}
 SIZES = ("batch", "seq", "context")
