@@ -10,6 +10,15 @@ BREAKEVEN = ("breakeven", "--compile-s", "30", "--eager-rate", "1450", "--compil
 # ---- hardware
 
 
+def test_hardware_check_names_what_a_transferred_time_lacks(sh):
+    told = {row["hardware"]: row for row in sh.json("hardware", "check")}
+    assert told["mi300x"]["missing"] == told["h100_sxm"]["missing"] == [] and told["h200_sxm"]["kind"] == "calibrated"
+    assert "kernels of xla" in told["tpu_v5e"]["missing"][0]
+    assert "a100_80gb_sxm" in sh.out("hardware", "check", "a100") and "mi300x" not in sh.out("hardware", "check", "a100")
+    code, _, told = sh("hardware", "a100", "h100")
+    assert code and "one machine at a time, not a100 and h100" in told
+
+
 def test_hardware_lists_every_machine(sh):
     told = sh.json("hardware")
     assert {hw["slug"] for hw in told} == set(il.machines())

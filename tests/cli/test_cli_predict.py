@@ -92,7 +92,11 @@ def test_a_model_that_does_not_fit(sh):
     """The figures are there all the same, with a word beside them."""
     code, out, _ = sh("predict", "llama3_70b", "--on", "h100")
     words = " ".join(out.split())
-    assert code == 0 and "does not fit into h100_sxm: it needs 141 GB of 84.4 GB usable of 80 GiB" in words and "mi300x" in words
+    assert (
+        code == 0
+        and "does not fit into h100_sxm: it needs 141 GB of 84.4 GB usable of 80 GiB" in words
+        and "h200_sxm, m2_ultra, b200" in words
+    )
     told = sh.json("predict", "llama3_70b", "--on", "h100,mi300x")
     assert [(p["hardware"], p["fits"]) for p in told["predictions"]] == [("h100_sxm", False), ("mi300x", True)]
     assert [row["hardware"] for row in told["too_large"]] == ["h100_sxm"] and told["refused"] == []

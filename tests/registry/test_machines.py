@@ -139,7 +139,7 @@ def test_figures_of_the_h100():
     assert (h100.power, h100.launch, h100.units) == (
         700.0,
         1e-5,
-        {"sms": 132.0, "clock": 1.98e9, "tensor_clock": 1.83e9, "shared_per_block": 227 * 1024},
+        {"sms": 132.0, "lanes": 128.0, "clock": 1.98e9, "tensor_clock": 1.83e9, "shared_per_block": 227 * 1024},
     )
     assert h100.level("l2").size == 50 * 2**20
     assert (h100.calibration, hardware("h200_sxm").calibration is None) == (None, False)
@@ -223,7 +223,7 @@ BROKEN = {
     "backend": (GOOD.replace('backend = "cuda"', 'backend = "opencl"'), r"chip\.toml: backend is 'opencl'; choose one of cpu, cuda, mps"),
     "context": (GOOD.replace('context = "cloud"', 'context = "sea"'), r"chip\.toml: context is 'sea'; choose one of cloud, edge"),
     "level without source": (
-        GOOD[: GOOD.rindex("\nsource")] + GOOD[GOOD.rindex("\ndate") :],
+        re.sub(r'(name = "main"\n.*\n.*\n.*\n)source = ".*"\n', r"\1", GOOD),
         r"chip\.toml \[\[level\]\] main has no source; add",
     ),
     "level without size": (GOOD.replace('size = "80 GiB"', ""), r"chip\.toml \[\[level\]\] main has no value"),
@@ -233,6 +233,19 @@ BROKEN = {
         r"chip\.toml \[\[level\]\] l2 bandwidth: '7 TB' is in B, but B/s is expected",
     ),
     "clock": (GOOD.replace("1980 MHz", "1980 MW"), r"chip\.toml \[units\] clock: '1980 MW' is in W, but Hz is expected"),
+    "link without source": (
+        re.sub(r'(name = "NVLink 4"\n.*\n)source = ".*"\n', r"\1", GOOD),
+        r"chip\.toml \[\[link\]\] NVLink 4 has no source; add",
+    ),
+    "link's bad bandwidth": (
+        GOOD.replace('per_direction = "450 GB/s"', 'per_direction = "450 GB"'),
+        r"chip\.toml \[\[link\]\] NVLink 4: '450 GB' is in B, but B/s is expected",
+    ),
+    "link without name": (GOOD.replace('name = "NVLink 4"\n', ""), r"chip\.toml: a \[\[link\]\] has no name; add"),
+    "process without source": (
+        re.sub(r'(process = .*\n)source = ".*"\n', r"\1", GOOD),
+        r"chip\.toml \[chip\] has no source; add `source = …` there",
+    ),
     "syntax": (GOOD.replace("[memory]", "[memory"), r"chip\.toml: .*line \d+.*; fix the TOML there"),
 }
 

@@ -7,11 +7,13 @@ from dataclasses import asdict
 from typing import Any
 
 from ironlaw.calibration import local_machine
+from ironlaw.cli.hardware_check import as_json as check_json
+from ironlaw.cli.hardware_check import show_check
 from ironlaw.cli.options import Parser, add_json
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.sources import value
 from ironlaw.engine.device.machine import Hardware
-from ironlaw.errors import IronlawError, UnknownName
+from ironlaw.errors import BadValue, IronlawError, UnknownName
 from ironlaw.formats import rate_unit
 from ironlaw.registry.machines import local
 from ironlaw.units import show, show_capacity, significant
@@ -19,6 +21,8 @@ from ironlaw.units import show, show_capacity, significant
 EXAMPLE = """
 ironlaw hardware
 ironlaw hardware h100_sxm
+ironlaw hardware check
+ironlaw hardware check mi300x
 """
 CONTEXTS = ("cloud", "desktop", "edge", "mobile", "tiny")  # from large to small
 NAMES = {"reserved": "kept by driver, runtime and system", "launch": "launch cost", "flash": "flash, for weights"}
@@ -27,20 +31,30 @@ GROUPS = {"peak": "peak, dense", "sparse": "peak, 2:4 sparse", "vector": "outsid
 
 
 def add(parser: Parser) -> None:
-    parser.usage = "ironlaw hardware [NAME] [--json]"
-    parser.add_argument("name", metavar="NAME", nargs="?", help="a slug or alias, such as h100_sxm, h100 or this; without it, all machines")
+    parser.usage = "ironlaw hardware [check] [NAME] [--json]"
+    parser.add_argument(
+        "name",
+        metavar="[check] [NAME]",
+        nargs="*",
+        help="a slug or alias, such as h100_sxm, h100 or this; without it, all machines."
+        " check: what a machine's times rest on, and what its file lacks for a transferred one",
+    )
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     from ironlaw import hardware, machines
 
-    if args.name is None:
-        every = [hardware(slug) for slug in machines()]
-        draw.emit([as_json(hw) for hw in every]) if args.json else listing(every)
+    checks, names = args.name[:1] == ["check"], args.name[args.name[:1] == ["check"] :]
+    if len(names) > 1:
+        raise BadValue(f"one machine at a time, not {' and '.join(names)}; join a name of several words: {'-'.join(names)}")
+    every = [hardware(name) for name in names or machines()]
+    if checks:
+        draw.emit(check_json(every)) if args.json else show_check(every)
+    elif names:
+        draw.emit(as_json(every[0])) if args.json else in_full(every[0])
     else:
-        machine = hardware(args.name)
-        draw.emit(as_json(machine)) if args.json else in_full(machine)
+        draw.emit([as_json(hw) for hw in every]) if args.json else listing(every)
     return 0
 
 
@@ -99,10 +113,18 @@ def usual(hw: Hardware) -> str:
 
 
 def in_full(hw: Hardware) -> None:
-    sources = list(dict.fromkeys([f.source for f in hw.figures.values()] + [level.source for level in hw.levels if level.source]))
+    behind = [*(f.source for f in hw.figures.values()), *(level.source for level in hw.levels), *(link.source for link in hw.links)]
+    sources = list(dict.fromkeys(filter(None, behind)))
     draw.heading(hw.name, hw.slug)
     units = ", ".join(_unit(key, value) for key, value in hw.units.items())
-    draw.pairs([("kind", f"{hw.kind}, {hw.context}, {hw.backend}"), ("also called", ", ".join(hw.aliases) or "–"), ("units", units or "–")])
+    draw.pairs(
+        [
+            ("kind", f"{hw.kind}, {hw.context}, {hw.backend}"),
+            ("also called", ", ".join(hw.aliases) or "–"),
+            ("units", units or "–"),
+            *([("process", hw.process)] if hw.process else []),
+        ]
+    )
     if hw.note:
         draw.say(hw.note)
     figures = []
@@ -117,6 +139,9 @@ def in_full(hw: Hardware) -> None:
     draw.table(["figure", "value", "ridge", "source", "date"], figures, left=("figure",))
     if hw.levels:
         memory_levels(hw, sources)
+    if hw.links:
+        rows = [(one.name, show(one.per_direction, "B/s", 4), f"[{sources.index(one.source) + 1}]", one.date) for one in hw.links]
+        draw.table(["link", "each direction", "source", "date"], rows, left=("link",))
     for i, source in enumerate(sources, 1):
         draw.say(f"[{i}] {source}", draw.DIM)
     reasons = {name: f.why for name, f in hw.figures.items() if f.estimate} | {
@@ -166,4 +191,5 @@ def as_json(hw: Hardware) -> dict[str, Any]:
     out |= {"units": dict(hw.units), "calibrated": hw.calibration is not None}
     out["figures"] = {key: asdict(f) for key, f in hw.figures.items()}
     out["levels"] = [asdict(level) for level in hw.levels]
+    out |= {"links": [asdict(link) for link in hw.links], "process": hw.process}
     return out

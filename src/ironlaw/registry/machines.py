@@ -12,10 +12,11 @@ from ironlaw.calibration import local_machine
 from ironlaw.engine.device.machine import SCHEDULES, Figure, Hardware, Level
 from ironlaw.errors import BadRegistry, IronlawError, UnknownName, unknown
 from ironlaw.registry.calibrations import calibration, with_scatter
+from ironlaw.registry.chip_fields import links, process
 from ironlaw.registry.loader import figure, folder, normal, quantity, read, slugs
 
 KINDS = ("gpu", "cpu", "tpu", "npu", "mcu")
-WITHOUT_BACKEND = ("rocm", "xla", "coreml", "bare")  # what a file may name beside ironlaw.backends: such machines get a bound
+WITHOUT_BACKEND = ("rocm", "xpu", "xla", "coreml", "bare")  # what a file may name beside ironlaw.backends: such machines get a bound
 NO_BACKEND = "bound: ironlaw does not know how libraries run on {backend} ({slug}), so datasheet figures are all there is"
 COMPILED_ON = "h200_sxm"  # whose host stands for one that compiled no models
 CONTEXTS = ("cloud", "edge", "mobile", "tiny", "desktop")
@@ -134,6 +135,7 @@ def load(path: Path) -> Hardware:
         narrowed=backend.narrowed if backend else {},
         reserved=figures["reserved"].value if "reserved" in figures else 0.0,
         flash=figures["flash"].value if "flash" in figures else 0.0, activations=_activations(path, data),
+        links=links(path.name, data), process=process(path.name, data),
     )  # fmt: skip
 
 

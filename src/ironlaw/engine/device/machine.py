@@ -57,6 +57,18 @@ class Level:
     why: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A way to other chips or to the host, one direction of it; several lanes or ports together."""
+
+    name: str
+    per_direction: float  # bytes/s
+    source: str = ""
+    date: str = ""
+    estimate: bool = False
+    why: str = ""
+
+
 @dataclass(frozen=True)
 class Hardware:
     """A machine. Peaks are dense; the 2:4-sparsity figures stand apart in `sparse`."""
@@ -85,6 +97,8 @@ class Hardware:
     narrowed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # a way to ask for FP32 -> the op kinds that then run in TF32
     flash: Number = 0.0  # bytes of flash from which a microcontroller reads its weights where they lie; 0: weights are in main memory
     activations: str = ""  # the level that holds activations, where main memory holds nothing but weights
+    links: tuple[Link, ...] = ()
+    process: str = ""  # in which the chip is made, as its maker calls it
 
     @property
     def usable(self) -> Number:

@@ -1,0 +1,28 @@
+"""`ironlaw hardware check`: what a time on a machine rests on, and what its file lacks for a transferred one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw.calibration.transfer.chip import missing
+from ironlaw.cli.show import draw
+from ironlaw.engine.device.machine import Hardware
+
+
+def basis(machine: Hardware) -> str:
+    """The kind of time that is predicted: calibrated, or the datasheet's bound."""
+    return "bound" if machine.calibration is None else "calibrated"
+
+
+def as_json(machines: list[Hardware]) -> list[dict[str, Any]]:
+    return [{"hardware": m.slug, "kind": basis(m), "missing": list(missing(m))} for m in machines]
+
+
+def show_check(machines: list[Hardware]) -> None:
+    rows = [(m.slug, basis(m), "; ".join(missing(m)) or "nothing") for m in machines]
+    draw.table(
+        ["machine", "times are", "missing for a transferred time"],
+        rows,
+        left=("machine", "times are"),
+        text=("missing for a transferred time",),
+    )
