@@ -19,9 +19,9 @@ from ironlaw.calibration.coverage import INSIDE, coverage
 
 HERE = Path(__file__).resolve().parent
 WIDE = 138  # characters of a line
-HEAD = '''"""Shapes that models of the corpus run, far from every measured row, the heaviest first: op, names of params, figures.
+HEAD = '''"""Shapes that models of the corpus run, far from what had been measured, the heaviest first: op, names of params, figures.
 
-Written by benchmarks/corpus/uncovered.py --cases; not edited by hand.
+Written by benchmarks/corpus with --cases; not edited by hand.
 """
 
 from __future__ import annotations

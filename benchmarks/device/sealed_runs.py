@@ -17,6 +17,7 @@ import signal
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty
 from statistics import median
@@ -43,9 +44,11 @@ def main():
     parser.add_argument("--processes", type=int, default=12)
     parser.add_argument("--compiling", type=float, default=170.0, help="seconds after which nothing is compiled any more")
     parser.add_argument("--seconds", type=float, default=540.0, help="seconds after which nothing is run any more")
+    parser.add_argument("--modes", default="", help="only these, of eager, compiled, training and decode, with commas between")
+    parser.add_argument("--larger", action="store_true", help="only the larger batch, and no FP32")
     parser.add_argument("--operators", action="store_true", help="profile each run once, of a set that was opened")
     args = parser.parse_args()
-    from sealed import load, runs
+    from sealed import load
 
     part, parts = map(int, args.share.split("/"))
     drawn = load(args.seed)
@@ -56,20 +59,22 @@ def main():
     if not models:
         sys.exit(f"set {args.seed} is sealed: nobody looks at its operators until `benchmarks/sealed.py open`")
     models = [model for model in models if not args.models or model["model"] in args.models.split(",")]
+    wanted = Wanted(args.modes.split(",") if args.modes else [], args.larger)
     begun = time.time()
     until = begun + args.compiling, begun + args.seconds
     context = multiprocessing.get_context("spawn")
     count = min(args.processes, len(models))
     lock, queue, ready = context.Lock(), context.Queue(), context.Semaphore(0)
     workers = [
-        context.Process(target=work, args=(models[i::count], count, until, lock, queue, ready, read), daemon=True) for i in range(count)
+        context.Process(target=work, args=(models[i::count], count, until, lock, queue, ready, read, wanted), daemon=True)
+        for i in range(count)
     ]
     for worker in workers:
         worker.start()
     name = f"{args.seed}-{part}of{parts}.json"
     file = Path(args.out) / (f"opened-{name}.gz" if args.operators else f"sealed-{name}")
     kept = {"machine": {}, "software": {}, "method": METHOD, "rows": []}
-    missing = sum(len(runs(model)) for model in models)
+    missing = sum(len(wanted.runs(model)) for model in models)
     while missing and time.time() < until[1] + 20:
         try:
             row, kept["software"], kept["machine"] = queue.get(timeout=5)
@@ -87,7 +92,24 @@ def main():
         print(row["library"], row["model"], row["mode"], row["dtype"], row["batch"], row["error"][:160])
 
 
-def work(models, count, until, lock, queue, ready, read):
+@dataclass(frozen=True)
+class Wanted:
+    """Which runs of a model are timed."""
+
+    modes: list[str]
+    larger: bool
+
+    def runs(self, model):
+        from sealed import runs
+
+        return [
+            (mode, dtype, batch)
+            for mode, dtype, batch in runs(model)
+            if (not self.modes or mode in self.modes) and not (self.larger and (batch == 1 or dtype == "fp32"))
+        ]
+
+
+def work(models, count, until, lock, queue, ready, read, wanted):
     """One process: compile its models while the others do, then run and time them in turn, alone on the machine."""
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "2")
     import torch
@@ -96,13 +118,13 @@ def work(models, count, until, lock, queue, ready, read):
     from ironlaw.measure.host import software
 
     signal.signal(signal.SIGALRM, out_of_time)
-    compiled = [compile_first(model, until[0]) for model in models]
+    compiled = [compile_first(model, until[0], wanted) for model in models]
     ready.release()
     while ready.get_value() < count and time.time() < until[0] + 5:
         time.sleep(0.2)
     told = software(), GPU.machine() | {"hardware": "h200_sxm"}
     for model, call in zip(models, compiled, strict=True):
-        for row in measured(model, call, until[1], lock, read):
+        for row in measured(model, call, until[1], lock, read, wanted):
             queue.put((row, *told))
             gc.collect()
             torch.cuda.empty_cache()
@@ -112,13 +134,13 @@ def out_of_time(*_):
     raise TimeoutError("compiling took too long")
 
 
-def compile_first(model, until):
+def compile_first(model, until, wanted):
     """The compiled call after its first run, or why there is none."""
     import torch
     from sealed import COMPILED, call_of
 
     begun = time.time()
-    if model.get("only"):
+    if "compiled" not in [mode for mode, *_ in wanted.runs(model)]:
         return "not compiled"
     if until - begun < 20:
         return "no time left to compile"
@@ -137,11 +159,11 @@ def compile_first(model, until):
         torch.cuda.empty_cache()
 
 
-def measured(model, compiled, until, lock, read):
+def measured(model, compiled, until, lock, read, wanted):
     """Each run's totals, or why there are none."""
-    from sealed import COMPILED, call_of, runs
+    from sealed import COMPILED, call_of
 
-    for mode, dtype, batch in runs(model):
+    for mode, dtype, batch in wanted.runs(model):
         row = {"library": model["library"], "model": model["model"], "mode": mode, "dtype": dtype, "batch": batch}
         try:
             ready = (mode, dtype) == COMPILED

@@ -122,6 +122,14 @@ def _conv_backward(p: Params) -> Op:
     return _op("conv_backward", [g, x, _x(w, p["dtype"], "weight")], [x, _x(w, p["dtype"])], groups=1, wanted=2)
 
 
+def _conv2d_backward(p: Params) -> Op:
+    """The gradients of `_conv`'s input and weight."""
+    forward = _conv(p)
+    x, w = forward.inputs[:2]
+    attrs: dict[str, Any] = {"layout": "nhwc"} if p["layout"] == "nhwc" else {}
+    return _op("conv_backward", [forward.outputs[0], x, w], [x, _x(w.shape, p["dtype"])], groups=p["groups"], wanted=2, **attrs)
+
+
 def _batch_norm_backward(p: Params) -> Op:
     x = _x((p["n"], p["c"], p["h"], p["w"]), p["dtype"])
     return _op("batch_norm_backward", [x, x], [x])
@@ -207,7 +215,8 @@ OPS: dict[str, Callable[[Params], Op]] = {
     "softmax": _rows("softmax"), "log_softmax": _rows("log_softmax"), "mean": _rows("mean"), "sum": _rows("sum"),
     "var": _rows("var"), "sum_all": _rows("sum"),
     "argmax": _rows("argmax"), "sdpa_math": _math, "sdpa_backward": _sdpa_backward, "depthwise_nhwc": _depthwise,
-    "layer_norm_backward": _layer_norm_backward, "conv_backward": _conv_backward, "batch_norm_train": _planes("batch_norm_train"),
+    "layer_norm_backward": _layer_norm_backward, "conv_backward": _conv_backward, "conv2d_backward": _conv2d_backward,
+    "batch_norm_train": _planes("batch_norm_train"),
     "batch_norm_backward": _batch_norm_backward, "max_pool2d_backward": _max_pool_backward, "embedding_backward": _embedding_backward,
     "sum_columns": _columns, "topk": _topk, "gelu_backward": _moved("gelu_backward", 2), "roll": _moved("copy", 1, rolled=2),
     "clone_heads": _moved("copy", 1, strided=True), "add_permuted": _moved("add", 2, strided="columns"),

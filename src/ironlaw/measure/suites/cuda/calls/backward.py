@@ -32,6 +32,15 @@ def conv_backward(i: SweepInputs, p: Params) -> Call:
     return lambda: torch.ops.aten.convolution_backward(g, x, w, None, *sizes)
 
 
+@makes("conv2d_backward")
+def conv2d_backward(i: SweepInputs, p: Params) -> Call:
+    nhwc, dtype, stride, dilation = p["layout"] == "nhwc", p["dtype"], [p["stride"]] * 2, [p["dilation"]] * 2
+    x, pads, groups = i.act(shape(p), dtype, nhwc), [p["ph"], p["pw"]], p["groups"]
+    w = i.weight((p["out"], p["c"] // groups, p["kh"], p["kw"]), dtype, nhwc)
+    g = torch.randn_like(F.conv2d(x, w, None, stride, pads, dilation, groups))
+    return lambda: torch.ops.aten.convolution_backward(g, x, w, None, stride, pads, dilation, False, [0, 0], groups, [True, True, False])
+
+
 @makes("sdpa_backward")
 def sdpa_backward(i: SweepInputs, p: Params) -> Call:
     q, k, v = (x.requires_grad_() for x in heads(i, p, p["s"], p["s"], p["s"]))
