@@ -10,6 +10,7 @@ Each library's file says which models are taken and what goes in. Names stay; wh
 
 import os
 import sys
+from contextlib import nullcontext
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -46,11 +47,14 @@ def made(entry, device="meta", dtype="fp16", **limits):
     """The model in evaluation mode. One that can't be made on meta is made on the processor. `largest`: parameters that it may have."""
     import torch
 
+    from ironlaw.tracing.initialisation import mark, remembered
+
     makers, wanted = of(entry.library), getattr(torch, DTYPES[dtype])
     torch.manual_seed(0)
     try:
-        with torch.device(device):
+        with torch.device(device), remembered() if device == "meta" else nullcontext() as seen:
             model = makers.make(entry, **limits)
+        mark(model, seen)
     except (NotImplementedError, RuntimeError, TypeError, ValueError, AttributeError):
         if device == "cpu":
             raise

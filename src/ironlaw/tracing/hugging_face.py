@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import BadValue, IronlawError, MissingExtra, unknown
+from ironlaw.tracing.initialisation import mark, remembered
 from ironlaw.tracing.target import Target, described, empty
 
 TOKENS, IMAGE, HEAD = 128, 224, "head"
@@ -32,10 +34,11 @@ def hugging_face(name: str, settings: dict[str, Any], seq: int | None, device: s
     head = settings.pop(HEAD, None)
     config, cls = configured(transformers, name, settings)
     try:
-        with torch.device(device):
+        with torch.device(device), remembered() if device == "meta" else nullcontext() as seen:
             if head is not None:
                 cls = head_named(transformers, config, str(head))
             model = cls(config) if cls is not None else model_of(transformers, config)
+        mark(model, seen)
     except IronlawError:
         raise
     except Exception as error:

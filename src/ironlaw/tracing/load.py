@@ -11,13 +11,14 @@ import inspect
 import runpy
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import BadValue, IronlawError, MissingExtra, unknown
 from ironlaw.formats import FORMATS, MODEL_FORMATS
 from ironlaw.tracing.hugging_face import hugging_face
+from ironlaw.tracing.initialisation import mark, remembered
 from ironlaw.tracing.suggest import check_inputs
 from ironlaw.tracing.target import Target, changed, described, empty, tensor
 
@@ -185,8 +186,10 @@ def build(value: Any, settings: dict[str, Any], device: str, notes: list[str], n
     import torch
 
     try:
-        with torch.device(device):
-            return value(**settings)
+        with torch.device(device), remembered() if device == "meta" else nullcontext() as seen:
+            module = value(**settings)
+        mark(module[0] if isinstance(module, tuple) and module else module, seen)
+        return module
     except Exception as error:
         if device != "meta":
             raise

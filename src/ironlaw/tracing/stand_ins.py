@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from ironlaw.tracing.initialisation import Start
+
 POOL = 65_537  # values that are drawn for one tensor
 
 
@@ -42,8 +44,10 @@ def normal(shape: tuple[int, ...]) -> Tensor:
     return torch.randn(POOL).repeat(-(-count // POOL))[:count].reshape(shape)
 
 
-def value_of(tensor: Tensor, name: str, role: str, vocabulary: Vocabulary) -> tuple[Tensor, str]:
-    """The values, and in words what was drawn."""
+def value_of(tensor: Tensor, name: str, role: str, vocabulary: Vocabulary, start: Start | None = None) -> tuple[Tensor, str]:
+    """The values, and in words what was drawn. `start`: how its maker filled it, where that is known."""
+    if start is not None:
+        return start.values(normal(tuple(tensor.shape))).to(tensor.dtype), "weights as after initialisation"
     if role == "weight":
         return weight(tensor, name), "weights as after initialisation"
     if role in ("input", "cache"):

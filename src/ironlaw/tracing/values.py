@@ -22,6 +22,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils.flop_counter import flop_registry
 
 from ironlaw.tracing import stand_ins
+from ironlaw.tracing.initialisation import start_of
 
 MOST_ELEMENTS = 1 << 26  # of one tensor that is computed for real
 FLOPS = 2e10  # of matrix products for one question, and ten times as many for a whole capture
@@ -166,7 +167,7 @@ class Replay:
             self.real[place] = laid_out(self.values.twins[place], origin.detach())
         else:
             whole = self.values.twins.get(place, leaf)
-            value, word = stand_ins.value_of(whole, name, role, self.values.vocabulary)
+            value, word = stand_ins.value_of(whole, name, role, self.values.vocabulary, start_of(origin))
             self.drawn[place] = {word: None}
             self.real[place] = laid_out(whole, value)
 
