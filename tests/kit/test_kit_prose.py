@@ -1,12 +1,50 @@
 """Markdown, figures and terms in sentences."""
 
+import re
+
+import pytest
+
+from ironlaw.errors import BadRegistry
+from ironlaw.kit.check_prose import prose
 from ironlaw.kit.prose import amount, capacity, html, inline, power_of_ten, times
+from ironlaw.kit.words import Words
 
 
-def test_formulas_go_to_katex_untouched():
-    assert html(r"$x_A * x_B * y$") == r'<p><marimo-tex class="arithmatex">||(x_A * x_B * y||)</marimo-tex></p>'
-    assert "||[\\frac{D}{BW}||]" in html(r"$$\frac{D}{BW}$$")
-    assert html("$a < b$").count("&lt;") == 1
+def shape(page: str) -> str:
+    """A formula as a reader would say it: elements by their first letters, then what they hold."""
+    return re.sub(r"</?m?(math|row)[^>]*>| display=\"\w+\"", "", page).replace("&#x0003D;", "=")
+
+
+def test_formulas_become_mathml_and_bypass_markdown():
+    assert shape(html(r"$x_A = x_B$")) == "<p><msub><mi>x</mi><mi>A</mi></msub><mo>=</mo><msub><mi>x</mi><mi>B</mi></msub></p>"
+    block = html(r"$$\frac{D}{BW}$$")
+    assert (
+        'display="block"' in block
+        and shape(block) == '<p><span class="il-formulas"><mfrac><mi>D</mi><mi>B</mi><mi>W</mi></mfrac></span></p>'
+    )
+    assert "<em>" not in html(r"$a * b$ and $c * d$") and 'normal">max</mi>' in html(r"$\max(a, b)$")
+    assert html(r"$$a = b, \qquad c = d$$").count("<math") == 2 and html(r"$$\frac{a \qquad b}{c}$$").count("<math") == 1
+
+
+@pytest.mark.parametrize(
+    ("latex", "words"),
+    [
+        (r"\unheard{x}", r"nothing is known of \unheard"),
+        (r"\frac{1}", "mfrac"),
+        (r"\frac{a", "mfrac"),
+        ("a_", "subscript"),
+        ("a^b^c", "double superscripts"),
+        ("a}", "nothing is known of }"),
+        (r"\text{a<b}", "parse error"),
+        (r"\begin{aligned} a &= b \end{aligned}", "parse error"),
+    ],
+)
+def test_a_formula_that_cannot_be_read_is_refused_and_the_check_says_where(latex, words):
+    with pytest.raises(BadRegistry, match=re.escape(f"${latex}$")) as caught:
+        html(f"so ${latex}$")
+    assert words in str(caught.value)
+    (line,) = prose(Words({"act1.message": f"so ${latex}$, but $D/{{{{ bw }}}}$ can be"}))
+    assert "[act1.message]" in line and words in line
 
 
 def test_terms_wear_their_colour_in_text_and_not_in_formulas():

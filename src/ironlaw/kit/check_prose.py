@@ -1,10 +1,12 @@
-"""The check of a lab's words: no hard-coded figure, no hedges, no premise that nothing uses."""
+"""The check of a lab's words: no hard-coded figure, no hedges, no formula that cannot be read, no premise that nothing uses."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 
+from ironlaw.errors import BadRegistry
+from ironlaw.kit.prose import LATEX, formula
 from ironlaw.kit.words import Words
 from ironlaw.slots import ASIDE, SLOT, hard_coded_figures
 
@@ -16,6 +18,11 @@ def prose(words: Words, names: Iterable[str] = ()) -> Iterator[str]:
         where = f"{words.where} [{name}]"
         for figure in hard_coded_figures(text, names):
             yield f"{where}: {figure!r} is hard-coded; write a {{{{ slot }}}} and let the engine or the registry fill it"
+        for match in LATEX.finditer(SLOT.sub(" x ", text)):
+            try:
+                formula(match)
+            except BadRegistry as error:
+                yield f"{where}: {error}"
         for match in HEDGES.finditer(ASIDE.sub(" ", text)):
             yield f"{where}: {match[0]!r}; say it plainly"
     for name, value in words.premises.items():

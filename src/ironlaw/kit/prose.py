@@ -8,6 +8,7 @@ from html import escape
 
 from markdown import Markdown
 
+from ironlaw.kit.mathml import line, mathml
 from ironlaw.units import power_of_ten as raised
 from ironlaw.units import show, show_capacity, significant, spoken
 from ironlaw.widget.glossary import mark
@@ -44,12 +45,11 @@ def html(markdown: str) -> Markup:
 
 @lru_cache(maxsize=512)
 def _html(markdown: str) -> Markup:
-    """Formulas bypass Markdown and go to the KaTeX that marimo ships."""
+    """Formulas bypass Markdown."""
     formulas: list[str] = []
 
     def hold(match: re.Match[str]) -> str:
-        block, line = match[1], match[2]
-        formulas.append(f"||[{escape(block.strip())}||]" if block else f"||({escape(line)}||)")
+        formulas.append(formula(match))
         return f"\ue000{len(formulas) - 1}\ue001"
 
     text = Markdown(extensions=["tables", "sane_lists"]).convert(LATEX.sub(hold, markdown)).strip()
@@ -57,8 +57,13 @@ def _html(markdown: str) -> Markup:
     text = RAISED.sub(lambda match: _read_out(match[0], spoken(match[0])), text)
     for symbol, term in TERMS:
         text = text.replace(symbol, f'<span class="il-term il-{term}">{symbol}</span>')
-    text = PLACEHOLDER.sub(lambda match: f'<marimo-tex class="arithmatex">{formulas[int(match[1])]}</marimo-tex>', text)
+    text = PLACEHOLDER.sub(lambda match: formulas[int(match[1])], text)
     return Markup(DISGUISED.sub(lambda match: escape(chr(ord(match[0]) - DISGUISE)), text))
+
+
+def formula(match: re.Match[str]) -> str:
+    """MathML of what LATEX has found: a line of its own, or a part of one."""
+    return line(match[1].strip()) if match[1] else mathml(match[2])
 
 
 def inline(markdown: str) -> Markup:

@@ -19,7 +19,7 @@ MARKED = re.compile(r'<dfn class="il-gloss" tabindex="0" data-term="(\w+)">')
 VOID = frozenset({"br", "hr", "img", "input", "wbr", "link", "meta", "col"})
 SKIP = frozenset({
     "a", "button", "code", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "summary", "label", "legend", "select", "option", "textarea", "th",
-    "svg", "script", "style", "dfn", "marimo-tex",
+    "svg", "script", "style", "dfn", "math",
 })  # fmt: skip
 KEPT = ("il-num", "il-term", "il-piece")  # classes: a dressed figure, a term of the Iron Law, a widget
 LINK = re.compile(r",? ?https?://[^\s,]+")
