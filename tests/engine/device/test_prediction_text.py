@@ -126,7 +126,7 @@ def test_the_whole_json_by_hand(worked):
             "slug": "desk", "name": "A desk", "estimate": False, "launch_s": 0.5, "launch_is_given": False, "entry_s": 0.25,
             "graph_start_s": 0.75, "source": "a bench", "date": "2026-01-01", "caveats": ["a busy machine"],
         },
-        "mode": "eager", "dispatch": "queued", "label": "partly calibrated", "calibrated": True,
+        "mode": "eager", "dispatch": "queued", "label": "partly calibrated", "basis": "calibrated", "calibrated": True,
         "seconds": 4.5, "overlap": [4.5, 5.5], "data_s": 2.75, "compute_s": 2.25, "overhead_s": 0.5, "busy_s": 4.0, "host_s": 1.75,
         "bound": "memory", "utilization": 0.888888889, "mfu": 0.113777778, "kernels": 3.0,
         "interval": [3.66184727, 5.61803399], "device_interval": [3.2, 5.0], "host_interval": [0.875, 3.5],

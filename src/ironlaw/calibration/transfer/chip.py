@@ -10,6 +10,9 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import BadValue
 
 MULTIPROCESSORS = ("sms", "cus", "xe_cores")  # what makers call them
+# a maker's name for a process -> the node whose power was judged; what is not there is taken for the newest
+NODES = {"16 nm": "16nm", "12 nm": "12nm", "8 nm": "8nm", "7 nm": "7nm", "6 nm": "7nm", "4N": "4N", "4NP": "4NP"}
+NEWEST = "4NP"
 LIBRARIES = ("cuda", "rocm", "xpu")  # backends whose PyTorch kernels are of the families that were measured
 MEMORIES = ("HBM", "GDDR", "LPDDR")  # kinds, by how a main memory's label begins
 FULL_POWER = 150.0  # watts under which a card can't hold its clock when all of it works
@@ -31,10 +34,15 @@ class Chip:
     peaks: Mapping[str, float]
     vector: float  # FP32 outside the matrix units
     cache_bandwidth: float = float("inf")
+    node: str = ""  # of its process, as NODES names it
 
     @property
     def throttles(self) -> bool:
         return self.power < FULL_POWER
+
+
+def node(process: str) -> str:
+    return next((short for name, short in reversed(NODES.items()) if name in process), NEWEST)
 
 
 def multiprocessors(machine: Hardware) -> float | None:
@@ -66,6 +74,11 @@ def missing(machine: Hardware) -> tuple[str, ...]:
     return tuple(lacks)
 
 
+def group(chip: Chip) -> str:
+    """Machines that are judged together: by maker, and apart those that can't hold their clock."""
+    return "throttling" if chip.throttles else chip.maker
+
+
 def chip(machine: Hardware) -> Chip:
     """The figures of a machine that lacks none of them."""
     lacks = missing(machine)
@@ -76,5 +89,5 @@ def chip(machine: Hardware) -> Chip:
         sms=float(multiprocessors(machine) or 0), lanes=machine.units["lanes"], clock=machine.units["clock"],
         bandwidth=float(machine.bandwidth), cache=float(caches[-1].size), power=float(machine.power), memory=memory_kind(machine) or "",
         maker=MAKERS[machine.backend], peaks={fmt: float(rate) for fmt, rate in machine.peaks.items()},
-        vector=float(machine.vector_peak("fp32")), cache_bandwidth=float(caches[-1].bandwidth),
+        vector=float(machine.vector_peak("fp32")), cache_bandwidth=float(caches[-1].bandwidth), node=node(machine.process),
     )  # fmt: skip

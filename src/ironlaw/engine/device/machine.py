@@ -19,6 +19,8 @@ from ironlaw.errors import BadValue, UnsupportedPrecision, unknown
 MODES = ("eager", "compiled", "graphs", "eager_graphs")
 REPLAYED = ("graphs", "eager_graphs")
 WORK = ("matrix", "vector")  # products, convolutions and attention; and all that is done element by element or along a row
+# calibrated: this machine was measured; transferred: physics and constants from other machines; bound: the datasheet's peaks
+BASES = ("bound", "transferred", "calibrated")
 SAME_UNITS = 1.02  # rates this near are of the same units; makers round
 DISPATCHES = ("queued", "synchronous")  # how a plan may ask for launches to reach the device
 # queued: the host runs ahead of the device. synchronous: the processor that launches is the one that works, so it can't.
@@ -93,6 +95,7 @@ class Hardware:
     dispatch: str = "queued"  # how launches reach the device: one of SCHEDULES
     caveats: tuple[str, ...] = ()  # what every prediction for this machine must say beside its sources
     calibration: CostModel | None = None  # where the machine was measured
+    transfer: CostModel | None = None  # where its figures are enough for what other machines taught
     reserved: Number = 0.0  # bytes of it that error correction, driver, runtime and operating system keep
     narrowed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # a way to ask for FP32 -> the op kinds that then run in TF32
     flash: Number = 0.0  # bytes of flash from which a microcontroller reads its weights where they lie; 0: weights are in main memory
@@ -139,9 +142,19 @@ class Hardware:
         """Who launches: the plan's host, else the one that the device was measured with, else a typical one. A processor is its own."""
         if plan.host is not None and self.dispatch == "queued":
             return plan.host
-        if plan.calibrated and self.calibration is not None:
+        if self.basis(plan) == "calibrated" and self.calibration is not None:
             return self.calibration.host
         return self.typical_host
+
+    def basis(self, plan: Plan) -> str:
+        """What a time under this plan rests on: one of BASES."""
+        if plan.calibrated and self.calibration is not None and plan.transferred is not True:
+            return "calibrated"
+        return "transferred" if plan.calibrated and self.transfer is not None and plan.transferred is not False else "bound"
+
+    def model(self, plan: Plan) -> CostModel | None:
+        """What an op costs under this plan; None for a bound."""
+        return {"calibrated": self.calibration, "transferred": self.transfer, "bound": None}[self.basis(plan)]
 
     @cached_property
     def typical_host(self) -> Host:
@@ -182,7 +195,8 @@ class Plan:
 
     mode: str = "eager"
     dispatch: str = "queued"
-    calibrated: bool = True  # use the machine's measured curves where it has them
+    calibrated: bool = True  # use the machine's measured curves where it has them; False asks for the datasheet's bound
+    transferred: bool | None = None  # use what other machines taught: None, where nobody measured this one; True, even there; False, never
     launch: Number | None = None  # seconds per launch; overrides any host's
     efficiency: Number = 1.0  # η: the share of the peak rate that is reached, uncalibrated
     fp32: str = "default"  # what products of FP32 tensors are computed in: one of FP32

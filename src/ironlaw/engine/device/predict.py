@@ -1,7 +1,8 @@
 """A graph of operators and a machine in, one frozen Prediction out.
 
 Uncalibrated, every op takes max(D/BW, O/R) at the datasheet's figures: a bound, and labelled so. Calibrated, the
-figures are curves fitted to what was measured on the machine (`ironlaw.calibration`). Either way the ops' device times and
+figures are curves fitted to what was measured on the machine (`ironlaw.calibration`); transferred, physics with constants that were
+fitted to other machines (`ironlaw.calibration.transfer`). Either way the ops' device times and
 the launches go through the same dispatch, and so do both ends of what overlap can do.
 """
 
@@ -32,7 +33,7 @@ EAGER = Plan()
 def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
     """How long `graph` takes on `hardware` when run as `plan` says, and where the time goes."""
     hardware.peak(graph.dtype)
-    model = hardware.calibration if plan.calibrated else None
+    model = hardware.model(plan)
     graph = _as_run(as_computed(graph, hardware, plan), hardware, plan, model)
     costs = _costs(graph, hardware, plan, model)
     totals = _Totals(costs)
@@ -43,7 +44,7 @@ def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
     return Prediction(
         graph, hardware, plan, tuple(OpRow(op, cost, hardware) for op, cost in zip(graph.ops, costs, strict=True)), run, (low, high),
         totals.sum(lambda c: c.data), totals.sum(lambda c: c.compute), run.wall - run.busy + totals.sum(lambda c: c.floor),
-        totals.sum(lambda c: c.kernels), model is not None, _sources(graph, hardware, plan, model),
+        totals.sum(lambda c: c.kernels), hardware.basis(plan), _sources(graph, hardware, plan, model),
     )  # fmt: skip
 
 

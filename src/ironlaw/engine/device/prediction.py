@@ -120,8 +120,18 @@ class Prediction:
     compute_s: Number
     overhead_s: Number  # all that is neither data nor compute: launches no kernel covers, and kernel floors
     kernels: Number
-    calibrated: bool
+    basis: str  # what it rests on: bound, transferred or calibrated
     sources: tuple[str, ...]
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether it rests on measurements of this machine."""
+        return self.basis == "calibrated"
+
+    @property
+    def transferred(self) -> bool:
+        """Whether it rests on what other machines taught."""
+        return self.basis == "transferred"
 
     @property
     def seconds(self) -> Number:
@@ -151,8 +161,8 @@ class Prediction:
     @cached_property
     def intervals(self) -> Intervals | None:
         """Where four measurements in five should fall: on the device, on the host, together. None for a bound."""
-        model = self.hardware.calibration
-        if not self.calibrated or model is None:
+        model = self.hardware.model(self.plan)
+        if model is None:
             return None
         given, other = self.plan.launch is not None, self.host is not model.host
         preset = self.plan.host is None and bool(self.host.slug)  # the registry's, since no host was asked for: whose it is, nobody said
@@ -160,7 +170,7 @@ class Prediction:
 
     @property
     def interval(self) -> Interval | None:
-        """Where four measurements of the wall time in five should fall; calibrated only."""
+        """Where four measurements of the wall time in five should fall; None for a bound."""
         return self.intervals.wall if self.intervals else None
 
     @property
@@ -208,9 +218,10 @@ class Prediction:
 
     @property
     def label(self) -> str:
-        """bound, calibrated, or partly calibrated: an op is unknown, or over a tenth of the time lies outside what was measured."""
+        """bound, transferred, calibrated, or partly calibrated: an op is unknown, or over a tenth of the time lies outside what was
+        measured."""
         if not self.calibrated:
-            return "bound"
+            return self.basis
         unknown = any(row.place == "unknown" and largest(row.seconds) > 0 for row in self.ops)
         return "partly calibrated" if unknown or self.beyond > SAID else "calibrated"
 

@@ -47,7 +47,7 @@ def as_dict(p: Any, ops: int | None = None) -> dict[str, Any]:
         "hardware": p.hardware.slug,
         "host": host_dict(p),
     }
-    out |= {"mode": p.plan.mode, "dispatch": p.plan.dispatch, "label": p.label, "calibrated": p.calibrated}
+    out |= {"mode": p.plan.mode, "dispatch": p.plan.dispatch, "label": p.label, "basis": p.basis, "calibrated": p.calibrated}
     names = ("seconds", "overlap", "data_s", "compute_s", "overhead_s", "busy_s", "host_s", "bound", "utilization", "mfu", "kernels")
     out |= {name: plain(getattr(p, name)) for name in names}
     out |= {name: ends(getattr(p, name)) for name in ("interval", "device_interval", "host_interval")}

@@ -1,0 +1,47 @@
+"""Which law a kernel follows on a machine that nobody measured, by the curve it follows on one that was."""
+
+from __future__ import annotations
+
+# whose time is the law's own: published rows cover them on several machines
+STREAMS = (
+    "add", "sub", "mul", "div", "relu", "relu6", "gelu", "gelu_tanh", "tanh", "sigmoid", "silu", "scale", "shift", "neg", "abs", "sqrt",
+    "square", "hardtanh", "copy", "elementwise", "fused", "exp", "log", "erf",
+)  # fmt: skip
+ROWS = {"layer_norm": "layer_norm", "softmax_fp32": "softmax", "softmax_2048_fp32": "softmax_block", "softmax_block_fp32": "softmax_block"}
+PRODUCTS = ("gemm", "bmm")
+# whose time on the machine that was measured is carried over, as much longer or shorter as the law says
+LIKE_ROWS = ("rms_norm", "softmax", "softmax_2048", "softmax_block", "fused_rows", "log_softmax", "layer_norm_backward", "topk")
+LIKE_PRODUCTS = ("conv", "gemv", "bmv", "grouped_gemm", "gemm", "bmm", "lstm", "gru", "rnn")
+NARROW = ("fp16", "bf16", "tf32", "fp8", "int8")
+
+
+def law(curve: str, fmt: str) -> tuple[str, bool]:
+    """The family whose law a kernel follows, and whether its time is carried over from the measured machine."""
+    if curve in STREAMS:
+        return "stream", False
+    if curve in ROWS:
+        return ROWS[curve], False
+    if curve in ("attention", "attention_decode"):
+        return curve, False
+    if curve.startswith("attention"):
+        return ("linear_fp32", True) if curve.endswith("fp32") else ("attention", True)
+    if curve.startswith(LIKE_PRODUCTS):
+        return product(curve, fmt), not plain_product(curve, fmt)
+    if curve in LIKE_ROWS:
+        return "softmax" if curve.startswith("softmax") else "layer_norm", True
+    return "stream", True
+
+
+def product(curve: str, fmt: str) -> str:
+    if fmt in ("fp8", "int8"):
+        return "linear_fp8"
+    if fmt in NARROW:
+        return "linear_16bit"
+    return "bmm_fp32" if curve.startswith("bmm") else "conv_fp32" if curve.startswith("conv") else "linear_fp32"
+
+
+def plain_product(curve: str, fmt: str) -> bool:
+    """Whether rows of the same kind of kernel were published: aligned ones, in tiles."""
+    if fmt in ("fp16", "bf16"):
+        return curve in ("gemm", "gemm_pair")
+    return curve in ("gemm_fp32", "gemm_fp8", "bmm_fp32", "bmm_fp32_odd", "conv_fp32")

@@ -1,0 +1,94 @@
+"""Constants of all families, and a kernel's time by them: (data, compute, both as they overlap, floor) in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ironlaw.backends.kernel import Kernel
+from ironlaw.calibration.transfer import attention, products, rows, streams
+from ironlaw.calibration.transfer.chip import Chip, group
+from ironlaw.calibration.transfer.power import sustained
+from ironlaw.calibration.transfer.sizes import attention_sizes, heavy, product_sizes
+from ironlaw.engine.arrays import Number, maximum
+from ironlaw.engine.device.sweep import points
+from ironlaw.engine.device.types import FORMATS, Op
+
+Parts = tuple[Number, Number, Number, float]
+TILES = {
+    "fp32": ((128, 128), (128, 64), (64, 64), (64, 32), (32, 32)),
+    "narrow": ((256, 128), (128, 128), (128, 64), (64, 64), (64, 32), (64, 16)),
+}
+UNLIKE = 1.5  # times as unsure on a maker's machines, where no row of the family is from one of them
+NEWER = 1.25  # times as unsure on a node that is among no rows of the family
+
+
+@dataclass(frozen=True)
+class Laws:
+    """What `benchmarks/transfer.py` found: constants by family, how far off each was on machines left out, and where rows came from."""
+
+    constants: Mapping[str, Mapping[str, float]]
+    groups: Mapping[str, Mapping[str, float]]  # family -> group of machines -> sd of log(measured / predicted), left out
+    nodes: Mapping[str, tuple[str, ...]]
+    watts: Mapping[str, Mapping[str, float]]
+    sources: tuple[str, ...]
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Laws:
+        found = data["families"]
+        return cls(
+            {name: one["constants"] for name, one in found.items()},
+            {name: {who: judged["sd"] for who, judged in one["groups"].items()} for name, one in found.items()},
+            {name: tuple(one["nodes"]) for name, one in found.items()},
+            data["watts"],
+            tuple(data["sources"].values()),
+        )
+
+    @property
+    def streaming(self) -> streams.StreamConstants:
+        return stream_constants(self.constants["stream"])
+
+    def sd(self, family: str, chip: Chip) -> float:
+        """Of log(measured / predicted), as machines like this one came out when they were left out."""
+        judged = self.groups[family]
+        own = judged.get(group(chip), UNLIKE * max(judged.values()))
+        return own * (1.0 if chip.node in self.nodes[family] else NEWER)
+
+    def seconds(self, family: str, kernel: Kernel, op: Op, chip: Chip, fmt: str) -> Parts:
+        flow = self.streaming
+        if family == "stream":
+            return (*_stream(kernel, chip, flow), flow.floor)
+        c, gets = self.constants[family], streams.bandwidth(chip, flow)
+        if family in ("layer_norm", "softmax", "softmax_block"):
+            own, size = rows.RowConstants(**c), FORMATS[heavy(op).inputs[0].dtype]
+            count = maximum(points(kernel.rows), 1.0)
+            return (*rows.rows_s(count, points(kernel.data) / (2.0 * size * count), size, chip, own, gets), own.floor)
+        if family == "attention":
+            heads, _, queries, keys, d = attention_sizes(op)
+            tiled, causal = attention.PrefillConstants(**c), bool(heavy(op).attrs.get("causal"))
+            return (*attention.prefill_s(heads, queries, keys, d, causal, points(kernel.data), chip, fmt, tiled, gets), tiled.floor)
+        if family == "attention_decode":
+            heads, groups, _, keys, _ = attention_sizes(op)
+            decode = attention.DecodeConstants(**c)
+            return (*attention.decode_s(heads, groups, keys, points(kernel.data), chip, decode, gets), decode.floor)
+        own_product = product_constants(c, TILES["fp32" if family.endswith("fp32") else "narrow"], chip)
+        share = sustained(chip, fmt, own_product.share, self.watts)
+        sizes = product_sizes(op, kernel)
+        return (*products.product_s(sizes, points(kernel.data), chip, fmt, own_product, gets, share), own_product.floor)
+
+
+def _stream(kernel: Kernel, chip: Chip, flow: streams.StreamConstants) -> tuple[Number, Number, Number]:
+    data = points(kernel.data)
+    seconds = streams.stream_s(data, chip, flow)
+    return seconds, 0.0 * seconds, seconds
+
+
+def stream_constants(c: Mapping[str, float]) -> streams.StreamConstants:
+    return streams.StreamConstants({"HBM": c["HBM"], "GDDR": c["GDDR"]}, c["AMD"], c["clocked"], c["p"], c["floor"])
+
+
+def product_constants(c: Mapping[str, float], tiles: tuple[tuple[int, int], ...], chip: Chip) -> products.ProductConstants:
+    sized = tuple((float(a), float(b), c.get(f"tile_{a}x{b}", 1.0)) for a, b in tiles)
+    share = c["share"] * (c.get("AMD", 1.0) if chip.maker == "AMD" else c.get(f"lanes_{chip.lanes:.0f}", 1.0))
+    return products.ProductConstants(sized, share, c["knee"], c["wave"], c["split"], c["memory"], c["p"], c["floor"])

@@ -1,0 +1,17 @@
+"""What arithmetic a chip sustains: its peak, or what its power buys, whichever is less."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ironlaw.calibration.transfer.chip import NEWEST, Chip
+
+
+def sustained(chip: Chip, fmt: str, share: float, watts: Mapping[str, Mapping[str, float]]) -> float:
+    """The share of the datasheet's peak that products keep up. `watts`: FLOP/s a watt by node, in the vector units and in the matrix units
+    at 16 bits; narrower formats do as many more as their peak says."""
+    peak = chip.peaks[fmt]
+    table = watts.get(chip.node) or watts[NEWEST]
+    matrix = peak > 1.5 * chip.vector
+    each = table["matrix"] * (peak / chip.peaks["fp16"] if "fp16" in chip.peaks else 1.0) if matrix else table["vector"]
+    return min(share, chip.power * each / peak)
