@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: labs test check attack bench mutants wheel release clean help python3
+.PHONY: labs docs test check attack bench mutants wheel release clean help python3
 
 # where it is set, every program that a test starts would compile all modules again
 unexport PYTHONDONTWRITEBYTECODE
@@ -60,6 +60,10 @@ bench: python3 ## speed and accuracy, as tables
 mutants: python3 ## change the code on purpose and see whether a test notices
 	@$(SETUP) venv mutants
 	@$(BIN)/python scripts/mutants $(ARGS)
+
+docs: python3 ## build the documentation as pages into build/docs
+	@$(SETUP) venv docs
+	@$(BIN)/python -m ironlaw.manual $(ARGS)
 
 wheel: python3 ## build a wheel into dist/
 	@$(SETUP) wheel
