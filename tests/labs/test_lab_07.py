@@ -610,6 +610,16 @@ def test_the_challenge_is_entered_first_and_judged_within_a_tenth(revealed):
     assert revealed.reload().piece("act2_challenge").view["committed"]["value"] == 22
 
 
+def test_a_challenge_that_is_skipped_is_not_answered_by_a_claim(revealed):
+    says = claims.claim("kws_challenge_days").says
+    skipped = bare(revealed.reload().parts["act2_claims"].text)
+    assert says not in skipped and "Kept closed: 1 more" in skipped
+    assert "0.973" not in skipped and "23.3 h" not in skipped  # 2,334 calls at 100 an hour
+    revealed.send("act2_challenge", value=50, commit=1)
+    answered = bare(revealed.reload().parts["act2_claims"].text)
+    assert says in answered and "Kept closed" not in answered
+
+
 @pytest.mark.parametrize(("value", "right"), [(20.9, False), (21.1, True), (25.6, True), (25.8, False), (23.3 * 24, False)])
 def test_how_near_the_challenge_wants_it(revealed, value, right):
     assert revealed.send("act2_challenge", value=value, commit=1)["right"] is right

@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 from ironlaw.pages.templates import STATIC
 from ironlaw.server.app import announcement, head
 from ironlaw.server.files import Immutable
+from ironlaw.server.marimo_page import known_files, later_files, marimo_files
 from ironlaw.widget.assets import CSS, script, theme
 
 
@@ -85,3 +86,14 @@ def test_every_page_has_the_same_typeface_and_its_licence_comes_along():
     for page in ("gallery.html", "explore.html", "message.html"):
         assert "{{ head }}" in (STATIC.parent / page).read_text(encoding="utf-8")
     assert "{{ theme }}/type.css" in (STATIC.parent / "head.html").read_text(encoding="utf-8") and "/type.css" in head()
+
+
+def test_a_lab_s_page_names_every_module_that_runs_before_the_lab_is_drawn():
+    folder, _ = marimo_files()
+    named = {*known_files(), *later_files()}
+    assert len(later_files()) > 10 and any("run-page" in name for name in later_files())
+    for name in named:
+        assert (folder / name).is_file()
+    for name in later_files():
+        imports = re.findall(r'from"\./([^"]+\.js)"', (folder / name).read_text("utf-8"))
+        assert {f"assets/{other}" for other in imports} <= named

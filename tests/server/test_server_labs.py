@@ -116,7 +116,7 @@ def test_a_page_cannot_choose_another_file_or_role():
 def test_marimos_files_have_one_address_for_all_labs_and_are_kept(site: TestClient, html: str):
     files = re.findall(r'(?:href|src)="(/[^"]+\.(?:js|css|svg))"', html)
     assert len(files) > 50
-    assert {"/".join(name.split("/")[:2]) for name in files} <= {"/marimo", "/static", "/theme", "/glossary"}
+    assert {"/".join(name.split("/")[:2]) for name in files} <= {"/marimo", "/static", "/theme", "/glossary", "/widget"}
     for name in files:
         response = site.head(name)
         assert (response.status_code, "immutable" in response.headers["cache-control"]) == (200, True), name

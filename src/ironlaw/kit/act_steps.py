@@ -97,10 +97,21 @@ class ActSteps(Guided):
         to = self._next(f"{act}.lock")
         return host.html(step.step(act, "reveal", text + (self.go_on(to.name) if to else ""), "Reveal"))
 
-    def claims(self, act: str, names: Sequence[str], local: Mapping[str, claims.LocalFigure] | None = None) -> Any:
-        """`local`: claim -> the figure of the learner's own machine, where the act has experiments; then the way on is under those."""
+    def claims(
+        self,
+        act: str,
+        names: Sequence[str],
+        local: Mapping[str, claims.LocalFigure] | None = None,
+        answers: Mapping[str, str] | None = None,
+    ) -> Any:
+        """`local`: claim -> the figure of the learner's own machine, where the act has experiments; then the way on is under those.
+
+        `answers`: claim -> the challenge that it answers; it stays closed until a number is committed there.
+        """
         then = "" if local is not None else self.go_on(f"{act}.claims")
-        return host.html(step.step(act, "claims", claims.panel(names, local) + then, "Claim · Model · Measured"))
+        closed = [name for name, question in (answers or {}).items() if self.entry(question) is None]
+        panel = claims.panel([name for name in names if name not in closed], local, len(closed))
+        return host.html(step.step(act, "claims", panel + then, "Claim · Model · Measured"))
 
     def reflect(self, act: str, slots: Slots | None = None) -> Any:
         name = f"{act}_reflection"

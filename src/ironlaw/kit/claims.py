@@ -14,6 +14,7 @@ from ironlaw.widget.glossary import mark
 VERDICTS = {"holds": "Holds", "refuted": "Does not hold", "depends": "Depends"}
 COLUMNS = ("Claim", "Model", "Measured")
 LOCAL_COLUMN = "Measured here"
+CLOSED = "Kept closed: {count} more. It answers the scaling challenge, and opens once you have committed a number there."
 NOT_MEASURED = "Not measured."
 FIRST = 3  # claims in sight; the rest are folded
 BREAKS = re.compile(r"(?<=\w)([/_])(?=\w)")
@@ -28,13 +29,17 @@ class LocalFigure:
     source: str
 
 
-def panel(names: Iterable[str], local: Mapping[str, LocalFigure] | None = None) -> str:
-    """One line a claim, three of them in sight; each opens on its sources and on why. `local`: what was measured here."""
+def panel(names: Iterable[str], local: Mapping[str, LocalFigure] | None = None, closed: int = 0) -> str:
+    """One line a claim, three of them in sight; each opens on its sources and on why.
+
+    `local`: what was measured here. `closed`: how many more would give a challenge away.
+    """
     rows = [row(claim(name), (local.get(name),) if local else ()) for name in names]
     first, rest = "".join(rows[:FIRST]), rows[FIRST:]
     word = "claim" if len(rest) == 1 else "claims"
     folded = f'<details class="il-more-claims"><summary>{len(rest)} more {word}</summary>{"".join(rest)}</details>' if rest else ""
-    return f'<div class="il-claims">{first}{folded}</div>'
+    sealed = f'<p class="il-quiet">{CLOSED.format(count=closed)}</p>' if closed else ""
+    return f'<div class="il-claims">{first}{folded}{sealed}</div>'
 
 
 def row(entry: Claim, local: tuple[LocalFigure | None, ...] = ()) -> str:

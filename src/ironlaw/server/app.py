@@ -7,7 +7,6 @@ import secrets
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from starlette.routing import Mount, Route, WebSocketRoute
 
 from ironlaw import command
 from ironlaw.errors import IronlawError
+from ironlaw.pages import widget
 from ironlaw.pages.answers import answer
 from ironlaw.pages.catalogue import LABS, catalogue
 from ironlaw.pages.choices import choices
@@ -78,7 +78,7 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
         Route("/api/predict", Predict().__call__),
         *glossary.routes(),
         Mount("/lab", labs),
-        Mount("/widget/{digest}", widget),
+        Mount("/widget/{digest}", Immutable(texts=widget.texts())),
         WebSocketRoute("/direct", direct),
         Mount(static(), Immutable(STATIC)),
         Mount(assets, Immutable(files)),
@@ -98,7 +98,7 @@ def head() -> str:
         f'<link rel="stylesheet" href="{theme()}/type.css"><link rel="stylesheet" href="{theme()}/theme.css">'
         f'<link rel="stylesheet" href="{theme()}/glossary.css"><script defer src="{glossary.address()}/glossary.js"></script>'
         f'<link rel="stylesheet" href="{static()}/opening.css"><link rel="stylesheet" href="{static()}/flow.css">'
-        f'<script src="{static()}/fold.js"></script>'
+        f'{widget.preload()}<script src="{static()}/fold.js"></script>'
         f'<script src="{static()}/lab.js" data-start="{escape(command.line("labs"), quote=True)}" data-port="{command.PORT}"></script>'
     )
 
@@ -129,18 +129,6 @@ def explored() -> Any:
     from ironlaw.pages.explore.page import piece
 
     return piece()
-
-
-async def widget(scope: Any, receive: Any, send: Any) -> None:
-    """The widget's files under /widget/<digest>/."""
-    await widget_files()(scope, receive, send)
-
-
-@cache
-def widget_files() -> Immutable:
-    from ironlaw.pages.explore.page import texts
-
-    return Immutable(texts=texts())
 
 
 def registry(request: Request) -> Response:

@@ -18,8 +18,10 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
+from ironlaw.pages import widget
 from ironlaw.pages.catalogue import LABS, Lab, catalogue, find
 from ironlaw.server import pages
+from ironlaw.server.marimo_cache import compute_once
 from ironlaw.server.marimo_page import Rewritten
 from ironlaw.server.parsing import one_at_a_time
 
@@ -66,8 +68,9 @@ class Labs:
         """
         with self.turn:
             import_ahead()
-            offer_direct()
+            offer_pieces()
             one_at_a_time()  # marimo's own compiler is there only now
+            compute_once()
             if lab.slug not in self.mounted:
                 self.mounted[lab.slug] = Rewritten(create(lab, self.assets, self.head), lab)
             return self.mounted[lab.slug]
@@ -134,10 +137,12 @@ class Labs:
         return self.sessions() < MOST_SESSIONS
 
 
-def offer_direct() -> None:
-    """Instruments created from now on answer on /direct too."""
+def offer_pieces() -> None:
+    """Pieces created from now on are drawn by the one module that every page has, and instruments answer on /direct too."""
+    from ironlaw.widget import assets
     from ironlaw.widget.direct import OFFERED
 
+    assets.serve_at(f"{widget.address()}/lab.js")
     OFFERED.set()
 
 

@@ -36,6 +36,8 @@ POLICY = (
 SERVICE_WORKER = re.compile(r"<script\b[^>]*>(?:(?!</script>).)*serviceWorker(?:(?!</script>).)*</script>", re.DOTALL)
 UNUSED = re.compile(r"""\s*<link\b[^>]*\brel="(?:preload|apple-touch-icon|manifest|icon)"[^>]*\shref="/marimo/[^>]*>""")
 PRELOADS = re.compile(r"""<(?:script type="module"|link rel="(?:modulepreload|stylesheet)")[^>]*\s(?:src|href)="\./([^"]+)\"""")
+RUN_PAGE = "run-page-*.js"
+IMPORTS = re.compile(r"""(?:\bfrom|\bimport)\s*["']\./([\w.-]+\.js)["']""")  # those that are run with it, not import(…)
 EARLY = '<head><meta name="color-scheme" content="light dark">'  # before anything is painted: no white page in the dark
 ROOT = '<div id="root"></div>'
 SCRIPT = re.compile(r"<script\b")
@@ -59,10 +61,28 @@ def marimo_files() -> tuple[Path, str]:
 
 
 @cache
+def known_files() -> tuple[str, ...]:
+    """What marimo's page names itself."""
+    folder, _ = marimo_files()
+    return tuple(PRELOADS.findall((folder / "index.html").read_text("utf-8")))
+
+
+@cache
+def later_files() -> tuple[str, ...]:
+    """What the page of a running app imports beyond that, which a browser finds out only when it has run the rest."""
+    folder = marimo_files()[0] / "assets"
+    seen = {Path(name).name for name in known_files()}
+    names = [path.name for path in folder.glob(RUN_PAGE)]
+    for name in names:  # grows meanwhile
+        new = dict.fromkeys(IMPORTS.findall((folder / name).read_text("utf-8"))).keys() - seen - {*names}
+        names += sorted(new)
+    return tuple(f"assets/{name}" for name in names)
+
+
+@cache
 def ahead(assets: str) -> str:
     """Lets a browser fetch marimo's files while the start page is read, so that a lab opens from its cache."""
-    folder, _ = marimo_files()
-    names = PRELOADS.findall((folder / "index.html").read_text("utf-8"))
+    names = known_files() + later_files()
     return f'<script async src="{static()}/ahead.js" data-assets="{assets}" data-files="{" ".join(names)}"></script>\n'
 
 
@@ -153,7 +173,9 @@ async def say(send: Any, status: int, words: str) -> None:
 
 def rewrite(html: str, lab: Lab, nonce: str) -> str:
     """Everything in marimo's page is marimo's or ours, so its scripts get the nonce."""
-    html = UNUSED.sub("", SERVICE_WORKER.sub("", html)).replace("<head>", EARLY, 1)
+    early = f'{EARLY}<script src="{static()}/early.js"></script>'
+    late = "".join(f'<link rel="modulepreload" crossorigin href="{marimo_files()[1]}/{name}">' for name in later_files())
+    html = UNUSED.sub("", SERVICE_WORKER.sub("", html)).replace("<head>", early, 1).replace("</head>", f"{late}</head>", 1)
     html = SCRIPT.sub(f'<script nonce="{nonce}"', html)
     if ROOT not in html:
         return html

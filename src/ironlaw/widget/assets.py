@@ -34,6 +34,19 @@ def script(names: Sequence[str] = SCRIPTS) -> str:
     return "\n".join(contract() if name == CONTRACT else _read(f"js/{name}.js") for name in names)
 
 
+_served: list[str] = []  # where a server has the module that brings script and style
+
+
+def serve_at(address: str) -> None:
+    """From now on a piece names this module instead of carrying script and style along."""
+    _served[:] = [address]
+
+
+def source() -> tuple[str, str]:
+    """The module and the style that a piece comes with."""
+    return (f'export {{ default }} from "{_served[0]}";', "") if _served else (script(), style())
+
+
 def contract() -> str:
     """What Python declares and JavaScript goes by, as data: the rules for dials, and which function draws which kind of piece."""
     renderers = ", ".join(f"{kind}: (ctx) => {kind}Piece(ctx)" for kind in KINDS)

@@ -15,33 +15,40 @@ import traitlets
 from marimo._runtime.context import ContextNotInitializedError, get_context
 
 from ironlaw.kit import shared_ledger
-from ironlaw.widget.assets import script, style
+from ironlaw.widget.assets import source
 from ironlaw.widget.piece import Piece, close_pieces, wire
 
 
 class Mirror(anywidget.AnyWidget):
     """A piece as marimo shows it: what the browser does goes to the piece, what the piece answers to the browser."""
 
-    _esm = script()
-    _css = style()
+    _esm = traitlets.Unicode().tag(sync=True)
+    _css = traitlets.Unicode().tag(sync=True)
+    _anywidget_id = traitlets.Unicode("ironlaw").tag(sync=True)
+    layout = traitlets.Any()  # ipywidgets' own is another widget with forty traits, and marimo shows none of them
     kind = traitlets.Unicode().tag(sync=True)
     spec = traitlets.Dict().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
     view = traitlets.Dict().tag(sync=True, to_json=wire)
 
     def __init__(self, piece: Piece) -> None:
-        super().__init__(kind=piece.kind, spec=piece.spec, state=piece.state, view=piece.view)
+        module, style = source()
+        super().__init__(kind=piece.kind, spec=piece.spec, state=piece.state, view=piece.view, _esm=module, _css=style)
         self.piece = piece
         self.observe(self._on_state, names=["state"])
         piece.followers.append(self)
+
+    def add_traits(self, **traits: Any) -> None:
+        """Nothing for those declared above: traits that are added make a class for each widget."""
+        new = {name: trait for name, trait in traits.items() if not self.has_trait(name)}
+        if new:
+            super().add_traits(**new)
 
     def changed(self, name: str, value: Any) -> None:
         setattr(self, name, value)
 
     def close(self) -> None:
         """Let go of by every registry; what it held on to is free."""
-        if self.layout is not None:  # a widget of its own, which every widget brings
-            self.layout.close()
         super().close()
         self.unobserve_all()
 

@@ -22,10 +22,11 @@ def states(lab):
     predicted1, claims1, reflect1, why1 = lab.states("act1", "act1.claims", "act1.reflect", "act1.peek")
     open2, predicted2, challenge2, fusion2 = lab.states("act2.lock", "act2", "act2.challenge", "act2.instrument")
     attention2, claims2, reflect2, why2, end = lab.states("act2.attention", "act2.claims", "act2.reflect", "act2.peek", "end")
+    (entered2,) = lab.states("act2_challenge")
     progress, context, readouts, measured = lab.states("progress", "context", "readouts", "measured")
     return (
-        act1, act2, attention2, challenge2, claims1, claims2, context, design, end, fusion2, measured, open2, predicted1, predicted2,
-        progress, readouts, reflect1, reflect2, why1, why2,
+        act1, act2, attention2, challenge2, claims1, claims2, context, design, end, entered2, fusion2, measured, open2, predicted1,
+        predicted2, progress, readouts, reflect1, reflect2, why1, why2,
     )  # fmt: skip
 
 
@@ -128,8 +129,9 @@ def act2_attention(act2, attention2, lab):
 
 
 @app.cell
-def act2_claims(act2, claims2, lab, measured):
-    lab.claims("act2", act2.slots.CLAIMS, act2.local_runs.claims(lab, measured())) if claims2() else None
+def act2_claims(act2, claims2, entered2, lab, measured):
+    entered2()  # opens what would answer the challenge
+    lab.claims("act2", act2.slots.CLAIMS, act2.local_runs.claims(lab, measured()), act2.slots.ANSWERS) if claims2() else None
 
 
 @app.cell

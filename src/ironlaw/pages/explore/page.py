@@ -7,19 +7,14 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
+from ironlaw.pages import widget
 from ironlaw.pages.explore import settings
 from ironlaw.pages.explore.view import view
-from ironlaw.pages.templates import digest_of, fill
-from ironlaw.widget import assets
+from ironlaw.pages.templates import fill
 from ironlaw.widget.piece import Piece
 
 NAME = "explore"  # by which the socket knows it
 SLOW = "Predicting. A model with thousands of operators takes a few seconds."
-
-
-@cache
-def texts() -> dict[str, str]:
-    return {"piece.js": assets.script(assets.HOSTED), "piece.css": assets.style()}
 
 
 @cache
@@ -35,4 +30,4 @@ def page(query: Iterable[tuple[str, str]]) -> str:
     state = {"dials": values}
     traits: dict[str, Any] = {"kind": "instrument", "spec": piece().spec, "state": state, "view": piece().look(state)}
     data = json.dumps(traits, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-    return fill("explore.html", title="where does the time go?", widget=f"/widget/{digest_of(*texts().values())}", piece=data)
+    return fill("explore.html", title="where does the time go?", widget=widget.address(), piece=data)
