@@ -11,8 +11,9 @@ from torch.utils import _pytree as pytree
 
 from ironlaw.engine.device import types
 from ironlaw.tracing import places
+from ironlaw.tracing.real_tensors import as_plain, on_processor
 from ironlaw.tracing.schemas import tensors
-from ironlaw.tracing.values import Answer, Values, as_plain, on_processor
+from ironlaw.tracing.values import Answer, Values
 
 BUILT_IN = ("aten", "prims", "ironlaw")  # operators whose failure is the call's
 

@@ -11,8 +11,8 @@ from torch.utils import _pytree as pytree
 
 from ironlaw.errors import BadValue
 from ironlaw.tracing.fake_results import FakeResultCache
+from ironlaw.tracing.real_tensors import has_values
 from ironlaw.tracing.recorder import Recorder
-from ironlaw.tracing.values import has_values
 
 CACHES = ("past_key_values", "past_key_value", "cache", "kv_cache", "layer_past")
 

@@ -12,8 +12,8 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from ironlaw.tracing.libraries import LibraryBehaviour
+from ironlaw.tracing.real_tensors import as_plain
 from ironlaw.tracing.recurrent_op import CELLS, as_one
-from ironlaw.tracing.values import as_plain
 
 
 @torch.library.custom_op("ironlaw::attention", mutates_args=())

@@ -3,8 +3,9 @@ a detector silent, and one at zero lets every box through."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,13 @@ class Start:
         if self.law == "normal":
             return normal * second + first
         return first + (second - first) * torch.special.ndtr(normal)
+
+    def size(self) -> float:
+        """The root of the mean square."""
+        first, second = self.numbers[0], self.numbers[-1]
+        if self.law == "uniform":
+            return math.sqrt((first * first + first * second + second * second) / 3)
+        return math.hypot(first, second) if self.law == "normal" else abs(first)
 
 
 class Remember(TorchDispatchMode):
@@ -83,6 +91,10 @@ def mark(module: Any, seen: Remember | None) -> None:
     """Weights know how they were filled, in other number formats too."""
     if seen is None or not isinstance(module, torch.nn.Module):
         return
+    fill = getattr(module, "initialize_weights", None)  # transformers leaves its own out on the meta device
+    if callable(fill):
+        with seen, suppress(Exception):
+            fill()
     for weight in module.parameters():
         start = seen.starts.get(weight.untyped_storage()._cdata)
         if start is not None:

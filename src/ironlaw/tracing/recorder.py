@@ -24,9 +24,10 @@ from ironlaw.tracing.fake_results import FakeResultCache
 from ironlaw.tracing.layout import strided
 from ironlaw.tracing.libraries import LibraryBehaviour
 from ironlaw.tracing.quantised_rules import DYNAMIC, dynamic
+from ironlaw.tracing.real_tensors import as_plain
 from ironlaw.tracing.schemas import Schema, schema, tensors
 from ironlaw.tracing.translate import translate
-from ironlaw.tracing.values import Values, as_plain
+from ironlaw.tracing.values import Values
 
 GATHERED = ("layer_norm", "rms_norm", "softmax", "log_softmax", "group_norm")
 SAME_FORMAT = ("mm", "addmm", "bmm", "baddbmm", "linear", "convolution")  # a fake tensor does not mind, a real one does

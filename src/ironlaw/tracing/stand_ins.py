@@ -12,8 +12,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ironlaw.tracing.initialisation import Start
+from ironlaw.tracing.initialisation import Start, start_of
+from ironlaw.tracing.real_tensors import has_values
 
+ROTATION = 10_000.0  # the slowest rotation of positions is so many times the fastest
 POOL = 65_537  # values that are drawn for one tensor
 
 
@@ -81,14 +83,26 @@ def weight(tensor: Tensor, name: str) -> Tensor:
     """A matrix keeps the spread of what it is applied to; gains are one, offsets zero."""
     shape = tuple(tensor.shape)
     if len(shape) > 1:
-        return normal(shape).div_(math.sqrt(math.prod(shape[1:]))).to(tensor.dtype)
+        return normal(shape).mul_(spread(tensor, name)).to(tensor.dtype)
     return (torch.zeros if "bias" in name else torch.ones)(shape).to(tensor.dtype)
+
+
+def spread(tensor: Tensor, name: str) -> float:
+    """The root of the mean square of a matrix of weights: of its values, or of what its maker fills it with."""
+    start = start_of(tensor)
+    if start is not None:
+        return start.size()
+    if has_values(tensor):
+        return float(tensor.detach().flatten()[:POOL].float().square().mean().sqrt())
+    return 1 / math.sqrt(math.prod(tensor.shape[1:]))
 
 
 def buffer(tensor: Tensor, name: str) -> Tensor:
     shape, dtype = tuple(tensor.shape), tensor.dtype
     if "position_ids" in name and shape:
         return torch.arange(shape[-1]).expand(shape).to(dtype)
+    if name.endswith("inv_freq") and len(shape) == 1:
+        return (ROTATION ** -(torch.arange(shape[0]) / shape[0])).to(dtype)
     if dtype.is_floating_point and not name.endswith(("mean", "bias")):
         return torch.ones(shape, dtype=dtype)
     return torch.zeros(shape, dtype=dtype)
