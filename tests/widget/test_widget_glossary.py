@@ -40,6 +40,13 @@ def test_words_are_whole_and_the_longest_wins(text, ids):
     assert marked(mark(text)) == ids
 
 
+def test_one_word_of_a_passage_is_a_tab_stop():
+    html = mark("<p>A kernel on the H100.</p><p>Its bandwidth.</p>")
+    assert [html.count('tabindex="0"'), html.count('tabindex="-1"')] == [1, 2]
+    assert html.index('tabindex="0"') < html.index('tabindex="-1"')
+    assert mark(html + "<p>A launch.</p>").count('tabindex="0"') == 1, "also where a part was marked before"
+
+
 def test_a_plain_text_is_escaped():
     assert mark_text("<b>kernel</b>").startswith("&lt;b&gt;<dfn")
 

@@ -1,5 +1,6 @@
 """The terms of the glossary in HTML: the first time that a passage uses one, it is marked, and its explanation opens on hover, tap and
-focus (js/glossary.js). Never inside what is pressed, in headings, code, formulas or figures.
+focus (js/glossary.js). Never inside what is pressed, in headings, code, formulas or figures. The passage's first word is a Tab stop, and
+the arrow keys lead from it to the others.
 
     mark("<p>One kernel, then another kernel.</p>")    only the first is marked
 """
@@ -15,7 +16,7 @@ from ironlaw.registry.glossary import terms
 
 TAG = re.compile(r"(<[^>]*>)")
 NAME = re.compile(r"</?([a-zA-Z][\w-]*)")
-MARKED = re.compile(r'<dfn class="il-gloss" tabindex="0" data-term="(\w+)">')
+MARKED = re.compile(r'<dfn class="il-gloss" tabindex="(?:0|-1)" data-term="(\w+)">')
 VOID = frozenset({"br", "hr", "img", "input", "wbr", "link", "meta", "col"})
 SKIP = frozenset({
     "a", "button", "code", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "summary", "label", "legend", "select", "option", "textarea", "th",
@@ -31,14 +32,16 @@ def mark(html: str, skip: tuple[str, ...] = (), groups: tuple[str, ...] | None =
     pattern, owners = _pattern()
     wanted = {name for name, term in terms().items() if groups is None or term.group in groups}
     seen: set[str] = set()
+    has_stop = MARKED.search(html) is not None
     held: list[bool] = []  # for each open element, whether nothing inside it is marked
 
     def term(match: re.Match[str]) -> str:
         name = owners[_normal(match["plain"])]
         if name in seen or name not in wanted:
             return match[0]
+        stop = -1 if seen or has_stop else 0
         seen.add(name)
-        return f'<dfn class="il-gloss" tabindex="0" data-term="{name}">{match[0]}</dfn>'
+        return f'<dfn class="il-gloss" tabindex="{stop}" data-term="{name}">{match[0]}</dfn>'
 
     parts = []
     for part in TAG.split(html):
