@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: labs docs test check attack bench mutants wheel release clean help python3
+.PHONY: labs docs site test check attack bench mutants wheel release clean help python3
 
 # where it is set, every program that a test starts would compile all modules again
 unexport PYTHONDONTWRITEBYTECODE
@@ -22,6 +22,10 @@ POSTGRES := if [ -n "$$IRONLAW_TEST_POSTGRES" ]; then $(BIN)/pytest tests/postgr
 ATTACK := chromium="$$($(SETUP) browser)" && IRONLAW_CHROMIUM="$$chromium" $(BIN)/pytest tests/attack
 # what waits, or has one thread, leaves a core to the other
 TOGETHER := python3 scripts/side_by_side.py
+
+site: python3 ## build the static site into public/: the labs for any web host (docs/site.md); ARGS=--serve tries it
+	@$(SETUP) venv
+	@$(BIN)/ironlaw site public $(ARGS)
 
 labs: python3 ## open the labs in the browser
 	@$(SETUP) venv
@@ -76,7 +80,7 @@ release: python3 ## build the sdist and the wheel into an empty dist/, and check
 	@$(BIN)/python scripts/release.py check dist
 
 clean: ## remove everything that make created
-	@rm -rf .venv dist build .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache mutants .mutmut-cache
+	@rm -rf .venv dist build .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache mutants .mutmut-cache public
 	@find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## this list

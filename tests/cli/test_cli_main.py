@@ -44,6 +44,7 @@ def examples():
             "coverage",
             "measure",
             "class",
+            "site",
         ):  # one opens a page, the others have tests of their own
             yield from import_module(f"ironlaw.cli.{name}").EXAMPLE.strip().splitlines()
 

@@ -33,6 +33,7 @@ COMMANDS = {
     "review": "the cards that are due, from all labs; how well you know what you know",
     "ledger": "what you decided in the labs: show, back up, move",
     "class": "what a class did, from the ledger files that were handed in",
+    "site": "the labs as a folder for any web host; they run in the browser, offline too",
 }
 
 

@@ -34,7 +34,7 @@ def ending(slug: str, rows: Sequence[tuple[str, str, str, str]], save: str, poin
 
 
 def onward(slug: str) -> str:
-    """The next lab, the review's cards that follow from this one, and the map."""
+    """The next lab, the review's cards that follow from this one, the map, and the file of all that was done."""
     after = next_lab(slug)
     cards = sum(card.lab == slug for card in templates().values())
     links = []
@@ -43,7 +43,8 @@ def onward(slug: str) -> str:
     if cards:
         primary = "" if after else " il-primary"
         links.append(f'<a class="il-button{primary}" href="/lab/review/#cards">Review its {cards} cards</a>')
-    return "".join([*links, '<a class="il-button" href="/">The map of the course</a>'])
+    export = '<a class="il-button" href="/export" download>Download your ledger, to keep or hand in</a>'
+    return "".join([*links, '<a class="il-button" href="/">The map of the course</a>', export])
 
 
 def next_lab(slug: str) -> tuple[str, int, str] | None:

@@ -11,7 +11,7 @@ from ironlaw.errors import BadValue
 from ironlaw.ledger import Event
 from ironlaw.ledger.kinds import ROW
 from ironlaw.measure.experiments.trials import COMPILED_SHAPE, LENGTHS
-from ironlaw.measure.host import cores, cpu_name
+from ironlaw.measure.host import cores, cpu_name, in_browser
 from ironlaw.widget.quantities import THIN, format_quantity
 
 
@@ -29,8 +29,9 @@ class Measured:
 
     @property
     def source(self) -> str:
-        """`measured here, NumPy 2.1.3, 2026-11-15`."""
-        return f"measured here, {self.library}, {self.time[:10]}"
+        """`measured here, NumPy 2.1.3, 2026-11-15`; in a browser, which can't measure, on what it was measured."""
+        where = f"on {self.machine.get('cpu', 'your machine')}" if in_browser() else "here"
+        return f"measured {where}, {self.library}, {self.time[:10]}"
 
     @property
     def noisy(self) -> bool:
@@ -66,11 +67,13 @@ def read_event(event: Event) -> Measured:
 
 
 def newest(ledger: Any) -> dict[str, Measured]:
-    """Experiment -> its newest run on this machine, from any lab. One that lacks what its experiment measures is passed over."""
+    """Experiment -> its newest run on this machine, from any lab; in a browser, on the learner's own, wherever that is. One that lacks
+    what its experiment measures is passed over."""
     runs: dict[str, Measured] = {}
     for event in ledger.events(kind="measured"):
         run = read_event(event)
-        if {key: run.machine.get(key) for key in ("cpu", "cores", "architecture")} == same() and _complete(run):
+        here = in_browser() or {key: run.machine.get(key) for key in ("cpu", "cores", "architecture")} == same()
+        if here and _complete(run):
             runs[run.experiment] = run
     return runs
 

@@ -7,6 +7,8 @@ from functools import lru_cache
 from html import escape
 
 from markdown import Markdown
+from markdown.extensions.sane_lists import SaneListExtension
+from markdown.extensions.tables import TableExtension
 
 from ironlaw.kit.mathml import line, mathml
 from ironlaw.units import power_of_ten as raised
@@ -52,7 +54,7 @@ def _html(markdown: str) -> Markup:
         formulas.append(formula(match))
         return f"\ue000{len(formulas) - 1}\ue001"
 
-    text = Markdown(extensions=["tables", "sane_lists"]).convert(LATEX.sub(hold, markdown)).strip()
+    text = Markdown(extensions=[TableExtension(), SaneListExtension()]).convert(LATEX.sub(hold, markdown)).strip()
     text = SETTING.sub(r'<button type="button" class="il-set" data-set="\1" data-dials="\2">\3</button>', text)
     text = RAISED.sub(lambda match: _read_out(match[0], spoken(match[0])), text)
     for symbol, term in TERMS:

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ironlaw.errors import BadValue
+from ironlaw.measure.host import in_browser
 from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
@@ -33,6 +34,13 @@ class Runner:
         self.thread: threading.Thread | None = None
 
     @property
+    def absent(self) -> str:
+        """Why it can't run here, and what to do; empty where it can."""
+        if in_browser():
+            return "A browser can't run PyTorch. To run this for real: pip install ironlaw torch, then ironlaw labs."
+        return "" if self.installed else "PyTorch is not installed here. To run this for real: pip install torch."
+
+    @property
     def running(self) -> bool:
         return self.thread is not None and self.thread.is_alive()
 
@@ -40,7 +48,7 @@ class Runner:
         if self.running:
             return
         if not self.installed:
-            raise BadValue("PyTorch is not installed here; what is shown was recorded. Install it with: pip install torch")
+            raise BadValue(f"{self.absent} What is shown was recorded.")
         self.error = ""
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
@@ -78,7 +86,7 @@ def spectrum(ways: Mapping[str, str], code: str, recorded: Run, runner: Runner, 
 
     spec = {
         "id": "spectrum", "ways": [{"id": way, "name": name} for way, name in ways.items()], "code": code,
-        "outcomes": [list(pair) for pair in OUTCOMES], "installed": runner.installed,
+        "outcomes": [list(pair) for pair in OUTCOMES], "absent": runner.absent,
         "inputs": [f"{recorded[name]}" for name in ("example", "other")],
     }  # fmt: skip
     return Piece("spectrum", spec, compute, {"guesses": {}, "act": 0})

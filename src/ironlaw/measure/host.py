@@ -18,6 +18,11 @@ PACKAGES = ("torch", "numpy", "triton", "transformers", "torchvision", "timm", "
 CPU = Path("/sys/devices/system/cpu")
 
 
+def in_browser() -> bool:
+    """Whether this Python runs in a browser, where nothing can be measured and no process started."""
+    return sys.platform == "emscripten"
+
+
 def machine(on_host: bool = True) -> dict[str, Any]:
     """The machine as evidence files describe it. `on_host`: its processor is the device that was measured; else the processor's caches
     are `host_caches`, for they are not that device's."""

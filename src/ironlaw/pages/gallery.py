@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from typing import NamedTuple
 
 from ironlaw import command
 from ironlaw.errors import IronlawError, UnknownName
@@ -15,18 +16,59 @@ from ironlaw.units import show
 
 # Messages after an action; the address names one of these and never carries a text.
 MESSAGES = {
-    "named": "Your name is kept, on this machine only.",
+    "named": "Your name is kept, here only.",
     "unnamed": "Your name is no longer shown.",
     "reset": "A new epoch has begun. Every lab starts afresh; what you did before is kept, and stays in the export.",
 }
 
+STOP = """<details class="row ask" id="stop">
+<summary>Stop ironlaw …</summary>
+<p>Stop the server? Pages that are open stop answering; what you committed is saved. <code>{start}</code> starts it again.</p>
+<form method="post" action="/do/stop"><input type="hidden" name="token" value="{token}"><button class="grave">Stop</button></form>
+</details>
+"""
+INSTALL = "<code>pip install ironlaw</code>, then <code>ironlaw labs</code>"
+
+
+ELSEWHERE = (
+    f"Measuring takes an installed ironlaw: {INSTALL}. Import this site’s export there and measure; the figures come back here with the"
+    " export of that one."
+)
+
+
+class Place(NamedTuple):
+    """Where the page runs, and what it says about that."""
+
+    stays: str
+    alone: str
+    stop: str = ""
+    backup: str = ""
+    measures: bool = True
+
+
+SERVER = Place("on this machine", "It runs on this machine alone: nothing is loaded from elsewhere, and nothing is sent.", STOP)
+BROWSER = Place(
+    "in this browser",
+    "It runs in this browser alone: nothing is loaded from elsewhere, and nothing is sent. It works offline once it was open.",
+    backup="a browser may clear what a site keeps when it runs out of room. To go on elsewhere, import the export there; to measure on your"
+    f" own machine, install ironlaw ({INSTALL}) and import it there.",
+    measures=False,
+)
 BACKUP = {
     "file": "or copy that file while ironlaw is stopped. Another folder: set <code>IRONLAW_HOME</code> before you start.",
     "PostgreSQL": "or back up that database as you do your others. Another place: set <code>IRONLAW_LEDGER</code> before you start.",
 }
 
 
-def gallery(labs: list[Lab], records: Records, token: str, message: str = "", wrong: dict[str, str] | None = None, ahead: str = "") -> str:
+def gallery(
+    labs: list[Lab],
+    records: Records,
+    token: str,
+    message: str = "",
+    wrong: dict[str, str] | None = None,
+    ahead: str = "",
+    place: Place = SERVER,
+) -> str:
     """The page. `wrong`: why an action was refused, shown beside its control: `{"import": "why"}`."""
     wrong = wrong or {}
     slots = {
@@ -37,14 +79,16 @@ def gallery(labs: list[Lab], records: Records, token: str, message: str = "", wr
         "resume": resume(labs, records),
         "labs": "\n".join(entry(lab, records) for lab in labs),
         "course": course(labs, records),
-        "machine": machine(),
+        "machine": machine() if place.measures else _machine("Your own machine", ELSEWHERE, "a browser can’t measure"),
+        "stays": place.stays,
+        "alone": place.alone,
+        "stop": place.stop.format(start=escape(command.line("labs")), token=escape(token, quote=True)),
         "name": escape(records.name, quote=True),
         "where": escape(records.where) or "not known: see above",
         "events": "" if records.problem else f"{records.events:,} event{'' if records.events == 1 else 's'} in this epoch.",
-        "backup": BACKUP["PostgreSQL" if records.where.startswith("PostgreSQL") else "file"],
+        "backup": place.backup or BACKUP["PostgreSQL" if records.where.startswith("PostgreSQL") else "file"],
         "ahead": ahead,
         "token": escape(token, quote=True),
-        "start": escape(command.line("labs")),
         "closed": "" if not records.problem else "disabled",
         "name_error": error("name", wrong),
         "import_error": error("import", wrong),
@@ -52,6 +96,10 @@ def gallery(labs: list[Lab], records: Records, token: str, message: str = "", wr
         "general_error": error("general", wrong),
     }
     return fill("gallery.html", **slots)
+
+
+def imported(fresh: int) -> str:
+    return f"Imported: {fresh:,} new event{'' if fresh == 1 else 's'}." if fresh else "Nothing was new in that file."
 
 
 def error(place: str, wrong: dict[str, str]) -> str:

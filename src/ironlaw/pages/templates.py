@@ -35,7 +35,7 @@ def static() -> str:
 @cache
 def theme() -> str:
     """Where the labs' theme and the typeface of every page are served."""
-    return f"/theme/{digest(path for path in CSS.iterdir() if path.is_file())}"
+    return f"/theme/{digest(path for path in CSS.rglob('*') if path.is_file())}"
 
 
 @cache

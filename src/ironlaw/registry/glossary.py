@@ -14,8 +14,8 @@ from functools import cache, cached_property
 from typing import Any
 
 from ironlaw.errors import BadRegistry
+from ironlaw.registry import evidence
 from ironlaw.registry.claims import compute, row
-from ironlaw.registry.evidence import evidence
 from ironlaw.registry.loader import folder, read
 from ironlaw.registry.machine_figures import machine_figure
 from ironlaw.registry.machines import hardware
@@ -116,10 +116,10 @@ def _source(cited: str, where: str) -> str:
     if kind == "workload":
         return f"computed from the model's graph; {about(name)['source']}"
     if kind == "evidence":
-        files = {file.name: file.source for file in evidence(name.partition("/")[0])}
-        if name not in files:
-            raise BadRegistry(f"{where}: no evidence {name!r}; choose one of {', '.join(files)}")
-        return files[name]
+        try:
+            return evidence.file(name).source
+        except BadRegistry as error:
+            raise BadRegistry(f"{where}: {error}") from None
     return cited
 
 

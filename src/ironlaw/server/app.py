@@ -26,7 +26,7 @@ from ironlaw.pages import widget
 from ironlaw.pages.answers import answer
 from ironlaw.pages.catalogue import LABS, catalogue
 from ironlaw.pages.choices import choices
-from ironlaw.pages.gallery import MESSAGES, gallery
+from ironlaw.pages.gallery import MESSAGES, gallery, imported
 from ironlaw.pages.records import Keeper
 from ironlaw.pages.templates import STATIC, static, theme
 from ironlaw.server import glossary, pages
@@ -106,8 +106,7 @@ def head() -> str:
 def announcement(action: str, count: str) -> str:
     """The start page's message about the last action."""
     if action == "imported" and COUNT.fullmatch(count):
-        fresh = int(count)
-        return f"Imported: {fresh:,} new event{'' if fresh == 1 else 's'}." if fresh else "Nothing was new in that file."
+        return imported(int(count))
     return MESSAGES.get(action, "")
 
 

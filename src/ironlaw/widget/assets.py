@@ -20,7 +20,7 @@ SCRIPTS = (
     "targets", "table", "figure", "grid", "readouts", "export", "permalink", "direct", "pending", "link", "tabs", "instrument", "sealed",
     "lock", "reflect", "small", "card", "sheet", "map", "walk", "questions", "experiment", "flow", "piece",
 )  # fmt: skip
-HOSTED = (*SCRIPTS, "host")  # for a page of our own
+HOSTED = (*SCRIPTS, "hosted", "host")  # for a page of our own
 DRAWING_STYLES = ("piece", "figure")
 GLOSSARY = ("glossary",)  # script and style of the marked words, for a whole page
 STYLES = ("piece", "chain", "pins", "sealed", "figure", "review", "experiment", "lead", "flow", "glossary")

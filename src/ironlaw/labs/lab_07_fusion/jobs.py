@@ -10,8 +10,8 @@ from ironlaw.engine.device.dispatch import graph_replay, queued, synchronous, ut
 from ironlaw.engine.device.machine import CostModel, Hardware, Plan
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.kit.context import Context
+from ironlaw.registry import evidence
 from ironlaw.registry.claims import row
-from ironlaw.registry.evidence import evidence
 from ironlaw.registry.textbooks import Textbook, textbook
 from ironlaw.registry.workloads import about, workload
 
@@ -39,7 +39,7 @@ def measured_run(model: str, mode: str) -> Row:
 
 
 def source() -> str:
-    return next(e.source for e in evidence("h200_sxm") if e.name == FILE)
+    return evidence.file(FILE).source
 
 
 def kernels_of(model: str) -> int:

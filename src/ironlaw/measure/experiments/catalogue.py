@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from ironlaw.errors import unknown
 from ironlaw.measure.devices import choice
 from ironlaw.measure.experiments import trials
-from ironlaw.measure.host import compiler
+from ironlaw.measure.host import compiler, in_browser
 
 TORCH_S = 4.0  # what importing PyTorch takes, roughly
 COMPILE_S = 10.0  # what torch.compile takes on a processor, roughly, for one function
+BROWSER = (
+    "A browser can't measure. Install ironlaw (pip install ironlaw), start it with `ironlaw labs`, import this site's export there and"
+    " measure; the export of that one brings the figures back here."
+)
 MACHINE, MACHINE_S = "this_machine", 60.0  # the whole characterisation, as `ironlaw measure` does it
 
 
@@ -69,6 +73,8 @@ def experiment(name: str) -> Experiment:
 
 def why_not(name: str) -> str:
     """Why an experiment can't run here, and what to do; empty where it can. Nothing is imported to find out."""
+    if in_browser():
+        return BROWSER
     needs, there = "" if name == MACHINE else experiment(name).needs, choice.installed()
     if needs == "torch" and there != "torch":
         return "This needs PyTorch, which is not installed here. Install it with: pip install torch"

@@ -25,9 +25,13 @@ def piece() -> Piece:
     return Piece("instrument", spec, view)
 
 
-def page(query: Iterable[tuple[str, str]]) -> str:
+def traits(query: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """What the page draws for the settings of an address."""
     _, values = settings.strict(settings.read(query))
     state = {"dials": values}
-    traits: dict[str, Any] = {"kind": "instrument", "spec": piece().spec, "state": state, "view": piece().look(state)}
-    data = json.dumps(traits, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    return {"kind": "instrument", "spec": piece().spec, "state": state, "view": piece().look(state)}
+
+
+def page(query: Iterable[tuple[str, str]]) -> str:
+    data = json.dumps(traits(query), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     return fill("explore.html", title="where does the time go?", widget=widget.address(), piece=data)

@@ -25,7 +25,7 @@ from ironlaw.engine.device.roofline import gemm_intensity, mfu, roofline
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
 from ironlaw.errors import BadRegistry
-from ironlaw.registry.evidence import evidence
+from ironlaw.registry import evidence
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.textbooks import textbook
 from ironlaw.registry.workloads import kv_cache, workload
@@ -61,7 +61,7 @@ NAMESPACE: dict[str, Any] = {
 
 def row(file: str, /, **wanted: Any) -> Row:
     """The one row of an evidence file (`"h200_sxm/micro"`) whose fields or params are as wanted; None means: not there."""
-    rows = [r for e in evidence(file.partition("/")[0]) if e.name == file for r in e.rows]
+    rows = evidence.file(file).rows
     matches = [r for r in rows if all(r.get(key) == value for key, value in wanted.items())]
     if len(matches) != 1:
         raise BadRegistry(f"evidence {file} has {len(matches)} rows of {len(rows)} with {wanted}; name one")

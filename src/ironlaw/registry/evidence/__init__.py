@@ -82,7 +82,20 @@ def _read(paths: tuple[Path, ...], _: local_machine.Stamp) -> tuple[Evidence, ..
 
 @cache
 def _stored(slug: str) -> tuple[Evidence, ...]:
-    return tuple(read(path) for path in files(slug))
+    return tuple(_file(path) for path in files(slug))
+
+
+_file = cache(read)
+
+
+def file(name: str) -> Evidence:
+    """One file of a registered machine, `h200_sxm/models`, without reading its others, which are large."""
+    slug, _, stem = name.partition("/")
+    paths = {path.stem: path for path in files(slug)}
+    if stem not in paths:
+        known = [f"{slug}/{each}" for each in paths] or _listed()
+        raise BadRegistry(f"no evidence {name!r}; choose one of {', '.join(known)}")
+    return _file(paths[stem])
 
 
 def measured() -> tuple[str, ...]:

@@ -36,8 +36,8 @@ function spectrumPiece(ctx) {
     h("p", { key: "inputs" }, "Captured with ", h("code", {}, spec.inputs[0]), ", then called with ", h("code", {}, spec.inputs[1]), ", which takes the other branch. What comes out?"),
     h("ol", { key: "ways", class: "il-ways" }, spec.ways.map((way) => wayView(ctx, way, guess))),
     h("div", { key: "act", class: "il-act" },
-      spec.installed ? h("button", { type: "button", class: "il-button", disabled: Boolean(view.running), onclick: () => does(ctx, {}) }, view.running ? "Running …" : "Run it here") : null,
-      h("span", { class: "il-hint", role: "status" }, `${view.source ?? ""}${spec.installed ? "" : " PyTorch is not installed here; with it, this runs for real."}`)),
+      !spec.absent ? h("button", { type: "button", class: "il-button", disabled: Boolean(view.running), onclick: () => does(ctx, {}) }, view.running ? "Running …" : "Run it here") : null,
+      h("span", { class: "il-hint", role: "status" }, `${view.source ?? ""}${spec.absent ? ` ${spec.absent}` : ""}`)),
     view.error && h("p", { key: "error", class: "il-error", role: "alert" }, view.error.message));
 }
 

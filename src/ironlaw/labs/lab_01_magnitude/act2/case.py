@@ -11,8 +11,8 @@ from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.types import Work
 from ironlaw.labs.lab_01_magnitude.models import BATCHES, FORMATS, WORKLOADS, Facts, facts
+from ironlaw.registry import evidence
 from ironlaw.registry.claims import row
-from ironlaw.registry.evidence import evidence
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import about
 
@@ -103,4 +103,4 @@ def measured_run() -> tuple[Row, str]:
     """ResNet-50 at batch 1 in eager mode on the H200, and where that is written."""
     file = "h200_sxm/models"
     run = row(file, workload="resnet50", batch=1, mode="eager")
-    return run, next(e.source for e in evidence("h200_sxm") if e.name == file)
+    return run, evidence.file(file).source

@@ -12,8 +12,8 @@ from ironlaw.kit.local_runs import cost, span
 from ironlaw.labs.lab_01_magnitude.act2.case import EACH, Case, premise
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD
 from ironlaw.pictures.beside import RECORDED, Measurement
+from ironlaw.registry import evidence
 from ironlaw.registry.claims import row
-from ironlaw.registry.evidence import evidence
 from ironlaw.registry.machines import hardware
 from ironlaw.units import significant
 
@@ -23,7 +23,7 @@ RAN = (1, 32)  # batches of the spotter that both machines ran
 
 @cache
 def source_of(file: str) -> str:
-    return next(e.source for e in evidence(file.partition("/")[0]) if e.name == file)
+    return evidence.file(file).source
 
 
 def recorded_launch() -> float:

@@ -16,7 +16,7 @@ from ironlaw.engine.device.work import op
 from ironlaw.formats import rate_unit
 from ironlaw.labs.lab_11_roofline.machines import MEASURED_MACHINE, short
 from ironlaw.pictures.roofs import Roof
-from ironlaw.registry.evidence import evidence
+from ironlaw.registry import evidence
 from ironlaw.registry.machines import hardware
 
 FORMATS = ("fp32", "tf32", "bf16", "fp16", "fp8", "int8")
@@ -137,7 +137,7 @@ def runs(fmt: str) -> tuple[Run, ...]:
 
 
 def _rows(fmt: str) -> list[Row]:
-    rows = [r for e in evidence(MEASURED_MACHINE) if e.name == EVIDENCE for r in e.rows if r.kind == "op" and r.op == "matmul"]
+    rows = [r for r in evidence.file(EVIDENCE).rows if r.kind == "op" and r.op == "matmul"]
     square = [r for r in rows if r.dtype == fmt and r.params["m"] == r.params["n"] == r.params["k"]]
     once = {r.params["n"]: r for r in reversed(square)}  # a size that was measured twice: the sweep's own row is the first
     return [once[n] for n in sorted(once)]
@@ -145,7 +145,7 @@ def _rows(fmt: str) -> list[Row]:
 
 @lru_cache(maxsize=1)
 def source() -> str:
-    return next(e.source for e in evidence(MEASURED_MACHINE) if e.name == EVIDENCE)
+    return evidence.file(EVIDENCE).source
 
 
 def run(fmt: str, n: int, replayed: bool) -> Run:

@@ -1,0 +1,112 @@
+"""The folder of a static site: pages, their scripts, Python for the browser, the licences, and a list of it all for offline use."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from ironlaw import __version__
+from ironlaw.errors import BadValue
+from ironlaw.pages import glossary
+from ironlaw.pages.templates import STATIC, static, theme
+from ironlaw.site import bundle, runtime, shells
+from ironlaw.widget import assets
+from ironlaw.widget.assets import CSS
+from ironlaw.widget.glossary import explanations
+
+HERE = Path(__file__).parent
+MARK = "ironlaw-site.json"  # by which a folder is known to be a site that may be replaced
+
+
+@dataclass(frozen=True)
+class Site:
+    folder: Path
+    files: int
+    bytes: int
+    gzipped: int  # as a host that compresses sends it
+
+
+def build(out: Path, given: Path | None = None) -> Site:
+    """The site at `out`, whole or not at all. A folder with anything but an earlier site in it is left alone."""
+    out = out.absolute()
+    if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / MARK).is_file())):
+        raise BadValue(f"{out} is there and is not a site that ironlaw built; name an empty or a new folder")
+    content = _content(given)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as place:
+            fresh = Path(place) / "site"
+            for name, data in content.items():
+                (fresh / name).parent.mkdir(parents=True, exist_ok=True)
+                (fresh / name).write_bytes(data)
+            if out.exists():
+                shutil.rmtree(out)
+            fresh.rename(out)
+    except OSError as error:
+        raise BadValue(f"cannot write the site to {out} ({error.strerror or error}); name another folder") from None
+    packed = sum(len(gzip.compress(data, 9)) for data in content.values())
+    return Site(out, len(content), sum(map(len, content.values())), packed)
+
+
+def _content(given: Path | None) -> dict[str, bytes]:
+    """Every file of the site by its name."""
+    fixed = _assets(given)
+    digest = hashlib.sha256(b"".join(name.encode() + fixed[name] for name in sorted(fixed))).hexdigest()[:12]
+    content = {f"assets-{digest}/{name}": data for name, data in fixed.items()}
+    content |= {f"{static()[1:]}/{path.name}": path.read_bytes() for path in STATIC.iterdir() if path.is_file()}
+    content |= {f"{theme()[1:]}/{path.name}": path.read_bytes() for path in CSS.iterdir() if path.is_file()}
+    content |= {name: text.encode() for name, text in shells.pages(f"/assets-{digest}").items()}
+    content["LICENSES.txt"] = licences().encode()
+    content[".nojekyll"] = b""  # GitHub's pages are served as they are
+    content[MARK] = json.dumps({"ironlaw": __version__, "pyodide": runtime.VERSION}).encode()
+    content["sw.js"] = _service_worker(content).encode()
+    return content
+
+
+def _assets(given: Path | None) -> dict[str, bytes]:
+    """What has the site's version in its address: the pages' scripts, Python, and what Python runs."""
+    desk, between = _script("desk"), assets.SCRIPTS.index("direct")
+    widget = "\n".join((assets.script(assets.SCRIPTS[:between]), desk, assets.script(assets.SCRIPTS[between + 1 :])))
+    texts = {
+        "lab.js": f"{widget}\n{_script('lab')}",
+        "explore.js": f"{widget}\n{assets.script(('hosted',))}\n{_script('explore')}",
+        "start.js": f"{desk}\n{_script('start')}",
+        "worker.js": _script("worker"),
+        "store.js": _script("store"),
+        "glossary.js": f"{{\n{glossary.script('GLOSSARY')}\n}}".replace('"GLOSSARY"', "new URL('./glossary.json', HERE)"),
+        "glossary.json": json.dumps(explanations(), ensure_ascii=False, separators=(",", ":")),
+        "piece.css": assets.style(),
+        "site.css": (HERE / "css" / "site.css").read_text("utf-8"),
+    }
+    texts["glossary.js"] = f"const HERE = document.currentScript.src;\n{texts['glossary.js']}"
+    python = {f"pyodide/{name}": data for name, data in runtime.files(given).items()}
+    return {**{name: text.encode() for name, text in texts.items()}, **python, "ironlaw.zip": bundle.archive()}
+
+
+def _script(name: str) -> str:
+    return (HERE / "js" / f"{name}.js").read_text("utf-8")
+
+
+def _service_worker(content: dict[str, bytes]) -> str:
+    """Its list names a page by its folder, as people ask for it."""
+    names = sorted(f"./{name.removesuffix('index.html')}" for name in content if name != ".nojekyll")
+    digest = hashlib.sha256(b"".join(content[name] for name in sorted(content))).hexdigest()[:12]
+    return _script("sw").replace("{{ version }}", digest).replace("{{ files }}", json.dumps(names))
+
+
+def licences() -> str:
+    parts = [
+        ("ironlaw", f"{__version__}, Apache-2.0: https://www.apache.org/licenses/LICENSE-2.0"),
+        (
+            f"Pyodide {runtime.VERSION}",
+            f"MPL-2.0: https://mozilla.org/MPL/2.0/; its source: {runtime.SOURCE}. It contains CPython (PSF-2.0).",
+        ),
+        *bundle.licences(),
+        ("Inter", (CSS / "inter-licence.txt").read_text("utf-8")),
+    ]
+    return "\n\n".join(f"{name}\n{'=' * len(name)}\n\n{text}" for name, text in parts)

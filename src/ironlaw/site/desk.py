@@ -1,0 +1,180 @@
+"""What a page of the site asks of Python, in the browser's worker. Texts of JSON go in and come out; nothing here knows of JavaScript.
+
+The browser keeps the events. Whoever calls `ask` stores what `unsaved` gives and only then shows the answer; if that failed, `failed`
+takes the events back and gives the answer to show instead.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from ironlaw.errors import BadValue, IronlawError, LedgerDamaged
+from ironlaw.kit.absent import AbsentLedger
+from ironlaw.kit.host.plain import Page
+from ironlaw.ledger import Ledger
+from ironlaw.ledger.events import now
+from ironlaw.ledger.memory import MemoryStore
+from ironlaw.pages import gallery
+from ironlaw.pages.catalogue import LABS, catalogue
+from ironlaw.pages.records import Records, records
+from ironlaw.site.addresses import relative
+from ironlaw.widget import direct
+
+PLACE = "this browser, for this site"
+PIECE = re.compile(r'data-piece="(\w+)"')
+BODY = re.compile(r"<body>(.*)</body>", re.DOTALL)
+LONGEST_NAME = 80
+
+
+def new_learner() -> str:
+    """For a browser that holds no ledger yet."""
+    return _text({"learner": str(uuid.uuid4()), "since": now()})
+
+
+class Desk:
+    """`owner`: what `new_learner` gave when the ledger began; `rows`: what is stored, in order; `root`: where the site begins."""
+
+    def __init__(self, owner: str, rows: str, root: str, trouble: str = "") -> None:
+        about = json.loads(owner)
+        self.root, self.page, self.slug, self.message = root, None, "", ""
+        self.store = MemoryStore(about["learner"], about["since"], place=PLACE)
+        self.ledger: Any = Ledger(self.store, about["learner"])
+        self.trouble = trouble
+        self.acts: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+            "open": self._open, "act": self._act, "start": self._start, "explore": self._explore, "name": self._name,
+            "export": self._export, "import": self._import, "reset": self._reset,
+        }  # fmt: skip
+        self.hear(rows)
+        direct.OFFERED.set()
+        direct.HOSTED["explore"] = explored
+
+    page: Page | None
+
+    # --- the store
+
+    @property
+    def count(self) -> int:
+        """How many rows of the stored ones are known."""
+        return len(self.store.rows)
+
+    def hear(self, rows: str) -> None:
+        """What was stored since, by another window."""
+        try:
+            self.store.hear(json.loads(rows))
+        except LedgerDamaged as error:
+            self.trouble = f"{error}; download the export, which has the {self.count:,} events before that"
+        if self.trouble:
+            self.ledger = AbsentLedger(self.trouble)
+
+    def unsaved(self) -> str:
+        return _text([list(row) for row in self.store.unsaved()])
+
+    def saved(self) -> None:
+        self.store.saved()
+
+    def failed(self, reason: str) -> str:
+        """What was done last could not be stored: it was never there, and the page says so."""
+        self.store.take_back()
+        self.message = f"That could not be stored in {PLACE} ({reason}), so nothing of it was committed. Make room, then do it again."
+        try:
+            return self.ask(_text({"do": "open", "lab": self.slug} if self.slug else {"do": "start"}))
+        finally:
+            self.store.take_back()  # that the lab was opened could not be stored either
+
+    # --- questions and answers
+
+    def look(self, question: str) -> str:
+        """A dial that is being turned; nothing is kept."""
+        return direct.reply(question)
+
+    def ask(self, question: str) -> str:
+        asked = json.loads(question)
+        try:
+            answer = self.acts[asked["do"]](asked)
+        except IronlawError as error:
+            answer = {"error": str(error)}
+        return relative(_text(answer), self.root)
+
+    def _open(self, asked: dict[str, Any]) -> dict[str, Any]:
+        self.slug = str(asked["lab"])
+        self.page = Page(LABS / self.slug, self.ledger)
+        return {"cells": self.page.open(), "pieces": {name: self.page.traits(name) for name in self.page.pieces}, **self._said()}
+
+    def _act(self, asked: dict[str, Any]) -> dict[str, Any]:
+        if self.page is None:
+            raise BadValue("the lab is not open; load the page again")
+        changes = self.page.act(str(asked["piece"]), dict(asked["state"]))
+        names = [name for html in changes["cells"].values() for name in PIECE.findall(html)]
+        return {**changes, "new": {name: self.page.traits(name) for name in names}}
+
+    def _said(self) -> dict[str, Any]:
+        message, self.message = self.message, ""
+        return {"said": message} if message else {}
+
+    def _start(self, asked: dict[str, Any], message: str = "", wrong: dict[str, str] | None = None) -> dict[str, Any]:
+        failure, self.message = self.message, ""
+        standing = Records(where=PLACE, problem=self.trouble) if self.trouble else records(self.ledger)
+        text = gallery.gallery(
+            catalogue(), standing, "", message, wrong or ({"general": failure} if failure else None), place=gallery.BROWSER
+        )
+        body = BODY.search(text)
+        return {"html": body[1] if body else ""}
+
+    def _explore(self, asked: dict[str, Any]) -> dict[str, Any]:
+        from ironlaw.pages.explore.page import traits
+
+        return {"traits": traits([(str(key), str(value)) for key, value in asked["query"]])}
+
+    # --- what the start page does to the ledger
+
+    def _name(self, asked: dict[str, Any]) -> dict[str, Any]:
+        name = " ".join(str(asked["name"]).split())
+        if len(name) > LONGEST_NAME:
+            return self._start(asked, wrong={"name": f"that name has {len(name)} characters; {LONGEST_NAME} are enough"})
+        return self._try("name", asked, lambda: self._writable().set_learner_name(name), gallery.MESSAGES["named" if name else "unnamed"])
+
+    def _import(self, asked: dict[str, Any]) -> dict[str, Any]:
+        fresh: list[int] = []
+
+        def read() -> None:
+            try:
+                data = json.loads(asked["text"])
+            except (ValueError, RecursionError):
+                raise BadValue("that file is not JSON; choose one that export gave you") from None
+            fresh.append(self._writable().import_(data))
+
+        return self._try("import", asked, read, lambda: gallery.imported(fresh[0]))
+
+    def _reset(self, asked: dict[str, Any]) -> dict[str, Any]:
+        return self._try("reset", asked, lambda: self._writable().reset(), gallery.MESSAGES["reset"])
+
+    def _try(self, place: str, asked: dict[str, Any], act: Callable[[], Any], message: str | Callable[[], str]) -> dict[str, Any]:
+        try:
+            act()
+        except IronlawError as error:
+            return self._start(asked, wrong={place: str(error)})
+        return self._start(asked, message if isinstance(message, str) else message())
+
+    def _writable(self) -> Ledger:
+        if self.trouble:
+            raise BadValue(f"nothing was written: {self.trouble}")
+        ledger: Ledger = self.ledger
+        return ledger
+
+    def _export(self, asked: dict[str, Any]) -> dict[str, Any]:
+        data = Ledger(self.store, self.store.learner).export()
+        return {"name": f"ironlaw-ledger-{data['exported'][:10]}.json", "text": json.dumps(data, ensure_ascii=False, indent=1)}
+
+
+def explored() -> Any:
+    from ironlaw.pages.explore.page import piece
+
+    return piece()
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

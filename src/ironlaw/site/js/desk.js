@@ -1,0 +1,80 @@
+// The line to Python in its worker: `ask` for what counts, `direct` for a dial that is being turned (as in widget/js/direct.js).
+
+const ROOT = document.documentElement.dataset.root;
+const desk = (() => {
+  const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+  const waiting = new Map();
+  let number = 0;
+  let failure = null;
+  const send = (message) => new Promise((done, fail) => {
+    if (failure) return fail(failure);
+    waiting.set((number += 1), { done, fail });
+    worker.postMessage({ number, root: ROOT, ...message });
+  });
+  worker.onmessage = ({ data }) => {
+    const { done, fail } = waiting.get(data.number);
+    waiting.delete(data.number);
+    if (data.error === undefined) done(JSON.parse(data.answer));
+    else fail(new Error(data.error));
+  };
+  worker.onerror = (event) => {
+    failure = new Error(event.message || "its worker could not be started");
+    for (const { fail } of waiting.values()) fail(failure);
+    waiting.clear();
+  };
+  return {
+    ask: (question) => send({ question: JSON.stringify(question) }),
+    look: (question) => send({ question: JSON.stringify(question), look: true }),
+  };
+})();
+
+const direct = (() => {
+  const listening = new Map(); // token of a piece -> what to do with its view
+  return {
+    ready: (token) => listening.has(token),
+    listen: (token, listener) => listening.set(token, listener),
+    opened: () => {}, // it is there from the start
+    leave: (token) => listening.delete(token),
+    send: (token, state) => {
+      if (!listening.has(token)) return false;
+      desk.look({ piece: token, state }).then(({ view }) => view && listening.get(token)?.(view), () => {});
+      return true;
+    },
+  };
+})();
+
+// What this browser needs and does not have, or why Python did not start.
+function tellFailure(place, error) {
+  const box = Object.assign(document.createElement("div"), { className: "il-banner il-fail banner fail" });
+  box.setAttribute("role", "alert");
+  const lead = Object.assign(document.createElement("strong"), { textContent: "This page could not start. " });
+  box.append(lead, `${error.message}. Load it again; if that does not help, a current Chrome, Edge, Firefox or Safari will do. What you committed is kept.`);
+  place.prepend(box);
+}
+
+// Everything the site has goes into the browser's cache once a page stands: from then on every page opens offline.
+async function keepOffline() {
+  try {
+    await navigator.serviceWorker?.register(new URL(`${ROOT}sw.js`, location.href));
+  } catch {
+    // not over a secure connection, or forbidden: the site works, only not offline
+  }
+}
+
+// Asked for when something was committed: a browser that is short of room then spares it.
+function askToKeep() {
+  navigator.storage?.persist?.().catch(() => {});
+}
+
+async function download() {
+  const { name, text } = await desk.ask({ do: "export" });
+  const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[href$='/export'], a[href='./export']");
+  if (!link) return;
+  event.preventDefault();
+  download();
+});

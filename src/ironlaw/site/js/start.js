@@ -1,0 +1,24 @@
+// The start page: drawn without Python first, for someone who has done nothing yet; then as the ledger in this browser has it.
+
+const draw = ({ html, error }) => {
+  if (error) return tellFailure(document.querySelector("main"), new Error(error));
+  const fresh = new DOMParser().parseFromString(html, "text/html");
+  for (const part of ["header", "main", "footer"]) document.querySelector(part).replaceWith(fresh.querySelector(part));
+  return document.querySelector(".error, .said")?.scrollIntoView({ block: "center" });
+};
+
+document.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const form = event.target;
+  const what = form.getAttribute("action").split("/").pop();
+  const question = { do: what };
+  if (what === "name") question.name = form.elements.name.value;
+  if (what === "import") question.text = (await form.elements.file.files[0]?.text()) ?? "";
+  draw(await desk.ask(question));
+  askToKeep();
+});
+
+desk.ask({ do: "start" }).then((answer) => {
+  draw(answer);
+  keepOffline();
+}, (error) => tellFailure(document.querySelector("main"), error));

@@ -1,0 +1,35 @@
+// The learner's events in IndexedDB. A write has reached the disk when its promise is kept: durability "strict".
+
+const NAME = "ironlaw";
+const LOCK = "ironlaw-ledger";
+
+const kept = (request) => new Promise((done, fail) => {
+  request.onsuccess = () => done(request.result);
+  request.onerror = () => fail(request.error);
+});
+
+export async function openStore() {
+  const request = indexedDB.open(NAME, 1);
+  request.onupgradeneeded = () => {
+    request.result.createObjectStore("events"); // key: its place in the ledger, from 1
+    request.result.createObjectStore("about");
+  };
+  const database = await kept(request);
+  const read = (store, ask) => kept(ask(database.transaction(store).objectStore(store)));
+  const write = (store, put) => new Promise((done, fail) => {
+    const change = database.transaction(store, "readwrite", { durability: "strict" });
+    change.oncomplete = () => done();
+    change.onabort = () => fail(change.error ?? new Error("the browser broke it off"));
+    put(change.objectStore(store));
+  });
+  return {
+    owner: () => read("about", (about) => about.get("owner")),
+    own: (owner) => write("about", (about) => about.add(owner, "owner")),
+    after: (count) => read("events", (events) => events.getAll(IDBKeyRange.lowerBound(count, true))),
+    // a place that is taken breaks the whole write off: no window overwrites what another has written
+    add: (rows, count) => write("events", (events) => rows.forEach((row, i) => events.add(row, count + i + 1))),
+  };
+}
+
+// One window at a time, over all windows of the site.
+export const inTurn = (act) => (navigator.locks ? navigator.locks.request(LOCK, act) : act());

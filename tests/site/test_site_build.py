@@ -1,0 +1,144 @@
+"""The folder of the site: relative addresses, all files listed for offline use, nothing from elsewhere, a runtime that is checked."""
+
+import hashlib
+import io
+import json
+import re
+import tarfile
+import urllib.error
+import urllib.request
+import zipfile
+
+import pytest
+
+from ironlaw.cli import main
+from ironlaw.errors import BadValue
+from ironlaw.site import runtime
+from ironlaw.site.build import MARK, build
+
+
+def packed(names=runtime.FILES):
+    """A release as npm packs it, with little in it."""
+    library = io.BytesIO()
+    with zipfile.ZipFile(library, "w") as archive:
+        for name in ("json/__init__.py", "pdb.py", "unittest/case.py", "encodings/utf_8.py", "encodings/big5.py"):
+            archive.writestr(name, "")
+    contents = {"python_stdlib.zip": library.getvalue(), "pyodide-lock.json": b'{"info": {"arch": "wasm32"}, "packages": {"numpy": {}}}'}
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for name in names:
+            data = contents.get(name, name.encode())
+            info = tarfile.TarInfo(f"package/{name}")
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def release(tmp_path, monkeypatch):
+    data = packed()
+    monkeypatch.setattr(runtime, "SHA256", hashlib.sha256(data).hexdigest())
+    monkeypatch.setenv("IRONLAW_HOME", str(tmp_path / "home"))
+    path = tmp_path / "pyodide.tgz"
+    path.write_bytes(data)
+    return path
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    place = tmp_path_factory.mktemp("site")
+    data = packed()
+    (place / "pyodide.tgz").write_bytes(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runtime, "SHA256", hashlib.sha256(data).hexdigest())
+        return build(place / "out", place / "pyodide.tgz")
+
+
+def pages(site):
+    return {path.relative_to(site.folder).as_posix(): path.read_text("utf-8") for path in site.folder.rglob("*.html")}
+
+
+def test_every_lab_has_a_page_and_every_address_leads_to_a_file_of_the_site(site):
+    texts = pages(site)
+    assert {f"{place}index.html" for place in ("", "explore/", "glossary/", "lab/lab_01_magnitude/", "lab/review/")} <= set(texts)
+    for name, text in texts.items():
+        for address in re.findall(r'(?:href|src)="([^"#?]*)', text):
+            if not address or address == "./export" or address.startswith("https://"):
+                continue  # a place on the page, what a script does, or a source that is cited
+            assert not address.startswith("/"), f"{name}: {address}"
+            target = (site.folder / name).parent / address
+            assert (target / "index.html" if target.is_dir() else target).is_file(), f"{name}: {address}"
+
+
+def test_nothing_is_loaded_from_elsewhere(site):
+    for text in pages(site).values():
+        assert not re.findall(r'<(?:link|script|img)[^>]+(?:href|src)="(?:https?:)?//', text)
+        assert "default-src 'self'" in text
+
+
+def test_the_list_for_offline_use_has_every_file(site):
+    listed = json.loads(re.search(r"const FILES = (\[.*?\]);", (site.folder / "sw.js").read_text("utf-8"))[1])
+    files = {path.relative_to(site.folder).as_posix() for path in site.folder.rglob("*") if path.is_file()} - {"sw.js", ".nojekyll"}
+    assert {name.removeprefix("./") for name in listed} == {name.removesuffix("index.html") for name in files}
+
+
+def test_licences_of_all_that_is_in_it(site):
+    text = (site.folder / "LICENSES.txt").read_text("utf-8")
+    assert all(name in text for name in ("Pyodide", "MPL-2.0", "Markdown", "fsrs", "typing_extensions", "Inter", "SIL OPEN FONT", "Apache"))
+
+
+def test_the_standard_library_lacks_what_nothing_imports(site):
+    [path] = site.folder.glob("assets-*/pyodide/python_stdlib.zip")
+    with zipfile.ZipFile(path) as archive:
+        assert archive.namelist() == ["json/__init__.py", "encodings/utf_8.py"]
+    [lock] = site.folder.glob("assets-*/pyodide/pyodide-lock.json")
+    assert json.loads(lock.read_text("utf-8")) == {"info": {"arch": "wasm32"}, "packages": {}}
+
+
+def test_a_site_is_replaced_and_any_other_folder_left_alone(release, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["site", str(out), "--runtime", str(release)]) == 0
+    assert "files" in capsys.readouterr().out and (out / MARK).is_file()
+    (out / "stale.html").write_text("")
+    build(out, release)
+    assert not (out / "stale.html").exists()
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "thesis.md").write_text("x")
+    assert main(["site", str(mine), "--runtime", str(release)]) != 0
+    assert "empty or a new folder" in capsys.readouterr().err and (mine / "thesis.md").read_text() == "x"
+
+
+def test_a_runtime_that_is_another_one_is_refused(release, tmp_path):
+    other = tmp_path / "other.tgz"
+    other.write_bytes(packed()[:-1] + b"x")
+    with pytest.raises(BadValue, match=r"is not Pyodide .* SHA-256"):
+        runtime.files(other)
+    with pytest.raises(BadValue, match=r"cannot read .*nothing\.tgz"):
+        runtime.files(tmp_path / "nothing.tgz")
+
+
+def test_a_runtime_that_lacks_a_file_is_named(tmp_path, monkeypatch):
+    data = packed(runtime.FILES[:-1])
+    monkeypatch.setattr(runtime, "SHA256", hashlib.sha256(data).hexdigest())
+    path = tmp_path / "some.tgz"
+    path.write_bytes(data)
+    with pytest.raises(BadValue, match=r"pyodide-lock\.json"):
+        runtime.files(path)
+
+
+def test_a_download_is_kept_and_without_a_network_the_message_says_what_to_do(release, monkeypatch):
+    asked = []
+
+    def answer(address, timeout):
+        asked.append(address)
+        return io.BytesIO(release.read_bytes())
+
+    monkeypatch.setattr(urllib.request, "urlopen", answer)
+    assert runtime.files() == runtime.files(release) and runtime.files() == runtime.files(release)
+    assert asked == [runtime.ADDRESS]
+    monkeypatch.setattr(urllib.request, "urlopen", lambda *a, **k: (_ for _ in ()).throw(urllib.error.URLError("no route")))
+    assert runtime.files()  # from the cache
+    monkeypatch.setattr(runtime, "VERSION", "0")
+    with pytest.raises(BadValue, match=r"no route.*--runtime FILE"):
+        runtime.files()

@@ -1,0 +1,52 @@
+"""What the site's Python is made of, alone in an empty Python: every page opens with it, and nothing that a browser lacks is asked for."""
+
+import io
+import json
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from ironlaw.site import bundle
+
+# what Pyodide has none of, or nothing that works
+ABSENT = ("_sqlite3", "sqlite3", "_socket")
+PROGRAM = """
+import json, sys
+for name in {absent!r}:
+    sys.modules[name] = None
+sys.path[:0] = [{place!r}]
+from ironlaw.site.desk import Desk, new_learner
+owner, sizes = new_learner(), {{}}
+for lab in ("lab_01_magnitude", "lab_07_fusion", "lab_11_roofline", "review"):
+    desk = Desk(owner, "[]", "../../")
+    answer = json.loads(desk.ask(json.dumps({{"do": "open", "lab": lab}})))
+    assert "could not be shown" not in json.dumps(answer), answer
+    sizes[lab] = len(answer["pieces"])
+start = Desk(owner, "[]", "./")
+assert "Lab 01" in start.ask('{{"do": "start"}}')
+explored = json.loads(start.ask('{{"do": "explore", "query": [["workload", "gpt2"]]}}'))
+sizes["explore"] = len(explored["traits"]["view"]["figures"])
+print(json.dumps(sizes))
+"""
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory):
+    place = tmp_path_factory.mktemp("site-python")
+    with zipfile.ZipFile(io.BytesIO(bundle.archive())) as packed:
+        packed.extractall(place)
+    return place
+
+
+def test_every_page_opens_with_the_archive_alone(unpacked):
+    program = PROGRAM.format(absent=ABSENT, place=str(unpacked))
+    run = subprocess.run([sys.executable, "-I", "-S", "-c", program], check=False, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    sizes = json.loads(run.stdout)
+    assert sizes["review"] >= 8 and all(size >= 2 for size in sizes.values())
+
+
+def test_the_same_files_are_the_same_archive():
+    assert bundle.archive() == bundle.archive()
