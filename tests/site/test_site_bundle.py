@@ -11,7 +11,7 @@ import pytest
 from ironlaw.site import bundle
 
 # what Pyodide has none of, or nothing that works
-ABSENT = ("_sqlite3", "sqlite3", "_socket")
+ABSENT = ("_sqlite3", "sqlite3")
 PROGRAM = """
 import json, sys
 for name in {absent!r}:
@@ -24,6 +24,8 @@ for lab in ("lab_01_magnitude", "lab_07_fusion", "lab_11_roofline", "review"):
     answer = json.loads(desk.ask(json.dumps({{"do": "open", "lab": lab}})))
     assert "could not be shown" not in json.dumps(answer), answer
     sizes[lab] = len(answer["pieces"])
+from ironlaw.kit.prose import html
+assert "<mfrac>" in html(r"$$\\frac{{a}}{{b}}$$")
 start = Desk(owner, "[]", "./")
 assert "Lab 01" in start.ask('{{"do": "start"}}')
 explored = json.loads(start.ask('{{"do": "explore", "query": [["workload", "gpt2"]]}}'))

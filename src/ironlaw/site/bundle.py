@@ -11,12 +11,12 @@ from pathlib import Path
 import ironlaw
 from ironlaw.errors import MissingExtra
 
-LIBRARIES = ("markdown", "fsrs", "typing_extensions")
+LIBRARIES = ("markdown", "fsrs", "latex2mathml", "typing_extensions")
 # rooms and files that nothing in a browser asks for; a test opens every page with what is left
 LEFT_OUT = (
-    "cli", "server", "classroom", "report", "widget/js", "widget/css", "registry/corpus", "registry/outcomes", "ledger/migrations",
-    "pages/static", "measure/suites", "measure/kernels", "measure/models", "measure/machine", "site/js", "site/css", "site/build.py",
-    "site/bundle.py", "site/runtime.py", "site/serve.py", "site/shells.py",
+    "cli", "server", "classroom", "manual", "report", "widget/js", "widget/css", "registry/corpus", "registry/outcomes",
+    "ledger/migrations", "pages/static", "measure/suites", "measure/kernels", "measure/models", "measure/machine", "site/js", "site/css",
+    "site/build.py", "site/bundle.py", "site/runtime.py", "site/serve.py", "site/shells.py",
 )  # fmt: skip
 KEPT = ("report/__init__.py", "report/accuracy.py")  # of those
 LEFT_OUT_OF_LIBRARIES = ("fsrs/optimizer.py", "markdown/test_tools.py", "markdown/__main__.py")
@@ -51,8 +51,10 @@ def _library(name: str) -> Iterator[tuple[str, Path]]:
     except importlib.metadata.PackageNotFoundError:
         raise MissingExtra(f"the site needs {name}; install it with: pip install {name}") from None
     for part in parts:
-        if part.suffix == ".py" and part.as_posix().startswith((f"{name}/", f"{name}.py")) and part.as_posix() not in LEFT_OUT_OF_LIBRARIES:
-            yield part.as_posix(), Path(str(part.locate()))
+        place = part.as_posix()
+        code = part.suffix in (".py", ".txt") and place.startswith((f"{name}/", f"{name}.py")) and place not in LEFT_OUT_OF_LIBRARIES
+        if code or part.name == "METADATA":  # some ask for their own version
+            yield place, Path(str(part.locate()))
 
 
 def licences() -> Iterator[tuple[str, str]]:
