@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 INTRO = """# The command line
 
-Written by `scripts/docs.py` from the commands' help; change that, then run it again.
+<!-- Written by `scripts/docs.py` from the commands' help; change that, then run it again. -->
 
 Names of machines and models are matched loosely (`h100`, `H100-SXM`), sizes may have units (`"51 MB"`, `"10 us"`), and `--json`
 prints only JSON, in SI units; a figure that does not exist is `null`, and `"never"` means that compiling never pays.
@@ -26,7 +26,7 @@ prints only JSON, in SI units; a figure that does not exist is `null`, and `"nev
 | 2 | bad input; one paragraph on stderr names the value, the place and what to do |
 | 70 | an internal error; `IRONLAW_DEBUG=1` shows the traceback |
 | 130 | Ctrl-C |
-| 141 | the output's pipe was closed (`… \\| head`) |
+| 141 | the output's pipe was closed, as `head` does |
 
 | variable | meaning |
 |---|---|
@@ -39,8 +39,9 @@ prints only JSON, in SI units; a figure that does not exist is `null`, and `"nev
 
 GLOSSARY = """# Glossary
 
-Written by `scripts/docs.py` from `src/ironlaw/registry/glossary.toml`; change that, then run it again. Sources are on the labs' page
-`/glossary`; figures are computed from the registry.
+<!-- Written by `scripts/docs.py` from `src/ironlaw/registry/glossary.toml`; change that, then run it again. -->
+
+Figures are computed from the registry; their sources are on the labs' page `/glossary`.
 """
 
 

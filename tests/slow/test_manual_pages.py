@@ -56,6 +56,10 @@ def test_nothing_is_loaded_from_elsewhere(out):
     assert not list(out.rglob("*.map")) and not (out / "404.html").exists()
 
 
+def test_the_search_has_a_name_for_those_who_hear_the_page(out):
+    assert all('role="dialog" aria-label="Search"' in path.read_text(encoding="utf-8") for path in out.rglob("*.html"))
+
+
 def test_the_search_knows_guides_commands_and_docstrings(out):
     index = json.loads((out / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
     places = {entry["location"] for entry in index}

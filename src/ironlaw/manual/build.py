@@ -15,6 +15,7 @@ from ironlaw.manual import sources
 from ironlaw.manual.settings import settings
 from ironlaw.widget import assets
 
+UNNAMED = 'data-md-component="search" role="dialog"'  # the theme's dialog, which a screen reader could not announce
 UNWANTED = ("404.html", "sitemap.xml", "sitemap.xml.gz", "objects.inv")  # they would name an address of their own
 
 
@@ -40,6 +41,8 @@ def build_docs(out: Path, home: str = "") -> Path:
             logger.removeHandler(complaints)
     if complaints.lines:
         raise BadRegistry(f"the documentation has faults: {'; '.join(complaints.lines)}; correct the page, then build again")
+    for page in out.rglob("*.html"):
+        page.write_text(page.read_text(encoding="utf-8").replace(UNNAMED, f'{UNNAMED} aria-label="Search"', 1), encoding="utf-8")
     for name in UNWANTED:
         (out / name).unlink(missing_ok=True)
     for path in out.rglob("*.map"):
