@@ -24,7 +24,7 @@ ATTACK := chromium="$$($(SETUP) browser)" && IRONLAW_CHROMIUM="$$chromium" $(BIN
 TOGETHER := python3 scripts/side_by_side.py
 
 site: python3 ## build the static site into public/: the labs for any web host (docs/site.md); ARGS=--serve tries it
-	@$(SETUP) venv
+	@$(SETUP) venv docs
 	@$(BIN)/ironlaw site public $(ARGS)
 
 labs: python3 ## open the labs in the browser

@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import re
+import sys
 import tarfile
 import urllib.error
 import urllib.request
@@ -97,7 +98,7 @@ def test_the_standard_library_lacks_what_nothing_imports(site):
 
 def test_a_site_is_replaced_and_any_other_folder_left_alone(release, tmp_path, capsys):
     out = tmp_path / "out"
-    assert main(["site", str(out), "--runtime", str(release)]) == 0
+    assert main(["site", str(out), "--no-docs", "--runtime", str(release)]) == 0
     assert "files" in capsys.readouterr().out and (out / MARK).is_file()
     (out / "stale.html").write_text("")
     build(out, release)
@@ -107,6 +108,27 @@ def test_a_site_is_replaced_and_any_other_folder_left_alone(release, tmp_path, c
     (mine / "thesis.md").write_text("x")
     assert main(["site", str(mine), "--runtime", str(release)]) != 0
     assert "empty or a new folder" in capsys.readouterr().err and (mine / "thesis.md").read_text() == "x"
+
+
+def test_the_documentation_is_a_folder_of_the_site_and_the_start_page_leads_there(release, tmp_path, monkeypatch):
+    def written(out, home):
+        (out / "search").mkdir(parents=True)
+        (out / "index.html").write_text(f'<a href="{home}">ironlaw</a>')
+        (out / "search" / "search_index.json").write_text("{}")
+        return out
+
+    monkeypatch.setattr("ironlaw.site.build.build_docs", written)
+    out = build(tmp_path / "out", release, docs=True).folder
+    assert (out / "docs" / "index.html").read_text() == '<a href="../index.html">ironlaw</a>'
+    assert 'href="./docs/index.html"' in (out / "index.html").read_text("utf-8")
+    assert '"./docs/search/search_index.json"' in (out / "sw.js").read_text("utf-8")
+
+
+def test_without_the_generator_of_the_documentation_the_message_says_both_ways(release, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "mkdocs.commands.build", None)
+    assert main(["site", str(tmp_path / "out"), "--runtime", str(release)]) != 0
+    error = capsys.readouterr().err
+    assert "pip install 'ironlaw[docs]'" in error and "--no-docs" in error and not (tmp_path / "out").exists()
 
 
 def test_a_runtime_that_is_another_one_is_refused(release, tmp_path):

@@ -15,11 +15,12 @@ ironlaw site public --runtime pyodide.tgz
 
 
 def add(parser: Parser) -> None:
-    parser.usage = "ironlaw site OUT [--runtime FILE] [--serve] [--port N]"
+    parser.usage = "ironlaw site OUT [--runtime FILE] [--no-docs] [--serve] [--port N]"
     parser.add_argument("out", metavar="OUT", type=Path, help="the folder to write; a site that was built there before is replaced")
     parser.add_argument(
         "--runtime", metavar="FILE", type=Path, help="Pyodide as npm packs it, instead of a download; the pinned release is checked"
     )
+    parser.add_argument("--no-docs", action="store_true", help="without the documentation, which needs: pip install 'ironlaw[docs]'")
     parser.add_argument("--serve", action="store_true", help="then serve the folder on this machine, to try it")
     parser.add_argument("--port", metavar="N", type=int, default=8000, help="where to serve it (default 8000; 0 for any that is free)")
 
@@ -29,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     from ironlaw.site.serve import serve
     from ironlaw.units import show
 
-    site = build(args.out, args.runtime)
+    site = build(args.out, args.runtime, docs=not args.no_docs)
     print(f"{site.folder}: {site.files:,} files, {show(site.bytes, 'B')}, {show(site.gzipped, 'B')} where a host compresses")
     if args.serve:
         serve(site.folder, args.port)

@@ -25,7 +25,9 @@ def build_docs(out: Path, home: str = "") -> Path:
         from mkdocs.commands.build import build
         from mkdocs.config import load_config
     except ImportError as error:
-        raise MissingExtra(f"the documentation needs {error.name}; install it with: pip install 'ironlaw[docs]'") from None
+        raise MissingExtra(
+            f"the documentation needs {error.name}; install it with: pip install 'ironlaw[docs]' (`ironlaw site --no-docs` goes without)"
+        ) from None
     os.environ.setdefault("DISABLE_MKDOCS_2_WARNING", "true")  # an advertisement on every run
     with tempfile.TemporaryDirectory(prefix="ironlaw-docs-") as folder:
         work = Path(folder)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ironlaw import __version__
 from ironlaw.errors import BadValue
+from ironlaw.manual import build_docs
 from ironlaw.pages import glossary
 from ironlaw.pages.templates import STATIC, static, theme
 from ironlaw.site import bundle, runtime, shells
@@ -19,6 +20,7 @@ from ironlaw.widget import assets
 from ironlaw.widget.assets import CSS
 from ironlaw.widget.glossary import explanations
 
+MANUAL = "docs"
 HERE = Path(__file__).parent
 MARK = "ironlaw-site.json"  # by which a folder is known to be a site that may be replaced
 
@@ -31,12 +33,12 @@ class Site:
     gzipped: int  # as a host that compresses sends it
 
 
-def build(out: Path, given: Path | None = None) -> Site:
-    """The site at `out`, whole or not at all. A folder with anything but an earlier site in it is left alone."""
+def build(out: Path, given: Path | None = None, docs: bool = False) -> Site:
+    """The site at `out`, whole or not at all. A folder with anything but an earlier site in it is left alone. `docs`: the manual too."""
     out = out.absolute()
     if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / MARK).is_file())):
         raise BadValue(f"{out} is there and is not a site that ironlaw built; name an empty or a new folder")
-    content = _content(given)
+    content = _content(given, docs)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as place:
@@ -53,19 +55,28 @@ def build(out: Path, given: Path | None = None) -> Site:
     return Site(out, len(content), sum(map(len, content.values())), packed)
 
 
-def _content(given: Path | None) -> dict[str, bytes]:
+def _content(given: Path | None, docs: bool) -> dict[str, bytes]:
     """Every file of the site by its name."""
     fixed = _assets(given)
     digest = hashlib.sha256(b"".join(name.encode() + fixed[name] for name in sorted(fixed))).hexdigest()[:12]
     content = {f"assets-{digest}/{name}": data for name, data in fixed.items()}
     content |= {f"{static()[1:]}/{path.name}": path.read_bytes() for path in STATIC.iterdir() if path.is_file()}
     content |= {f"{theme()[1:]}/{path.name}": path.read_bytes() for path in CSS.iterdir() if path.is_file()}
-    content |= {name: text.encode() for name, text in shells.pages(f"/assets-{digest}").items()}
+    content |= {name: text.encode() for name, text in shells.pages(f"/assets-{digest}", MANUAL if docs else "").items()}
+    if docs:
+        content |= _manual()
     content["LICENSES.txt"] = licences().encode()
     content[".nojekyll"] = b""  # GitHub's pages are served as they are
     content[MARK] = json.dumps({"ironlaw": __version__, "pyodide": runtime.VERSION}).encode()
     content["sw.js"] = _service_worker(content).encode()
     return content
+
+
+def _manual() -> dict[str, bytes]:
+    """The documentation, in a folder of its own."""
+    with tempfile.TemporaryDirectory(prefix="ironlaw-site-") as place:
+        built = build_docs(Path(place) / "docs", home="../index.html")
+        return {f"{MANUAL}/{path.relative_to(built).as_posix()}": path.read_bytes() for path in built.rglob("*") if path.is_file()}
 
 
 def _assets(given: Path | None) -> dict[str, bytes]:

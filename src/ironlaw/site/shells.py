@@ -37,11 +37,13 @@ LAB = """<!doctype html>
 """
 
 
-def pages(assets: str) -> dict[str, str]:
-    """Address in the site -> HTML. `assets`: the folder of what changes with the version, from the host on."""
+def pages(assets: str, manual: str = "") -> dict[str, str]:
+    """Address in the site -> HTML. `assets`: the folder of what changes with the version, from the host on; `manual`: that of the docs."""
+    more = f' How to use, teach and extend it is in the <a href="/{manual}/index.html">documentation</a>.' if manual else ""
+    browser = gallery.BROWSER._replace(alone=gallery.BROWSER.alone + more)
     labs = [lab for lab in catalogue() if lab.ready]
     empty = Records(where=PLACE)
-    start = gallery.gallery(catalogue(), empty, "", place=gallery.BROWSER, ahead=f'<script type="module" src="{assets}/start.js"></script>')
+    start = gallery.gallery(catalogue(), empty, "", place=browser, ahead=f'<script type="module" src="{assets}/start.js"></script>')
     listed = {
         "": start,
         "glossary/": glossary.page(),
