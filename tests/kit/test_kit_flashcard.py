@@ -135,6 +135,25 @@ def test_next_skip_and_undo(piece, desk, ledger, clock):
     assert "no answer to take back" in do(piece, "undo")["error"]["message"]
 
 
+def test_an_explanation_that_is_taken_back_comes_last_because_its_points_were_read(piece, desk, ledger):
+    card = next(due.template for due in desk.session.queue() if due.template.kind == "explain")
+    desk.ask([card.id])
+    before = desk.remaining
+    do(piece, "answer", answer="because", confidence=3)
+    do(piece, "points", points=[1])
+    view = do(piece, "undo")
+    assert view["card"] != card.id and view["left"] == before and "your explanation" in view["told"] and "because" not in view["told"]
+    assert [event.kind for event in ledger.events("review")] == ["reviewed", "undo"]
+    while view["left"] > 1:
+        assert view["card"] != card.id
+        view = do(piece, "skip")
+    assert view["card"] == card.id and view["phase"] == "answer" and "rubric" not in view
+    do(piece, "answer", answer="again", confidence=3)
+    view = do(piece, "points", points=[1])
+    view = do(piece, "undo")
+    assert view["card"] == card.id and "without the points" in view["told"], "nothing else is left"
+
+
 def test_the_undone_card_has_other_figures(piece, desk):
     before = desk.variant
     do(piece, "answer", answer=right_answer(desk), confidence=5)

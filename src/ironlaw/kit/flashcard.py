@@ -26,6 +26,11 @@ REASONS = {"confident error": "you were sure, and wrong", "due": "due", "belief 
            "shaky": "you called it shaky", "new": "new"}  # fmt: skip
 FROM_MAP, AHEAD = "chosen from the map", "ahead of its time"
 SITTING = 10  # cards that are asked ahead of their time
+ANSWER_BACK = "Taken back: “{answer}”. It stays in the ledger and no longer counts; here is the card with other figures."
+EXPLANATION_BACK = {
+    False: "Taken back: your explanation stays in the ledger and no longer counts. You have just read its points, so the card comes last.",
+    True: "Taken back: your explanation stays in the ledger and no longer counts. It is the last card left; try it without the points.",
+}
 ANSWER, POINTS, KEY, DONE = "answer", "points", "key", "done"
 
 
@@ -36,6 +41,7 @@ class ReviewDesk:
         self.session, self.changed = session, changed
         self.requests: list[str] = []  # cards requested by name, due or not
         self.asked_from = FROM_MAP
+        self.held: list[str] = []  # cards for the end of the sitting, because what they ask for was just on the screen
         self.phase, self.turn, self.remaining, self.reason = DONE, 0, 0, ""
         self.variant: Variant | None = None
         self.draft: tuple[str, int] = ("", 0)  # an explanation that waits for its points
@@ -49,7 +55,8 @@ class ReviewDesk:
         """The next card: the first requested by name, otherwise the first waiting."""
         waiting = self.session.queue()
         self.turn, self.key, self.draft = self.turn + 1, {}, ("", 0)
-        card = self._first_request(waiting) or (waiting[0] if waiting else None)
+        soon = [due for due in waiting if due.template.id not in self.held]
+        card = self._first_request(waiting) or (soon[0] if soon else self._first_held(waiting))
         self._count(waiting)
         if card is None:
             self.phase, self.variant = DONE, None
@@ -73,7 +80,7 @@ class ReviewDesk:
     def topic(self, name: str) -> None:
         if name and name not in topics():
             raise BadValue(f"no topic {name!r}; choose one of {', '.join(topics())}")
-        self.session.topic, self.requests, self.message = name or None, [], ""
+        self.session.topic, self.requests, self.held, self.message = name or None, [], [], ""
         self.next()
         self.changed()
 
@@ -89,19 +96,21 @@ class ReviewDesk:
     def more(self) -> None:
         """Another sitting."""
         self.session.renew()
-        self.message = ""
+        self.held, self.message = [], ""
         self.next()
         self.changed()
 
     def undo(self) -> None:
-        """The last answer no longer counts; its card is asked again at once, with other figures."""
+        """The last answer no longer counts; its card is asked again: at once with other figures, an explanation when the rest is done."""
         review = self.session.undo()
         if review is None:
             raise BadValue("there is no answer to take back")
+        own = template(review.card).kind == "explain"
         self._drop(review.card)
-        self.requests.insert(0, review.card)
+        (self.held if own else self.requests).insert(0, review.card)
         self.next()
-        self.message = f"Taken back: {review.answer!r}. It stays in the ledger and no longer counts; here is the card with other figures."
+        at_once = self.variant is not None and self.variant.template.id == review.card
+        self.message = EXPLANATION_BACK[at_once] if own else ANSWER_BACK.format(answer=review.answer)
         self.changed()
 
     def answer(self, answer: Any, confidence: Any) -> None:
@@ -137,6 +146,9 @@ class ReviewDesk:
         due = next((card for card in waiting if card.template.id == name), None)
         return due or Due(template(name), self.session.state().standing[name], self.asked_from)
 
+    def _first_held(self, waiting: list[Due]) -> Due | None:
+        return next((card for name in self.held for card in waiting if card.template.id == name), None)
+
     def _count(self, waiting: list[Due]) -> None:
         self.remaining = len({card.template.id for card in waiting} | set(self.requests))
 
@@ -148,6 +160,7 @@ class ReviewDesk:
 
     def _drop(self, card: str) -> None:
         self.requests = [name for name in self.requests if name != card]
+        self.held = [name for name in self.held if name != card]
 
     def _keep(self, variant: Variant, answer: str, confidence: int, verdict: grade.Grade) -> None:
         self.session.answer(variant, answer, confidence, verdict)
