@@ -39,7 +39,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=HERE.parent / "scratch" / "corpus")
     parser.add_argument("--library", default="timm,torchvision,transformers,diffusers")
-    parser.add_argument("--only", default="", help="models whose name holds this")
+    parser.add_argument("--only", default="", help="models whose name holds one of these, with commas between")
     parser.add_argument("--run", default=",".join(RUNS))
     parser.add_argument("--again", action="store_true", help="repeat the runs that failed")
     parser.add_argument("--earlier", type=Path, help="folder of an earlier run: what failed there comes first, then what it lacks")
@@ -119,24 +119,27 @@ def called(model, entry, run, dtype, way):
 
 def plain(entry, training):
     """Whether the same call runs in plain PyTorch on the processor, of a model with fewer layers where it is large: "runs", or how it
-    fails. A model that is too large with the fewest layers is not tried."""
+    fails. A model that is too large with the fewest layers is called on the meta device, which tells where shapes are refused."""
     import torch
+    from torch.utils import _pytree as pytree
 
     from corpus import catalogue
 
     try:
         with torch.device("meta"):
             size = sum(p.numel() for p in catalogue.of(entry.library).make(entry, largest=PLAIN_LARGEST).parameters())
-        if size > 4 * PLAIN_LARGEST:
-            return "too large to try"
-        model = catalogue.made(entry, "cpu", "fp32", largest=PLAIN_LARGEST).train(training)
-        args, kwargs = catalogue.call(model, entry, "cpu", 2, "fp32")
+        device = "meta" if size > 4 * PLAIN_LARGEST else "cpu"  # where it is too large, shapes alone may tell
+        model = catalogue.made(entry, device, "fp32", largest=PLAIN_LARGEST).train(training)
+        args, kwargs = catalogue.call(model, entry, device, 2, "fp32")
+        if device == "meta":
+            args, kwargs = pytree.tree_map_only(torch.Tensor, lambda t: t.to("meta"), (args, kwargs))
         with torch.set_grad_enabled(training):
             out = model(*args, **kwargs)
             if training:
                 catalogue.loss(out).backward()
     except Exception as error:
-        return described(error, "plain")["error"]
+        why = described(error, "plain")["error"]
+        return "too large to try" if "meta" in why.lower() or "data-dependent" in why else why
     return RUNS_PLAIN
 
 
@@ -198,7 +201,7 @@ def main():
     import ironlaw.tracing.capture  # noqa: F401
     from corpus import catalogue
 
-    chosen = [e for e in catalogue.entries(tuple(options.library.split(","))) if options.only in e.name]
+    chosen = [e for e in catalogue.entries(tuple(options.library.split(","))) if any(part in e.name for part in options.only.split(","))]
     chosen.sort(key=lambda e: crc32(e.name.encode()))  # mixed, so that a part of a run is a sample of the whole
     jobs = [(e, run) for run in options.run.split(",") for e in chosen if run != "training" or e.kind != "images"]  # detectors want boxes
     if options.earlier:

@@ -12,9 +12,11 @@ WORDS = 128
 SAMPLES = 65536  # of a sound
 GIVEN = (
     "timestep", "encoder_hidden_states", "pooled_projections", "img_ids", "txt_ids", "guidance", "encoder_attention_mask", "class_labels",
-    "image_rotary_emb", "pooled_projection_timestep", "img_shapes", "added_cond_kwargs", "num_frames", "height", "width",
+    "image_rotary_emb", "pooled_projection_timestep", "img_shapes", "added_cond_kwargs", "num_frames", "height", "width", "padding_mask",
+    "shape_list",
 )  # fmt: skip
-PACKED = ("Flux", "QwenImage", "Bria", "Chroma", "LongCat", "Ovis", "Glm")  # take a list of patches
+PACKED = ("Flux", "QwenImage", "Bria", "Chroma", "LongCat", "Ovis", "Glm", "Nucleus")  # take a list of patches
+FILMS = ("AutoencoderKLQwenImage", "UNetMotion")  # of films, though their first convolution is one of images
 
 
 def needed(forward):
@@ -58,7 +60,7 @@ class Values:
         return first or (3 if "3D" in self.name else 2)
 
     def is_film(self):
-        return self.rank() == 3 or "3D" in self.name
+        return self.rank() == 3 or "3D" in self.name or self.name.startswith(FILMS)
 
     def sample(self):
         import torch
@@ -73,7 +75,7 @@ class Values:
         if "Spatio" in self.name:
             return torch.randn(self.batch, self.setting("num_frames", default=FRAMES), channels, side, side)
         if self.name.startswith("Autoencoder") and self.is_film():
-            return torch.randn(self.batch, channels, PICTURES, side, side)
+            return torch.randn(self.batch, channels, 1 if self.name.endswith("QwenImage21") else PICTURES, side, side)
         frames = (FRAMES,) if self.is_film() else ()
         return torch.randn(self.batch, channels, *frames, side, side)
 
@@ -85,6 +87,11 @@ class Values:
         channels = self.setting("in_channels", "in_dim", default=4)
         if self.name.startswith(PACKED):
             return torch.randn(self.batch, (self.size // 2) ** 2, channels)
+        if self.name.startswith("LTX"):
+            return torch.randn(self.batch, FRAMES * self.size**2, channels)
+        if self.name.startswith("JoyImageEditPlus"):
+            deep, *sides = self.setting("patch_size", default=(1, 2, 2))
+            return torch.randn(self.batch, self.size**2 // (sides[0] * sides[1]), channels, deep, *sides)
         if self.name.startswith("CogVideoX") or self.name.startswith("ConsisID"):
             return torch.randn(self.batch, FRAMES, channels, self.size, self.size)
         frames = (FRAMES,) if self.is_film() else ()
@@ -145,6 +152,15 @@ class Values:
 
     def img_shapes(self):
         return [[(1, self.size // 2, self.size // 2)]] * self.batch
+
+    def shape_list(self):
+        _, tall, wide = self.setting("patch_size", default=(1, 2, 2))
+        return [[(1, self.size // tall, self.size // wide)]] * self.batch
+
+    def padding_mask(self):
+        import torch
+
+        return torch.zeros(1, 1, self.size, self.size) if self.config.get("concat_padding_mask") else None
 
     def added_cond_kwargs(self):
         import torch

@@ -15,7 +15,7 @@ from torch import nn  # noqa: E402
 
 import ironlaw as il  # noqa: E402
 from ironlaw.engine.device.types import Graph  # noqa: E402
-from ironlaw.errors import BadValue, CaptureBreak  # noqa: E402
+from ironlaw.errors import BadValue  # noqa: E402
 
 X = torch.empty(2, 8, device="meta")
 REAL = torch.arange(-6.0, 10.0).view(2, 8)  # nine are above zero
@@ -123,8 +123,20 @@ def test_a_result_that_is_too_much_work_is_drawn() -> None:
     wide = torch.empty(20_000, 20_000, device="meta")
     graph = il.capture(lambda w: (w @ w)[:2, :2].softmax(-1).argmax().item() * w, (wide,))
     assert "the result of " in graph.settings["notes"][0]
-    with pytest.raises(CaptureBreak, match="depends on the value of a tensor"):
-        il.capture(lambda w: w[w > 0], (wide,))
+
+
+@pytest.mark.parametrize(
+    ("call", "elements", "said"),
+    [
+        (lambda w: w[w > 0].exp(), 2 * 10**8, "half of 400,000,000 elements pass"),
+        (lambda w: w.masked_select(w > 0).exp(), 2 * 10**8, "half of 400,000,000 elements pass"),
+        (lambda w: w.unique().exp(), 4 * 10**8, "400,000,000 values all differ"),
+    ],
+)
+def test_a_size_that_lies_in_too_many_values_is_supposed(call: Any, elements: int, said: str) -> None:
+    graph = il.capture(call, (torch.empty(20_000, 20_000, device="meta"),))
+    assert graph.ops[-1].kind == "exp" and graph.ops[-1].outputs[0].shape == (elements,)
+    assert said in graph.settings["notes"][0]
 
 
 @pytest.mark.parametrize("name", ["Electra", "RoFormer", "MPNet", "SqueezeBert", "MobileBert", "Bert"])

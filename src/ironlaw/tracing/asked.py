@@ -13,6 +13,7 @@ from ironlaw.engine.device import types
 from ironlaw.tracing import places
 from ironlaw.tracing.real_tensors import as_plain, on_processor
 from ironlaw.tracing.schemas import tensors
+from ironlaw.tracing.sizes import SIZES
 from ironlaw.tracing.values import Answer, Values
 
 BUILT_IN = ("aten", "prims", "ironlaw")  # operators whose failure is the call's
@@ -89,7 +90,7 @@ def measured(recorder: Asker, func: Any, args: Any, kwargs: Any, error: Exceptio
     for tensor in tensors((args, kwargs)):
         answer = recorder.values.of(tensor)
         if answer is None:
-            raise error
+            return supposed(recorder, func, args, kwargs, error)
         answers[id(tensor)] = answer
     drawn = tuple(dict.fromkeys(word for answer in answers.values() for word in answer.drawn))
     with as_plain():
@@ -115,6 +116,19 @@ def measured(recorder: Asker, func: Any, args: Any, kwargs: Any, error: Exceptio
         return twin
 
     return pytree.tree_map(fake, out)
+
+
+def supposed(recorder: Asker, func: Any, args: Any, kwargs: Any, error: Exception) -> Any:
+    """A result of a size that lies in too many values to work them out."""
+    if func._schema.name not in SIZES:
+        raise error
+    with recorder.mode:
+        try:
+            out, words = SIZES[func._schema.name](*args, **kwargs)
+        except Exception:
+            raise error from None
+    recorder.notes.setdefault(places.of_now(), f"what runs next depends on values of a tensor too large to work them out; taken: {words}")
+    return out
 
 
 def assumed(recorder: Asker, func: Any, args: Any, kwargs: Any, error: Exception) -> Any:
