@@ -40,7 +40,7 @@ def page() -> str:
 
 
 def _term(term: Term) -> str:
-    also = f' <span class="unit">{escape(", ".join(term.spellings[1:]))}</span>' if term.spellings[1:] else ""
+    also = f' <span class="unit">also {escape(", ".join(term.spellings[1:]))}</span>' if term.spellings[1:] else ""
     figure = term.figure
     return (
         f'<div id="term-{term.id}"><dt>{escape(term.name)}{also}</dt><dd>{escape(term.says)}'

@@ -7,6 +7,8 @@ from html import escape
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.errors import IronlawError
+from ironlaw.kit.conceptmap import title
 from ironlaw.kit.review import Review
 from ironlaw.pictures.calibration import calibration as picture
 from ironlaw.recall import beliefs, confidence
@@ -59,4 +61,9 @@ def _belief(one: beliefs.HeldBelief) -> str:
 
 
 def _where(name: str) -> str:
-    return f"the card “{templates()[name].name}”" if name in templates() else name.replace("_", " ").capitalize()
+    if name in templates():
+        return f"the card “{templates()[name].name}”"
+    try:
+        return f"the lab “{title(name)}”"
+    except (OSError, IronlawError):  # a ledger may come from where there are other labs
+        return name.replace("_", " ").capitalize()
