@@ -19,18 +19,23 @@ BOX = 1000  # layout models give places on a page in thousandths
 DECODED = 128  # tokens in a decoder beside an encoder
 SKIPPED = ("kwargs", "args", "self")
 SIDES = (1024, 640, 512, 560, 384)  # of images, where a model does not say
-OTHERS = ("input_ids", "pixel_values", "input_features", "input_values", "input_features_mask", "lang_ids")  # of other towers
+OTHERS = (
+    "input_ids", "pixel_values", "pixel_values_videos", "input_features", "input_values", "input_features_mask", "lang_ids",
+    "image_attention_mask",
+)  # of other towers  # fmt: skip
+PAIRS = 2  # images beside one text
 
 
 def ways(entry):
     """Settings of `inputs` to try where a model refuses the usual call."""
     if entry.kind == AUDIO:
         turns = [{"turned": True}, {"widest": True}, {"axis": True}, {"bins": 128}, {"turned": True, "bins": 128}]
-        return [{"others": True}, *turns, {"turned": True, "others": True}]
+        return [{"others": True}, *turns, {"turned": True, "others": True}, {"axis": True, "others": True, "inner": True}]
     if entry.kind in (IMAGE, VIDEO):
         sides = [{"side": side} for side in SIDES]
         return [{"inner": True}, {"others": True}, {"pairs": True}, *sides, {"inner": True, "others": True}, {"side": 1024, "others": True}]
-    return [{"others": True}, {"others": True, "axis": True}]
+    more = ({"axis": True}, {"inner": True}, {"pairs": True}, {"side": 448}, {"tokens": 32})
+    return [{"others": True}, *({"others": True} | other for other in more)]
 
 
 def text_of(config):
@@ -88,7 +93,7 @@ class Values:
         self.model, self.entry, self.batch, self.way = model, entry, batch, way
         self.config, self.text = model.config, text_of(model.config)
         self.vision = getattr(self.config, "vision_config", None) or self.config
-        self.tokens = entry.size if "ids" in entry.kind else 128
+        self.tokens = way.get("tokens") or (entry.size if "ids" in entry.kind else 128)
 
     def __getattr__(self, name):
         raise NotImplementedError(
@@ -149,7 +154,7 @@ class Values:
             return torch.randn(self.batch, PATCHES**2, self.channels() * self.vision.patch_size**2)  # cut into patches already
         size = getattr(self.config, "image_size", None) if not self.way else None
         tall, wide = size if isinstance(size, (tuple, list)) else (self.side(), self.side())
-        frames = 2 if self.way.get("pairs") else getattr(self.config, "num_frames", None)
+        frames = PAIRS if self.way.get("pairs") else getattr(self.config, "num_frames", None)
         shape = (self.batch, frames, self.channels(), tall, wide) if frames else (self.batch, self.channels(), tall, wide)
         return torch.randn(shape)
 
@@ -162,6 +167,11 @@ class Values:
         import torch
 
         return torch.ones(self.batch, PATCHES**2, dtype=torch.long)
+
+    def image_attention_mask(self):
+        import torch
+
+        return torch.ones(self.batch, self.tokens, PAIRS, dtype=torch.long)
 
     def pixel_mask(self):
         import torch
