@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from ironlaw.pages.templates import STATIC
 from ironlaw.server.app import announcement, head
 from ironlaw.server.files import Immutable
-from ironlaw.server.marimo_page import known_files, later_files, marimo_files
+from ironlaw.server.marimo_files import known_files, later_files, marimo_files, stand_ins
 from ironlaw.widget.assets import CSS, script, theme
 
 
@@ -94,6 +94,16 @@ def test_a_lab_s_page_names_every_module_that_runs_before_the_lab_is_drawn():
     assert len(later_files()) > 10 and any("run-page" in name for name in later_files())
     for name in named:
         assert (folder / name).is_file()
-    for name in later_files():
+    for name in {*later_files()} - {*stand_ins()}:
         imports = re.findall(r'from"\./([^"]+\.js)"', (folder / name).read_text("utf-8"))
         assert {f"assets/{other}" for other in imports} <= named
+
+
+def test_the_languages_of_an_editor_that_no_lab_shows_are_left_out(client: TestClient):
+    folder, address = marimo_files()
+    [(name, text)] = stand_ins().items()
+    assert client.get(f"{address}/{name}").text == text and "import" not in text
+    languages = re.findall(r'from"\./([^"]+\.js)"', (folder / name).read_text("utf-8"))
+    assert len(languages) > 80 and len({f"assets/{other}" for other in languages} & {*later_files()}) < 5
+    exports = {re.split(" as ", each)[-1] for each in re.findall(r"export\{([^}]+)\}", (folder / name).read_text("utf-8"))[-1].split(",")}
+    assert exports == set(re.findall(r"export const (\w+)", text)), "whoever imports it finds what it asks for"

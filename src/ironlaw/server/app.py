@@ -37,7 +37,7 @@ from ironlaw.server.files import Immutable
 from ironlaw.server.guard import SECURITY, Guard
 from ironlaw.server.labs import Labs
 from ironlaw.server.limits import Bodies
-from ironlaw.server.marimo_page import ahead, marimo_files
+from ironlaw.server.marimo_files import ahead, marimo_files, stand_ins
 from ironlaw.widget.assets import CSS
 from ironlaw.widget.direct import HOSTED
 
@@ -81,7 +81,7 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
         Mount("/widget/{digest}", Immutable(texts=widget.texts())),
         WebSocketRoute("/direct", direct),
         Mount(static(), Immutable(STATIC)),
-        Mount(assets, Immutable(files)),
+        Mount(assets, Immutable(files, stand_ins())),
         Mount(theme(), Immutable(CSS)),
     ]
     inside = [Middleware(Guard, door=door), Middleware(Bodies)]  # who it is comes first, then how much it brings

@@ -12,18 +12,14 @@ from __future__ import annotations
 import logging
 import re
 import secrets
-from functools import cache
 from html import escape
-from importlib.metadata import version
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from ironlaw.errors import MissingExtra
 from ironlaw.pages.catalogue import Lab
 from ironlaw.pages.templates import fill, static
 from ironlaw.server.guard import Headers
+from ironlaw.server.marimo_files import later_files, marimo_files
 
 LOG = logging.getLogger(__name__)
 
@@ -35,9 +31,6 @@ POLICY = (
 )
 SERVICE_WORKER = re.compile(r"<script\b[^>]*>(?:(?!</script>).)*serviceWorker(?:(?!</script>).)*</script>", re.DOTALL)
 UNUSED = re.compile(r"""\s*<link\b[^>]*\brel="(?:preload|apple-touch-icon|manifest|icon)"[^>]*\shref="/marimo/[^>]*>""")
-PRELOADS = re.compile(r"""<(?:script type="module"|link rel="(?:modulepreload|stylesheet)")[^>]*\s(?:src|href)="\./([^"]+)\"""")
-RUN_PAGE = "run-page-*.js"
-IMPORTS = re.compile(r"""(?:\bfrom|\bimport)\s*["']\./([\w.-]+\.js)["']""")  # those that are run with it, not import(…)
 EARLY = '<head><meta name="color-scheme" content="light dark">'  # before anything is painted: no white page in the dark
 ROOT = '<div id="root"></div>'
 SCRIPT = re.compile(r"<script\b")
@@ -50,40 +43,6 @@ NEEDED = {
 }
 # of a query: which file is run, and other roles than the reader's
 NOT_OURS = frozenset({"file", "kiosk", "access_token"})
-
-
-def marimo_files() -> tuple[Path, str]:
-    """The folder of marimo's own files, and the address where all labs find them; without importing marimo."""
-    spec = find_spec("marimo")
-    if spec is None or spec.origin is None:
-        raise MissingExtra("the labs need marimo; install it with: pip install marimo")
-    return Path(spec.origin).parent / "_static", f"/marimo/{version('marimo')}"
-
-
-@cache
-def known_files() -> tuple[str, ...]:
-    """What marimo's page names itself."""
-    folder, _ = marimo_files()
-    return tuple(PRELOADS.findall((folder / "index.html").read_text("utf-8")))
-
-
-@cache
-def later_files() -> tuple[str, ...]:
-    """What the page of a running app imports beyond that, which a browser finds out only when it has run the rest."""
-    folder = marimo_files()[0] / "assets"
-    seen = {Path(name).name for name in known_files()}
-    names = [path.name for path in folder.glob(RUN_PAGE)]
-    for name in names:  # grows meanwhile
-        new = dict.fromkeys(IMPORTS.findall((folder / name).read_text("utf-8"))).keys() - seen - {*names}
-        names += sorted(new)
-    return tuple(f"assets/{name}" for name in names)
-
-
-@cache
-def ahead(assets: str) -> str:
-    """Lets a browser fetch marimo's files while the start page is read, so that a lab opens from its cache."""
-    names = known_files() + later_files()
-    return f'<script async src="{static()}/ahead.js" data-assets="{assets}" data-files="{" ".join(names)}"></script>\n'
 
 
 class Rewritten:
