@@ -88,7 +88,7 @@ def _assets(given: Path | None) -> dict[str, bytes]:
         "explore.js": f"{widget}\n{assets.script(('hosted',))}\n{_script('explore')}",
         "start.js": f"{desk}\n{_script('start')}",
         "worker.js": _script("worker"),
-        "store.js": _script("store"),
+        **{f"{name}.js": _script(name) for name in ("store", "python", "image")},
         "glossary.js": f"{{\n{glossary.script('GLOSSARY')}\n}}".replace('"GLOSSARY"', "new URL('./glossary.json', HERE)"),
         "glossary.json": json.dumps(explanations(), ensure_ascii=False, separators=(",", ":")),
         "piece.css": assets.style(),

@@ -62,7 +62,7 @@ def _archive(given: Path | None) -> bytes:
         data = kept.read_bytes()
         if hashlib.sha256(data).hexdigest() == SHA256:
             return data
-    data = _checked(_download(), ADDRESS)
+    data = download()
     _keep(data, home.path("runtime", kept.name))
     return data
 
@@ -74,11 +74,11 @@ def _read(path: Path) -> bytes:
         raise BadValue(f"cannot read {path} ({error.strerror}); give the file that {ADDRESS} is") from None
 
 
-def _download() -> bytes:
+def download() -> bytes:
+    """The release, as npm packs it."""
     try:
         with urllib.request.urlopen(ADDRESS, timeout=TIMEOUT_S) as answer:
-            data: bytes = answer.read()
-            return data
+            return _checked(answer.read(), ADDRESS)
     except OSError as error:
         raise BadValue(
             f"cannot download {ADDRESS} ({error}); fetch that file on a machine that can, and give it: ironlaw site OUT --runtime FILE"

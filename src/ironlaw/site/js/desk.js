@@ -1,6 +1,20 @@
 // The line to Python in its worker: `ask` for what counts, `direct` for a dial that is being turned (as in widget/js/direct.js).
 
 const ROOT = document.documentElement.dataset.root;
+const CALM = 4000; // ms until a page that stands is left to itself
+
+// The next visit starts from an image of Python's memory; making it takes a processor for some seconds, so not at once.
+function prepareImage() {
+  setTimeout(() => {
+    if (!globalThis.caches) return; // not over a secure connection
+    const maker = new Worker(new URL("./image.js", import.meta.url), { type: "module" });
+    maker.onmessage = ({ data }) => {
+      document.documentElement.dataset.image = data; // for tests and benchmarks
+      maker.terminate();
+    };
+  }, CALM);
+}
+
 const desk = (() => {
   const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
   const waiting = new Map();
@@ -12,6 +26,7 @@ const desk = (() => {
     worker.postMessage({ number, root: ROOT, ...message });
   });
   worker.onmessage = ({ data }) => {
+    if (data.imageless) return prepareImage();
     const { done, fail } = waiting.get(data.number);
     waiting.delete(data.number);
     if (data.error === undefined) done(JSON.parse(data.answer));

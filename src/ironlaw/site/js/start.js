@@ -3,7 +3,7 @@
 const draw = ({ html, error }) => {
   if (error) return tellFailure(document.querySelector("main"), new Error(error));
   const fresh = new DOMParser().parseFromString(html, "text/html");
-  for (const part of ["header", "main", "footer"]) document.querySelector(part).replaceWith(fresh.querySelector(part));
+  for (const part of ["header", "main"]) document.querySelector(part).replaceWith(fresh.querySelector(part));
   return document.querySelector(".error, .said")?.scrollIntoView({ block: "center" });
 };
 

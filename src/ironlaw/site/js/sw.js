@@ -26,13 +26,17 @@ addEventListener("activate", (event) => {
 addEventListener("fetch", (event) => {
   const { request } = event;
   if (request.method !== "GET" || !request.url.startsWith(registration.scope)) return;
-  const stored = async () => (await caches.open(CACHE)).match(request, { ignoreSearch: true });
+  const address = request.url.split(/[?#]/)[0].replace(/\/index\.html$/, "/"); // a page is listed by its folder
+  const stored = async () => {
+    const cache = await caches.open(CACHE);
+    return (await cache.match(address)) ?? cache.match(`${address}/`);
+  };
   const answer = async () => {
     if (request.mode !== "navigate") return (await stored()) ?? fetch(request);
     try {
       return await fetch(request);
     } catch (error) {
-      const page = (await stored()) ?? (await (await caches.open(CACHE)).match(`${request.url.split(/[?#]/)[0]}/`));
+      const page = await stored();
       if (page) return page;
       throw error;
     }

@@ -1,34 +1,18 @@
 // Python, beside the page. An act is answered only after its events are stored; what could not be stored is taken back.
 
-import { loadPyodide } from "./pyodide/pyodide.mjs";
+import { startPython } from "./python.js";
 import { inTurn, openStore } from "./store.js";
 
-const HOME = "/home/pyodide";
-const CODE = new URL("./ironlaw.zip", import.meta.url);
-const RUNTIME = new URL("./pyodide/", import.meta.url).href;
-const BEGIN = `
-import sys
-sys.path.insert(0, "${HOME}")
-from ironlaw.site.desk import Desk, new_learner
-`;
 let store = null;
 let trouble = "";
 let desk = null;
-
-async function python() {
-  const code = fetch(CODE).then((answer) => answer.arrayBuffer());
-  const runtime = await loadPyodide({ indexURL: RUNTIME });
-  runtime.unpackArchive(await code, "zip", { extractDir: HOME });
-  runtime.runPython(BEGIN);
-  return runtime;
-}
 
 async function begin(root) {
   const storing = openStore().catch((error) => {
     trouble = `this browser stores nothing for this page (${error?.message ?? error}); open it in a window that is not private, and allow it to keep data`;
     return null;
   });
-  const runtime = await python();
+  const { python: runtime, imaged } = await startPython();
   store = await storing;
   const make = runtime.globals.get("Desk");
   await inTurn(async () => {
@@ -39,6 +23,7 @@ async function begin(root) {
     }
     desk = make(owner, JSON.stringify((await store?.after(0)) ?? []), root, trouble);
   });
+  if (!imaged) postMessage({ imageless: true });
 }
 
 async function act(question) {

@@ -1,0 +1,18 @@
+"""What a page does first, done ahead: every lab opened once for nobody. An image of the memory then holds what was read and compiled."""
+
+from __future__ import annotations
+
+import gc
+
+from ironlaw.pages.catalogue import catalogue
+from ironlaw.site.desk import Desk, new_learner
+from ironlaw.widget import direct
+
+
+def warm() -> None:
+    for lab in catalogue():
+        Desk(new_learner(), "[]", "../../").ask(f'{{"do":"open","lab":"{lab.slug}"}}')
+    Desk(new_learner(), "[]", "./").ask('{"do":"start"}')
+    Desk(new_learner(), "[]", "../").ask('{"do":"explore","query":[]}')
+    direct.PIECES.clear()
+    gc.collect()
