@@ -93,7 +93,9 @@ class Values:
             deep, *sides = self.setting("patch_size", default=(1, 2, 2))
             return torch.randn(self.batch, self.size**2 // (sides[0] * sides[1]), channels, deep, *sides)
         if self.name.startswith("CogVideoX") or self.name.startswith("ConsisID"):
-            return torch.randn(self.batch, FRAMES, channels, self.size, self.size)
+            frames = (self.setting("sample_frames", default=17) - 1) // self.setting("temporal_compression_ratio", default=4) + 1
+            tall, wide = (self.setting(f"sample_{side}", default=self.size) for side in ("height", "width"))
+            return torch.randn(self.batch, frames, channels, tall, wide)
         frames = (FRAMES,) if self.is_film() else ()
         return torch.randn(self.batch, channels, *frames, self.size, self.size)
 
@@ -123,7 +125,7 @@ class Values:
         if width is None and self.name.startswith("UNet2DModel"):
             return None
         width = width[0] if isinstance(width, (tuple, list)) else width
-        return torch.randn(self.batch, WORDS, width) if width else None
+        return torch.randn(self.batch, self.setting("max_text_seq_length", default=WORDS), width) if width else None
 
     def encoder_attention_mask(self):
         import torch
