@@ -15,6 +15,7 @@ VERDICTS = {"holds": "Holds", "refuted": "Does not hold", "depends": "Depends"}
 COLUMNS = ("Claim", "Model", "Measured")
 LOCAL_COLUMN = "Measured here"
 CLOSED = "Kept closed: {count} more. It answers the scaling challenge, and opens once you have committed a number there."
+OFTEN_SAID = "Often said or assumed; written down for this course"
 NOT_MEASURED = "Not measured."
 FIRST = 3  # claims in sight; the rest are folded
 BREAKS = re.compile(r"(?<=\w)([/_])(?=\w)")
@@ -44,7 +45,7 @@ def panel(names: Iterable[str], local: Mapping[str, LocalFigure] | None = None, 
 
 def row(entry: Claim, local: tuple[LocalFigure | None, ...] = ()) -> str:
     cells = (
-        (escape(entry.claimed), f"{entry.who}; {entry.source}, {entry.date}"),
+        (escape(entry.claimed), _said_by(entry)),
         (dress(entry.model), "ironlaw, computed now from the registry"),
         _measured(entry),
         *((dress(shown(own.value, own.unit)) if own else "–", own.source if own else "") for own in local),
@@ -60,6 +61,11 @@ def row(entry: Claim, local: tuple[LocalFigure | None, ...] = ()) -> str:
     head = f'<span class="il-says">“{escape(entry.says)}”</span> <span class="il-of">{figures}</span> {verdict}'
     why = mark(f"<p>{escape(judged.sentence)}</p><p>{escape(entry.why)}</p>")
     return f'<details class="il-claim"><summary>{head}</summary><div class="il-why">{why}<dl>{sources}</dl></div></details>'
+
+
+def _said_by(entry: Claim) -> str:
+    """A draft of this course is not something a learner has seen: what it said is what people say."""
+    return f"{OFTEN_SAID}, {entry.date}" if "draft" in f"{entry.who} {entry.source}" else f"{entry.who}; {entry.source}, {entry.date}"
 
 
 def _breakable(text: str) -> str:
