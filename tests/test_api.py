@@ -44,7 +44,7 @@ def test_the_list():
         ("workloads", []),
         ("host", ["name"]),
         ("hosts", []),
-        ("Plan", ["mode", "dispatch", "calibrated", "launch", "efficiency", "fp32", "host"]),
+        ("Plan", ["mode", "dispatch", "calibrated", "launch", "efficiency", "fp32", "host", "transferred"]),
     ],
 )
 def test_signatures(name, parameters):

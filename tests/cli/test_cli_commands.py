@@ -13,6 +13,7 @@ BREAKEVEN = ("breakeven", "--compile-s", "30", "--eager-rate", "1450", "--compil
 def test_hardware_check_names_what_a_transferred_time_lacks(sh):
     told = {row["hardware"]: row for row in sh.json("hardware", "check")}
     assert told["mi300x"]["missing"] == told["h100_sxm"]["missing"] == [] and told["h200_sxm"]["kind"] == "calibrated"
+    assert (told["mi300x"]["kind"], told["tpu_v5e"]["kind"]) == ("transferred", "bound")
     assert "kernels of xla" in told["tpu_v5e"]["missing"][0]
     assert "a100_80gb_sxm" in sh.out("hardware", "check", "a100") and "mi300x" not in sh.out("hardware", "check", "a100")
     code, _, told = sh("hardware", "a100", "h100")

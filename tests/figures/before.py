@@ -44,10 +44,14 @@ def predictions() -> Iterator[tuple[str, list[float]]]:
                     continue
                 graph = il.workload(name, dtype=fmt)
                 for mode in MODES:
-                    p = il.predict(graph, machine, il.Plan(mode=mode))
+                    p = il.predict(graph, machine, il.Plan(mode=mode, transferred=False))  # transferred times follow the H200's curves
                     yield f"{name} {fmt} {slug} {mode}", headline(p)
                 if fmt == dtype:
-                    for plan in (il.Plan(dispatch="synchronous"), il.Plan(calibrated=False), il.Plan(mode="compiled", launch=2e-6)):
+                    for plan in (
+                        il.Plan(dispatch="synchronous", transferred=False),
+                        il.Plan(calibrated=False),
+                        il.Plan(mode="compiled", transferred=False, launch=2e-6),
+                    ):
                         yield f"{name} {fmt} {slug} {named(plan)}", headline(il.predict(graph, machine, plan))
 
 
@@ -60,7 +64,7 @@ def sweeps() -> Iterator[tuple[str, list[float]]]:
                 p = il.predict(
                     il.workload(name, batch=np.array(BATCHES), dtype="fp32" if "neo" in slug else "fp16"),
                     il.hardware(slug),
-                    il.Plan(mode=mode),
+                    il.Plan(mode=mode, transferred=False),
                 )
                 yield f"sweep {name} {slug} {mode}", [float(v) for v in p.seconds]
 

@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
+import pytest
+
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.stored_weights import quantised
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
-from ironlaw.report.model_variants import OWN, Variant, comparable, lines, matrix, names
+from ironlaw.report.model_variants import OWN, Variant, comparable, lines, matrix, names, ordered
 from ironlaw.report.page import html
 from ironlaw.report.sections.variants import batches_and_weights, machines_and_modes
 from ironlaw.units import significant
@@ -29,13 +31,22 @@ def test_a_mode_that_is_missing_leaves_a_dash(analysed):
     assert rows[1][2] == ("–", "")
 
 
-def test_measured_and_unmeasured_machines_meet_at_their_datasheets(analysed):
-    found = analysed(machines=("h200_sxm", "t4"))
+@pytest.mark.parametrize(
+    ("other", "basis", "words"), [("t4", "transferred", "as if none had been"), ("m3_max", "bound", "by their datasheets")]
+)
+def test_measured_and_unmeasured_machines_are_compared_like_with_like(analysed, other, basis, words):
+    found = analysed(machines=("h200_sxm", other))
     shown, mixed = comparable(found.predictions, found.graph)
-    assert mixed and not any(p.calibrated for p in shown)
-    assert "all are shown by their datasheets" in machines_and_modes(found.predictions, found.graph)
+    assert mixed == basis and {p.basis for p in shown} == {basis}
+    assert words in machines_and_modes(found.predictions, found.graph)
     alone = analysed(machines=("h200_sxm",))
-    assert comparable(alone.predictions, alone.graph) == (alone.predictions, False)
+    assert comparable(alone.predictions, alone.graph) == (alone.predictions, "")
+
+
+def test_tables_sort_within_a_kind():
+    graph = workload("gpt2_layer", dtype="bf16")
+    mixed = [predict(graph, hardware(slug)) for slug in ("tpu_v5e", "a100_80gb_sxm", "h200_sxm", "l4")]
+    assert [p.hardware.slug for p in ordered(mixed)] == ["h200_sxm", "a100_80gb_sxm", "l4", "tpu_v5e"]
 
 
 def variant(batch, fmt, machines=("h200_sxm",)):

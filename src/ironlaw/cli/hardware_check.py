@@ -6,12 +6,12 @@ from typing import Any
 
 from ironlaw.calibration.transfer.chip import missing
 from ironlaw.cli.show import draw
-from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.machine import Hardware, Plan
 
 
 def basis(machine: Hardware) -> str:
-    """The kind of time that is predicted: calibrated, or the datasheet's bound."""
-    return "bound" if machine.calibration is None else "calibrated"
+    """The kind of time that is predicted: calibrated, transferred, or the datasheet's bound."""
+    return machine.basis(Plan())
 
 
 def as_json(machines: list[Hardware]) -> list[dict[str, Any]]:

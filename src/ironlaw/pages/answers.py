@@ -71,7 +71,7 @@ def _ask(query: tuple[tuple[str, str], ...], _: local_machine.Stamp) -> Answer:
     with refusing("mode" if "dispatch" not in explicit else "dispatch"):
         if values["figures"] not in ("measured", "datasheet"):
             raise BadValue(f"figures are {values['figures']!r}; choose measured or datasheet", "figures")
-        plan = Plan(values["mode"], values["dispatch"], calibrated=values["figures"] == "measured", host=launcher)
+        plan = Plan(values["mode"], values["dispatch"], calibrated=values["figures"] == "measured", transferred=False, host=launcher)
     graph = build(name, tuple(sorted(overrides.items())))
     with refusing("dtype"):
         prediction = predict(graph, machine, plan)

@@ -14,6 +14,7 @@ from ironlaw.errors import BadRegistry, IronlawError, UnknownName, unknown
 from ironlaw.registry.calibrations import calibration, with_scatter
 from ironlaw.registry.chip_fields import links, process
 from ironlaw.registry.loader import figure, folder, normal, quantity, read, slugs
+from ironlaw.registry.transfers import transfer
 
 KINDS = ("gpu", "cpu", "tpu", "npu", "mcu")
 WITHOUT_BACKEND = ("rocm", "xpu", "xla", "coreml", "bare")  # what a file may name beside ironlaw.backends: such machines get a bound
@@ -42,7 +43,8 @@ def hardware(name: str) -> Hardware:
 @cache
 def registered(name: str) -> Hardware:
     if normal(name) in slugs("hardware"):
-        return load(folder("hardware") / f"{normal(name)}.toml")
+        machine = load(folder("hardware") / f"{normal(name)}.toml")
+        return replace(machine, transfer=transfer(machine, registered))
     slug = aliases().get(normal(name))
     if slug is None:
         names = (*aliases(), *local_machine.NAMES[:1])

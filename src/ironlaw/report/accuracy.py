@@ -15,13 +15,29 @@ BOUND = (
     f"{AT_LEAST}: a bound from the datasheet's peaks, not to be compared with a measured machine's time; a run takes longer unless its"
     " tensors stay in a cache or its host launches faster than assumed"
 )
+ABOUT = "≈"  # before a time that rests on what other machines taught
+TRANSFERRED = (
+    f"{ABOUT}: transferred, from the machine's figures and constants fitted to other machines; its interval is how far off they were on"
+    " machines that were left out"
+)
+RESTS = {"bound": f"{AT_LEAST} ", "transferred": f"{ABOUT} ", "calibrated": ""}
+LIKE_WITH_LIKE = {
+    "transferred": "Only some of these machines were measured, so all are compared here as if none had been, transferred: like with like.",
+    "bound": "Times of these machines rest on different grounds, so all are compared here by their datasheets: like with like.",
+}
 LIKELY = "likely: where four measurements in five should fall"
 Form = Callable[[float, str], str]
 
 
 def time(p: Prediction, form: Form) -> str:
-    """`1.2 ms`; `≥ 1.2 ms` for a bound."""
-    return form(float(p.seconds), "s") if p.calibrated else f"{AT_LEAST} {form(float(p.seconds), 's')}"
+    """`1.2 ms`; `≈ 1.2 ms` where it is transferred, `≥ 1.2 ms` for a bound."""
+    return f"{RESTS[p.basis]}{form(float(p.seconds), 's')}"
+
+
+def marks(predictions: Iterable[Prediction]) -> list[str]:
+    """What the marks before these times mean."""
+    seen = {p.basis for p in predictions}
+    return [words for basis, words in (("transferred", TRANSFERRED), ("bound", BOUND)) if basis in seen]
 
 
 def between(interval: tuple[Any, Any], form: Form, dash: str = " – ") -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from ironlaw.engine.device.machine import BASES
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.types import Graph
 from ironlaw.report.accuracy import time
@@ -34,12 +36,19 @@ class Variant:
         return list(fastest.values())
 
 
-def comparable(predictions: tuple[Prediction, ...], graph: Graph) -> tuple[tuple[Prediction, ...], bool]:
-    """The predictions and False; or, where only some machines were measured, all of them by their datasheets and True."""
-    mixed = len({p.calibrated for p in predictions}) > 1
-    if not mixed:
-        return predictions, False
-    return tuple(predict(graph, p.hardware, replace(p.plan, calibrated=False)) for p in predictions), True
+def comparable(predictions: tuple[Prediction, ...], graph: Graph) -> tuple[tuple[Prediction, ...], str]:
+    """The predictions and nothing; or, where they rest on different grounds, all of them transferred, or by their datasheets where one
+    machine's figures are too few for that, and which of the two."""
+    if len({p.basis for p in predictions}) < 2:
+        return predictions, ""
+    if any(p.hardware.transfer is None or not p.plan.calibrated for p in predictions):
+        return tuple(predict(graph, p.hardware, replace(p.plan, calibrated=False)) for p in predictions), "bound"
+    return tuple(predict(graph, p.hardware, replace(p.plan, transferred=True)) for p in predictions), "transferred"
+
+
+def ordered(predictions: Iterable[Prediction]) -> list[Prediction]:
+    """Calibrated times first, then transferred ones, then bounds; within a kind as they come."""
+    return sorted(predictions, key=lambda p: -BASES.index(p.basis))
 
 
 def matrix(predictions: tuple[Prediction, ...]) -> tuple[list[str], list[list[tuple[str, str]]]]:

@@ -64,11 +64,13 @@ def test_without_a_host_it_is_the_one_that_the_device_was_measured_with(mode):
 
 
 def test_an_unmeasured_device_has_a_typical_host_until_one_is_named():
-    plain, named = predict(SMALL, H100), predict(SMALL, H100, Plan(host=VM))
+    plain, named = predict(SMALL, H100, Plan(transferred=False)), predict(SMALL, H100, Plan(host=VM, transferred=False))
     assert (plain.host.default, plain.host.estimate, plain.host.name) == (H100.launch, True, "a typical host")
     assert plain.host_s == pytest.approx(H100.launch * float(plain.kernels))
     assert named.host_s == pytest.approx(sum(VM.launch(op, "eager", 1.0) for op in SMALL.ops if op.work.launches))
     assert named.busy_s == plain.busy_s
+    again, other = predict(SMALL, H100), predict(SMALL, H100, Plan(host=VM))
+    assert again.host.estimate and other.host is VM and again.busy_s == other.busy_s and again.host_s < other.host_s
 
 
 @pytest.mark.parametrize("dispatch", ["queued", "synchronous", "replayed"])

@@ -33,7 +33,8 @@ class Chip:
     maker: str
     peaks: Mapping[str, float]
     vector: float  # FP32 outside the matrix units
-    cache_bandwidth: float = float("inf")
+    slug: str = ""
+    shared: float = 0.0  # bytes that one block may use: with lanes and node, it tells generations apart
     node: str = ""  # of its process, as NODES names it
 
     @property
@@ -89,5 +90,6 @@ def chip(machine: Hardware) -> Chip:
         sms=float(multiprocessors(machine) or 0), lanes=machine.units["lanes"], clock=machine.units["clock"],
         bandwidth=float(machine.bandwidth), cache=float(caches[-1].size), power=float(machine.power), memory=memory_kind(machine) or "",
         maker=MAKERS[machine.backend], peaks={fmt: float(rate) for fmt, rate in machine.peaks.items()},
-        vector=float(machine.vector_peak("fp32")), cache_bandwidth=float(caches[-1].bandwidth), node=node(machine.process),
+        vector=float(machine.vector_peak("fp32")), slug=machine.slug, shared=machine.units.get("shared_per_block", 0.0),
+        node=node(machine.process),
     )  # fmt: skip

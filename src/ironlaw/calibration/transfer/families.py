@@ -8,7 +8,7 @@ STREAMS = (
     "square", "hardtanh", "copy", "elementwise", "fused", "exp", "log", "erf",
 )  # fmt: skip
 ROWS = {"layer_norm": "layer_norm", "softmax_fp32": "softmax", "softmax_2048_fp32": "softmax_block", "softmax_block_fp32": "softmax_block"}
-PRODUCTS = ("gemm", "bmm")
+PUBLISHED = ("gemm", "gemm_fp8")  # carried over, but rows cover them: the measured machine itself follows the law there
 # whose time on the machine that was measured is carried over, as much longer or shorter as the law says
 LIKE_ROWS = ("rms_norm", "softmax", "softmax_2048", "softmax_block", "fused_rows", "log_softmax", "layer_norm_backward", "topk")
 LIKE_PRODUCTS = ("conv", "gemv", "bmv", "grouped_gemm", "gemm", "bmm", "lstm", "gru", "rnn")
@@ -41,7 +41,6 @@ def product(curve: str, fmt: str) -> str:
 
 
 def plain_product(curve: str, fmt: str) -> bool:
-    """Whether rows of the same kind of kernel were published: aligned ones, in tiles."""
-    if fmt in ("fp16", "bf16"):
-        return curve in ("gemm", "gemm_pair")
-    return curve in ("gemm_fp32", "gemm_fp8", "bmm_fp32", "bmm_fp32_odd", "conv_fp32")
+    """Whether the law itself is nearer than what is carried over: in FP32. Products at 16 bits came out nearer the other way round, with
+    an A100's rows off by 15 % against 23 %."""
+    return fmt == "fp32" and curve in ("gemm_fp32", "bmm_fp32", "bmm_fp32_odd", "conv_fp32")

@@ -1,4 +1,4 @@
-"""Constants of all families, and a kernel's time by them: (data, compute, both as they overlap, floor) in seconds."""
+"""Constants of all families, and a kernel's time by them: (data, compute, both as they overlap) in seconds, its floor left out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ironlaw.engine.arrays import Number, maximum
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import FORMATS, Op
 
-Parts = tuple[Number, Number, Number, float]
+Parts = tuple[Number, Number, Number]
 TILES = {
     "fp32": ((128, 128), (128, 64), (64, 64), (64, 32), (32, 32)),
     "narrow": ((256, 128), (128, 128), (128, 64), (64, 64), (64, 32), (64, 16)),
@@ -53,29 +53,31 @@ class Laws:
         """Of log(measured / predicted), as machines like this one came out when they were left out."""
         judged = self.groups[family]
         own = judged.get(group(chip), UNLIKE * max(judged.values()))
+        if chip.throttles:
+            own = max(own, judged.get(chip.maker, 0.0))
         return own * (1.0 if chip.node in self.nodes[family] else NEWER)
 
     def seconds(self, family: str, kernel: Kernel, op: Op, chip: Chip, fmt: str) -> Parts:
         flow = self.streaming
         if family == "stream":
-            return (*_stream(kernel, chip, flow), flow.floor)
+            return _stream(kernel, chip, flow)
         c, gets = self.constants[family], streams.bandwidth(chip, flow)
         if family in ("layer_norm", "softmax", "softmax_block"):
             own, size = rows.RowConstants(**c), FORMATS[heavy(op).inputs[0].dtype]
             count = maximum(points(kernel.rows), 1.0)
-            return (*rows.rows_s(count, points(kernel.data) / (2.0 * size * count), size, chip, own, gets), own.floor)
+            return rows.rows_s(count, points(kernel.data) / (2.0 * size * count), size, chip, own, gets)
         if family == "attention":
             heads, _, queries, keys, d = attention_sizes(op)
             tiled, causal = attention.PrefillConstants(**c), bool(heavy(op).attrs.get("causal"))
-            return (*attention.prefill_s(heads, queries, keys, d, causal, points(kernel.data), chip, fmt, tiled, gets), tiled.floor)
+            return attention.prefill_s(heads, queries, keys, d, causal, points(kernel.data), chip, fmt, tiled, gets)
         if family == "attention_decode":
             heads, groups, _, keys, _ = attention_sizes(op)
             decode = attention.DecodeConstants(**c)
-            return (*attention.decode_s(heads, groups, keys, points(kernel.data), chip, decode, gets), decode.floor)
+            return attention.decode_s(heads, groups, keys, points(kernel.data), chip, decode, gets)
         own_product = product_constants(c, TILES["fp32" if family.endswith("fp32") else "narrow"], chip)
         share = sustained(chip, fmt, own_product.share, self.watts)
         sizes = product_sizes(op, kernel)
-        return (*products.product_s(sizes, points(kernel.data), chip, fmt, own_product, gets, share), own_product.floor)
+        return products.product_s(sizes, points(kernel.data), chip, fmt, own_product, gets, share)
 
 
 def _stream(kernel: Kernel, chip: Chip, flow: streams.StreamConstants) -> tuple[Number, Number, Number]:
@@ -89,6 +91,6 @@ def stream_constants(c: Mapping[str, float]) -> streams.StreamConstants:
 
 
 def product_constants(c: Mapping[str, float], tiles: tuple[tuple[int, int], ...], chip: Chip) -> products.ProductConstants:
-    sized = tuple((float(a), float(b), c.get(f"tile_{a}x{b}", 1.0)) for a, b in tiles)
+    sized = tuple((float(a), float(b), min(c.get(f"tile_{a}x{b}", 1.0), 1.0)) for a, b in tiles)
     share = c["share"] * (c.get("AMD", 1.0) if chip.maker == "AMD" else c.get(f"lanes_{chip.lanes:.0f}", 1.0))
-    return products.ProductConstants(sized, share, c["knee"], c["wave"], c["split"], c["memory"], c["p"], c["floor"])
+    return products.ProductConstants(sized, share, c["knee"], c["alone"], min(c["wave"], 1.0), c["split"], c["memory"], c["p"], c["floor"])

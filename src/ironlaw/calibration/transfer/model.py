@@ -6,18 +6,19 @@ two machines. On a machine with the measured one's own multiprocessors (an H100 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from ironlaw.backends import Backend, require
 from ironlaw.backends.kernel import Kernel
 from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.transfer.chip import Chip, chip, multiprocessors
-from ironlaw.calibration.transfer.families import law
+from ironlaw.calibration.transfer.families import PUBLISHED, law
 from ironlaw.calibration.transfer.laws import Laws
-from ironlaw.engine.arrays import Number, largest, maximum
+from ironlaw.engine.arrays import Number, largest, log2, maximum, minimum
 from ironlaw.engine.device.fusion_rules import Rules
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.least import least_arithmetic
@@ -28,26 +29,54 @@ from ironlaw.engine.device.types import Graph, Op
 from ironlaw.engine.device.uncertainty import Doubt, Scatter
 
 LIBRARY = "cuda"  # whose kernels stand for those of other makers' builds of PyTorch, too
-SAME = 0.1  # by how much two multiprocessors' rates may differ and be of the same kind
 CARRIED = 0.15  # sd that carrying a curve over adds, as the laws' own errors between two machines of one maker
+# Published FP32 products take over 100 µs, so the law knows nothing of short ones: what takes the H200 under SHORT seconds by the law is
+# carried over, what takes it over LONG is not, and between them it is so by degrees
+SHORT, LONG = 20e-6, 200e-6
 KIN = 0.06  # the same between two machines with the same multiprocessors
 
 
-@dataclass(frozen=True)
-class Transfer:
-    """A cost model of one machine; `measured` and `pattern` are the machine whose curves are carried over."""
+class Taught(NamedTuple):
+    """What other machines taught: the laws, and the curves and figures of the one whose curves are carried over."""
 
     laws: Laws
     pattern: Calibration
     measured: Hardware
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A cost model of one machine. `taught` is asked once, with the first prediction."""
+
+    taught: Callable[[], Taught]
     host: Host
-    sources: tuple[str, ...] = ()
     backend: str = LIBRARY
     graph_gap: float = 0.0
     compile_kernel_s: float = 0.0
     common: float = 1.0
     scatter: Mapping[str, Scatter] = field(default_factory=dict)
     costs: dict[Any, tuple[Hardware, dict[Any, Cost]]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @cached_property
+    def lessons(self) -> Taught:
+        return self.taught()
+
+    @property
+    def laws(self) -> Laws:
+        return self.lessons.laws
+
+    @property
+    def pattern(self) -> Calibration:
+        return self.lessons.pattern
+
+    @property
+    def measured(self) -> Hardware:
+        return self.lessons.measured
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Rows that the laws' constants were fitted to, and those behind what is carried over."""
+        return (*self.laws.sources, *(f"carried over: {source}" for source in self.pattern.sources))
 
     @cached_property
     def library(self) -> Backend:
@@ -80,8 +109,12 @@ class Transfer:
         return costs
 
     def sustain(self, costs: list[Cost]) -> list[Cost]:
-        """Rows of the laws were taken one by one, and power is in their shares already."""
-        return costs
+        """A kernel among others takes longer than by itself, as on the measured machine; power is in the laws' shares already."""
+        return self._steady.sustain(costs)
+
+    @cached_property
+    def _steady(self) -> Calibration:
+        return replace(self.pattern, slower=1.0, families={})
 
     def cost(self, op: Op, hardware: Hardware, plan: Plan) -> Cost:
         """An op's cost, never below what the datasheet allows."""
@@ -93,60 +126,80 @@ class Transfer:
         return replace(raw, data=data, compute=compute, joint=maximum(maximum(points(raw.work), data), compute))
 
     def lawful_cost(self, op: Op, hardware: Hardware, plan: Plan) -> Cost:
-        target, machine = chip(hardware), as_cuda(hardware)
-        kernels = self.library.lower(op, machine, plan.lowering)
-        total = [0.0 * 1.0] * 4
-        variance: Number = 0.0
-        leading, longest, count = "stream", -1.0, 0.0
+        """An op's cost by its kernels' laws, or carried over as a whole where the laws have none of its kernels to themselves."""
+        target = chip(hardware)
+        kernels = self.library.lower(op, self.measured, plan.lowering)  # which the laws' sizes do not depend on
+        if kernels and (self.is_kin(target) or all(self.carries(kernel, op, target) for kernel in kernels)):
+            return self._carried(op, hardware, plan, target)
+        data = compute = joint = floor = off = count = 0.0
+        leading, longest = "stream", -1.0
         for kernel in kernels:
-            family, carried = law(kernel.curve, op.dtype)
-            parts = self.kernel_s(kernel, op, target, family, carried)
-            times = kernel.count
-            total = [so_far + times * part for so_far, part in zip(total, parts, strict=True)]
+            parts, times = self.kernel_s(kernel, op, target), kernel.count
+            data, compute, joint, floor = (so_far + times * part for so_far, part in zip((data, compute, joint, floor), parts, strict=True))
             seconds = points(times * (parts[2] + parts[3]))
-            sd = (self.laws.sd(family, target) ** 2 + (CARRIED**2 if carried else 0.0)) ** 0.5
-            variance = variance + seconds * sd
-            count = count + times
+            off, count = off + seconds * self.sd(kernel, op, target), count + times
             if largest(seconds) > longest:
-                longest, leading = largest(seconds), family
-        data, compute, joint, floor = total
-        whole = maximum(points(joint + floor), 1e-30)
-        doubt = Doubt(variance / whole, leading, place="near")
-        if kernels and self.is_kin(target):
-            return self._kin(op, hardware, plan, target, doubt)
+                longest, leading = largest(seconds), law(kernel.curve, op.dtype)[0]
+        doubt = Doubt(off / maximum(points(joint + floor), 1e-30), leading, place="near")
         return Cost(data, compute, floor, count, self.launch(op, hardware, plan, count), joint, doubt)
 
-    def kernel_s(self, kernel: Kernel, op: Op, target: Chip, family: str, carried: bool) -> tuple[Number, Number, Number, Number]:
-        """(data, compute, both as they overlap, floor) in seconds for one launch."""
-        fmt = available(op.dtype, target)
-        own = self.laws.seconds(family, kernel, op, target, fmt)
-        if not carried:
-            return own
-        there = self.laws.seconds(family, kernel, op, self.home, available(op.dtype, self.home))
-        data, compute, overlap, whole = self.pattern.parts(kernel, op.kind)
-        factor = own[2] / maximum(points(there[2]), 1e-30)
-        return factor * data, factor * compute, factor * overlap, points(whole) - overlap
+    def carries(self, kernel: Kernel, op: Op, target: Chip) -> bool:
+        """Whether a kernel's time is carried over. The measured machine itself follows the law where rows were published."""
+        return law(kernel.curve, op.dtype)[1] and not (self.is_home(target) and kernel.curve in PUBLISHED)
+
+    def sd(self, kernel: Kernel, op: Op, target: Chip) -> float:
+        own = self.laws.sd(law(kernel.curve, op.dtype)[0], target)
+        return math.hypot(own, CARRIED) if self.carries(kernel, op, target) else own
+
+    def by_law(self, kernel: Kernel, op: Op, target: Chip) -> tuple[Number, Number, Number]:
+        """(data, compute, both as they overlap) in seconds for one launch, its floor left out."""
+        return self.laws.seconds(law(kernel.curve, op.dtype)[0], kernel, op, target, available(op.dtype, target))
+
+    def kernel_s(self, kernel: Kernel, op: Op, target: Chip) -> tuple[Number, Number, Number, Number]:
+        """(data, compute, both as they overlap, floor) in seconds for one launch. Published rows have hosts and stacks in their floors:
+        the measured machine's stand for all, as much longer as the clock is slower."""
+        own = self.by_law(kernel, op, target)
+        floor = self.pattern.curve(kernel.curve, op.kind).floor * self.slower(target)
+        data, compute, overlap, _ = self.pattern.parts(kernel, op.kind)
+        home = maximum(points(self.by_law(kernel, op, self.home)[2]), 1e-30)
+        factor = own[2] / home
+        if self.carries(kernel, op, target):
+            return factor * data, factor * compute, factor * overlap, floor
+        if not law(kernel.curve, op.dtype)[0].endswith("fp32"):
+            return *own, floor
+        short = 1.0 - minimum(maximum(log2(home / SHORT) / log2(LONG / SHORT), 0.0), 1.0)
+        nearer = (overlap / home) ** short
+        return nearer * own[0], nearer * own[1], nearer * own[2], floor
+
+    def slower(self, target: Chip) -> float:
+        """How much longer the same clocks take."""
+        return self.home.clock / target.clock
 
     def is_kin(self, target: Chip) -> bool:
         """Whether a chip has the measured machine's multiprocessors, and is another machine."""
-        if target == self.home or target.maker != self.home.maker or target.node != self.home.node or "fp16" not in target.peaks:
-            return False
-        ours, theirs = (one.peaks["fp16"] / (one.sms * one.clock) for one in (self.home, target))
-        return abs(theirs / ours - 1.0) < SAME and target.lanes == self.home.lanes
+        ours, theirs = ((one.maker, one.node, one.lanes, one.shared) for one in (self.home, target))
+        return ours == theirs and not self.is_home(target)
 
-    def _kin(self, op: Op, hardware: Hardware, plan: Plan, target: Chip, doubt: Doubt) -> Cost:
+    def is_home(self, target: Chip) -> bool:
+        return target.slug == self.home.slug
+
+    def _carried(self, op: Op, hardware: Hardware, plan: Plan, target: Chip) -> Cost:
+        """What the op takes on the measured machine, neighbours and all, as much longer or shorter as the laws say of its kernels."""
         there = self.pattern.fitted_cost(op, self.measured, plan)
-        here = self.library.lower(op, self.measured, plan.lowering)
-        ours = theirs = 0.0
-        for kernel in here:
-            family, _ = law(kernel.curve, op.dtype)
-            ours = ours + kernel.count * points(self.laws.seconds(family, kernel, op, self.home, available(op.dtype, self.home))[2])
-            theirs = theirs + kernel.count * points(self.laws.seconds(family, kernel, op, target, available(op.dtype, target))[2])
+        ours = theirs = off = 0.0
+        for kernel in self.library.lower(op, self.measured, plan.lowering):
+            ours = ours + kernel.count * points(self.by_law(kernel, op, self.home)[2])
+            seconds = kernel.count * points(self.by_law(kernel, op, target)[2])
+            theirs, off = theirs + seconds, off + seconds * self.laws.sd(law(kernel.curve, op.dtype)[0], target)
         factor = theirs / maximum(ours, 1e-30)
-        own = there.doubt.sd if there.doubt and there.doubt.known else doubt.sd
-        sure = Doubt((own**2 + KIN**2) ** 0.5, doubt.family, place="near")
+        wide = math.inf if there.doubt is None or not there.doubt.known else there.doubt.sd
+        apart = KIN if self.is_kin(target) else (CARRIED**2 + (off / maximum(theirs, 1e-30)) ** 2) ** 0.5
+        family = f"carried {there.doubt.family}" if there.doubt else "carried"
+        known = there.doubt is not None and there.doubt.known
+        doubt = Doubt((wide**2 + apart**2) ** 0.5, family, place="near" if known else "unknown")
         data, compute, joint = (factor * points(part) for part in (there.data, there.compute, there.work))
-        return Cost(data, compute, there.floor, there.kernels, self.launch(op, hardware, plan, there.kernels), joint, sure)
+        floor = self.slower(target) * points(there.floor)
+        return Cost(data, compute, floor, there.kernels, self.launch(op, hardware, plan, there.kernels), joint, doubt)
 
     def launch(self, op: Op, hardware: Hardware, plan: Plan, kernels: Number) -> Number:
         """What the host spends on an op: the plan's, or a typical one."""

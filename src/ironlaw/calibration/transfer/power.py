@@ -13,5 +13,6 @@ def sustained(chip: Chip, fmt: str, share: float, watts: Mapping[str, Mapping[st
     peak = chip.peaks[fmt]
     table = watts.get(chip.node) or watts[NEWEST]
     matrix = peak > 1.5 * chip.vector
-    each = table["matrix"] * (peak / chip.peaks["fp16"] if "fp16" in chip.peaks else 1.0) if matrix else table["vector"]
+    narrow = table["matrix"] * (peak / chip.peaks["fp16"] if "fp16" in chip.peaks else 1.0)
+    each = max(narrow, table["vector"]) if matrix else table["vector"]
     return min(share, chip.power * each / peak)

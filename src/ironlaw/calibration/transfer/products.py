@@ -26,6 +26,7 @@ class ProductConstants:
     tiles: tuple[tuple[float, float, float], ...]
     share: float  # of the peak, where everything is full
     knee: float  # k₀: steps that filling and emptying a tile costs
+    alone: float  # a multiprocessor wants (largest tile / tile)^alone small tiles at a time to be as fast as it can
     wave: float  # of the last wave's idle multiprocessors, the share that waits; 1: all of it
     split: float  # what each doubling of the parts adds to the arithmetic
     memory: float  # share of the stream's bandwidth
@@ -43,14 +44,15 @@ def arithmetic(sizes: tuple[Number, Number, Number, Number], chip: Chip, fmt: st
     batch, m, n, k = sizes
     one, whole = rate_of_one(chip, fmt) * share, chip.peaks[fmt] * share
     best: Number = float("inf")
+    largest = max(a * b for a, b, _ in c.tiles)
     for a, b, reached in c.tiles:
-        tiles = batch * ceil(m / a) * ceil(n / b)
+        tiles, enough = batch * ceil(m / a) * ceil(n / b), (largest / (a * b)) ** c.alone
         for parts in SPLITS:
             extra = 1.0 + c.split * (parts.bit_length() - 1)
             full = tiles * parts / chip.sms
             waves = full + c.wave * (ceil(full) - full)
             each = 2.0 * a * b * (k / parts + c.knee) * extra / reached
-            best = minimum(best, maximum(maximum(waves, 1.0) * each / one, full * chip.sms * each / whole))
+            best = minimum(best, maximum(maximum(waves, enough) * each / one, full * chip.sms * each / whole))
     return best
 
 

@@ -24,7 +24,8 @@ def machines(analysis: Analysis) -> None:
     if len(rows) < 2 or len(modes) < 2:
         return
     first = shown[0]
-    by = ", all by their datasheets, since only some were measured" if mixed else ""
+    by = {"": "", "bound": ", all by their datasheets", "transferred": ", all transferred"}[mixed]
+    by += ", since they rest on different grounds" if mixed else ""
     draw.heading("side by side", f"time, and how many times as fast as {first.hardware.slug} {first.plan.mode}{by}")
     cells: list[list[Any]] = [[row[0][0], *(f"{time}  {times:>6}" for time, times in row[1:])] for row in rows]
     draw.table(["machine", *modes], cells, left=("machine",))

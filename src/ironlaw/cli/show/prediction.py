@@ -12,6 +12,7 @@ from ironlaw.engine.device.rounding import narrowed_kinds
 from ironlaw.engine.device.types import Graph
 from ironlaw.formats import operation
 from ironlaw.report import accuracy, host_words
+from ironlaw.report.model_variants import comparable, ordered
 from ironlaw.units import show
 
 SIZES = ("batch", "seq", "context", "classes")
@@ -23,6 +24,7 @@ def report(graph: Graph, predictions: list[Prediction], refused: list[str], ops:
     draw.heading(
         graph.name, " · ".join([*sizes(graph), graph.dtype, show(graph.flops, operation(graph.dtype)), f"{show(graph.params)} parameters"])
     )
+    predictions = ordered(predictions)
     room = draw.width()
     length = len(BAR) if room >= draw.WIDE + 10 else 0
     columns = ["machine", "mode", "time", *([BAR] if length else []), "data", "compute", "overhead", "bound by"]
@@ -30,10 +32,19 @@ def report(graph: Graph, predictions: list[Prediction], refused: list[str], ops:
     _takes(predictions, narrow=room < draw.WIDE + (LIKELY if any(p.interval for p in predictions) else 0))
     for p in predictions if ops else ():
         operators(p, ops)
+    alike(predictions, graph)
     sure(predictions)
     for reason in refused:
         draw.say(f"✗ {reason}", draw.BAD)
     footnotes(predictions)
+
+
+def alike(predictions: list[Prediction], graph: Graph) -> None:
+    """Where times rest on different grounds, one line that compares all of them on the same."""
+    shown, basis = comparable(tuple(predictions), graph)
+    if basis:
+        times = ", ".join(f"{p.hardware.slug} {p.plan.mode} {accuracy.time(p, show)}" for p in shown)
+        draw.say(f"{accuracy.LIKE_WITH_LIKE[basis]} {times}.")
 
 
 def sizes(graph: Graph) -> list[str]:
@@ -80,9 +91,9 @@ def operators(p: Prediction, limit: int) -> None:
     cells = []
     for r in rows:
         amounts = (draw.percent(r.seconds / p.busy_s), show(r.work.flops, operation(r.op.dtype)), show(r.work.bytes, "B"))
-        margin = [_margin(r)] if p.calibrated else []
+        margin = [_margin(r)] if p.interval else []
         cells.append((label(r), kinds(r), (show(r.seconds, "s"), draw.STRONG), *margin, *amounts, draw.term(r.regime)))
-    columns = ["operator", "kind", "time", *(["±"] if p.calibrated else []), "share", "work", "moved", "regime"]
+    columns = ["operator", "kind", "time", *(["±"] if p.interval else []), "share", "work", "moved", "regime"]
     draw.table(columns, cells, left=("regime",), text=("operator", "kind"))
 
 
@@ -131,8 +142,7 @@ def footnotes(predictions: list[Prediction]) -> None:
     ]
     if any(p.interval for p in predictions):
         words.append(f"{accuracy.LIKELY}; ±: the same of one operator, ! where it lies outside what was measured.")
-    if not all(p.calibrated for p in predictions):
-        words.append(f"{accuracy.BOUND}.")
+    words += [f"{mark}." for mark in accuracy.marks(predictions)]
     draw.say(" ".join(words), draw.DIM)
     narrowed = {p.hardware.slug: (narrowed_kinds(p.graph), p.plan.fp32) for p in predictions}
     for slug, (kinds, asked) in narrowed.items():

@@ -196,11 +196,11 @@ class Plan:
     mode: str = "eager"
     dispatch: str = "queued"
     calibrated: bool = True  # use the machine's measured curves where it has them; False asks for the datasheet's bound
-    transferred: bool | None = None  # use what other machines taught: None, where nobody measured this one; True, even there; False, never
     launch: Number | None = None  # seconds per launch; overrides any host's
     efficiency: Number = 1.0  # η: the share of the peak rate that is reached, uncalibrated
     fp32: str = "default"  # what products of FP32 tensors are computed in: one of FP32
     host: Host | None = None  # who launches; None: the host that the device was measured with, or a typical one
+    transferred: bool | None = None  # use what other machines taught: None, where nobody measured this one; True, even there; False, never
 
     def __post_init__(self) -> None:
         for name, allowed in (("mode", MODES), ("dispatch", DISPATCHES), ("fp32", FP32)):

@@ -10,7 +10,7 @@ from ironlaw.pictures.waterfall import Part
 from ironlaw.report import accuracy, host_words
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import Cell, items, pairs, paragraph, table
-from ironlaw.report.model_variants import OWN, Variant, comparable
+from ironlaw.report.model_variants import OWN, Variant, comparable, ordered
 from ironlaw.units import significant
 from ironlaw.widget.figure import Figure
 from ironlaw.widget.quantities import format_quantity, share
@@ -74,15 +74,14 @@ def summary(analysis: Analysis) -> str:
         "machine", "mode", "time", "bound by", "likely", "overlap", "data", "compute", "overhead", "busy", "kernels", "memory", "energy",
         "figures",
     )  # fmt: skip
-    out = table(columns, [_row(p) for p in analysis.predictions], "What each machine takes in each mode", NUMBERS)
+    out = table(columns, [_row(p) for p in ordered(analysis.predictions)], "What each machine takes in each mode", NUMBERS)
     for p in analysis.predictions:
         said = [f"{p.hardware.name}, {p.plan.mode}: {words}" for words in accuracy.caveats(p, lambda part: share(part, 1.0))]
         out += paragraph(". ".join(said) + ".", "refused") if said else ""
     words = f"{accuracy.LIKELY.capitalize()}. " if any(p.interval for p in analysis.predictions) else ""
     words += "Overlap: if data and compute overlap fully, and if not at all. Busy: the share of the time in which the device works."
     words += " Energy: rated power × time, an estimate."
-    if not all(p.calibrated for p in analysis.predictions):
-        words += f" {accuracy.BOUND}."
+    words += "".join(f" {mark}." for mark in accuracy.marks(analysis.predictions))
     out += paragraph(words, "il-quiet")
     apart = {f"{p.hardware.name}, {p.plan.mode}": accuracy.apart(p, format_quantity) for p in analysis.predictions}
     if any(apart.values()):
@@ -155,7 +154,7 @@ def modes(analysis: Analysis) -> dict[str, Figure]:
 
 
 def devices(analysis: Analysis) -> tuple[str, Figure]:
-    """The fastest mode of each machine, side by side; where only some were measured, all of them at their datasheet's figures."""
+    """The fastest mode of each machine, side by side; where they rest on different grounds, all of them on the same."""
     shown, mixed = comparable(analysis.predictions, analysis.graph)
     best = Variant(None, OWN, analysis.graph, shown).fastest()
     first = best[0]
@@ -166,5 +165,5 @@ def devices(analysis: Analysis) -> tuple[str, Figure]:
     ]  # fmt: skip
     columns = ("machine", "fastest mode", "time", f"speed, {first.hardware.slug} = 1", "bound by", "memory used", "energy", "figures")
     figure = stack({p.hardware.name: shares(p) for p in best}, "s", "The fastest mode of each machine", label="time", id="devices")
-    words = "Some of these machines were measured and some were not, so all are compared here by their datasheets: like with like."
-    return (paragraph(words) if mixed else "") + table(columns, rows, "The same over several machines", (2, 3, 5, 6)), figure
+    words = paragraph(accuracy.LIKE_WITH_LIKE[mixed]) if mixed else ""
+    return words + table(columns, rows, "The same over several machines", (2, 3, 5, 6)), figure

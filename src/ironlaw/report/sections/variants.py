@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.types import Graph
+from ironlaw.report.accuracy import LIKE_WITH_LIKE
 from ironlaw.report.markup import Cell, paragraph, table
 from ironlaw.report.model_variants import Variant, comparable, lines, matrix
 
@@ -15,7 +16,7 @@ def machines_and_modes(predictions: tuple[Prediction, ...], graph: Graph) -> str
     cells: list[list[Cell]] = [[names[row[0][0]], *(f"{time} ({times})" if times else time for time, times in row[1:])] for row in rows]
     first = shown[0]
     note = f"In brackets: how many times as fast as {first.hardware.name}, {first.plan.mode}."
-    note += " Only some of these machines were measured, so all are shown by their datasheets." if mixed else ""
+    note += f" {LIKE_WITH_LIKE[mixed]}" if mixed else ""
     out = table(("machine", *modes), cells, "Machines and modes side by side", tuple(range(1, len(modes) + 1)))
     return out + paragraph(note, "il-quiet")
 
@@ -23,8 +24,6 @@ def machines_and_modes(predictions: tuple[Prediction, ...], graph: Graph) -> str
 def batches_and_weights(variants: tuple[Variant, ...]) -> str:
     columns, rows = lines(variants)
     out = table(columns, rows, "Batches and weights side by side", tuple(range(1, len(columns))))
-    kinds = {p.calibrated for variant in variants for p in variant.predictions}
+    kinds = {p.basis for variant in variants for p in variant.predictions}
     note = "The fastest mode of each machine: time of a call, and samples a second."
-    return out + paragraph(
-        note + (" Measured machines and bounds are mixed: compare within a column." if len(kinds) > 1 else ""), "il-quiet"
-    )
+    return out + paragraph(note + (" Times of different kinds are mixed: compare within a column." if len(kinds) > 1 else ""), "il-quiet")

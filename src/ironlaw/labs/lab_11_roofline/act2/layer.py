@@ -78,7 +78,7 @@ class Case:
 
     @cached_property
     def _all(self) -> tuple[OpRow, ...]:
-        return predict(self.graph, self.hardware, Plan(calibrated=self.measured)).ops
+        return predict(self.graph, self.hardware, Plan(calibrated=self.measured, transferred=False)).ops
 
     @property
     def layer_seconds(self) -> float:

@@ -1,0 +1,161 @@
+"""Times on machines that nobody measured: the stored summary, the laws, and what must hold of every transferred time."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ironlaw as il
+from ironlaw.calibration.transfer.chip import chip
+from ironlaw.calibration.transfer.families import law
+from ironlaw.engine.device.types import Tensor
+from ironlaw.engine.device.work import op
+from ironlaw.registry.loader import folder
+from ironlaw.registry.transfers import laws
+
+SUMMARY = json.loads((folder("transfer") / "constants.json").read_text())
+MACHINES = ("a100_80gb_sxm", "h100_sxm", "t4", "mi300x", "rtx_4090", "b200")
+AGAIN = il.Plan(transferred=True)
+
+
+def graph_of(*ops):
+    return il.Graph("ops", ops, ops[0].dtype)
+
+
+def linear(m, n, k, fmt):
+    return op("linear", "fc", (Tensor("x", (m, k), fmt), Tensor("w", (n, k), fmt, "weight")), (Tensor("y", (m, n), fmt),))
+
+
+def relu(size, fmt):
+    return op("relu", "act", (Tensor("x", (size,), fmt),), (Tensor("y", (size,), fmt),))
+
+
+def norm(rows, width, fmt):
+    return op("layer_norm", "ln", (Tensor("x", (rows, width), fmt),), (Tensor("y", (rows, width), fmt),))
+
+
+def attention(batch, heads, queries, keys, fmt):
+    q, kv = (batch, heads, queries, 64), (batch, heads, keys, 64)
+    return op("attention", "sdpa", (Tensor("q", q, fmt), Tensor("k", kv, fmt), Tensor("v", kv, fmt)), (Tensor("o", q, fmt),))
+
+
+# ---- the summary
+
+
+@pytest.mark.parametrize("name", SUMMARY["families"])
+def test_every_family_names_its_rows_and_how_far_off_it_was(name):
+    family = SUMMARY["families"][name]
+    assert family["source"] in SUMMARY["sources"] and "https://" in SUMMARY["sources"][family["source"]]
+    assert len(family["left_out"]) >= 3 and set(family["left_out"]) <= set(il.machines())
+    assert all(value > 0 for value in family["constants"].values())
+    assert sum(one["rows"] for one in family["left_out"].values()) == family["all"]["rows"] >= 90
+    for group in family["groups"].values():
+        assert 0 < group["sd"] < 2 and group["rows"] > 0
+
+
+def test_no_law_promises_more_than_the_datasheet():
+    for family in SUMMARY["families"].values():
+        for name in ("share", "HBM", "GDDR"):
+            assert family["constants"].get(name, 0.0) <= 1.0, name
+
+
+def test_an_interval_is_wider_where_less_is_known():
+    known, h100 = laws(), chip(il.hardware("h100_sxm"))
+    assert known.sd("linear_16bit", replace(h100, maker="AMD")) > known.sd("linear_16bit", h100)
+    assert known.sd("linear_fp32", replace(h100, node="unheard of")) > known.sd("linear_fp32", h100)
+    assert known.sd("linear_16bit", replace(h100, power=72.0)) > known.sd("linear_16bit", h100)
+
+
+@pytest.mark.parametrize(
+    ("curve", "fmt", "follows"),
+    [
+        ("gemm", "bf16", ("linear_16bit", True)),
+        ("gemm_fp32", "fp32", ("linear_fp32", False)),
+        ("gemm_odd", "fp16", ("linear_16bit", True)),
+        ("conv", "fp16", ("linear_16bit", True)),
+        ("relu", "fp16", ("stream", False)),
+        ("embedding", "fp16", ("stream", True)),
+        ("softmax_fp32", "fp32", ("softmax", False)),
+        ("rms_norm", "bf16", ("layer_norm", True)),
+        ("attention_decode", "bf16", ("attention_decode", False)),
+    ],
+)
+def test_which_law_a_kernel_follows(curve, fmt, follows):
+    assert law(curve, fmt) == follows
+
+
+# ---- the laws against figures that follow from nothing here
+
+
+def test_a_large_product_on_an_a100_runs_at_what_people_measure():
+    """BF16 of 8192³ on an A100 SXM: 240 to 290 of 312 TFLOP/s in public runs of cuBLAS."""
+    p = il.predict(graph_of(linear(8192, 8192, 8192, "bf16")), il.hardware("a100"))
+    assert 0.65 < p.mfu < 0.95 and p.label == "transferred"
+
+
+def test_a_long_stream_takes_its_bytes_over_most_of_the_bandwidth():
+    p = il.predict(graph_of(relu(2**28, "fp16")), il.hardware("a100"))
+    assert 0.82 < 2**30 / 2.039e12 / float(p.busy_s) <= 1.0
+
+
+# ---- what must hold of all
+
+
+@pytest.mark.parametrize("slug", MACHINES)
+@pytest.mark.parametrize("name", ["bert_base", "gpt2", "resnet50"])
+def test_a_transferred_time_is_over_the_bound_and_inside_its_interval(name, slug):
+    graph, machine = il.workload(name, dtype="fp16"), il.hardware(slug)
+    for mode in ("eager", "compiled", "graphs"):
+        p, bound = il.predict(graph, machine, il.Plan(mode=mode)), il.predict(graph, machine, il.Plan(mode=mode, calibrated=False))
+        assert (p.basis, p.label, p.calibrated, bound.basis) == ("transferred", "transferred", False, "bound")
+        assert p.busy_s >= bound.busy_s and p.interval[0] <= p.seconds <= p.interval[1] < 20 * p.seconds
+        assert p.to_dict(0)["basis"] == "transferred"
+
+
+SIZES = st.integers(1, 4096)
+OPS = st.one_of(
+    st.builds(linear, SIZES, SIZES, SIZES, st.sampled_from(("fp16", "fp32"))),
+    st.builds(relu, st.integers(1, 10**8), st.sampled_from(("fp16", "fp32"))),
+    st.builds(norm, SIZES, st.integers(8, 8192), st.sampled_from(("fp16", "fp32"))),
+    st.builds(attention, st.integers(1, 8), st.integers(1, 32), st.integers(1, 2048), st.integers(1, 2048), st.just("fp16")),
+)
+
+
+def better(machine, figure, factor):
+    if figure == "bandwidth":
+        levels = tuple(replace(level, bandwidth=max(level.bandwidth, factor * machine.bandwidth)) for level in machine.levels)
+        return replace(machine, bandwidth=factor * machine.bandwidth, levels=levels)
+    if figure == "peak":
+        return replace(machine, peaks={fmt: factor * rate for fmt, rate in machine.peaks.items()})
+    if figure == "sms":
+        return replace(machine, units={**machine.units, "sms": round(factor * machine.units["sms"])})
+    levels = tuple(replace(level, size=factor * level.size) if level.name == "l2" else level for level in machine.levels)
+    return replace(machine, levels=levels)
+
+
+@pytest.mark.parametrize("figure", ["bandwidth", "peak", "sms", "l2"])
+@given(one=OPS, slug=st.sampled_from(("a100_80gb_sxm", "t4", "rtx_4090")), factor=st.sampled_from((1.1, 1.5, 2.0, 4.0)))
+def test_no_better_machine_is_slower(figure, one, slug, factor):
+    machine, graph = il.hardware(slug), graph_of(one)
+    before, after = il.predict(graph, machine), il.predict(graph, better(machine, figure, factor))
+    assert float(after.busy_s) <= float(before.busy_s) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("name", ["bert_base", "gpt2", "llama3_8b", "vit_b16"])
+def test_the_h200_as_if_nobody_had_measured_it(name):
+    graph, machine = il.workload(name, dtype="bf16" if "llama" in name else "fp16"), il.hardware("h200_sxm")
+    calibrated, transferred = il.predict(graph, machine), il.predict(graph, machine, AGAIN)
+    assert (calibrated.basis, transferred.basis) == ("calibrated", "transferred")
+    assert float(transferred.busy_s) == pytest.approx(float(calibrated.busy_s), rel=0.12)
+
+
+def test_a_sweep_is_its_points():
+    import numpy as np
+
+    batches = np.array([1.0, 8.0, 64.0])
+    for slug in ("a100_80gb_sxm", "h100_sxm"):
+        swept = il.predict(il.workload("gpt2", batch=batches), il.hardware(slug))
+        alone = [float(il.predict(il.workload("gpt2", batch=batch), il.hardware(slug)).seconds) for batch in batches]
+        assert swept.seconds == pytest.approx(alone, rel=1e-6)
