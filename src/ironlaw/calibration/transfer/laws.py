@@ -20,7 +20,8 @@ TILES = {
     "fp32": ((128, 128), (128, 64), (64, 64), (64, 32), (32, 32)),
     "narrow": ((256, 128), (128, 128), (128, 64), (64, 64), (64, 32), (64, 16)),
 }
-UNLIKE = 1.5  # times as unsure on a maker's machines, where no row of the family is from one of them
+MOST = "NVIDIA"  # the group that every family has rows of
+UNLIKE = 1.5  # times as unsure as there, on a group's machines, where no row of the family is from one of them
 NEWER = 1.25  # times as unsure on a node that is among no rows of the family
 
 
@@ -52,7 +53,7 @@ class Laws:
     def sd(self, family: str, chip: Chip) -> float:
         """Of log(measured / predicted), as machines like this one came out when they were left out."""
         judged = self.groups[family]
-        own = judged.get(group(chip), UNLIKE * max(judged.values()))
+        own = judged.get(group(chip)) or UNLIKE * judged.get(chip.maker, judged[MOST])
         if chip.throttles:
             own = max(own, judged.get(chip.maker, 0.0))
         return own * (1.0 if chip.node in self.nodes[family] else NEWER)
