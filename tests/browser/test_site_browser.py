@@ -32,7 +32,7 @@ def site(tmp_path_factory):
     kept = Path(sys.prefix) / "share" / "ironlaw" / f"pyodide-{runtime.VERSION}.tgz"
     if not kept.is_file():
         kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_bytes(runtime.download())
+        runtime.keep(runtime.download(), kept)
     folder = tmp_path_factory.mktemp("host")
     build(folder / "course" / "2026", kept)
     with server(folder, 0) as running:

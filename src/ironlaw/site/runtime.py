@@ -63,7 +63,7 @@ def _archive(given: Path | None) -> bytes:
         if hashlib.sha256(data).hexdigest() == SHA256:
             return data
     data = download()
-    _keep(data, home.path("runtime", kept.name))
+    keep(data, home.path("runtime", kept.name))
     return data
 
 
@@ -92,7 +92,7 @@ def _checked(data: bytes, where: str) -> bytes:
     return data
 
 
-def _keep(data: bytes, path: Path) -> None:
+def keep(data: bytes, path: Path) -> None:
     """Whole or not at all."""
     with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
         file.write(data)
