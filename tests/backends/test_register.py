@@ -105,13 +105,15 @@ def test_an_unfinished_backend_can_not_be_made():
         Half()
 
 
-@pytest.mark.parametrize("slug", ["mi300x", "tpu_v5e", "m3_max"])
-def test_a_device_without_a_backend_is_a_bound_and_says_so(slug):
-    machine = il.hardware(slug)
-    p = il.predict(il.workload("mlp8_1024", dtype=next(f for f in ("fp16", "bf16", "fp32") if f in machine.peaks)), machine)
-    assert (p.label, machine.calibration) == ("bound", None)
-    assert any(source.startswith("bound: ironlaw does not know how libraries run on") for source in p.sources)
-    assert il.predict(il.workload("mlp8_1024"), il.hardware("a100")).sources[-1].startswith("launch")
+@pytest.mark.parametrize(("slug", "label"), [("mi300x", "transferred"), ("tpu_v5e", "bound"), ("m3_max", "bound")])
+def test_a_device_without_a_backend_is_a_bound_and_says_so(slug, label):
+    machine, words = il.hardware(slug), "bound: ironlaw does not know how libraries run on"
+    graph = il.workload("mlp8_1024", dtype=next(f for f in ("fp16", "bf16", "fp32") if f in machine.peaks))
+    p, bound = il.predict(graph, machine), il.predict(graph, machine, il.Plan(transferred=False))
+    assert (p.label, bound.label, machine.calibration) == (label, "bound", None)
+    assert any(source.startswith(words) for source in bound.sources)
+    assert any(source.startswith(words) for source in p.sources) == (label == "bound")
+    assert il.predict(il.workload("mlp8_1024"), il.hardware("a100"), il.Plan(transferred=False)).sources[-1].startswith("launch")
 
 
 def test_chip_constants_come_from_the_machine():

@@ -101,7 +101,7 @@ def test_after_a_turn_whatever_an_address_asked_gives_way(values):
 
 def test_the_view_says_what_the_engine_says():
     shown = turned(workload="resnet50", hardware="h100_sxm", batch=8, dtype="fp16")
-    p = il.predict(il.workload("resnet50", batch=8, dtype="fp16"), il.hardware("h100_sxm"), il.Plan())
+    p = il.predict(il.workload("resnet50", batch=8, dtype="fp16"), il.hardware("h100_sxm"), il.Plan(transferred=False))
     time, _, _, kernels, memory, _ = shown["cards"]
     assert f"{time['value']}\u202f{time['unit']}" == format_quantity(p.seconds, "s")
     assert kernels["value"] == f"{int(p.kernels):,}"

@@ -47,7 +47,7 @@ def test_the_bound_by_hand():
     conv = next(op for op in il.workload("resnet50", batch=512, dtype="fp32").ops if op.kind == "conv2d" and op.inputs[1].shape[-1] == 3)
     graph = il.Graph("one", (conv,), "fp32")
     for fp32, peak in (("default", 156e12), ("strict", 19.5e12)):
-        p = il.predict(graph, A100, il.Plan(fp32=fp32, dispatch="synchronous", launch=0.0))
+        p = il.predict(graph, A100, il.Plan(fp32=fp32, dispatch="synchronous", launch=0.0, transferred=False))
         assert p.compute_s == pytest.approx(conv.work.matmul_flops / peak, rel=1e-3)
         assert p.mfu == pytest.approx(p.compute_s / p.seconds)
 
@@ -73,7 +73,7 @@ def test_what_is_narrowed_is_said():
     assert narrowed_kinds(il.predict(fresh, T4).graph) == ()
     assert narrowed_kinds(il.workload("resnet50", dtype="tf32")) == ()  # its tensors are TF32 already: nothing is rounded unasked
     assert any(line.startswith("fp32: conv2d in tf32, the default") for line in il.predict(RESNET, A100).sources)
-    assert any(line.startswith("peak.tf32: ") for line in il.predict(RESNET, A100).sources)
+    assert any(line.startswith("peak.tf32: ") for line in il.predict(RESNET, A100, il.Plan(transferred=False)).sources)
     assert not any("tf32" in line for line in il.predict(RESNET, A100, il.Plan(fp32="strict")).sources)
 
 

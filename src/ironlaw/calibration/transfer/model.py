@@ -76,7 +76,7 @@ class Transfer:
     @property
     def sources(self) -> tuple[str, ...]:
         """Rows that the laws' constants were fitted to, and those behind what is carried over."""
-        return (*self.laws.sources, *(f"carried over: {source}" for source in self.pattern.sources))
+        return (*self.laws.sources, f"curves of {self.measured.slug}: ironlaw's own evidence, carried over where no row was published")
 
     @cached_property
     def library(self) -> Backend:

@@ -159,7 +159,7 @@ def _sources(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | No
         used.append(f"fp32: {', '.join(narrow)} in tf32, {'as asked for' if plan.fp32 == NARROW else 'the default'}; all else in fp32")
     if plan.launch is not None:
         used.append("launch: given in the plan")
-    return (*used, *_host_sources(hardware, plan), *hardware.caveats)
+    return (*used, *_host_sources(hardware, plan), *(said for said in hardware.caveats if model is None or not said.startswith("bound:")))
 
 
 def _host_sources(hardware: Hardware, plan: Plan) -> tuple[str, ...]:
