@@ -214,7 +214,7 @@ def test_the_waterfall_is_predicts_own_dispatch(bench):
     view = bench.turn("act1", model="graph:resnet50", kernels_g_resnet50=int(graph.kernels))
     for dispatch in ("synchronous", "queued"):
         wall = sum(walls(view)[f"eager, {dispatch}"].values())
-        assert wall == pytest.approx(il.predict(graph, machine, il.Plan(dispatch=dispatch)).seconds)
+        assert wall == pytest.approx(il.predict(graph, machine, il.Plan(dispatch=dispatch, transferred=False)).seconds)
 
 
 def test_errata_8_and_9_half_the_launches_removed_gives_half_and_leaves_the_compute(bench):
