@@ -1,4 +1,4 @@
-"""The static site in a headless Chromium: its size, how long the first prediction takes to be there, dials, and tabs that are closed at once.
+"""The static site in a headless Chromium: its size, how long a lab takes to open, dials, and tabs that are closed at once.
 
     python benchmarks/site.py [--visits 3] [--moves 60] [--closings 50] [--json FILE]
 
