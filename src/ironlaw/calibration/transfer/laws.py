@@ -54,6 +54,8 @@ class Laws:
         """Of log(measured / predicted), as machines like this one came out when they were left out."""
         judged = self.groups[family]
         own = judged.get(group(chip)) or UNLIKE * judged.get(chip.maker, judged[MOST])
+        if chip.maker != MOST:  # constants of its own began at what its own rows say, so leaving them out flatters it
+            own = max(own, UNLIKE * judged[MOST])
         if chip.throttles:
             own = max(own, judged.get(chip.maker, 0.0))
         return own * (1.0 if chip.node in self.nodes[family] else NEWER)
