@@ -28,6 +28,12 @@ def test_a_call_over_lists_is_cut_into_launches():
     for lists, most in enumerate((110, 64, 48, 36, 30, 30), 1):
         assert [list_launches([small] * n * lists, [small] * n) for n in (1, most, most + 1)] == [1.0, 1.0, 2.0]
     assert [list_launches([large] * n, [large] * n) for n in (1, 2, 3)] == [1.0, 2.0, 3.0]
+    # 100 tensors of a block and a bit take two blocks each: 160 of them fill a launch, and 110 tensors another
+    uneven = Tensor("p", (65537,))
+    assert list_launches([uneven] * 110, [uneven] * 110) == 1.0
+    assert list_launches([uneven] * 320, [uneven] * 320) == 3.0  # 110, 110 and 100
+    double = Tensor("p", (2 * 65537,))  # three blocks: 106 of them and two blocks of the next, whose last goes on
+    assert [list_launches([double] * n, [double] * n) for n in (106, 107, 213, 214)] == [1.0, 2.0, 2.0, 3.0]
 
 
 def test_rows_of_a_product_are_aligned_when_all_sizes_are():

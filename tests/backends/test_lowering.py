@@ -16,7 +16,7 @@ from ironlaw.backends.inductor import INDUCTOR
 from ironlaw.backends.kernel import Kernel
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.types import Op
-from ironlaw.engine.device.work import op
+from ironlaw.engine.device.work import op, with_attrs
 from ironlaw.registry.evidence import evidence
 
 ROWS = [row for file in evidence("h200_sxm") for row in file.rows]
@@ -486,6 +486,26 @@ def test_compiled_grouped_attention_writes_keys_and_values_out():
     assert launched(sdpa(1, 8, 64, 64, kv=2, causal=True)) == 2
 
 
+def test_a_mask_of_padding_is_written_out_for_a_compiler():
+    # 2 heads of 256 queries and keys: one mask for both, 2 bytes a pair
+    plain, padded = sdpa(1, 2, 256, 64), sdpa(1, 2, 256, 64, mask="padding")
+    assert lower(padded, compiled=True) == lower(sdpa(1, 2, 256, 64, causal=True), compiled=True)
+    assert lower(padded, compiled=True)[0] == Kernel("attention_masked", 4 * 65536.0 + 2 * 256 * 256, WAVE * 512.0, depth=256)
+    assert lower(padded) == lower(plain)  # where nothing is hidden, a plain call leaves it out
+
+
+def test_many_columns_are_summed_as_a_stream():
+    few, many = (one("sum", (4, n), out=(1, n), axis=0) for n in (2**17 - 1, 2**17))
+    assert names(lower(few)) == ["sum_columns"]
+    assert lower(many) == (Kernel("add", 2.0 * (4 + 1) * 2**17),)
+
+
+def test_several_results_for_a_channel_run_one_by_one_only_in_steps():
+    each, strided = (with_attrs(conv(n=2, c=16, out=32, groups=16, stride=stride), layout="nhwc") for stride in (1, 2))
+    assert [(k.curve, k.count) for k in lower(each)] == [("depthwise_nhwc", 1.0)]
+    assert [(k.curve, k.count) for k in lower(strided)] == [("conv_few_channels", 16.0)]
+
+
 def test_a_bidirectional_mask_takes_attention_apart():
     # 4 heads over 2, 8 queries, 16 keys, width 32; scores in FP32
     made = sdpa(2, 4, 8, 32, kv=2, t=16, mask="bidirectional")
@@ -944,14 +964,17 @@ def share(found: list[float], within: float = 0) -> float:
     [
         # cuDNN's heuristics have more cases than six rules: it splits some convolutions, and takes some small ones directly
         ("conv2d", {"layout": "nchw", "dtype": "fp16"}, 0.76, 0.88),  # grouped ones in more ways than there are rules: neighbours know more
-        ("conv2d", {"layout": "nhwc", "dtype": "fp16"}, 0.62, 0.87),
+        ("conv2d", {"layout": "nhwc", "dtype": "fp16"}, 0.61, 0.89),
+        ("conv2d_backward", {}, 0.46, 0.78),  # cuDNN takes other layouts and splits for one shape than for the next: neighbours know more
+        ("layer_norm_backward", {}, 0.96, 0.96),  # narrow rows in great number sum in parts
+        ("sdpa_backward", {}, 0.96, 0.96),
         ("conv_backward", {}, 0.25, 0.87),  # workspaces to clear and splits to join
         ("depthwise_nhwc", {}, 0.94, 1.0),
         ("conv2d", {"layout": "nchw", "dtype": "fp32"}, 0.95, 0.95),
         ("linear", {"dtype": "fp16"}, 0.98, 1.0),
         ("linear", {"dtype": "bf16"}, 0.91, 1.0),
         ("bmm", {"dtype": "fp32"}, 1.0, 1.0),
-        ("bmm", {"dtype": "fp16"}, 0.6, 1.0),  # cuBLAS splits some
+        ("bmm", {"dtype": "fp16"}, 0.6, 0.99),  # cuBLAS splits some
         ("sdpa", {}, 0.84, 0.98),  # a long decode is split over the context without clearing a counter
         ("sum_all", {}, 0.75, 1.0),
         ("layer_norm", {}, 0.92, 1.0),
@@ -978,6 +1001,7 @@ def test_kernels_per_op_as_measured(kind, wanted, exact, within_one):
 ALWAYS = sorted(
     set(OPS)
     - {"conv2d", "linear", "matmul", "bmm", "sdpa", "sdpa_masked", "sum_all", "layer_norm", "rms_norm", "conv_backward", "depthwise_nhwc"}
+    - {"conv2d_backward", "layer_norm_backward", "sdpa_backward"}
     - (set(OPS) - {row.op for row in ROWS if row.kind == "op"})  # nothing was measured
     - {
         "histogram",

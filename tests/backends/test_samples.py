@@ -186,6 +186,12 @@ BY_HAND = {
         {"n": 2, "c": 16, "h": 10, "out": 32, "k": 3, "stride": 2, "dtype": "fp16"},
         "conv_backward", 4 * 1600 * 144, 4 * 1600 * 144, 2 * (1600 + 2 * 3200 + 2 * 4608), (2, 16, 10, 10),
     ),
+    # four groups: 4 x 9 multiply-adds, and a quarter of the weights
+    "conv2d_backward": (
+        {"n": 2, "c": 16, "h": 10, "w": 10, "out": 32, "kh": 3, "kw": 3, "stride": 2, "ph": 1, "pw": 1, "groups": 4, "dilation": 1,
+         "layout": "nchw", "dtype": "bf16"},
+        "conv_backward", 4 * 1600 * 36, 4 * 1600 * 36, 2 * (1600 + 2 * 3200 + 2 * 1152), (2, 16, 10, 10),
+    ),
 }  # fmt: skip
 CURVES = {
     "mul_row": "broadcast", "mul_col": "broadcast_row", "mul_rope": "strided", "add_pos": "broadcast", "transpose_heads": "strided",
@@ -275,7 +281,8 @@ def test_the_layout_that_a_compiled_norm_finds():
 
 # which inputs are parameters of a model; a bias of a convolution is measured as a tensor like any other
 WEIGHTS = {
-    "linear": (1,), "linear with bias": (1, 2), "matmul": (1,), "embedding": (0,), "conv_backward": (2,), "depthwise_nhwc": (1,),
+    "linear": (1,), "linear with bias": (1, 2), "matmul": (1,), "embedding": (0,), "depthwise_nhwc": (1,),
+    "conv_backward": (2,), "conv2d_backward": (2,),
     "grouped_mm": (1,), "conv_transpose2d": (1,), "conv1d": (1,), "conv3d": (1,), "conv3d flat in time": (1,),
     **dict.fromkeys((case for case in BY_HAND if name(case) == "conv2d"), (1,)),
 }  # fmt: skip
@@ -337,7 +344,7 @@ def test_a_grouped_convolution_is_a_sample_of_one_group():
 PARTS = {
     "layer_norm_backward": {"GammaBetaBackward": "layer_norm_weights", "layer_norm_grad_input": "layer_norm_backward"},
     "sdpa_backward": {"flash_bprop": "attention_backward", "compute_dot_do_o": "attention_dot", "convert_dq_to": "attention_dq"},
-    "conv_backward": {"xmma_dgrad": "conv_dgrad", "xmma_wgrad": "conv_wgrad"},
+    **{name: {"xmma_dgrad": "conv_dgrad", "xmma_wgrad": "conv_wgrad"} for name in ("conv_backward", "conv2d_backward")},
     "batch_norm_train": {"collect_statistics": "batch_norm_stats", "transform_input": "batch_norm"},
     "max_pool2d_backward": {"max_pool_backward_nchw": "max_pool2d_backward"},
     "pad": {"vectorized_elementwise_kernel<8, FillFunctor": "fill", "gpu elementwise_kernel<128, 4": "strided"},
@@ -398,6 +405,8 @@ def test_a_compiled_norm_whose_stream_takes_longer_than_its_sums():
 def test_a_weights_gradient_may_be_split():
     kernels = listed(("wgrad_indexed", 2.0), ("nvjet_hss_64", 3.0), ("reduce_wgrad", 1.0))
     assert [(s.kernel.curve, s.seconds) for s in samples([row("conv_backward", list=kernels)])] == [("conv_wgrad", 6.0)]
+    narrow = listed(("nvjet_sm90_tst_64", 9.0), ("nvjet_sm90_tss_64", 3.0), ("Kernel2<cutlass_80_tensorop_s16816gemm", 2.0))
+    assert [(s.kernel.curve, s.seconds) for s in samples([row("conv_backward", list=narrow)])] == [("conv_wgrad", 5.0)]
 
 
 def test_no_rows_give_no_samples():
@@ -407,9 +416,11 @@ def test_no_rows_give_no_samples():
 def test_a_step_of_adamw_is_its_mean_launch():
     # 10 tensors of 100: 21 are read or written by eight passes
     found = {"kind": "op", "op": "adamw", "params": {"tensors": 10, "size": 100, "dtype": "fp32"}, "kernels": 8, "busy_s": 16.0}
-    assert list(samples([found])) == [Sample(Kernel("foreach", 4 * 1000 * 21 / 8, rows=1000 * 21 / 8), 2.0)]
+    assert list(samples([found])) == [Sample(Kernel("foreach", 4 * 1000 * 21 / 8, rows=1000 * 21 / 8, depth=100), 2.0)]
     narrow = found | {"params": found["params"] | {"dtype": "bf16"}}
-    assert list(samples([narrow])) == [Sample(Kernel("foreach", 2 * 1000 * 21 / 8, rows=1000 * 21 / 8), 2.0)]
+    assert list(samples([narrow])) == [Sample(Kernel("foreach", 2 * 1000 * 21 / 8, rows=1000 * 21 / 8, depth=100), 2.0)]
+    uneven = found | {"params": found["params"] | {"largest": 10**6}}
+    assert only(samples([uneven])).kernel.depth == 65536  # what one block goes through
     assert list(samples([found | {"kernels": None}, found | {"kind": "launch"}])) == []
 
 

@@ -14,6 +14,7 @@ from ironlaw.engine.device.types import Op, Tensor
 from ironlaw.formats import BYTES
 
 APART = 2.0
+MANY_COLUMNS = 2**17  # that keep every thread of a large GPU busy: their sum is a stream
 FILLED = 8  # elements that fill a vector of 16 bytes in a two-byte format
 
 
@@ -75,6 +76,32 @@ def convolution(op: Op) -> Signature:
     return Signature(f"conv {width(op)} {layout}", place)
 
 
+def convolution_backward(op: Op) -> Signature:
+    """A convolution's gradients: by its shape, by how much smaller its result is, and by whether the input's gradient is wanted."""
+    g, x, w = op.inputs[:3]
+    each, out, taps, plane = w.shape[1], w.shape[0], w.shape[2] * w.shape[3], g.shape[2] * g.shape[3]
+    shrunk, layout = x.shape[2] * x.shape[3] / plane, " nhwc" if op.attrs.get("layout") == "nhwc" else ""
+    weight_alone = APART * (op.attrs["wanted"] == 1)
+    if each == 1 and x.shape[1] > 1:
+        place = (*logs(x.shape[0], x.shape[1], plane, taps, shrunk, out / x.shape[1]), *unaligned(g.shape[3]), weight_alone)
+        return Signature(f"depthwise_backward{layout} {width(op)}", place)
+    place = logs(x.shape[0], each, out, plane, taps, shrunk, x.shape[1] / each)
+    return Signature(f"conv_backward{layout} {width(op)}", (*place, *unaligned(each, out, plane), APART * (taps == 1), weight_alone))
+
+
+def norm_backward(op: Op) -> Signature | None:
+    """Over rows; a group's gradient goes another way."""
+    x = op.inputs[1]
+    rows = [t for t in op.inputs[2:] if isinstance(t.size, (int, float)) and t.size == x.shape[-1]]
+    return Signature(f"norm_backward {width(op)}", (*logs(x.size / x.shape[-1], x.shape[-1]), *unaligned(x.shape[-1]))) if rows else None
+
+
+def attention_backward(op: Op) -> Signature:
+    q, k = op.inputs[1], op.inputs[2]
+    place = logs(q.size / (q.shape[-1] * q.shape[-2]), q.shape[-2], k.shape[-2], q.shape[-1])
+    return Signature(f"attention_backward {width(op)}", (*place, APART * bool(op.attrs.get("causal"))))
+
+
 def transposed(op: Op) -> Signature:
     x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
     layout = "nhwc" if op.attrs.get("layout") == "nhwc" else "nchw"
@@ -112,6 +139,8 @@ def reduction(op: Op) -> Signature | None:
     if op.attrs.get("over", "row") == "all":
         return Signature(f"{op.kind} of all {width(op)}", logs(x.size))
     row = x.size / y.size
+    if "axis" in op.attrs and isinstance(y.size, (int, float)) and y.size >= MANY_COLUMNS:
+        return None  # a stream
     return Signature(f"{op.kind} {width(op)}", (*logs(y.size, row), *unaligned(row), APART * ("axis" in op.attrs)))
 
 
@@ -223,7 +252,7 @@ STREAMS: Sequence[str] = (
 SELDOM = ("exp", "log", "sin", "cos", "erf", "square", "relu6", "sqrt", "abs", "sub", "div", "greatest", "compare")
 PLACES: dict[str, Callable[[Op], Signature | None]] = {
     **dict.fromkeys(("linear", "matmul", "bmm"), product), "conv2d": convolution, "conv_transpose2d": transposed,
-    "attention": attention,
+    "attention": attention, "conv_backward": convolution_backward, "norm_backward": norm_backward, "attention_backward": attention_backward,
     **dict.fromkeys(("layer_norm", "rms_norm", "softmax", "log_softmax"), by_rows),
     **dict.fromkeys(("batch_norm", "group_norm", "batch_norm_train", "batch_norm_backward"), by_planes),
     **dict.fromkeys(STREAMS, stream), **dict.fromkeys(SELDOM, seldom),

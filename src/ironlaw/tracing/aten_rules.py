@@ -147,7 +147,7 @@ def embedding_bag(call: Call) -> OpDraft:
 def attention(call: Call) -> OpDraft:
     a = call.arguments
     masked = a.get("mask") is not None
-    attrs: dict[str, Any] = {"impl": "flash", "causal": bool(a["causal"]), "mask": "bidirectional" if a["traced"] else ""}
+    attrs: dict[str, Any] = {"impl": "flash", "causal": bool(a["causal"]), "mask": a["traced"]}
     torn = any(a[name] is not None and a[name].shape[-1] > 1 and a[name].stride(-1) != 1 for name in ("q", "k", "v", "mask"))
     spread = not a["grouped"] and a["q"].dim() > 2 and a["q"].shape[-3] != a["k"].shape[-3]
     if torn or spread:
@@ -207,7 +207,7 @@ def convolution_backward(call: Call) -> OpDraft:
     a = call.arguments
     wanted = sum(bool(m) for m in a["output_mask"][:2])
     gradient, x, w = (reshaped(t, *flat(t.shape)) for t in call.inputs[:3])
-    attrs = {"groups": int(a["groups"]), "wanted": wanted}
+    attrs = {"groups": int(a["groups"]), "wanted": wanted} | ({"bias": True} if a["output_mask"][2] else {})
     layout = {"layout": "nhwc"} if convolves_last(a["input"], a["weight"]) else {}
     return OpDraft("conv_backward", [gradient, x, w], call.outputs, attrs | layout)
 

@@ -17,14 +17,14 @@ from ironlaw.tracing.recurrent_op import CELLS, as_one
 
 
 @torch.library.custom_op("ironlaw::attention", mutates_args=())
-def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, traced: bool, grouped: bool) -> Tensor:
-    """`traced`: a compiler would be handed a mask here that a plain call does without. `grouped`: several query heads may share a key
-    head."""
+def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, traced: str, grouped: bool) -> Tensor:
+    """`traced`: the mask that a compiler would be handed here, where a plain call does without. `grouped`: several query heads may share
+    a key head."""
     raise NotImplementedError("only ever run on fake tensors")
 
 
 @attention.register_fake
-def _(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, traced: bool, grouped: bool) -> Tensor:
+def _(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, traced: str, grouped: bool) -> Tensor:
     # cuDNN's kernel lays its output out in memory as q lies there
     strides = q.stride()
     order = sorted(range(q.dim()), key=lambda axis: -strides[axis])
@@ -162,7 +162,8 @@ class AsOnGpu(TorchFunctionMode):
     ) -> Any:
         if torch.is_autocast_enabled("cpu"):
             query, key, value = (t.to(torch.get_autocast_dtype("cpu")) if t.is_floating_point() else t for t in (query, key, value))
-        traced = self.library.masks_when_traced and attn_mask is None and not is_causal and query.shape[-2] > 1
+        plain = attn_mask is None and not is_causal and query.shape[-2] > 1
+        traced = self.library.masks_when_traced if plain else ""
         return attention(query, key, value, attn_mask, is_causal, traced, enable_gqa)
 
     def rms_norm(self, input: Tensor, normalized_shape: list[int], weight: Tensor | None = None, eps: float | None = None) -> Any:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import BadValue, IronlawError, MissingExtra, unknown
-from ironlaw.tracing.initialisation import mark, remembered
 from ironlaw.tracing.target import Target, described, empty
 
 TOKENS, IMAGE, HEAD = 128, 224, "head"
@@ -24,6 +23,8 @@ ENCODERS = ("Bert", "Roberta", "Electra", "Camembert", "XLMRoberta", "MegatronBe
 
 def hugging_face(name: str, settings: dict[str, Any], seq: int | None, device: str = "meta") -> Target:
     import torch
+
+    from ironlaw.tracing.initialisation import mark, remembered
 
     try:
         import transformers

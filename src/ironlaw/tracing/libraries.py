@@ -17,7 +17,9 @@ MOST_AT_ONCE = 100_000  # numbers in boxes that torchvision suppresses at once o
 class LibraryBehaviour:
     """What was seen of a library while it ran."""
 
-    masks_when_traced: bool = False  # transformers left a bidirectional mask out; for a compiler it spells it out
+    masks_when_traced: str = (
+        ""  # transformers left a mask out, which it spells out for a compiler: "bidirectional", or "padding" where one was given
+    )
     autocast: bool = False  # products run in another format than the weights have
 
 
@@ -56,7 +58,9 @@ def as_if_real() -> Iterator[LibraryBehaviour]:
 
         def skips_mask(*args: Any, **kwargs: Any) -> bool:
             skipped = bool(skips(*args, **kwargs)) if skips is not None else False
-            library.masks_when_traced |= skipped  # a model may have a second mask that is spelled out anyway
+            if skipped:  # a model may have a second mask that is spelled out anyway
+                given = kwargs.get("padding_mask", args[0] if args else None)
+                library.masks_when_traced = "bidirectional" if given is None else "padding"
             return skipped
 
         stack.enter_context(replaced(masks, "_ignore_bidirectional_mask_sdpa", skips_mask))

@@ -18,7 +18,6 @@ from typing import Any
 from ironlaw.errors import BadValue, IronlawError, MissingExtra, unknown
 from ironlaw.formats import FORMATS, MODEL_FORMATS
 from ironlaw.tracing.hugging_face import hugging_face
-from ironlaw.tracing.initialisation import mark, remembered
 from ironlaw.tracing.suggest import check_inputs
 from ironlaw.tracing.target import Target, changed, described, empty, tensor
 
@@ -184,6 +183,8 @@ def instantiate(value: Any, name: str, settings: dict[str, Any], device: str, no
 
 def build(value: Any, settings: dict[str, Any], device: str, notes: list[str], name: str) -> Any:
     import torch
+
+    from ironlaw.tracing.initialisation import mark, remembered
 
     try:
         with torch.device(device), remembered() if device == "meta" else nullcontext() as seen:

@@ -115,7 +115,7 @@ def drawn(tensor: Tensor) -> Tensor:
     return torch.zeros(shape, dtype=dtype)
 
 
-def attention(q: Tensor, k: Tensor, v: Tensor, mask: Any, causal: bool, traced: bool, grouped: bool) -> Tensor:
+def attention(q: Tensor, k: Tensor, v: Tensor, mask: Any, causal: bool, traced: str, grouped: bool) -> Tensor:
     return functional.scaled_dot_product_attention(q, k, v, mask, 0.0, causal, enable_gqa=grouped)
 
 

@@ -112,7 +112,8 @@ def math_fallback(op: Op, machine: Hardware) -> Sequence[Kernel]:
 def attention_compiled(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """As models come out of torch.compile: a causal mask is passed as a tensor, so nothing is skipped, and shared keys and
     values are written out once per query head. A bidirectional mask of transformers is one column, expanded: it is not
-    contiguous, so Inductor gets the fallback above and fuses all but the FP32 products.
+    contiguous, so Inductor gets the fallback above and fuses all but the FP32 products. Where the model was given a mask of
+    padding, it is written out, one for all heads.
     """
     q, k = op.inputs[0], op.inputs[1]
     if op.attrs.get("impl", "flash") == "naive":
@@ -130,7 +131,7 @@ def attention_compiled(op: Op, machine: Hardware) -> Sequence[Kernel]:
             *second,
         )  # fmt: skip
     spread = (Kernel("fused", k.bytes + wide, count=2.0 if q.shape[1] != k.shape[1] else 0.0),)
-    if op.attrs.get("causal"):
+    if op.attrs.get("causal") or op.attrs.get("mask") == "padding":
         mask = q.shape[-2] * k.shape[-2] * FORMATS[q.dtype]
         return (masked(q, k, 2 * q.bytes + 2 * wide + mask, machine), Kernel("tiny", 0.0), *spread)
     return attention(op, machine)

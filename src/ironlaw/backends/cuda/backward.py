@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 
 from ironlaw.backends.cuda.chip import outgrown
 from ironlaw.backends.cuda.conv import FEW_PLANES, GROUP_TILE
 from ironlaw.backends.cuda.evidence import named
+from ironlaw.backends.cuda.norm import MANY_ROWS
 from ironlaw.backends.cuda.pointwise import multiplies_backward, pointwise_backward
 from ironlaw.backends.kernel import Kernel, Sample, multiple
+from ironlaw.backends.multi_tensor import BLOCK_ELEMENTS
 from ironlaw.backends.rows import Row
-from ironlaw.engine.arrays import Number, maximum
+from ironlaw.engine.arrays import Number, maximum, minimum, where
 from ironlaw.engine.device.machine import Hardware
-from ironlaw.engine.device.types import FORMATS, Op
+from ironlaw.engine.device.types import FORMATS, Op, Tensor
 
+LONG_AGO = 0.45  # of what a batch norm's gradient reads comes from main memory: profiles of twenty models' training steps
 VECTOR = 8  # channels that fill 16 bytes in two-byte formats
 ADAMW = (2, 3, 2, 4, 2, 2, 2, 4)  # tensors read and written by its eight passes: decay, mean, square, …
 
@@ -23,6 +27,16 @@ def conv_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """A convolution for each gradient that is wanted, the weight's always; each converts its own operands and its result, unless they are
     NHWC. Those of a depthwise convolution on NCHW are PyTorch's own and convert nothing.
     """
+    return (*_convolutions(op, machine), *(reduction_of_bias(op.inputs[0]) if op.attrs.get("bias") else ()))
+
+
+def reduction_of_bias(gradient: Tensor) -> Sequence[Kernel]:
+    """A bias is added to every pixel of a channel: its gradient is their sum."""
+    pixels = gradient.size / gradient.shape[1]
+    return Kernel("sum_columns", gradient.bytes, depth=pixels), Kernel("tiny", 0.0, count=where(pixels >= MANY_ROWS, 1.0, 0.0))
+
+
+def _convolutions(op: Op, machine: Hardware) -> Sequence[Kernel]:
     gradient, x, w = op.inputs
     n, plane = gradient.shape[0], gradient.shape[2] * gradient.shape[3]
     both = float(op.attrs["wanted"]) - 1.0  # is the input's gradient wanted too?
@@ -33,6 +47,9 @@ def conv_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
         moved = data * max(4.0 / FORMATS[x.dtype], 1.0)  # as long in two bytes as in four
         kernel = Kernel("depthwise_backward", moved, each, depth=taps)
         return replace(kernel, count=both), replace(kernel, curve="depthwise_wgrad")
+    if w.shape[1] == 1 and x.shape[1] > 1:  # the weight's gradient is summed in parts
+        kernel = Kernel("depthwise_nhwc_dgrad", data, each, depth=taps)
+        return replace(kernel, count=both), replace(kernel, curve="depthwise_nhwc_wgrad"), Kernel("tiny", 0.0)
     fmt = "" if op.dtype in ("fp16", "bf16") else f"_{op.dtype}"
     if multiplies_backward(x, w, gradient, op.dtype) and not nhwc:
         return pointwise_backward(op, machine)
@@ -60,9 +77,13 @@ def norm_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 
 def batch_norm_train(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """Statistics, a block for each channel; their running means; the transform, as in inference."""
+    """Statistics, a block for each channel; their running means; the transform, as in inference. Where a channel is a column, its sums
+    are those of columns.
+    """
     x = op.inputs[0]
-    n, c = x.shape[:2]
+    n, c, *plane = x.shape
+    if not plane:
+        return Kernel("sum_columns", x.bytes, depth=n), Kernel("tiny", 0.0), Kernel("broadcast", 2 * x.bytes)
     depth = x.size / c * (1.0 + outgrown(x.bytes, machine))
     return (
         Kernel("batch_norm_stats", x.bytes, rows=c, depth=depth), Kernel("tiny", 0.0),
@@ -71,10 +92,15 @@ def batch_norm_train(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 
 def batch_norm_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """A block for each channel goes through gradient and input twice; what comes from main memory takes it twice as long."""
+    """A block for each channel goes through gradient and input twice; what comes from main memory takes it twice as long. In a step the
+    input does: it was written long ago. Columns are summed as columns are.
+    """
     gradient, x = op.inputs[0], op.inputs[1]
     read = gradient.bytes + x.bytes
-    depth = x.size / x.shape[1] * (1.0 + outgrown(read, machine))
+    if len(x.shape) == 2:
+        return Kernel("sum_columns", read, depth=x.shape[0]), Kernel("broadcast", read + op.outputs[0].bytes)
+    fetched = maximum(outgrown(read, machine), 0.0 if op.attrs.get("hot") else LONG_AGO)
+    depth = x.size / x.shape[1] * (1.0 + fetched)
     return (Kernel("batch_norm_backward", 2 * read + op.outputs[0].bytes, rows=x.shape[1], depth=depth),)
 
 
@@ -92,22 +118,31 @@ def embedding_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 
 def foreach(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """Four elements at a time, whatever their width: each costs by itself, beside its bytes."""
+    """Four elements at a time, whatever their width: each costs by itself, beside its bytes. A block goes through its part of a tensor,
+    and no launch is shorter than that takes.
+    """
     count = op.work.launches
-    return (_launch(op.work.bytes / count, op.inputs[0].dtype, op.work.flops / count, count),)
+    longest = reduce(maximum, (t.size for t in op.outputs), 0.0)
+    return (_launch(op.work.bytes / count, op.inputs[0].dtype, longest, op.work.flops / count, count),)
 
 
-def _launch(data: Number, dtype: str, flops: Number = 0.0, count: Number = 1.0) -> Kernel:
-    return Kernel("foreach", data, flops, rows=data / FORMATS[dtype], count=count)
+def _launch(data: Number, dtype: str, longest: Number, flops: Number = 0.0, count: Number = 1.0) -> Kernel:
+    return Kernel("foreach", data, flops, rows=data / FORMATS[dtype], depth=minimum(longest, BLOCK_ELEMENTS), count=count)
 
 
 def adamw_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
     """The mean launch of a step: a list of tensors at a time, pass by pass."""
     p, launches = row.params, row.kernels
     if launches and row.busy_s:
-        yield Sample(_launch(FORMATS[p["dtype"]] * p["tensors"] * p["size"] * sum(ADAMW) / launches, p["dtype"]), row.busy_s / launches)
+        data = FORMATS[p["dtype"]] * p["tensors"] * p["size"] * sum(ADAMW) / launches
+        yield Sample(_launch(data, p["dtype"], p.get("largest", p["size"])), row.busy_s / launches)
 
 
+CONVOLUTION = {  # word in a kernel's name -> curve; a weight's gradient that is a product is summed in FP32: hss, tss, s16816
+    "dgrad": "conv_dgrad", **dict.fromkeys(("wgrad", "_hss_", "_tss_", "tensorop_s1"), "conv_wgrad"),
+    "depthwise2d_backward": "depthwise_backward", "depthwise2d_grad_weight": "depthwise_wgrad",
+    "dgrad2d_c1": "depthwise_nhwc_dgrad", "wgrad2d_c1": "depthwise_nhwc_wgrad",
+}  # fmt: skip
 EAGER = {
     "foreach": foreach, "conv_backward": conv_backward, "norm_backward": norm_backward,
     "batch_norm_train": batch_norm_train, "batch_norm_backward": batch_norm_backward, "max_pool2d_backward": max_pool_backward,
@@ -117,13 +152,14 @@ COMPILED = {"foreach": foreach}  # an optimiser's lists are not compiled with th
 ROWS = {
     "adamw": adamw_samples,
     "layer_norm_backward": named(norm_backward, {"GammaBeta": "layer_norm_weights", "grad_input": "layer_norm_backward"}),
-    "conv_backward": named(conv_backward, {"dgrad": "conv_dgrad", "wgrad": "conv_wgrad", "_hss_": "conv_wgrad"}),
+    **dict.fromkeys(("conv_backward", "conv2d_backward"), named(conv_backward, CONVOLUTION)),
     "batch_norm_train": named(batch_norm_train, {"collect_statistics": "batch_norm_stats", "transform_input": "batch_norm"}),
     "max_pool2d_backward": named(max_pool_backward, {"max_pool_backward": "max_pool2d_backward"}),
     "embedding_backward": named(embedding_backward, {"embedding_backward": "embedding_backward"}),
 }
 FALLBACK = {
     "conv_dgrad": "conv", "conv_wgrad": "conv", "depthwise_backward": "depthwise_fp32", "depthwise_wgrad": "depthwise_fp32",
+    "depthwise_nhwc_dgrad": "depthwise_nhwc", "depthwise_nhwc_wgrad": "depthwise_nhwc",
     **{f"conv_{name}grad_{fmt}": f"conv_{fmt}" for name in "dw" for fmt in ("tf32", "fp32")},
     "layer_norm_backward": "layer_norm", "layer_norm_weights": "fused_rows",
     "batch_norm_stats": "fused_reduction", "batch_norm_backward": "fused_reduction", "gelu_backward": "gelu",

@@ -156,11 +156,14 @@ def _channels_last(op: Op) -> Sequence[Kernel]:
 
 
 def _depthwise_nhwc(op: Op) -> Sequence[Kernel]:
-    """All channels at once. Several images, and several results for each channel, in a two-byte format: channel by channel."""
+    """All channels at once. Several images, several results for each channel and steps between them, in a two-byte format: channel by
+    channel.
+    """
     x, w = op.inputs[0], op.inputs[1]
     taps = w.shape[2] * w.shape[3]
     narrow = op.dtype in ("fp16", "bf16")
-    apart = where(x.shape[0] > 1, 1.0, 0.0) if narrow and w.shape[0] != x.shape[1] else 0.0
+    strided = op.attrs.get("stride", 1) > 1
+    apart = where(x.shape[0] > 1, 1.0, 0.0) if narrow and strided and w.shape[0] != x.shape[1] else 0.0
     each = Kernel("conv_few_channels", op.work.bytes / x.shape[1], op.work.matmul_flops / x.shape[1], depth=taps, count=apart * x.shape[1])
     name = "depthwise_nhwc" if narrow else "depthwise_nhwc_fp32"
     return Kernel(name, op.work.bytes, op.work.matmul_flops, depth=taps, count=1.0 - apart), each

@@ -9,6 +9,7 @@ from ironlaw.backends.cuda.evidence import named, plain, seconds_of
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, launched
 from ironlaw.backends.rows import Row
+from ironlaw.backends.signatures import MANY_COLUMNS
 from ironlaw.engine.arrays import Number, is_array, where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op
@@ -41,7 +42,9 @@ def softmax_kernels(data: Number, flops: Number, rows: Number, row: Number, size
 def reduction(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """Along rows, or down columns; over the whole tensor, blocks sum their parts and a second kernel joins them."""
     if sums_columns(op):
-        depth = op.inputs[0].size / op.outputs[0].size
+        depth, columns = op.inputs[0].size / op.outputs[0].size, op.outputs[0].size
+        if not is_array(columns) and columns >= MANY_COLUMNS:
+            return (Kernel("add", op.work.bytes),)
         return (Kernel("sum_columns", op.work.bytes, depth=depth), Kernel("tiny", 0.0, count=where(depth >= MANY_ROWS, 1.0, 0.0)))
     if op.attrs.get("over", "row") == "row":
         return (Kernel(op.kind, op.work.bytes, op.work.flops, op.outputs[0].size),)
