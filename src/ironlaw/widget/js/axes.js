@@ -80,14 +80,15 @@ function axesView(plan) {
 }
 
 // The names of the bars, over everything else: an upright rule may cross them.
-function rowNames({ figure, box, y, width, rows, above }) {
+function rowNames(plan) {
+  const { figure, box, y, width, rows, above } = plan;
   if (!rows) return [];
   const ends = new Map(figure.stacked ? [] : figure.marks.filter((mark) => mark.type === "bar").map((mark) => [mark.y, barWidth(mark)]));
   const strong = new Set(figure.marks.filter((mark) => mark.emphasis).map((mark) => mark.y));
   return figure.y.names.map((name) => h("text", {
     key: `ny${name}`, class: `il-name ${strong.has(name) ? "il-strong" : ""}`, x: above ? box.left : box.left - 10,
     y: above ? y.at(name) - y.step / 2 + 15 : y.at(name) + 4.5, "text-anchor": above ? "start" : "end",
-  }, above ? shortened(name, width - (ends.get(name) ?? 0) - 14) : name));
+  }, above ? shortened(name, endClear(width - 2, ends.get(name) ?? 0, plan) - (ends.get(name) ?? 0) - 12) : name));
 }
 
 // "peak rate, FLOP/s, log scale"; on a narrow screen only as much as fits
