@@ -1,4 +1,5 @@
-"""Runs of sealed sets whose models were opened, each with its graph: what intervals are fitted to. Sealed models are left out here."""
+"""Runs of sealed sets whose models were opened, each with its graph: what intervals are fitted to. Sealed models are left out here,
+and so are those whose operators are among the evidence: a curve knows them too well."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ def opened_runs() -> Iterator[tuple[dict[str, Any], Graph]]:
     for file in sorted(sealed.SETS.glob("seed-*.graphs.json.xz")):
         seed = int(file.name.removeprefix("seed-").partition(".")[0])
         kept, graphs = sealed.load(seed), sealed.stored(seed)
-        names, memo = set(sealed.opened(kept)), dict[str, Graph]()
+        names, memo = sealed.parts(kept).get(sealed.OPEN, set()), dict[str, Graph]()
         for row in kept["rows"]:
             key = sealed.key_of(row)
             if row["model"] not in names or "busy_s" not in row or "error" in graphs.get(key, {"error": ""}):

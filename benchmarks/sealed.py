@@ -2,7 +2,8 @@
 
     python benchmarks/sealed.py draw --seed 1          choose 40 models of the corpus; nothing is measured yet
     PYTHONPATH=src python3 benchmarks/device/sealed_runs.py --seed 1 --out DIR      on the machine with the GPU
-    python benchmarks/sealed.py keep --seed 1 DIR/sealed-1-*.json                   totals into the set
+    ironlaw measure --host --json > DIR/host.json                                   there too: what its processor launches with
+    python benchmarks/sealed.py keep --seed 1 --host DIR/host.json DIR/sealed-1-*.json      totals into the set
     python benchmarks/sealed.py capture --seed 1       their graphs, with the library versions that were measured
     python benchmarks/sealed.py judge                  errors and intervals, sealed and open side by side
     python benchmarks/sealed.py judge --runs           every run of the models that were opened
@@ -33,7 +34,7 @@ MOST_PARAMETERS = 2.5e9  # ten processes keep theirs on one GPU, and train them
 MOST_INFERRED = 9e9
 COMPILED = ("compiled", "fp16")
 SHARED = 1.02  # busy seconds for each second of a call, from which on another process must have used the GPU
-SEALED, OPEN = "sealed", "opened"
+SEALED, OPEN, PROFILED = "sealed", "opened", "opened, with operators among the evidence"
 BEGIN, END = "<!-- sealed: python benchmarks/sealed.py judge --write -->", "<!-- end -->"
 CACHE, WRITTEN = 1024, 512  # places of a decoder's cache, and how many of them hold a token
 
@@ -195,10 +196,14 @@ def keep(args):
                 rows[key] = possible(row)  # a run that failed may have been tried again
         kept |= {name: measured[name] for name in ("machine", "software", "method")}
     kept["rows"] = list(rows.values())
+    if args.host:
+        kept["host"] = json.loads(args.host.read_text())["host"]
     if any("list" in row for row in kept["rows"]):
         sys.exit("these rows list kernels: a sealed set holds totals only")
     times = sum("busy_s" in row for row in kept["rows"])
-    kept["history"].append({"date": today(), "what": f"{times} of {len(kept['rows'])} runs measured on {MACHINE}"})
+    names = {row["model"] for row in kept["rows"]}
+    what = f"{times} of {len(kept['rows'])} runs of {len(names)} models measured on {MACHINE}; the others were not run"
+    kept["history"].append({"date": today(), "what": what})
     save(kept)
     print(f"{times} of {len(kept['rows'])} runs have a time")
 
@@ -272,11 +277,13 @@ class Judged:
 def judged(seed):
     """Every run that has a time and a graph, and the models of those that could not be captured."""
     import ironlaw as il
+    from ironlaw.calibration import stored_curves
     from ironlaw.tracing.graph_json import from_json
 
     machine, found, missing = il.hardware(MACHINE), [], []
-    graphs, memo = stored(seed), {}
-    for row in load(seed)["rows"]:
+    kept, graphs, memo = load(seed), stored(seed), {}
+    host = stored_curves.host(kept["host"]) if "host" in kept else None
+    for row in kept["rows"]:
         if "busy_s" not in row:
             continue
         key = key_of(row)
@@ -285,7 +292,8 @@ def judged(seed):
             continue
         if key not in memo:
             memo = {key: from_json(graphs[key])}
-        found.append(Judged(row, il.predict(memo[key], machine, il.Plan(mode="compiled" if row["mode"] == "compiled" else "eager"))))
+        plan = il.Plan(mode="compiled" if row["mode"] == "compiled" else "eager", host=host)
+        found.append(Judged(row, il.predict(memo[key], machine, plan)))
     return found, missing
 
 
@@ -311,7 +319,7 @@ def judge(args):
             print(text, end="\n\n")
             if args.write and title == SEALED:
                 write(text)
-            if args.runs and title == OPEN:
+            if args.runs and title != SEALED:
                 print(*map(run_line, sorted(mine, key=lambda one: (one.mode, -abs(one.error)))), sep="\n", end="\n\n")
     if args.open:
         from accuracy import compared
@@ -327,9 +335,10 @@ def judge(args):
 
 
 def parts(kept):
-    """Names of the models that are sealed, and of those that are not; none is left out, none is in both."""
-    names = {model["model"] for model in kept["models"]}
-    return {title: mine for title, mine in ((SEALED, names - {*opened(kept)}), (OPEN, {*opened(kept)})) if mine}
+    """Names of the models that are sealed, of those that are not, and of those whose operators went into the curves; each is in one."""
+    names, looked = {model["model"] for model in kept["models"]}, {*opened(kept)}
+    fitted = {model["model"] for model in kept["models"] if "profiled" in model}
+    return {title: mine for title, mine in ((SEALED, names - looked), (OPEN, looked - fitted), (PROFILED, fitted)) if mine}
 
 
 def table(title, found, missing):
@@ -400,6 +409,7 @@ def main():
         if name != "judge":
             command.add_argument("--seed", type=int, required=True)
     commands.choices["keep"].add_argument("files", nargs="+")
+    commands.choices["keep"].add_argument("--host", type=Path, help="what `ironlaw measure --host --json` printed on that machine")
     commands.choices["capture"].add_argument("--fresh", action="store_true", help="all graphs again, after a change of capture")
     commands.choices["judge"].add_argument("--open", action="store_true", help="the open set too; needs PyTorch and transformers")
     commands.choices["judge"].add_argument("--write", action="store_true", help="the sealed set's table into the README")

@@ -348,12 +348,14 @@ def test_one_sample_may_take_longer_than_64():
 # kernels that the library or the compiler chooses anew for every shape
 ERRATIC = {
     "attention_fp32": 0.45,
-    "conv_first": 0.5,
+    "conv_first": 0.6,
     "cumsum": 0.55,
     "topk": 0.4,
     "conv_grouped_nhwc_tf32": 0.5,
     "gemm_fp32": 0.4,
     "argmax": 0.5,
+    "conv_wgrad": 0.35,
+    "layer_norm_weights": 0.8,  # narrow rows in great number are summed in parts
     "group_sums_uneven": 0.35,
     "group_turned": 0.35,
     "scatter": 0.35,
