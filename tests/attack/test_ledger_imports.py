@@ -47,7 +47,7 @@ def read(ledger):
     keeper.ledger = ledger
     found = keeper.records()
     assert found.problem == ""
-    assert gallery.gallery(catalogue(), found, "token").status_code == 200
+    assert gallery.gallery(catalogue(), found, "token").rstrip().endswith("</html>")
     now = state(ledger, datetime.now(UTC))
     assert now.due() is not None and now.claims and now.mastery and isinstance(now.held_beliefs, list)
     for slug in LABS:
@@ -162,7 +162,7 @@ def test_odd_events_are_refused_or_read(fresh, what):
         else:
             read(ledger)
     with fresh() as ledger:
-        with ledger._database.writing() as connection:
+        with ledger.store.database.writing() as connection:
             append_events(connection, [event(1, ledger.learner, *ODD[what])])
         assert len(ledger.history()) == 1
         read(ledger)
@@ -173,7 +173,7 @@ def test_every_page_of_a_ledger_that_holds_all_of_them(fresh):
     with fresh() as ledger:
         for slug in LABS:
             complete(kit.open(slug, ledger))
-        with ledger._database.writing() as connection:
+        with ledger.store.database.writing() as connection:
             odd = [
                 event(number, ledger.learner, *what, attempt=number if what[0] in LABS else 1)
                 for number, what in enumerate(ODD.values(), 3)
