@@ -263,7 +263,7 @@ def test_batches_and_stored_weights_side_by_side(file: str, capsys: pytest.Captu
     assert own - stored == 64 * 64 - 64 * 2  # a byte less for each weight, two more for each scale
     assert main(["analyze", f"{file}:Net", "--on", "h200_sxm,t4", "--batch", "8,64", "--dtype", "fp16"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "side by side time, and how many times as fast as h200_sxm eager, all by their datasheets" in shown
+    assert "side by side time, and how many times as fast as h200_sxm eager, all transferred" in shown
     assert "batches and weights" in shown and "batch 64" in shown
 
 

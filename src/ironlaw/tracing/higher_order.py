@@ -47,6 +47,6 @@ def loop(condition: Any, body: Any, carried: Any, others: Any = ()) -> Any:
 def flexible_attention(recorder: Any, q: Tensor, k: Tensor, v: Tensor) -> Any:
     """Attention, all of it: what its mask would skip is not known."""
     with recorder:
-        out = torch.ops.ironlaw.attention(q, k, v, None, False, False, True)
+        out = torch.ops.ironlaw.attention(q, k, v, None, False, "", True)
     sums = q.new_empty(q.shape[:-1], dtype=torch.float32)
     return out, sums, sums
