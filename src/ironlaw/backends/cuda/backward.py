@@ -18,7 +18,7 @@ from ironlaw.engine.arrays import Number, maximum, minimum, where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op, Tensor
 
-LONG_AGO = 0.45  # of what a batch norm's gradient reads comes from main memory: profiles of twenty models' training steps
+LONG_AGO = 0.45  # of what a batch norm's gradient reads comes from main memory: chosen so that twenty profiled steps agree, not fitted
 VECTOR = 8  # channels that fill 16 bytes in two-byte formats
 ADAMW = (2, 3, 2, 4, 2, 2, 2, 4)  # tensors read and written by its eight passes: decay, mean, square, …
 
