@@ -216,7 +216,7 @@ def test_nothing_that_it_started_survives(job, end):
     """Children, a daemon in a session of its own, and a fork that holds the pipes open."""
     pids = []
     try:
-        job(CHILDREN.format(end=end), on_part=pids.extend, limit_s=1.0)
+        job(CHILDREN.format(end=end), on_part=pids.extend, limit_s=5.0)
     except BadValue:
         assert end != "return 1"
     assert len(pids) == 4 and all(gone(pid) for pid in pids)

@@ -40,8 +40,6 @@ def main() -> None:
     request = json.loads(_line(requests))
     threading.Thread(target=_end_with_parent, args=(requests, os.environ.get(process_group.MARK, "")), daemon=True).start()
     faulthandler.enable()
-    if 0 < request["limit_s"] < LONGEST_S:
-        faulthandler.dump_traceback_later(request["limit_s"], file=channel)
     sys.argv = [request["name"]]
     own = os.getpid()
 
@@ -52,6 +50,9 @@ def main() -> None:
         while content:
             content = content[os.write(channel, content) :]
 
+    send({"begun": True})
+    if 0 < request["limit_s"] < LONGEST_S:
+        faulthandler.dump_traceback_later(request["limit_s"], file=channel)
     answer = _answer(request, lambda part: send({"part": part}))
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):

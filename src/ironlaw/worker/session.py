@@ -23,7 +23,9 @@ from ironlaw.worker import endings, process_group
 
 BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); from ironlaw.worker.child import main; main()"
 RELAYED = 1 << 16  # bytes of the user's prints that are shown
-GRACE_S = 1.0  # for a process to end, or to say where it is, before it is killed
+GRACE_S = 1.0  # for a process to end before it is killed
+START_S = 120.0  # for a process to begin its job: a busy machine's slowness is not the user's
+PLACE_S = 5.0  # for it to say where it is when its time is over
 LOOK_S = 0.2  # between two looks at whether the process is still there
 FRAME = re.compile(r'File "(.+)", line (\d+) in ')
 Part = Callable[[Any], None]
@@ -33,7 +35,7 @@ def run(job: str, request: Any, *, name: str, limit_s: float = 0.0, on_part: Par
     """What the function `job` ("package.module:function") returns for `request`, run in a process of its own.
 
     It is called with the request and a function that sends parts, which `on_part` receives; all are JSON. `name` is the user's file,
-    for messages. After `limit_s` seconds (0: never) it is ended.
+    for messages. `limit_s` seconds after it has begun (0: never) it is ended.
     """
     session = Session(name, limit_s)
     try:
@@ -46,6 +48,7 @@ def run(job: str, request: Any, *, name: str, limit_s: float = 0.0, on_part: Par
 class Session:
     def __init__(self, name: str, limit_s: float) -> None:
         self.name, self.limit_s, self.mark = name, limit_s, secrets.token_hex(8)
+        self.deadline = float("inf")
         self.lines: queue.Queue[bytes] = queue.Queue()
         self.stacks: list[str] = []  # where the process was when its time was over
         self.threads: list[threading.Thread] = []
@@ -77,7 +80,9 @@ class Session:
             except ValueError:
                 self.stacks.append(line.decode("utf-8", "replace"))
                 continue
-            if "part" in message:
+            if "begun" in message:
+                self._allow(self.limit_s)
+            elif "part" in message:
                 on_part(message["part"])
             elif "result" in message:
                 return message["result"]
@@ -91,9 +96,9 @@ class Session:
     def _answers(self) -> Iterator[bytes]:
         """Lines as they arrive, until the process has ended or its time is over."""
         assert self.process is not None
-        deadline = time.monotonic() + self.limit_s + GRACE_S if self.limit_s else float("inf")
+        self._allow(START_S)
         while True:
-            if time.monotonic() > deadline:
+            if (late := time.monotonic() - self.deadline) > PLACE_S or (late > 0 and self._place()):
                 raise BadValue(endings.too_long(self.name, self.limit_s, self._place()))
             try:
                 line = self.lines.get(timeout=LOOK_S)
@@ -106,6 +111,10 @@ class Session:
             if not line:
                 return
             yield line
+
+    def _allow(self, seconds: float) -> None:
+        """From now on; a job without a limit may take as long as it likes, its start too."""
+        self.deadline = time.monotonic() + seconds if self.limit_s else float("inf")
 
     def _place(self) -> str:
         """The innermost line of the user's file among the stacks that the process reported."""
