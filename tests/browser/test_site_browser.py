@@ -1,7 +1,6 @@
 """The static site in a browser: a lab from lock to receipt without a server behind it, offline, in two windows, and with a full disk."""
 
 import json
-import sys
 import threading
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -9,9 +8,9 @@ from urllib.parse import urlsplit
 import pytest
 from lab_steps import PATIENCE, commit
 from playwright.sync_api import expect
+from site_runtime import release
 
 from ironlaw.ledger import open_ledger
-from ironlaw.site import runtime
 from ironlaw.site.build import build
 from ironlaw.site.serve import server
 
@@ -28,13 +27,9 @@ STORED = """() => new Promise((done) => {
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
-    """The address of the site, in a folder of its host; the runtime is fetched once for this environment."""
-    kept = Path(sys.prefix) / "share" / "ironlaw" / f"pyodide-{runtime.VERSION}.tgz"
-    if not kept.is_file():
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        runtime.keep(runtime.download(), kept)
+    """The address of the site, in a folder of its host."""
     folder = tmp_path_factory.mktemp("host")
-    build(folder / "course" / "2026", kept)
+    build(folder / "course" / "2026", release())
     with server(folder, 0) as running:
         threading.Thread(target=running.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{running.server_port}/course/2026/"

@@ -1,0 +1,27 @@
+"""A browser's Python predicts what this one does: a sample of the registry, each machine and each workload in it."""
+
+import sys
+from pathlib import Path
+
+from site_runtime import release
+
+import ironlaw as il
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+import site_figures
+
+EVERY = len(il.workloads()) + 1  # pairs: each machine once, with the next workload; `benchmarks/site_figures.py` takes all of them
+
+
+def test_predictions_are_equal_to_the_last_digits():
+    ours = site_figures.here(EVERY)
+    assert {name.split()[0] for name in ours} == set(il.workloads())
+    assert {name.split(" on ")[1].split(",")[0] for name in ours} == set(il.machines())
+    assert site_figures.different(ours, site_figures.in_browser(EVERY, release())) == []
+
+
+def test_a_difference_is_seen():
+    ours = {"gpt2 on t4, eager": [1.0, 0.5], "gpt2 on t4, compiled": "no rate in FP16"}
+    assert site_figures.different(ours, {**ours, "gpt2 on t4, eager": [1.0 + 1e-9, 0.5]}) == ["gpt2 on t4, eager"]
+    assert site_figures.different(ours, {**ours, "gpt2 on t4, compiled": "no rate"}) == ["gpt2 on t4, compiled"]
+    assert site_figures.different(ours, {}) == sorted(ours)
