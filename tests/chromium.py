@@ -34,10 +34,22 @@ ARGUMENTS = [
 @contextmanager
 def started(*more: str) -> Iterator[Browser]:
     """Chromium, with more arguments."""
-    program = os.environ.get("IRONLAW_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-    if not program:
-        raise RuntimeError("no Chromium in PATH: run `python3 scripts/setup.py browser`, or export IRONLAW_CHROMIUM=/path/to/chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=[*ARGUMENTS, *more])
+        browser = playwright.chromium.launch(executable_path=program(), args=[*ARGUMENTS, *more])
         yield browser
         browser.close()
+
+
+@contextmanager
+def with_scroll_bars(beside: Browser) -> Iterator[Browser]:
+    """Another Chromium, whose scroll bars take room, as on most desktops."""
+    browser = beside.browser_type.launch(executable_path=program(), args=ARGUMENTS, ignore_default_args=["--hide-scrollbars"])
+    yield browser
+    browser.close()
+
+
+def program() -> str:
+    found = os.environ.get("IRONLAW_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    if not found:
+        raise RuntimeError("no Chromium in PATH: run `python3 scripts/setup.py browser`, or export IRONLAW_CHROMIUM=/path/to/chromium")
+    return found

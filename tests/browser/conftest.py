@@ -70,6 +70,12 @@ def new_context(chromium: Browser) -> Iterator[Callable[..., BrowserContext]]:
 
 
 @pytest.fixture
+def let_in() -> Callable[[BrowserContext], None]:
+    """For a context of another browser: the running servers let it in."""
+    return admit
+
+
+@pytest.fixture
 def requests() -> list[str]:
     """The address of everything the page asked for, in order."""
     return []

@@ -1,11 +1,12 @@
 """What carries a learner through any lab: two windows, a server that dies, another browser, the rail, and a screen reader's way."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import pytest
+from chromium import with_scroll_bars
 from lab_steps import LOST, answer, commit, expect_short, go_on, label, patient, payloads, to_reflection, watched
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from ironlaw import kit
 from ironlaw.kit.check import answer_all, complete
@@ -140,3 +141,20 @@ def test_the_rail_follows_is_readable_at_every_width_and_a_screen_reader_finds_i
         expect(end.get_by_role("row", name=act).first).to_be_visible()
     expect(end.get_by_role("link", name="Next: Lab 11")).to_be_visible()
     expect(end.get_by_role("link", name="Review its")).to_have_attribute("href", "/lab/review/#cards")
+
+
+def test_beside_a_scroll_bar_that_takes_room_nothing_is_wider_than_the_page(
+    beginner: str, chromium: Browser, let_in: Callable[[BrowserContext], None]
+) -> None:
+    with with_scroll_bars(chromium) as browser:
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        let_in(context)
+        page = patient(context.new_page())
+        page.goto(beginner + LAB)
+        rail = page.get_by_role("navigation", name="Progress")
+        expect(rail).to_be_visible()
+        across = page.evaluate("() => document.documentElement.clientWidth")
+        assert across < 1280
+        expect(page.locator(".il-header")).to_be_visible()
+        assert page.evaluate("() => document.documentElement.scrollWidth") == across
+        assert rail.evaluate("e => e.getBoundingClientRect().width") == across

@@ -11,6 +11,11 @@
   const asked = decodeURIComponent(location.hash.slice(1)); // the instrument of a link to a view takes its part of the address away
   const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
+  // --- how wide the page is beside a scroll bar that takes room: header and rail go all the way across, and no further
+
+  const root = document.documentElement;
+  new ResizeObserver(() => root.style.setProperty("--il-across", `${root.clientWidth}px`)).observe(root);
+
   // --- the server is gone: say so once, in words, and come back by itself. The widget keeps what is pressed meanwhile.
 
   let lost = false;
