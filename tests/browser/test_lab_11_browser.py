@@ -134,7 +134,7 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     aimed.get_by_role("group", name="Keys and values stored in").get_by_text("FP8", exact=True).click()
     expect(aimed.locator(".il-banner-title")).to_contain_text("The target is met")
     go_on(page, "Commit this design")
-    expect(page.locator("#act2_target-decide .il-feedback")).to_contain_text("batch 500")
+    expect(page.locator("#act2_target-decide .il-feedback")).to_contain_text("Batch 500")
     go_on(page, "Finish", "Save my design")
     expect(page.locator(".il-hud")).to_contain_text(re.compile(r"saved \d"))
     assert [each["value"] for each in payloads(shared_ledger, "prediction")] == ["memory", "split", "batch", "weights"]

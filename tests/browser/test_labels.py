@@ -56,12 +56,25 @@ function textBox(node) {
     return { text: said(node), left: x - 3, right: x + 3, top: y - 4, bottom: y + 4 };
   });
 }
+// The arrow from what was predicted to the truth runs through no words of its own.
+function struck(node) {
+  if (Array.isArray(node)) return node.flatMap(struck);
+  if (!node || typeof node !== "object" || node.tag === "text") return [];
+  if (!/il-bracket/.test(node.attributes?.class ?? "")) return struck(node.children ?? []);
+  const [path, text] = ["path", "text"].map((tag) => node.children.find((child) => child?.tag === tag));
+  const line = path?.attributes.d.match(/M([-\\d.]+),([-\\d.]+)H([-\\d.]+)/)?.slice(1).map(Number);
+  if (!line || !text) return [];
+  const [[from, level, to], [box]] = [line, textBox(text)];
+  const across = Math.min(Math.max(from, to), box.right) - Math.max(Math.min(from, to), box.left);
+  return level > box.top && level < box.bottom && across > 1 ? [`the arrow × ${box.text}`] : [];
+}
 function collisions(figure, width) {
   const ui = { id: "p", local: {}, widths: new Map(), drawn: new Map(), tall: new Set() };
   const texts = [];
-  walk(plotView(figure, figure.id, width, { ui, spec: {}, line: {} }), texts);
+  const drawn = plotView(figure, figure.id, width, { ui, spec: {}, line: {} });
+  walk(drawn, texts);
   const boxes = texts.filter((node) => said(node).trim()).map(textBox);
-  const hits = [];
+  const hits = struck(drawn);
   boxes.forEach((some, i) => boxes.slice(i + 1).forEach((others) => {
     const shared = (a, b) => [Math.min(a.right, b.right) - Math.max(a.left, b.left), Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)];
     if (some.some((a) => others.some((b) => Math.min(...shared(a, b)) > 1))) hits.push(`${some[0].text} × ${others[0].text}`);

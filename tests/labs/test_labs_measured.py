@@ -255,4 +255,9 @@ def test_a_machine_with_fp32_alone_is_spoken_of_and_counted_rightly(tmp_path, ir
         view = page.turn("act2", device="this_machine", weights="fp16", batch=1, context=256)
         assert view["banner"]["tone"] != "fail" and "16.1 GB" in bare(str(view)) and "32.1 GB" not in bare(str(view))
         every = str(view["dials"]) + str(page.turn("act1", device="this_machine")["dials"])
-        assert "the this machine" not in every and "this machine has no TF32 rate" in every and "was not measured" not in every
+        assert (
+            "the this machine" not in every
+            and "This machine: This machine" not in every
+            and "this machine has no TF32 rate" in every
+            and "was not measured" not in every
+        )

@@ -143,6 +143,9 @@ def test_a_series_that_reaches_the_ridge_is_named():
     }
     figure = curve(series, hardware("h100_sxm"), "fp16")
     assert "only weights reaches the ridge" in figure.text
+    assert "all reach the ridge" in curve(series, hardware("neoverse_n1_2core"), "fp32").text
+    points = {m["name"].partition(",")[0]: m["shape"] for m in figure.to_dict()["marks"] if m["type"] == "point"}
+    assert {entry["label"]: entry["shape"] for entry in figure.legend} == points and len(set(points.values())) == 2
     with pytest.raises(BadValue, match="at least one"):
         curve({}, hardware("h100_sxm"), "fp16")
     with pytest.raises(BadValue, match="at least one"):

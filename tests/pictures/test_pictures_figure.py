@@ -7,7 +7,7 @@ from ironlaw.errors import BadValue, UnknownName
 from ironlaw.pictures.theme import context_colour, tone
 from ironlaw.widget.colours import COLOURS
 from ironlaw.widget.figure import Axis, Figure, Table, mark
-from ironlaw.widget.quantities import cite, exact, format_quantity, share
+from ironlaw.widget.quantities import cite, exact, format_quantity, in_one_unit, share
 
 TABLE = Table(("a", "b"), (("x", "1"),))
 
@@ -74,6 +74,12 @@ def test_figures_in_words():
     assert exact(3.35e12, "B/s") == "3,350,000,000,000\u202fB/s"
     assert exact(7) == "7"
     assert share(1, 3) == "33.3\u202f%"
+
+
+def test_figures_side_by_side_have_one_unit():
+    time, size = in_one_unit((3.28e-7, 3.36e-5), "s"), in_one_unit((16.1e9, 5.37e8), "B")
+    assert [time(value) for value in (3.28e-7, 3.36e-5, 0.0)] == ["0.328\u202fµs", "33.6\u202fµs", "0\u202fµs"]
+    assert size(5.37e8) == "0.537\u202fGB" and in_one_unit((300.0,), "s")(30.0) == "0.5\u202fmin"
 
 
 def test_an_estimate_says_that_it_is_one():

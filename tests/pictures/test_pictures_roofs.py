@@ -45,6 +45,12 @@ def test_what_formats_share_is_drawn_once():
     assert flats == ["989\u202fTFLOP/s FP16, BF16", "1.98\u202fPOP/s FP8, INT8"] and len(marks(figure, "rule")) == 2
 
 
+def test_ceilings_that_are_one_line_share_their_words():
+    h200 = Roof(hardware("h200_sxm"), "fp16", "H200")
+    flats = [m for m in marks(roofs([FP16, h200, Roof(A100, "fp16", "A100")], [dot()], (0.1, 1e4)), "line") if m["id"].startswith("flat")]
+    assert [m.get("label", "").replace("\u202f", " ") for m in flats] == ["H100, H200: 989 TFLOP/s FP16", "", "A100: 312 TFLOP/s FP16"]
+
+
 def test_levels_and_machines_have_names_of_their_own():
     figure = roofs([FP16, Roof(H100, "fp16", "H100", "l2"), Roof(A100, "fp16", "A100")], [dot(drop=True)], (0.1, 1e4))
     labels = [m["label"].replace("\u202f", " ") for m in marks(figure, "rule")]

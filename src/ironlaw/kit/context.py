@@ -41,6 +41,11 @@ class Context:
         return REGIMES.get(self.regime, self.regime.capitalize())
 
     @property
+    def menu_label(self) -> str:
+        """In a list of devices: "Cloud: NVIDIA H100 SXM5", "This machine"."""
+        return self.label if self.slug == LOCAL else f"{self.regime_label}: {self.label}"
+
+    @property
     def format_label(self) -> str:
         return self.format.upper() + (" with 2:4 sparsity" if self.sparse else "")
 

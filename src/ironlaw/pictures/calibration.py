@@ -10,6 +10,8 @@ from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import THIN
 
 WHOLE = (0.0, 100.0)
+ROOM = (-8.0, 108.0)  # the largest point at either end touches no figure of an axis
+TICKS = (0.0, 20.0, 40.0, 60.0, 80.0, 100.0)
 NEAR = 0.1  # within this distance counts as on the line
 
 
@@ -32,7 +34,7 @@ def calibration(rows: Sequence[Row], id: str = "calibration") -> Figure:
     """On the line, answers at 80 % confidence were right in 80 % of cases; below it the learner was overconfident."""
     line = mark("line", "ridge", points=(WHOLE[:1] * 2, WHOLE[1:] * 2), dash="6 4", label="as sure as right", along=True, id="ideal")
     marks = [line, *(_point(row) for row in rows if row.share is not None)]
-    x, y = Axis("linear", "stated", "%", WHOLE), Axis("linear", "were right", "%", WHOLE)
+    x, y = Axis("linear", "stated", "%", ROOM, ticks=TICKS), Axis("linear", "were right", "%", ROOM, ticks=TICKS)
     table = Table(("confidence", "stands for", "answers", "right", "were right"), tuple(_cells(row) for row in rows))
     return Figure(id, "Confidence against correctness", x, y, tuple(marks), _words(rows), table, more={"height": 340})
 

@@ -49,7 +49,11 @@ def curve(
     doubling = [2.0**k for k in range(31) if batches[0] <= 2.0**k <= batches[-1]]
     x = Axis("log", "batch", ticks=tuple(doubling if len(doubling) > 1 else batches))
     words, note = _words(series, ridge, hardware, fmt), f"{hardware.name}, {fmt.upper()}"
-    return Figure(id, title, x, Axis("log", "intensity", unit), tuple(marks), words, _table(series, ridge, unit), note)
+    legend = tuple(
+        {"colour": "accent" if position and position.series == name else "ink", "shape": SHAPES[i % len(SHAPES)], "label": name}
+        for i, name in enumerate(series)
+    )
+    return Figure(id, title, x, Axis("log", "intensity", unit), tuple(marks), words, _table(series, ridge, unit), note, legend)
 
 
 def _other_ridge(hardware: Hardware, fmt: str) -> Mark:
@@ -66,7 +70,7 @@ def _line(
     colour = "accent" if position else "ink"
     values = [(float(batch), float(work.intensity)) for batch, work in points]
     dash, shape = DASHES[i % len(DASHES)], SHAPES[i % len(SHAPES)]
-    marks = [mark("line", colour, points=values, label=name, dash=dash or None, emphasis=position is not None, id=f"line-{name}")]
+    marks = [mark("line", colour, points=values, name=name, dash=dash or None, emphasis=position is not None, id=f"line-{name}")]
     for (batch, intensity), (_, work) in zip(values, points, strict=True):
         now = position is not None and position.batch == batch
         hover = [
@@ -94,8 +98,16 @@ def _words(series: Series, ridge: float, hardware: Hardware, fmt: str) -> str:
         ]
         lines.append(f"{name} goes from {ends[0]} to {ends[1]}")
     reached = [name for name, points in series.items() if max(float(work.intensity) for _, work in points) >= ridge]
-    verdict = f"only {' and '.join(reached)} reaches" if reached else "none reaches"
+    verdict = _verdict(reached, len(series))
     return f"{'; '.join(lines)}; {verdict} the ridge of {hardware.name} in {fmt.upper()}, {format_quantity(ridge, intensity_unit(fmt))}."
+
+
+def _verdict(reached: Sequence[str], lines: int) -> str:
+    if not reached:
+        return "none reaches"
+    if len(reached) == lines > 1:
+        return "all reach"
+    return f"only {reached[0]} reaches" if len(reached) == 1 else f"only {' and '.join(reached)} reach"
 
 
 def _table(series: Series, ridge: float, unit: str) -> Table:

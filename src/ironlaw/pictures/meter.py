@@ -20,7 +20,9 @@ def meter(
     """`rows`: name -> percent. Bars are coloured by the thresholds of `quantity`; the grade is also given in words."""
     marks = [_bar(name, value, quantity, name == chosen) for name, value in rows.items()]
     label = f"{significant(line)}{THIN}%"
-    marks.append(mark("rule", "ridge", x=line, dash=True, id="line", label=label, name="the line to reach", hover=[("line", label)]))
+    marks.append(
+        mark("rule", "ridge", x=line, dash=True, id="line", label=f"aim {label}", name="the line to reach", hover=[("line", label)])
+    )
     table = tuple(
         (name, format_quantity(value, UNIT), exact(value, UNIT), _grade(value, quantity), _side(value, line))
         for name, value in rows.items()

@@ -47,11 +47,18 @@ class Distance:
 
 
 def rules(
-    predicted: float, true: float, unit: str = "", *, guess_label: str = "you said", truth_label: str = "it is", base: float = 1.0
+    predicted: float,
+    true: float,
+    unit: str = "",
+    *,
+    guess_label: str = "you said",
+    truth_label: str = "it is",
+    base: float = 1.0,
+    digits: int = 3,
 ) -> tuple[Mark, Mark]:
     """Two upright rules for a figure with numbers along x.
 
-    `base` moves both along the axis: a predicted ratio of 10⁴ over a machine of 1 GFLOP/s stands at 10 TFLOP/s.
+    `digits` are the truth's. `base` moves both along the axis: a predicted ratio of 10⁴ over a machine of 1 GFLOP/s stands at 10 TFLOP/s.
     """
     distance = Distance(predicted, true)
     off = distance.words
@@ -62,7 +69,8 @@ def rules(
             hover=[("your prediction", exact(predicted, unit)), ("off", off)],
         ),
         mark(
-            "rule", "ink", x=base * true, role="truth", label=f"{truth_label} {format_quantity(true, unit)}", id="truth", name="computed",
+            "rule", "ink", x=base * true, role="truth", label=f"{truth_label} {format_quantity(true, unit, digits)}", id="truth",
+            name="computed",
             hover=[("computed", exact(true, unit)), ("your prediction", off)],
         ),
     )  # fmt: skip

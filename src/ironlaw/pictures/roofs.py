@@ -161,7 +161,7 @@ def roofs(
         min([across[0], *(dot.intensity / 1.5 for dot in dots)]),
         max([across[1], *(2 * roof.ridge for roof in rooflines), *(1.5 * dot.intensity for dot in dots)]),
     )
-    room = 4.0 if len({roof.label for roof in rooflines}) == 1 else 10.0  # over the highest roof, for the names of the roofs
+    room = 4.0 if len({(roof.label, roof.peak) for roof in rooflines}) == 1 else 10.0  # over the highest roof, for the names of the roofs
     lowest = [roof.bandwidth * left for roof in rooflines]
     low = min(*lowest, decades(min([*lowest, *(dot.height / 1.5 for dot in dots)]), max(lowest))[0] if dots else max(lowest))
     high = max([roof.peak for roof in rooflines] + [dot.height for dot in dots])
@@ -199,6 +199,7 @@ def _lines(rooflines: Sequence[Roof], left: float, right: float) -> list[Mark]:
         start = min(r.ridge for r in own if r.peak == roof.peak)
         alike = [r for r in own if r.peak == roof.peak]
         formats, unit = ", ".join(dict.fromkeys(r.rated for r in alike)), rate_unit(*(r.fmt for r in alike))
+        level = list(dict.fromkeys(r.label for r in rooflines if r.peak == roof.peak and r.rated == roof.rated))
         if slope not in done:
             marks.append(
                 mark(
@@ -214,7 +215,8 @@ def _lines(rooflines: Sequence[Roof], left: float, right: float) -> list[Mark]:
             marks.append(
                 mark(
                     "line", style[1], points=[(start, roof.peak), (right, roof.peak)], along=True, dash=style[2], id=f"flat-{flat}",
-                    label=f"{of}{format_quantity(roof.peak, unit)} {formats}", name=f"{roof.label}: peak in {formats}",
+                    label=_ceiling(roof, level, several, f"{format_quantity(roof.peak, unit)} {formats}"),
+                    name=f"{roof.label}: peak in {formats}",
                     hover=[("peak, dense", exact(roof.peak, unit)), peak],
                 )
             )  # fmt: skip
@@ -223,6 +225,13 @@ def _lines(rooflines: Sequence[Roof], left: float, right: float) -> list[Mark]:
             marks.append(_ridge(roof, per, i == 0, several, formats if len({r.peak for r in own}) > 1 else ""))
         done |= {slope, flat, ridge}
     return marks
+
+
+def _ceiling(roof: Roof, level: Sequence[str], several: bool, peak: str) -> str:
+    """Its words: machines whose ceilings are one line share them, and stand at the first."""
+    if roof.label != level[0]:
+        return ""
+    return f"{', '.join(level)}: {peak}" if several else peak
 
 
 def _place(roof: Roof) -> str:

@@ -135,7 +135,7 @@ def act2_peek(act2, lab, why2):
 
 @app.cell
 def receipt(act1, act2, design, end, lab):
-    lab.end(design.truths(lab), lambda: design.design(lab), act2.slots.takeaways(lab, act1.slots.gaps(lab))) if end() else None
+    lab.end(design.truths(lab), lambda: design.design(lab), act2.slots.takeaways(lab, act1.slots.gaps(lab, 3))) if end() else None
 
 
 @app.cell

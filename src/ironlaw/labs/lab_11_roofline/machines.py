@@ -19,7 +19,7 @@ MEASURED_MACHINE = "h200_sxm"  # where the evidence of this lab comes from
 
 def options(lab: kit.Lab) -> list[tuple[str, str]]:
     """For a menu: the contexts first, then the others by name."""
-    contexts = [(context.slug, f"{context.regime_label}: {context.label}") for context in lab.contexts]
+    contexts = [(context.slug, context.menu_label) for context in lab.contexts]
     listed = {slug for slug, _ in contexts}
     return contexts + [(slug, hardware(slug).name) for slug in SHORT if slug not in listed and slug != LOCAL]
 

@@ -104,6 +104,18 @@ function alongLabel(mark, key, [ax, ay], [bx, by], plan) {
   return h("text", { ...dress, transform: `translate(${middle.map((v) => v.toFixed(1)).join()}) rotate(${angle.toFixed(1)})`, dy: -7, "text-anchor": "middle" }, mark.label);
 }
 
+// The distance in words: over the arrow, or right or left of it; where there is no room, its head alone ("98.9× too low").
+function distanceWords(text, low, high, width) {
+  for (const words of [text, text.split(", ")[0]]) {
+    const half = measure(words, true) / 2;
+    if (high - low >= 2 * half + 30) return { text: words, x: (low + high) / 2, over: true, clear: true };
+    if (high + 2 * half + 12 <= width) return { text: words, x: high + half + 12, clear: true };
+    if (low - 2 * half - 12 >= 0) return { text: words, x: low - half - 12, clear: true };
+  }
+  const half = measure(text, true) / 2;
+  return { text, x: Math.min(Math.max((low + high) / 2, half), width - half), clear: false };
+}
+
 // From what was predicted to what is so, with the distance in words.
 function bracket({ pair, x, y, box, over, width }) {
   if (!pair?.prediction.distance) return null;
@@ -111,12 +123,9 @@ function bracket({ pair, x, y, box, over, width }) {
   if (isNumber(pair.prediction.x) && isNumber(pair.truth.x) && !x.band) {
     const [from, to] = [x.at(pair.prediction.x), x.at(pair.truth.x)];
     const level = box.top - over.count * LINE - 10;
-    const half = measure(text, true) / 2;
-    const beside = Math.abs(to - from) < 2 * half + 30;
-    const middle = beside ? Math.max(from, to) + half + 12 : (from + to) / 2;
-    const at = beside && middle + half > width ? Math.min(from, to) - half - 12 : middle;
-    return h("g", { key: "bracket", class: "il-bracket c-accent" }, Math.abs(to - from) > 16 && h("path", { d: arrow(from, to, level) }),
-      h("text", { x: Math.min(Math.max(at, half), width - half), y: beside ? level + 4.5 : level - 5, "text-anchor": "middle", class: "il-over il-strong c-accent" }, text));
+    const words = distanceWords(text, Math.min(from, to), Math.max(from, to), width);
+    return h("g", { key: "bracket", class: "il-bracket c-accent" }, words.clear && Math.abs(to - from) > 16 && h("path", { d: arrow(from, to, level) }),
+      h("text", { x: words.x, y: words.over ? level - 5 : level + 4.5, "text-anchor": "middle", class: "il-over il-strong c-accent" }, words.text));
   }
   if (!isNumber(pair.prediction.y) || !isNumber(pair.truth.y) || y.band) return null;
   const [from, to] = [y.at(pair.prediction.y), y.at(pair.truth.y)];

@@ -26,7 +26,8 @@ function boxOf(x, y, text, anchor, bold) {
   return { left: left - 2, right: left + width + 2, top: y - SIZE * 0.85, bottom: y + SIZE * 0.3 };
 }
 
-// A point's words go right, left, over or under it: where they cover the least and stay inside.
+// A point's words go right, left, over or under it: where they cover the least and stay inside. The first so many places touch it.
+const NEAR = 8;
 function placeAround(x, y, reach, text, bold, taken, bounds) {
   const sides = [
     [reach + 5, 4.5, "start"], [-reach - 5, 4.5, "end"], [0, -reach - 7, "middle"], [0, reach + 16, "middle"],
@@ -38,7 +39,7 @@ function placeAround(x, y, reach, text, bold, taken, bounds) {
     const box = boxOf(x + dx, y + dy, text, anchor, bold);
     const outside = Math.max(0, bounds.left - box.left) + Math.max(0, box.right - bounds.right) + Math.max(0, bounds.top - box.top) + Math.max(0, box.bottom - bounds.bottom);
     const cost = taken.reduce((sum, other) => sum + (other.weight ?? 1) * overlap(box, other), 0) + 60 * outside + i;
-    if (!best || cost < best.cost) best = { cost, x: x + dx, y: y + dy, anchor, box };
+    if (!best || cost < best.cost) best = { cost, x: x + dx, y: y + dy, anchor, box, far: i >= NEAR };
   });
   taken.push(best.box);
   return best;

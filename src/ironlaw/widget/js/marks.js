@@ -113,7 +113,8 @@ const MARKS = {
       const bold = Boolean(mark.emphasis || mark.role);
       const text = headed(mark.label, bold, plan);
       const at = placeAround(px, py, r, text, bold, plan.taken, { left: plan.box.left, right: plan.width, top: plan.box.top - 4, bottom: plan.box.bottom });
-      return h("text", { key: `${key}l`, class: `il-over c-${mark.role ? mark.colour : "ink"} ${bold ? "il-strong" : ""}`, x: at.x, y: at.y, "text-anchor": at.anchor }, text);
+      const words = h("text", { key: `${key}l`, class: `il-over c-${mark.role ? mark.colour : "ink"} ${bold ? "il-strong" : ""}`, x: at.x, y: at.y, "text-anchor": at.anchor }, text);
+      return at.far ? [leader(`${key}-leader`, px, py, r, at.box), words] : words;
     });
     return { shapes: [h("path", { key, class: `${classOf(mark, plan, "point")} ${mark.hollow ? "il-hollow" : ""}`, d: shapePath(shape, px, py, r) })], target: { left: px - r, right: px + r, top: py - r, bottom: py + r } };
   },
@@ -127,6 +128,13 @@ const MARKS = {
     return { shapes: [] };
   },
 };
+
+// From a point to words that do not touch it.
+function leader(key, px, py, r, box) {
+  const [tx, ty] = [Math.min(Math.max(px, box.left), box.right), box.bottom < py ? box.bottom : box.top];
+  const long = Math.hypot(tx - px, ty - py) || 1;
+  return h("path", { key, class: "il-leader", d: `M${(px + ((tx - px) * r) / long).toFixed(1)},${(py + ((ty - py) * r) / long).toFixed(1)}L${tx.toFixed(1)},${ty.toFixed(1)}` });
+}
 
 // Whether a roof lies so near the top that its words need the room there.
 const underRoof = ({ figure, y, box }) => figure.marks.some((mark) => mark.along && mark.points.some(([, value]) => y.at(value) < box.top + 38));

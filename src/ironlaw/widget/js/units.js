@@ -52,9 +52,9 @@ const lowered = (text) => [...text].map((sign) => (sign === "⁻" ? "minus " : "
 const spoken = (text) => String(text).replace(RAISED, (_, digit, exponent) => `${digit ? `${digit} times ` : ""}10 to the power of ${lowered(exponent)}`);
 
 // A tick: the number with its prefix and unit; bare ratios far from one as powers of ten, and a count that is not a round thousand in full:
-// 1024, not 1.024 k.
+// 1,024, not 1.024 k.
 function tickText(value, unit) {
-  if (unit === "" && Number.isInteger(value) && Math.abs(value) < 1e6 && value !== Number(value.toPrecision(3))) return String(value);
+  if (unit === "" && Number.isInteger(value) && Math.abs(value) < 1e6 && value !== Number(value.toPrecision(3))) return grouped(String(value));
   if (unit === "×") return value >= 1e4 || value < 1e-3 ? `${power(Math.round(Math.log10(value)))}` : `${significant(value)}×`;
   if (unit === "%") return `${significant(value)}${THIN}%`;
   const [number, name] = split(value, unit, 6);

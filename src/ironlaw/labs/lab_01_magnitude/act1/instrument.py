@@ -44,7 +44,7 @@ def unit(context: Context, axis: str, formats: str = HEADLINE) -> str:
 
 
 def dials(lab: kit.Lab) -> Any:
-    devices = [(c.slug, f"{c.regime_label}: {c.label}") for c in lab.contexts]
+    devices = [(c.slug, c.menu_label) for c in lab.contexts]
     formats = [(HEADLINE, "each device's headline"), (COMMON, "INT8 for all")]
     fixed = [
         kit.select("a", "Device A", devices, CLOUD),

@@ -29,13 +29,13 @@ def message(lab: kit.Lab, committed: bool) -> dict[str, object]:
     return {"mcu_memory": kit.dress(kit.capacity(memory)) if committed else kit.SEALED}
 
 
-def gaps(lab: kit.Lab) -> dict[str, object]:
-    """`compute_gap`, `compute_orders` and so on, H100 over Cortex-M7."""
+def gaps(lab: kit.Lab, digits: int = 6) -> dict[str, object]:
+    """`compute_gap`, `compute_orders` and so on, H100 over Cortex-M7. `digits` of the gap that was predicted; the others have three."""
     cloud, tiny = pick(lab.contexts, CLOUD), pick(lab.contexts, TINY)
     slots: dict[str, object] = {}
     for axis in QUANTITIES:
         ratio = gap(cloud, tiny, axis) or math.nan
-        slots |= {f"{axis}_gap": kit.times(ratio, 6 if axis == "compute" else 3), f"{axis}_orders": orders(ratio)}
+        slots |= {f"{axis}_gap": kit.times(ratio, digits if axis == "compute" else 3), f"{axis}_orders": orders(ratio)}
     return slots
 
 

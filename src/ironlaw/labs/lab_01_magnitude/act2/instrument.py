@@ -28,7 +28,7 @@ CLAIMS = ("resnet_memory_outweighs", "overhead_negligible", "resnet_4_gflop", "b
 
 def dials(lab: kit.Lab) -> Any:
     models.warm()
-    devices = [(c.slug, f"{c.regime_label}: {c.label}") for c in lab.contexts]
+    devices = [(c.slug, c.menu_label) for c in lab.contexts]
 
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         slug = values.get("device") or lab.current_context.slug

@@ -87,7 +87,7 @@ class Walk:
 
 
 def dials(lab: kit.Lab) -> Any:
-    devices = [(c.slug, f"{c.regime_label}: {c.label}") for c in lab.contexts]
+    devices = [(c.slug, c.menu_label) for c in lab.contexts]
 
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         slug = values.get("device") or lab.current_context.slug

@@ -13,7 +13,7 @@ from ironlaw.labs.lab_11_roofline.machines import MEASURED_MACHINE, short
 from ironlaw.pictures.roofs import Dot, Roof, per_byte, roofs
 from ironlaw.registry.machines import hardware
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
-from ironlaw.widget.quantities import exact, format_quantity, share
+from ironlaw.widget.quantities import exact, format_quantity, in_one_unit, share
 
 ACROSS = (0.1, 1e4)
 INNER = ("l2", "l3")  # caches; "all" adds what lies nearer to the units
@@ -162,8 +162,8 @@ def _claim_mark(case: Case, claim: str | None) -> list[Mark]:
         return []
     px, py = places[claim]
     hover = [("your prediction", per_byte(px, case.fmt)), ("the case", per_byte(x, case.fmt))]
-    place: dict[str, Any] = {"x": px, "y": py, "shape": "diamond", "size": 10, "hollow": True}
-    return [mark("point", "accent", **place, label="◆ you said", name="where you said", id="said", hover=hover)]
+    place: dict[str, Any] = {"x": px, "y": py, "shape": "diamond", "size": 10, "hollow": True, "role": "prediction"}
+    return [mark("point", "accent", **place, label="you said", name="where you said", id="said", hover=hover)]
 
 
 def gap(run: Run) -> Figure:
@@ -172,22 +172,20 @@ def gap(run: Run) -> Figure:
     names = [PARTS[key][0] for key in parts]
     if run.gap.launch is None:
         names[-1] = "launch and rest"
-    marks = []
+    marks, time = list[Mark](), in_one_unit((run.seconds,), "s")
     for name, (key, seconds) in zip(names, parts.items(), strict=True):
         hover: list[Row] = [("exactly", exact(seconds, "s")), ("of the whole", share(seconds, run.seconds)), gemm.source()]
-        label = f"{format_quantity(seconds, 's')}, {share(seconds, run.seconds)}"
+        label = f"{time(seconds)}, {share(seconds, run.seconds)}"
         marks.append(mark("bar", PARTS[key][1], x=max(seconds, 0.0), y=name, id=key, label=label, name=name, hover=hover))
     whole = f"measured {run.how}"
-    marks.append(
-        mark("bar", "accent", x=run.seconds, y=whole, id="whole", label=format_quantity(run.seconds, "s"), name=whole, emphasis=True)
-    )
+    marks.append(mark("bar", "accent", x=run.seconds, y=whole, id="whole", label=time(run.seconds), name=whole, emphasis=True))
     title = f"From the roof to the point: N = {run.case.n:,}, {run.case.fmt.upper()}"
-    words = ", ".join(f"{name} {format_quantity(value, 's')}" for name, value in zip(names, parts.values(), strict=True))
+    words = ", ".join(f"{name} {time(value)}" for name, value in zip(names, parts.values(), strict=True))
     listed = [*zip(names, parts.values(), strict=True), (whole, run.seconds)]
-    rows = tuple((name, format_quantity(v, "s"), exact(v, "s"), share(v, run.seconds)) for name, v in listed)
+    rows = tuple((name, time(v), exact(v, "s"), share(v, run.seconds)) for name, v in listed)
     return Figure(
         "gap", title, Axis("linear", "time", "s"), Axis("band", names=(*names, whole)), tuple(marks),
-        f"{whole} {format_quantity(run.seconds, 's')}: {words}.", Table(("term", "time", "exactly", "of the whole"), rows),
+        f"{whole} {time(run.seconds)}: {words}.", Table(("term", "time", "exactly", "of the whole"), rows),
         note=f"NVIDIA H200, {run.how}; {format_quantity(run.rate, run.case.unit)} under a roof of"
         f" {format_quantity(float(run.case.at.attainable), run.case.unit)}",
     )  # fmt: skip

@@ -14,9 +14,8 @@ from ironlaw.labs.lab_11_roofline.machines import short as machine_name
 from ironlaw.pictures.ends import doubled_to
 from ironlaw.pictures.roofs import Dot, Roof, distinct, roofs, roofs_by_work
 from ironlaw.pictures.theme import SHAPES
-from ironlaw.units import show
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
-from ironlaw.widget.quantities import THIN, exact, format_quantity, share
+from ironlaw.widget.quantities import exact, format_quantity, in_one_unit, share
 
 ACROSS = (0.01, 1e4)
 BARS = 12  # ops with a bar of their own; the others share one
@@ -80,6 +79,8 @@ def times(case: Case) -> Figure:
     rows = sorted(case.rows, key=lambda row: -row.seconds)
     longest_rows = sorted(rows[:BARS], key=case.rows.index)
     whole, longest = case.layer_seconds, rows[0]
+    rest = float(sum(row.seconds for row in rows[BARS:]))
+    time = in_one_unit((float(longest.seconds), rest), "s")
     marks, table = list[Mark](), list[tuple[str, ...]]()
     names: list[str] = []
     for row in longest_rows:
@@ -87,17 +88,14 @@ def times(case: Case) -> Figure:
         term, seconds = str(row.regime), float(row.seconds)
         tags = [{"text": "takes longest", "colour": term}] if row is longest else None
         hover = [("exactly", exact(seconds, "s")), ("of the layer", share(seconds, whole)), ("bound by", term)]
-        label = f"{format_quantity(seconds, 's')}, {share(seconds, whole)}"
+        label = f"{time(seconds)}, {share(seconds, whole)}"
         marks.append(mark("bar", term, x=seconds, y=name, id=name, label=label, name=name, tags=tags, emphasis=row is longest, hover=hover))
-        table.append((name, format_quantity(seconds, "s"), share(seconds, whole), term))
+        table.append((name, time(seconds), share(seconds, whole), term))
     if len(rows) > BARS:
-        rest = float(sum(row.seconds for row in rows[BARS:]))
         name = f"{len(rows) - BARS} others"
         names.append(name)
-        marks.append(
-            mark("bar", "muted", x=rest, y=name, id="others", label=f"{format_quantity(rest, 's')}, {share(rest, whole)}", name=name)
-        )
-        table.append((name, format_quantity(rest, "s"), share(rest, whole), ""))
+        marks.append(mark("bar", "muted", x=rest, y=name, id="others", label=f"{time(rest)}, {share(rest, whole)}", name=name))
+        table.append((name, time(rest), share(rest, whole), ""))
     words = f"{plain(longest.name)} takes longest, {format_quantity(float(longest.seconds), 's')} of {format_quantity(whole, 's')} a layer."
     return Figure(
         "times", "Time per op", Axis("linear", "time", "s"), Axis("band", names=tuple(names)), tuple(marks), words,
@@ -112,31 +110,27 @@ def _unique(name: str, names: list[str]) -> str:
     return name
 
 
-def _size(value: float) -> str:
-    """In the units of the banner beside it: never MiB."""
-    return show(value, "B").replace(" ", THIN)
-
-
 def budget(case: Case) -> Figure:
     """Weights, KV cache and live activations end to end, against what there is."""
     need = case.footprint
     sizes = (float(need.weights), float(need.kv_cache), float(need.activations))
+    size_text = in_one_unit((*sizes, float(need.usable)), "B")
     fits, at, marks, row = bool(need.fits), 0.0, list[Mark](), "needed"
     for (name, colour), size in zip(PARTS, sizes, strict=True):
-        hover = [("size", _size(size)), ("exactly", exact(size, "B")), ("of the memory", share(size, float(need.usable)))]
+        hover = [("size", size_text(size)), ("exactly", exact(size, "B")), ("of the memory", share(size, float(need.usable)))]
         marks.append(mark("bar", colour if fits else "fail", x0=at, x1=at + size, y=row, id=name, name=name, hover=hover))
         at += size
     capacity_text = capacity(float(need.usable))
     marks.append(mark("rule", "ridge", x=float(need.usable), label=f"{capacity_text} usable", name="memory", id="capacity"))
-    marks.append(mark("label", "fail" if not fits else "ink", x=at, y=row, label=_size(at), id="total"))
+    marks.append(mark("label", "fail" if not fits else "ink", x=at, y=row, label=size_text(at), id="total"))
     entries = [*zip((name for name, _ in PARTS), sizes, strict=True), ("needed", at), ("usable", float(need.usable))]
-    table = tuple((name, _size(size), exact(size, "B")) for name, size in entries)
-    words = ", ".join(f"{name} {_size(size)}" for name, size in entries)
-    legend = tuple({"colour": colour if fits else "fail", "label": f"{name} {_size(size)}"}
+    table = tuple((name, size_text(size), exact(size, "B")) for name, size in entries)
+    words = ", ".join(f"{name} {size_text(size)}" for name, size in entries)
+    legend = tuple({"colour": colour if fits else "fail", "label": f"{name} {size_text(size)}"}
                    for (name, colour), size in zip(PARTS, sizes, strict=True))  # fmt: skip
     end = doubled_to(1.25 * float(need.usable), [1.12 * at])
     return Figure(
         "budget", "It fits" if fits else "It does not fit", Axis("linear", "bytes", "B", (0.0, end)),
         Axis("band", names=(row,)), tuple(marks), f"Memory: {words}.", Table(("what", "size", "exactly"), table),
-        note=f"{_size(at)} of {capacity_text} usable", legend=legend, more={"stacked": True, "row": 44},
+        note=f"{size_text(at)} of {capacity_text} usable", legend=legend, more={"stacked": True, "row": 44},
     )  # fmt: skip

@@ -34,8 +34,8 @@ def picture(design: Case) -> Figure:
     rows = [(f"{batch:,}", significant(rate, 4), "fits" if batch <= end else "out of memory") for batch, rate in points]
     verdict = "reaches" if target.met(design) else "misses"
     words = (
-        f"{significant(design.rate)} tokens per second at batch {design.batch:,}, which {verdict} the target of {target.TARGET:,}; "
-        f"memory is full at batch {end:,}, with {significant(last.rate)}."
+        f"{design.rate:,.0f} tokens per second at batch {design.batch:,}, which {verdict} the target of {target.TARGET:,}; "
+        f"memory is full at batch {end:,}, with {last.rate:,.0f}."
     )
     legend = (
         {"colour": "accent", "shape": "line", "label": "this design, while it fits"},

@@ -140,9 +140,9 @@ def distance(lab: kit.Lab) -> str:
         return "on record without an estimate"
     true = target.after(option.id).rate
     off = 100 * abs(said / true - 1)
-    way = "too many" if said > true else "too few"
+    way = "too high" if said > true else "too low"
     near = "within a step of the slider" if abs(said - true) <= STEP else f"{significant(off, 2)} % {way}"
-    return f"{near}: you expected {_rate(said)} from {WORDS[option.id]}, it is {_rate(true)}"
+    return f"{near}: you expected {_rate(said)} from {WORDS[option.id]}; it is {_rate(true)}"
 
 
 WORDS = {"batch": "the batch alone", "kernels": "better kernels", "weights": "FP8 weights", "cache": "FP8 keys and values"}
@@ -184,7 +184,7 @@ def judge(lab: kit.Lab, values: Mapping[str, Any]) -> kit.Verdict:
 def _words(design: Case) -> str:
     kernels = {"separate": "separate kernels", "adjacent": "adjacent ops fused", "all": "all element-wise ops fused"}[design.fusion]
     attention = "tiled attention" if design.tiled else "scores through memory"
-    return f"batch {design.batch:,}, weights in {design.weights.upper()}, keys and values in {design.cache.upper()}, {kernels}, {attention}"
+    return f"Batch {design.batch:,}, weights in {design.weights.upper()}, keys and values in {design.cache.upper()}, {kernels}, {attention}"
 
 
 def truth(lab: kit.Lab) -> str:
