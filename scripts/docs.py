@@ -18,6 +18,8 @@ INTRO = """# The command line
 
 Names of machines and models are matched loosely (`h100`, `H100-SXM`), sizes may have units (`"51 MB"`, `"10 us"`), and `--json`
 prints only JSON, in SI units; a figure that does not exist is `null`, and `"never"` means that compiling never pays.
+What `predict` and `analyze` write names the version of its `schema`; an error is an object, too
+(`ironlaw-error/1`), beside the words on stderr.
 
 | exit code | meaning |
 |---|---|

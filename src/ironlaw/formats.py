@@ -56,6 +56,17 @@ _OF_TORCH = {fmt.torch: name for name, fmt in FORMATS.items() if fmt.torch and n
 _BY_WIDTH = {1: "int8", 2: "int16", 4: "int32"}
 
 
+# What PyTorch calls its dtypes, its short names too.
+_SPELLINGS = {torch: name for torch, name in _OF_TORCH.items() if torch not in _COUNTED_AS} | {
+    "double": "fp64", "float": "fp32", "half": "fp16", "float8_e4m3": "fp8", "long": "int64", "int": "int32", "short": "int16",
+}  # fmt: skip
+
+
+def spelled(text: str) -> str:
+    """`float64`, `torch.float64` and `double` -> `fp64`; any other text as it is."""
+    return _SPELLINGS.get(text.removeprefix("torch."), text)
+
+
 def of_torch(dtype: str, width: int = 8) -> str:
     """The format of PyTorch's dtype, by its name. One that is not listed is taken for an integer of its width in bytes."""
     return _OF_TORCH.get(dtype) or _BY_WIDTH.get(width, "int64")

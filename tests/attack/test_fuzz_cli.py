@@ -241,7 +241,8 @@ def test_odd_command_lines(place, figure):
         assert code in CODES, (code, err)
         assert "Traceback" not in out + err
         if code == 2:
-            assert out == "" and err.splitlines()[-1].startswith("ironlaw: "), (out, err)
+            assert err.splitlines()[-1].startswith("ironlaw: "), (out, err)
+            assert json.loads(out)["exit_code"] == 2 if "--json" in argv else out == "", (out, err)
         elif code == 0 and "--json" in argv and out.startswith(("{", "[")):
             json.loads(out, parse_constant=strictly)
 

@@ -1,4 +1,6 @@
-"""Whatever is typed: exit code 2, nothing on stdout, one short paragraph on stderr that says what to do."""
+"""Whatever is typed: exit code 2, one short paragraph on stderr that says what to do; nothing on stdout, or an object under --json."""
+
+import json
 
 import pytest
 
@@ -75,7 +77,18 @@ def test_bad_input(sh, argv, words):
     assert words in err
 
 
-@pytest.mark.parametrize("argv", [("hardware", "h900"), ("predict", "resnet50", "--on", "v100", "--dtype", "bf16")])
-def test_json_does_not_hide_an_error(sh, argv):
+@pytest.mark.parametrize(
+    ("argv", "kind", "field"),
+    [
+        (("hardware", "h900"), "UnknownName", None),
+        (("predict", "resnet50", "--on", "v100", "--dtype", "bf16"), "BadValue", None),
+        (("predict", "resnet50", "--on", "h200_sxm", "--bacth", "8"), "UnknownName", None),
+        (("workload", "resnet50", "--dtype", "int3"), "BadValue", None),
+    ],
+)
+def test_an_error_is_an_object_under_json(sh, argv, kind, field):
+    """On standard output, for whoever reads that; standard error says the same in words."""
     code, out, err = sh(*argv, "--json")
-    assert (code, out) == (2, "") and err.startswith("ironlaw: ")
+    told = json.loads(out)
+    assert code == told["exit_code"] == 2 and told["schema"] == "ironlaw-error/1"
+    assert told["error"] == {"kind": kind, "message": err.removeprefix("ironlaw: ").strip(), "field": field}

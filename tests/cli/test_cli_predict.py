@@ -24,7 +24,7 @@ def one(sh, *argv):
 
 def test_json_is_what_the_api_says(sh):
     told = sh.json("predict", "resnet50", "--on", "h100", "--uncalibrated")
-    assert set(told) == {"schema", "workload", "dtype", "settings", "predictions", "refused", "too_large"}
+    assert set(told) == {"schema", "workload", "dtype", "settings", "predictions", "variants", "refused", "too_large"}
     assert told["workload"] == "resnet50" and told["settings"]["batch"] == 1 and told["refused"] == []
     (row,) = told["predictions"]
     assert set(row) == KEYS
@@ -59,6 +59,31 @@ def test_settings_reach_the_workload(sh):
     graph = il.workload("gpt2", batch=2, phase="decode", context=64, dtype="bf16")
     assert (row["flops"], row["bytes"]) == (graph.flops, graph.bytes)
     assert one(sh, "resnet50", "--on", "t4", "--classes", "2")["params"] == 25_557_032 - 998 * 2049
+
+
+def test_several_batches_side_by_side(sh):
+    """The first is what the report is about, as `analyze` has it."""
+    told = sh.json("predict", "resnet50", "--on", "h200_sxm,t4", "--batch", "8,64,8", "--mode", "eager")
+    assert [(v["batch"], v["hardware"]) for v in told["variants"]] == [(8, "h200_sxm"), (8, "t4"), (64, "h200_sxm"), (64, "t4")]
+    assert told["settings"]["batch"] == 8 and [v["seconds"] for v in told["variants"][:2]] == [p["seconds"] for p in told["predictions"]]
+    alone = one(sh, "resnet50", "--on", "t4", "--batch", "64")
+    assert told["variants"][-1]["seconds"] == alone["seconds"] and told["variants"][-1]["memory"] == alone["memory"]["total"]
+    out = sh.out("predict", "resnet50", "--on", "h200_sxm", "--batch", "8,64")
+    assert re.search(r"^ batch 64 +\S+\sMB +.* eager, [\d,]+/s", out, re.M)
+    assert one(sh, "resnet50", "--on", "t4", "--batch", "64")["seconds"] and sh.json("predict", "gpt2", "--on", "t4")["variants"] == []
+
+
+@pytest.mark.parametrize(("spelling", "name"), [("float16", "fp16"), ("torch.bfloat16", "bf16"), ("half", "fp16"), ("float64", "fp64")])
+def test_number_formats_as_pytorch_spells_them(sh, spelling, name):
+    assert one(sh, "gpt2", "--on", "h200_sxm", "--dtype", spelling)["dtype"] == name
+
+
+def test_evidence_takes_one_line(sh):
+    """It was eight lines of file names; JSON has them."""
+    out = sh.out("predict", "resnet50", "--on", "h200_sxm")
+    count = sum(source.startswith("evidence h200_sxm/") for source in one(sh, "resnet50", "--on", "h200_sxm")["sources"])
+    (line,) = [line for line in out.splitlines() if "evidence" in line]
+    assert line.startswith(f"h200_sxm: {count} files of evidence, 20") and count > 10 and "--json" in line
 
 
 def test_launch_and_dispatch(sh):

@@ -34,6 +34,28 @@ def test_three_runs_on_a_cpu(named):
     assert 0 < within.seconds <= of_runs / 3 + 1e-12
 
 
+@pytest.mark.parametrize(
+    ("device", "machine", "warned"),
+    [
+        ("NVIDIA H200", "h200_sxm", False), ("NVIDIA H200", "h20", True), ("NVIDIA A100-SXM4-80GB", "a100_80gb_sxm", False),
+        ("NVIDIA A100-SXM4-80GB", "h100_sxm", True), ("NVIDIA GeForce RTX 4090", "rtx_4090", False), ("", "h200_sxm", False),
+    ],
+)  # fmt: skip
+def test_a_trace_of_another_device_is_said(named, device, machine, warned):
+    graph = named("x._to_copy", "conv.convolution", "fc.addmm", "gelu", "act.relu")
+    found = join(predict(graph, hardware(machine), Plan()), replace(read(DATA / "cuda.json"), device=device))
+    assert bool(found.elsewhere) is warned
+    if warned:
+        assert device in found.elsewhere and hardware(machine).name in found.elsewhere and "--on" in found.elsewhere
+
+
+def test_a_processor_s_trace_beside_a_gpu_is_said(named):
+    trace = read(DATA / "cpu_three_runs.json.gz")
+    warning = join(predict(named(*CPU), hardware("h200_sxm"), Plan()), trace).elsewhere
+    assert "of a processor" in warning and "say nothing about either" in warning and "--on" in warning
+    assert join(predict(named(*CPU), hardware("neoverse_n1_2core"), Plan()), trace).elsewhere == ""
+
+
 def test_cuda_kernels_by_hand(named):
     graph = named("x._to_copy", "conv.convolution", "fc.addmm", "gelu", "act.relu")
     found = joined(graph, "cuda.json")

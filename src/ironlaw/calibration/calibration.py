@@ -53,6 +53,10 @@ class Calibration:
         default_factory=dict, init=False, repr=False, compare=False
     )  # what ops were found to cost
 
+    def __repr__(self) -> str:
+        """One line; what was measured is in `curves` and `families`."""
+        return f"<Calibration {self.backend}: {len(self.curves)} curves from {len(self.sources)} sources>"
+
     def known(self, hardware: Hardware, plan: Plan) -> dict[Any, Cost]:
         """The costs of ops that were asked for on this machine under this plan, by their keys: a model is predicted again and again."""
         try:

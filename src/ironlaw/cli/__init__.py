@@ -1,6 +1,7 @@
 """The command line. One file per command; each has EXAMPLE, `add(parser)` and `run(args)`.
 
 Only the command in use is imported, and rich only when a table is drawn, so that `--help` answers at once.
+With --json an error is an object on standard output too.
 Exit codes: 0 success, 1 a failed validation or a file that can't be written, 2 bad input, 70 an internal error,
 130 Ctrl-C, 141 a closed pipe.
 """
@@ -10,12 +11,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 
 from ironlaw import __version__
 from ironlaw.cli.options import Parser, parse
 from ironlaw.errors import IronlawError, unknown
 
+ERROR = "ironlaw-error/1"  # the schema of an error under --json
 COMMANDS = {
     "predict": "how long a model takes on a machine, and where the time goes",
     "analyze": "the same for your own PyTorch model, without running it",
@@ -43,12 +46,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without µ shows ?, and does not end the run
+    complain = _complain_in_json if "--json" in args else _complain
     try:
         code = _run(args)
         if sys.stdout is not None:
             sys.stdout.flush()  # here, where a closed pipe can still be handled quietly
     except IronlawError as error:
-        return _complain(str(error), 2)
+        return complain(str(error), 2, error)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -57,15 +61,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         _drop_output()
         return _complain(
-            f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}; check the file or disk, then run it again", 1
+            f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}; check the file or disk, then run it again",
+            1,
+            error,
         )
     except Exception as error:
         if os.environ.get("IRONLAW_DEBUG"):
             raise
-        return _complain(
+        return complain(
             f"internal error ({type(error).__name__}: {error}). Please report it with the command you ran;"
             " IRONLAW_DEBUG=1 before the command shows where it happened.",
             70,
+            error,
         )
     return code
 
@@ -105,10 +112,21 @@ def _run(args: list[str]) -> int:
     return int(import_module(f"ironlaw.cli.{name}").run(options) or 0)
 
 
-def _complain(message: str, code: int) -> int:
+def _complain(message: str, code: int, error: Exception) -> int:
     if sys.stderr is not None:
         print("ironlaw:", " ".join(message.split()), file=sys.stderr)
     return code
+
+
+def _complain_in_json(message: str, code: int, error: Exception) -> int:
+    """The same words as an object on standard output, for whoever reads that."""
+    from ironlaw.cli.show import draw
+
+    about = {"kind": type(error).__name__, "message": " ".join(message.split()), "field": getattr(error, "field", "") or None}
+    with suppress(OSError, ValueError):  # where nobody reads it, standard error still says it
+        draw.emit({"schema": ERROR, "error": about, "exit_code": code})
+        sys.stdout.flush()
+    return _complain(message, code, error)
 
 
 def _drop_output() -> None:

@@ -25,6 +25,7 @@ from ironlaw.cli.options import (
     number,
     number_format,
     size,
+    sizes,
 )
 from ironlaw.cli.predict import as_json as prediction_json
 from ironlaw.cli.predict import predictions, reasons_json, too_large
@@ -53,6 +54,7 @@ ironlaw analyze hf:LlamaConfig --set num_hidden_layers=16 --seq 512 --dtype bf16
 
 
 SCHEMA = "ironlaw-analyze/1"  # of what --json writes
+OPS = 8  # that the terminal lists
 NOTES = 5  # of a capture, on the terminal
 CAPTURE_S = 300.0  # a model of a hundred thousand operators takes less than one
 
@@ -74,7 +76,12 @@ def add(parser: Parser) -> None:
     )
     parser.add_argument("--batch", metavar="N[,N]", type=sizes, help="the first size of every input; several are shown side by side")
     parser.add_argument("--seq", metavar="N", type=size, help="tokens, for hf: models that take them (default 128)")
-    parser.add_argument("--dtype", metavar="FMT", type=number_format, help="fp32, tf32, fp16 or bf16; default: the model's own")
+    parser.add_argument(
+        "--dtype",
+        metavar="FMT",
+        type=number_format,
+        help="fp64, fp32, tf32, fp16 or bf16, or as PyTorch spells them; default: the model's own",
+    )
     add_fp32(parser)
     parser.add_argument("--set", metavar="KEY=VALUE", type=setting, action="append", default=[], help="a config field or factory argument")
     parser.add_argument(
@@ -92,7 +99,7 @@ def add(parser: Parser) -> None:
         default=("eager", "compiled", "graphs"),
         help="eager, compiled, graphs (of compiled code; default: these three), eager_graphs (of eager code)",
     )
-    parser.add_argument("--ops", metavar="N", type=size, default=8, help="the N operators that take most device time (default 8)")
+    parser.add_argument("--ops", metavar="N", type=size, help="the N operators that take most device time (default 8; with --json all)")
     parser.add_argument("--html", metavar="FILE", help="also write a report with pictures and tables: one file, opens offline")
     parser.add_argument(
         "--trace",
@@ -106,11 +113,6 @@ def add(parser: Parser) -> None:
     add_limit(parser, CAPTURE_S, CAPTURE_S)
     add_json(parser)
     add_host(parser)
-
-
-@checked
-def sizes(text: str) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(size(part.strip()) for part in text.split(",")))
 
 
 @checked
@@ -156,14 +158,14 @@ def run(args: argparse.Namespace) -> int:
         return 0
     report(graph, runs, [*too_large(runs).values(), *refused.values()], 0)
     comparison.machines(analysis)
-    comparison.variants(analysis)
-    operators(runs[0], args.ops)
+    comparison.variants(analysis.variants, "batches and weights")
+    operators(runs[0], args.ops or OPS)
     fused(graph)
     comparison.weights(analysis, captures.own)
     comparison.fits(analysis)
     pays(analysis)
     if analysis.joined is not None:
-        trace.report(analysis.joined, args.ops)
+        trace.report(analysis.joined, args.ops or OPS)
     if analysis.unknown:
         listed = ", ".join(f"{name} ×{count}" for name, count in analysis.unknown.items())
         draw.say(f"! unknown operators, counted by their tensors alone: {listed}", draw.BAD)
@@ -220,7 +222,7 @@ def as_json(args: argparse.Namespace, analysis: Analysis) -> dict[str, Any]:
         "predictions": [prediction_json(p, args.ops) for p in analysis.predictions],
     }
     out["weights"] = comparison.stored_json(graph)
-    out["variants"] = comparison.variants_json(analysis) if len(analysis.variants) > 1 else []
+    out["variants"] = comparison.variants_json(analysis.variants) if len(analysis.variants) > 1 else []
     out["largest"] = comparison.fits_json(analysis)
     out["refused"] = reasons_json(analysis.refused)
     out["too_large"] = reasons_json(too_large(list(analysis.predictions)))

@@ -11,6 +11,7 @@ from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import MODES, Hardware
 from ironlaw.engine.device.types import FORMATS
 from ironlaw.errors import BadValue, IronlawError, unknown
+from ironlaw.formats import spelled
 
 LARGEST = 10**12  # sizes beyond any model; keeps products of them within a float
 HUGE = 1e30  # the same for figures
@@ -67,6 +68,12 @@ def size(text: str) -> int:
 
 
 @checked
+def sizes(text: str) -> tuple[int, ...]:
+    """`"1,8"` -> the two counts; one that is named twice counts once."""
+    return _list(text, size)
+
+
+@checked
 def number(text: str) -> float:
     """A bare number above 0; commas may separate thousands."""
     try:
@@ -100,7 +107,7 @@ def modes(text: str) -> tuple[str, ...]:
 
 @checked
 def number_format(text: str) -> str:
-    return _known("number format", text, FORMATS)
+    return _known("number format", spelled(text), FORMATS)
 
 
 @checked
@@ -179,10 +186,13 @@ def fp32(args: argparse.Namespace) -> str:
     return "strict" if args.strict_fp32 else "tf32" if args.tf32 or args.dtype == "tf32" else "default"
 
 
-def add_settings(parser: Parser) -> None:
-    """The sizes that a workload may take; its family says which of them it does."""
+def add_settings(parser: Parser, batches: bool = False) -> None:
+    """The sizes that a workload may take; its family says which of them it does. `batches`: several of them side by side."""
     group = parser.add_argument_group("the workload's settings (each defaults to what its file says)")
-    group.add_argument("--batch", metavar="N", type=size, help="samples per call")
+    if batches:
+        group.add_argument("--batch", metavar="N[,N]", type=sizes, help="samples per call; several are shown side by side")
+    else:
+        group.add_argument("--batch", metavar="N", type=size, help="samples per call")
     group.add_argument("--seq", metavar="N", type=size, help="tokens per sequence")
     group.add_argument("--context", metavar="N", type=size, help="tokens already in the KV cache, in decode")
     group.add_argument("--phase", choices=("prefill", "decode"), help="the phase of a language model")

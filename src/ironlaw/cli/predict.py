@@ -18,19 +18,20 @@ from ironlaw.cli.options import (
     settings,
     size,
 )
-from ironlaw.cli.show import draw
+from ironlaw.cli.show import comparison, draw
 from ironlaw.cli.show.prediction import report
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.memory import footprint
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
+from ironlaw.report.model_variants import OWN, Variant
 from ironlaw.units import show, show_capacity, show_usable
 
 SCHEMA = "ironlaw-predict/1"  # of what --json writes
 EXAMPLE = """
 ironlaw predict resnet50 --on h100_sxm,t4 --mode eager,compiled
-ironlaw predict llama3_8b --on h200_sxm --phase decode --context 4096 --ops 5
+ironlaw predict llama3_8b --on h200_sxm --phase decode --context 4096 --batch 1,8,64 --ops 5
 """
 
 
@@ -56,24 +57,34 @@ def add(parser: Parser) -> None:
     add_fp32(parser)
     add_json(parser)
     add_host(parser)
-    add_settings(parser)
+    add_settings(parser, batches=True)
 
 
 def run(args: argparse.Namespace) -> int:
     from ironlaw import workload
 
-    graph = workload(args.workload, **settings(args))
+    chosen = settings(args)
+    batches = chosen.pop("batch", (None,))
+    graphs = {n: workload(args.workload, **chosen, **({} if n is None else {"batch": n})) for n in batches}
+    graph = graphs[batches[0]]
     plans = [Plan(mode, args.dispatch, not args.uncalibrated, fp32=fp32(args), **launching(args)) for mode in args.mode]
     rows, refused = predictions(graph, args.on, plans)
     if not rows:
         reasons = list(refused.values())
         raise BadValue(reasons[0] if len(reasons) == 1 else f"none of these machines can run {args.workload}: {'; '.join(reasons)}")
+    able = tuple({p.hardware.slug: p.hardware for p in rows}.values())
+    others = {n: rows if each is graph else predictions(each, able, plans)[0] for n, each in graphs.items()}
+    variants = tuple(Variant(n, OWN, graphs[n], tuple(ran)) for n, ran in others.items())
     if args.json:
         out = [as_json(p, args.ops) for p in rows]
         about = {"schema": SCHEMA, "workload": graph.name, "dtype": graph.dtype, "settings": dict(graph.settings)}
-        draw.emit({**about, "predictions": out, "refused": reasons_json(refused), "too_large": reasons_json(too_large(rows))})
+        draw.emit({
+            **about, "predictions": out, "variants": comparison.variants_json(variants) if len(variants) > 1 else [],
+            "refused": reasons_json(refused), "too_large": reasons_json(too_large(rows)),
+        })  # fmt: skip
     else:
         report(graph, rows, [*too_large(rows).values(), *refused.values()], args.ops)
+        comparison.variants(variants, "batches")
     return 0
 
 
@@ -121,5 +132,5 @@ def _larger(p: Prediction, graph: Graph) -> str:
     return f"{smaller}, or a machine that holds it: {', '.join(names)}" if names else f"{smaller}; no machine of the registry holds it"
 
 
-def as_json(p: Prediction, ops: int) -> dict[str, Any]:
+def as_json(p: Prediction, ops: int | None) -> dict[str, Any]:
     return p.to_dict(ops)

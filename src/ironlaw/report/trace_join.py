@@ -7,6 +7,7 @@ trace holds several runs the median of them is compared. Nothing is dropped: wha
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -95,6 +96,20 @@ class TraceJoin:
         return bool(self.trace.kernels)
 
     @property
+    def elsewhere(self) -> str:
+        """What must be said where the trace is of another device than the prediction; empty where it may be the same."""
+        machine, device = self.prediction.hardware, self.trace.device
+        if not self.on_device and machine.kind != "cpu":
+            return (
+                f"the trace is of a processor and the prediction of {machine.name}, so that the gaps say nothing about either;"
+                " trace a run on that machine, or predict for a processor with --on"
+            )
+        chip = next((word for word in _words(device) if any(map(str.isdigit, word))), "")  # A100 of NVIDIA A100-SXM4-80GB
+        if self.on_device and chip and chip not in _words(" ".join((machine.slug, machine.name, *machine.aliases))):
+            return f"the trace is of {device} and the prediction of {machine.name}; predict for the machine of the trace with --on"
+        return ""
+
+    @property
     def predicted(self) -> float:
         return sum(pair.predicted for pair in self.pairs) + sum(op.seconds for op in self.missing)
 
@@ -104,6 +119,10 @@ class TraceJoin:
 
     def widest(self, count: int) -> list[Pair]:
         return sorted(self.pairs, key=lambda pair: -abs(pair.gap))[:count]
+
+
+def _words(text: str) -> list[str]:
+    return re.split("[^a-z0-9]+", text.lower())
 
 
 def join(prediction: Prediction, trace: Trace) -> TraceJoin:

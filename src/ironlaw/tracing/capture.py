@@ -111,7 +111,7 @@ def main_format(recorder: Any) -> str:
                     counts[t.dtype] += int(t.bytes)
         if counts:
             return counts.most_common(1)[0][0]
-    return "fp32"
+    return "int8" if any(op.dtype == "int8" and op.work.matmul_flops for op in recorder.ops) else "fp32"
 
 
 def broken(error: Exception) -> Exception:

@@ -62,7 +62,9 @@ def configured(transformers: Any, name: str, settings: dict[str, Any]) -> tuple[
     except Exception as error:  # a class whose own libraries are missing
         raise BadValue(f"hf:{name} can't be imported: {described(error)}; install what it needs, or name another class") from error
     if not isinstance(cls, type):
-        if "/" in name:
+        if name.startswith((".", "/", "~")):
+            raise BadValue(f"there is no folder {name}; give one with the config.json of a model of transformers")
+        if "/" in name or not name.isidentifier() or (name.islower() and "config" not in name):
             raise BadValue(
                 f"hf:{name} is the name of a model on the Hugging Face hub, and nothing is fetched from the network here; save its"
                 f" config.json (https://huggingface.co/{name}/blob/main/config.json) in a folder and give it, as in hf:./{place.name}"

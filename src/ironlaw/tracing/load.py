@@ -42,7 +42,7 @@ def load(
     except ImportError:
         raise MissingExtra("analyze needs PyTorch to read a model; install it with: pip install torch") from None
     if dtype is not None and dtype not in MODEL_FORMATS:
-        raise BadValue(f"a model can't be turned into {dtype}; give fp32, fp16 or bf16")
+        raise BadValue(f"a model can't be turned into {dtype}; give fp64, fp32, fp16 or bf16")
     before = torch.get_default_dtype()
     if dtype is not None:
         torch.set_default_dtype(FORMATS[dtype].in_torch(torch))

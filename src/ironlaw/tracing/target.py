@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ironlaw.errors import BadValue, unknown
-from ironlaw.formats import FORMATS
+from ironlaw.formats import FORMATS, spelled
 
-INPUT_FORMATS = ("fp64", "fp32", "fp16", "bf16", "int64", "int32", "int8", "bool")
+INPUT_FORMATS = ("fp64", "fp32", "fp16", "bf16", "int64", "int32", "int16", "int8", "uint8", "bool", "complex64", "complex128")
 MOST_ELEMENTS = 10**15  # of an input
 MOST_AXES = 64  # that PyTorch gives a tensor
 
@@ -31,16 +31,19 @@ def tensor(text: str) -> Any:
     """`8x3x224x224` or `8x128:int64` -> an empty tensor."""
     import torch
 
-    sizes, _, fmt = text.partition(":")
-    if (fmt or "fp32") not in INPUT_FORMATS:
-        raise unknown(f"number format of the input {text!r}", fmt, INPUT_FORMATS)
+    sizes, _, given = text.partition(":")
+    fmt = spelled(given)
+    if fmt and fmt not in INPUT_FORMATS:
+        raise unknown(f"number format of the input {text!r}", given, INPUT_FORMATS)
     try:
         shape = [int(size) for size in sizes.split("x")]
         if min(shape) < 1 or len(shape) > MOST_AXES:
             raise ValueError
     except ValueError:
         raise BadValue(f"the input {text!r} is not a valid shape; write sizes with x between, such as 8x3x224x224 or 8x128:int64") from None
-    return empty(shape, torch.get_default_dtype() if not fmt else FORMATS[fmt].in_torch(torch))
+    if not fmt:
+        return empty(shape, torch.get_default_dtype())
+    return empty(shape, FORMATS[fmt].in_torch(torch) if fmt in FORMATS else getattr(torch, fmt))
 
 
 def empty(shape: Sequence[int], dtype: Any) -> Any:

@@ -31,6 +31,14 @@ def test_one_line_however_large_the_model():
     assert "a sweep of 399 points" in repr(swept) and len(repr(swept)) < 200 and "399 points" in swept._repr_html_()
 
 
+def test_what_goes_into_a_prediction_is_one_line_too():
+    """A machine that was measured was 558 kB, ResNet-50's graph 125."""
+    assert repr(H200) == "<Hardware h200_sxm: NVIDIA H200 SXM5 141 GB>"
+    graph = il.workload("resnet50")
+    assert repr(graph) == f"<Graph resnet50: {len(graph.ops)} ops, fp16>"
+    assert repr(H200.calibration).startswith("<Calibration cuda: ") and len(repr(H200.calibration)) < 100
+
+
 def test_a_table_for_notebooks_is_escaped():
     p = predict(replace(chain("relu"), name="<script>alert(1)</script>"), H200)
     assert "<script>" not in p._repr_html_() and "&lt;script&gt;" in p._repr_html_() and p._repr_html_().startswith("<table>")

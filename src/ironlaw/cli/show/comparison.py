@@ -13,7 +13,7 @@ from ironlaw.engine.device.work.quantised import unpacking
 from ironlaw.formats import operation
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.capacity import words
-from ironlaw.report.model_variants import comparable, lines, matrix
+from ironlaw.report.model_variants import Variant, comparable, lines, matrix
 from ironlaw.units import show
 
 
@@ -31,11 +31,11 @@ def machines(analysis: Analysis) -> None:
     draw.table(["machine", *modes], cells, left=("machine",))
 
 
-def variants(analysis: Analysis) -> None:
-    if len(analysis.variants) < 2:
+def variants(several: tuple[Variant, ...], title: str) -> None:
+    if len(several) < 2:
         return
-    draw.heading("batches and weights", "the fastest mode of each machine: time of a call, samples a second")
-    columns, rows = lines(analysis.variants)
+    draw.heading(title, "the fastest mode of each machine: time of a call, samples a second")
+    columns, rows = lines(several)
     cells = [[(cell[0], draw.BAD) if isinstance(cell, tuple) else cell for cell in row] for row in rows]
     draw.table(columns, cells, left=("variant",), text=tuple(columns[2:]))
 
@@ -83,13 +83,13 @@ def stored_json(graph: Graph) -> dict[str, Any] | None:
     return {"format": graph.settings["weights"], "bytes": graph.weight_bytes, "kept": list(graph.settings["kept"])}
 
 
-def variants_json(analysis: Analysis) -> list[dict[str, Any]]:
+def variants_json(several: tuple[Variant, ...]) -> list[dict[str, Any]]:
     return [
         {
             "batch": v.batch, "weights": v.weights, "hardware": p.hardware.slug, "mode": p.plan.mode, "seconds": p.seconds,
             "memory": p.memory.total, "fits": bool(p.fits),
         }
-        for v in analysis.variants
+        for v in several
         for p in v.predictions
     ]  # fmt: skip
 

@@ -13,6 +13,8 @@ from ironlaw.units import show, significant
 def report(joined: TraceJoin, limit: int) -> None:
     rows = joined.widest(limit)
     draw.heading("predicted beside measured", f"{len(rows)} of {len(joined.pairs)} operators, by gap")
+    if joined.elsewhere:
+        draw.say(f"! {joined.elsewhere}", draw.BAD)
     draw.say(words(joined), draw.DIM)
     cells = []
     for pair in rows:
@@ -51,6 +53,7 @@ def as_json(joined: TraceJoin) -> dict[str, Any]:
     ]
     return {
         "file": joined.trace.name, "device": joined.trace.device, "on_device": joined.on_device, "runs": joined.runs,
+        "warning": joined.elsewhere or None,
         "hardware": joined.prediction.hardware.slug, "predicted_s": joined.predicted, "measured_s": joined.measured,
         "pairs": pairs, "missing": rest(joined.missing), "extra": rest(joined.extra),
     }  # fmt: skip

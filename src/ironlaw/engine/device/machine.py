@@ -103,6 +103,10 @@ class Hardware:
     links: tuple[Link, ...] = ()
     process: str = ""  # in which the chip is made, as its maker calls it
 
+    def __repr__(self) -> str:
+        """One line; every figure and its source are in `figures`."""
+        return f"<Hardware {self.slug}: {self.name}>"
+
     @property
     def usable(self) -> Number:
         """Bytes that a model can have: whether something fits is judged by these."""

@@ -141,6 +141,10 @@ class Graph:
             if name not in self.tensors:
                 raise unknown(f"output of graph {self.name!r}", name, self.tensors)
 
+    def __repr__(self) -> str:
+        """One line; every op is in `ops`."""
+        return f"<Graph {self.name}: {len(self.ops)} ops, {self.dtype}>"
+
     @cached_property
     def work(self) -> Work:
         """Every op's work, added: all arithmetic, and every tensor once per op that touches it."""

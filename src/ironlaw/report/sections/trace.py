@@ -45,7 +45,8 @@ def section(joined: TraceJoin) -> tuple[str, dict[str, Any]]:
         ratio = pair.measured / pair.predicted if pair.predicted > 0 else None
         names = ", ".join(dict.fromkeys(map(plain, pair.kernels)))
         rows.append([pair.name, pair.kind, pair.aten, pair.predicted, pair.measured, pair.gap, ratio, len(pair.kernels), names])
-    out = paragraph(words(joined)) + '<div data-grid="trace"></div>'
+    out = (paragraph(joined.elsewhere, "c-warn") if joined.elsewhere else "") + paragraph(words(joined))
+    out += '<div data-grid="trace"></div>'
     out += _leftovers("Predicted, not in the trace", joined.missing) + _leftovers("In the trace, not predicted", joined.extra)
     return out, {"label": "Predicted beside measured", "columns": COLUMNS, "rows": rows, "kind": 1, "sort": [5, 0]}
 
