@@ -21,6 +21,7 @@ class Format:
     bytes: float  # an element
     torch: str = ""
     numpy: str = ""
+    part: str = ""  # of a complex number: the format of its two parts
 
     def in_torch(self, torch: Any) -> Any:
         """PyTorch's dtype; an AttributeError where it has none, or where this PyTorch is too old for it."""
@@ -45,13 +46,16 @@ FORMATS: dict[str, Format] = {
         Format("int32", 4.0, "int32", "int32"),
         Format("int16", 2.0, "int16", "int16"),
         Format("bool", 1.0, "bool", "bool"),
+        Format("complex64", 8.0, "complex64", "complex64", "fp32"),
+        Format("complex128", 16.0, "complex128", "complex128", "fp64"),
     )
 }
 BYTES: dict[str, float] = {name: fmt.bytes for name, fmt in FORMATS.items()}
+PRODUCTS_OF_PARTS = 4.0  # multiply-adds of parts in one of complex numbers, which counters take for one
 MODEL_FORMATS = ("fp64", "fp32", "bf16", "fp16")  # that a whole PyTorch model can be turned into
 
 # Further dtypes of PyTorch, each counted as the format that moves as many bytes.
-_COUNTED_AS = {"float8_e5m2": "fp8", "uint8": "int8", "complex64": "int64", "complex128": "int64"}
+_COUNTED_AS = {"float8_e5m2": "fp8", "uint8": "int8"}
 _OF_TORCH = {fmt.torch: name for name, fmt in FORMATS.items() if fmt.torch and name != "tf32"} | _COUNTED_AS
 _BY_WIDTH = {1: "int8", 2: "int16", 4: "int32"}
 
@@ -73,8 +77,13 @@ def of_torch(dtype: str, width: int = 8) -> str:
 
 
 def is_float(name: str) -> bool:
-    """Whether a format holds floating-point numbers."""
-    return name.startswith(("fp", "bf", "tf"))
+    """Whether a format holds floating-point numbers, complex ones too."""
+    return name.startswith(("fp", "bf", "tf", "complex"))
+
+
+def computed_in(name: str) -> str:
+    """The format that arithmetic is done in: of a complex number, that of its parts."""
+    return FORMATS[name].part or name if name in FORMATS else name
 
 
 def operation(*names: str) -> str:

@@ -113,12 +113,12 @@ BY_HAND = {
     "sort_rows": (GRID, "topk", 0, 0, 64 + 64 + 32 * 8, (4, 8)),
     "clone_columns": ({"b": 2, "s": 5, "d": 10, "numel": 100, "dtype": "fp16"}, "copy", 0, 0, 400, (2, 5, 10)),
     "repeat_rows": ({"b": 2, "times": 3, "rows": 5, "cols": 10, "dtype": "fp16"}, "copy", 0, 0, 2 * (100 + 300), (2, 3, 5, 10)),
-    "complex_mul": (WHOLE, "mul", 0, 1000, 3 * 8000, (1000,)),
+    "complex_mul": (FLAT | {"dtype": "complex64"}, "mul", 0, 1000, 3 * 8000, (1000,)),
     "complex_bmm": (
-        {"b": 3, "m": 2, "n": 5, "k": 7, "dtype": "int64"}, "bmm", 2 * 30 * 7, 2 * 30 * 7, 8 * (42 + 105 + 30), (3, 2, 5),
+        {"b": 3, "m": 2, "n": 5, "k": 7, "dtype": "complex64"}, "bmm", 2 * 30 * 7, 2 * 30 * 7, 8 * (42 + 105 + 30), (3, 2, 5),
     ),
-    "rfft": ({"rows": 4, "cols": 8, "dtype": "fp32", "to": "int64"}, "fft", 0, 5 * 32 * 3, 4 * 32 + 8 * 4 * 5, (4, 5)),
-    "fft": ({"rows": 4, "cols": 8, "dtype": "int64"}, "fft", 0, 5 * 32 * 3, 2 * 8 * 32, (4, 8)),
+    "rfft": ({"rows": 4, "cols": 8, "dtype": "fp32", "to": "complex64"}, "fft", 0, 5 * 32 * 3, 4 * 32 + 8 * 4 * 5, (4, 5)),
+    "fft": ({"rows": 4, "cols": 8, "dtype": "complex64"}, "fft", 0, 5 * 32 * 3, 2 * 8 * 32, (4, 8)),
     "conv3d flat in time": (
         {"n": 2, "c": 3, "t": 4, "h": 6, "w": 8, "out": 5, "kt": 1, "k": 2, "st": 1, "stride": 2, "pt": 0, "pad": 0, "dtype": "fp16"},
         "conv2d", 2 * 480 * 12, 2 * 480 * 12, 2 * (1152 + 60 + 480), (2, 5, 12, 4),
@@ -204,7 +204,7 @@ CURVES = {
     "index_copy_": "write_copy", "index_put_rows_": "write_put", "scatter_rows_": "write_scatter", "slice_copy_": "strided",
     "upsample_nearest": "upsample", "pixel_shuffle": "strided", "index_select": "gather", "index": "gather", "gather": "gather_elements",
     "transpose_2d": "strided_columns", "clone_columns": "strided_columns", "repeat_rows": "strided", "complex_mul": "mul",
-    "complex_bmm": "bmm_int64", "rfft": "fft", "maximum": "greatest", "conv_transpose2d": "conv_transpose",
+    "complex_bmm": "bmm_complex64", "rfft": "fft", "maximum": "greatest", "conv_transpose2d": "conv_transpose",
 }  # fmt: skip
 
 

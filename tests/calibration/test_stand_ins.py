@@ -29,7 +29,8 @@ STREAMS = {
 UNSEEN = {
     "depthwise_backward": "depthwise_fp32", "depthwise_wgrad": "depthwise_fp32",
     "bmm_even": "gemm_even", "bmm_fp8": "gemm_fp8", "bmm_int8": "gemm_int8", "gemm_fp64": "gemm_fp32", "bmm_fp64": "gemm_fp32",
-    "gemm_int64": "gemm_fp32", "bmm_int64": "gemm_fp32", "grouped_gemm_fp32": "gemm_fp32", "grouped_gemm_tf32": "gemm_tf32",
+    "gemm_int64": "gemm_fp32", "bmm_int64": "gemm_fp32", "gemm_complex64": "bmm_complex64", "gemm_complex128": "gemm_fp64",
+    "bmm_complex128": "gemm_fp64", "grouped_gemm_fp32": "gemm_fp32", "grouped_gemm_tf32": "gemm_tf32",
     "grouped_gemm_fp64": "gemm_fp32", "grouped_gemm_fp8": "gemm_fp8", "grouped_gemm_int8": "gemm_int8",
     "conv_dgrad_tf32": "conv_tf32", "conv_wgrad_tf32": "conv_tf32", "conv_dgrad_fp32": "conv_fp32", "conv_wgrad_fp32": "conv_fp32",
     "conv_transpose_fp32": "conv_fp32", "upsample_bilinear_nhwc": "upsample", "upsample_bicubic_nhwc": "upsample",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ironlaw.formats import BYTES, FORMATS, MODEL_FORMATS, is_float, of_torch
+from ironlaw.formats import BYTES, FORMATS, MODEL_FORMATS, computed_in, is_float, of_torch, spelled
 
 torch = pytest.importorskip("torch")
 numpy = pytest.importorskip("numpy")
@@ -13,7 +13,7 @@ IN_TORCH = [name for name, fmt in FORMATS.items() if fmt.torch]
 def test_an_element_is_as_wide_in_pytorch(name: str) -> None:
     dtype = FORMATS[name].in_torch(torch)
     assert dtype.itemsize == BYTES[name]
-    assert dtype.is_floating_point == is_float(name)
+    assert (dtype.is_floating_point or dtype.is_complex) == is_float(name)
     assert of_torch(FORMATS[name].torch, dtype.itemsize) == ("fp32" if name == "tf32" else name)
 
 
@@ -33,7 +33,22 @@ def test_what_is_not_listed_moves_as_many_bytes() -> None:
     assert [of_torch(dtype, width) for dtype, width in (("uint16", 2), ("uint32", 4), ("quint8", 1), ("float8_e5m2", 1))] == [
         "int16", "int32", "int8", "fp8",
     ]  # fmt: skip
-    assert of_torch("complex64", 8) == "int64" == of_torch("uint64", 8)
+    assert of_torch("uint64", 8) == "int64"
+
+
+@pytest.mark.parametrize("name", ["complex64", "complex128"])
+def test_a_complex_number_has_two_parts(name: str) -> None:
+    part = computed_in(name)
+    assert torch.empty(1, dtype=FORMATS[name].in_torch(torch)).real.dtype == FORMATS[part].in_torch(torch)
+    assert BYTES[name] == 2 * BYTES[part] and computed_in(part) == part
+
+
+@pytest.mark.parametrize("name", IN_TORCH)
+def test_pytorchs_own_names_are_read(name: str) -> None:
+    dtype = FORMATS[name].in_torch(torch)
+    assert spelled(str(dtype)) == spelled(FORMATS[name].torch) == ("fp32" if name == "tf32" else name) and spelled(name) == name
+    short = {"fp64": "double", "fp32": "float", "fp16": "half", "int64": "long", "int32": "int", "int16": "short"}.get(name, "")
+    assert not short or (getattr(torch, short) == dtype and spelled(short) == name)
 
 
 def test_a_model_can_be_turned_into_floats_only() -> None:

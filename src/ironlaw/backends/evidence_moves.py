@@ -139,17 +139,18 @@ def _sorted(p: Params) -> Op:
     return single_op("topk", [x], [x, tensor(x.shape, "int64")])
 
 
-# ---- complex numbers: both parts in FP32, as many bytes as an INT64
+# ---- complex numbers: both parts in FP32
 
 
 def _complex_mul(p: Params) -> Op:
-    x = tensor((p["numel"],), "int64")
+    x = tensor((p["numel"],), "complex64")
     return single_op("mul", [x, x], [x])
 
 
 def _complex_bmm(p: Params) -> Op:
     b, m, n, k = p["b"], p["m"], p["n"], p["k"]
-    return single_op("bmm", [tensor((b, m, k), "int64"), tensor((b, k, n), "int64")], [tensor((b, m, n), "int64")])
+    x, y, z = (tensor((b, *sides), "complex64") for sides in ((m, k), (k, n), (m, n)))
+    return single_op("bmm", [x, y], [z])
 
 
 def _transformed(real: bool) -> Callable[[Params], Op]:
@@ -157,7 +158,7 @@ def _transformed(real: bool) -> Callable[[Params], Op]:
 
     def make(p: Params) -> Op:
         x, y = (p["rows"], p["cols"]), (p["rows"], p["cols"] // 2 + 1 if real else p["cols"])
-        return single_op("fft", [tensor(x, p["dtype"] if real else "int64")], [tensor(y, "int64")], row=p["cols"])
+        return single_op("fft", [tensor(x, p["dtype"] if real else "complex64")], [tensor(y, "complex64")], row=p["cols"])
 
     return make
 

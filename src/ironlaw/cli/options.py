@@ -11,7 +11,7 @@ from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import MODES, Hardware
 from ironlaw.engine.device.types import FORMATS
 from ironlaw.errors import BadValue, IronlawError, unknown
-from ironlaw.formats import spelled
+from ironlaw.formats import computed_in, spelled
 
 LARGEST = 10**12  # sizes beyond any model; keeps products of them within a float
 HUGE = 1e30  # the same for figures
@@ -107,7 +107,7 @@ def modes(text: str) -> tuple[str, ...]:
 
 @checked
 def number_format(text: str) -> str:
-    return _known("number format", spelled(text), FORMATS)
+    return _known("number format", spelled(text), [name for name in FORMATS if computed_in(name) == name])
 
 
 @checked

@@ -8,7 +8,7 @@ from typing import Any
 
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, CaptureBreak, IronlawError, MissingExtra
-from ironlaw.formats import is_float
+from ironlaw.formats import computed_in, is_float
 
 
 def capture(
@@ -110,7 +110,7 @@ def main_format(recorder: Any) -> str:
                 if t.role == role and is_float(t.dtype):
                     counts[t.dtype] += int(t.bytes)
         if counts:
-            return counts.most_common(1)[0][0]
+            return computed_in(counts.most_common(1)[0][0])
     return "int8" if any(op.dtype == "int8" and op.work.matmul_flops for op in recorder.ops) else "fp32"
 
 

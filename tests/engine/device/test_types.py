@@ -16,7 +16,7 @@ from ironlaw.errors import BadValue, UnknownName, UnsupportedPrecision
 def test_formats():
     assert FORMATS == {
         "fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp4": 0.5, "int4": 0.5,
-        "int64": 8, "int32": 4, "int16": 2, "bool": 1,
+        "int64": 8, "int32": 4, "int16": 2, "bool": 1, "complex64": 8, "complex128": 16,
     }  # fmt: skip
     assert bytes_per_element("bf16") == 2.0
     with pytest.raises(UnknownName, match=r"^no number format 'float16'; did you mean fp16"):

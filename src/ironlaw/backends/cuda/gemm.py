@@ -13,6 +13,7 @@ from ironlaw.backends.rows import Row
 from ironlaw.engine.arrays import Number, ceil, maximum, minimum, where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
+from ironlaw.formats import PRODUCTS_OF_PARTS, computed_in
 
 DEEPEST = 16384.0  # steps of a product's inner loop that were measured; beyond, the library splits it over more of the chip
 SPLIT_FROM = 3072  # steps from which a product of few tiles is shared out along its depth
@@ -71,7 +72,8 @@ def matrix(op: Op, machine: Hardware) -> Sequence[Kernel]:
     k, n = x.shape[-1], y.shape[-1]
     m = y.size / n
     depth = minimum(k, DEEPEST)
-    kernel = Kernel(gemm_curve(op.dtype, (k, n)), op.work.bytes, op.work.matmul_flops, depth=depth)
+    flops = op.work.matmul_flops * (1.0 if computed_in(op.dtype) == op.dtype else PRODUCTS_OF_PARTS)
+    kernel = Kernel(gemm_curve(op.dtype, (k, n)), op.work.bytes, flops, depth=depth)
     batched = op.kind == "bmm" or len(w.shape) > 2
     if batched:
         kernel, second = (
@@ -133,5 +135,6 @@ FALLBACK = {
     "bmm_fp32": "gemm_fp32", "bmm_fp32_odd": "bmm_fp32", "bmm_tf32": "gemm_tf32", "gemm_pair": "gemm", "bmm_fp8": "gemm_fp8",
     "bmm_int8": "gemm_int8",
     "gemm_fp32_thin": "gemm_fp32", "gemv_fp32": "gemm_fp32_thin", "bmm_fp32_thin": "gemm_fp32_thin",
-    "gemm_fp64": "gemm_fp32", "bmm_fp64": "gemm_fp32", "gemm_int64": "gemm_fp32", "bmm_int64": "gemm_fp32",  # int64: complex numbers
+    "gemm_fp64": "gemm_fp32", "bmm_fp64": "gemm_fp32", "gemm_int64": "gemm_fp32", "bmm_int64": "gemm_fp32",
+    "gemm_complex64": "bmm_complex64", "bmm_complex64": "gemm_fp32", "gemm_complex128": "gemm_fp64", "bmm_complex128": "gemm_fp64",
 }  # fmt: skip

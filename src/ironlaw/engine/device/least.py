@@ -15,6 +15,7 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.roofline import arithmetic
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import Op, Work
+from ironlaw.formats import computed_in
 
 CAUSAL = {"attention": (0, 1), "attention_backward": (1, 2)}  # kind -> the places of queries and keys among its inputs
 LASTING = ("l1", "l2", "l3", "l4")  # caches that outlast a kernel; a GPU's registers and shared memory do not
@@ -83,7 +84,7 @@ def least_transfer(op: Op, hardware: Hardware, cache_bytes: float = 0.0) -> Numb
 def least_arithmetic(op: Op, hardware: Hardware) -> Number:
     """Seconds of the arithmetic that can't be left out. A product in a format that has no rate here is done in FP32's lanes at best."""
     work, fmt = needed(op), op.dtype
-    if work.kind == "matrix" and fmt not in hardware.peaks:
+    if work.kind == "matrix" and computed_in(fmt) not in hardware.peaks:
         return work.matmul_flops / hardware.vector_peak(fmt)
     return arithmetic(work, hardware, fmt)
 

@@ -13,6 +13,7 @@ from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.types import Graph, Op, bytes_per_element, check_positive
 from ironlaw.engine.device.uncertainty import Doubt, Scatter
 from ironlaw.errors import BadValue, UnsupportedPrecision, unknown
+from ironlaw.formats import PRODUCTS_OF_PARTS, computed_in
 
 # whose kernels run, and whether a graph of them is replayed: "graphs" is of compiled code, "eager_graphs" of eager code, which is how
 # serving engines decode
@@ -113,7 +114,10 @@ class Hardware:
         return self.capacity - self.reserved
 
     def peak(self, fmt: str, sparse: bool = False) -> Number:
-        """Peak rate in FLOP/s for a number format; dense unless asked."""
+        """Peak rate in FLOP/s for a number format; dense unless asked. A product of complex numbers is counted as one, and is four."""
+        part = computed_in(fmt)
+        if part != fmt:
+            return self.peak(part, sparse) / PRODUCTS_OF_PARTS
         table = self.sparse if sparse else self.peaks
         if fmt not in table:
             bytes_per_element(fmt)
@@ -129,6 +133,7 @@ class Hardware:
         A machine without [vector] figures has no matrix units, or its maker says nothing of the rest: then its peak stands for
         it. A format without a rate of its own is worked on in FP32's lanes, no faster than its products.
         """
+        fmt = computed_in(fmt)
         if fmt in self.vector:
             return self.vector[fmt]
         if not self.vector and fmt in self.peaks:

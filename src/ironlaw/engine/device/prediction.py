@@ -20,6 +20,7 @@ from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import Graph, Op, Work
 from ironlaw.engine.device.uncertainty import BEYOND, SAID, Doubt, Interval, around, shares
 from ironlaw.engine.device.work import STAND_IN
+from ironlaw.formats import computed_in
 
 BOUND = Doubt(math.inf, "", place="unknown")  # of an op that no measured machine answers for
 
@@ -261,7 +262,7 @@ class Prediction:
 
 def _products_s(op: Op, hardware: Hardware, dtype: str) -> Number:
     """Seconds of an op's products at the peak of their format; one without a peak here is judged by the graph's."""
-    return needed(op).matmul_flops / hardware.peak(op.dtype if op.dtype in hardware.peaks else dtype)
+    return needed(op).matmul_flops / hardware.peak(op.dtype if computed_in(op.dtype) in hardware.peaks else dtype)
 
 
 def is_sweep(prediction: Prediction) -> bool:
