@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from fake import FakeDevice, Quiet
 
-from ironlaw import hardware
+from ironlaw import Plan, hardware, predict, workload
 from ironlaw.errors import BadValue, UnknownName
 from ironlaw.measure.machine import keep as keeping
 from ironlaw.measure.machine.characterise import characterise
@@ -18,6 +18,7 @@ from ironlaw.measure.machine.keep import as_evidence, as_toml, checked, keep, re
 from ironlaw.measure.machine.sizes import Sizes
 from ironlaw.measure.noise import Noise, Noisy
 from ironlaw.registry.evidence import evidence, read
+from ironlaw.registry.hosts import host
 
 SMALL = Sizes("small", each=0.002, longest=0.05, streams=2)
 
@@ -70,7 +71,16 @@ def test_unless_it_is_asked_for_and_then_it_says_so(noisy):
     kept = keep(noisy, read_figures(noisy, DEVICE), DEVICE, force=True)
     data = json.loads(kept.evidence.read_text())
     assert data["noise"]["noisy"] and "other processes" in data["noise"]["reasons"][0]
-    assert "noisy" in hardware("this").figures["bandwidth"].source
+    machine = hardware("this")
+    assert "noisy" in machine.figures["bandwidth"].source
+    for plan in (Plan(), Plan(launch=1e-6), Plan(host=host("bare"))):  # whoever launches: the curves are noisy, too
+        sources = predict(workload("mlp8_1024", dtype="fp32"), machine, plan).sources
+        assert any(words.startswith("noisy: measured while the machine was busy") and "ironlaw measure" in words for words in sources)
+
+
+def test_a_quiet_machine_says_nothing_of_noise(found):
+    keep(found, read_figures(found, DEVICE), DEVICE)
+    assert not any("noisy" in words for words in predict(workload("mlp8_1024", dtype="fp32"), hardware("this")).sources)
 
 
 def test_an_interrupt_leaves_the_old_machine(found, monkeypatch, ironlaw_home):

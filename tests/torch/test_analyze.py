@@ -245,6 +245,7 @@ def test_a_trace_of_the_same_model(file: str, capsys: pytest.CaptureFixture[str]
     found = told(capsys, f"{file}:Net", "--on", "h200_sxm", "--mode", "compiled", "--trace", "trace.json", "--html", "report.html")["trace"]
     assert [pair["name"] for pair in found["pairs"]] == ["linear.addmm", "relu", "norm.native_layer_norm"]
     assert (found["runs"], found["on_device"], found["missing"]) == (2, False, [])
+    assert "the trace is of a processor and the prediction of NVIDIA H200" in found["warning"]
     assert all(pair["measured_s"] > 0 for pair in found["pairs"])
     assert "aten::normal_" in {left["name"] for left in found["extra"]}  # the inputs were made inside
     assert "Predicted beside measured" in Path("report.html").read_text(encoding="utf-8")

@@ -33,6 +33,7 @@ from ironlaw.errors import BadRegistry, IronlawError
 SLUG = "this_machine"
 NAMES = ("this", "here", "local", SLUG)  # what people may type
 HOST_AGAIN = "ironlaw measure --host"
+NOISY = ", noisy"  # in the source of figures that were measured while the machine was busy
 AGAIN = "run `ironlaw measure` to measure this machine again"
 FIRST = "this machine was not measured yet; run `ironlaw measure` first (about a minute), then ask again"
 FIRST_HOST = "what launching costs here was not measured yet; run `ironlaw measure --host` first (seconds), then ask again"

@@ -82,6 +82,8 @@ def _local(path: Path, _: local_machine.Stamp) -> Hardware:
         if own is not None:
             own, whose = with_scatter(own)
             caveats = (*caveats, f"likely: no model was measured here, so models scatter as on {whose}") if whose else caveats
+        if any(local_machine.NOISY in figure.source for figure in machine.figures.values()):
+            caveats = (*caveats, f"noisy: measured while the machine was busy, so that every time may be far too long; {again}")
         return replace(machine, aliases=local_machine.NAMES[:-1], calibration=own, caveats=caveats)
     except OSError as error:
         raise BadRegistry(f"{path} can't be read ({error.strerror or error}); check its permissions, or {again}") from None

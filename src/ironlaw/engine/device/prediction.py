@@ -94,7 +94,7 @@ class OpRow:
     def origin(self) -> str:
         """What a reader knows it by: its kind, the kinds inside it, or the op for which its kind stands in."""
         parts = self.op.attrs.get("parts", (self.op,))
-        return " + ".join(dict.fromkeys(str(part.attrs.get(STAND_IN) or part.attrs.get("op") or part.kind) for part in parts))
+        return " + ".join(dict.fromkeys(map(_known_by, parts)))
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON takes it."""
@@ -258,6 +258,11 @@ class Prediction:
         """As JSON takes it, with a version of its schema. `ops`: the operators that take most device time; all where None is given.
         An open end of an interval is None."""
         return as_dict(self, ops)
+
+
+def _known_by(op: Op) -> str:
+    dims = op.attrs.get("dims")
+    return str(op.attrs.get(STAND_IN) or op.attrs.get("op") or (op.kind.replace("2d", f"{dims}d") if dims else op.kind))
 
 
 def _products_s(op: Op, hardware: Hardware, dtype: str) -> Number:

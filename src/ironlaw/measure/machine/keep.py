@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ironlaw import home
-from ironlaw.calibration.local_machine import fit, store_curves
+from ironlaw.calibration.local_machine import NOISY, fit, store_curves
 from ironlaw.measure.devices.device import Device
 from ironlaw.measure.evidence_file import text, today
 from ironlaw.measure.host import SLUG
@@ -43,7 +43,7 @@ def source(result: Characterisation) -> str:
     library = (
         f"PyTorch {torch}" if torch and result.machine.get("library") == "torch" else f"NumPy {result.software.get('numpy', '')}".strip()
     )
-    return f"ironlaw measure, {SLUG}/machine.json ({result.machine['backend']}, {library}{', noisy' if result.noise.noisy else ''})"
+    return f"ironlaw measure, {SLUG}/machine.json ({result.machine['backend']}, {library}{NOISY if result.noise.noisy else ''})"
 
 
 def as_toml(result: Characterisation, figures: Figures, power: float | None, date: str = "") -> str:
