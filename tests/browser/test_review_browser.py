@@ -248,6 +248,9 @@ def test_it_can_be_read_everywhere(beginner: str, page: Page) -> None:
         expect(button).to_be_hidden()
     expect(page.locator("#map-instrument")).to_be_hidden()
     expect_short(page)
+    rail = page.get_by_role("navigation", name="Sections")
+    rail.get_by_role("link", name="Tree").click()
+    expect(rail.locator("[aria-current]")).to_have_text("Tree")  # though folded, and the next begins right under it
     unfold(page)
     shown = on_the_table(page)
     answer(page, shown, right=False, sure="5 certain")
@@ -264,7 +267,6 @@ def test_it_can_be_read_everywhere(beginner: str, page: Page) -> None:
     page.locator(".il-checklist").get_by_role("checkbox").first.check()
     page.locator(".il-checklist").get_by_role("button", name="Compare").click()
     expect(page.locator(".il-checklist")).to_contain_text("the cards do not back it yet")
-    rail = page.get_by_role("navigation", name="Sections")  # on a phone too, and it follows
     expect(rail.get_by_role("link", name="Cards")).to_be_visible()
-    expect(rail.locator("[aria-current]")).to_have_text("Checklist")
+    expect(rail.locator("[aria-current]")).to_have_text("Checklist")  # on a phone too, it follows
     expect_readable(page)

@@ -906,3 +906,9 @@ def test_the_longest_op_has_a_name_under_the_roof(bench):
         view = bench.turn("act2", **dials)
         points = marks(view, "layer", "point")
         assert max(points, key=lambda point: point["size"]).get("label"), dials
+
+
+def test_fused_ops_are_called_by_what_they_hold(bench):
+    names = figure(bench.turn("act2", device="h200_sxm", phase="decode", fusion="all", tiled=True), "times")["y"]["names"]
+    assert {"input norm", "output projection → second norm", "gate projection → gate × up", "1 other"} <= set(names)
+    assert not [name for name in names if set(name) & set("._…′")]  # no code, and none twice

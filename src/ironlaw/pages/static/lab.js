@@ -69,6 +69,7 @@
 
   const everyPlace = () => [...document.querySelectorAll(".il-rail [data-place]")].map((item) => ({ item, place: document.getElementById(item.dataset.place) }));
   const places = () => everyPlace().filter(({ place }) => place?.getClientRects().length);
+  const LANDING = 96; // px from the top: the rail, and a little more
   let frame = 0;
   let settled = false; // nothing is remembered until the page stands where it should
   let acted = -Infinity; // when the learner last did something
@@ -83,7 +84,10 @@
     frame = 0;
     const line = Math.min(0.4 * innerHeight, 320);
     const shown = places();
-    const here = shown.filter(({ place }) => place.getBoundingClientRect().top <= line).pop() ?? shown[0];
+    const top = ({ place }) => place.getBoundingClientRect().top;
+    // where a link of the rail leads is where the learner is, also where the next place begins right under it
+    const landed = shown.find((each) => top(each) >= 0 && top(each) <= LANDING);
+    const here = landed ?? shown.filter((each) => top(each) <= line).pop() ?? shown[0];
     for (const { item } of everyPlace()) {
       const now = item === here?.item;
       const link = item.querySelector("a");

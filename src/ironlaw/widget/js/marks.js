@@ -136,8 +136,11 @@ function leader(key, px, py, r, box) {
   return h("path", { key, class: "il-leader", d: `M${(px + ((tx - px) * r) / long).toFixed(1)},${(py + ((ty - py) * r) / long).toFixed(1)}L${tx.toFixed(1)},${ty.toFixed(1)}` });
 }
 
-// Whether a roof lies so near the top that its words need the room there.
-const underRoof = ({ figure, y, box }) => figure.marks.some((mark) => mark.along && mark.points.some(([, value]) => y.at(value) < box.top + 38));
+// Whether a roof lies so near the top that its words need the room there, and those of the points on it where they are many.
+const underRoof = ({ figure, y, box }) => {
+  const room = figure.marks.filter((mark) => mark.type === "point" && mark.label).length > 3 ? 58 : 38;
+  return figure.marks.some((mark) => mark.along && mark.points.some(([, value]) => y.at(value) < box.top + room));
+};
 
 // Words behind a stacked bar, on its own level.
 function rowLabel(mark, key, { x, y, above, width }) {

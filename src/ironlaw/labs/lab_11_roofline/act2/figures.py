@@ -14,6 +14,7 @@ from ironlaw.labs.lab_11_roofline.machines import short as machine_name
 from ironlaw.pictures.ends import doubled_to
 from ironlaw.pictures.roofs import Dot, Roof, distinct, roofs, roofs_by_work
 from ironlaw.pictures.theme import SHAPES
+from ironlaw.units import counted
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity, in_one_unit, share
 
@@ -37,8 +38,8 @@ def picture(case: Case) -> Figure:
         _dot(case, rows, above[rows[0].work.kind], longest, labelled)
         for rows in sorted(groups.values(), key=lambda rows: -len(rows) * rows[0].seconds)
     ]
-    silent = sum(1 for row in case.rows if row.work.flops == 0)
-    note = f"{roof.name}, {case.phase}; size is time" + (f"; {silent} ops only move bytes and have bars only" if silent else "")
+    silent = any(row.work.flops == 0 for row in case.rows)
+    note = f"{roof.name}, {case.phase}; size is time" + ("; ops that only move bytes have bars only" if silent else "")
     legend = [{"colour": term, "shape": SHAPES[term], "label": f"{term}-bound"} for term in ("memory", "compute")]
     return roofs(distinct(above), dots, ACROSS, "layer", "One layer under the roof", note=note, legend=legend)
 
@@ -92,7 +93,7 @@ def times(case: Case) -> Figure:
         marks.append(mark("bar", term, x=seconds, y=name, id=name, label=label, name=name, tags=tags, emphasis=row is longest, hover=hover))
         table.append((name, time(seconds), share(seconds, whole), term))
     if len(rows) > BARS:
-        name = f"{len(rows) - BARS} others"
+        name = counted(len(rows) - BARS, "other")
         names.append(name)
         marks.append(mark("bar", "muted", x=rest, y=name, id="others", label=f"{time(rest)}, {share(rest, whole)}", name=name))
         table.append((name, time(rest), share(rest, whole), ""))

@@ -17,11 +17,16 @@ STEPS = {
 
 
 def plain(name: str) -> str:
-    """Of an op, or of the first and the last op of a fused one."""
-    return " … ".join(dict.fromkeys(_plain(piece) for piece in short(name).split(" … ")))
+    """Of an op; of a fused one its part, `input norm`, or the parts it begins and ends in, `output projection → second norm`."""
+    pieces = short(name).split(" … ")
+    return _step(pieces[0]) if len(pieces) == 1 else " → ".join(dict.fromkeys(_part(piece) for piece in pieces))
 
 
-def _plain(name: str) -> str:
-    part, _, step = name.partition(".")
-    head = PARTS.get(part, part.replace("_", " "))
-    return f"{head}, {STEPS.get(step, step.replace('_', ' '))}" if step else head
+def _part(name: str) -> str:
+    part = name.partition(".")[0]
+    return PARTS.get(part, part.replace("_", " "))
+
+
+def _step(name: str) -> str:
+    step = name.partition(".")[2]
+    return f"{_part(name)}, {STEPS.get(step, step.replace('_', ' '))}" if step else _part(name)
