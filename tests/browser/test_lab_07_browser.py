@@ -232,6 +232,7 @@ def test_by_keyboard_alone(beginner: str, page: Page) -> None:
     press("Enter")
     press_on("Finish", "Save my design")
     expect(page.locator(".il-hud")).to_contain_text(re.compile(r"saved \d\d:\d\d"))
+    expect(page.get_by_role("button", name="Saved", exact=True)).to_be_focused()  # so that Tab goes on from there
 
 
 def test_it_can_be_read_everywhere_and_every_control_changes_something(beginner: str, page: Page) -> None:

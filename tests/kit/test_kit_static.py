@@ -7,7 +7,7 @@ import pytest
 
 from ironlaw.engine.device.machine import Figure
 from ironlaw.errors import UnknownName
-from ironlaw.kit import cards, claims, context, ending, formula, header, hud, message, peek, rail, reveal, step
+from ironlaw.kit import cards, claims, context, ending, formula, header, hud, message, peek, prose, rail, reveal, step
 from ironlaw.kit.banner import banner, notice
 from ironlaw.kit.save import Receipt
 from ironlaw.registry.claims import claim
@@ -212,3 +212,7 @@ def test_this_machine_is_a_context_once_measured(lab, ironlaw_home):
     assert (here.slug, here.regime, here.label) == ("this_machine", "here", "This machine") and here.peak > 0
     (place / "this_machine.toml").write_text("damaged = ")
     assert context.this_machine() is None  # no lab may fail to open for it
+
+
+def test_a_minus_is_one_and_not_a_hyphen():
+    assert cards.card("Net", -29.5, "s")["value"] == "−29.5" and "−45.6" in prose.dress("-45.6 %")

@@ -316,7 +316,7 @@ def test_intensity_levels_off_below_the_ridge(bench):
     assert (told["unfused"], told["fused"], told["format"], told["ridge"]) == ("50.9 FLOP/B", "145 FLOP/B", "FP16", "295 FLOP/B")
     assert bench.shows("act2.below", view["note"]) and not bench.shows("act2.crosses", view["note"])
     curve = next(figure for figure in view["figures"] if figure["id"] == "curve")
-    lines = {mark["label"]: mark["points"] for mark in curve["marks"] if mark["type"] == "line"}
+    lines = {mark["name"]: mark["points"] for mark in curve["marks"] if mark["type"] == "line"}
     for name, last, doubled in (("fused graph", 144, 1.02), ("every op's tensors", 51, 1.01)):
         points = lines[name]
         assert points[-1][1] == pytest.approx(last, rel=0.01) and points[-1][1] / points[-2][1] < doubled

@@ -12,6 +12,7 @@ from ironlaw.widget.quantities import cite, exact
 __all__ = ["Card", "card", "cite", "share", "tone"]
 
 Card = dict[str, Any]
+MINUS = "−"
 
 
 def card(label: str, value: float, unit: str = "", *, tone: str = "", note: str = "", digits: int = 3, source: Figure | str = "") -> Card:
@@ -19,7 +20,8 @@ def card(label: str, value: float, unit: str = "", *, tone: str = "", note: str 
     text = show(value, unit, digits)
     number, suffix = (text, "") if "× 10" in text else text.split(" ") if " " in text else (text, "")
     return {
-        "label": label, "value": number, "unit": suffix, "tone": tone, "note": note, "exact": exact(value, unit), "source": cite(source),
+        "label": label, "value": number.replace("-", MINUS), "unit": suffix,
+        "tone": tone, "note": note, "exact": exact(value, unit), "source": cite(source),
     }  # fmt: skip
 
 

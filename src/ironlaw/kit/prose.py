@@ -91,6 +91,7 @@ def dress(text: str, exact: str = "") -> Markup:
     if words != text:
         return Markup(f'<span class="il-num"{title}>{_read_out(text.replace(" ", NARROW), words)}</span>')
     number, _, unit = text.partition(" ")
+    number = f"−{number[1:]}" if number[:1] == "-" else number
     light = f'<span class="il-unit">{NARROW}{escape(unit)}</span>' if unit else ""
     return Markup(f'<span class="il-num"{title}>{escape(number)}{light}</span>')
 

@@ -18,7 +18,8 @@ def off(distance: Distance) -> str:
     """`too high by a factor of 1,010, 3.0 orders of magnitude`; inline HTML."""
     if abs(distance.orders) < NEAR:
         percent = dress(f"{significant(100 * (distance.factor - 1), 2)} %")
-        return f"right to within {percent}, {dress(f'{abs(distance.orders):.2f}')} orders off"
+        orders = f"{abs(distance.orders):.1f}"
+        return f"right to within {percent}" + ("" if orders == "0.0" else f", {dress(orders)} orders off")
     side = "too high" if distance.orders > 0 else "too low"
     return f"{side} by a factor of {dress(significant(distance.factor))}: {dress(f'{abs(distance.orders):.1f}')} orders of magnitude"
 

@@ -50,7 +50,7 @@ function savePiece(ctx) {
     : view.saved ? `The controls have moved since you saved (${moment(view.time)}). What you saved stays until you save again.`
       : "Nothing is written until you press this. Later labs start from what you save.";
   return h("div", { class: `il-save ${same ? "il-kept" : ""}` },
-    h("button", { type: "button", class: `il-button ${same ? "" : "il-primary"}`, disabled: waiting || same, onclick: () => line.send({ act: (state.act ?? 0) + 1 }) }, same ? "Saved" : label),
+    h("button", { type: "button", class: `il-button ${same ? "" : "il-primary"}`, "aria-disabled": String(Boolean(waiting || same)), onclick: () => waiting || same || line.send({ act: (state.act ?? 0) + 1 }) }, same ? "Saved" : label), // one that is disabled would lose the keyboard's focus
     h("p", { class: "il-hint", role: "status" }, told),
     problem(view));
 }
