@@ -55,7 +55,7 @@ PRODUCTS_OF_PARTS = 4.0  # multiply-adds of parts in one of complex numbers, whi
 MODEL_FORMATS = ("fp64", "fp32", "bf16", "fp16")  # that a whole PyTorch model can be turned into
 
 # Further dtypes of PyTorch, each counted as the format that moves as many bytes.
-_COUNTED_AS = {"float8_e5m2": "fp8", "uint8": "int8"}
+_COUNTED_AS = {"uint8": "int8"} | dict.fromkeys(("float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"), "fp8")
 _OF_TORCH = {fmt.torch: name for name, fmt in FORMATS.items() if fmt.torch and name != "tf32"} | _COUNTED_AS
 _BY_WIDTH = {1: "int8", 2: "int16", 4: "int32"}
 

@@ -95,7 +95,8 @@ def test_bad_input_is_refused_with_a_next_step(run, folder, tmp_path, argv, word
 
 def test_a_huge_file_and_a_huge_folder_are_refused(run, folder, monkeypatch):
     monkeypatch.setattr(hand_ins, "LARGEST", 1000)
-    assert json.loads(run("report", "handed-in", "--json")[1] or "{}") == {}  # every ledger is larger
+    error = json.loads(run("report", "handed-in", "--json")[1])["error"]["message"]
+    assert error.startswith("none of the 24 files in handed-in is a ledger that can be counted")  # every one is larger
     monkeypatch.setattr(hand_ins, "LARGEST", 50_000_000)
     monkeypatch.setattr(hand_ins, "MOST", 20)
     assert "more than 20 files" in run("report", "handed-in")[2]

@@ -36,6 +36,12 @@ def test_what_is_not_listed_moves_as_many_bytes() -> None:
     assert of_torch("uint64", 8) == "int64"
 
 
+def test_every_eight_bit_float_is_one() -> None:
+    """AMD's and the scales' too: as integers they would be counted in OP and run at INT8's rate."""
+    names = [name for name in dir(torch) if name.startswith("float8_")]
+    assert len(names) >= 4 and {of_torch(name, 1) for name in names} == {"fp8"}
+
+
 @pytest.mark.parametrize("name", ["complex64", "complex128"])
 def test_a_complex_number_has_two_parts(name: str) -> None:
     part = computed_in(name)
