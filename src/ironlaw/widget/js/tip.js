@@ -1,13 +1,16 @@
 // The box beside what is pointed at or focused: exact values and where they come from.
 
+const LONG = 4; // more figures than this stand side by side where they fit, so that the box leaves the picture in sight
+
 // rows: [[label, value], …, "source"]
 function showTip(ui, anchor, title, rows) {
   const tip = ui.tip;
   if (!tip) return;
   ui.tipped = anchor;
+  const pairs = rows.filter(Array.isArray);
   patch(tip, [
     title && h("b", {}, title),
-    h("dl", {}, rows.filter(Array.isArray).map(([label, value]) => h("div", {}, h("dt", {}, label), h("dd", {}, value)))),
+    h("dl", { class: pairs.length > LONG ? "il-pairs" : null }, pairs.map(([label, value]) => h("div", {}, h("dt", {}, label), h("dd", {}, value)))),
     rows.filter((row) => !Array.isArray(row) && row).map((source) => h("p", { class: "il-source" }, source)),
   ]);
   tip.hidden = false;
