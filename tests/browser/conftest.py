@@ -18,8 +18,11 @@ from chromium import started
 from lab_steps import PATIENCE
 from labs_entry import ENVIRONMENT, cookie
 from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, Request, expect
+from site_runtime import release
 
 from ironlaw.ledger import Ledger, open_ledger
+from ironlaw.site.build import build
+from ironlaw.site.serve import server
 
 START_SECONDS = 60
 RUNNING: set[str] = set()  # the addresses of servers, also of those that have ended
@@ -115,23 +118,23 @@ def running(home: Path, port: int = 0) -> Iterator[tuple[str, subprocess.Popen[s
     """A running `ironlaw labs` with a home of its own: its address and its process."""
     environment = {**os.environ, **ENVIRONMENT, "IRONLAW_HOME": str(home), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-c", SHORT, "labs", "--no-browser", "--port", str(port)]
-    server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     lines: queue.Queue[str | None] = queue.Queue()
     # Read to the end, or the server blocks once the pipe is full.
-    threading.Thread(target=drain, args=(server, lines), daemon=True).start()
+    threading.Thread(target=drain, args=(process, lines), daemon=True).start()
     try:
         url = address(lines)
         RUNNING.add(url)
         for context in CONTEXTS:
             admit(context)
-        yield url, server
+        yield url, process
     finally:
-        server.terminate()
+        process.terminate()
         try:
-            server.wait(10)
+            process.wait(10)
         except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
+            process.kill()
+            process.wait()
 
 
 @pytest.fixture(scope="session")
@@ -158,6 +161,23 @@ def shared_ledger(labs_server: str, shared_home: Path) -> Iterator[Ledger]:
 def beginner(labs_server: str, shared_ledger: Ledger) -> str:
     """The address of the shared server, for a learner who has done nothing yet."""
     return labs_server
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the static site, in a folder of its host."""
+    folder = tmp_path_factory.mktemp("host")
+    build(folder / "course" / "2026", release())
+    with server(folder, 0) as serving:
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{serving.server_port}/course/2026"
+        serving.shutdown()
+
+
+@pytest.fixture(params=["served", "site"])
+def either(request: pytest.FixtureRequest) -> str:
+    """`beginner`, and then the same of the static site: what is tested with this address holds for both hosts."""
+    return str(request.getfixturevalue("beginner" if request.param == "served" else "site"))
 
 
 @pytest.fixture

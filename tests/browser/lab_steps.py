@@ -126,6 +126,17 @@ def tab_to(page: Page, role: str, name: str, most: int = 80) -> None:
     raise AssertionError(f"{role} {name!r} is not reached by Tab, which went by {', '.join(passed)}")
 
 
+def press_on(page: Page, *names: str) -> None:
+    """Tab to the buttons that lead on, one after the other; the focus is in the next place when Python has opened it."""
+    for name in names:
+        button = page.get_by_role("button", name=name)
+        expect(button).to_be_visible()
+        tab_to(page, "button", name)
+        page.keyboard.press("Enter")
+        expect(button.or_(page.get_by_role("button", name="One moment"))).to_have_count(0)
+        expect(page.locator("body")).not_to_be_focused()
+
+
 def commit_by_keyboard(page: Page, first: str) -> None:
     """The third of the options, of which `first` is the first, a little surer than guessing, and Enter."""
     expect(page.get_by_role("button", name="Commit my prediction")).to_be_visible()

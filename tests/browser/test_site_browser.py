@@ -1,20 +1,16 @@
 """The static site in a browser: a lab from lock to receipt without a server behind it, offline, in two windows, and with a full disk."""
 
 import json
-import threading
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from lab_steps import PATIENCE, commit
 from playwright.sync_api import expect
-from site_runtime import release
 
 from ironlaw.ledger import open_ledger
-from ironlaw.site.build import build
-from ironlaw.site.serve import server
 
-LAB = "lab/lab_01_magnitude/"
+LAB = "/lab/lab_01_magnitude/"
 # what the browser holds, without Python: from a page of the site that starts none
 STORED = """() => new Promise((done) => {
   const request = indexedDB.open("ironlaw");
@@ -23,17 +19,6 @@ STORED = """() => new Promise((done) => {
     all.onsuccess = () => done(all.result.map((row) => row[5]));
   };
 })"""
-
-
-@pytest.fixture(scope="session")
-def site(tmp_path_factory):
-    """The address of the site, in a folder of its host."""
-    folder = tmp_path_factory.mktemp("host")
-    build(folder / "course" / "2026", release())
-    with server(folder, 0) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{running.server_port}/course/2026/"
-        running.shutdown()
 
 
 @pytest.fixture
@@ -67,9 +52,9 @@ def test_a_lab_without_a_server_keeps_what_was_committed_and_hands_it_over(site,
     expect(other.locator("#act1-reveal")).to_be_visible(timeout=PATIENCE)  # the second window follows
     page.goto("about:blank")  # at once: what is on the screen is stored
     other.close()
-    page.goto(f"{site}glossary/")
+    page.goto(f"{site}/glossary/")
     assert page.evaluate(STORED)[-1] == "prediction"
-    page.goto(site)
+    page.goto(f"{site}/")
     expect(page.get_by_text("Act I, prediction committed").first).to_be_visible(timeout=4 * PATIENCE)
     with page.expect_download() as saved:
         page.get_by_role("link", name="Download the export").click()
@@ -86,11 +71,11 @@ def test_a_lab_without_a_server_keeps_what_was_committed_and_hands_it_over(site,
 
 def test_offline_a_lab_opens_that_was_never_visited(site, visit):
     page = visit.new_page()
-    page.goto(f"{site}explore/?workload=gpt2&hardware=h100_sxm")
+    page.goto(f"{site}/explore/?workload=gpt2&hardware=h100_sxm")
     expect(page.locator(".il-piece")).to_contain_text("GPT-2", timeout=4 * PATIENCE)
     page.evaluate("navigator.serviceWorker.ready.then(() => true)")
     visit.set_offline(True)
-    page.goto(f"{site}lab/lab_11_roofline/")
+    page.goto(f"{site}/lab/lab_11_roofline/")
     locked(page)
     assert page.get_by_role("link", name="ironlaw").first.get_attribute("href") == "../../"
     visit.set_offline(False)
@@ -112,5 +97,5 @@ def test_what_can_not_be_stored_is_not_committed(site, visit):
     commit(page, "10⁴", "fairly sure")
     expect(page.locator("#il-said")).to_contain_text("could not be stored", timeout=PATIENCE)
     expect(page.locator("#act1-reveal")).to_have_count(0)
-    page.goto(f"{site}glossary/")
+    page.goto(f"{site}/glossary/")
     assert page.evaluate(STORED) == ["opened"]

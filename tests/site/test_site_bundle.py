@@ -8,15 +8,24 @@ import zipfile
 
 import pytest
 
-from ironlaw.site import bundle
+from ironlaw.site import bundle, runtime
 
-# what Pyodide has none of, or nothing that works
-ABSENT = ("_sqlite3", "sqlite3")
+# what Pyodide has none of, and what the site leaves out of its standard library
+ABSENT = (
+    "_sqlite3",
+    *(name for name in sys.stdlib_module_names - {"encodings"} if any(map(runtime.UNUSED.fullmatch, (f"{name}/", f"{name}.py")))),
+)  # of the encodings, some are left
 PROGRAM = """
-import json, sys
+import json, sys, threading
 for name in {absent!r}:
     sys.modules[name] = None
+def no_thread(self):
+    raise RuntimeError("can't start new thread")
+threading.Thread.start = no_thread
 sys.path[:0] = [{place!r}]
+from ironlaw import kit
+from ironlaw.kit.check import complete
+from ironlaw.kit.host import using
 from ironlaw.site.desk import Desk, new_learner
 owner, sizes = new_learner(), {{}}
 for lab in ("lab_01_magnitude", "lab_07_fusion", "lab_11_roofline", "review"):
@@ -24,6 +33,12 @@ for lab in ("lab_01_magnitude", "lab_07_fusion", "lab_11_roofline", "review"):
     answer = json.loads(desk.ask(json.dumps({{"do": "open", "lab": lab}})))
     assert "could not be shown" not in json.dumps(answer), answer
     sizes[lab] = len(answer["pieces"])
+    if lab != "review":
+        with using(desk.page):
+            complete(kit.open(lab, desk.ledger))
+        answer = json.loads(desk.ask(json.dumps({{"do": "open", "lab": lab}})))
+        assert "could not be shown" not in json.dumps(answer), answer
+        assert "il-receipt-table" in json.dumps(answer)
 from ironlaw.kit.prose import html
 assert "<mfrac>" in html(r"$$\\frac{{a}}{{b}}$$")
 start = Desk(owner, "[]", "./")

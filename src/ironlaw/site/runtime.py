@@ -21,7 +21,7 @@ ADDRESS = f"https://registry.npmjs.org/pyodide/-/pyodide-{VERSION}.tgz"
 SHA256 = "66b7949e5a0cba2250b586d7e368bf12fb482800748d182c4618254b685ffaa0"
 FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 UNUSED = re.compile(
-    r"(multiprocessing|_pyrepl|unittest|http|xmlrpc|wsgiref|pydoc_data|ensurepip|venv|idlelib|turtledemo|curses|dbm|sqlite3|lib2to3|xml/dom"
+    r"(multiprocessing|_pyrepl|unittest|xmlrpc|wsgiref|pydoc_data|ensurepip|venv|idlelib|turtledemo|curses|dbm|sqlite3|lib2to3|xml/dom"
     r"|encodings/(?!__init__|aliases|ascii|latin_1|utf_8|utf_16|cp437|idna|raw_unicode_escape|unicode_escape|punycode))/?"
     r"|(pdb|doctest|pydoc|imaplib|mailbox|smtplib|ftplib|poplib|optparse|pickletools|cgi|nntplib|turtle|tkinter|trace|profile|cProfile"
     r"|pstats|timeit|bdb|webbrowser|socketserver|antigravity|this|zipapp|plistlib|netrc|sched|shelve|rlcompleter|pyclbr)\.py"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -54,7 +55,8 @@ _warm = threading.Lock()
 def warm() -> None:
     """Build what the dials will ask for, once and in the background: the first turn is then as quick as the second."""
     if _warm.acquire(blocking=False):  # never given back: once per process
-        threading.Thread(target=_fill, daemon=True).start()
+        with suppress(RuntimeError):  # a browser's Python has no threads: there the first turn is as slow as it is
+            threading.Thread(target=_fill, daemon=True).start()
 
 
 def _fill() -> None:

@@ -24,18 +24,25 @@ function modelOf(name, traits) {
 
 function fillCell(name, html, traits) {
   const cell = cellOf(name);
-  for (const place of cell.querySelectorAll("[data-piece]")) {
-    pieces.get(place.dataset.piece)?.end();
-    pieces.delete(place.dataset.piece);
+  const place = cell.contains(document.activeElement) && document.activeElement.closest("[id]").id; // who works by keyboard stays there
+  for (const { dataset } of cell.querySelectorAll("[data-piece]")) {
+    pieces.get(dataset.piece)?.end();
+    pieces.delete(dataset.piece);
   }
   cell.innerHTML = html;
-  for (const place of cell.querySelectorAll("[data-piece]")) {
-    const id = place.dataset.piece;
-    const shadow = place.attachShadow({ mode: "open" });
+  for (const element of cell.querySelectorAll("[data-piece]")) {
+    const id = element.dataset.piece;
+    const shadow = element.attachShadow({ mode: "open" });
     shadow.adoptedStyleSheets = [sheet];
     const model = modelOf(id, traits[id]);
     pieces.set(id, { model, end: render({ model, el: shadow }) });
   }
+  if (place) focusOn(document.getElementById(place));
+}
+
+function focusOn(place) {
+  place?.setAttribute("tabindex", "-1");
+  place?.focus({ preventScroll: true });
 }
 
 function apply(changes) {

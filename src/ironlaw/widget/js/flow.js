@@ -1,6 +1,6 @@
 // What leads through a lab: the button to the next place, the button that saves, and the thread between windows of one lab.
 
-const SOON = 8000; // ms: a place that has not come by then is not coming
+const SOON = 30000; // ms: a place that has not come by then, on a busy machine, is not coming
 
 // What was committed leads to another place, which Python is about to open.
 function leads(ui, why, to) {
@@ -35,7 +35,7 @@ function nextPiece(ctx) {
     line.send({ act: (state.act ?? 0) + 1 });
   };
   return h("div", { class: "il-next" },
-    h("button", { type: "button", class: "il-button il-primary", disabled: waiting, onclick: press }, waiting ? "One moment …" : spec.label, h("span", { "aria-hidden": "true" }, " →")),
+    h("button", { type: "button", class: "il-button il-primary", "aria-disabled": waiting && "true", onclick: () => waiting || press() }, waiting ? "One moment …" : spec.label, h("span", { "aria-hidden": "true" }, " →")),
     problem(view));
 }
 
