@@ -19,7 +19,7 @@ from ironlaw.recall.templates import templates
 from ironlaw.recall.variants import variant
 
 INTEGERS = ("int4", "int8", "int16", "int32", "int64", "bool")
-FLOATS = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4")
+FLOATS = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "complex64", "complex128")
 FLOP = re.compile(r"[kMGTP]?FLOP(/[sB])?\b")
 OP = re.compile(r"(?<![A-Z])[kMGTP]?OP(/[sB])?\b")
 

@@ -23,7 +23,7 @@ SIZES = ("batch", "seq", "context")
 def engine(query: dict[str, str]) -> il.Prediction:
     settings = {key: int(query[key]) if key in SIZES else query[key] for key in (*SIZES, "phase", "dtype") if key in query}
     measured = query.get("figures") != "datasheet"
-    plan = il.Plan(query.get("mode", "eager"), query.get("dispatch", "queued"), calibrated=measured, transferred=False)
+    plan = il.Plan(query.get("mode", "eager"), query.get("dispatch", "queued"), calibrated=measured)
     return il.predict(il.workload(query["workload"], **settings), il.hardware(query["hardware"]), plan)
 
 

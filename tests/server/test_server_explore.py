@@ -43,6 +43,21 @@ def test_dials_are_there_where_the_model_takes_them():
     assert "figures" in shown(hardware="h200_sxm") and "figures" not in shown(hardware="cortex_m7")
 
 
+@pytest.mark.parametrize(
+    ("machine", "dial", "says"),
+    [("h200_sxm", "measured", "From curves"), ("h100_sxm", "transferred", "≈ Nobody measured"), ("cortex_m7", None, "A bound from")],
+)
+def test_a_machine_nobody_measured_has_an_estimate_that_says_so(machine, dial, says):
+    named = next(each for each in settings.dials({"hardware": machine}) if each["id"] == "figures")
+    assert bool(named.get("hidden")) is (dial is None)
+    assert dial is None or named["options"][0]["label"] == dial
+    workload = {"workload": "dscnn_kws", "dtype": "int8"} if machine == "cortex_m7" else {"workload": "gpt2"}
+    shown = turned(hardware=machine, **workload)
+    assert says in str(shown["figures"][0]) and ("four measured runs in five" in shown["note"]) is (dial is not None)
+    if dial is not None:
+        assert "A bound from" in str(turned(hardware=machine, figures="datasheet", **workload)["figures"][0])
+
+
 def test_another_host_launches_the_same_kernels():
     usual, bare = (turned(workload="gpt2", batch=1, **host) for host in ({}, {"host": "dgx_h100"}))
     seconds = [float(shown["cards"][0]["exact"].split("\u202f")[0]) for shown in (usual, bare)]
@@ -101,7 +116,7 @@ def test_after_a_turn_whatever_an_address_asked_gives_way(values):
 
 def test_the_view_says_what_the_engine_says():
     shown = turned(workload="resnet50", hardware="h100_sxm", batch=8, dtype="fp16")
-    p = il.predict(il.workload("resnet50", batch=8, dtype="fp16"), il.hardware("h100_sxm"), il.Plan(transferred=False))
+    p = il.predict(il.workload("resnet50", batch=8, dtype="fp16"), il.hardware("h100_sxm"))
     time, _, _, kernels, memory, _ = shown["cards"]
     assert f"{time['value']}\u202f{time['unit']}" == format_quantity(p.seconds, "s")
     assert kernels["value"] == f"{int(p.kernels):,}"

@@ -71,7 +71,7 @@ def _ask(query: tuple[tuple[str, str], ...], _: local_machine.Stamp) -> Answer:
     with refusing("mode" if "dispatch" not in explicit else "dispatch"):
         if values["figures"] not in ("measured", "datasheet"):
             raise BadValue(f"figures are {values['figures']!r}; choose measured or datasheet", "figures")
-        plan = Plan(values["mode"], values["dispatch"], calibrated=values["figures"] == "measured", transferred=False, host=launcher)
+        plan = Plan(values["mode"], values["dispatch"], calibrated=values["figures"] == "measured", host=launcher)
     graph = build(name, tuple(sorted(overrides.items())))
     with refusing("dtype"):
         prediction = predict(graph, machine, plan)
@@ -121,6 +121,7 @@ def as_json(p: Prediction, name: str, original: Graph) -> dict[str, Any]:
         "dispatch": p.plan.dispatch,
         "host": host_dict(p),
         "label": p.label,
+        "basis": p.basis,
         "calibrated": p.calibrated,
         "seconds": p.seconds,
         "overlap": list(p.overlap),

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from ironlaw.calibration import local_machine
-from ironlaw.engine.device.machine import MODES
+from ironlaw.engine.device.machine import MODES, Plan
 from ironlaw.engine.device.types import FORMATS
 from ironlaw.registry.families import FAMILIES
 from ironlaw.registry.hosts import hosts, registered
@@ -57,7 +57,7 @@ def _machine(slug: str) -> dict[str, Any]:
         "formats": list(machine.peaks),
         "memory": machine.capacity,
         "usable": machine.usable,
-        "measured": machine.calibration is not None,
+        "basis": machine.basis(Plan()),
         "queued": machine.dispatch == "queued",
     }
 

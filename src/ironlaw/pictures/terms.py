@@ -90,8 +90,9 @@ def _table(seconds: dict[str, float], bound: str, totals: dict[str, float], runs
 
 def _sources(prediction: Prediction) -> dict[str, str]:
     """Which figure of the machine stands behind each term."""
-    if prediction.calibrated:
-        return dict.fromkeys(TERMS, "Measured: " + "; ".join(prediction.sources))
+    if prediction.basis != "bound":
+        how = "Measured" if prediction.calibrated else "Transferred"
+        return dict.fromkeys(TERMS, f"{how}: {'; '.join(prediction.sources)}")
     figures = prediction.hardware.figures
     launch = "given in the plan" if prediction.plan.launch is not None else cite(figures.get("launch"))
     return {"memory": cite(figures.get("bandwidth")), "compute": cite(figures.get(f"peak.{prediction.graph.dtype}")), "overhead": launch}

@@ -66,7 +66,8 @@ class Laws:
             return _stream(kernel, chip, flow)
         c, gets = self.constants[family], streams.bandwidth(chip, flow)
         if family in ("layer_norm", "softmax", "softmax_block"):
-            own, size = rows.RowConstants(**c), FORMATS[heavy(op).inputs[0].dtype]
+            main = heavy(op)
+            own, size = rows.RowConstants(**c), FORMATS[(main.inputs or main.outputs)[0].dtype]  # what only writes has no input
             count = maximum(points(kernel.rows), 1.0)
             return rows.rows_s(count, points(kernel.data) / (2.0 * size * count), size, chip, own, gets)
         if family == "attention":

@@ -92,7 +92,7 @@ def _units(p: Prediction) -> str:
 
 
 def _launches(p: Prediction) -> str:
-    fixed = "the kernels’ own fixed cost" if p.calibrated else ""
+    fixed = "the kernels’ own fixed cost" if p.basis != "bound" else ""
     kernels = int(p.kernels)
     count = f"{kernels:,} kernel{'' if kernels == 1 else 's'}"
     if p.plan.replayed:

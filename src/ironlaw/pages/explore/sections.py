@@ -16,6 +16,10 @@ from ironlaw.widget.quantities import exact, format_quantity
 FIRST = 10  # rows until somebody asks for all
 ADDRESS = re.compile(r"(https?://[^\s,;)]+)")
 TOGETHER = 6  # the column that sorts at first
+BESIDE = {
+    "calibrated": "Measured, in place of the rates, bandwidth and launch cost above",
+    "transferred": "Beside the figures above, what other machines taught",
+}
 
 
 def columns(fmt: str) -> tuple[dict[str, Any], ...]:
@@ -64,8 +68,8 @@ def _figures(p: Prediction) -> dict[str, Any]:
         f'<td class="il-source">{_linked(one["source"])}{_why(one["why"])}</td><td>{escape(one["date"])}</td></tr>'
         for one in figures(p)
     )
-    measured = [f"<li>Measured, in place of the rates, bandwidth and launch cost above: {_linked(source)}</li>" for source in p.sources]
-    after = f"<ul>{''.join(measured)}</ul>" if p.calibrated else ""
+    rests = [f"<li>{BESIDE[p.basis]}: {_linked(source)}</li>" for source in p.sources] if p.basis in BESIDE else []
+    after = f"<ul>{''.join(rests)}</ul>" if rests else ""
     return {
         "id": "figures",
         "title": "Figures used, and where they come from",

@@ -23,7 +23,14 @@ MODES = {
     "eager_graphs": "Each operator is its own kernel, and all kernels are replayed with one launch, as serving engines decode.",
 }
 DISPATCHES = {"queued": "The CPU runs ahead of the device.", "synchronous": "The CPU waits for every kernel."}
-FIGURES = "This machine was measured: predict with the curves fitted to it, or with the datasheet’s peaks."
+# what a machine's time rests on -> what its dial calls that, and says
+FIGURES = {
+    "calibrated": ("measured", "This machine was measured: predict with the curves fitted to it, or with the datasheet’s peaks."),
+    "transferred": (
+        "transferred",
+        "Nobody measured this machine here: predict with what other GPUs taught, or with the datasheet’s peaks, which are a bound.",
+    ),
+}
 BATCHES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 TOKENS = (1, 16, 32, 64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768)
 # to replace a precision that a machine lacks: the same width first, then wider, then narrower
@@ -65,7 +72,7 @@ def dials(values: Values) -> list[Dial]:
         choice("mode", "Mode", [(mode, mode.replace("_", " ")) for mode in menus["modes"]], DEFAULTS["mode"], help=MODES.get(mode, "")),
         _dispatch(menus["dispatches"], values, mode),
         _host(menus["hosts"], values, machine, mode),
-        choice("figures", "Figures", _plain(("measured", "datasheet")), DEFAULTS["figures"], hidden=not machine["measured"], help=FIGURES),
+        _figures(machine),
     ]  # fmt: skip
 
 
@@ -152,9 +159,15 @@ def _dispatch(names: list[str], values: Values, mode: str) -> Dial:
     return dial
 
 
+def _figures(machine: Mapping[str, Any]) -> Dial:
+    name, says = FIGURES.get(machine["basis"], ("measured", ""))
+    options = [("measured", name), ("datasheet", "datasheet")]
+    return choice("figures", "Figures", options, DEFAULTS["figures"], hidden=not says, help=says)
+
+
 def _host(hosts: list[dict[str, Any]], values: Values, machine: Mapping[str, Any], mode: str) -> Dial:
     """Who launches. A processor launches by itself, so that there is nothing to choose."""
-    options = [(OWN, "as measured" if machine["measured"] else "typical"), *((host["slug"], host["name"]) for host in hosts)]
+    options = [(OWN, "as measured" if machine["basis"] == "calibrated" else "typical"), *((host["slug"], host["name"]) for host in hosts)]
     chosen = next((host for host in hosts if host["slug"] == values.get(HOST)), None)
     help = f"{format_quantity(chosen['launch'], 's')} to launch an element-wise operator." if chosen else "Whose processor launches."
     dial = select(HOST, "Host", options, OWN, help=help, hidden=not machine["queued"])

@@ -29,6 +29,11 @@ from ironlaw.widget.piece import plain
 from ironlaw.widget.quantities import THIN, format_quantity, share
 
 CHANGING = ("options", "hidden", "help", "steps", "max", "value", "idle")  # what a turn of one dial may change of another
+BASES = {
+    "calibrated": "From curves measured on this machine.",
+    "transferred": "≈ Nobody measured this machine: from its figures and what other GPUs taught. Compare it with times of that kind.",
+    "bound": "A bound from the datasheet’s figures, not comparable with a measured machine’s time.",
+}
 MANY_SPOTS = 5  # with this many spots or more, the longest is worth naming
 
 
@@ -80,9 +85,7 @@ def _view(query: tuple[tuple[str, str], ...], moving: bool, _: local_machine.Sta
 def _terms(answer: Answer) -> Figure:
     p = answer.prediction
     figure = terms(p, interval=True)
-    bound = "A bound from the datasheet’s figures, not comparable with a measured machine’s time."
-    basis = "From curves measured on this machine." if p.calibrated else bound
-    basis = " ".join((basis, *(f"{words.capitalize()}." for words in accuracy.caveats(p, lambda part: share(part, 1.0)))))
+    basis = " ".join((BASES[p.basis], *(f"{words.capitalize()}." for words in accuracy.caveats(p, lambda part: share(part, 1.0)))))
     return replace(figure, note=f"{figure.note}. {basis}", more={**figure.more, "tint": str(p.bound)})
 
 
