@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict
 
 RUNS = {"eager1": "inference, batch 1", "eager": "inference, larger batch", "training": "training step"}
+EARLIER = ", of an earlier run"
 LIBRARIES = ("timm", "torchvision", "transformers", "diffusers")
 HEAD = """# The corpus
 
@@ -15,8 +16,8 @@ A model *does not build* where its default configuration can't be made into one.
 the rules make, in FP16, BF16 and FP32, and plain PyTorch on a processor refuses the usual one too: such models are not in the share that
 was captured. *Not checked* are refusals that plain PyTorch was not asked about: of an earlier run, or of a model too large for that; the
 share is given without them, and with each of them as a failure. Where plain PyTorch takes the call, a failure counts as *not captured*.
-Runs that have not been made yet are not in the tables; some were made by an earlier state of capture, and what failed then fails here
-until it is run again.
+Runs that have not been made yet are not in the tables. Tables of an earlier run were made by an earlier state of capture: what failed then
+fails there until it is run again.
 
 This page is written by `benchmarks/corpus/collect.py` from what `benchmarks/corpus/capture.py` left.
 """
@@ -46,12 +47,15 @@ def state(result):
 
 
 def write_table(found, path):
+    earlier = sections(path.read_text()) if path.exists() else {}
     lines = [HEAD]
     for run, words in RUNS.items():
         rows = [r for r in found if r["run"] == run]
+        title = f"{words[0].upper()}{words[1:]}"
         if not rows:
+            lines += earlier.get(title, [])
             continue
-        lines += [f"## {words[0].upper()}{words[1:]}", ""]
+        lines += [f"## {title}", ""]
         lines += [
             "| library | models | captured | does not build by default | refuses the call | not checked | not captured | share captured |"
         ]
@@ -63,6 +67,16 @@ def write_table(found, path):
         lines += [line("all", Counter(map(state, rows))), ""]
         lines += failures(rows)
     path.write_text("\n".join(lines).rstrip() + "\n")
+
+
+def sections(text):
+    """Title -> its lines, of a page that was written before; a title is marked as of an earlier run."""
+    found = {}
+    for part in text.split("\n## ")[1:]:
+        title, *rest = part.splitlines()
+        title = title.removesuffix(EARLIER)
+        found[title] = [f"## {title}{EARLIER}", *rest, ""]
+    return found
 
 
 def line(name, counts):

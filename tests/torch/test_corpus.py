@@ -116,3 +116,17 @@ def test_coverage_of_ones_own_model(tmp_path, capsys):
     assert main(["coverage", f"{tmp_path / 'net.py'}:net", "--input", "4096x4096:fp16", "--on", "h200", "--json"]) == 0
     (machine,) = json.loads(capsys.readouterr().out)["machines"]
     assert machine["operators"] == 1 and machine["shares"]["inside"] == pytest.approx(1.0)  # a size that was measured
+
+
+def test_the_page_keeps_tables_of_runs_that_were_not_made_again(tmp_path):
+    from corpus.corpus_table import write_table
+
+    page, one = tmp_path / "corpus.md", {"library": "timm", "model": "resnet18"}
+    write_table([{**one, "run": "training"}], page)
+    for _ in range(2):
+        write_table([{**one, "run": "eager"}], page)
+        titles = [line for line in page.read_text().splitlines() if line.startswith("## ")]
+        assert titles == ["## Inference, larger batch", "## Training step, of an earlier run"]
+        assert page.read_text().count("| timm | 1 | 1 |") == 2
+    write_table([{**one, "run": "training"}], page)
+    assert "## Training step\n" in page.read_text()
