@@ -52,14 +52,14 @@ def spec(seen, training):
 
 def forward(dims, strides, formats, given, training):
     pad, stride, dilation, groups = (ast.literal_eval(given[i]) for i in (2, 3, 4, 5))
-    made = convolution(dims[0], strides[0], dims[1], (stride, pad, dilation, groups), formats[0])
-    return made and ("conv2d", made[0] | {"bias": 0} | made[1])
+    shape = convolution(dims[0], strides[0], dims[1], (stride, pad, dilation, groups), formats[0])
+    return shape and ("conv2d", shape[0] | {"bias": 0} | shape[1])
 
 
 def depthwise(dims, strides, formats, given, training):
     stride, pad, dilation = (ast.literal_eval(given[i]) for i in (4, 5, 6))
-    made = convolution(dims[0], strides[0], dims[1], (stride, pad, dilation, dims[0][1]), formats[0])
-    return made and ("conv2d", made[0] | {"bias": 0} | made[1])
+    shape = convolution(dims[0], strides[0], dims[1], (stride, pad, dilation, dims[0][1]), formats[0])
+    return shape and ("conv2d", shape[0] | {"bias": 0} | shape[1])
 
 
 def gradients(dims, strides, formats, given, training):
@@ -67,8 +67,8 @@ def gradients(dims, strides, formats, given, training):
     stride, pad, dilation, transposed, groups, wanted = (ast.literal_eval(given[i]) for i in (4, 5, 6, 7, 9, 10))
     if transposed or wanted[:2] != [True, True]:
         return None
-    made = convolution(dims[1], strides[1], dims[2], (stride, pad, dilation, groups), formats[1])
-    return made and ("conv2d_backward", made[0] | made[1])
+    shape = convolution(dims[1], strides[1], dims[2], (stride, pad, dilation, groups), formats[1])
+    return shape and ("conv2d_backward", shape[0] | shape[1])
 
 
 def batch_norm(dims, strides, formats, given, training):

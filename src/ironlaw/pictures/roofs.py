@@ -196,8 +196,8 @@ def _lines(rooflines: Sequence[Roof], left: float, right: float) -> list[Mark]:
         own = [r for r in rooflines if r.label == roof.label]
         slope, flat, ridge = (roof.label, roof.level), (roof.label, roof.peak), (roof.label, roof.ridge, "ridge")
         top = max(r.peak for r in own)
-        start = min(r.ridge for r in own if r.peak == roof.peak)
         alike = [r for r in own if r.peak == roof.peak]
+        start = min(r.ridge for r in alike)
         formats, unit = ", ".join(dict.fromkeys(r.rated for r in alike)), rate_unit(*(r.fmt for r in alike))
         level = list(dict.fromkeys(r.label for r in rooflines if r.peak == roof.peak and r.rated == roof.rated))
         if slope not in done:
@@ -229,9 +229,8 @@ def _lines(rooflines: Sequence[Roof], left: float, right: float) -> list[Mark]:
 
 def _ceiling(roof: Roof, level: Sequence[str], several: bool, peak: str) -> str:
     """Its words: machines whose ceilings are one line share them, and stand at the first."""
-    if roof.label != level[0]:
-        return ""
-    return f"{', '.join(level)}: {peak}" if several else peak
+    words = f"{', '.join(level)}: {peak}" if several else peak
+    return words if roof.label == level[0] else ""
 
 
 def _place(roof: Roof) -> str:

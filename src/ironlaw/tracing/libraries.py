@@ -17,9 +17,8 @@ MOST_AT_ONCE = 100_000  # numbers in boxes that torchvision suppresses at once o
 class LibraryBehaviour:
     """What was seen of a library while it ran."""
 
-    masks_when_traced: str = (
-        ""  # transformers left a mask out, which it spells out for a compiler: "bidirectional", or "padding" where one was given
-    )
+    # transformers left a mask out, which it spells out for a compiler: "bidirectional", or "padding" where one was given
+    masks_when_traced: str = ""
     autocast: bool = False  # products run in another format than the weights have
 
 
