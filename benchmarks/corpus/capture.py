@@ -1,6 +1,6 @@
 """Capture every model of the corpus and keep what their operators look like.
 
-    PYTHONPATH=src python benchmarks/corpus/capture.py [--out DIR] [--library timm,…] [--only NAME] [--run eager1,…] [--again]
+    PYTHONPATH=src python benchmarks/corpus/capture.py [--out DIR] [--library timm,…] [--only NAME] [--run eager1,…] [--processes N]
     PYTHONPATH=src python benchmarks/corpus/collect.py [--out DIR]        signatures.json.xz and docs/corpus.md from what is there
 
 Resumable: a run that has a file in DIR is not repeated (`--again`: repeat those that failed). Each run is a process of its own with a
@@ -45,6 +45,7 @@ def arguments():
     parser.add_argument("--earlier", type=Path, help="folder of an earlier run: what failed there comes first, then what it lacks")
     parser.add_argument("--seconds", type=int, default=SECONDS)
     parser.add_argument("--memory", type=float, default=MEMORY, help="gigabytes")
+    parser.add_argument("--processes", type=int, default=1, help="how many runs at once")
     return parser.parse_args()
 
 
@@ -173,16 +174,20 @@ def write(path, result):
     part.replace(path)
 
 
-def one(entry, run, options):
-    """Fork, wait, and write down what ended the child where it could not."""
-    path = place(options.out, entry, run)
+def begin(entry, run, options):
+    """The number of a forked process that makes this run."""
     pid = os.fork()
     if pid == 0:
         try:
-            child(entry, run, path, options.seconds, options.memory)
+            child(entry, run, place(options.out, entry, run), options.seconds, options.memory)
         finally:
             os._exit(0)
-    status = os.waitpid(pid, 0)[1]
+    return pid
+
+
+def end(status, entry, run, options):
+    """What a run wrote down; where its process could not, what ended it."""
+    path = place(options.out, entry, run)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         why = f"took more than {options.seconds} s" if number in (signal.SIGXCPU, signal.SIGALRM) else f"ended by signal {number}"
@@ -190,6 +195,29 @@ def one(entry, run, options):
     elif not path.exists():
         write(path, head(entry, run) | {"stage": "capture", "error": "out of memory"})
     return json.loads(path.read_text())
+
+
+def results(jobs, options):
+    """Each job with its result, as they end; those on disk are not run again unless they failed and `--again` asks for it."""
+    running = {}
+    for entry, run in jobs:
+        path = place(options.out, entry, run)
+        known = json.loads(path.read_text()) if path.exists() else None
+        if known is not None and not ("error" in known and options.again):
+            yield entry, run, known
+            continue
+        path.unlink(missing_ok=True)
+        running[begin(entry, run, options)] = entry, run
+        if len(running) == options.processes:
+            yield next_end(running, options)
+    while running:
+        yield next_end(running, options)
+
+
+def next_end(running, options):
+    pid, status = os.wait()
+    entry, run = running.pop(pid)
+    return entry, run, end(status, entry, run, options)
 
 
 def main():
@@ -217,15 +245,9 @@ def main():
     )
     with Progress(*columns) as progress:
         task = progress.add_task("", total=len(jobs), failed=0)
-        for entry, run in jobs:
-            progress.update(task, description=f"{run} {entry.name}")
-            path = place(options.out, entry, run)
-            known = json.loads(path.read_text()) if path.exists() else None
-            if known is None or ("error" in known and options.again):
-                path.unlink(missing_ok=True)
-                known = one(entry, run, options)
-            failed += "error" in known
-            progress.update(task, advance=1, failed=failed)
+        for entry, run, result in results(jobs, options):
+            failed += "error" in result
+            progress.update(task, description=f"{run} {entry.name}", advance=1, failed=failed)
 
 
 if __name__ == "__main__":
