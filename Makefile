@@ -20,7 +20,7 @@ POSTGRES := if [ -n "$$IRONLAW_TEST_POSTGRES" ]; then $(BIN)/pytest tests/postgr
 	$(BIN)/python scripts/private_postgres.py "$$($(SETUP) postgres)" $(BIN)/pytest tests/postgres; fi
 # a browser for those attacks that come from a page; -rP prints what a test has counted
 ATTACK := chromium="$$($(SETUP) browser)" && IRONLAW_CHROMIUM="$$chromium" $(BIN)/pytest tests/attack
-# what waits, or has one thread, leaves a core to the other
+# what waits, or has one thread, leaves a core to the other; beside more than one other a browser stalls
 TOGETHER := python3 scripts/side_by_side.py
 
 site: python3 ## build the static site into public/: the labs for any web host (docs/site.md); ARGS=--serve tries it
@@ -38,7 +38,7 @@ test: check ## all of check, then the command line, the labs, the ledger and the
 	@$(SETUP) torch
 	@$(SETUP) browser >/dev/null
 	@[ -n "$$IRONLAW_TEST_POSTGRES" ] || $(SETUP) postgres >/dev/null
-	@$(TOGETHER) --at-once 3 "IRONLAW_CHROMIUM='$$($(SETUP) browser)' $(BIN)/pytest $(TWO) tests/browser" \
+	@$(TOGETHER) --at-once 2 "IRONLAW_CHROMIUM='$$($(SETUP) browser)' $(BIN)/pytest $(TWO) tests/browser" \
 		'$(BIN)/pytest -n 2 --dist loadfile tests/slow' '$(ATTACK)' '$(POSTGRES)' '$(BIN)/pytest $(TWO) tests/torch' '$(BIN)/pytest $(TWO) $(LATER)'
 
 check: python3 ## format, lint, types, import contract and unit tests, in under 45 seconds

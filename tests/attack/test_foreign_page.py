@@ -57,6 +57,7 @@ def server(home: Path) -> Iterator[soak.Server]:
 def learner(chromium: Browser, server: soak.Server, home: Path) -> Iterator[BrowserContext]:
     """A browser that was opened as `ironlaw labs` opens it: by the file that leads to the address."""
     with chromium.new_context() as context:
+        context.set_default_timeout(120_000)  # ms: a loaded machine is slow, not wrong
         page = context.new_page()
         os.environ["IRONLAW_HOME"] = str(home)
         try:
@@ -154,7 +155,7 @@ def test_a_hostile_ledger_runs_nothing(learner: BrowserContext, server: soak.Ser
     for place in ("/", "/lab/lab_01_magnitude/", "/lab/lab_11_roofline/", "/lab/review/"):
         page.goto(server.url + place)
         if place != "/":
-            page.wait_for_selector(".il-piece", state="attached", timeout=60_000)
+            page.wait_for_selector(".il-piece", state="attached")
             page.wait_for_timeout(500)
         assert page.evaluate("window.stolen") is None
         assert deep(page, ".evil") == 0
@@ -165,7 +166,7 @@ def test_the_policy_alone_would_stop_it(learner: BrowserContext, server: soak.Se
     """Were a text to come through unescaped: neither its script nor its handler runs in a lab's page."""
     page = learner.new_page()
     page.goto(f"{server.url}/lab/lab_01_magnitude/")
-    page.wait_for_selector(".il-piece", state="attached", timeout=60_000)
+    page.wait_for_selector(".il-piece", state="attached")
     page.evaluate(
         """() => { const div = document.createElement('div'); document.body.append(div);
         div.innerHTML = '<img src=x onerror="window.stolen=1"><a id="l" href="javascript:window.stolen=1">x</a>';

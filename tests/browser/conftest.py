@@ -19,10 +19,13 @@ from lab_steps import PATIENCE
 from labs_entry import ENVIRONMENT, cookie
 from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, Request, expect
 from site_runtime import release
+from stalls import pytest_runtest_call, pytest_runtest_protocol, pytest_runtest_teardown
 
 from ironlaw.ledger import Ledger, open_ledger
 from ironlaw.site.build import build
 from ironlaw.site.serve import server
+
+__all__ = ["pytest_runtest_call", "pytest_runtest_protocol", "pytest_runtest_teardown"]  # pytest finds them here
 
 START_SECONDS = 60
 RUNNING: set[str] = set()  # the addresses of servers, also of those that have ended
@@ -55,6 +58,7 @@ def shared_context(chromium: Browser) -> Iterator[tuple[BrowserContext, CDPSessi
         first.route("**", lambda route: route.fulfill(body=""))
         first.goto("http://127.0.0.1/")
         yield context, context.new_cdp_session(first)
+        CONTEXTS.remove(context)
 
 
 @pytest.fixture

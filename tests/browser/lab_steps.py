@@ -12,7 +12,7 @@ from ironlaw import labs
 from ironlaw.ledger import Ledger
 
 AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
-PATIENCE = 60_000  # ms: a loaded machine is slow, not wrong
+PATIENCE = 120_000  # ms: a loaded machine is slow, not wrong
 LOST = ("WebSocket connection", "ERR_CONNECTION", "Failed to fetch")  # what a browser says of a server that a test kills
 
 
@@ -151,7 +151,7 @@ def commit_by_keyboard(page: Page, first: str) -> None:
 
 def settle(page: Page) -> None:
     """Wait until what is on the screen has been drawn and stands still."""
-    page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+    page.wait_for_function("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
     page.wait_for_function("() => document.getAnimations().every((each) => each.playState !== 'running')")
 
 

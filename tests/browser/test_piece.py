@@ -206,7 +206,7 @@ def lab(page: Page, served: tuple[str, Start]) -> Iterator[Page]:
 
 def opened(page: Page, address: str) -> None:
     page.goto(address)
-    expect(page.locator(".il-number[data-seq]")).to_be_visible(timeout=30_000)
+    expect(page.locator(".il-number[data-seq]")).to_be_visible()
     expect(page.locator(".il-drawing").first).to_be_visible()
 
 
@@ -458,9 +458,9 @@ def test_a_killed_server_brings_the_dials_back(page: Page, served: tuple[str, St
     dial(page, "batch").locator("input[role=spinbutton]").fill("48")
     expect(page.locator("#seen")).to_have_text("batch 48")
     start()
-    expect(page.locator("#seen")).to_have_text("batch 48", timeout=30_000)
+    expect(page.locator("#seen")).to_have_text("batch 48")
     dial(page, "batch").locator("input[role=spinbutton]").fill("96")
-    expect(page.locator("#seen")).to_have_text("batch 96", timeout=30_000)
+    expect(page.locator("#seen")).to_have_text("batch 96")
 
 
 def test_nothing_scrolls_sideways_in_light_or_dark(page: Page, served: tuple[str, Start]):
