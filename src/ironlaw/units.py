@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cache
 
 from ironlaw.errors import BadValue
 
@@ -88,13 +89,7 @@ def show(value: float, unit: str = "", digits: int = 3) -> str:
         return _show_ratio(value, digits)
     if unit == "s" and abs(value) >= 120:
         return _show_long(value, digits)
-    steps = [("", 1.0)]
-    if unit in UNITS or unit == "":
-        prefixes = UNITS[unit][1] if unit in UNITS else DECIMAL
-        steps = [(p, f) for p, f in prefixes.items() if p not in BINARY and p not in ("K", "u", "μ")]
-        if unit == "s":
-            steps = [(p, f) for p, f in steps if f <= 1.0]
-    steps.sort(key=lambda step: step[1])
+    steps = _steps(unit)
     prefix, factor = steps[0]
     if value == 0:
         prefix, factor = "", 1.0
@@ -102,6 +97,16 @@ def show(value: float, unit: str = "", digits: int = 3) -> str:
         if abs(value) >= f * (1 - 0.5 * 10.0**-digits):
             prefix, factor = p, f
     return f"{significant(value / factor, digits)} {prefix}{unit}".strip()
+
+
+@cache
+def _steps(unit: str) -> list[tuple[str, float]]:
+    """The prefixes that a figure may be shown with, the smallest first."""
+    if unit not in UNITS and unit != "":
+        return [("", 1.0)]
+    prefixes = UNITS[unit][1] if unit in UNITS else DECIMAL
+    steps = [(p, f) for p, f in prefixes.items() if p not in BINARY and p not in ("K", "u", "μ")]
+    return sorted(((p, f) for p, f in steps if unit != "s" or f <= 1.0), key=lambda step: step[1])
 
 
 def power_of_ten(exponent: int) -> str:

@@ -20,8 +20,12 @@ from ironlaw.engine.device.uncertainty import materns
 
 NEAREST = 16
 KEPT = 4096  # answers that a family remembers: a server runs for days
+FACTORS = 256  # sets of rows of which it remembers the factor: a dial that moves on mostly keeps its neighbours
 NEAR = 1.0  # length scales within which the nearest row's number of kernels is taken
 GRID = 17  # places of a sweep that are asked for; between them the answer is drawn straight
+
+
+Factor = tuple[list[list[float]], list[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,7 @@ class Family:
     residuals: tuple[float, ...]
     extras: tuple[float, ...] = ()  # kernels of each row beyond those of the backend's rules; none where the rules do better
     answers: dict[tuple[float, ...], Correction] = field(default_factory=dict, repr=False, compare=False)
+    factors: dict[tuple[int, ...], Factor] = field(default_factory=dict, repr=False, compare=False)
 
     def at(self, place: Sequence[float], without: int = -1) -> Correction:
         """The correction at a place; `without` leaves a row out."""
@@ -55,25 +60,36 @@ class Family:
         here = tuple(value / scale for value, scale in zip(place, self.scales, strict=True))
         distances = [math.dist(here, other) for other in self.places]
         nearest = sorted(range(len(distances)), key=distances.__getitem__)[: NEAREST + 1]
-        correction = self.solve([(distances[i], i) for i in nearest if i != without][:NEAREST])
+        correction = self.solve([i for i in nearest if i != without][:NEAREST], distances)
         if without < 0:
             if len(self.answers) >= KEPT:
                 self.answers.clear()
             self.answers[key] = correction
         return correction
 
-    def solve(self, near: Sequence[tuple[float, int]]) -> Correction:
-        """Kriging with the rows that are near: weights from a Cholesky factor of their correlations."""
-        rows = [self.places[i] for _, i in near]
-        nugget = (self.noise / self.signal) ** 2
-        lower = cholesky([[*materns([math.dist(a, b) for b in rows[:i]]), 1.0 + nugget] for i, a in enumerate(rows)])
-        towards = forward(lower, materns([distance for distance, _ in near]))
-        explained = forward(lower, [self.residuals[i] for _, i in near])
-        mean = sum(a * b for a, b in zip(towards, explained, strict=True))
-        left = max(1.0 - sum(a * a for a in towards), 0.0)
+    def solve(self, near: Sequence[int], distances: Sequence[float]) -> Correction:
+        """Kriging with the rows that are near, the nearest first: weights from a Cholesky factor of their correlations."""
+        rows = tuple(sorted(near))
+        lower, explained = self.factor(rows)
+        towards = forward(lower, materns([distances[i] for i in rows]))
+        mean = sum(map(mul, towards, explained))
+        left = max(1.0 - sum(map(mul, towards, towards)), 0.0)
         sd = self.widen * math.sqrt(left * self.signal**2 + self.noise**2)
-        distance, nearest = near[0]
-        return Correction(math.exp(mean), sd, distance, self.extras[nearest] if self.extras and distance < NEAR else 0.0)
+        distance = distances[near[0]]
+        return Correction(math.exp(mean), sd, distance, self.extras[near[0]] if self.extras and distance < NEAR else 0.0)
+
+    def factor(self, rows: tuple[int, ...]) -> Factor:
+        """Of the correlations between these rows, and the residuals that it explains: neither depends on the place that is asked for."""
+        known = self.factors.get(rows)
+        if known is None:
+            places = [self.places[i] for i in rows]
+            nugget = (self.noise / self.signal) ** 2
+            lower = cholesky([[*materns([math.dist(a, b) for b in places[:i]]), 1.0 + nugget] for i, a in enumerate(places)])
+            known = lower, forward(lower, [self.residuals[i] for i in rows])
+            if len(self.factors) >= FACTORS:
+                self.factors.clear()
+            self.factors[rows] = known
+        return known
 
     def along(self, place: Sequence[Number]) -> Correction:
         """The same where sizes are swept: asked at some places of the sweep, straight between them."""

@@ -98,10 +98,11 @@ def warm(app: Any) -> None:
     time.sleep(PAUSE_S)
     app.state.labs.warm()
     from ironlaw.pages.explore.page import page
+    from ironlaw.widget import direct
 
     page([])
     gc.collect()
-    gc.freeze()  # long-lived objects: the collector need not visit them while somebody turns a dial
+    direct.spare_collector()
 
 
 def listen(host: str, port: int) -> socket.socket:

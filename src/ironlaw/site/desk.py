@@ -102,7 +102,9 @@ class Desk:
     def _open(self, asked: dict[str, Any]) -> dict[str, Any]:
         self.slug = str(asked["lab"])
         self.page = Page(LABS / self.slug, self.ledger)
-        return {"cells": self.page.open(), "pieces": {name: self.page.traits(name) for name in self.page.pieces}, **self._said()}
+        cells = self.page.open()
+        direct.spare_collector()
+        return {"cells": cells, "pieces": {name: self.page.traits(name) for name in self.page.pieces}, **self._said()}
 
     def _act(self, asked: dict[str, Any]) -> dict[str, Any]:
         if self.page is None:
@@ -127,7 +129,9 @@ class Desk:
     def _explore(self, asked: dict[str, Any]) -> dict[str, Any]:
         from ironlaw.pages.explore.page import traits
 
-        return {"traits": traits([(str(key), str(value)) for key, value in asked["query"]])}
+        shown = traits([(str(key), str(value)) for key, value in asked["query"]])
+        direct.spare_collector()
+        return {"traits": shown}
 
     # --- what the start page does to the ledger
 

@@ -16,3 +16,4 @@ def warm() -> None:
     Desk(new_learner(), "[]", "../").ask('{"do":"explore","query":[]}')
     direct.PIECES.clear()
     gc.collect()
+    direct.spare_collector()

@@ -6,6 +6,7 @@ The answer is the same view that the ordinary way gives, and nothing is stored: 
 
 from __future__ import annotations
 
+import gc
 import json
 import secrets
 import threading
@@ -18,7 +19,14 @@ LETTERS = 24  # of a token: 136 bits, and no digit in it that could be taken for
 PIECES: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 # name -> function that returns the piece; only this socket reaches these
 HOSTED: dict[str, Callable[[], Any]] = {}
+BETWEEN = 10_000  # new objects between two looks of the collector: one turn of a dial makes about as many, nearly all of them short-lived
 OFFERED = threading.Event()  # set by a server that has the socket; under marimo's own there is none
+
+
+def spare_collector() -> None:
+    """What is in memory now stays: the collector need not visit it while somebody turns a dial."""
+    gc.freeze()
+    gc.set_threshold(BETWEEN)
 
 
 def register(piece: Any) -> str:

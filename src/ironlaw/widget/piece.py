@@ -19,10 +19,12 @@ import math
 import threading
 import weakref
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, Protocol
 
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.widget.direct import register
+from ironlaw.widget.figure import Figure
 from ironlaw.widget.kinds import KINDS, State
 
 LOG = logging.getLogger(__name__)
@@ -30,6 +32,14 @@ LOG = logging.getLogger(__name__)
 View = dict[str, Any]
 MOST = 2**53 - 1
 OPEN: weakref.WeakSet[Piece] = weakref.WeakSet()
+
+
+class Picture(dict[str, Any]):
+    """A figure as JSON can carry it. A view that is kept, as a dial goes back and forth, keeps the figure's text too."""
+
+    @cached_property
+    def text(self) -> str:
+        return json.dumps(self, ensure_ascii=False, separators=(",", ":"))
 
 
 def plain(value: Any) -> Any:
@@ -46,6 +56,10 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if kind is list or kind is tuple:
         return [plain(item) for item in value]
+    if kind is Picture:
+        return value
+    if kind is Figure:
+        return Picture(plain(value.to_dict()))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         to_dict = getattr(value, "to_dict", None)
         return plain(to_dict() if to_dict else {f.name: getattr(value, f.name) for f in dataclasses.fields(value)})
@@ -76,8 +90,7 @@ def wire(view: View, _: Any = None) -> View:
     """The view as it crosses to the browser: each figure as a text of its own, so that only those that changed are read and drawn."""
     if "figures" not in view:
         return view
-    texts = [json.dumps(figure, ensure_ascii=False, separators=(",", ":")) for figure in view["figures"]]
-    return {**view, "figures": texts}
+    return {**view, "figures": [(figure if isinstance(figure, Picture) else Picture(figure)).text for figure in view["figures"]]}
 
 
 class Follower(Protocol):
