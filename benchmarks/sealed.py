@@ -183,29 +183,35 @@ def draw(args):
 
 
 def keep(args):
-    """Put the measured totals into the set."""
+    """Put the measured totals into the set; later, with --more, those of models that have none yet."""
     kept = load(args.seed)
-    if kept["rows"]:
-        sys.exit("this set has its totals already: measure another seed")
+    if kept["rows"] and not args.more:
+        sys.exit("this set has its totals already: measure another seed, or give --more for models that have none")
+    timed = {row["model"] for row in kept["rows"] if "busy_s" in row}
     rows = {}
     for file in args.files:
         measured = json.loads(Path(file).read_text())
         for row in measured["rows"]:
-            key = tuple(row[name] for name in ("library", "model", "mode", "dtype", "batch"))
-            if "busy_s" not in rows.get(key, {}):
+            key = run_of(row)
+            if row["model"] not in timed and "busy_s" not in rows.get(key, {}):
                 rows[key] = possible(row)  # a run that failed may have been tried again
         kept |= {name: measured[name] for name in ("machine", "software", "method")}
-    kept["rows"] = list(rows.values())
-    if args.host:
-        kept["host"] = json.loads(args.host.read_text())["host"]
-    if any("list" in row for row in kept["rows"]):
+    if any("list" in row for row in rows.values()):
         sys.exit("these rows list kernels: a sealed set holds totals only")
-    times = sum("busy_s" in row for row in kept["rows"])
-    names = {row["model"] for row in kept["rows"]}
-    what = f"{times} of {len(kept['rows'])} runs of {len(names)} models measured on {MACHINE}; the others were not run"
+    if args.host:
+        kept["hosts"] = [*kept.get("hosts", []), json.loads(args.host.read_text())["host"]]
+        rows = {key: row | {"host": len(kept["hosts"]) - 1} for key, row in rows.items()}
+    kept["rows"] = [row for row in kept["rows"] if run_of(row) not in rows] + list(rows.values())
+    times = sum("busy_s" in row for row in rows.values())
+    names = {row["model"] for row in rows.values()}
+    what = f"{times} of {len(rows)} runs of {len(names)} models measured on {MACHINE}; the others were not run"
     kept["history"].append({"date": today(), "what": what})
     save(kept)
-    print(f"{times} of {len(kept['rows'])} runs have a time")
+    print(f"{times} of {len(rows)} runs have a time")
+
+
+def run_of(row):
+    return tuple(row[name] for name in ("library", "model", "mode", "dtype", "batch"))
 
 
 def possible(row):
@@ -282,7 +288,7 @@ def judged(seed):
 
     machine, found, missing = il.hardware(MACHINE), [], []
     kept, graphs, memo = load(seed), stored(seed), {}
-    host = stored_curves.host(kept["host"]) if "host" in kept else None
+    hosts = [stored_curves.host(each) for each in kept.get("hosts", [])]
     for row in kept["rows"]:
         if "busy_s" not in row:
             continue
@@ -292,7 +298,7 @@ def judged(seed):
             continue
         if key not in memo:
             memo = {key: from_json(graphs[key])}
-        plan = il.Plan(mode="compiled" if row["mode"] == "compiled" else "eager", host=host)
+        plan = il.Plan(mode="compiled" if row["mode"] == "compiled" else "eager", host=hosts[row["host"]] if "host" in row else None)
         found.append(Judged(row, il.predict(memo[key], machine, plan)))
     return found, missing
 
@@ -409,6 +415,7 @@ def main():
         if name != "judge":
             command.add_argument("--seed", type=int, required=True)
     commands.choices["keep"].add_argument("files", nargs="+")
+    commands.choices["keep"].add_argument("--more", action="store_true", help="add models of the set that were not measured so far")
     commands.choices["keep"].add_argument("--host", type=Path, help="what `ironlaw measure --host --json` printed on that machine")
     commands.choices["capture"].add_argument("--fresh", action="store_true", help="all graphs again, after a change of capture")
     commands.choices["judge"].add_argument("--open", action="store_true", help="the open set too; needs PyTorch and transformers")

@@ -151,3 +151,22 @@ def test_batch_norm_keeps_its_statistics_in_training() -> None:
     net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4))
     graph = il.capture(net.train(), (torch.empty(2, 3, 8, 8),), training=True)
     assert "batch_norm_train" in kinds(graph) and net[1].num_batches_tracked == 0
+
+
+def test_an_empty_weight_costs_the_optimiser_nothing() -> None:
+    class Net(nn.Module):
+        def __init__(self, registers: int | None) -> None:
+            super().__init__()
+            self.line = nn.Linear(8, 8)
+            if registers is not None:
+                self.registers = nn.Parameter(torch.empty(1, registers, 8))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y = self.line(x)
+            return torch.cat([self.registers, y], 1) if hasattr(self, "registers") else y
+
+    def steps(registers: int | None) -> list[tuple[str, int]]:
+        graph = il.capture(Net(registers), (torch.empty(1, 4, 8),), training=True)
+        return [(op.kind, len(op.inputs)) for op in graph.ops if op.kind == "foreach"]
+
+    assert steps(0) == steps(None) and steps(0) != steps(2)

@@ -42,7 +42,8 @@ def _translate(call: Call) -> list[OpDraft]:
     if name in ROUTES:
         return [OpDraft(ROUTES[name], call.inputs, call.outputs)]
     if name.startswith(("_foreach_", "_fused_adam", "_fused_sgd", "_amp_foreach_")):
-        return [OpDraft("foreach", call.inputs, call.outputs, {"launches": list_launches(call.inputs, call.outputs)})]
+        inputs, outputs = ([t for t in tensors if t.size] for tensors in (call.inputs, call.outputs))  # a weight may be empty
+        return [OpDraft("foreach", inputs, outputs, {"launches": list_launches(inputs, outputs)})] if outputs or inputs else []
     if name.endswith("_backward") and call.inputs and len(call.outputs) == 1:
         elementwise = all(t.size in (out[0].size, 1) for t in call.inputs)
         return [OpDraft("mul", call.inputs, out, {} if elementwise else {STAND_IN: name})]
