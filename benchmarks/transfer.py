@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from transfer_rows import OWN, Rows, families
 
 from ironlaw.calibration.transfer import attention, products, rows, streams
 from ironlaw.calibration.transfer.chip import group
-from ironlaw.calibration.transfer.laws import TILES, product_constants, stream_constants
+from ironlaw.calibration.transfer.laws import TILES, helps, product_constants, stream_constants
 from ironlaw.calibration.transfer.power import sustained
 
 STORED = Path(__file__).parents[1] / "src/ironlaw/registry/transfer/constants.json"
@@ -53,6 +53,7 @@ class Family:
     source: str
     start: dict[str, float]
     seconds: Callable[[dict[str, float], Rows, streams.StreamConstants], Any]
+    held: tuple[str, ...] = ()  # constants that few machines' rows say anything of
 
 
 def floor(c: Any, r: Rows) -> float:
@@ -114,7 +115,12 @@ NARROW = {
 }  # fmt: skip
 ROW = {"again": 1.0, "resident": 8.0, "row": 60.0, "element": 0.05, "memory": 0.95, "p": 3.0, "floor": 2.5e-6}
 FAMILIES = {
-    "stream": Family("neusight", {"HBM": 0.9, "GDDR": 0.77, "AMD": 0.95, "clocked": 32.0, "p": 4.0, "floor": 3e-6}, stream_seconds),
+    "stream": Family(
+        "neusight",
+        {"HBM": 0.9, "GDDR": 0.77, "AMD": 0.95, "clocked": 32.0, "p": 4.0, "floor": 3e-6},
+        stream_seconds,
+        ("clocked", "p", "floor"),
+    ),
     "linear_fp32": Family("neusight", FP32, product("fp32", TILES["fp32"])),
     "bmm_fp32": Family("neusight", FP32, product("fp32", TILES["fp32"])),
     "conv_fp32": Family("neusight", FP32, product("fp32", TILES["fp32"])),
@@ -131,6 +137,9 @@ FAMILIES = {
     ),
 }
 LEAST_P = 1.0
+FAR = 4.0  # times the last cache
+HELD, LOOSE = 0.03, 0.003  # how hard a constant is held to its first value
+PRODUCTS_SEEN = {"linear_fp32": "fp32", "linear_16bit": "bf16", "linear_fp8": "fp8"}
 
 
 def constants(family: Family, x: Any) -> dict[str, float]:
@@ -144,13 +153,13 @@ def start(family: Family) -> Any:
 def fit(family: Family, machines: Sequence[Rows], s: streams.StreamConstants | None, first: Any = None, tries: int = 2000) -> Any:
     """The logarithms of the constants. Each machine weighs the same; a constant that nothing pulls on stays where it began."""
     origin, weights = start(family), [NOISY if r.slug in RESTLESS else 1.0 for r in machines]
-
+    pull = np.array([HELD if name in family.held else LOOSE for name in family.start])
     machines = [r.sample(ENOUGH) for r in machines]
 
     def loss(x: Any) -> float:
         c = constants(family, x)
         errors = [np.log(family.seconds(c, r, s) / r.seconds) for r in machines]
-        return float(np.average([np.mean(np.sqrt(e**2 + SOFT**2)) for e in errors], weights=weights) + 0.003 * np.sum((x - origin) ** 2))
+        return float(np.average([np.mean(np.sqrt(e**2 + SOFT**2)) for e in errors], weights=weights) + np.sum(pull * (x - origin) ** 2))
 
     x = origin if first is None else first
     return minimize(loss, x, method="Nelder-Mead", options={"maxfev": tries, "xatol": 0.01, "fatol": 1e-4, "adaptive": True}).x
@@ -172,15 +181,43 @@ def grouped(machines: Sequence[Rows], errors: dict[str, Any]) -> dict[str, dict[
     return {name: judged(np.concatenate(parts)) for name, parts in found.items()}
 
 
-def left_out(name: str, machines: Sequence[Rows], fitted: Any, streaming: Callable[[str], Any]) -> dict[str, Any]:
-    """log(predicted / measured) of each machine's rows, by constants that were fitted to the others."""
-    family, errors = FAMILIES[name], {}
+def left_out(name: str, machines: Sequence[Rows], streaming: Callable[[str], Any], two: dict[str, dict[str, float]]) -> tuple[Any, Any]:
+    """log(predicted / measured) of each machine's rows, by constants that were fitted to the others from where every fit begins; and the
+    same where the machine's own two figures are known (`two_figures`)."""
+    family, errors, aided = FAMILIES[name], {}, {}
     for r in machines:
         others = [other for other in machines if other.slug != r.slug and other.chip.maker in FITTED]
         s = streaming(r.slug)
-        x = fit(family, others, s, fitted, 900)
-        errors[r.slug] = np.log(family.seconds(constants(family, x), r, s) / r.seconds)
-    return errors
+        c = constants(family, fit(family, others, s))
+        errors[r.slug] = np.log(family.seconds(c, r, s) / r.seconds)
+        known = replace(r, chip=replace(r.chip, achieved=two.get(r.slug, {})))
+        if helps(name, known.chip):
+            aided[r.slug] = np.log(family.seconds(c, known, s) / r.seconds)
+    return errors, aided
+
+
+def two_figures(found: dict[str, list[Rows]]) -> dict[str, dict[str, float]]:
+    """Machine -> what a short measurement would say of it: the best share of its bandwidth among streams that no cache holds, and of its
+    peak among products; each the third best of its rows, as single rows are noisy."""
+    seen: dict[str, dict[str, float]] = {}
+    for r in found["stream"]:
+        long = r.sizes["data"] >= FAR * r.chip.cache
+        seen.setdefault(r.slug, {})["bandwidth"] = third_best(r.sizes["data"][long] / r.seconds[long] / r.chip.bandwidth)
+    for family, fmt in PRODUCTS_SEEN.items():
+        for r in found[family]:
+            rates = 2.0 * r.sizes["m"] * r.sizes["n"] * r.sizes["k"] / r.seconds
+            seen.setdefault(r.slug, {})[fmt] = third_best(rates / r.chip.peaks[fmt])
+    return seen
+
+
+def third_best(shares: Any) -> float:
+    return min(float(np.sort(shares)[-3:][0]), 1.0)
+
+
+def with_two(machines: Sequence[Rows], aided: dict[str, Any]) -> dict[str, Any]:
+    """What came out with a machine's two figures known, by machine and by group."""
+    mine = [r for r in machines if r.slug in aided]
+    return {"left_out": {slug: judged(e) for slug, e in aided.items()}, "groups": grouped(mine, aided)}
 
 
 def main() -> None:
@@ -213,22 +250,28 @@ def summarised(found: dict[str, list[Rows]], wanted: Sequence[str]) -> dict[str,
             memo[slug] = stream_constants(constants(flow, fit(flow, others, None)))
         return memo[slug]
 
+    two = two_figures(found)
     out: dict[str, Any] = {"sources": SOURCES, "watts": WATTS, "families": {}}
     for name in wanted:
         family, machines = FAMILIES[name], found[name]
         x = fit(family, [r for r in machines if r.chip.maker in FITTED], whole)
-        errors = left_out(name, machines, x, streaming)
+        errors, aided = left_out(name, machines, streaming, two)
         apart = {slug: judged(e) for slug, e in errors.items()}
         inside = {r.slug: judged(np.log(family.seconds(constants(family, x), r, whole) / r.seconds))["error"] for r in machines}
         every = judged(np.concatenate(list(errors.values())))
         out["families"][name] = {
             "source": family.source, "constants": {k: float(f"{v:.4g}") for k, v in constants(family, x).items()},
-            "left_out": apart, "fitted": inside, "all": every, "groups": grouped(machines, errors),
+            "left_out": apart, "two_figures": with_two(machines, aided),
+            "fitted": inside, "all": every, "groups": grouped(machines, errors),
             "nodes": sorted({r.chip.node for r in machines}), "refused": sum(r.refused for r in machines),
         }  # fmt: skip
         print(f"{name}: {every['rows']} rows, left out {every['error']:.1%}, sd {every['sd']:.3f}", out["families"][name]["constants"])
         for slug, one in apart.items():
-            print(f"    {slug:16} {one['rows']:5} rows  left out {one['error']:6.1%}  bias {one['bias']:+.3f}  fitted {inside[slug]:6.1%}")
+            known = out["families"][name]["two_figures"]["left_out"].get(slug, {"error": float("nan")})["error"]
+            print(
+                f"    {slug:16} {one['rows']:5} rows  left out {one['error']:6.1%}  bias {one['bias']:+.3f}"
+                f"  with two figures {known:6.1%}  fitted {inside[slug]:6.1%}"
+            )
     return out
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import ironlaw as il
 from ironlaw.calibration.transfer.chip import chip
 from ironlaw.calibration.transfer.families import law
+from ironlaw.engine.device.machine import Figure
 from ironlaw.engine.device.types import Tensor
 from ironlaw.engine.device.work import op
 from ironlaw.registry.loader import folder
@@ -98,6 +99,47 @@ def test_a_large_product_on_an_a100_runs_at_what_people_measure():
 def test_a_long_stream_takes_its_bytes_over_most_of_the_bandwidth():
     p = il.predict(graph_of(relu(2**28, "fp16")), il.hardware("a100"))
     assert 0.82 < 2**30 / 2.039e12 / float(p.busy_s) <= 1.0
+
+
+# ---- two figures that were measured
+
+
+def seen(machine, **rates):
+    """The machine with what a stream or a product was seen to reach."""
+    figures = {f"achieved.{name}": Figure(rate, "", "a test", "2026-11-16") for name, rate in rates.items()}
+    return replace(machine, figures={**machine.figures, **figures})
+
+
+@pytest.mark.parametrize("share", [0.6, 0.75, 0.9])
+def test_a_measured_bandwidth_is_what_streams_get(share):
+    machine = il.hardware("rtx_4090")
+    p = il.predict(graph_of(relu(2**28, "fp16")), seen(machine, bandwidth=share * machine.bandwidth))
+    assert 2**30 / machine.bandwidth / float(p.busy_s) == pytest.approx(share, rel=0.05)
+
+
+@pytest.mark.parametrize(("fmt", "share"), [("fp32", 0.5), ("fp32", 0.8), ("fp16", 0.4), ("fp16", 0.7)])
+def test_a_measured_rate_is_what_large_products_get(fmt, share):
+    machine = il.hardware("a100")
+    p = il.predict(graph_of(linear(8192, 8192, 8192, fmt)), seen(machine, **{fmt: share * machine.peaks[fmt]}), il.Plan(fp32="strict"))
+    assert 2 * 8192**3 / machine.peaks[fmt] / float(p.busy_s) == pytest.approx(share, rel=0.15)
+
+
+def test_a_figure_changes_what_it_tells_of_and_nothing_else():
+    machine = il.hardware("a100")
+    slow = seen(machine, fp32=0.4 * machine.peaks["fp32"])
+    strict = il.Plan(fp32="strict")
+    for one, changes in ((linear(4096, 4096, 4096, "fp32"), True), (linear(4096, 4096, 4096, "fp16"), False), (relu(2**28, "fp32"), False)):
+        before, after = (il.predict(graph_of(one), each, strict).busy_s for each in (machine, slow))
+        assert (after > before) == changes and (after == before) == (not changes)
+
+
+def test_two_figures_made_machines_that_were_left_out_nearer():
+    """Streams, and products in the format that was measured: over all machines that hold their clock and whose sweeps agree."""
+    for name in ("linear_fp32", "linear_16bit"):
+        family = SUMMARY["families"][name]
+        mine = [slug for slug in family["two_figures"]["left_out"] if slug not in ("t4", "p100", "arc_b60")]
+        before, after = (sum(table[slug]["error"] for slug in mine) for table in (family["left_out"], family["two_figures"]["left_out"]))
+        assert len(mine) >= 3 and after < before, name
 
 
 # ---- what must hold of all

@@ -143,6 +143,13 @@ def test_every_kind_of_device_is_a_valid_machine(found, machine, kind, backend, 
     assert ('A "quoted" \\ name' in made.name) == (kind == "cpu")
 
 
+def test_a_gpu_of_the_registry_is_recognised_by_what_its_driver_reports(found):
+    told = replace(found, machine={**found.machine, "backend": "cuda", "gpu": "NVIDIA A100-SXM4-80GB", "sms": 108})
+    assert checked(as_toml(told, figures(found.rows, told.machine, {}), 400.0)).datasheet == "a100_80gb_sxm"
+    unheard = replace(told, machine={**told.machine, "gpu": "NVIDIA Z1000"})
+    assert checked(as_toml(unheard, figures(found.rows, told.machine, {}), 400.0)).datasheet == ""
+
+
 def test_a_gpu_that_tells_no_power_limit(found):
     told = {"cpu": "x", "cores": 64, "backend": "cuda", "gpu": "AMD Instinct MI300X", "hip": "6.2"}
     made = checked(toml(figures(found.rows, told, {}), told, "a test", "2026-11-15"))

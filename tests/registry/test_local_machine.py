@@ -19,8 +19,8 @@ from ironlaw.calibration.curve import Curve
 from ironlaw.errors import BadRegistry, UnknownName
 from ironlaw.registry import calibrations as curves
 from ironlaw.registry.evidence import evidence, measured
-from ironlaw.registry.loader import folder, normal
-from ironlaw.registry.machines import known_local
+from ironlaw.registry.loader import folder, normal, read, slugs
+from ironlaw.registry.machines import known_local, reported
 
 LAPTOP = (folder("hardware") / "laptop_cpu.toml").read_text()
 FILE = {
@@ -51,6 +51,35 @@ def laptop(home):
 def workstation(home):
     """One that was measured on its GPU."""
     return home("hardware", "this_machine.toml", (folder("hardware") / "h200_sxm.toml").read_text())
+
+
+# ---- a GPU of the registry that was measured briefly
+
+
+def briefly(tb_s: float, tflops: float) -> str:
+    """What a short measurement of an A100 leaves: rates, and no row for curves."""
+    told = 'estimate = true\nwhy = "measured"\nsource = "ironlaw measure"\ndate = "2026-11-16"\n'
+    figures = {"memory": "80 GiB", "bandwidth": f"{tb_s} TB/s", "power": "400 W", "launch": "6 us", "peak.fp16": f"{tflops} TFLOP/s"}
+    head = 'name = "This machine: NVIDIA A100-SXM4-80GB"\nkind = "gpu"\nbackend = "cuda"\ncontext = "cloud"\ndatasheet = "a100_80gb_sxm"\n'
+    return head + "".join(f'[{name}]\nvalue = "{value}"\n{told}' for name, value in figures.items())
+
+
+def test_a_short_measurement_pulls_in_what_other_machines_taught(home):
+    times = {}
+    for rates in ((1.8, 250.0), (1.5, 250.0), (1.8, 150.0)):
+        home("hardware", "this_machine.toml", briefly(*rates))
+        machine = il.hardware("this")
+        p = il.predict(il.workload("gpt2", batch=8, dtype="fp16"), machine)
+        assert (machine.slug, p.basis) == ("this_machine", "transferred") and p.interval[0] < p.seconds < p.interval[1]
+        assert any(source.startswith("measured briefly") for source in p.sources)
+        times[rates] = p.busy_s
+    assert times[1.8, 250.0] < min(times[1.5, 250.0], times[1.8, 150.0])
+    assert machine.peaks == il.hardware("a100").peaks and machine.launch == pytest.approx(6e-6)
+
+
+def test_every_name_that_a_driver_reports_is_one_machine_s():
+    names = [name for slug in slugs("hardware") for name in read(folder("hardware") / f"{slug}.toml").get("reported", ())]
+    assert len(names) == len(set(names)) == len(reported()) and reported()["NVIDIA A100-SXM4-80GB"] == "a100_80gb_sxm"
 
 
 # ---- the machine

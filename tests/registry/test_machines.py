@@ -177,6 +177,16 @@ def changed(table: str, old: str, new: str) -> str:
     return head + mark + rest.replace(old, new, 1)
 
 
+def achieved(name: str, value: str) -> str:
+    """The file with a rate that was measured."""
+    return GOOD + f'\n[achieved.{name}]\nvalue = "{value}"\nsource = "a test"\ndate = "2026-11-16"\n'
+
+
+def test_a_rate_that_was_measured_stands_beside_the_datasheet_s(tmp_path):
+    machine = load(write(tmp_path, achieved("bandwidth", "3100 GB/s")))
+    assert machine.figures["achieved.bandwidth"].value == 3.1e12 and machine.bandwidth == hardware("h100").bandwidth
+
+
 def test_a_copy_of_a_good_file_loads(tmp_path):
     machine = load(write(tmp_path, GOOD))
     assert (machine.slug, machine.name, machine.peaks) == ("chip", hardware("h100").name, hardware("h100").peaks)
@@ -187,6 +197,10 @@ def test_a_copy_of_a_good_file_loads(tmp_path):
 SOURCE = re.search(r'^source = ".*"$', GOOD, re.MULTILINE)[0]
 
 BROKEN = {
+    "reached more than there is": (achieved("bandwidth", "3400 GB/s"), r"\[achieved\.bandwidth\] is above \[bandwidth\]; check both"),
+    "reached in no format": (achieved("fp12", "1 TFLOP/s"), r"\[achieved\.fp12\]: the file has no rate of that name; choose bandwidth or"),
+    "reached in no unit": (achieved("fp16", "0.7"), r"\[achieved\.fp16\]: '0.7' has no unit"),
+    "reached alone": ("achieved = 0.9\n" + GOOD, r"achieved is 0\.9; write tables, \[achieved\.bandwidth\] and"),
     "no memory": (without("memory"), r"hardware chip has no \[memory\]; add it with value, source and date to chip\.toml"),
     "no bandwidth": (without("bandwidth"), r"no \[bandwidth\]; add it .* to chip\.toml"),
     "no power": (without("power"), r"no \[power\]; add it .* to chip\.toml"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironlaw.engine.device.machine import Link
+from ironlaw.engine.device.machine import Figure, Link
 from ironlaw.errors import BadRegistry
 from ironlaw.registry.loader import figure
 
@@ -22,6 +22,24 @@ def links(where: str, data: dict[str, Any]) -> tuple[Link, ...]:
         one = figure(f"{where} [[link]] {name}", {**table, "value": table.get("per_direction", "")}, "B/s")
         found.append(Link(name, one.value, one.source, one.date, one.estimate, one.why))
     return tuple(found)
+
+
+def achieved(where: str, data: dict[str, Any], figures: dict[str, Figure]) -> dict[str, Figure]:
+    """[achieved.bandwidth] and [achieved.FORMAT]: what a long stream and a large product were seen to reach; never above the datasheet."""
+    table = data.get("achieved", {})
+    if not isinstance(table, dict):
+        raise BadRegistry(f"{where}: achieved is {table!r:.60}; write tables, [achieved.bandwidth] and [achieved.fp16]")
+    found = {}
+    for name, one in table.items():
+        place, known = f"{where} [achieved.{name}]", "bandwidth" if name == "bandwidth" else f"peak.{name}"
+        if known not in figures:
+            rates = [key.removeprefix("peak.") for key in figures if key.startswith("peak.")]
+            raise BadRegistry(f"{place}: the file has no rate of that name; choose bandwidth or one of {', '.join(rates)}")
+        seen = figure(place, one, figures[known].unit if name == "bandwidth" else "FLOP/s", "" if name == "bandwidth" else name)
+        if seen.value > figures[known].value:
+            raise BadRegistry(f"{place} is above [{known}]; check both")
+        found[f"achieved.{name}"] = seen
+    return found
 
 
 def process(where: str, data: dict[str, Any]) -> str:

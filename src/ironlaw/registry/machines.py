@@ -12,7 +12,7 @@ from ironlaw.calibration import local_machine
 from ironlaw.engine.device.machine import SCHEDULES, Figure, Hardware, Level
 from ironlaw.errors import BadRegistry, IronlawError, UnknownName, unknown
 from ironlaw.registry.calibrations import calibration, with_scatter
-from ironlaw.registry.chip_fields import links, process
+from ironlaw.registry.chip_fields import achieved, links, process
 from ironlaw.registry.loader import figure, folder, normal, quantity, read, slugs
 from ironlaw.registry.transfers import transfer
 
@@ -33,6 +33,12 @@ def aliases() -> dict[str, str]:
             if other != slug:
                 raise BadRegistry(f"alias {name!r} of hardware {slug} belongs to {other} already; give it another")
     return {name: slug for name, slug in names.items() if slug != local_machine.SLUG}
+
+
+@cache
+def reported() -> dict[str, str]:
+    """A GPU's name as its driver reports it -> slug."""
+    return {name: slug for slug in slugs("hardware") for name in read(folder("hardware") / f"{slug}.toml").get("reported", ())}
 
 
 def hardware(name: str) -> Hardware:
@@ -79,6 +85,8 @@ def _local(path: Path, _: local_machine.Stamp) -> Hardware:
         machine, curves = load(path), local_machine.calibration()
         own = curves if curves and curves.backend == machine.backend else None
         caveats = machine.caveats if own is curves else (*machine.caveats, f"its stored curves are of another device; {again}")
+        if own is None and machine.datasheet:
+            return briefly_measured(machine, registered(machine.datasheet))
         if own is not None:
             own, whose = with_scatter(own)
             caveats = (*caveats, f"likely: no model was measured here, so models scatter as on {whose}") if whose else caveats
@@ -89,6 +97,19 @@ def _local(path: Path, _: local_machine.Stamp) -> Hardware:
         raise BadRegistry(f"{path} can't be read ({error.strerror or error}); check its permissions, or {again}") from None
     except BadRegistry as error:
         raise BadRegistry(str(error) if again in str(error) else f"{path} can't be used: {error}; or {again}") from None
+
+
+def briefly_measured(seen: Hardware, sold: Hardware) -> Hardware:
+    """A GPU of the registry with what was seen of it here: too little for curves, but its rates pull in what other machines taught."""
+    rates = {name.removeprefix("peak."): one for name, one in seen.figures.items() if name.startswith(("bandwidth", "peak."))}
+    known = {f"achieved.{name}": one for name, one in rates.items() if name == "bandwidth" or name in sold.peaks}
+    figures = sold.figures | known | {"launch": seen.figures["launch"]}
+    caveat = f"measured briefly: its bandwidth and rates are this machine's, the rest is known from others; {local_machine.AGAIN}"
+    machine = replace(
+        sold, slug=seen.slug, name=seen.name, aliases=local_machine.NAMES[:-1], figures=figures, launch=seen.launch, calibration=None,
+        caveats=(*seen.caveats, caveat), note=seen.note,
+    )  # fmt: skip
+    return replace(machine, transfer=transfer(machine, registered))
 
 
 def compile_cost(machine: Hardware) -> tuple[float, str]:
@@ -121,6 +142,7 @@ def load(path: Path) -> Hardware:
             figures[f"{group}.{fmt}"] = figure(f"{path.name} [{group}.{fmt}]", table, "FLOP/s", fmt)
     if not data.get("peak"):
         raise BadRegistry(f"hardware {slug} has no peak; add [peak.fp16] (or another format) with value, source and date to {path.name}")
+    figures |= achieved(path.name, data, figures)
     if not isinstance(data.get("aliases", []), list) or not all(isinstance(name, str) for name in data.get("aliases", ())):
         raise BadRegistry(f'{path.name}: aliases is {data["aliases"]!r}; write a list, such as ["h100"]')
     for key, allowed in (("kind", KINDS), ("backend", (*names(), *WITHOUT_BACKEND)), ("context", CONTEXTS)):
@@ -139,7 +161,7 @@ def load(path: Path) -> Hardware:
         narrowed=backend.narrowed if backend else {},
         reserved=figures["reserved"].value if "reserved" in figures else 0.0,
         flash=figures["flash"].value if "flash" in figures else 0.0, activations=_activations(path, data),
-        links=links(path.name, data), process=process(path.name, data),
+        links=links(path.name, data), process=process(path.name, data), datasheet=_text(path.name, data, "datasheet"),
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ironlaw.engine.device.least import LASTING
 from ironlaw.engine.device.machine import Hardware
@@ -16,6 +16,7 @@ NEWEST = "4NP"
 LIBRARIES = ("cuda", "rocm", "xpu")  # backends whose PyTorch kernels are of the families that were measured
 MEMORIES = ("HBM", "GDDR", "LPDDR")  # kinds, by how a main memory's label begins
 FULL_POWER = 150.0  # watts under which a card can't hold its clock when all of it works
+ACHIEVED = "achieved."  # how a file's measured rates are named among its figures
 MAKERS = {"cuda": "NVIDIA", "rocm": "AMD", "xpu": "Intel"}
 
 
@@ -36,6 +37,7 @@ class Chip:
     slug: str = ""
     shared: float = 0.0  # bytes that one block may use: with lanes and node, it tells generations apart
     node: str = ""  # of its process, as NODES names it
+    achieved: Mapping[str, float] = field(default_factory=dict)  # share of its bandwidth, and of its peak in a format, that was measured
 
     @property
     def throttles(self) -> bool:
@@ -91,5 +93,11 @@ def chip(machine: Hardware) -> Chip:
         bandwidth=float(machine.bandwidth), cache=float(caches[-1].size), power=float(machine.power), memory=memory_kind(machine) or "",
         maker=MAKERS[machine.backend], peaks={fmt: float(rate) for fmt, rate in machine.peaks.items()},
         vector=float(machine.vector_peak("fp32")), slug=machine.slug, shared=machine.units.get("shared_per_block", 0.0),
-        node=node(machine.process),
+        node=node(machine.process), achieved=shares(machine),
     )  # fmt: skip
+
+
+def shares(machine: Hardware) -> dict[str, float]:
+    """What a long stream and a large product were seen to reach of the datasheet's rates, where its file says so."""
+    seen = {name.removeprefix(ACHIEVED): figure.value for name, figure in machine.figures.items() if name.startswith(ACHIEVED)}
+    return {name: rate / float(machine.bandwidth if name == "bandwidth" else machine.peaks[name]) for name, rate in seen.items()}

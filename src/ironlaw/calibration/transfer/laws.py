@@ -20,6 +20,8 @@ TILES = {
     "fp32": ((128, 128), (128, 64), (64, 64), (64, 32), (32, 32)),
     "narrow": ((256, 128), (128, 128), (128, 64), (64, 64), (64, 32), (64, 16)),
 }
+PRODUCTS = ("linear", "bmm", "conv")
+FORMATS_OF = {"fp32": ("fp32",), "16bit": ("fp16", "bf16"), "fp8": ("fp8",)}
 MOST = "NVIDIA"  # the group that every family has rows of
 UNLIKE = 1.5  # times as unsure as there, on a group's machines, where no row of the family is from one of them
 NEWER = 1.25  # times as unsure on a node that is among no rows of the family
@@ -31,6 +33,7 @@ class Laws:
 
     constants: Mapping[str, Mapping[str, float]]
     groups: Mapping[str, Mapping[str, float]]  # family -> group of machines -> sd of log(measured / predicted), left out
+    seen_groups: Mapping[str, Mapping[str, float]]  # the same where a machine's bandwidth and rate of products were measured
     nodes: Mapping[str, tuple[str, ...]]
     watts: Mapping[str, Mapping[str, float]]
     sources: tuple[str, ...]
@@ -41,6 +44,7 @@ class Laws:
         return cls(
             {name: one["constants"] for name, one in found.items()},
             {name: {who: judged["sd"] for who, judged in one["groups"].items()} for name, one in found.items()},
+            {name: {who: judged["sd"] for who, judged in one["two_figures"]["groups"].items()} for name, one in found.items()},
             {name: tuple(one["nodes"]) for name, one in found.items()},
             data["watts"],
             tuple(data["sources"].values()),
@@ -52,7 +56,7 @@ class Laws:
 
     def sd(self, family: str, chip: Chip) -> float:
         """Of log(measured / predicted), as machines like this one came out when they were left out."""
-        judged = self.groups[family]
+        judged = self.seen_groups[family] if helps(family, chip) else self.groups[family]
         own = judged.get(group(chip)) or UNLIKE * judged.get(chip.maker, judged[MOST])
         if chip.maker != MOST:  # constants of its own began at what its own rows say, so leaving them out flatters it
             own = max(own, UNLIKE * judged[MOST])
@@ -82,6 +86,13 @@ class Laws:
         share = sustained(chip, fmt, own_product.share, self.watts)
         sizes = product_sizes(op, kernel)
         return products.product_s(sizes, points(kernel.data), chip, fmt, own_product, gets, share)
+
+
+def helps(family: str, chip: Chip) -> bool:
+    """Whether one of the chip's measured rates says something of a family."""
+    if family.startswith(PRODUCTS):
+        return not chip.throttles and any(fmt in chip.achieved for fmt in FORMATS_OF[family.rpartition("_")[2]])
+    return "bandwidth" in chip.achieved
 
 
 def _stream(kernel: Kernel, chip: Chip, flow: streams.StreamConstants) -> tuple[Number, Number, Number]:

@@ -17,6 +17,7 @@ from ironlaw.calibration.transfer.streams import joint, missed
 from ironlaw.engine.arrays import Number, ceil, maximum, minimum
 
 SPLITS = (1, 2, 4, 8, 16)
+LARGE = 8192.0  # the sides of a product that reaches what a chip can
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,15 @@ def product_s(
     sizes: tuple[Number, Number, Number, Number], data: Number, chip: Chip, fmt: str, c: ProductConstants, streams: float, share: float
 ) -> tuple[Number, Number, Number]:
     """(data, compute, both as they overlap) in seconds. `streams`: bytes/s that a stream gets; `share`: of the peak, sustained."""
-    compute = arithmetic(sizes, chip, fmt, share, c)
+    compute = arithmetic(sizes, chip, fmt, share * nearer(chip, fmt, share, c), c)
     moved = data * missed(data, chip) / (streams * c.memory)
     return moved, compute, joint(moved, compute, c.p)
+
+
+def nearer(chip: Chip, fmt: str, share: float, c: ProductConstants) -> float:
+    """How much more of its peak the chip was seen to reach in a large product than the law says; 1 where nobody looked, and where the best
+    it reaches is no rate that it holds."""
+    seen = chip.achieved.get(fmt)
+    if seen is None or chip.throttles:
+        return 1.0
+    return float(seen * chip.peaks[fmt] * arithmetic((1.0, LARGE, LARGE, LARGE), chip, fmt, share, c) / (2.0 * LARGE**3))

@@ -37,7 +37,9 @@ def missed(data: Number, chip: Chip) -> Number:
 
 
 def bandwidth(chip: Chip, c: StreamConstants) -> float:
-    """Bytes/s that a long stream gets from main memory."""
+    """Bytes/s that a long stream gets from main memory: as measured, or else the share that its kind of memory gives."""
+    if "bandwidth" in chip.achieved:
+        return chip.bandwidth * chip.achieved["bandwidth"]
     return chip.bandwidth * c.shares.get(chip.memory, c.shares[UNSEEN_MEMORY]) * (c.amd if chip.maker == "AMD" else 1.0)
 
 

@@ -107,8 +107,8 @@ def _ordered(caches: Sequence[MemoryLevel], main: float) -> tuple[MemoryLevel, .
     return tuple(reversed(ordered))
 
 
-def toml(figures: Figures, machine: Mapping[str, Any], source: str, date: str, power: float | None = None) -> str:
-    """The machine's file. `power`: the device's limit in watts, where one can be read."""
+def toml(figures: Figures, machine: Mapping[str, Any], source: str, date: str, power: float | None = None, known: str = "") -> str:
+    """The machine's file. `power`: the device's limit in watts, where one can be read; `known`: the machine of the registry that it is."""
     kind = kind_of(machine)
     gpu, backend = not kind.on_host, kind.registry[1 if machine.get("hip") else 0]
     name = str(machine.get("gpu") or machine["cpu"]) + ("" if gpu else f", {machine['cores']} processors")
@@ -119,7 +119,7 @@ def toml(figures: Figures, machine: Mapping[str, Any], source: str, date: str, p
         "# This machine, written by `ironlaw measure`; measuring again replaces it. The grammar is that of registry/hardware.",
         f"name = {_quoted('This machine: ' + name)}", "aliases = []", f'kind = "{"gpu" if gpu else "cpu"}"', f'backend = "{backend}"',
         f'context = "{"cloud" if machine.get("virtual") else "desktop"}"',
-        f"note = {_quoted(_note(figures, machine))}",
+        f"note = {_quoted(_note(figures, machine))}", *([f'datasheet = "{known}"'] if known else []),
         *_table("[memory]", memory, source, date, "As the device reports it." if machine.get("memory_bytes") else "Not reported; assumed."),
         *_reserved(machine, source, date),
         *_table("[bandwidth]", show(figures.bandwidth, "B/s", 4), source, date, streamed),

@@ -32,6 +32,7 @@ class Kept:
     evidence: Path
     figures: Path
     curves: tuple[str, ...]  # names of the fitted curves; empty where the rows did not suffice
+    datasheet: str = ""  # the machine of the registry that it is
 
 
 def read_figures(result: Characterisation, device: Device) -> Figures:
@@ -48,7 +49,10 @@ def source(result: Characterisation) -> str:
 
 def as_toml(result: Characterisation, figures: Figures, power: float | None, date: str = "") -> str:
     """The machine's file, read once as any other machine's would be: what is stored is valid. `power`: its limit in watts, if known."""
-    written = datasheet.toml(figures, result.machine, source(result), date or today(), power)
+    from ironlaw.registry.machines import reported
+
+    known = reported().get(str(result.machine.get("gpu", "")), "")
+    written = datasheet.toml(figures, result.machine, source(result), date or today(), power, known)
     checked(written)
     return written
 
@@ -79,14 +83,15 @@ def keep(result: Characterisation, figures: Figures, device: Device, force: bool
     """Store it as this machine."""
     refuse_if_noisy(result, force)
     written, evidence = as_toml(result, figures, device.power_limit()), as_evidence(result)
-    fitted = fit(result.rows, result.machine, checked(written), (source(result),))
+    described = checked(written)
+    fitted = fit(result.rows, result.machine, described, (source(result),))
     if fitted and result.noise.noisy:
         fitted = replace(fitted, host=replace(fitted.host, caveats=(busy_words(result.noise.reasons),)))
     with uninterrupted():
         place = home.replace_text(home.path("evidence", SLUG, "machine.json"), evidence)
         store_curves(fitted)
         final = home.replace_text(home.path("hardware", f"{SLUG}.toml"), written)
-    return Kept(place, final, tuple(sorted(fitted.curves)) if fitted else ())
+    return Kept(place, final, tuple(sorted(fitted.curves)) if fitted else (), described.datasheet)
 
 
 @contextmanager
