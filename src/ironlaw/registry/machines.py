@@ -103,7 +103,7 @@ def briefly_measured(seen: Hardware, sold: Hardware) -> Hardware:
     """A GPU of the registry with what was seen of it here: too little for curves, but its rates pull in what other machines taught."""
     rates = {name.removeprefix("peak."): one for name, one in seen.figures.items() if name.startswith(("bandwidth", "peak."))}
     known = {f"achieved.{name}": one for name, one in rates.items() if name == "bandwidth" or name in sold.peaks}
-    figures = sold.figures | known | {"launch": seen.figures["launch"]}
+    figures = {**sold.figures, **known, "launch": seen.figures["launch"]}
     caveat = f"measured briefly: its bandwidth and rates are this machine's, the rest is known from others; {local_machine.AGAIN}"
     machine = replace(
         sold, slug=seen.slug, name=seen.name, aliases=local_machine.NAMES[:-1], figures=figures, launch=seen.launch, calibration=None,
