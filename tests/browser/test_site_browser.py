@@ -20,6 +20,17 @@ STORED = """() => new Promise((done) => {
   };
 })"""
 
+CHANGE = """() => new Promise((done) => {
+  const request = indexedDB.open("ironlaw");
+  request.onsuccess = () => {
+    const events = request.result.transaction("events", "readwrite").objectStore("events");
+    const first = events.get(1);
+    first.onsuccess = () => {
+      events.put(first.result.with(3, "lab_99"), 1).onsuccess = () => done();
+    };
+  };
+})"""
+
 
 @pytest.fixture
 def visit(new_context):
@@ -86,7 +97,7 @@ def test_what_can_not_be_stored_is_not_committed(site, visit):
     page = visit.new_page()
 
     def full(route):
-        text, put = route.fetch().text(), "put(change.objectStore(store));"
+        text, put = route.fetch().text(), "put(...stores.map((store) => change.objectStore(store)));"
         assert put in text
         text = f"let writes = 0;\n{text.replace(put, f'{put} if (++writes > 2) change.abort();')}"
         route.fulfill(body=text, content_type="text/javascript")
@@ -99,3 +110,31 @@ def test_what_can_not_be_stored_is_not_committed(site, visit):
     expect(page.locator("#act1-reveal")).to_have_count(0)
     page.goto(f"{site}/glossary/")
     assert page.evaluate(STORED) == ["opened"]
+
+
+def test_a_damaged_ledger_is_set_aside_and_can_be_taken_along(site, visit):
+    page = visit.new_page()
+    page.goto(site + LAB)
+    locked(page)
+    page.goto(f"{site}/")
+    expect(page.get_by_text("Act I, opened").first).to_be_visible(timeout=4 * PATIENCE)
+    page.get_by_label("Your name").fill("Ada")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Welcome back, Ada.")).to_be_visible(timeout=PATIENCE)
+    page.goto(f"{site}/glossary/")
+    page.evaluate(CHANGE)
+    page.goto(f"{site}/")
+    expect(page.get_by_role("alert")).to_contain_text("was changed after it was written", timeout=4 * PATIENCE)
+    with page.expect_download() as whole:
+        page.get_by_role("link", name="Download the damaged ledger").click()
+    damaged = json.loads(Path(whole.value.path()).read_text("utf-8"))
+    assert [row[3] for row in damaged["rows"]] == ["lab_99", ""]
+    page.get_by_role("button", name="Set it aside and go on").click()
+    expect(page.get_by_text("1 event was carried over into a new one, 1 could not be")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("Welcome back, Ada.")).to_be_visible()
+    page.goto(f"{site}/glossary/")
+    assert page.evaluate(STORED) == ["named", "carried"]
+    page.goto(f"{site}/")  # and it stays so
+    with page.expect_download(timeout=4 * PATIENCE) as kept:
+        page.get_by_role("link", name="Download the damaged ledger").click()
+    assert json.loads(Path(kept.value.path()).read_text("utf-8")) == damaged

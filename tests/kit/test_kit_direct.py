@@ -73,6 +73,17 @@ def test_readouts_wait_until_the_dials_rest():
     assert seen[-1] == 8
 
 
+def test_where_a_turn_may_go_next_is_computed_and_neither_kept_nor_told():
+    asked = []
+    made = Instrument(
+        "act1", "Act", lambda values: [span("batch", "Batch", 1, 64, 1)], lambda values: asked.append(values["batch"]) or View(),
+        on_readouts=lambda readouts: None,
+    )  # fmt: skip
+    ask(made.piece.spec["direct"], {"dials": {"batch": 8}, "seq": 1, "moving": True})
+    assert ask(made.piece.spec["direct"], {"dials": {"batch": 12}, "seq": 1, "moving": True, "ahead": True}) == {}
+    assert asked[-1] == 12 and made.values == {"batch": 8} and made.requested == {"batch": 8}
+
+
 @pytest.mark.parametrize(
     "text", ["", "no json", "[]", "{}", '{"piece": 1}', '{"piece": "x", "state": 3}', '{"piece": "stranger", "state": {}}']
 )

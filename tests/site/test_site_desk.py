@@ -88,15 +88,68 @@ def test_a_second_window_follows_the_first(browser):
     assert len(browser.rows) == 2
 
 
-def test_rows_that_were_changed_are_named_and_what_is_before_them_can_be_taken_along(browser):
+@pytest.fixture
+def worked(browser):
+    """A ledger with three events: a name, a lab that was opened, a prediction."""
     desk = browser.page()
+    browser.ask(desk, do="name", name="Ada")
     commit(browser, desk, browser.ask(desk, do="open", lab=LAB))
-    browser.rows[1][6] = browser.rows[1][6].replace("4", "5")
-    broken = browser.page("./")
-    assert "damaged" in broken.trouble
-    assert "can’t be read" in json.loads(broken.ask('{"do": "start"}'))["html"]
-    assert "nothing was written" in json.loads(broken.ask('{"do": "reset"}'))["html"]
-    assert len(json.loads(json.loads(broken.ask('{"do": "export"}'))["text"])["events"]) <= 1
+    return browser
+
+
+def changed(browser):
+    browser.rows[2][6] = browser.rows[2][6].replace("4", "5")
+
+
+def removed(browser):
+    del browser.rows[1]
+
+
+def shapeless(browser):
+    browser.rows[1] = "nonsense"
+
+
+def ownerless(browser):
+    browser.owner = "{"
+
+
+@pytest.mark.parametrize(("harm", "lost"), [(changed, 1), (removed, 1), (shapeless, 1), (ownerless, 0)])
+def test_a_damaged_ledger_is_named_taken_along_whole_and_set_aside(worked, harm, lost):
+    harm(worked)
+    desk = worked.page("./")
+    page = json.loads(desk.ask('{"do": "start"}'))["html"]
+    assert "Your progress can’t be read" in page and "Set it aside and go on" in page and 'href="./damaged"' in page
+    assert "nothing was written" in json.loads(desk.ask('{"do": "reset"}'))["html"]
+    file = json.loads(desk.ask('{"do": "damaged"}'))
+    assert json.loads(file["text"])["rows"] == worked.rows and "damaged" in file["name"]
+    readable = json.loads(json.loads(desk.ask('{"do": "export"}'))["text"])["events"]
+    assert len(readable) == 3 - lost + 1
+    assert not json.loads(desk.unsaved())
+
+    again = json.loads(desk.ask('{"do": "repair", "total": 3}'))["html"]
+    damaged, owner = json.loads(desk.set_aside())
+    assert damaged["rows"] == worked.rows
+    assert "Something happened to your ledger" in again and f"{3 - lost} events were carried over" in again and f"{lost} could not" in again
+    fresh = Browser(owner)
+    fresh.rows = json.loads(desk.unsaved())
+    desk.saved()
+    assert not desk.set_aside() and fresh.rows[-1][5] == "carried"
+    after = fresh.page("./")
+    assert not after.trouble and "Welcome back, Ada" in json.loads(after.ask('{"do": "start"}'))["html"]
+    assert json.loads(json.loads(after.ask(json.dumps({"do": "damaged", "kept": damaged})))["text"]) == damaged
+
+
+def test_a_ledger_of_which_nothing_can_be_read_makes_room_for_an_empty_one(browser):
+    browser.rows = [None, 3]
+    desk = browser.page("./")
+    assert "2 could not" in json.loads(desk.ask('{"do": "repair", "total": 2}'))["html"]
+    assert [row[5] for row in json.loads(desk.unsaved())] == ["carried"]
+
+
+def test_where_nothing_is_damaged_nothing_is_set_aside(worked):
+    desk = worked.page("./")
+    assert "Welcome back" in worked.ask(desk, do="repair")["html"] and not desk.set_aside()
+    assert "no damaged ledger" in worked.ask(desk, do="damaged")["error"]
 
 
 def test_the_file_goes_to_an_installed_ironlaw_and_back(browser, tmp_path):

@@ -57,6 +57,8 @@ def walk(rows: Iterable[Row], start: str | None) -> Walk:
 
 
 def _fault(row: Row, before: str) -> str:
+    if len(row) != len(LINK):
+        return "an event can't be read"
     content, (question, prev, digest) = row[: len(CONTENT)], row[len(CONTENT) :]
     if prev != before:
         return f"{name(row)} does not follow the one before it: one was changed, moved or removed"

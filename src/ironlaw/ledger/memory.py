@@ -22,7 +22,7 @@ TWICE = "one of these predictions was already committed; nothing was written; re
 class MemoryStore:
     """`rows`: the values of chain.LINK, in order, as an earlier page stored them. LedgerDamaged if they are not as they were written."""
 
-    def __init__(self, learner: str, since: str, rows: Iterable[Sequence[Any]] = (), place: str = "this page") -> None:
+    def __init__(self, learner: str, since: str, rows: Iterable[Any] = (), place: str = "this page") -> None:
         self.learner, self.since, self.place = learner, since, place
         self.rows: list[Row] = []
         self._events: list[Event] = []
@@ -84,9 +84,9 @@ class MemoryStore:
     def head(self) -> str:
         return str(self.rows[-1][-1]) if self.rows else genesis(self.learner, self.since)
 
-    def hear(self, rows: Iterable[Sequence[Any]]) -> int:
+    def hear(self, rows: Iterable[Any]) -> int:
         """Rows that are stored already, those after the ones that are known. How many there were."""
-        fresh = [tuple(row) for row in rows]
+        fresh = [tuple(row) if isinstance(row, (list, tuple)) else () for row in rows]
         walked = walk(fresh, self.head)
         if walked.fault:
             error = LedgerDamaged(f"the ledger in {self.place} is damaged ({walked.fault})")

@@ -44,15 +44,24 @@ class Place(NamedTuple):
     stop: str = ""
     backup: str = ""
     measures: bool = True
+    damaged: str = (  # what to do about a ledger that is not as it was written
+        '<p>Under <a href="#you">You and your data</a>, the export saves what can be read,'
+        " and a reset sets the file aside and starts a new one.</p>"
+    )
+    kept: str = ""  # how to get one that was set aside
 
 
 SERVER = Place("on this machine", "It runs on this machine alone: nothing is loaded from elsewhere, and nothing is sent.", STOP)
+WHOLE = '<a class="button" href="/damaged" download>Download the damaged ledger</a>'
 BROWSER = Place(
     "in this browser",
     "It runs in this browser alone: nothing is loaded from elsewhere, and nothing is sent. It works offline once it was open.",
     backup="a browser may clear what a site keeps when it runs out of room. To go on elsewhere, import the export there; to measure on your"
     f" own machine, install ironlaw ({INSTALL}) and import it there.",
     measures=False,
+    damaged="<p>Set aside, it is kept whole in this browser, and a new ledger begins with every event that can be read.</p>"
+    f'<form class="acts" method="post" action="/do/repair"><button>Set it aside and go on</button>{WHOLE}</form>',
+    kept=f'<p class="acts">{WHOLE}</p>',
 )
 BACKUP = {
     "file": "or copy that file while ironlaw is stopped. Another folder: set <code>IRONLAW_HOME</code> before you start.",
@@ -75,7 +84,7 @@ def gallery(
         "title": "labs",
         "greeting": f"Welcome back, {escape(records.name)}." if records.name else "",
         "said": f'<p class="said" role="status">{escape(message)}</p>' if message else "",
-        "problem": ledger_problem(records.problem, records.damaged) + ledger_notice(records.notice),
+        "problem": ledger_problem(records.problem, place.damaged if records.damaged else "") + ledger_notice(records.notice, place.kept),
         "resume": resume(labs, records),
         "labs": "\n".join(entry(lab, records) for lab in labs),
         "course": course(labs, records),
@@ -136,22 +145,16 @@ def _machine(title: str, text: str, state: str, kind: str = "lab") -> str:
     )
 
 
-def ledger_problem(reason: str, damaged: bool) -> str:
+def ledger_problem(reason: str, way: str) -> str:
     if not reason:
         return ""
-    way = (
-        'Under <a href="#you">You and your data</a>, the export saves what can be read,'
-        " and a reset sets the file aside and starts a new one."
-        if damaged
-        else ""
-    )
-    return f'<div class="banner fail" role="alert"><strong>Your progress can’t be read.</strong> {sentence(reason)} {way}</div>'
+    return f'<div class="banner fail" role="alert"><p><strong>Your progress can’t be read.</strong> {sentence(reason)}</p>{way}</div>'
 
 
-def ledger_notice(text: str) -> str:
+def ledger_notice(text: str, way: str) -> str:
     if not text:
         return ""
-    return f'<div class="banner warn" role="status"><strong>Something happened to your ledger.</strong> {sentence(text)}</div>'
+    return f'<div class="banner warn" role="status"><p><strong>Something happened to your ledger.</strong> {sentence(text)}</p>{way}</div>'
 
 
 def resume(labs: list[Lab], records: Records) -> str:

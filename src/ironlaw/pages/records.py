@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import IronlawError, LedgerDamaged, LedgerUnavailable
+from ironlaw.units import counted
 
 STAGES = ("not started", "Act I", "Act II", "complete")
 REVIEW = "review"  # it has cards instead of acts
@@ -179,8 +180,9 @@ def notice(ledger: Any, events: Sequence[Any]) -> str:
     carried = next((event.payload for event in reversed(events[-RECENT:]) if event.kind == "carried"), None)
     if ledger.notice or carried is None:
         return str(ledger.notice)
+    kept = f"{counted(carried['kept'], 'event')} {'was' if carried['kept'] == 1 else 'were'}"
     return (
-        f"Your ledger was damaged ({carried['reason']}). {carried['kept']:,} events were carried over into a new one,"
+        f"Your ledger was damaged ({carried['reason']}). {kept} carried over into a new one,"
         f" {carried['lost']:,} could not be. The old one is kept whole: {carried['from']}."
     )
 

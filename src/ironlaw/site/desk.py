@@ -22,6 +22,7 @@ from ironlaw.pages import gallery
 from ironlaw.pages.catalogue import LABS, catalogue
 from ironlaw.pages.records import Records, records
 from ironlaw.site.addresses import relative
+from ironlaw.site.damage import Damage, owner_of
 from ironlaw.widget import direct
 
 PLACE = "this browser, for this site"
@@ -39,14 +40,16 @@ class Desk:
     """`owner`: what `new_learner` gave when the ledger began; `rows`: what is stored, in order; `root`: where the site begins."""
 
     def __init__(self, owner: str, rows: str, root: str, trouble: str = "") -> None:
-        about = json.loads(owner)
+        about = owner_of(owner)
         self.root, self.page, self.slug, self.message = root, None, "", ""
+        self.owner, self.trouble = owner, trouble
+        self.damage: Damage | None = None
+        self.aside: Damage | None = None  # what a new ledger takes the place of, until that is stored
         self.store = MemoryStore(about["learner"], about["since"], place=PLACE)
         self.ledger: Any = Ledger(self.store, about["learner"])
-        self.trouble = trouble
         self.acts: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             "open": self._open, "act": self._act, "start": self._start, "explore": self._explore, "name": self._name,
-            "export": self._export, "import": self._import, "reset": self._reset,
+            "export": self._export, "import": self._import, "reset": self._reset, "repair": self._repair, "damaged": self._damaged,
         }  # fmt: skip
         self.hear(rows)
         direct.OFFERED.set()
@@ -63,17 +66,24 @@ class Desk:
 
     def hear(self, rows: str) -> None:
         """What was stored since, by another window."""
+        heard = json.loads(rows)
         try:
-            self.store.hear(json.loads(rows))
+            self.store.hear(heard)
         except LedgerDamaged as error:
-            self.trouble = f"{error}; download the export, which has the {self.count:,} events before that"
+            self.damage = Damage(error.reason, self.owner, [*(list(row) for row in self.store.rows), *heard])
+            self.trouble = f"{error}; on the start page, set it aside and go on with what can be read of it"
         if self.trouble:
             self.ledger = AbsentLedger(self.trouble)
+
+    def set_aside(self) -> str:
+        """The old ledger as it was, and whose the new one is: to be stored together with the new one's events. Empty: there is none."""
+        return _text([self.aside.file(), self.owner]) if self.aside else ""
 
     def unsaved(self) -> str:
         return _text([list(row) for row in self.store.unsaved()])
 
     def saved(self) -> None:
+        self.aside = None
         self.store.saved()
 
     def failed(self, reason: str) -> str:
@@ -119,7 +129,7 @@ class Desk:
 
     def _start(self, asked: dict[str, Any], message: str = "", wrong: dict[str, str] | None = None) -> dict[str, Any]:
         failure, self.message = self.message, ""
-        standing = Records(where=PLACE, problem=self.trouble) if self.trouble else records(self.ledger)
+        standing = Records(where=PLACE, problem=self.trouble, damaged=bool(self.damage)) if self.trouble else records(self.ledger)
         text = gallery.gallery(
             catalogue(), standing, "", message, wrong or ({"general": failure} if failure else None), place=gallery.BROWSER
         )
@@ -153,6 +163,22 @@ class Desk:
 
         return self._try("import", asked, read, lambda: gallery.imported(fresh[0]))
 
+    def _repair(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """A new ledger in place of a damaged one. `total`: how many events the browser has counted."""
+        if self.damage:
+            self.store = self.damage.carry(PLACE, int(asked.get("total") or 0), str(uuid.uuid4()))
+            self.aside, self.damage, self.trouble = self.damage, None, ""
+            self.ledger = Ledger(self.store, self.store.learner)
+            self.owner = _text({"learner": self.store.learner, "since": self.store.since})
+        return self._start(asked)
+
+    def _damaged(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """The damaged ledger whole; `kept`: one that was set aside."""
+        data = self.damage.file() if self.damage else asked.get("kept")
+        if not data:
+            raise BadValue("no damaged ledger is kept here; download the export instead")
+        return {"name": f"ironlaw-ledger-damaged-{now()[:10]}.json", "text": json.dumps(data, ensure_ascii=False, indent=1)}
+
     def _reset(self, asked: dict[str, Any]) -> dict[str, Any]:
         return self._try("reset", asked, lambda: self._writable().reset(), gallery.MESSAGES["reset"])
 
@@ -170,7 +196,8 @@ class Desk:
         return ledger
 
     def _export(self, asked: dict[str, Any]) -> dict[str, Any]:
-        data = Ledger(self.store, self.store.learner).export()
+        store = self.damage.carry(PLACE, 0, self.store.learner) if self.damage else self.store
+        data = Ledger(store, store.learner).export()
         return {"name": f"ironlaw-ledger-{data['exported'][:10]}.json", "text": json.dumps(data, ensure_ascii=False, indent=1)}
 
 

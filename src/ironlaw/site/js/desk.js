@@ -3,9 +3,12 @@
 const ROOT = document.documentElement.dataset.root;
 const CALM = 4000; // ms until a page that stands is left to itself
 
-// The next visit starts from an image of Python's memory; making it takes a processor for some seconds, so not at once.
+// The next visit starts from an image of Python's memory; making it takes a processor for some seconds, so only once nothing is asked.
+let image = 0;
 function prepareImage() {
-  setTimeout(() => {
+  clearTimeout(image);
+  image = setTimeout(() => {
+    image = 0;
     if (!globalThis.caches) return; // not over a secure connection
     const maker = new Worker(new URL("./image.js", import.meta.url), { type: "module" });
     maker.onmessage = ({ data }) => {
@@ -22,6 +25,7 @@ const desk = (() => {
   let failure = null;
   const send = (message) => new Promise((done, fail) => {
     if (failure) return fail(failure);
+    if (image) prepareImage();
     waiting.set((number += 1), { done, fail });
     worker.postMessage({ number, root: ROOT, ...message });
   });
@@ -39,6 +43,7 @@ const desk = (() => {
   };
   return {
     ask: (question) => send({ question: JSON.stringify(question) }),
+    busy: () => waiting.size > 0,
     look: (question) => send({ question: JSON.stringify(question), look: true }),
   };
 })();
@@ -50,9 +55,12 @@ const direct = (() => {
     listen: (token, listener) => listening.set(token, listener),
     opened: () => {}, // it is there from the start
     leave: (token) => listening.delete(token),
-    send: (token, state) => {
+    send: (token, state, ahead) => {
       if (!listening.has(token)) return false;
-      desk.look({ piece: token, state }).then(({ view }) => view && listening.get(token)?.(view), () => {});
+      desk.look({ piece: token, state }).then(({ view }) => {
+        if (view) listening.get(token)?.(view);
+        if (ahead && !desk.busy()) desk.look({ piece: token, state: { ...state, dials: ahead, ahead: true } });
+      }).catch(() => {});
       return true;
     },
   };
@@ -81,15 +89,16 @@ function askToKeep() {
   navigator.storage?.persist?.().catch(() => {});
 }
 
-async function download() {
-  const { name, text } = await desk.ask({ do: "export" });
+async function download(what) {
+  const { name, text, error } = await desk.ask({ do: what });
+  if (error) return tellFailure(document.querySelector("main") ?? document.body, new Error(error));
   const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: name });
   link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  return setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 }
 document.addEventListener("click", (event) => {
-  const link = event.target.closest?.("a[href$='/export'], a[href='./export']");
-  if (!link) return;
+  const [, what] = event.target.closest?.("a[href]")?.getAttribute("href").match(/\/(export|damaged)$/) ?? [];
+  if (!what) return;
   event.preventDefault();
-  download();
+  download(what);
 });

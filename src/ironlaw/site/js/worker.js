@@ -6,6 +6,7 @@ import { inTurn, openStore } from "./store.js";
 let store = null;
 let trouble = "";
 let desk = null;
+let read = null; // makes the desk, from what is stored
 
 async function begin(root) {
   const storing = openStore().catch((error) => {
@@ -15,27 +16,43 @@ async function begin(root) {
   const { python: runtime, imaged } = await startPython();
   store = await storing;
   const make = runtime.globals.get("Desk");
-  await inTurn(async () => {
+  read = async () => {
     let owner = await store?.owner();
     if (!owner) {
       owner = runtime.globals.get("new_learner")();
       await store?.own(owner).catch((error) => (trouble = `nothing can be written (${error?.message ?? error})`));
     }
     desk = make(owner, JSON.stringify((await store?.after(0)) ?? []), root, trouble);
-  });
+  };
+  await inTurn(read);
   if (!imaged) postMessage({ imageless: true });
+}
+
+// What only the store knows about a ledger that is damaged; another window may have set it aside by now.
+async function withStored(question) {
+  const asked = JSON.parse(question);
+  if (asked.do === "repair") {
+    await read();
+    asked.total = await store.last();
+  }
+  if (asked.do === "damaged") asked.kept = await store.aside();
+  return JSON.stringify(asked);
 }
 
 async function act(question) {
   return inTurn(async () => {
-    if (store) desk.hear(JSON.stringify(await store.after(desk.count)));
-    const answer = desk.ask(question);
+    if (store && !desk.trouble) desk.hear(JSON.stringify(await store.after(desk.count)));
+    const asked = store ? await withStored(question) : question; // which may make the desk anew
+    const answer = desk.ask(asked);
     const rows = JSON.parse(desk.unsaved());
     if (!rows.length) return answer;
+    const aside = desk.set_aside();
     try {
       if (!store) throw new Error(trouble);
-      await store.add(rows, desk.count - rows.length);
+      if (aside) await store.replace(...JSON.parse(aside), rows);
+      else await store.add(rows, desk.count - rows.length);
     } catch (error) {
+      if (aside) await read(); // as it was
       return desk.failed(String(error?.message ?? error));
     }
     desk.saved();

@@ -92,22 +92,21 @@ function slider({ dial, id, ctx, value, about, wrong }, steps) {
     local[draft] = local[bad] = null;
     ctx.redraw();
   };
-  const slide = (event) => {
+  const stepTo = (wanted) => {
     local[draft] = local[bad] = null;
-    ctx.line.turn(dial.id, steps[Number(event.target.value)]);
+    const [from, to] = [nearestStep(steps, value, dial.type), Math.max(0, Math.min(steps.length - 1, wanted))];
+    ctx.line.turn(dial.id, steps[to], {}, steps[to + Math.sign(to - from)]);
   };
   return h("div", { class: `il-slide ${dial.max >= 1e6 ? "il-long" : ""}` },
     h("input", {
-      type: "range", min: 0, max: steps.length - 1, step: 1, value: nearestStep(steps, value, dial.type), oninput: slide,
+      type: "range", min: 0, max: steps.length - 1, step: 1, value: nearestStep(steps, value, dial.type),
+      oninput: (event) => stepTo(Number(event.target.value)),
       "aria-label": dial.label, "aria-valuetext": `${Number.isFinite(value) ? significant(value, 6) : value}${dial.unit ? ` ${dial.unit}` : ""}`,
     }),
     numberField({
       id, least: dial.min, most: dial.max, inputmode: dial.whole ? "numeric" : "decimal",
       value: local[draft] ?? (Number.isFinite(value) ? fieldText(dial.whole ? value : Number(value.toPrecision(6))) : ""),
-      step: (way) => {
-        local[draft] = local[bad] = null;
-        ctx.line.turn(dial.id, steps[Math.max(0, Math.min(steps.length - 1, nearestStep(steps, value, dial.type) + way))]);
-      },
+      step: (way) => stepTo(nearestStep(steps, value, dial.type) + way),
       oninput: type, onblur: leave, "aria-invalid": wrong ? "true" : null, ...about,
     }),
     dial.presets?.length ? h("div", { key: "presets", class: "il-presets", role: "group", "aria-label": `${dial.label}: presets` },

@@ -16,6 +16,7 @@ function link(model, redraw, show) {
   let slow = 0;
   let turned = -REST;
   let resting = 0;
+  let ahead = null; // where the dials will stand if the turn goes on
   let looked = null; // the view that came the short way, where it is newer than the model's
   const token = model.get("spec")?.direct;
   const line = { state: model.get("state") ?? {}, touched: null, turns: 0 };
@@ -25,7 +26,7 @@ function link(model, redraw, show) {
     sent += 1;
     waitingSince = performance.now();
     line.state = { ...line.state, seq: sent };
-    if (!line.state.moving || !direct.send(token, line.state)) {
+    if (!line.state.moving || !direct.send(token, line.state, ahead)) {
       model.set("state", line.state);
       model.save_changes();
     }
@@ -47,10 +48,11 @@ function link(model, redraw, show) {
     else flush();
     redraw();
   };
-  line.turn = (id, value, also = {}) => {
+  line.turn = (id, value, also = {}, next = undefined) => {
     line.touched = id;
     line.turns += 1;
     const dials = { ...line.state.dials, [id]: value, ...also };
+    ahead = next === undefined || next === value ? null : { ...dials, [id]: next };
     keep(model, dials);
     // while a dial is being turned only the picture follows; the cells that show or save what it reads wait until it rests
     const moving = performance.now() - turned < REST || direct.ready(token) || undefined;
