@@ -149,7 +149,9 @@ def run_of(mode="eager", dtype="fp16", ratio=1.5, **more):
 def test_an_unseen_run_is_judged_by_its_kind():
     found = unseen.outcomes_of(H200, [run_of(), run_of("compiled"), run_of(dtype="fp32")])
     assert [(o.mode, o.run) for o in found] == [("eager", "eager fp16 1"), ("compiled", "compiled fp16 1"), ("eager fp32", "eager fp32 1")]
-    assert [o.error for o in found] == pytest.approx([log(1.5)] * 3) and all(0 < o.apart <= o.together for o in found)
+    assert [o.error for o in found] == pytest.approx([log(1.5)] * 3) and all(
+        0 < o.apart <= o.together * (1 + 1e-12) for o in found
+    )  # equal where one curve serves all
 
 
 def test_the_host_is_judged_by_unseen_runs_that_wait_for_it():

@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 sealed = importlib.import_module("sealed")
 
 SETS = sorted(sealed.SETS.glob("seed-*.json"))
-TOTALS = {"library", "model", "mode", "dtype", "batch", "kernels", "busy_s", "wall_s", "piped_s", "error"}
+TOTALS = {"library", "model", "mode", "dtype", "batch", "kernels", "busy_s", "wall_s", "piped_s", "error", "host"}
 
 
 @pytest.mark.parametrize("file", SETS, ids=lambda file: file.stem)
