@@ -59,8 +59,8 @@ BROWSER = Place(
     backup="a browser may clear what a site keeps when it runs out of room. To go on elsewhere, import the export there; to measure on your"
     f" own machine, install ironlaw ({INSTALL}) and import it there.",
     measures=False,
-    damaged="<p>Set aside, it is kept whole in this browser, and a new ledger begins with every event that can be read.</p>"
-    f'<form class="acts" method="post" action="/do/repair"><button>Set it aside and go on</button>{WHOLE}</form>',
+    damaged="<p>Nothing is deleted: set aside, it stays in this browser, and a new one begins with every event that can be read.</p>"
+    f'<form class="acts" method="post" action="/do/repair"><button class="button">Set it aside and go on</button>{WHOLE}</form>',
     kept=f'<p class="acts">{WHOLE}</p>',
 )
 BACKUP = {

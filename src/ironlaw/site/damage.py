@@ -32,6 +32,10 @@ class Damage:
     owner: str
     rows: list[Any]
 
+    @property
+    def words(self) -> str:
+        return f"your ledger in this browser is damaged ({self.reason})"
+
     def file(self) -> dict[str, Any]:
         return {"format": FORMAT, "reason": self.reason, "owner": self.owner, "rows": self.rows}
 
@@ -44,5 +48,7 @@ class Damage:
         owner = (learner,) if any(row[1] == learner for row in shaped) else None
         salvage = select(shaped, True, total, owner, None) or Salvage(fallback, [], total)
         store = MemoryStore(salvage.owner, now(), place=place)
-        store.append([*salvage.events, record(salvage, self.reason, f"{place}, since {now()[:16].replace('T', ' ')} UTC")])
+        store.append(
+            [*salvage.events, record(salvage, self.reason, f"in this browser, set aside on {now()[:16].replace('T', ' at ')} UTC")]
+        )
         return store

@@ -71,7 +71,7 @@ class Desk:
             self.store.hear(heard)
         except LedgerDamaged as error:
             self.damage = Damage(error.reason, self.owner, [*(list(row) for row in self.store.rows), *heard])
-            self.trouble = f"{error}; on the start page, set it aside and go on with what can be read of it"
+            self.trouble = f"{self.damage.words}; set it aside on the start page"
         if self.trouble:
             self.ledger = AbsentLedger(self.trouble)
 
@@ -129,7 +129,8 @@ class Desk:
 
     def _start(self, asked: dict[str, Any], message: str = "", wrong: dict[str, str] | None = None) -> dict[str, Any]:
         failure, self.message = self.message, ""
-        standing = Records(where=PLACE, problem=self.trouble, damaged=bool(self.damage)) if self.trouble else records(self.ledger)
+        problem = self.damage.words if self.damage else self.trouble
+        standing = Records(where=PLACE, problem=problem, damaged=bool(self.damage)) if problem else records(self.ledger)
         text = gallery.gallery(
             catalogue(), standing, "", message, wrong or ({"general": failure} if failure else None), place=gallery.BROWSER
         )
