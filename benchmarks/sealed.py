@@ -23,7 +23,7 @@ import sys
 import warnings
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import mean, quantiles
+from statistics import mean, median, quantiles
 
 HERE = Path(__file__).resolve().parent
 SETS = HERE / "sealed_sets"
@@ -34,6 +34,7 @@ MOST_PARAMETERS = 2.5e9  # ten processes keep theirs on one GPU, and train them
 MOST_INFERRED = 9e9
 COMPILED = ("compiled", "fp16")
 SHARED = 1.02  # busy seconds for each second of a call, from which on another process must have used the GPU
+WAITING, ALIKE = 2.0, 0.07  # wall over device time from which on the host decides; how near two numbers of kernels are
 SEALED, OPEN, PROFILED = "sealed", "opened", "opened, with operators among the evidence"
 BEGIN, END = "<!-- sealed: python benchmarks/sealed.py judge --write -->", "<!-- end -->"
 CACHE, WRITTEN = 1024, 512  # places of a decoder's cache, and how many of them hold a token
@@ -357,7 +358,22 @@ def table(title, found, missing):
     ]
     pairs = gains(found)
     off, right = mean(abs(a / b - 1.0) for a, b in pairs), sum((a > 1.0) == (b > 1.0) for a, b in pairs)
-    return "\n".join([*lines, f"gain from compiling: {off:.1%} off; whether it pays is right for {right} of {len(pairs)}"])
+    lines.append(f"gain from compiling: {off:.1%} off; whether it pays is right for {right} of {len(pairs)}")
+    apart = repeats(found)
+    if apart:
+        lines.append(f"wall of the same launches at two batch sizes: a factor of {median(apart):.2f} apart, median of {len(apart)} models")
+    return "\n".join(lines)
+
+
+def repeats(found):
+    """How far apart a host's own times are: of each model that waits for it at both batch sizes, the longer wall time for each kernel
+    over the shorter."""
+    times = {}
+    for one in found:
+        if one.mode == "eager" and one.row["piped_s"] > WAITING * one.row["busy_s"]:
+            times.setdefault(one.row["model"], []).append((one.row["kernels"], one.row["piped_s"] / one.row["kernels"]))
+    pairs = [both for both in times.values() if len(both) == 2 and abs(both[0][0] / both[1][0] - 1.0) < ALIKE]
+    return [max(a, b) / min(a, b) for (_, a), (_, b) in pairs]
 
 
 def write(text):
