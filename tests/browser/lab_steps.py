@@ -191,4 +191,4 @@ def changes(page: Page, where: Locator, act: Callable[[], object]) -> None:
     look = "e => e.innerText + [...e.querySelectorAll('.il-drawing')].map((d) => d.outerHTML).join()"
     before = where.evaluate(look)
     act()
-    page.wait_for_function(f"([e, t]) => ({look})(e) !== t", arg=[where.element_handle(), before], timeout=PATIENCE)
+    page.wait_for_function(f"([e, t]) => ({look})(e) !== t", arg=[where.element_handle(), before], polling=100)

@@ -230,6 +230,7 @@ def settled(page: Page, before: str) -> str:
           .find(r => r.querySelector('[data-dial=batch]'));
           return [...seen.querySelectorAll('.il-drawing')].map(e => e.getAttribute('aria-label')).join('\\n') !== before; }""",
         arg=before,
+        polling=100,
     )
     return picture(page)
 

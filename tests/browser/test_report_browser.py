@@ -128,8 +128,7 @@ def test_fusion_tables_and_the_trace(opened: Page):
     expect(opened.locator("#breakeven")).to_contain_text("at your volume of 1,000,000 a day on day")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 def test_no_serious_axe_violation_and_nothing_scrolls_sideways(chromium: Browser, report: str, scheme: str, width: int):
     looks = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}, "bypass_csp": True}  # axe is let in
     with chromium.new_context(**looks) as context, watched(context.new_page()) as page:

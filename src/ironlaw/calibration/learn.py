@@ -62,18 +62,19 @@ def learn(rows: Sequence[tuple[tuple[float, ...], float, float]]) -> Family:
 
 def _counts_help(family: Family) -> bool:
     """Whether the nearest other row foretells how many kernels there are better than the rules do."""
-    off = 0.0
+    import numpy as np
+
+    off, places = 0.0, np.array(family.places)
     for i, extra in enumerate(family.extras):
-        distance, nearest = _nearest(family, i)
+        distance, nearest = _nearest(places, i)
         off += abs(extra - (family.extras[nearest] if distance < NEAR else 0.0))
     return off < BETTER_COUNTS * sum(map(abs, family.extras))
 
 
-def _nearest(family: Family, i: int) -> tuple[float, int]:
+def _nearest(places: Any, i: int) -> tuple[float, int]:
     """The row nearest to row i and how far it is; the first of those equally far."""
     import numpy as np
 
-    places = np.array(family.places)
     distances = np.sqrt(((places - places[i]) ** 2).sum(1))
     distances[i] = np.inf
     nearest = int(np.argmin(distances))
