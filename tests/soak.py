@@ -21,7 +21,7 @@ FULL = os.environ.get("IRONLAW_ATTACK") == "full"
 OPENINGS = 300 if FULL else 12  # a thread or a descriptor for each would be twice what `grown` allows
 FIRST = 24 if FULL else 20  # by then each lab has been opened several times, and what is made once is made
 AT_ONCE = 3
-PATIENCE = 60.0  # seconds
+PATIENCE = 180.0  # seconds
 SHORT = """
 from ironlaw.server import labs, serve
 labs.SESSION_S = 0.2  # a page that is gone does not come back here
@@ -65,7 +65,7 @@ def serving(code: str = SHORT, **environment: str) -> Iterator[Server]:
         yield Server(process, re.search(r"http://127\.0\.0\.1:\d+", lines.get(timeout=PATIENCE))[0])
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE)
 
 
 def visits(server: Server, first: int, count: int) -> None:

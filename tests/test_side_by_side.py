@@ -11,7 +11,7 @@ SCRIPT = Path(__file__).parent.parent / "scripts/side_by_side.py"
 
 
 def side_by_side(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, SCRIPT, *arguments], capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run([sys.executable, SCRIPT, *arguments], capture_output=True, text=True, check=False, timeout=180)
 
 
 def test_the_first_is_seen_as_it_comes_and_all_are_told():

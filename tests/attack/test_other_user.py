@@ -23,7 +23,7 @@ for line in sys.stdin.read().splitlines():
     method, url = line.split()
     request = urllib.request.Request(url, method=method, headers={"Origin": url.split("/", 3)[0] + "//" + url.split("/")[2]})
     try:
-        with urllib.request.urlopen(request, timeout=30) as response:
+        with urllib.request.urlopen(request, timeout=180) as response:
             print(response.status, response.read()[:20000])
     except urllib.error.HTTPError as error:
         print(error.code, error.read()[:20000])

@@ -59,7 +59,7 @@ def started(folder: Path, outside: str = "", inside: str = "pass", *more: str) -
 
 def ran(*args: object) -> tuple[int, str, str]:
     process = started(*args)  # type: ignore[arg-type]
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=180)
     assert "Traceback" not in out + err, err
     return process.returncode, out, err
 
@@ -71,7 +71,7 @@ def running(pid: int) -> bool:
         return False
 
 
-def ended(folder: Path, within: float = 10.0) -> bool:
+def ended(folder: Path, within: float = 120.0) -> bool:
     """Whether nothing is left of what the model's file started."""
     pids, until = [int(pid) for pid in (folder / "pids").read_text().split()], time.monotonic() + within
     while any(map(running, pids)) and time.monotonic() < until:
@@ -121,6 +121,6 @@ def test_an_end_from_outside_leaves_nothing(tmp_path, name):
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
     process.send_signal(getattr(signal, name))
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=180)
     assert process.returncode == (130 if name == "SIGINT" else -signal.SIGKILL) and "Traceback" not in err
     assert ended(tmp_path)

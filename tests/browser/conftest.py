@@ -27,7 +27,7 @@ from ironlaw.site.serve import server
 
 __all__ = ["pytest_runtest_call", "pytest_runtest_protocol", "pytest_runtest_teardown"]  # pytest finds them here
 
-START_SECONDS = 60
+START_SECONDS = 180
 RUNNING: set[str] = set()  # the addresses of servers, also of those that have ended
 CONTEXTS: list[BrowserContext] = []
 # `ironlaw labs`, but "measure it here" takes NumPy and short samples: what PyTorch measures is tested without a browser.

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from itertools import product
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from lab_steps import LOST, watched
+from playwright.sync_api import BrowserContext, CDPSession, Locator, Page, expect
 
 from ironlaw.widget.assets import CSS
 
@@ -177,7 +178,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Star
             old.wait()
         environment = {**os.environ, "IRONLAW_HOME": str(path.parent / "home")}
         running.append(subprocess.Popen([sys.executable, "-c", SERVE, str(path), str(port)], env=environment, cwd=path.parent))
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while time.monotonic() < deadline and running[-1].poll() is None:
             try:
                 socket.create_connection(("127.0.0.1", port), 1).close()
@@ -196,12 +197,23 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Star
 @pytest.fixture
 def lab(page: Page, served: tuple[str, Start]) -> Iterator[Page]:
     """The app, drawn; the test fails on any error in the console."""
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    opened(page, served[0])
-    yield page
-    assert not complaints
+    with watched(page):
+        opened(page, served[0])
+        yield page
+
+
+@pytest.fixture(scope="module")
+def one_page(shared_context: tuple[BrowserContext, CDPSession], served: tuple[str, Start]) -> Iterator[Page]:
+    with shared_context[0].new_page() as page:
+        opened(page, served[0])
+        yield page
+
+
+@pytest.fixture
+def shared(one_page: Page) -> Iterator[Page]:
+    """The same app for tests of which each touches another piece of it, and no dial."""
+    with watched(one_page, LOST):  # a test kills the server
+        yield one_page
 
 
 def opened(page: Page, address: str) -> None:
@@ -297,25 +309,25 @@ def test_what_cannot_be_set_says_why(lab: Page):
     expect(dial(lab, "batch").locator(".il-error")).to_have_count(0)
 
 
-def test_hover_focus_and_table_tell_exact_values(lab: Page):
-    piece = terms_piece(lab)
-    tip = lab.locator(".il-home", has=piece).locator(".il-tip")
+def test_hover_focus_and_table_tell_exact_values(shared: Page):
+    piece = terms_piece(shared)
+    tip = shared.locator(".il-home", has=piece).locator(".il-tip")
     piece.locator(".il-target").first.hover()
     expect(tip).to_contain_text("exactly")
-    lab.mouse.move(0, 0)
+    shared.mouse.move(0, 0)
     expect(tip).to_be_hidden()
     piece.locator(".il-target[tabindex='0']").first.focus()
     first = tip.inner_text()
-    lab.keyboard.press("ArrowDown")
+    shared.keyboard.press("ArrowDown")
     expect(tip).not_to_have_text(first)
     assert "Datasheet" in tip.inner_text() or "datasheet" in tip.inner_text()
-    lab.keyboard.press("Escape")
+    shared.keyboard.press("Escape")
     expect(tip).to_be_hidden()
     piece.get_by_role("button", name=re.compile("the engine")).focus()
     expect(tip).to_contain_text("the engine")
     for fold in range(2):  # what is under the instrument, and in it the table
         piece.locator("summary").nth(fold).focus()
-        lab.keyboard.press("Enter")
+        shared.keyboard.press("Enter")
     table = piece.locator("table").first
     expect(table.locator("tbody tr")).to_have_count(6)
     assert str(piece.locator(".il-drawing").first.get_attribute("aria-label")) == table.locator("caption").inner_text()
@@ -377,9 +389,9 @@ def test_a_moving_dial_is_followed_without_transition_and_python_hears_when_it_r
     assert piece.evaluate(after_resting) == piece.evaluate(after_resting)  # and then it is quiet
 
 
-def test_a_locked_instrument_has_nothing_in_the_page_until_the_lock_is_committed(lab: Page):
-    lock = lab.locator(".il-piece.il-lock")
-    gated = lab.locator(".il-piece.il-instrument", has_text="Gated")
+def test_a_locked_instrument_has_nothing_in_the_page_until_the_lock_is_committed(shared: Page):
+    lock = shared.locator(".il-piece.il-lock")
+    gated = shared.locator(".il-piece.il-instrument", has_text="Gated")
     expect(gated).to_contain_text("Commit a prediction to unlock.")
     assert gated.locator("svg:not(.il-icon), figure, table, input").count() == 0
     assert "FLOP" not in gated.inner_text()
@@ -419,25 +431,25 @@ def test_the_lock_by_keyboard_and_another_attempt(lab: Page):
     expect(lock.locator(".il-seal")).to_contain_text("attempt 2")
 
 
-def test_reflection_toggle_and_number(lab: Page):
-    reflect = lab.locator(".il-piece.il-reflect")
+def test_reflection_toggle_and_number(shared: Page):
+    reflect = shared.locator(".il-piece.il-reflect")
     reflect.get_by_text("Faster code").click()
     reflect.get_by_role("button", name="Answer").click()
     expect(reflect.locator(".il-feedback")).to_contain_text("Because of SRAM.")
     expect(reflect.locator(".il-feedback")).to_contain_text("Not this one")
     reflect.get_by_role("radio", name="Faster code").focus()
-    lab.keyboard.press("ArrowDown")
-    lab.keyboard.press("Tab")
-    lab.keyboard.press("Enter")
+    shared.keyboard.press("ArrowDown")
+    shared.keyboard.press("Tab")
+    shared.keyboard.press("Enter")
     expect(reflect.locator(".il-feedback")).to_contain_text("Yes.")
-    lab.locator(".il-piece.il-toggle").get_by_role("radio", name="Cloud").focus()
-    lab.keyboard.press("ArrowRight")
-    expect(lab.locator("#context")).to_have_text("tiny")
-    expect(lab.locator(".il-piece.il-toggle")).to_contain_text("a coin cell")
-    number = lab.locator(".il-piece.il-number")
+    shared.locator(".il-piece.il-toggle").get_by_role("radio", name="Cloud").focus()
+    shared.keyboard.press("ArrowRight")
+    expect(shared.locator("#context")).to_have_text("tiny")
+    expect(shared.locator(".il-piece.il-toggle")).to_contain_text("a coin cell")
+    number = shared.locator(".il-piece.il-number")
     expect(number.get_by_role("button", name="Commit")).to_be_disabled()
     number.get_by_role("spinbutton").fill("5")
-    lab.keyboard.press("Enter")
+    shared.keyboard.press("Enter")
     expect(number).to_contain_text("It is 7.")
     expect(number.get_by_role("spinbutton")).to_be_disabled()
 
@@ -451,17 +463,6 @@ def test_a_reload_brings_the_dials_back_and_python_hears_of_it(lab: Page, served
     opened(lab, served[0])
     expect(lab.locator("#seen")).to_have_text("batch 48")
     expect(dial(lab, "format").get_by_role("radio", name="FP32")).to_be_checked()
-
-
-def test_a_killed_server_brings_the_dials_back(page: Page, served: tuple[str, Start]):
-    address, start = served  # the console does complain about the lost connection, so no `lab` fixture here
-    opened(page, address)
-    dial(page, "batch").locator("input[role=spinbutton]").fill("48")
-    expect(page.locator("#seen")).to_have_text("batch 48")
-    start()
-    expect(page.locator("#seen")).to_have_text("batch 48")
-    dial(page, "batch").locator("input[role=spinbutton]").fill("96")
-    expect(page.locator("#seen")).to_have_text("batch 96")
 
 
 def test_nothing_scrolls_sideways_in_light_or_dark(page: Page, served: tuple[str, Start]):
@@ -484,11 +485,22 @@ def test_nothing_scrolls_sideways_in_light_or_dark(page: Page, served: tuple[str
         assert stage and (width > 800 or 0 <= stage["y"] <= 60)  # and stays in view over the dials
 
 
-def test_the_chrome_of_the_notebook_is_gone(lab: Page):
-    expect(lab.get_by_test_id("notebook-actions-dropdown")).to_be_hidden()
-    last = lab.locator(".il-piece.il-number")
+def test_the_chrome_of_the_notebook_is_gone(shared: Page):
+    expect(shared.get_by_test_id("notebook-actions-dropdown")).to_be_hidden()
+    last = shared.locator(".il-piece.il-number")
     last.scroll_into_view_if_needed()
-    lab.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
-    hud, end = lab.locator(".il-hud").bounding_box(), last.bounding_box()
+    shared.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    hud, end = shared.locator(".il-hud").bounding_box(), last.bounding_box()
     assert hud and end
     assert end["y"] + end["height"] <= hud["y"]
+
+
+def test_a_killed_server_brings_the_dials_back(page: Page, served: tuple[str, Start]):
+    address, start = served  # the console does complain about the lost connection, so no `lab` fixture here
+    opened(page, address)
+    dial(page, "batch").locator("input[role=spinbutton]").fill("48")
+    expect(page.locator("#seen")).to_have_text("batch 48")
+    start()
+    expect(page.locator("#seen")).to_have_text("batch 48")
+    dial(page, "batch").locator("input[role=spinbutton]").fill("96")
+    expect(page.locator("#seen")).to_have_text("batch 96")

@@ -139,11 +139,11 @@ def test_binary_rubbish_is_met_with_words():
 def test_a_closed_pipe_is_quiet():
     process = subprocess.Popen([*COMMAND, "--list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     process.stdout.close()
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=180)
     assert err == "" and process.returncode == 141
     process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     process.stdout.close()
-    _, err = process.communicate("7\n" * 9, timeout=60)
+    _, err = process.communicate("7\n" * 9, timeout=180)
     assert err == "" and process.returncode == 141
 
 
@@ -159,7 +159,7 @@ class Terminal:
             os.execve(sys.executable, [*COMMAND, *options], {**os.environ, "TERM": "xterm", "NO_COLOR": "1"})
         self.seen = ""
 
-    def until(self, words, wait=60):
+    def until(self, words, wait=180):
         end = time.monotonic() + wait
         while words not in self.seen:
             assert time.monotonic() < end, self.seen
@@ -175,7 +175,7 @@ class Terminal:
     def type(self, keys):
         os.write(self.fd, keys.encode())
 
-    def end(self, press="", wait=60):
+    def end(self, press="", wait=180):
         """The exit code. A key that falls between prompt and read is pressed again, as anyone would."""
         end = time.monotonic() + wait
         done = 0

@@ -86,7 +86,7 @@ def made(runner):
 
 
 def wait_for(runner):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while runner.running and time.monotonic() < deadline:
         time.sleep(0.02)
 

@@ -14,13 +14,13 @@ def script(text: str) -> list[str]:
 
 
 def finish(run: Run) -> Run:
-    run.thread.join(20)
+    run.thread.join(120)
     assert not run.thread.is_alive()
     return run
 
 
 def until(condition) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.01)

@@ -74,7 +74,7 @@ def processes(count, script, *arguments):
     """The script in that many processes at once; the words that each printed."""
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(SOURCE)!r})\n{script}", *arguments]
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(count)]
-    done = [process.communicate(timeout=60) for process in started]
+    done = [process.communicate(timeout=180) for process in started]
     assert all(process.returncode == 0 for process in started), done
     return [out.split() for out, _ in done]
 

@@ -286,7 +286,7 @@ def test_ctrl_c_in_the_middle_of_a_real_run(tmp_path):
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
         assert "%" in process.stderr.readline()  # it has begun
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=180)
     assert (process.returncode, out) == (130, "")
     assert "Traceback" not in err
     assert list(tmp_path.rglob("*.*")) == []

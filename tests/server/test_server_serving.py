@@ -33,7 +33,7 @@ class Served:
         threading.Thread(target=lambda: [self.lines.put(line) for line in self.process.stdout], daemon=True).start()
 
     def line(self) -> str:
-        return self.lines.get(timeout=60).strip()
+        return self.lines.get(timeout=180).strip()
 
     def enter(self) -> str:
         """The address, once the token in it was exchanged for the cookie."""
@@ -42,12 +42,12 @@ class Served:
         return address.partition("/?")[0]
 
     def get(self, url: str) -> str:
-        with self.browser.open(url, timeout=30) as response:
+        with self.browser.open(url, timeout=180) as response:
             return response.read().decode()
 
     def stop(self, with_signal: int = signal.SIGINT) -> int:
         self.process.send_signal(with_signal)
-        return self.process.wait(30)
+        return self.process.wait(180)
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_says_where_and_stops_with_one_line(served):
     assert url.startswith("http://127.0.0.1:")
     assert "<h1>ironlaw</h1>" in server.get(url)
     with pytest.raises(urllib.error.HTTPError, match="403"):
-        urllib.request.urlopen(urllib.request.Request(url, headers={"Host": "evil.example"}), timeout=30)
+        urllib.request.urlopen(urllib.request.Request(url, headers={"Host": "evil.example"}), timeout=180)
     assert server.stop() == 0
     assert server.line() == "ironlaw labs: stopped"
     with pytest.raises(queue.Empty):
@@ -82,9 +82,9 @@ def test_the_page_can_stop_it(served):
     url = server.enter()
     token = re.search(r'name="token" value="([^"]+)"', server.get(url))[1]
     form = urllib.parse.urlencode({"token": token}).encode()
-    with server.browser.open(urllib.request.Request(f"{url}/do/stop", form, {"Origin": url}), timeout=30) as response:
+    with server.browser.open(urllib.request.Request(f"{url}/do/stop", form, {"Origin": url}), timeout=180) as response:
         assert b"ironlaw has stopped" in response.read()
-    assert server.process.wait(30) == 0
+    assert server.process.wait(180) == 0
     assert server.line() == "ironlaw labs: stopped"
 
 

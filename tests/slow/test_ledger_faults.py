@@ -65,21 +65,28 @@ def temporary(under):
 # --- many writers, and kills ---
 
 WRITER = """
+print("ready", flush=True)
+sys.stdin.readline()
 ledger = open_ledger(path)
-print(json.dumps([ledger.append("lab", "card", {"who": sys.argv[2], "n": n}).id for n in range(1000)]))
+print(json.dumps([ledger.append("lab", "card", {"who": sys.argv[2], "n": n}).id for n in range(200)]))
 """
 
 
 def test_eight_processes_lose_no_event(memory):
-    started = [subprocess.Popen(command(WRITER, memory, who), stdout=subprocess.PIPE) for who in range(8)]
-    told = [json.loads(process.communicate(timeout=120)[0]) for process in started]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    started = [subprocess.Popen(command(WRITER, memory, who), **pipes) for who in range(8)]
+    assert [process.stdout.readline() for process in started] == ["ready\n"] * 8  # all have imported, and write at the same time
+    for process in started:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    told = [json.loads(process.communicate(timeout=600)[0]) for process in started]
     with open_ledger(memory / "ledger.db") as ledger:
         events = ledger.events()
-    assert len(events) == 8000
+    assert len(events) == 8 * 200
     for who, ids in enumerate(told):
         mine = [event for event in events if event.payload["who"] == str(who)]
         assert [event.id for event in mine] == ids
-        assert [event.payload["n"] for event in mine] == list(range(1000))
+        assert [event.payload["n"] for event in mine] == list(range(200))
     assert [found.name for found in memory.iterdir()] == ["ledger.db"]
 
 

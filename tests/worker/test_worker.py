@@ -17,7 +17,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="signals")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
 
-def gone(pid, within=30.0):
+def gone(pid, within=120.0):
     """Whether a process is no more, or only waits to be reaped."""
     until = time.monotonic() + within
     while time.monotonic() < until:
@@ -126,8 +126,8 @@ def test_a_fault_of_ours_is_not_blamed_on_the_file(job):
         ("raise KeyboardInterrupt", r"KeyboardInterrupt; fix it first"),
         ("raise type('Mute', (Exception,), {'__str__': lambda self: 1 / 0})", r"fails at .*: Mute; fix it first"),
         ("def f(): f()\n        f()", r"RecursionError"),
-        ("threading.Thread(target=time.sleep, args=(60,)).start(); sys.exit(0)", r"calls sys\.exit"),
-        ("os.fork() or time.sleep(60); sys.exit(1)", r"calls sys\.exit"),
+        ("threading.Thread(target=time.sleep, args=(600,)).start(); sys.exit(0)", r"calls sys\.exit"),
+        ("os.fork() or time.sleep(600); sys.exit(1)", r"calls sys\.exit"),
         ("os.closerange(3, 64); os._exit(5)", r"exit code 5"),
     ],
     ids=["exit", "exit with words", "_exit", "_exit 3", "raises", "interrupts itself", "mute", "recursion", "thread", "fork", "closes all"],
@@ -137,7 +137,7 @@ def test_an_end_without_a_result(job, code, words):
     began = time.monotonic()
     with pytest.raises(BadValue, match=words):
         job(f"def job(request, send):\n        {code}\n")
-    assert time.monotonic() - began < 50  # not the sixty seconds that some sleep
+    assert time.monotonic() - began < 500  # not the ten minutes that some sleep
 
 
 @posix
@@ -254,7 +254,7 @@ def test_it_ends_with_its_parent(tmp_path, name):
         assert len(pids) == 3
         parent.send_signal(getattr(signal, name))
         try:
-            parent.wait(10)
+            parent.wait(120)
         finally:
             parent.kill()
     assert all(gone(pid) for pid in pids)
