@@ -448,8 +448,19 @@ def test_measured_curves_come_near_the_measured_run(bench):
     view = bench.turn("act2", device="h200_sxm", measured=True, phase="decode")
     dots = marks(view, "layer", "point")
     assert all("reached" in told(m) for m in dots) and "measured curves" in bare(view["after"])
-    options = {o["value"]: o["disabled"] for o in bench.turn("act2", device="h100_sxm", measured=False)["dials"]["measured"]["options"]}
-    assert "was not measured" in options[True]
+
+
+def test_a_machine_that_nobody_measured_takes_its_rates_from_others_and_says_so(bench):
+    def offered(device):
+        return {o["value"]: o for o in bench.turn("act2", device=device, measured=False)["dials"]["measured"]["options"]}
+
+    assert offered("h100_sxm")[True]["label"] == "≈ from other machines" and not offered("h100_sxm")[True]["disabled"]
+    assert "was not measured" in offered("tpu_v5e")[True]["disabled"]
+    bound, near = (layer.Case(hardware("h100_sxm"), phase="decode", measured=measured) for measured in (False, True))
+    assert (bound.basis, near.basis) == ("bound", "transferred") and bound.seconds < near.seconds < 2 * bound.seconds
+    view = bench.turn("act2", device="h100_sxm", measured=True, phase="decode")
+    assert "good to some tens of percent" in bare(view["after"])
+    assert next(card["note"] for card in view["cards"] if card["label"] == "Tokens/s").endswith("; ≈")
 
 
 def test_every_op_is_a_point_or_a_bar_and_the_longest_is_the_bottleneck(bench):
@@ -716,7 +727,9 @@ def test_the_phase_and_the_fit_decide(spent):
     assert rate()[1] == "batch" and rate(phase="prefill")[1] == "fuse"
     view, best = rate(context=32768)
     assert best != "batch" and spent.shows("act2_budget.does_not_fit", view["note"])
-    assert spent.shows("act2_budget.at_the_roof", rate(device="h100_sxm")[0]["note"])
+    assert spent.shows("act2_budget.at_the_roof", rate(device="tpu_v5e")[0]["note"])
+    view = rate(device="h100_sxm")[0]
+    assert not spent.shows("act2_budget.at_the_roof", view["note"]) and view["figures"][0]["note"].endswith("≈ from other machines")
     view = spent.turn("act2_budget", device="orin_nx_16gb", model="llama3_70b")
     assert view["banner"]["tone"] == "fail" and {m["x"] for m in marks(view, "budget", "bar")} == {0.0}
     rate()

@@ -92,7 +92,7 @@ def prediction(model: str, machine_of: Machine, mode: str) -> Prediction:
     machine = context.hardware
     fmt = "fp16" if "fp16" in machine.peaks else context.format
     graph = workload(model.partition(":")[2], batch=1, dtype=fmt, **GRAPHS[model])
-    return predict(graph, machine, Plan(mode=EAGER if mode == EAGER else COMPILED, transferred=False, launch=launch_of(context)))
+    return predict(graph, machine, Plan(mode=EAGER if mode == EAGER else COMPILED, launch=launch_of(context)))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ironlaw import kit
-from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.kit.context import LOCAL, pick
 from ironlaw.registry.machines import hardware
 
@@ -35,6 +35,14 @@ def short(slug: str) -> str:
 def named(slug: str) -> str:
     """In a sentence: "the H100", "this machine"."""
     return short(slug) if slug == LOCAL else f"the {short(slug)}"
+
+
+KINDS = {"calibrated": "measured curves", "transferred": "≈ from other machines", "bound": "datasheet, a bound"}  # of times, in pictures
+
+
+def best_kind(machine: Hardware) -> str:
+    """The nearest to its real times that a machine can be predicted: its own curves, other machines', or its datasheet."""
+    return machine.basis(Plan())
 
 
 def no_curves(slug: str) -> str:

@@ -26,6 +26,7 @@ CLAIMS = (
     "kws_eager_utilization", "kws_utilization_on_a_gpu", "kws_compiled_67", "gpt2_layer_90", "faster_gpu_same_share",
     "edge_utilization_33", "launch_5_to_20_us", "compiling_removes_launches", "framework_choice",
 )  # fmt: skip
+KINDS = {"calibrated": "", "transferred": "≈ from other machines; ", "bound": "at the datasheet's peak, a bound; "}  # before a card's note
 
 
 def key(model: str) -> str:
@@ -163,9 +164,9 @@ def cards(job: Job, mode: str, dispatch: str) -> list[dict[str, Any]]:
 def _compute_note(job: Job, mode: str) -> str:
     """A real graph's arithmetic at the datasheet's peak is nanoseconds that no kernel takes: it says so."""
     speed = f"GPU speed {significant(job.speed)} ×"
-    if not is_graph(job.model) or jobs.prediction(job.model, jobs.Machine(job.context), mode).calibrated:
+    if not is_graph(job.model):
         return speed
-    return f"at the datasheet's peak, a bound; {speed}"
+    return f"{KINDS[jobs.prediction(job.model, jobs.Machine(job.context), mode).basis]}{speed}"
 
 
 def formula(job: Job, mode: str, dispatch: str) -> str:
@@ -226,7 +227,7 @@ def notes(lab: kit.Lab, job: Job, mode: str) -> str:
 
 def _device_time(lab: kit.Lab, job: Job, mode: str) -> str:
     prediction = jobs.prediction(job.model, jobs.Machine(lab.current_context), mode)
-    return lab.fill("act1.device_calibrated" if prediction.calibrated else "act1.device_bound", device=the(lab.current_context))
+    return lab.fill(f"act1.device_{prediction.basis}", device=the(lab.current_context))
 
 
 def measured_slots(model: str) -> dict[str, object]:

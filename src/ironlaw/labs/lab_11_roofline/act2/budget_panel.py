@@ -9,7 +9,7 @@ from ironlaw import kit
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_11_roofline.act2 import budget, layer
 from ironlaw.labs.lab_11_roofline.act2.budget import FACTOR, WAYS, Budget
-from ironlaw.labs.lab_11_roofline.machines import machine, no_curves, options
+from ironlaw.labs.lab_11_roofline.machines import KINDS, best_kind, machine, no_curves, options
 from ironlaw.labs.lab_11_roofline.machines import short as machine_name
 from ironlaw.registry.workloads import about
 from ironlaw.units import show, significant
@@ -44,10 +44,10 @@ def dials(lab: kit.Lab) -> Any:
 
 
 def budget_of(lab: kit.Lab, values: Mapping[str, Any]) -> Budget:
-    """Measured curves where the machine has them."""
+    """By measured curves where the machine has them, else by other machines'."""
     chosen = machine(lab, values["device"])
     sizes = {"batch": round(values["batch"]), "context": round(values["context"])}
-    return Budget(layer.Case(chosen, values["model"], values["phase"], **sizes, measured=chosen.calibration is not None))
+    return Budget(layer.Case(chosen, values["model"], values["phase"], **sizes, measured=best_kind(chosen) != "bound"))
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
@@ -74,10 +74,9 @@ def bars(spent: Budget, choice: str) -> Figure:
     words = "; ".join(f"{name} {significant(rate) if rate else 'does not fit'}" for name, (_, rate) in rows.items())
     case = spent.now
     note = f"{about(case.model)['name']}, {machine_name(case.hardware.slug)}, {case.phase}, batch {case.batch}, context {case.context:,}"
-    kind = "measured curves" if case.measured else "datasheet, a bound"
     return Figure(
         "budget", "Tokens per second, whole model", Axis("linear", "tokens/s"), Axis("band", names=tuple(rows)), tuple(marks),
-        f"Tokens per second: {words}.", Table(("change", "tokens/s", "over now"), listed), f"{note}; {kind}",
+        f"Tokens per second: {words}.", Table(("change", "tokens/s", "over now"), listed), f"{note}; {KINDS[case.basis]}",
     )  # fmt: skip
 
 

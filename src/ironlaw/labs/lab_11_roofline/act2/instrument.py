@@ -14,7 +14,7 @@ from ironlaw.labs.lab_11_roofline import intensity
 from ironlaw.labs.lab_11_roofline.act2 import figures, kernels, layer
 from ironlaw.labs.lab_11_roofline.act2.layer import Case, parts
 from ironlaw.labs.lab_11_roofline.act2.notes import FUSION, first_fusion, lab_07_design, notes, start
-from ironlaw.labs.lab_11_roofline.machines import machine, no_curves, options
+from ironlaw.labs.lab_11_roofline.machines import KINDS, best_kind, machine, no_curves, options
 from ironlaw.registry.workloads import about
 from ironlaw.units import counted, show, significant
 from ironlaw.widget.figure import tabbed
@@ -27,6 +27,7 @@ CLAIMS = (
     "prefill_arithmetic_floor", "softmax_intensity", "elementwise_half_flop_per_byte", "fusion_factor_half", "divide_by_sum_small",
     "flash_wall_24x", "flash_wall_2_to_4x",
 )  # fmt: skip
+NOTES = {"calibrated": "", "transferred": "; ≈", "bound": "; a bound"}  # after a rate, by the kind of its times
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -36,7 +37,8 @@ def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         slug = values.get("device") or lab.current_context.slug
         chosen = machine(lab, slug)
-        curves = {} if chosen.calibration else {True: no_curves(slug)}
+        best = best_kind(chosen)
+        curves = {True: no_curves(slug)} if best == "bound" else {}
         every = [
             kit.select("device", "Device", devices, slug),
             kit.select("model", "Model", [(name, about(name)["name"]) for name in layer.MODELS]),
@@ -47,11 +49,16 @@ def dials(lab: kit.Lab) -> Any:
             kit.choice("cache", "Keys and values stored in", [(f, f.upper()) for f in layer.CACHES], "fp16"),
             {**kit.choice("fusion", "Fusion", list(FUSION.items()), fusion), **from_lab_07},
             kit.choice("tiled", "Attention", ATTENTION, False),
-            kit.choice("measured", "Rates", [(False, "datasheet, a bound"), (True, "measured curves")], False, curves),
+            kit.choice("measured", "Rates", rates(best), False, curves),
         ]
         return [{"shows": "layer", **dial} for dial in every]
 
     return dials_at
+
+
+def rates(best: str) -> list[tuple[bool, str]]:
+    """What the dial of rates offers: the datasheet, and the nearest that there is beside it."""
+    return [(False, KINDS["bound"]), (True, KINDS["calibrated" if best == "bound" else best])]
 
 
 def case_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
@@ -99,7 +106,7 @@ def cards(case: Case) -> list[dict[str, Any]]:
     kernel_cards.sort(key=lambda card: order.index(card["label"]))
     fits = bool(case.footprint.fits)
     each = f"{significant(case.per_user)} a user" if case.phase == "decode" else f"first token after {show(case.seconds, 's')}"
-    note = f"{each}{'' if case.measured else '; a bound'}"
+    note = f"{each}{NOTES[case.basis]}"
     rate = {**kit.card("Tokens/s", case.rate, "tokens/s", note=note), "unit": ""}
     return [
         *kernel_cards,

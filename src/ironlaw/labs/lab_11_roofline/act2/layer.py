@@ -45,7 +45,16 @@ class Case:
     cache: str = "fp16"
     fusion: str = "separate"
     tiled: bool = False
-    measured: bool = False  # the machine's measured curves instead of its datasheet
+    measured: bool = False  # what was measured instead of its datasheet: of the machine, or else of others
+
+    @property
+    def _plan(self) -> Plan:
+        return Plan() if self.measured else Plan(calibrated=False)
+
+    @property
+    def basis(self) -> str:
+        """The kind of its times: calibrated, transferred or a bound."""
+        return self.hardware.basis(self._plan)
 
     @property
     def fmt(self) -> str:
@@ -78,7 +87,7 @@ class Case:
 
     @cached_property
     def _all(self) -> tuple[OpRow, ...]:
-        return predict(self.graph, self.hardware, Plan(calibrated=self.measured, transferred=False)).ops
+        return predict(self.graph, self.hardware, self._plan).ops
 
     @property
     def layer_seconds(self) -> float:

@@ -17,6 +17,11 @@ from ironlaw.units import significant
 
 LAB_07 = "lab_07_fusion"
 FUSION = {"separate": "separate kernels", "adjacent": "adjacent element-wise", "all": "all element-wise, norm and bias too"}
+KINDS = {
+    "calibrated": "estimates from the machine's measured curves",
+    "transferred": "estimates from machines that were measured, as the laws of kernels carry them over, good to some tens of percent",
+    "bound": "bounds at the datasheet's figures",
+}
 
 
 def lab_07_design(lab: kit.Lab) -> dict[str, Any] | None:
@@ -30,8 +35,7 @@ def first_fusion(lab: kit.Lab) -> str:
 
 
 def notes(lab: kit.Lab, case: Case) -> str:
-    kind = "estimates from the machine's measured curves" if case.measured else "bounds at the datasheet's figures"
-    slots = {"kind": kind, "weights": case.weights.upper(), "format": case.fmt.upper(), "cache": case.cache.upper()}
+    slots = {"kind": KINDS[case.basis], "weights": case.weights.upper(), "format": case.fmt.upper(), "cache": case.cache.upper()}
     paragraphs = [_bottleneck(lab, case), _fusion(lab, case), _attention(lab, case), _norm(lab, case), lab.fill("act2.counted", **slots)]
     if case.hardware.reserved:
         has = {name: kit.capacity(float(getattr(case.hardware, name))) for name in ("capacity", "reserved")}
