@@ -1,4 +1,4 @@
-"""Write docs/cli.md from the commands' own help and docs/glossary.md from the registry, so that they can't differ.
+"""Write docs/cli.md from the commands' own help, docs/glossary.md and docs/transfer.md from the registry, so that they can't differ.
 
 python scripts/docs.py            write them
 python scripts/docs.py --check    exit 1 if one is out of date
@@ -46,6 +46,16 @@ GLOSSARY = """# Glossary
 Figures are computed from the registry; their sources are on the labs' page `/glossary`.
 """
 
+TRANSFER = """# Machines that nobody measured
+
+<!-- Written by `scripts/docs.py` from `src/ironlaw/registry/transfer/constants.json`; run `benchmarks/transfer.py`, then it. -->
+
+How far off the laws of kernels are on a machine that was left out: constants were fitted to the others' rows, from where every fit begins,
+and its own rows were then predicted. *Two figures*: the same where the machine's own bandwidth and rate of products are known, as from
+`ironlaw measure --short`; – where they say nothing of the family. *Fitted*: with its rows among those fitted. Errors are means of
+|predicted / measured − 1| over rows of single kernels, not of models; what each law is, [the physics](physics.md) says.
+"""
+
 
 def commands() -> str:
     """docs/cli.md. The width is fixed, so that it is the same on every terminal."""
@@ -75,7 +85,32 @@ def glossary() -> str:
     return "\n".join(parts)
 
 
-PAGES = {"cli.md": commands, "glossary.md": glossary}
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def transfer() -> str:
+    """docs/transfer.md."""
+    import json
+
+    from ironlaw.registry.loader import folder
+    from ironlaw.registry.machines import hardware
+
+    summary = json.loads((folder("transfer") / "constants.json").read_text())
+    parts = [TRANSFER]
+    for name, family in summary["families"].items():
+        parts.append(f"## {name.replace('_', ' ')}\n\n| machine | rows | left out | two figures | fitted |\n|---|---:|---:|---:|---:|")
+        seen = family["two_figures"]["left_out"]
+        for slug, one in family["left_out"].items():
+            known = _percent(seen[slug]["error"]) if slug in seen else "–"
+            cells = (f"{one['rows']:,}", _percent(one["error"]), known, _percent(family["fitted"][slug]))
+            parts.append(f"| {hardware(slug).name} | {' | '.join(cells)} |")
+        parts.append(f"| all | {family['all']['rows']:,} | {_percent(family['all']['error'])} | | |\n")
+    sources = "\n".join(f"- {text}" for text in summary["sources"].values())
+    return "\n".join([*parts, f"## Sources\n\n{sources}\n\nRows of the H200 in FP32, and its streams, are the project's own.\n"])
+
+
+PAGES = {"cli.md": commands, "glossary.md": glossary, "transfer.md": transfer}
 
 
 def main(arguments: list[str]) -> int:
