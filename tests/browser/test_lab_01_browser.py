@@ -100,8 +100,8 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     assert design["oom_triggered"] is True
 
 
-def test_by_keyboard_alone(beginner: str, page: Page) -> None:  # Labs 07 and 11 and the review: on the static site too
-    page.goto(beginner + LAB)
+def test_by_keyboard_alone(either: str, page: Page) -> None:
+    page.goto(either + LAB)
     commit_by_keyboard(page, "10²")
     expect(page.get_by_text("989,000").first).to_be_visible()
     expect(page.locator("#act1-instrument")).to_be_focused()  # the next place, so that Tab goes on from there
