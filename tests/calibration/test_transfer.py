@@ -121,7 +121,17 @@ def test_a_measured_bandwidth_is_what_streams_get(share):
 def test_a_measured_rate_is_what_large_products_get(fmt, share):
     machine = il.hardware("a100")
     p = il.predict(graph_of(linear(8192, 8192, 8192, fmt)), seen(machine, **{fmt: share * machine.peaks[fmt]}), il.Plan(fp32="strict"))
-    assert 2 * 8192**3 / machine.peaks[fmt] / float(p.busy_s) == pytest.approx(share, rel=0.15)
+    near = 0.05 if fmt == "fp32" else 0.15  # products at 16 bits are carried over from the H200, whose own are not quite by the law
+    assert 2 * 8192**3 / machine.peaks[fmt] / float(p.busy_s) == pytest.approx(share, rel=near)
+
+
+def test_a_rate_tells_of_every_format_of_the_same_units():
+    machine, one = il.hardware("a100"), graph_of(linear(4096, 4096, 4096, "bf16"))
+    known = seen(machine, fp16=0.4 * machine.peaks["fp16"])
+    assert il.predict(one, known).busy_s == il.predict(one, seen(machine, bf16=0.4 * machine.peaks["bf16"])).busy_s
+    assert il.predict(one, known).busy_s > il.predict(one, machine).busy_s
+    card, one = il.hardware("t4"), graph_of(linear(4096, 4096, 4096, "fp16"))  # a card that can't hold its best rate keeps the law's
+    assert il.predict(one, seen(card, fp16=0.9 * card.peaks["fp16"])).busy_s == il.predict(one, card).busy_s
 
 
 def test_a_figure_changes_what_it_tells_of_and_nothing_else():
@@ -135,7 +145,7 @@ def test_a_figure_changes_what_it_tells_of_and_nothing_else():
 
 def test_two_figures_made_machines_that_were_left_out_nearer():
     """Streams, and products in the format that was measured: over all machines that hold their clock and whose sweeps agree."""
-    for name in ("linear_fp32", "linear_16bit"):
+    for name in ("stream", "linear_fp32", "linear_16bit"):
         family = SUMMARY["families"][name]
         mine = [slug for slug in family["two_figures"]["left_out"] if slug not in ("t4", "p100", "arc_b60")]
         before, after = (sum(table[slug]["error"] for slug in mine) for table in (family["left_out"], family["two_figures"]["left_out"]))

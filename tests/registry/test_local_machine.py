@@ -75,6 +75,8 @@ def test_a_short_measurement_pulls_in_what_other_machines_taught(home):
         times[rates] = p.busy_s
     assert times[1.8, 250.0] < min(times[1.5, 250.0], times[1.8, 150.0])
     assert machine.peaks == il.hardware("a100").peaks and machine.launch == pytest.approx(6e-6)
+    home("hardware", "this_machine.toml", briefly(1.8, 250.0).replace("ironlaw measure", f"ironlaw measure{local_machine.NOISY}"))
+    assert {said.partition(":")[0] for said in il.hardware("this").caveats} == {"noisy", "measured briefly"}
 
 
 def test_every_name_that_a_driver_reports_is_one_machine_s():

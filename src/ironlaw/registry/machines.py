@@ -20,6 +20,7 @@ KINDS = ("gpu", "cpu", "tpu", "npu", "mcu")
 WITHOUT_BACKEND = ("rocm", "xpu", "xla", "coreml", "bare")  # what a file may name beside ironlaw.backends: such machines get a bound
 NO_BACKEND = "bound: ironlaw does not know how libraries run on {backend} ({slug}), so datasheet figures are all there is"
 COMPILED_ON = "h200_sxm"  # whose host stands for one that compiled no models
+BRIEFLY = f"measured briefly: its bandwidth and rates are this machine's, the rest is known from others; {local_machine.AGAIN}"
 CONTEXTS = ("cloud", "edge", "mobile", "tiny", "desktop")
 
 
@@ -85,13 +86,14 @@ def _local(path: Path, _: local_machine.Stamp) -> Hardware:
         machine, curves = load(path), local_machine.calibration()
         own = curves if curves and curves.backend == machine.backend else None
         caveats = machine.caveats if own is curves else (*machine.caveats, f"its stored curves are of another device; {again}")
-        if own is None and machine.datasheet:
-            return briefly_measured(machine, registered(machine.datasheet))
         if own is not None:
             own, whose = with_scatter(own)
             caveats = (*caveats, f"likely: no model was measured here, so models scatter as on {whose}") if whose else caveats
         if any(local_machine.NOISY in figure.source for figure in machine.figures.values()):
             caveats = (*caveats, f"noisy: measured while the machine was busy, so that every time may be far too long; {again}")
+        sold = _text(path.name, read(path), "datasheet")  # the machine of the registry that it is, where its driver says so
+        if own is None and sold:
+            machine, caveats = briefly_measured(machine, registered(sold)), (*caveats, BRIEFLY)
         return replace(machine, aliases=local_machine.NAMES[:-1], calibration=own, caveats=caveats)
     except OSError as error:
         raise BadRegistry(f"{path} can't be read ({error.strerror or error}); check its permissions, or {again}") from None
@@ -104,11 +106,7 @@ def briefly_measured(seen: Hardware, sold: Hardware) -> Hardware:
     rates = {name.removeprefix("peak."): one for name, one in seen.figures.items() if name.startswith(("bandwidth", "peak."))}
     known = {f"achieved.{name}": one for name, one in rates.items() if name == "bandwidth" or name in sold.peaks}
     figures = {**sold.figures, **known, "launch": seen.figures["launch"]}
-    caveat = f"measured briefly: its bandwidth and rates are this machine's, the rest is known from others; {local_machine.AGAIN}"
-    machine = replace(
-        sold, slug=seen.slug, name=seen.name, aliases=local_machine.NAMES[:-1], figures=figures, launch=seen.launch, calibration=None,
-        caveats=(*seen.caveats, caveat), note=seen.note,
-    )  # fmt: skip
+    machine = replace(sold, slug=seen.slug, name=seen.name, figures=figures, launch=seen.launch, note=seen.note)
     return replace(machine, transfer=transfer(machine, registered))
 
 
@@ -161,7 +159,7 @@ def load(path: Path) -> Hardware:
         narrowed=backend.narrowed if backend else {},
         reserved=figures["reserved"].value if "reserved" in figures else 0.0,
         flash=figures["flash"].value if "flash" in figures else 0.0, activations=_activations(path, data),
-        links=links(path.name, data), process=process(path.name, data), datasheet=_text(path.name, data, "datasheet"),
+        links=links(path.name, data), process=process(path.name, data),
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ LIBRARIES = ("cuda", "rocm", "xpu")  # backends whose PyTorch kernels are of the
 MEMORIES = ("HBM", "GDDR", "LPDDR")  # kinds, by how a main memory's label begins
 FULL_POWER = 150.0  # watts under which a card can't hold its clock when all of it works
 ACHIEVED = "achieved."  # how a file's measured rates are named among its figures
+ALIKE = (("fp16", "bf16", "tf32"), ("fp8", "int8"))  # formats that the same units multiply: what one reaches of its peak, the others do
 MAKERS = {"cuda": "NVIDIA", "rocm": "AMD", "xpu": "Intel"}
 
 
@@ -42,6 +43,11 @@ class Chip:
     @property
     def throttles(self) -> bool:
         return self.power < FULL_POWER
+
+    def reached(self, fmt: str) -> float | None:
+        """The share of its peak that large products were seen to hold; None where nobody looked, and where a card can't hold its best."""
+        alike = next((formats for formats in ALIKE if fmt in formats), ())
+        return None if self.throttles else next((self.achieved[name] for name in (fmt, *alike) if name in self.achieved), None)
 
 
 def node(process: str) -> str:

@@ -21,7 +21,7 @@ TILES = {
     "narrow": ((256, 128), (128, 128), (128, 64), (64, 64), (64, 32), (64, 16)),
 }
 PRODUCTS = ("linear", "bmm", "conv")
-FORMATS_OF = {"fp32": ("fp32",), "16bit": ("fp16", "bf16"), "fp8": ("fp8",)}
+FORMAT_OF = {"fp32": "fp32", "16bit": "fp16", "fp8": "fp8"}  # by how a family's name ends
 MOST = "NVIDIA"  # the group that every family has rows of
 UNLIKE = 1.5  # times as unsure as there, on a group's machines, where no row of the family is from one of them
 NEWER = 1.25  # times as unsure on a node that is among no rows of the family
@@ -58,7 +58,7 @@ class Laws:
         """Of log(measured / predicted), as machines like this one came out when they were left out."""
         judged = self.seen_groups[family] if helps(family, chip) else self.groups[family]
         own = judged.get(group(chip)) or UNLIKE * judged.get(chip.maker, judged[MOST])
-        if chip.maker != MOST:  # constants of its own began at what its own rows say, so leaving them out flatters it
+        if chip.maker != MOST:  # too few machines of its make to be judged by them alone
             own = max(own, UNLIKE * judged[MOST])
         if chip.throttles:
             own = max(own, judged.get(chip.maker, 0.0))
@@ -91,7 +91,7 @@ class Laws:
 def helps(family: str, chip: Chip) -> bool:
     """Whether one of the chip's measured rates says something of a family."""
     if family.startswith(PRODUCTS):
-        return not chip.throttles and any(fmt in chip.achieved for fmt in FORMATS_OF[family.rpartition("_")[2]])
+        return chip.reached(FORMAT_OF[family.rpartition("_")[2]]) is not None
     return "bandwidth" in chip.achieved
 
 

@@ -67,9 +67,8 @@ def product_s(
 
 
 def nearer(chip: Chip, fmt: str, share: float, c: ProductConstants) -> float:
-    """How much more of its peak the chip was seen to reach in a large product than the law says; 1 where nobody looked, and where the best
-    it reaches is no rate that it holds."""
-    seen = chip.achieved.get(fmt)
-    if seen is None or chip.throttles:
+    """How much more of its peak the chip was seen to reach in a large product than the law says; 1 where that is not known."""
+    seen = chip.reached(fmt)
+    if seen is None:
         return 1.0
     return float(seen * chip.peaks[fmt] * arithmetic((1.0, LARGE, LARGE, LARGE), chip, fmt, share, c) / (2.0 * LARGE**3))

@@ -103,7 +103,6 @@ class Hardware:
     activations: str = ""  # the level that holds activations, where main memory holds nothing but weights
     links: tuple[Link, ...] = ()
     process: str = ""  # in which the chip is made, as its maker calls it
-    datasheet: str = ""  # the machine of the registry that a measured one is
 
     def __repr__(self) -> str:
         """One line; every figure and its source are in `figures`."""

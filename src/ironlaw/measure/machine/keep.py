@@ -49,12 +49,16 @@ def source(result: Characterisation) -> str:
 
 def as_toml(result: Characterisation, figures: Figures, power: float | None, date: str = "") -> str:
     """The machine's file, read once as any other machine's would be: what is stored is valid. `power`: its limit in watts, if known."""
-    from ironlaw.registry.machines import reported
-
-    known = reported().get(str(result.machine.get("gpu", "")), "")
-    written = datasheet.toml(figures, result.machine, source(result), date or today(), power, known)
+    written = datasheet.toml(figures, result.machine, source(result), date or today(), power, registered_as(result))
     checked(written)
     return written
+
+
+def registered_as(result: Characterisation) -> str:
+    """The machine of the registry that it is, by the name its driver reports; empty where none is."""
+    from ironlaw.registry.machines import reported
+
+    return reported().get(str(result.machine.get("gpu", "")), "")
 
 
 def checked(written: str) -> Hardware:
@@ -83,15 +87,14 @@ def keep(result: Characterisation, figures: Figures, device: Device, force: bool
     """Store it as this machine."""
     refuse_if_noisy(result, force)
     written, evidence = as_toml(result, figures, device.power_limit()), as_evidence(result)
-    described = checked(written)
-    fitted = fit(result.rows, result.machine, described, (source(result),))
+    fitted = fit(result.rows, result.machine, checked(written), (source(result),))
     if fitted and result.noise.noisy:
         fitted = replace(fitted, host=replace(fitted.host, caveats=(busy_words(result.noise.reasons),)))
     with uninterrupted():
         place = home.replace_text(home.path("evidence", SLUG, "machine.json"), evidence)
         store_curves(fitted)
         final = home.replace_text(home.path("hardware", f"{SLUG}.toml"), written)
-    return Kept(place, final, tuple(sorted(fitted.curves)) if fitted else (), described.datasheet)
+    return Kept(place, final, tuple(sorted(fitted.curves)) if fitted else (), registered_as(result))
 
 
 @contextmanager
