@@ -79,6 +79,12 @@ def test_a_short_measurement_pulls_in_what_other_machines_taught(home):
     assert {said.partition(":")[0] for said in il.hardware("this").caveats} == {"noisy", "measured briefly"}
 
 
+def test_a_file_that_names_no_machine_of_the_registry(home):
+    home("hardware", "this_machine.toml", briefly(1.8, 250.0).replace("a100_80gb_sxm", "z1000"))
+    with pytest.raises(BadRegistry, match=r"this_machine\.toml can't be used: no hardware 'z1000'.*; or run `ironlaw measure`"):
+        il.hardware("this")
+
+
 def test_every_name_that_a_driver_reports_is_one_machine_s():
     names = [name for slug in slugs("hardware") for name in read(folder("hardware") / f"{slug}.toml").get("reported", ())]
     assert len(names) == len(set(names)) == len(reported()) and reported()["NVIDIA A100-SXM4-80GB"] == "a100_80gb_sxm"

@@ -97,7 +97,7 @@ def _local(path: Path, _: local_machine.Stamp) -> Hardware:
         return replace(machine, aliases=local_machine.NAMES[:-1], calibration=own, caveats=caveats)
     except OSError as error:
         raise BadRegistry(f"{path} can't be read ({error.strerror or error}); check its permissions, or {again}") from None
-    except BadRegistry as error:
+    except (BadRegistry, UnknownName) as error:  # unknown: the machine of the registry that it names
         raise BadRegistry(str(error) if again in str(error) else f"{path} can't be used: {error}; or {again}") from None
 
 

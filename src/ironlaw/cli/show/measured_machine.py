@@ -49,7 +49,7 @@ def _next(result: Characterisation, figures: Figures, stored: Kept | None, out: 
     if stored is None:
         draw.say(f"written to {out}: {len(result.rows)} rows of evidence; not stored as this machine")
         return
-    without = f"transferred to {stored.datasheet} with the rates measured here" if stored.datasheet else "bounds"
+    without = "estimates from other machines, with the rates measured here" if stored.datasheet else "bounds"
     fitted = f"{len(stored.curves)} fitted" if stored.curves else f"too few rows to fit any: predictions for this machine are {without}"
     draw.pairs([("figures", str(stored.figures)), ("evidence", f"{stored.evidence}, {len(result.rows)} rows"), ("curves", fitted)])
     fmt = "" if "fp16" in figures.peaks else " --dtype fp32"
