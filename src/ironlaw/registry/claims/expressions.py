@@ -27,6 +27,7 @@ from ironlaw.engine.device.work import op
 from ironlaw.errors import BadRegistry
 from ironlaw.registry import evidence
 from ironlaw.registry.machines import hardware, machines
+from ironlaw.registry.publications import published
 from ironlaw.registry.textbooks import textbook
 from ironlaw.registry.workloads import kv_cache, workload
 
@@ -45,6 +46,7 @@ def attention(seq: float, head_dim: float, impl: str = "flash", *, batch: float 
 NAMESPACE: dict[str, Any] = {
     # registries
     "hardware": hardware, "machines": machines, "workload": workload, "kv_cache": kv_cache, "textbook": textbook,
+    "published": published,
     # the laws
     "iron_law": iron_law, "roofline": roofline, "mfu": mfu, "gemm_intensity": gemm_intensity, "utilization": utilization,
     "synchronous": synchronous, "queued": queued, "graph_replay": graph_replay, "breakeven": breakeven,
