@@ -24,6 +24,9 @@ from ironlaw.engine.device.predict import one_launch, predict
 from ironlaw.engine.device.roofline import gemm_intensity, mfu, roofline
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
+from ironlaw.engine.scaling.amdahl import amdahl, amdahl_ceiling, gustafson, halvings, karp_flatt, scaled_share, workers_needed
+from ironlaw.engine.scaling.stages import in_turn, pipelined, share_after
+from ironlaw.engine.scaling.usl import fit_usl, usl, usl_grown, usl_peak
 from ironlaw.errors import BadRegistry
 from ironlaw.registry import evidence
 from ironlaw.registry.machines import hardware, machines
@@ -52,6 +55,10 @@ NAMESPACE: dict[str, Any] = {
     "synchronous": synchronous, "queued": queued, "graph_replay": graph_replay, "breakeven": breakeven,
     "breakeven_days": breakeven_days, "saving": saving, "devices_needed": devices_needed, "kv_bytes": kv_bytes,
     "footprint": footprint, "live_activations": live_activations,
+    # how much faster the whole gets
+    "amdahl": amdahl, "amdahl_ceiling": amdahl_ceiling, "gustafson": gustafson, "scaled_share": scaled_share, "karp_flatt": karp_flatt,
+    "halvings": halvings, "workers_needed": workers_needed, "usl": usl, "usl_grown": usl_grown, "usl_peak": usl_peak, "fit_usl": fit_usl,
+    "in_turn": in_turn, "pipelined": pipelined, "share_after": share_after,
     # graphs
     "Graph": Graph, "Tensor": Tensor, "op": op, "chain": chain, "attention": attention, "fuse": fuse, "decide": decide,
     "one_launch": one_launch, "predict": predict, "Plan": Plan, "replace": replace,

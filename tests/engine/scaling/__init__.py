@@ -1,0 +1,1 @@
+"""Tests of how much faster the whole gets."""
