@@ -27,6 +27,10 @@ from ironlaw.engine.device.work import op
 from ironlaw.engine.scaling.amdahl import amdahl, amdahl_ceiling, gustafson, halvings, karp_flatt, scaled_share, workers_needed
 from ironlaw.engine.scaling.stages import in_turn, pipelined, share_after
 from ironlaw.engine.scaling.usl import fit_usl, usl, usl_grown, usl_peak
+from ironlaw.engine.serving.batching import batch_server
+from ironlaw.engine.serving.line import simulate
+from ironlaw.engine.serving.queues import erlang_b, erlang_c, kingman, little, md1, mg1_mean, mm1, mmc
+from ironlaw.engine.streams import exponential, lognormal, uniform
 from ironlaw.errors import BadRegistry
 from ironlaw.registry import evidence
 from ironlaw.registry.machines import hardware, machines
@@ -59,12 +63,16 @@ NAMESPACE: dict[str, Any] = {
     "amdahl": amdahl, "amdahl_ceiling": amdahl_ceiling, "gustafson": gustafson, "scaled_share": scaled_share, "karp_flatt": karp_flatt,
     "halvings": halvings, "workers_needed": workers_needed, "usl": usl, "usl_grown": usl_grown, "usl_peak": usl_peak, "fit_usl": fit_usl,
     "in_turn": in_turn, "pipelined": pipelined, "share_after": share_after,
+    # queues
+    "little": little, "mm1": mm1, "md1": md1, "mmc": mmc, "mg1_mean": mg1_mean, "kingman": kingman, "erlang_b": erlang_b,
+    "erlang_c": erlang_c, "simulate": simulate, "batch_server": batch_server, "uniform": uniform, "exponential": exponential,
+    "lognormal": lognormal,
     # graphs
     "Graph": Graph, "Tensor": Tensor, "op": op, "chain": chain, "attention": attention, "fuse": fuse, "decide": decide,
     "one_launch": one_launch, "predict": predict, "Plan": Plan, "replace": replace,
     # arithmetic
     "abs": abs, "min": min, "max": max, "round": round, "sum": sum, "len": len, "ceil": math.ceil, "log10": math.log10,
-    "sqrt": math.sqrt, "inf": math.inf,
+    "sqrt": math.sqrt, "log": math.log, "exp": math.exp, "inf": math.inf,
 }  # fmt: skip
 
 
