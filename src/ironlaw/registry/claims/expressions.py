@@ -24,6 +24,12 @@ from ironlaw.engine.device.predict import one_launch, predict
 from ironlaw.engine.device.roofline import gemm_intensity, mfu, roofline
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
+from ironlaw.engine.numerics.clipping import best_gaussian_bound, best_gaussian_step, gaussian_noise
+from ironlaw.engine.numerics.decay import decay
+from ironlaw.engine.numerics.frontier import Point, dominated_by, frontier
+from ironlaw.engine.numerics.grids import factor_per_bit, levels, noise_power, sqnr_db, step
+from ironlaw.engine.numerics.shares import trials_needed, wilson
+from ironlaw.engine.numerics.storage import csr_breakeven, csr_bytes, low_rank_bytes, nm_storage, pruned_macs, stored_bits
 from ironlaw.engine.scaling.amdahl import amdahl, amdahl_ceiling, gustafson, halvings, karp_flatt, scaled_share, workers_needed
 from ironlaw.engine.scaling.stages import in_turn, pipelined, share_after
 from ironlaw.engine.scaling.usl import fit_usl, usl, usl_grown, usl_peak
@@ -67,6 +73,12 @@ NAMESPACE: dict[str, Any] = {
     "little": little, "mm1": mm1, "md1": md1, "mmc": mmc, "mg1_mean": mg1_mean, "kingman": kingman, "erlang_b": erlang_b,
     "erlang_c": erlang_c, "simulate": simulate, "batch_server": batch_server, "uniform": uniform, "exponential": exponential,
     "lognormal": lognormal,
+    # numbers in few bits
+    "levels": levels, "step": step, "noise_power": noise_power, "sqnr_db": sqnr_db, "factor_per_bit": factor_per_bit,
+    "best_gaussian_step": best_gaussian_step, "best_gaussian_bound": best_gaussian_bound, "gaussian_noise": gaussian_noise,
+    "stored_bits": stored_bits, "csr_bytes": csr_bytes, "csr_breakeven": csr_breakeven, "nm_storage": nm_storage,
+    "low_rank_bytes": low_rank_bytes, "pruned_macs": pruned_macs, "Point": Point, "frontier": frontier, "dominated_by": dominated_by,
+    "decay": decay, "wilson": wilson, "trials_needed": trials_needed,
     # graphs
     "Graph": Graph, "Tensor": Tensor, "op": op, "chain": chain, "attention": attention, "fuse": fuse, "decide": decide,
     "one_launch": one_launch, "predict": predict, "Plan": Plan, "replace": replace,
