@@ -1,0 +1,41 @@
+"""The highest rate that meets a target, from both sides."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ironlaw.engine.serving.batching import batch_server
+from ironlaw.engine.serving.queues import md1, mm1
+from ironlaw.engine.serving.targets import highest_rate, least
+
+
+@given(st.floats(1e-3, 10), st.floats(5, 200))
+def test_exponential_service_has_its_own_formula(service, slack):
+    """P99 = ln 100 / (μ − λ), so λ = μ − ln 100 / target."""
+    target = slack * service
+    rate = highest_rate(lambda r: mm1(r, service).quantile(0.99), target, 1 / service)
+    assert rate == pytest.approx(1 / service - math.log(100) / target, rel=1e-5)
+
+
+def test_one_more_request_a_second_is_too_many():
+    rate = highest_rate(lambda r: md1(r, 5e-3).quantile(0.99), 50e-3, 200)
+    assert md1(rate, 5e-3).quantile(0.99) <= 50e-3 < md1(rate + 1, 5e-3).quantile(0.99)
+
+
+def test_no_rate_meets_less_than_one_service():
+    assert highest_rate(lambda r: md1(r, 5e-3).quantile(0.99), 4e-3, 200) == 0.0
+
+
+def test_a_server_that_waits_for_full_batches_is_late_at_low_rates_and_meets_higher_ones():
+    def p99(rate):
+        return batch_server(rate, {1: 1e-3, 32: 2e-3}, 32, policy="fixed", n=4000).quantile(0.99)
+
+    rate = highest_rate(p99, 10e-3, 16_000, 10)
+    assert p99(100) > 10e-3 >= p99(rate) and rate > 8_000
+
+
+def test_the_least_that_does():
+    assert least((1, 2, 4, 8), lambda n: n * n > 5) == 4
+    assert least((1, 2), lambda n: n > 5) is None
