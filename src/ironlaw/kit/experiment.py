@@ -122,7 +122,7 @@ def table(run: Measured) -> str:
     """Every row with its median and quantiles, what ran it, and whether the machine was quiet."""
     head = "".join(f'<th scope="col">{name}</th>' for name in COLUMNS)
     body = "".join(
-        f'<tr><th scope="row">{escape(label)}</th><td>{amount(float(row[key]), "s")}</td><td>{span(row, key)}</td>'
+        f'<tr><th scope="row">{escape(label)}</th><td>{amount(float(row[key]), str(row.get("unit", "s")))}</td><td>{span(row, key)}</td>'
         f"<td>{row['samples']:,}</td></tr>"
         for label, row, key in lines(run)
     )
@@ -141,7 +141,7 @@ def lines(run: Measured) -> list[tuple[str, Mapping[str, Any], str]]:
     """(label, row, the field that holds its median), in reading order."""
     rows: list[tuple[str, Mapping[str, Any], str]] = []
     for row in run.rows:
-        rows.append((label(row), row, "wall_s"))
+        rows.append((label(row), row, "value" if row["kind"] == "figure" else "wall_s"))
         if "sync_s" in row and run.machine.get("backend") != "cpu":
             rows.append((f"{label(row)}, waited for", row, "sync_s"))
     return rows
@@ -149,6 +149,8 @@ def lines(run: Measured) -> list[tuple[str, Mapping[str, Any], str]]:
 
 def label(row: Mapping[str, Any]) -> str:
     params = row.get("params", {})
+    if "label" in row:
+        return str(row["label"])
     if row["kind"] == "launch":
         return f"{OPS.get(row['op'], row['op'])}, each of {COUNT:,}"
     if row["kind"] == "op":

@@ -10,8 +10,10 @@ from typing import Any
 from ironlaw.errors import BadValue
 from ironlaw.ledger import Event
 from ironlaw.ledger.kinds import ROW
+from ironlaw.measure.experiments import stages, workers
 from ironlaw.measure.experiments.trials import COMPILED_SHAPE, LENGTHS
 from ironlaw.measure.host import cores, cpu_name, in_browser
+from ironlaw.units import significant
 from ironlaw.widget.quantities import THIN, format_quantity
 
 
@@ -86,6 +88,10 @@ def _complete(run: Measured) -> bool:
         return run.row(kind="model", batch=1, mode="eager") is not None
     if run.experiment == "gemm_sweep":
         return run.row(kind="op", op="matmul") is not None
+    if run.experiment == "stages":
+        return all(run.row(kind="case", name=name, variant=variant) for name in ("model", "whole") for variant in stages.VARIANTS)
+    if run.experiment == "workers":
+        return all(run.row(kind="case", name=way, workers=n) for way in workers.WAYS for n in (1, 2))
     chains: dict[str, dict[str, Any]] = {"three_op_chain": {"shape": list(COMPILED_SHAPE)}, "pointwise_chain": {"ops": LENGTHS[-1]}}
     if run.experiment not in chains:
         return True
@@ -108,6 +114,8 @@ def cost(run: Measured, op: str = "add") -> Mapping[str, Any]:
 
 def span(row: Mapping[str, Any], name: str = "wall_s") -> str:
     """`0.72 to 0.81 µs`: from the tenth percentile to the ninetieth."""
+    if name == "value":
+        return f"{significant(float(row['low']))} to {format_quantity(float(row['high']), str(row['unit']))}"
     start = "" if name == "wall_s" else name.removesuffix("s")
     low, high = (format_quantity(float(row[f"{start}{end}_s"]), "s") for end in ("low", "high"))
     number, _, unit = low.partition(THIN)

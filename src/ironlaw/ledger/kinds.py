@@ -17,6 +17,8 @@ SEALED: dict[str, Field] = {"estimate": Positive(), "sketch": Items(Within(0, 1e
 # A row of a measurement, as in evidence files: a median and its quantiles, and what was measured.
 TIMING: dict[str, Field] = {"wall_s": SECONDS, "low_s": SECONDS, "high_s": SECONDS, "samples": Whole(1, 10**9)}
 WAITED: dict[str, Field] = {"sync_s": SECONDS, "sync_low_s": SECONDS, "sync_high_s": SECONDS}
+AMOUNT = Within(-1e12, 1e12)
+FIGURE: dict[str, Field] = {"value": AMOUNT, "low": AMOUNT, "high": AMOUNT, "samples": Whole(1, 10**9)}
 ROW = ByKind(
     {
         "launch": Record({"op": Name(), **TIMING, **WAITED}, {"params": Record()}),
@@ -25,6 +27,8 @@ ROW = ByKind(
         "function": Record(
             {**TIMING, "mode": Name(), "params": Record({"shape": Items(SIZE, 2, 2), "dtype": FORMAT}, {"ops": SIZE})},
         ),
+        "case": Record({"name": Name(), "label": Text(), **TIMING, "params": Record()}),
+        "figure": Record({"name": Name(), "label": Text(), **FIGURE, "unit": Text(), "params": Record()}),
     }
 )
 

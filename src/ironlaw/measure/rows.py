@@ -36,6 +36,17 @@ def model_row(mode: str, times: Times = NONE, **more: Any) -> Draft:
     return {"kind": "model", "mode": mode, **more, **times}
 
 
+def case_row(name: str, label: str, params: Mapping[str, Any], times: Times) -> Draft:
+    """One case of an experiment that is neither an op nor a chain of them; `label` is what a page calls it."""
+    return {"kind": "case", "name": name, "label": label, "params": dict(params), **times}
+
+
+def figure_row(name: str, label: str, value: float, low: float, high: float, unit: str, samples: int, **params: Any) -> Draft:
+    """What an experiment counted or drew, where that is not a time: a figure with its 95 % interval."""
+    return {"kind": "figure", "name": name, "label": label, "value": value, "low": low, "high": high, "unit": unit, "samples": samples,
+            "params": params}  # fmt: skip
+
+
 def error_row(op: str, why: str) -> Draft:
     """What could not be measured."""
     return {"kind": "error", "op": op, "error": why}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ironlaw.errors import unknown
 from ironlaw.measure.devices import choice
-from ironlaw.measure.experiments import trials
+from ironlaw.measure.experiments import trials, workers
 from ironlaw.measure.host import compiler, in_browser
 
 TORCH_S = 4.0  # what importing PyTorch takes, roughly
@@ -61,6 +61,14 @@ EXPERIMENTS = {
             "tiny_ops", "A thousand tiny ops",
             f"Calls {trials.OPS:,} ops on a few numbers each, queued back to back and waited for one by one: what is left is the call.", 6,
         ),
+        Experiment(
+            "stages", "Four stages, one of them faster",
+            "Inflates an image, resizes it, runs a model on it and picks the five best; then again with faster models.", 3, "numpy",
+        ),
+        Experiment(
+            "workers", "One job, more and more workers",
+            f"Splits {workers.ITEMS} images over 1, 2, … up to twice the cores, as threads and as processes.", 5, "numpy",
+        ),
     )
 }  # fmt: skip
 
@@ -78,12 +86,14 @@ def why_not(name: str) -> str:
     needs, there = "" if name == MACHINE else experiment(name).needs, choice.installed()
     if needs == "torch" and there != "torch":
         return "This needs PyTorch, which is not installed here. Install it with: pip install torch"
+    if needs == "numpy" and not choice.available("numpy"):
+        return f"This needs NumPy, which is not installed here; {choice.INSTALL}"
     return "" if there else f"This needs NumPy or PyTorch, and neither is installed here; {choice.INSTALL}"
 
 
 def takes(name: str) -> float:
     """Seconds, roughly, with what is installed here."""
     about = experiment(name)
-    if choice.installed() != "torch":
+    if choice.installed() != "torch" or about.needs == "numpy":
         return about.seconds
     return about.seconds + TORCH_S + (COMPILE_S if about.fuses and compiler() else 0.0)
