@@ -34,8 +34,22 @@ from ironlaw.engine.scaling.amdahl import amdahl, amdahl_ceiling, gustafson, hal
 from ironlaw.engine.scaling.stages import in_turn, pipelined, share_after
 from ironlaw.engine.scaling.usl import fit_usl, usl, usl_grown, usl_peak
 from ironlaw.engine.serving.batching import batch_server
+from ironlaw.engine.serving.hedging import hedge_fate, hedging_run
 from ironlaw.engine.serving.line import simulate
 from ironlaw.engine.serving.queues import erlang_b, erlang_c, kingman, little, md1, mg1_mean, mm1, mmc
+from ironlaw.engine.serving.samples import least_count, order_interval
+from ironlaw.engine.serving.tails import (
+    at_least_one,
+    exponential_tail,
+    fan_out,
+    fan_out_quantile,
+    hedge_load,
+    hedged,
+    lognormal_quantile,
+    merged_quantile,
+)
+from ironlaw.engine.serving.tails import quantile as tail_quantile
+from ironlaw.engine.serving.testers import Stalls, closed_loop, open_loop
 from ironlaw.engine.streams import exponential, lognormal, uniform
 from ironlaw.errors import BadRegistry
 from ironlaw.registry import evidence
@@ -73,6 +87,11 @@ NAMESPACE: dict[str, Any] = {
     "little": little, "mm1": mm1, "md1": md1, "mmc": mmc, "mg1_mean": mg1_mean, "kingman": kingman, "erlang_b": erlang_b,
     "erlang_c": erlang_c, "simulate": simulate, "batch_server": batch_server, "uniform": uniform, "exponential": exponential,
     "lognormal": lognormal,
+    # tails
+    "at_least_one": at_least_one, "exponential_tail": exponential_tail, "tail_quantile": tail_quantile, "fan_out": fan_out,
+    "fan_out_quantile": fan_out_quantile, "hedged": hedged, "hedge_load": hedge_load, "hedge_fate": hedge_fate,
+    "hedging_run": hedging_run, "lognormal_quantile": lognormal_quantile, "merged_quantile": merged_quantile,
+    "order_interval": order_interval, "least_count": least_count, "Stalls": Stalls, "open_loop": open_loop, "closed_loop": closed_loop,
     # numbers in few bits
     "levels": levels, "step": step, "noise_power": noise_power, "sqnr_db": sqnr_db, "factor_per_bit": factor_per_bit,
     "best_gaussian_step": best_gaussian_step, "best_gaussian_bound": best_gaussian_bound, "gaussian_noise": gaussian_noise,
