@@ -66,10 +66,7 @@ def live_profile(graph: Graph) -> list[Number]:
 
     What a view makes, or an op that writes in place (attr `inplace`), is the memory of its first input under another name.
     """
-    home: dict[str, str] = {}  # tensor -> the tensor whose memory it is
-    for op in graph.ops:
-        if op.inputs and (op.attrs.get("inplace") or category(op.kind) == "free"):
-            home.update({t.name: home.get(op.inputs[0].name, op.inputs[0].name) for t in op.outputs[:1]})
+    home = homes(graph)
     last: dict[str, int] = {}
     for i, op in enumerate(graph.ops):
         for t in op.inputs:
@@ -88,6 +85,15 @@ def live_profile(graph: Graph) -> list[Number]:
         for freed in frees.pop(i, ()):
             live = live - freed
     return curve
+
+
+def homes(graph: Graph) -> dict[str, str]:
+    """Tensors that lie in another's memory -> that tensor: what a view makes, or an op that writes in place."""
+    home: dict[str, str] = {}
+    for op in graph.ops:
+        if op.inputs and (op.attrs.get("inplace") or category(op.kind) == "free"):
+            home.update({t.name: home.get(op.inputs[0].name, op.inputs[0].name) for t in op.outputs[:1]})
+    return home
 
 
 def kv_cache(layers: Number, kv_heads: Number, head_dim: Number, batch: Number, context: Number, dtype: str = "fp16") -> Number:

@@ -130,7 +130,7 @@ class Graph:
     dtype: str = "fp16"
     settings: Mapping[str, Any] = field(default_factory=dict)  # the workload's parameters: batch, seq, …
     outputs: tuple[str, ...] = ()  # names of the tensors handed back; the last op's if empty
-    plans: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)  # fusion plans so far
+    plans: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)  # fusion plans, training outlines
 
     def __post_init__(self) -> None:
         if not self.ops:

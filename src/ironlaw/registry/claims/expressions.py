@@ -51,6 +51,11 @@ from ironlaw.engine.serving.tails import (
 from ironlaw.engine.serving.tails import quantile as tail_quantile
 from ironlaw.engine.serving.testers import Stalls, closed_loop, open_loop
 from ironlaw.engine.streams import exponential, lognormal, uniform
+from ironlaw.engine.training.autograd import kept
+from ironlaw.engine.training.ledger import static_bytes, training_ledger
+from ironlaw.engine.training.loss import with_loss
+from ironlaw.engine.training.recompute import best_checkpoints, checkpoint_bytes, recompute
+from ironlaw.engine.training.rewrites import three_kernels
 from ironlaw.errors import BadRegistry
 from ironlaw.registry import evidence
 from ironlaw.registry.machines import hardware, machines
@@ -98,6 +103,9 @@ NAMESPACE: dict[str, Any] = {
     "stored_bits": stored_bits, "csr_bytes": csr_bytes, "csr_breakeven": csr_breakeven, "nm_storage": nm_storage,
     "low_rank_bytes": low_rank_bytes, "pruned_macs": pruned_macs, "Point": Point, "frontier": frontier, "dominated_by": dominated_by,
     "decay": decay, "wilson": wilson, "trials_needed": trials_needed,
+    # what a training step keeps
+    "training_ledger": training_ledger, "static_bytes": static_bytes, "kept": kept, "with_loss": with_loss, "three_kernels": three_kernels,
+    "recompute": recompute, "checkpoint_bytes": checkpoint_bytes, "best_checkpoints": best_checkpoints,
     # graphs
     "Graph": Graph, "Tensor": Tensor, "op": op, "chain": chain, "attention": attention, "fuse": fuse, "decide": decide,
     "one_launch": one_launch, "predict": predict, "Plan": Plan, "replace": replace,

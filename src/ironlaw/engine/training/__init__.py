@@ -1,0 +1,1 @@
+"""What a training step keeps in memory: weights, gradients, optimiser, what autograd keeps, what passes through."""

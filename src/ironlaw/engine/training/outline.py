@@ -1,0 +1,79 @@
+"""What is known of a training step before it runs: which memory a tensor lies in, who reads it last, what is kept and for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ironlaw.engine.arrays import Number
+from ironlaw.engine.device.memory import homes
+from ironlaw.engine.device.types import Graph, Op
+from ironlaw.engine.training.autograd import kept, trains
+from ironlaw.engine.training.loss import in_head, top_of
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One op of the graph, in names of memory. Sizes are bytes."""
+
+    name: str
+    head: bool  # makes the logits or the loss
+    kind: str
+    made: tuple[str, ...]
+    read: tuple[tuple[str, Number], ...]  # activations that need a gradient, with the bytes that are read of each
+    weights: tuple[tuple[str, Number, Number], ...]  # trained ones: elements, bytes
+    flows: tuple[str, ...]  # outputs whose gradient comes back; none: nothing happens in the backward pass
+    extra: tuple[str, ...]  # statistics that it keeps
+    leaves: tuple[str, ...]  # kept tensors that go after its backward pass
+    first: bool  # whether its output is its own memory, not an input's written over
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    places: tuple[Place, ...]
+    sizes: Mapping[str, Number]
+    kept: frozenset[str]
+    last: Mapping[str, int]  # the last op that reads it
+    ends: Mapping[int, tuple[str, ...]]  # the same by op
+    of_head: frozenset[str]  # made by head and loss
+    inputs: tuple[str, ...]  # the batch itself, which the caller holds
+
+
+def outline(graph: Graph) -> Outline:
+    """Of a graph that ends in a loss."""
+    home, trained, all_kept = homes(graph), trains(graph), kept(graph).tensors
+    top = top_of(graph)
+    sizes: dict[str, Number] = {name: t.bytes for name, t in graph.tensors.items()} | {t.name: t.bytes for t in all_kept}
+    inputs = tuple(t.name for t in graph.tensors.values() if t.role == "input")
+    leaves: dict[int, list[str]] = {}
+    extra: dict[int, list[str]] = {}
+    for one in all_kept:
+        if one.name not in inputs:
+            leaves.setdefault(one.ops[0], []).append(one.name)
+        if one.name not in graph.tensors:
+            extra.setdefault(one.ops[0], []).append(one.name)
+
+    def of(i: int, op: Op) -> Place:
+        made = tuple(home.get(t.name, t.name) for t in op.outputs if t.role == "activation")
+        reads = [(home.get(t.name, t.name), t) for t in op.inputs]
+        needs = any(t.name in trained for t in op.inputs)
+        return Place(
+            op.name, in_head(op.name, top), op.kind, made,
+            tuple((name, t.bytes) for name, t in reads if t.name in trained and t.role == "activation"),
+            tuple((t.name, t.size, t.bytes) for _, t in reads if t.role == "weight"),
+            tuple(home.get(t.name, t.name) for t in op.outputs if t.name in trained) if needs else (),
+            tuple(extra.get(i, ())), tuple(leaves.get(i, ())), not any(name in made for name, _ in reads),
+        )  # fmt: skip
+
+    places = tuple(of(i, op) for i, op in enumerate(graph.ops))
+    last: dict[str, int] = {}
+    for i, op in enumerate(graph.ops):
+        last.update((home.get(t.name, t.name), i) for t in (*op.outputs, *op.inputs) if t.role == "activation")
+    for place in places:  # the caller's names for logits live until the loss is there
+        if place.head:
+            last.update(dict.fromkeys(place.made, len(places) - 1))
+    of_head = frozenset(name for place in places if place.head for name in (*place.made, *place.extra))
+    ends: dict[int, tuple[str, ...]] = {}
+    for name, i in last.items():
+        ends[i] = (*ends.get(i, ()), name)
+    return Outline(places, sizes, frozenset(t.name for t in all_kept), last, ends, of_head, inputs)

@@ -1,0 +1,73 @@
+"""The same model run otherwise: under autocast, or with attention in three kernels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ironlaw.engine.device.types import Graph, Op, Tensor
+from ironlaw.engine.device.work import op
+from ironlaw.formats import is_float
+
+# PyTorch's lists for a GPU: products in BF16, what adds up or takes powers in FP32, the rest in the widest format that comes in
+LOWER = ("linear", "matmul", "conv2d", "attention", "grouped_matmul")
+WIDER = ("layer_norm", "group_norm", "softmax", "log_softmax", "rsqrt", "exp", "log", "square", "cube", "power", "sum", "cumsum")
+
+
+def autocast(graph: Graph, fmt: str = "bf16") -> Graph:
+    """Each op casts what it reads; a weight's copy is made once and shared, an activation's is made by every reader."""
+    ops: list[Op] = []
+    formats: dict[str, str] = {}
+    copies: dict[str, Tensor] = {}
+
+    def cast(t: Tensor, to: str, reader: str) -> Tensor:
+        here = replace(t, dtype=formats.get(t.name, t.dtype))
+        if not is_float(here.dtype) or here.dtype == to:
+            return here
+        if t.role == "weight" and t.name in copies:
+            return copies[t.name]
+        name = f"{t.name}.{to}" if t.role == "weight" else f"{reader}.cast {t.name}"
+        copy = Tensor(name, here.shape, to)
+        ops.append(op("cast", f"{reader}.cast {t.name}", (here,), (copy,)))
+        if t.role == "weight":
+            copies[t.name] = copy
+        return copy
+
+    for one in graph.ops:
+        floats = [formats.get(t.name, t.dtype) for t in one.inputs if is_float(t.dtype)]
+        widest = "fp32" if "fp32" in floats or not floats else floats[0]
+        to = fmt if one.kind in LOWER else "fp32" if one.kind in WIDER else ""
+        seen: dict[str, Tensor] = {}  # q, k and v may be parts of one tensor: it is cast once
+        inputs = []
+        for t in one.inputs:
+            if not to:
+                inputs.append(replace(t, dtype=formats.get(t.name, t.dtype)))
+                continue
+            copy = seen.get(t.name) or cast(t, to, one.name)
+            seen[t.name] = copy
+            inputs.append(replace(copy, shape=t.shape))
+        if one.kind == "cast":
+            outputs = one.outputs
+        else:
+            outputs = tuple(replace(t, dtype=to or widest) if is_float(t.dtype) else t for t in one.outputs)
+        formats.update({t.name: t.dtype for t in outputs})
+        ops.append(op(one.kind, one.name, inputs, outputs, **one.attrs))
+    return replace(graph, ops=tuple(ops))
+
+
+def three_kernels(graph: Graph) -> Graph:
+    """Attention as two products with a softmax between them, whose scores go through memory and are kept."""
+    ops: list[Op] = []
+    for one in graph.ops:
+        if one.kind != "attention":
+            ops.append(one)
+            continue
+        q, k, v, *_ = one.inputs
+        turned = replace(k, shape=(*k.shape[:-2], k.shape[-1], k.shape[-2]))
+        scores = Tensor(f"{one.name}.scores", (*q.shape[:-1], k.shape[-2]), q.dtype)
+        shares = replace(scores, name=f"{one.name}.softmax")
+        ops += [
+            op("matmul", scores.name, (q, turned), (scores,)),
+            op("softmax", shares.name, (scores,), (shares,)),
+            op("matmul", one.name, (shares, v), one.outputs[:1]),
+        ]
+    return replace(graph, ops=tuple(ops))

@@ -1,0 +1,170 @@
+"""A training step, op by op: what lies in memory while each runs.
+
+Forward: an op's outputs appear; what no later op reads goes, unless autograd keeps it. Backward, in reverse: the gradient of each
+input appears, that of the output and what was kept for the op go. A gradient that passes an add or a view unchanged is the same memory.
+With checkpoints a segment keeps what comes in, and runs forward once more before its backward pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from ironlaw.engine.arrays import Number
+from ironlaw.engine.training.outline import Outline, Place
+
+PASSES_ON = ("add", "sub", "view", "copy")  # the gradient of an input is that of the output
+FORWARD, BETWEEN, AGAIN, BACKWARD = "forward", "between", "again", "backward"
+KEPT, HEAD, PASSING = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Bytes while one op runs: kept for backward, of head and loss, passing through, and of the weights' gradients so far."""
+
+    phase: str
+    op: str
+    kept: Number
+    head: Number
+    passing: Number
+    gradients: Number
+
+
+class Heap:
+    """The activations and gradients that are there."""
+
+    def __init__(self, known: Outline, gradient: float, accumulates: bool) -> None:
+        self.known, self.gradient, self.accumulates = known, gradient, accumulates
+        self.sums: list[Number] = [0.0, 0.0, 0.0]
+        self.gradients: Number = 0.0
+        self.rows: dict[str, int] = {}  # memory -> the sum it is in
+        self.buffers: dict[str, int] = {}  # memory -> the buffer that its gradient is in
+        self.sizes: dict[int, Number] = {}  # of buffers
+        self.users: dict[int, int] = {}
+        self.ids = count()
+        self.done: set[str] = set()  # weights that have a gradient
+        for name in known.inputs:
+            self._appear(name, KEPT if name in known.kept else PASSING)
+
+    def forward(self, i: int, keeps: bool, until: int, phase: str) -> Load:
+        """`keeps`: for the backward pass; else only what is read beyond op `until`, the end of its segment."""
+        place, known = self.known.places[i], self.known
+        row = HEAD if place.head else KEPT
+        for name in place.made:
+            stays = name in known.kept and (keeps or known.last[name] > until)
+            self._appear(name, row if stays else PASSING)
+        if keeps:
+            for name in place.extra:
+                self._appear(name, row)
+        load = self._load(phase, place, 0.0)
+        for name in known.ends.get(i, ()):
+            if self.rows.get(name) == PASSING:
+                self._go(name)
+        return load
+
+    def backward(self, i: int, more: bool = False) -> Load | None:
+        """None where no gradient flows. `more`: another chunk follows, which reads the same hidden states."""
+        place = self.known.places[i]
+        if not place.flows:
+            return None
+        for name in place.flows:
+            if name not in self.buffers:  # nothing reads it further on: the loss, or an output beside it
+                self._new(name, self.known.sizes[name])
+        temporary: Number = 0.0
+        for name, elements, size in place.weights:
+            temporary = temporary + self._weight(name, elements, size)
+        for name, size in place.read:
+            temporary = temporary + self._contribute(place, name, size)
+        load = self._load(BACKWARD, place, temporary)
+        if place.first:
+            for name in dict.fromkeys(place.flows):
+                self._leave(name)
+        for name in place.leaves:
+            if not more or name in self.known.of_head:
+                self._go(name)
+        return load
+
+    def between(self) -> Load:
+        """What forward has left."""
+        kept, head, passing = self.sums
+        return Load(BETWEEN, "", kept, head, passing, self.gradients)
+
+    def _load(self, phase: str, place: Place, temporary: Number) -> Load:
+        kept, head, passing = self.sums
+        passing = passing + temporary
+        return Load(phase, place.name, kept, head + passing if place.head else head, 0.0 if place.head else passing, self.gradients)
+
+    def _appear(self, name: str, row: int) -> None:
+        if name not in self.rows:
+            self.rows[name] = row
+            self.sums[row] = self.sums[row] + self.known.sizes[name]
+
+    def _go(self, name: str) -> None:
+        if name in self.rows:
+            row = self.rows.pop(name)
+            self.sums[row] = self.sums[row] - self.known.sizes[name]
+
+    def _new(self, name: str, size: Number) -> None:
+        buffer = next(self.ids)
+        self.buffers[name], self.sizes[buffer], self.users[buffer] = buffer, size, 1
+        self.sums[PASSING] = self.sums[PASSING] + size
+
+    def _leave(self, name: str) -> None:
+        buffer = self.buffers.pop(name)
+        self.users[buffer] -= 1
+        if not self.users[buffer]:
+            self.sums[PASSING] = self.sums[PASSING] - self.sizes.pop(buffer)
+
+    def _contribute(self, place: Place, name: str, size: Number) -> Number:
+        """The gradient of an activation; bytes that are there only while the op runs."""
+        whole, above = self.known.sizes[name], place.flows[0]
+        if name == above:
+            return 0.0
+        passes = place.kind in PASSES_ON and size == self.known.sizes[above]
+        if name not in self.buffers:
+            if passes:
+                buffer = self.buffers[name] = self.buffers[above]
+                self.users[buffer] += 1
+                return 0.0
+            self._new(name, 0.0 if place.kind == "sum" else whole)  # of a sum: one number, expanded
+            return size if size < whole else 0.0
+        if self.users[self.buffers[name]] > 1:  # another tensor's gradient too: the sum of both is new memory
+            self._leave(name)
+            self._new(name, whole)
+        return 0.0 if passes else size
+
+    def _weight(self, name: str, elements: Number, size: Number) -> Number:
+        whole = elements * self.gradient
+        again = self.accumulates or name in self.done
+        if name not in self.done:
+            self.done.add(name)
+            self.gradients = self.gradients + whole
+        return size if again or size != whole else 0.0
+
+
+def loads(known: Outline, gradient: float, segments: Sequence[range] = (), accumulates: bool = False, chunks: int = 1) -> Iterator[Load]:
+    """Forward, loss and backward of one micro-batch; `segments` run forward twice.
+
+    `gradient`: bytes of one parameter's; `accumulates`: the gradients of an earlier micro-batch are added to. With several `chunks` head
+    and loss are of one chunk, and go forward and backward for each in turn; from the second on nothing changes.
+    """
+    heap = Heap(known, gradient, accumulates)
+    inside = {i: segment for segment in segments for i in segment}
+    places = known.places
+    body = next((i for i, place in enumerate(places) if place.head), len(places)) if chunks > 1 else len(places)
+    for i in range(body):
+        segment = inside.get(i)
+        yield heap.forward(i, segment is None, segment[-1] if segment else i, FORWARD)
+    for more in (True, False) if body < len(places) else ():
+        for i in range(body, len(places)):
+            yield heap.forward(i, True, i, FORWARD)
+        yield from filter(None, (heap.backward(i, more) for i in range(len(places) - 1, body - 1, -1)))
+    yield heap.between()
+    for i in range(body - 1, -1, -1):
+        segment = inside.get(i)
+        if segment and i == segment[-1]:
+            for j in segment:
+                yield heap.forward(j, True, j, AGAIN)
+        if (load := heap.backward(i)) is not None:
+            yield load
