@@ -10,7 +10,7 @@ from typing import Any
 from ironlaw.errors import BadValue
 from ironlaw.ledger import Event
 from ironlaw.ledger.kinds import ROW
-from ironlaw.measure.experiments import stages, workers
+from ironlaw.measure.experiments import fan_out, omission, stages, workers
 from ironlaw.measure.experiments.trials import COMPILED_SHAPE, LENGTHS
 from ironlaw.measure.host import cores, cpu_name, in_browser
 from ironlaw.units import significant
@@ -92,11 +92,24 @@ def _complete(run: Measured) -> bool:
         return all(run.row(kind="case", name=name, variant=variant) for name in ("model", "whole") for variant in stages.VARIANTS)
     if run.experiment == "workers":
         return all(run.row(kind="case", name=way, workers=n) for way in workers.WAYS for n in (1, 2))
+    if run.experiment == "omission":
+        return all(run.row(kind="figure", name=way, p=0.99) for way in (omission.CLOSED, omission.OPEN))
+    if run.experiment == "fan_out":
+        leaf, last = run.row(kind="case", name=fan_out.LEAF), fan_out.JOINED[-1]
+        pages = all(run.row(kind="case", name=name, k=last) for name in (fan_out.PAGE, fan_out.INDEPENDENT))
+        return pages and leaf is not None and is_curve(leaf["params"].get("quantiles"))
     chains: dict[str, dict[str, Any]] = {"three_op_chain": {"shape": list(COMPILED_SHAPE)}, "pointwise_chain": {"ops": LENGTHS[-1]}}
     if run.experiment not in chains:
         return True
     modes = {row["mode"] for row in run.all(kind="function", **chains[run.experiment])}
     return "eager" in modes and len(modes) > 1
+
+
+def is_curve(values: Any) -> bool:
+    """Times above 0 in rising order: what a distribution can be drawn from."""
+    if not isinstance(values, (list, tuple)) or len(values) < 2 or not all(isinstance(v, (int, float)) and 0 < v < 1e9 for v in values):
+        return False
+    return list(values) == sorted(values)
 
 
 def same() -> dict[str, object]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ironlaw.errors import unknown
 from ironlaw.measure.devices import choice
-from ironlaw.measure.experiments import trials, workers
+from ironlaw.measure.experiments import fan_out, omission, trials, workers
 from ironlaw.measure.host import compiler, in_browser
 
 TORCH_S = 4.0  # what importing PyTorch takes, roughly
@@ -68,6 +68,16 @@ EXPERIMENTS = {
         Experiment(
             "workers", "One job, more and more workers",
             f"Splits {workers.ITEMS} images over 1, 2, … up to twice the cores, as threads and as processes.", 5, "numpy",
+        ),
+        Experiment(
+            "omission", "Two testers, one stall",
+            f"Asks a real server {omission.COUNT} times, waiting for each answer, then as often on schedule; in each it stops once.",
+            5, "numpy",
+        ),
+        Experiment(
+            "fan_out", "This machine's own tail",
+            f"Times {fan_out.CALLS:,} equal products, joins them to pages of up to {fan_out.JOINED[-1]}, and runs some side by side.",
+            3, "numpy",
         ),
     )
 }  # fmt: skip
