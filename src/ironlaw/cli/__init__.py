@@ -29,6 +29,7 @@ COMMANDS = {
     "breakeven": "how many calls it takes until compiling has paid for itself",
     "scale": "what more workers bring, from a serial share or measured points",
     "queue": "how long requests wait, one by one or in batches, and how loaded servers are",
+    "quantise": "fewer bits, fewer weights: noise, bytes, and what is worth having",
     "fuse": "which operators fuse into one kernel, and why others can't",
     "claims": "common claims, recomputed",
     "measure": "measure this machine, or a model on it, and keep the evidence",

@@ -1,0 +1,59 @@
+"""What `ironlaw quantise` prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw.cli.show import draw
+from ironlaw.units import show, significant
+
+PRUNED = {"csr_32": "CSR, 32-bit columns", "csr_16": "CSR, 16-bit columns", "bitmap": "bitmap", "two_of_four": "2:4"}
+
+
+def report(result: dict[str, Any]) -> None:
+    about = result["model"]
+    draw.say()
+    if about:
+        kept = f", {draw.count(about['kept'])} of them kept in FP16 (embedding, head, vectors)" if about["kept"] else ""
+        draw.pairs([(about["name"], f"{draw.count(about['parameters'])} parameters, {show(about['fp16_bytes'], 'B')} in FP16{kept}")])
+    draw.heading("by bits", "a symmetric grid over −1 … 1")
+    names = ["bits", "levels", "step", "noise", "SQNR", "a bit less", "stored", *(["bytes"] if about else [])]
+    draw.table(names, [_row(row) for row in result["rows"]])
+    if result["pruned"] is not None:
+        draw.heading(f"{draw.percent(result['pruned'])} zeros", "bytes as a share of the dense matrix, 1,024 × 1,024")
+        rows = [
+            (str(row["bits"]), *((draw.percent(s := row["pruned"][way]), draw.GOOD if s < 1 else draw.BAD) for way in PRUNED), _from(row))
+            for row in result["rows"]
+        ]
+        draw.table(("bits", *PRUNED.values(), "CSR pays from"), rows)
+        draw.say("A smaller file is not a faster product: that takes a kernel for it.", draw.DIM)
+
+
+def _row(row: dict[str, Any]) -> tuple[str, ...]:
+    more = f"{significant(row['next_bit'])} × noise" if row["next_bit"] else "–"
+    figures = (
+        str(row["bits"]),
+        draw.count(row["levels"]),
+        significant(row["step"]),
+        f"{row['noise']:.3g}",
+        f"{row['sqnr_db']:.1f} dB",
+        more,
+    )
+    return (*figures, f"{significant(row['stored_bits'])} bits", *((show(row["bytes"], "B"),) if "bytes" in row else ()))
+
+
+def _from(row: dict[str, Any]) -> str:
+    return f"{draw.percent(row['pruned']['csr_32_pays_from'])} zeros"
+
+
+def frontier(result: dict[str, Any]) -> None:
+    draw.say()
+    draw.pairs([("worth having", (f"{result['on_frontier']} of {result['points']}: nothing is smaller and no worse", draw.STRONG))])
+    rows = [
+        (
+            row["name"], f"{row['cost']:.4g}", f"{row['harm']:.4g}",
+            ("on the frontier", draw.GOOD) if row["on_frontier"] else (f"dominated by {row['dominated_by']}", draw.DIM),
+        )
+        for row in result["rows"]
+    ]  # fmt: skip
+    draw.table(("name", "cost", "harm", "verdict"), rows, left=("name", "verdict"))
