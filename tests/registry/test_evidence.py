@@ -20,6 +20,7 @@ NEEDED = {
     "function": {"name", "params", "mode"},
     "model": {"params", "mode"},
     "traffic": {"op", "params", "mode", "read_bytes", "written_bytes"},
+    "memory": {"workload", "params", "allocated_peak_bytes", "reserved_bytes", "context_bytes", "static_bytes", "kept_bytes"},
     "flop_counter": {"tool", "model"},
 }
 TIMES = ("busy_s", "wall_s", "graph_s", "event_s", "piped_s", "compile_s", "seconds")

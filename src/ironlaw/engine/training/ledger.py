@@ -102,9 +102,10 @@ def training_ledger(
     if offload:
         held = replace(held, master=0.0, optimiser=0.0)
     known, runs = _outlined(graph, plan.autocast, loss_chunks, checkpoint)
-    steps = loads(known, plan.gradient, runs, accumulate > 1, loss_chunks)
+    persistent = accumulate > 1 or plan.buffers
+    steps = loads(known, plan.gradient, runs, persistent, loss_chunks)
     share = held.gradients / (plan.gradient * sum(t.size for t in weights))  # what ZeRO leaves of the gradients here
-    profile = tuple(_moment(load, held, share, accumulate > 1) for load in steps)
+    profile = tuple(_moment(load, held, share, persistent) for load in steps)
     return Ledger(graph.name, held, (*profile, _update(graph, held, plan, keeps, 0.0 if offload else 1.0 / (devices if zero_stage else 1))))
 
 
@@ -123,8 +124,8 @@ def static_bytes(graph: Graph, recipe: str = "fp32", optimiser: str = "adamw") -
     return static(parameters(graph), recipe, optimiser).total
 
 
-def _moment(load: Load, held: Static, share: Number, accumulates: bool) -> Moment:
-    gradients = held.gradients if accumulates else share * load.gradients
+def _moment(load: Load, held: Static, share: Number, persistent: bool) -> Moment:
+    gradients = held.gradients if persistent else share * load.gradients
     return Moment(load.phase, load.op, (held.weights, held.master, held.optimiser, gradients, load.kept, load.head, load.passing))
 
 

@@ -27,13 +27,14 @@ class Recipe:
     master: float
     state: float  # bytes of one number of the optimiser's state
     autocast: bool = False
+    buffers: bool = False  # gradients are added into buffers that are always there
 
 
 RECIPES = {
     "fp32": Recipe("FP32", "fp32", 4.0, 0.0, 4.0),
     "autocast": Recipe("autocast BF16", "fp32", 4.0, 0.0, 4.0, autocast=True),
     "mixed": Recipe("BF16, FP32 master", "bf16", 2.0, 4.0, 4.0),
-    "mixed_fp32_grads": Recipe("BF16, FP32 master and gradients", "bf16", 4.0, 4.0, 4.0),
+    "mixed_fp32_grads": Recipe("BF16, FP32 master and gradients", "bf16", 4.0, 4.0, 4.0, buffers=True),
     "pure": Recipe("pure BF16", "bf16", 2.0, 0.0, 2.0),
 }
 

@@ -33,7 +33,8 @@ def autocast(graph: Graph, fmt: str = "bf16") -> Graph:
         return copy
 
     for one in graph.ops:
-        floats = [formats.get(t.name, t.dtype) for t in one.inputs if is_float(t.dtype)]
+        read = one.inputs[:1] if one.kind.startswith("batch_norm") else one.inputs  # cuDNN's takes FP32 gains with whatever comes in
+        floats = [formats.get(t.name, t.dtype) for t in read if is_float(t.dtype)]
         widest = "fp32" if "fp32" in floats or not floats else floats[0]
         to = fmt if one.kind in LOWER else "fp32" if one.kind in WIDER else ""
         seen: dict[str, Tensor] = {}  # q, k and v may be parts of one tensor: it is cast once
