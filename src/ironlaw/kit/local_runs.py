@@ -11,6 +11,7 @@ from ironlaw.errors import BadValue
 from ironlaw.ledger import Event
 from ironlaw.ledger.kinds import ROW
 from ironlaw.measure.experiments import fan_out, omission, stages, workers
+from ironlaw.measure.experiments import batches, line, stages, workers
 from ironlaw.measure.experiments.trials import COMPILED_SHAPE, LENGTHS
 from ironlaw.measure.host import cores, cpu_name, in_browser
 from ironlaw.units import significant
@@ -98,6 +99,10 @@ def _complete(run: Measured) -> bool:
         leaf, last = run.row(kind="case", name=fan_out.LEAF), fan_out.JOINED[-1]
         pages = all(run.row(kind="case", name=name, k=last) for name in (fan_out.PAGE, fan_out.INDEPENDENT))
         return pages and leaf is not None and is_curve(leaf["params"].get("quantiles"))
+    if run.experiment == "line":
+        return all(run.row(kind="case", load=load) for load in line.LOADS)
+    if run.experiment == "batches":
+        return all(run.row(kind="case", name=name, load=load) for name, load, _ in batches.STREAMS)
     chains: dict[str, dict[str, Any]] = {"three_op_chain": {"shape": list(COMPILED_SHAPE)}, "pointwise_chain": {"ops": LENGTHS[-1]}}
     if run.experiment not in chains:
         return True
