@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.ledger import Event
 from ironlaw.ledger.kinds import ROW
-from ironlaw.measure.experiments import fan_out, omission, stages, workers
-from ironlaw.measure.experiments import batches, line, stages, workers
+from ironlaw.measure.experiments import batches, fan_out, line, omission, stages, workers
 from ironlaw.measure.experiments.trials import COMPILED_SHAPE, LENGTHS
 from ironlaw.measure.host import cores, cpu_name, in_browser
 from ironlaw.units import significant
@@ -100,14 +99,20 @@ def _complete(run: Measured) -> bool:
         pages = all(run.row(kind="case", name=name, k=last) for name in (fan_out.PAGE, fan_out.INDEPENDENT))
         return pages and leaf is not None and is_curve(leaf["params"].get("quantiles"))
     if run.experiment == "line":
-        return all(run.row(kind="case", load=load) for load in line.LOADS)
+        return all(_has_figures(run.row(kind="case", load=load), line.FIGURES) for load in line.LOADS)
     if run.experiment == "batches":
-        return all(run.row(kind="case", name=name, load=load) for name, load, _ in batches.STREAMS)
+        streams = [run.row(kind="case", name=name, load=load) for name, load, _ in batches.STREAMS]
+        return all(_has_figures(stream, (*line.FIGURES, "batch")) for stream in streams)
     chains: dict[str, dict[str, Any]] = {"three_op_chain": {"shape": list(COMPILED_SHAPE)}, "pointwise_chain": {"ops": LENGTHS[-1]}}
     if run.experiment not in chains:
         return True
     modes = {row["mode"] for row in run.all(kind="function", **chains[run.experiment])}
     return "eager" in modes and len(modes) > 1
+
+
+def _has_figures(row: Mapping[str, Any] | None, names: Sequence[str]) -> bool:
+    """Whether a row's parameters hold these figures, above 0; a ledger may come from anywhere."""
+    return row is not None and all(isinstance(row["params"].get(n), (int, float)) and 0 < row["params"][n] < 1e9 for n in names)
 
 
 def is_curve(values: Any) -> bool:

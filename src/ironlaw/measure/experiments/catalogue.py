@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from ironlaw.errors import unknown
 from ironlaw.measure.devices import choice
-from ironlaw.measure.experiments import fan_out, omission, trials, workers
-from ironlaw.measure.experiments import batches, line, trials, workers
+from ironlaw.measure.experiments import batches, fan_out, line, omission, trials, workers
 from ironlaw.measure.host import compiler, in_browser
 
 TORCH_S = 4.0  # what importing PyTorch takes, roughly
@@ -79,6 +78,8 @@ EXPERIMENTS = {
             "fan_out", "This machine's own tail",
             f"Times {fan_out.CALLS:,} equal products, joins them to pages of up to {fan_out.JOINED[-1]}, and runs some side by side.",
             3, "numpy",
+        ),
+        Experiment(
             "line", "A real waiting line",
             f"Serves {sum(line.LOADS.values())} requests that come at moments fixed beforehand, each a wait of "
             f"{1e3 * line.SERVICE_S:.0f} ms, at {len(line.LOADS)} loads.", 4.5, "numpy",

@@ -22,6 +22,7 @@ LOADS = {0.5: 200, 0.8: 300}  # load -> requests
 NAME = "line"
 COARSE_S = 2e-3  # sleeping wakes up late: the last of a wait is spent looking at the clock
 SEED = 13
+FIGURES = ("mean_s", "p99_s", "in_flight", "rate", "service_s", "busy")  # of a run, beside its times
 Sleep = Callable[[float], None]
 
 
