@@ -1,0 +1,87 @@
+"""One way to train a model, and the levers that change it: what each frees is the difference of two ledgers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from ironlaw.engine.device.types import Graph
+from ironlaw.engine.training.growth import Growth
+from ironlaw.engine.training.layers import layers
+from ironlaw.engine.training.ledger import Ledger, training_ledger
+from ironlaw.engine.training.loss import head
+from ironlaw.engine.training.recipes import OPTIMISERS, recipe_named
+from ironlaw.engine.training.rewrites import three_kernels
+from ironlaw.errors import unknown
+
+ATTENTION = ("fused", "three_kernels")
+CHUNKS = 8  # of the loss, as a lever
+Build = Callable[[int, str], Graph]  # micro-batch, format -> the forward pass
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """All that a learner or a trainer decides; `batch` is one micro-batch."""
+
+    recipe: str = "fp32"
+    optimiser: str = "adamw"
+    batch: int = 1
+    accumulate: int = 1
+    checkpoint: int = 0
+    loss_chunks: int = 1
+    attention: str = "fused"
+    zero_stage: int = 0
+    devices: int = 1
+    offload: bool = False
+
+
+def ledger(build: Build, setup: Setup) -> Ledger:
+    """The ledger of a setup."""
+    graph = build(setup.batch, recipe_named(setup.recipe).dtype)
+    if setup.attention not in ATTENTION:
+        raise unknown("attention", setup.attention, ATTENTION)
+    if setup.attention == "three_kernels":
+        graph = _apart(graph)
+    return training_ledger(
+        graph, setup.recipe, setup.optimiser, checkpoint=setup.checkpoint, loss_chunks=setup.loss_chunks, accumulate=setup.accumulate,
+        zero_stage=setup.zero_stage, devices=setup.devices, offload=setup.offload,
+    )  # fmt: skip
+
+
+def _apart(graph: Graph) -> Graph:
+    if "three_kernels" not in graph.plans:
+        graph.plans["three_kernels"] = three_kernels(graph)
+    apart: Graph = graph.plans["three_kernels"]
+    return apart
+
+
+def growth(build: Build, setup: Setup) -> Growth:
+    """The same setup at any micro-batch."""
+    return Growth(ledger(build, replace(setup, batch=1)), ledger(build, replace(setup, batch=2)))
+
+
+def levers(graph: Graph, setup: Setup) -> Iterator[tuple[str, Setup]]:
+    """The single changes that could free memory from here, by name; `graph` is the model's, in any format."""
+    count = len(layers(graph))
+    if count and setup.checkpoint != count:
+        yield "checkpoint", replace(setup, checkpoint=count)
+    if head(graph) is not None and setup.loss_chunks < CHUNKS:
+        yield "loss_chunks", replace(setup, loss_chunks=CHUNKS)
+    if setup.attention != "fused" and any(op.kind == "attention" for op in graph.ops):
+        yield "fused_attention", replace(setup, attention="fused")
+    if setup.batch > 1:
+        yield "half_batch", replace(setup, batch=setup.batch // 2, accumulate=2 * setup.accumulate)
+    if setup.optimiser in ("adamw", "momentum") and setup.recipe != "pure":
+        yield "adam8bit", replace(setup, optimiser="adam8bit")
+    if setup.recipe == "fp32":
+        yield "mixed", replace(setup, recipe="mixed")
+
+
+LABELS = {
+    "checkpoint": "recompute every layer",
+    "loss_chunks": f"the loss in {CHUNKS} chunks",
+    "fused_attention": "attention in one kernel",
+    "half_batch": "half the micro-batch",
+    "adam8bit": f"{OPTIMISERS['adam8bit'].label}",
+    "mixed": "BF16 with an FP32 master copy",
+}
