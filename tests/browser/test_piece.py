@@ -1,4 +1,4 @@
-"""The widget in a real page of marimo: every kind by mouse and by keyboard, reloads, a killed server, narrow and dark screens."""
+"""The widget in a real lab: every kind by mouse and by keyboard, reloads, a killed server, narrow and dark screens."""
 
 import os
 import re
@@ -13,20 +13,16 @@ import pytest
 from lab_steps import LOST, watched
 from playwright.sync_api import BrowserContext, CDPSession, Locator, Page, expect
 
-from ironlaw.widget.assets import CSS
-
 APP = """
 import marimo
 
-app = marimo.App(width="full", css_file={css!r})
+app = marimo.App()
 
 
 @app.cell
-def _():
-    import marimo as mo
-
+def imports():
     from ironlaw.errors import BadValue
-    from ironlaw.kit.host.in_marimo import widget
+    from ironlaw.kit import host
     from ironlaw.widget.piece import Piece
     from ironlaw.pictures import curve, ladder, reveal, terms
     from ironlaw.engine.device.predict import one_launch, predict
@@ -34,14 +30,24 @@ def _():
     from ironlaw.registry.machines import hardware
     from ironlaw.registry.workloads import workload
 
-    return BadValue, Piece, Plan, curve, hardware, ladder, mo, one_launch, predict, reveal, terms, widget, workload
+    return BadValue, Piece, Plan, curve, hardware, host, ladder, one_launch, predict, reveal, terms, workload
 
 
 @app.cell
-def _(BadValue, Piece, Plan, curve, hardware, one_launch, predict, terms, widget, workload):
+def states(host):
+    batch, set_batch = host.state(1)
+    committed, set_committed = host.state(None)
+    place, set_place = host.state("cloud")
+    return batch, committed, place, set_batch, set_committed, set_place
+
+
+@app.cell
+def instrument(BadValue, Piece, Plan, curve, hardware, host, one_launch, predict, set_batch, terms, workload):
     def answer(state):
         d = state["dials"]
         batch = int(d["batch"])
+        if not state.get("moving"):
+            set_batch(batch)
         if batch == 13:
             raise BadValue("13 is out of the question; take 12")
         if batch == 11:
@@ -49,124 +55,135 @@ def _(BadValue, Piece, Plan, curve, hardware, one_launch, predict, terms, widget
         machine = hardware(d["machine"])
         graph = one_launch(workload("dscnn_kws", batch=batch, dtype=d["format"]))
         p = predict(graph, machine, Plan(calibrated=False, efficiency=d["share"]))
-        line = [(b, one_launch(workload("dscnn_kws", batch=b, dtype=d["format"])).work) for b in sorted({{1, 4, 16, 64, batch}})]
-        card = {{"label": "time", "value": f"{{p.seconds * 1e6:.4g}}", "unit": "µs", "tone": "good"}}
-        rising = curve.curve({{"bytes": line}}, machine, d["format"], curve.Position("bytes", batch), "batch")
-        return {{
+        line = [(b, one_launch(workload("dscnn_kws", batch=b, dtype=d["format"])).work) for b in sorted({1, 4, 16, 64, batch})]
+        card = {"label": "time", "value": f"{p.seconds * 1e6:.4g}", "unit": "µs", "tone": "good"}
+        rising = curve.curve({"bytes": line}, machine, d["format"], curve.Position("bytes", batch), "batch")
+        return {
             "figures": [terms.terms(p, "compute" if d["said"] else None), rising],
-            "cards": [card | {{"exact": f"{{p.seconds}} s", "source": "the engine"}}],
-            "formula": f"<i>T</i> = {{p.seconds}}",
-            "banner": {{"tone": "fail", "title": "Too large", "text": "<p>Take less.</p>"}} if batch > 100 else None,
-        }}
+            "cards": [card | {"exact": f"{p.seconds} s", "source": "the engine"}],
+            "formula": f"<i>T</i> = {p.seconds}",
+            "banner": {"tone": "fail", "title": "Too large", "text": "<p>Take less.</p>"} if batch > 100 else None,
+        }
 
-    machines = [{{"value": m, "label": m}} for m in ("h100_sxm", "t4")]
+    machines = [{"value": m, "label": m} for m in ("h100_sxm", "t4")]
     dials = [
-        {{"id": "machine", "type": "select", "label": "Machine", "value": "h100_sxm", "options": machines}},
-        {{"id": "batch", "type": "log", "label": "Batch", "min": 1, "max": 256, "value": 1, "unit": "clips"}},
-        {{"id": "format", "type": "choice", "label": "Precision", "value": "fp16", "options": [
-            {{"value": "fp16", "label": "FP16"}}, {{"value": "fp32", "label": "FP32"}},
-            {{"value": "fp4", "label": "FP4", "disabled": "no unit for it"}}]}},
-        {{"id": "share", "type": "range", "label": "Efficiency", "min": 0.1, "max": 1, "step": 0.1, "value": 1}},
-        {{"id": "said", "type": "switch", "label": "My prediction", "value": False}},
+        {"id": "machine", "type": "select", "label": "Machine", "value": "h100_sxm", "options": machines},
+        {"id": "batch", "type": "log", "label": "Batch", "min": 1, "max": 256, "value": 1, "unit": "clips"},
+        {"id": "format", "type": "choice", "label": "Precision", "value": "fp16", "options": [
+            {"value": "fp16", "label": "FP16"}, {"value": "fp32", "label": "FP32"},
+            {"value": "fp4", "label": "FP4", "disabled": "no unit for it"}]},
+        {"id": "share", "type": "range", "label": "Efficiency", "min": 0.1, "max": 1, "step": 0.1, "value": 1},
+        {"id": "said", "type": "switch", "label": "My prediction", "value": False},
     ]
-    made = Piece("instrument", {{"id": "i", "title": "Terms", "store": "test.i", "locked": None, "dials": dials}}, answer)
-    instrument = widget(made)
-    instrument
-    return (instrument,)
+    about = {"id": "i", "title": "Terms", "store": "test.i", "locked": None, "dials": dials}
+    terms_element = host.element(Piece("instrument", about, answer))
+    terms_element
+    return (terms_element,)
 
 
 @app.cell
-def _(instrument, mo):
-    mo.Html(f"<p id='seen'>batch {{instrument.value['state']['dials']['batch']}}</p>")
+def seen(batch):
+    f"<p id='seen'>batch {batch()}</p>"
     return
 
 
 @app.cell
-def _(Piece, widget):
-    kept = {{"committed": None, "attempts": 0}}
+def lock(Piece, host, set_committed):
+    kept = {"committed": None, "attempts": 0}
 
     def commit(state):
         if state["commit"] > kept["attempts"]:
             kept["attempts"] += 1
-            said = {{"choice": state["choice"], "confidence": state["confidence"]}}
-            kept["committed"] = said | {{"time": "2026-11-15T10:00:00+00:00", "attempt": kept["attempts"]}}
+            said = {"choice": state["choice"], "confidence": state["confidence"]}
+            kept["committed"] = said | {"time": "2026-11-15T10:00:00+00:00", "attempt": kept["attempts"]}
+            set_committed(True)
         return dict(kept)
 
-    lock = widget(Piece("lock", {{"id": "q", "question": "<p>By what factor?</p>", "premises": "<p>Dense.</p>",
-        "options": [{{"label": "10<sup>2</sup>"}}, {{"label": "10<sup>6</sup>"}}], "confidence": True}}, commit))
-    lock
-    return (lock,)
+    lock_element = host.element(Piece("lock", {"id": "q", "question": "<p>By what factor?</p>", "premises": "<p>Dense.</p>",
+        "options": [{"label": "10<sup>2</sup>"}, {"label": "10<sup>6</sup>"}], "confidence": True}, commit))
+    lock_element
+    return (lock_element,)
 
 
 @app.cell
-def _(Piece, hardware, ladder, lock, reveal, widget):
+def gated(Piece, committed, hardware, host, ladder, reveal):
     def show(state):
         rungs = [ladder.Rung(hardware("h100_sxm"), "fp16", "H100"), ladder.Rung(hardware("cortex_m7"), "fp32", "M7")]
-        return {{"figures": [ladder.ladder(rungs, "compute", "h100_sxm", reveal.rules(100, 989000, "×", base=1e9))]}}
+        return {"figures": [ladder.ladder(rungs, "compute", "h100_sxm", reveal.rules(100, 989000, "×", base=1e9))]}
 
-    why = None if lock.value["view"]["committed"] else "Commit a prediction to unlock."
-    widget(Piece("instrument", {{"id": "gated", "title": "Gated", "store": "test.g", "locked": why, "dials": []}}, show))
-    return
+    why = None if committed() else "Commit a prediction to unlock."
+    behind = {"id": "gated", "title": "Gated", "store": "test.g", "locked": why, "dials": []}
+    gated_element = host.element(Piece("instrument", behind, show))
+    gated_element
+    return (gated_element,)
 
 
 @app.cell
-def _(Piece, widget):
+def reflection(Piece, host):
     def judge(state):
-        said = {{"choice": state["choice"], "right": state["choice"] == 1, "feedback": "<p>Because of SRAM.</p>", "time": ""}}
-        return {{"answered": said if state["answer"] else None}}
+        said = {"choice": state["choice"], "right": state["choice"] == 1, "feedback": "<p>Because of SRAM.</p>", "time": ""}
+        return {"answered": said if state["answer"] else None}
 
-    options = [{{"label": "Faster code"}}, {{"label": "Two stacks"}}]
-    widget(Piece("reflect", {{"id": "r", "question": "<p>What follows?</p>", "options": options}}, judge))
-    return
+    options = [{"label": "Faster code"}, {"label": "Two stacks"}]
+    reflect_element = host.element(Piece("reflect", {"id": "r", "question": "<p>What follows?</p>", "options": options}, judge))
+    reflect_element
+    return (reflect_element,)
 
 
 @app.cell
-def _(Piece, widget):
+def toggle(Piece, host, set_place):
     places = [
-        {{"value": "cloud", "label": "Cloud", "note": "a rack", "colour": "cloud"}},
-        {{"value": "tiny", "label": "Tiny", "note": "a coin cell", "colour": "tiny"}},
+        {"value": "cloud", "label": "Cloud", "note": "a rack", "colour": "cloud"},
+        {"value": "tiny", "label": "Tiny", "note": "a coin cell", "colour": "tiny"},
     ]
-    context = widget(Piece("toggle", {{"label": "Context", "options": places}}))
-    context
-    return (context,)
+    toggle_element = host.element(Piece("toggle", {"label": "Context", "options": places}, lambda state: set_place(state["value"]) or {}))
+    toggle_element
+    return (toggle_element,)
 
 
 @app.cell
-def _(context, mo):
-    hud = "<footer class='il-hud'><dl><div><dt>Lab</dt><dd>01</dd></div></dl></footer>"
-    mo.Html(f"<p id='context'>{{context.value['state']['value']}}</p>{{hud}}")
-    return
+def hud(place):
+    bar = "<footer class='il-hud'><dl><div><dt>Lab</dt><dd>01</dd></div></dl></footer>"
+    f"<p id='context'>{place()}</p>{bar}"
+    return (bar,)
 
 
 @app.cell
-def _(Piece, widget):
+def number(Piece, host):
     def check(state):
         if not state["commit"]:
-            return {{"committed": None}}
-        return {{"committed": {{"value": state["value"]}}, "feedback": "<p>It is 7.</p>"}}
+            return {"committed": None}
+        return {"committed": {"value": state["value"]}, "feedback": "<p>It is 7.</p>"}
 
-    widget(Piece("number", {{"label": "How many machines would hold it?", "unit": "GPUs", "min": 0}}, check))
-    return
+    number_element = host.element(Piece("number", {"label": "How many machines would hold it?", "unit": "GPUs", "min": 0}, check))
+    number_element
+    return (number_element,)
 
 
 if __name__ == "__main__":
     app.run()
 """
 SERVE = """
-import sys, marimo, uvicorn
-app = marimo.create_asgi_app(quiet=True).with_app(path="/", root=sys.argv[1]).build()
-uvicorn.run(app, port=int(sys.argv[2]), log_level="warning")
+import sys
+from pathlib import Path
+from ironlaw.server.serving import serve
+serve(int(sys.argv[2]), open_browser=False, folder=Path(sys.argv[1]), token="")
 """
 Start = Callable[[], subprocess.Popen[bytes]]
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Start]]:
-    """The address of the tiny app, and a function that starts its server anew on the same port."""
+    """The address of a tiny lab, and a function that starts its server anew on the same port."""
 
-    theme = CSS / "theme.css"
-    path = tmp_path_factory.mktemp("piece") / "tiny_app.py"
-    path.write_text(APP.format(css=str(theme)))
+    folder = tmp_path_factory.mktemp("piece")
+    (folder / "lab_01_tiny").mkdir()
+    for name, text in {
+        "lab.py": APP,
+        "words.md": "## title\nTiny\n\n## sentence\nEvery piece.\n",
+        "questions.toml": "[lab]\nnumber = 1\nminutes = 5\n",
+    }.items():
+        (folder / "lab_01_tiny" / name).write_text(text)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -176,8 +193,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Star
         for old in running:
             old.kill()
             old.wait()
-        environment = {**os.environ, "IRONLAW_HOME": str(path.parent / "home")}
-        running.append(subprocess.Popen([sys.executable, "-c", SERVE, str(path), str(port)], env=environment, cwd=path.parent))
+        environment = {**os.environ, "IRONLAW_HOME": str(folder / "home")}
+        command = [sys.executable, "-c", SERVE, str(folder), str(port)]
+        running.append(subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.DEVNULL))
         deadline = time.monotonic() + 180
         while time.monotonic() < deadline and running[-1].poll() is None:
             try:
@@ -185,10 +203,10 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Star
                 return running[-1]
             except OSError:
                 time.sleep(0.1)
-        raise RuntimeError(f"the tiny app did not start on port {port}; run `python {path}` to see why")
+        raise RuntimeError(f"the tiny lab did not start on port {port}")
 
     start()
-    yield f"http://127.0.0.1:{port}/", start
+    yield f"http://127.0.0.1:{port}/lab/lab_01_tiny/", start
     for process in running:
         process.kill()
         process.wait()
@@ -196,7 +214,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Star
 
 @pytest.fixture
 def lab(page: Page, served: tuple[str, Start]) -> Iterator[Page]:
-    """The app, drawn; the test fails on any error in the console."""
+    """The lab, drawn; the test fails on any error in the console."""
     with watched(page):
         opened(page, served[0])
         yield page
@@ -211,7 +229,7 @@ def one_page(shared_context: tuple[BrowserContext, CDPSession], served: tuple[st
 
 @pytest.fixture
 def shared(one_page: Page) -> Iterator[Page]:
-    """The same app for tests of which each touches another piece of it, and no dial."""
+    """The same lab for tests of which each touches another piece of it, and no dial."""
     with watched(one_page, LOST):  # a test kills the server
         yield one_page
 
@@ -238,7 +256,7 @@ def settled(page: Page, before: str) -> str:
     """What is drawn once it differs from before."""
     expect(terms_piece(page).locator(".il-drawing").first).to_be_visible()
     page.wait_for_function(
-        """before => { const seen = [...document.querySelectorAll('marimo-anywidget')].map(e => e.shadowRoot)
+        """before => { const seen = [...document.querySelectorAll('ironlaw-piece')].map(e => e.shadowRoot)
           .find(r => r.querySelector('[data-dial=batch]'));
           return [...seen.querySelectorAll('.il-drawing')].map(e => e.getAttribute('aria-label')).join('\\n') !== before; }""",
         arg=before,
@@ -261,7 +279,7 @@ def test_every_dial_by_mouse_changes_the_picture(lab: Page):
     before = settled(lab, before)
     dial(lab, "said").locator("label").click()
     assert "You said compute" in settled(lab, before)
-    assert re.search(r"batch (12|16|24)", lab.locator("#seen").inner_text())
+    expect(lab.locator("#seen")).to_have_text(re.compile(r"batch (12|16|24)"))
 
 
 def test_every_dial_by_keyboard(lab: Page):
@@ -370,9 +388,13 @@ def test_a_moving_dial_is_followed_without_transition_and_python_hears_when_it_r
     """Answers that come close together are one movement; on a busy machine they may be long in coming, so the dial moves until they do."""
     piece = terms_piece(lab)
     dial(lab, "batch").locator("input[type=range]").focus()
+    piece.evaluate(
+        """e => new MutationObserver(() => { e.dataset.first ??= e.matches('.il-moving') ? 'followed' : 'eased'; })
+        .observe(e, { attributeFilter: ['data-seq'] })"""
+    )
     lab.keyboard.press("ArrowRight")
     expect(lab.locator("#seen")).to_have_text("batch 2")
-    assert "il-moving" not in str(piece.get_attribute("class"))
+    expect(piece).to_have_attribute("data-first", "eased")  # one step alone is a change that is seen
     piece.evaluate(
         """e => new MutationObserver(() => { if (e.matches('.il-moving')) e.dataset.followed = 'yes'; })
         .observe(e, { attributeFilter: ['class'] })"""
@@ -470,6 +492,7 @@ def test_nothing_scrolls_sideways_in_light_or_dark(page: Page, served: tuple[str
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 360, "height": 800})
     opened(page, served[0])
+    page.mouse.wheel(0, 1)  # who has moved the page is not taken to a place of it
     for (scheme, paper), width in product(papers.items(), (360, 390, 1280)):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         page.set_viewport_size({"width": width, "height": 800})
@@ -485,8 +508,7 @@ def test_nothing_scrolls_sideways_in_light_or_dark(page: Page, served: tuple[str
         assert stage and (width > 800 or 0 <= stage["y"] <= 60)  # and stays in view over the dials
 
 
-def test_the_chrome_of_the_notebook_is_gone(shared: Page):
-    expect(shared.get_by_test_id("notebook-actions-dropdown")).to_be_hidden()
+def test_the_bar_at_the_foot_hides_nothing(shared: Page):
     last = shared.locator(".il-piece.il-number")
     last.scroll_into_view_if_needed()
     shared.evaluate("scrollTo(0, document.documentElement.scrollHeight)")

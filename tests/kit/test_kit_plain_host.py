@@ -1,6 +1,8 @@
 """The host without marimo: cells in order, states that run them again, pieces that answer; and the labs as marimo shows them."""
 
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 
 import pytest
@@ -74,12 +76,28 @@ def memory() -> Ledger:
 
 
 def notebook(tmp_path, text) -> Page:
+    tmp_path.mkdir(exist_ok=True)
     (tmp_path / "lab.py").write_text(text, "utf-8")
     return Page(tmp_path, memory())
 
 
 def test_a_cell_runs_after_those_that_define_what_it_needs(tmp_path):
     assert notebook(tmp_path, NOTEBOOK).open() == {"total": "sum 6", "start": "", "twice": "", "nothing": ""}
+
+
+def test_a_value_with_html_of_its_own_is_shown_by_that(tmp_path):
+    text = """
+import marimo
+app = marimo.App()
+
+@app.cell
+def words():
+    import marimo as mo
+
+    mo.md("**bold**")
+    return (mo,)
+"""
+    assert "<strong>bold</strong>" in notebook(tmp_path, text).open()["words"]
 
 
 def test_what_nothing_defines_is_named(tmp_path):
@@ -97,10 +115,35 @@ def test_a_state_that_is_set_runs_the_cells_that_name_it_and_those_that_follow(t
     (name,) = page.pieces
     assert page.html_of["element"] == f'<ironlaw-piece data-piece="{name}"></ironlaw-piece>'
     changes = page.act(name, {"value": 4, "seq": 7})
-    assert changes == {"cells": {"shown": "at 4", "after": "twice that: 8"}, "pieces": {name: {"view": {"seq": 7}}}}
+    assert changes == {"cells": {"shown": "at 4", "after": "twice that: 8"}, "pieces": {name: {"view": {"seq": 7}}}, "new": {}}
     assert page.settle() == {"cells": {}, "pieces": {}}
     with pytest.raises(BadValue, match="load the page again"):
         page.act("p99", {})
+
+
+def test_pages_in_threads_side_by_side_are_each_their_own(tmp_path):
+    """Each page's cells wait for the other's in the middle of a run, and find their own states all the same."""
+    meeting = threading.Barrier(2, timeout=60)
+    pages = [
+        notebook(tmp_path / name, STATES.replace("get, put = _host.state(0)", "lab_name()\n    get, put = _host.state(0)")) for name in "ab"
+    ]
+    for page in pages:
+        for cell in page._order:
+            cell.body.__globals__["lab_name"] = meeting.wait
+    with ThreadPoolExecutor(2) as pool:
+        shown = list(pool.map(lambda page: page.open(), pages))
+    assert shown[0] == shown[1] and shown[0]["after"] == "twice that: 2"
+    (first,), (second,) = (list(page.pieces) for page in pages)
+    assert pages[0].act(first, {"value": 4})["cells"]["shown"] == "at 4"
+    assert pages[1].html_of["shown"] == "at 1" and second in pages[1].pieces
+
+
+def test_a_page_that_is_closed_lets_its_pieces_go(tmp_path):
+    page = notebook(tmp_path, STATES)
+    page.open()
+    (shown,) = page.pieces.values()
+    page.close()
+    assert shown.widget.followers == [] and shown.widget._compute is None
 
 
 def test_a_cell_that_fails_says_so_and_the_others_are_shown(tmp_path, caplog):

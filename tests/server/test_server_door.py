@@ -12,7 +12,7 @@ from ironlaw.server.app import create_app
 
 URL = "http://127.0.0.1:2718"
 OURS = {"origin": URL}
-DATA = ("ledger", "/do/reset", "Magnitude", "marimo", TOKEN)  # words of pages that only their owner sees
+DATA = ("ledger", "/do/reset", "Magnitude", "cell-", TOKEN)  # words of pages that only their owner sees
 
 
 def fresh() -> TestClient:
@@ -43,7 +43,7 @@ def test_without_the_secret_there_is_nothing(stranger: TestClient, method: str, 
     assert "set-cookie" not in response.headers
 
 
-@pytest.mark.parametrize("path", ["/direct", "/lab/lab_01_magnitude/ws?session_id=s_1", "/lab/lab_01_magnitude/terminal/ws"])
+@pytest.mark.parametrize("path", ["/direct", "/lab/lab_01_magnitude/ws", "/lab/lab_01_magnitude/other"])
 def test_a_socket_needs_the_cookie_too(stranger: TestClient, path: str):
     assert any(isinstance(route, WebSocketRoute) for route in stranger.app.routes)
     with pytest.raises(WebSocketDisconnect), stranger.websocket_connect(f"ws://127.0.0.1:2718{path}", headers=OURS):

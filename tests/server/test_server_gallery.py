@@ -23,10 +23,8 @@ app = marimo.App()
 
 
 @app.cell
-def _():
-    import marimo as mo
-
-    mo.md("hello")
+def hello():
+    "hello"
     return
 """
 

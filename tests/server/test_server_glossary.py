@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from ironlaw.registry.glossary import terms
 from ironlaw.server import glossary
-from ironlaw.server.app import head
+from ironlaw.server.labs import scripts
 
 
 def test_the_page_has_every_term_with_its_figure(client: TestClient):
@@ -26,7 +26,7 @@ def test_a_marked_word_finds_its_explanation(client: TestClient):
 
 
 def test_a_labs_page_brings_the_script(client: TestClient):
-    [address] = re.findall(r'src="(/glossary/\w+/glossary\.js)"', head())
+    [address] = re.findall(r'src="(/glossary/\w+/glossary\.js)"', scripts())
     script = client.get(address)
     assert script.status_code == 200 and "startGlossary" in script.text and "immutable" in script.headers["cache-control"]
     assert address == f"{glossary.address()}/glossary.js"

@@ -1,21 +1,43 @@
-"""The mounted labs: marimo's app behind our guard, its page made ours, its files kept, its settings not the user's."""
+"""The labs' pages and sockets: what they show, what they take, and who is let in."""
 
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from starlette.routing import Mount
 from starlette.testclient import TestClient, WebSocketDisconnect
 from test_server_gallery import LAB, put, words
 
-from ironlaw.pages.catalogue import Lab, catalogue
+from ironlaw.server import lab_socket
 from ironlaw.server.app import create_app
-from ironlaw.server.marimo_page import reader, rewrite
 
 OURS = {"origin": "http://127.0.0.1:2718"}
 PLACE = "/lab/lab_01_first/"
+SOCKET = f"ws://127.0.0.1:2718{PLACE}ws"
+COUNTS = """import marimo
+
+app = marimo.App()
+
+
+@app.cell
+def counter():
+    from ironlaw.kit import host as _host
+    from ironlaw.widget.piece import Piece as _Piece
+
+    get, put = _host.state(0)
+    piece = _host.element(_Piece("toggle", {"options": [{"value": 1}]}, lambda state: put(state["value"]) or {}))
+    return (get, piece)
+
+
+@app.cell
+def chosen(piece):
+    f"{piece}"
+
+
+@app.cell
+def seen(get):
+    f"at {get()}"
+"""
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +45,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     folder = tmp_path_factory.mktemp("site") / "labs"
     put(folder / "lab_01_first", LAB, words("First things"))
     put(folder / "lab_02_no_app", "x = 1\n", words("No app"))
-    put(folder / "lab_03_raises", LAB.replace('mo.md("hello")', "1 / 0"), words("Raises"))
+    put(folder / "lab_03_raises", LAB.replace('"hello"', "1 / 0"), words("Raises"))
+    put(folder / "lab_04_counts", COUNTS, words("Counts"))
     with TestClient(create_app(labs_folder=folder), base_url="http://127.0.0.1:2718") as client:
         yield client
 
@@ -33,15 +56,11 @@ def html(site: TestClient) -> str:
     return site.get(PLACE).text
 
 
-def test_a_lab_opens_with_our_head_and_without_marimos_extras(site: TestClient, html: str):
-    assert "First things" in html
-    assert "theme.css" in html
-    assert html.count('rel="icon"') == 1
-    assert '<a href="/">ironlaw</a>' in html
-    assert html.index('name="color-scheme"') < html.index("<link")
-    assert "__MARIMO_MOUNT_CONFIG__" in html
-    for word in ("serviceWorker", 'rel="preload"', 'rel="manifest"'):
-        assert word not in html
+def test_a_lab_s_page_has_its_head_at_once_and_a_place_for_each_cell(site: TestClient, html: str):
+    assert "First things" in html and '<a href="/">ironlaw</a>' in html and html.count('rel="icon"') == 1
+    assert html.index('name="color-scheme"') < html.index("<link"), "no white page in the dark"
+    assert html.index("early.js") < html.index('rel="stylesheet"'), "the socket is opened first: a style sheet would hold it up"
+    assert re.findall(r'class="il-cell" id="cell-(\w+)"', html) == ["hello"]
     assert site.get(PLACE.rstrip("/"), follow_redirects=False).headers["location"].endswith(PLACE)
     response = site.get(PLACE)
     assert response.headers["cache-control"] == "no-store"
@@ -54,97 +73,34 @@ def test_the_page_may_reach_this_server_only(site: TestClient, html: str):
     assert "frame-ancestors 'none'" in policy
     assert not re.search(r"https?:", policy)
     rules = dict(rule.strip().partition(" ")[::2] for rule in policy.split(";"))
-    (nonce,) = re.findall(r"'nonce-([\w-]{16,})'", rules["script-src"])
-    assert rules["script-src"] == f"'self' 'nonce-{nonce}'"
-    assert rules["default-src"] == rules["base-uri"] == "'self'" and rules["object-src"] == "'none'"  # marimo sets its base
-    assert nonce not in site.get(PLACE).text  # another one each time
+    assert rules["default-src"] == rules["script-src"] == "'self'" and rules["object-src"] == rules["base-uri"] == "'none'"
     assert not re.findall(r"""<(?:link|script|img)\b[^>]*\s(?:href|src)=["'](?:https?:)?//[^"']+""", html)
+    assert not re.findall(r"<script(?![^>]*\bsrc=)|\son\w+=", html), "nothing in the page itself runs"
 
 
-def marimos_routes() -> list[tuple[str, str]]:
-    """All that marimo's app answers to: (method or "websocket", path after the lab's)."""
-    from ironlaw.server.labs import create
-
-    def walk(routes: list, place: str) -> Iterator[tuple[str, str]]:
-        for route in routes:
-            path = place + getattr(route, "path", "")
-            inner = getattr(route, "routes", None) or getattr(getattr(route, "app", None), "routes", None)
-            if inner:
-                yield from walk(inner, path)
-            else:
-                how = getattr(route, "methods", None) or (["GET"] if isinstance(route, Mount) else ["websocket"])
-                yield from ((method, re.sub(r"\{.*\}", "x", path)) for method in sorted(how))
-
-    lab = next(lab for lab in catalogue() if lab.ready)
-    return sorted({(how, path.removeprefix(f"/lab/{lab.slug}")) for how, path in walk(create(lab, "/marimo/x", "").routes, "")})
+def test_what_is_no_part_of_a_lab_is_not_there(site: TestClient):
+    for path in ("api/kernel/execute", "sse", "lab.py", "words.md", "../x", "health/x", "ws"):
+        assert site.get(PLACE + path).status_code in (404, 405), path
+    assert site.get(f"{PLACE}health").text == "here\n" and site.head(f"{PLACE}health").status_code == 200
+    assert site.post(PLACE, headers=OURS).status_code == site.put(f"{PLACE}health", headers=OURS).status_code == 405
+    with pytest.raises(WebSocketDisconnect) as closed, site.websocket_connect(f"{SOCKET}x", headers=OURS):
+        pass
+    assert closed.value.reason == "not part of a lab"
 
 
-def test_marimos_side_doors_are_closed(site: TestClient):
-    """Of a hundred routes a lab's page needs seven; a session started by another than the socket would be one that nobody sees."""
-    routes = marimos_routes()
-    assert len(routes) > 90 and {("GET", "/sse"), ("websocket", "/terminal/ws"), ("POST", "/api/kernel/execute")} <= set(routes)
-    reached = set()
-    for how, path in routes:
-        url = PLACE.rstrip("/") + path
-        if how == "websocket":
-            try:
-                with site.websocket_connect(f"ws://127.0.0.1:2718{url}", headers=OURS) as socket:
-                    socket.receive()
-            except WebSocketDisconnect as closed:
-                if closed.reason != "not part of a lab":
-                    reached.add((how, path))
-        elif (response := site.request(how, url, headers=OURS, json={}, follow_redirects=False)).status_code != 404 and path != "":
-            reached.add((how, path))
-        elif how == "GET" and path:
-            assert "not part of a lab" in response.text or path == "/@file/x", path
-    wanted = {("websocket", "/ws"), *((how, path) for how in ("GET", "HEAD") for path in ("/", "/health"))}
-    assert reached == wanted | {("POST", "/api/kernel/set_model_value"), ("POST", "/api/kernel/set_ui_element_value")}
-    assert site.app.state.labs.sessions() == 0
-
-
-@pytest.mark.parametrize("body", [b"", b"{}", b"\xff", b"[" * 100_000, b'{"objectIds":["a"],"values":' + b"[" * 5000 + b"]" * 5000 + b"}"])
-@pytest.mark.parametrize("what", ["model", "ui_element"])
-def test_a_body_that_marimo_cannot_read_is_the_senders_fault(site: TestClient, what: str, body: bytes):
-    response = site.post(f"{PLACE}api/kernel/set_{what}_value", content=body, headers={**OURS, "marimo-session-id": "s_none"})
-    assert response.status_code == 400
-
-
-def test_a_page_cannot_choose_another_file_or_role():
-    assert reader(b"session_id=s_1&file=/etc/passwd&kiosk=true&access_token=x&batch=8") == b"session_id=s_1&batch=8"
-
-
-def test_marimos_files_have_one_address_for_all_labs_and_are_kept(site: TestClient, html: str):
+def test_a_lab_s_files_have_one_address_for_all_labs_and_are_kept(site: TestClient, html: str):
     files = re.findall(r'(?:href|src)="(/[^"]+\.(?:js|css|svg))"', html)
-    assert len(files) > 50
-    assert {"/".join(name.split("/")[:2]) for name in files} <= {"/marimo", "/static", "/theme", "/glossary", "/widget"}
+    assert len(files) >= 8
+    assert {"/".join(name.split("/")[:2]) for name in files} == {"/static", "/theme", "/glossary", "/widget"}
     for name in files:
         response = site.head(name)
         assert (response.status_code, "immutable" in response.headers["cache-control"]) == (200, True), name
-
-
-def test_the_start_page_lets_a_browser_fetch_them_ahead(site: TestClient, html: str):
-    place, names = re.search(r'data-assets="([^"]+)" data-files="([^"]+)"', site.get("/").text).groups()
-    assert len(names.split()) > 50
-    assert all(f'"{place}/{name}"' in html for name in names.split())
-
-
-def test_the_settings_of_a_user_of_marimo_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from marimo._config.utils import get_user_config_path
-
-    (tmp_path / ".marimo.toml").write_text('[display]\ntheme = "dark"\ncell_output = "above"\n')
-    put(tmp_path / "labs" / "lab_01_first", LAB, words("First things"))
-    monkeypatch.chdir(tmp_path)
-    get_user_config_path.cache_clear()
-    client = TestClient(create_app(labs_folder=tmp_path / "labs"), base_url="http://127.0.0.1:2718")
-    page = client.get(PLACE).text
-    get_user_config_path.cache_clear()
-    config, overrides = (json.loads(re.search(rf'"{name}": (\{{.*\}}),\n', page)[1]) for name in ("config", "configOverrides"))
-    assert (config["display"]["theme"], config["display"]["cell_output"]) == ("light", "below")
-    assert overrides["display"] == {"theme": "system"}
+    (ahead,) = re.findall(r'rel="prefetch" href="([^"]+)"', site.get("/").text)
+    assert ahead in files, "fetched while the start page is read"
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-@pytest.mark.parametrize("path", [PLACE, f"{PLACE}api/kernel/set_model_value", f"{PLACE}health"])
+@pytest.mark.parametrize("path", [PLACE, f"{PLACE}health"])
 def test_strangers_do_not_reach_a_lab(site: TestClient, method: str, path: str):
     for headers in ({"origin": "http://evil.example"}, {"host": "evil.example"}, {"origin": "null"}):
         assert site.request(method, path, headers=headers).status_code == 403
@@ -152,7 +108,7 @@ def test_strangers_do_not_reach_a_lab(site: TestClient, method: str, path: str):
 
 
 def connect(site: TestClient, headers: dict[str, str]):
-    return site.websocket_connect(f"ws://127.0.0.1:2718{PLACE}ws?session_id=s_tests1", headers=headers)
+    return site.websocket_connect(SOCKET, headers=headers)
 
 
 @pytest.mark.parametrize(
@@ -162,23 +118,49 @@ def connect(site: TestClient, headers: dict[str, str]):
 def test_a_websocket_from_elsewhere_is_refused(site: TestClient, headers: dict[str, str]):
     with pytest.raises(WebSocketDisconnect), connect(site, headers):
         pass
-    assert site.app.state.labs.sessions() == 0
+    assert site.app.state.labs.sockets.count == 0
 
 
 def test_a_websocket_of_our_own_page_runs_the_lab(site: TestClient):
-    site.get(PLACE)
     with connect(site, OURS) as socket:
-        seen = ""
-        while "completed-run" not in seen:
-            seen += socket.receive_text()
-        assert "hello" in seen
-        assert site.app.state.labs.sessions() == 1
+        assert socket.receive_json() == {"cells": {"hello": "hello"}, "pieces": {}}
+        assert site.app.state.labs.sockets.count == 1
+    assert site.app.state.labs.sockets.count == 0
+
+
+def test_an_act_is_answered_with_what_it_changed(site: TestClient):
+    with site.websocket_connect("ws://127.0.0.1:2718/lab/lab_04_counts/ws", headers=OURS) as socket:
+        opened = socket.receive_json()
+        ((name, traits),) = opened["pieces"].items()
+        assert traits["kind"] == "toggle" and opened["cells"]["seen"] == "at 1"
+        socket.send_json({"piece": name, "state": {"value": 4, "seq": 1}})
+        answer = socket.receive_json()
+        assert answer["cells"] == {"seen": "at 4"} and answer["pieces"][name]["view"]["seq"] == 1
+        for wrong in ("no act", "[]", "{}", '{"piece": "p1"}', '{"piece": "p1", "state": 3}', "[" * 60_000, '{"piece": "p9", "state": {}}'):
+            socket.send_text(wrong)
+            assert socket.receive_json().keys() == {"error"}
+        socket.send_json({"piece": name, "state": {"value": 2, "seq": 2}})
+        assert socket.receive_json()["cells"] == {"seen": "at 2"}
+        socket.send_bytes(b"\x00")
+        with pytest.raises(WebSocketDisconnect):
+            socket.receive_text()
+
+
+def test_a_lab_that_is_not_there_and_one_too_many_say_so(site: TestClient, monkeypatch: pytest.MonkeyPatch):
+    with site.websocket_connect("ws://127.0.0.1:2718/lab/lab_99_none/ws", headers=OURS) as socket:
+        assert "lab_99_none" in socket.receive_json()["error"]
+    monkeypatch.setattr(lab_socket, "MOST", 1)
+    with connect(site, OURS) as first, connect(site, OURS) as second:
+        assert "cells" in first.receive_json()
+        assert second.receive_json() == {"error": lab_socket.CROWDED}
+        with pytest.raises(WebSocketDisconnect) as closed:
+            second.receive_text()
+    assert closed.value.code == lab_socket.REFUSED
 
 
 def test_a_dial_that_is_turned_is_answered_on_a_socket_of_its_own(site: TestClient):
     from ironlaw.widget.piece import Piece
 
-    site.get(PLACE)  # a lab that is open makes instruments that may be asked
     piece = Piece("instrument", {"id": "act1", "dials": []}, lambda state: {"formula": f"{state['dials']}"})
     asked = json.dumps({"piece": piece.spec["direct"], "state": {"dials": {"batch": 8}, "seq": 1}})
     with site.websocket_connect("ws://127.0.0.1:2718/direct", headers=OURS) as socket:
@@ -228,13 +210,3 @@ def test_a_lab_that_is_no_app_or_raises_leaves_the_others_alone(site: TestClient
         assert site.get(f"/lab/{slug}/").status_code in (200, 500)
     assert site.get("/").status_code == 200
     assert site.get(PLACE).status_code == 200
-
-
-def test_rewriting_keeps_what_it_does_not_know():
-    scripts = "<script>serviceWorkers()</script><script>kept()</script>"
-    page = f'<head><link rel="stylesheet" href="a.css">{scripts}</head><div id="root"></div>'
-    made = rewrite(page, Lab("lab_01_x", "A <title>", Path()), "N")
-    assert 'href="a.css"' in made
-    assert '<script nonce="N">kept()' in made
-    assert "serviceWorker" not in made
-    assert "A &lt;title&gt;" in made

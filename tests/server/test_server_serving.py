@@ -88,7 +88,7 @@ def test_the_page_can_stop_it(served):
     assert server.line() == "ironlaw labs: stopped"
 
 
-def test_ctrl_c_while_marimo_is_still_being_imported(served):
+def test_ctrl_c_while_the_labs_are_still_being_imported(served):
     server = served(0)
     server.line()
     assert server.stop() == 0

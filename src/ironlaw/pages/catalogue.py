@@ -1,6 +1,6 @@
 """Which labs there are. The folder is the registry: `labs/<slug>/` with lab.py, words.md and questions.toml.
 
-Reading it imports neither marimo nor the lab, so the gallery is quick and a broken lab can't stop it: what is wrong with
+Reading it imports neither the kit nor the lab, so the gallery is quick and a broken lab can't stop it: what is wrong with
 one is in its `error`, and shown on its card.
 """
 
@@ -84,7 +84,7 @@ def about(folder: Path) -> tuple[str, str, int]:
 
 
 def section(name: str, words: str) -> str:
-    """A section's text without Markdown: a card is plain text. The kit reads words.md too, but importing it imports marimo."""
+    """A section's text without Markdown: a card is plain text. The kit reads words.md too, but importing it takes long."""
     match = re.search(rf"^##[ \t]+{name}[ \t]*$(.*?)(?=^##[ \t]|\Z)", words, re.MULTILINE | re.DOTALL)
     text = " ".join(re.sub(r"\[([^\]]*)\]\([^)]*\)|[*`]", r"\1", match[1]).split()) if match else ""
     if not text:

@@ -1,6 +1,6 @@
 """The report as one HTML file. It contains the widget's JavaScript and CSS, the figures and the tables, and loads nothing.
 
-The figures are drawn by the labs' widget; only its files are taken, so nothing of marimo is imported.
+The figures are drawn by the labs' widget; only its files are taken, so nothing of the kit is imported.
 """
 
 from __future__ import annotations

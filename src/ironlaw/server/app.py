@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from html import escape
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 
-from ironlaw import command
 from ironlaw.errors import IronlawError
 from ironlaw.pages import widget
 from ironlaw.pages.answers import answer
@@ -35,9 +32,8 @@ from ironlaw.server.direct import direct
 from ironlaw.server.door import Door
 from ironlaw.server.files import Immutable
 from ironlaw.server.guard import SECURITY, Guard
-from ironlaw.server.labs import Labs
+from ironlaw.server.labs import Labs, ahead
 from ironlaw.server.limits import Bodies
-from ironlaw.server.marimo_files import ahead, marimo_files, stand_ins
 from ironlaw.widget.assets import CSS
 from ironlaw.widget.direct import HOSTED
 
@@ -46,14 +42,13 @@ COUNT = re.compile(r"[0-9]{1,9}")
 
 def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS, door_token: str = "") -> Starlette:
     """`stop` ends the server; `door_token` is its secret, and without one everybody on this machine is let in."""
-    files, assets = marimo_files()
     keeper, token, first_visit = Keeper(), secrets.token_urlsafe(24), threading.Event()
-    labs, door = Labs(labs_folder, assets, head()), Door(door_token)
+    labs, door = Labs(labs_folder), Door(door_token)
     HOSTED["explore"] = explored
 
     def show(message: str = "", wrong: dict[str, str] | None = None) -> Response:
         listed = catalogue(labs_folder)
-        html = gallery(listed, keeper.records(), token, message, wrong, ahead(assets) if any(lab.ready for lab in listed) else "")
+        html = gallery(listed, keeper.records(), token, message, wrong, ahead() if any(lab.ready for lab in listed) else "")
         return pages.response(html, 400 if wrong else 200)
 
     def start(request: Request) -> Response:
@@ -63,11 +58,6 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
         response = show(announcement(query.get("said", ""), query.get("n", "")))
         response.background = BackgroundTask(first_visit.set)
         return response
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        yield
-        await labs.close()
 
     routes = [
         Route("/", start),
@@ -81,26 +71,13 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
         Mount("/widget/{digest}", Immutable(texts=widget.texts())),
         WebSocketRoute("/direct", direct),
         Mount(static(), Immutable(STATIC)),
-        Mount(assets, Immutable(files, stand_ins())),
         Mount(theme(), Immutable(CSS)),
     ]
     inside = [Middleware(Guard, door=door), Middleware(Bodies)]  # who it is comes first, then how much it brings
-    app = Starlette(routes=routes, middleware=inside, exception_handlers={404: not_found, 500: failed}, lifespan=lifespan)
+    app = Starlette(routes=routes, middleware=inside, exception_handlers={404: not_found, 500: failed})
     app.state.labs, app.state.keeper, app.state.door = labs, keeper, door
     app.state.first_visit = first_visit  # set once the start page has been served
     return app
-
-
-def head() -> str:
-    """What goes into the <head> of every lab's page: our theme and icon."""
-    return (
-        f'<link rel="icon" href="{static()}/icon.svg" type="image/svg+xml">'
-        f'<link rel="stylesheet" href="{theme()}/type.css"><link rel="stylesheet" href="{theme()}/theme.css">'
-        f'<link rel="stylesheet" href="{theme()}/glossary.css"><script defer src="{glossary.address()}/glossary.js"></script>'
-        f'<link rel="stylesheet" href="{static()}/opening.css"><link rel="stylesheet" href="{static()}/flow.css">'
-        f'{widget.preload()}<script src="{static()}/fold.js"></script>'
-        f'<script src="{static()}/lab.js" data-start="{escape(command.line("labs"), quote=True)}" data-port="{command.PORT}"></script>'
-    )
 
 
 def announcement(action: str, count: str) -> str:

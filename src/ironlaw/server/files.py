@@ -1,8 +1,8 @@
-"""Files that never change at their address: ours, the labs' theme, and marimo's own. A browser requests each once.
+"""Files that never change at their address: ours, and the labs' theme. A browser requests each once.
 
-marimo's page is some 300 small files. They are read once and cached, then served without a thread or another look at
-the disk; the address contains the version, so all labs share them and no browser requests one twice. The cache goes by the file and
-not by the name that was asked for: `assets//x.js` and `assets/x.js` are one. What is longest unused makes room.
+They are read once and cached, then served without a thread or another look at the disk; the address contains the version, so all labs
+share them and no browser requests one twice. The cache goes by the file and not by the name that was asked for: `assets//x.js` and
+`assets/x.js` are one. What is longest unused makes room.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A page elsewhere can send requests to a server on this machine (CSRF), and its own host name can be made to point here
 (DNS rebinding). So the Host must be ours, and the Origin too if present; a request that can change something (a POST,
 a WebSocket) must have one. A browser also says which page started a request (Sec-Fetch-Site): anything that another page
-started is refused, a GET like the rest. marimo's own apps allow any origin, which is why this stands in front of them.
+started is refused, a GET like the rest.
 Another user of this machine is no page, and sends any header: the door (`ironlaw.server.door`) asks for a secret.
 """
 

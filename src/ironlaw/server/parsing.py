@@ -1,6 +1,6 @@
 """Syntax trees one at a time, where Python needs that.
 
-marimo parses a lab's cells in several threads. Python 3.11 before 3.11.8 counts the depth of all trees that are being built in one
+Labs are parsed in several threads. Python 3.11 before 3.11.8 counts the depth of all trees that are being built in one
 place (CPython issue 106905): two at once, and one fails with "AST constructor recursion depth mismatch". Later ones count for each.
 """
 
@@ -13,7 +13,7 @@ from functools import wraps
 from typing import Any
 
 SOUND = (3, 11, 8)
-BUILDERS = (("ast", "parse"), ("marimo._ast.compiler", "ast_compile"))  # what builds trees in the labs' threads
+BUILDERS = (("ast", "parse"),)  # what builds trees in the labs' threads
 _turn = threading.RLock()  # a finaliser may parse while its own thread is parsing
 
 

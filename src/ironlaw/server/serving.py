@@ -1,7 +1,7 @@
 """Starts the server: a free loopback port, its secret, one line when it listens, the browser, one line when it stops.
 
-Slow steps do not hold it up: the ledger is opened before the line if that takes no longer than a second, marimo and
-the labs are imported in the background after it.
+Slow steps do not hold it up: the ledger is opened before the line if that takes no longer than a second, the
+labs are imported in the background after it.
 """
 
 from __future__ import annotations

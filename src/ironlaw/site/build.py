@@ -84,7 +84,7 @@ def _assets(given: Path | None) -> dict[str, bytes]:
     desk, between = _script("desk"), assets.SCRIPTS.index("direct")
     widget = "\n".join((assets.script(assets.SCRIPTS[:between]), desk, assets.script(assets.SCRIPTS[between + 1 :])))
     texts = {
-        "lab.js": f"{widget}\n{_script('lab')}",
+        "lab.js": f"{widget}\n{assets.script(('cells',))}\n{_script('lab')}",
         "explore.js": f"{widget}\n{assets.script(('hosted',))}\n{_script('explore')}",
         "start.js": f"{desk}\n{_script('start')}",
         "worker.js": _script("worker"),
@@ -92,7 +92,6 @@ def _assets(given: Path | None) -> dict[str, bytes]:
         "glossary.js": f"{{\n{glossary.script('GLOSSARY')}\n}}".replace('"GLOSSARY"', "new URL('./glossary.json', HERE)"),
         "glossary.json": json.dumps(explanations(), ensure_ascii=False, separators=(",", ":")),
         "piece.css": assets.style(),
-        "site.css": (HERE / "css" / "site.css").read_text("utf-8"),
     }
     texts["glossary.js"] = f"const HERE = document.currentScript.src;\n{texts['glossary.js']}"
     python = {f"pyodide/{name}": data for name, data in runtime.files(given).items()}

@@ -26,7 +26,6 @@ from ironlaw.site.damage import Damage, owner_of
 from ironlaw.widget import direct
 
 PLACE = "this browser, for this site"
-PIECE = re.compile(r'data-piece="(\w+)"')
 BODY = re.compile(r"<body>(.*)</body>", re.DOTALL)
 LONGEST_NAME = 80
 
@@ -112,16 +111,14 @@ class Desk:
     def _open(self, asked: dict[str, Any]) -> dict[str, Any]:
         self.slug = str(asked["lab"])
         self.page = Page(LABS / self.slug, self.ledger)
-        cells = self.page.open()
+        self.page.open()
         direct.spare_collector()
-        return {"cells": cells, "pieces": {name: self.page.traits(name) for name in self.page.pieces}, **self._said()}
+        return {**self.page.shown(), **self._said()}
 
     def _act(self, asked: dict[str, Any]) -> dict[str, Any]:
         if self.page is None:
             raise BadValue("the lab is not open; load the page again")
-        changes = self.page.act(str(asked["piece"]), dict(asked["state"]))
-        names = [name for html in changes["cells"].values() for name in PIECE.findall(html)]
-        return {**changes, "new": {name: self.page.traits(name) for name in names}}
+        return self.page.act(str(asked["piece"]), dict(asked["state"]))
 
     def _said(self) -> dict[str, Any]:
         message, self.message = self.message, ""

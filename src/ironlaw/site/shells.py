@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from html import escape
 
-from ironlaw.kit.host.notebook import read
-from ironlaw.pages import gallery, glossary
+from ironlaw.pages import gallery, glossary, lab_page
 from ironlaw.pages.catalogue import Lab, catalogue
 from ironlaw.pages.explore.page import traits
 from ironlaw.pages.records import Records
-from ironlaw.pages.templates import fill, static, theme
+from ironlaw.pages.templates import fill, static
 from ironlaw.site.addresses import relative
 from ironlaw.site.desk import PLACE
 
@@ -20,21 +18,6 @@ POLICY = (
     "connect-src 'self' data: blob:; worker-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'"
 )
 HEAD = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-LAB = """<!doctype html>
-<html lang="en">
-<head>
-{head}
-<link rel="stylesheet" href="{theme}/theme.css"><link rel="stylesheet" href="{theme}/glossary.css">
-<link rel="stylesheet" href="{static}/opening.css"><link rel="stylesheet" href="{static}/flow.css">
-<link rel="stylesheet" href="{assets}/site.css">
-<script src="{static}/fold.js"></script><script src="{static}/lab.js"></script>
-<script defer src="{assets}/glossary.js"></script><script type="module" src="{assets}/lab.js"></script>
-</head>
-<body>
-{opening}
-</body>
-</html>
-"""
 
 
 def pages(assets: str, manual: str = "") -> dict[str, str]:
@@ -70,11 +53,5 @@ def _explore(assets: str) -> str:
 
 
 def _lab(lab: Lab, assets: str) -> str:
-    texts = {"name": lab.name, "title": lab.title, "teaches": lab.teaches, "minutes": str(lab.minutes)}
-    opening = fill("opening.html", **{slot: escape(text) for slot, text in texts.items()})
-    cells = "".join(f'<div class="marimo-cell output-area" id="cell-{cell.name}"></div>' for cell in read(lab.folder / "lab.py"))
-    opening = opening.replace('<div class="il-opening">', '<div class="il-opening" id="opening">', 1)
-    app = f'<div id="App" data-lab="{escape(lab.slug)}"><div><div><div class="flex-col">{cells}</div></div></div></div>'
-    opening = opening.replace("</main>", f"{app}</main>")
-    head = fill("head.html", title=escape(f"{lab.name} · {lab.title}")).replace(f'<link rel="stylesheet" href="{static()}/page.css">', "")
-    return LAB.format(head=head, theme=theme(), static=static(), assets=assets, opening=opening)
+    own = f'<script defer src="{assets}/glossary.js"></script><script type="module" src="{assets}/lab.js"></script>'
+    return lab_page.page(lab, f'<script src="{static()}/lab.js"></script>{own}')

@@ -20,7 +20,8 @@ SCRIPTS = (
     "targets", "table", "figure", "grid", "readouts", "export", "permalink", "direct", "pending", "link", "tabs", "instrument", "sealed",
     "lock", "reflect", "small", "card", "sheet", "map", "walk", "questions", "experiment", "flow", "piece",
 )  # fmt: skip
-HOSTED = (*SCRIPTS, "hosted", "host")  # for a page of our own
+HOSTED = (*SCRIPTS, "hosted", "host")  # for a page with one piece
+LAB = (*SCRIPTS, "cells", "served")  # for a lab of the labs' server
 DRAWING_STYLES = ("piece", "figure")
 GLOSSARY = ("glossary",)  # script and style of the marked words, for a whole page
 STYLES = ("piece", "chain", "pins", "sealed", "figure", "review", "experiment", "lead", "flow", "glossary")
@@ -32,19 +33,6 @@ CSS = Path(str(files("ironlaw.widget"))) / "css"
 def script(names: Sequence[str] = SCRIPTS) -> str:
     """These files, joined; all of them are one ES module."""
     return "\n".join(contract() if name == CONTRACT else _read(f"js/{name}.js") for name in names)
-
-
-_served: list[str] = []  # where a server has the module that brings script and style
-
-
-def serve_at(address: str) -> None:
-    """From now on a piece names this module instead of carrying script and style along."""
-    _served[:] = [address]
-
-
-def source() -> tuple[str, str]:
-    """The module and the style that a piece comes with."""
-    return (f'export {{ default }} from "{_served[0]}";', "") if _served else (script(), style())
 
 
 def contract() -> str:

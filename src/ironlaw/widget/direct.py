@@ -1,4 +1,4 @@
-"""The short way from a dial to its picture: past marimo's queue, for states that are only passed through.
+"""The short way from a dial to its picture: past what the lab itself computes, for states that are only passed through.
 
 A registered piece answers whoever knows its token: the page that shows it, over the server's own socket (`/direct`).
 The answer is the same view that the ordinary way gives, and nothing is stored: once the dials rest, the state comes the ordinary way.
@@ -20,7 +20,7 @@ PIECES: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 # name -> function that returns the piece; only this socket reaches these
 HOSTED: dict[str, Callable[[], Any]] = {}
 BETWEEN = 10_000  # new objects between two looks of the collector: one turn of a dial makes about as many, nearly all of them short-lived
-OFFERED = threading.Event()  # set by a server that has the socket; under marimo's own there is none
+OFFERED = threading.Event()  # set by a server that has the socket; in a notebook there is none
 
 
 def spare_collector() -> None:

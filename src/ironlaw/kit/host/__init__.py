@@ -1,4 +1,4 @@
-"""Whose page a lab is on: marimo's, which the labs' server shows, or a plain one, which the static site shows.
+"""Whose page a lab is on: a plain one, which the labs' server and the static site show, or marimo's, where a lab is run as a notebook.
 
 The kit asks for four things, and a lab does not know who provides them:
 
@@ -7,13 +7,16 @@ The kit asks for four things, and a lab does not know who provides them:
     element(piece)   a piece on the page: as text it is its HTML, `widget` is the piece
     begin()          a page begins: what is created from now on ends with it
 
-and for the learner's ledger, where none is passed. marimo is the host until another one is used (plain.py).
+and for the learner's ledger, where none is passed. marimo is the host unless another one is used (plain.py). Pages are opened in threads
+side by side, and each has its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
 from typing import Any, Protocol
 
 from ironlaw.widget.piece import Piece
@@ -38,25 +41,28 @@ class Host(Protocol):
     def ledger(self) -> Any: ...
 
 
-_used: list[Host] = []
+_used: ContextVar[Host | None] = ContextVar("host", default=None)
 
 
 def current() -> Host:
-    if not _used:
-        from ironlaw.kit.host.in_marimo import MarimoHost  # takes a second to import
+    return _used.get() or _marimo()
 
-        _used.append(MarimoHost())
-    return _used[-1]
+
+@cache
+def _marimo() -> Host:
+    from ironlaw.kit.host.in_marimo import MarimoHost  # takes a second to import
+
+    return MarimoHost()
 
 
 @contextmanager
 def using(host: Host) -> Iterator[None]:
-    """This host for all labs that are opened meanwhile."""
-    _used.append(host)
+    """This host for all labs that are opened meanwhile, in this thread."""
+    token = _used.set(host)
     try:
         yield
     finally:
-        _used.remove(host)
+        _used.reset(token)
 
 
 def html(text: str) -> Any:

@@ -15,7 +15,7 @@ import traitlets
 from marimo._runtime.context import ContextNotInitializedError, get_context
 
 from ironlaw.kit import shared_ledger
-from ironlaw.widget.assets import source
+from ironlaw.widget.assets import script, style
 from ironlaw.widget.piece import Piece, close_pieces, wire
 
 
@@ -32,8 +32,7 @@ class Mirror(anywidget.AnyWidget):
     view = traitlets.Dict().tag(sync=True, to_json=wire)
 
     def __init__(self, piece: Piece) -> None:
-        module, style = source()
-        super().__init__(kind=piece.kind, spec=piece.spec, state=piece.state, view=piece.view, _esm=module, _css=style)
+        super().__init__(kind=piece.kind, spec=piece.spec, state=piece.state, view=piece.view, _esm=script(), _css=style())
         self.piece = piece
         self.observe(self._on_state, names=["state"])
         piece.followers.append(self)

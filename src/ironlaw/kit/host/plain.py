@@ -1,7 +1,8 @@
-"""A host without marimo: one page of a lab, as the static site shows it. Nothing here knows of a browser.
+"""A host without marimo: one page of a lab, as the labs' server and the static site show it. Nothing here knows of a browser.
 
     page = Page(folder, ledger)
     page.open()                     # cell -> HTML
+    page.shown()                    # all that is on the page
     page.act("p3", {"value": 2})    # what the learner did to a piece -> what changed on the page
 
 In a cell's HTML a piece is an empty element with its name; `traits` has what is to be drawn there.
@@ -10,6 +11,7 @@ In a cell's HTML a piece is an empty element with its name; `traits` has what is
 from __future__ import annotations
 
 import logging
+import re
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
@@ -23,6 +25,7 @@ from ironlaw.kit.host.notebook import Cell, in_order, read
 from ironlaw.widget.piece import Piece, wire
 
 LOG = logging.getLogger(__name__)
+PIECE = re.compile(r'data-piece="(\w+)"')
 
 
 class Shown:
@@ -103,12 +106,24 @@ class Page:
         self.settle()
         return {name: self.html_of.get(name, "") for name in self.cells}
 
+    def shown(self) -> dict[str, Any]:
+        """The whole page: `{"cells": {cell: HTML}, "pieces": {piece: traits}}`."""
+        cells = {name: self.html_of.get(name, "") for name in self.cells}
+        return {"cells": cells, "pieces": {name: self.traits(name) for name in self.pieces}}
+
     def act(self, name: str, state: dict[str, Any]) -> dict[str, Any]:
-        """What the learner did to a piece. The cells and pieces that changed: `{"cells": {cell: HTML}, "pieces": {piece: traits}}`."""
+        """What the learner did to a piece. The cells and pieces that changed, as `shown` has them; `new`: the pieces of those cells."""
         shown = self._shown(name)
         shown.known["state"] = state
         shown.widget.state = state
-        return self.settle()
+        changes = self.settle()
+        names = [name for html in changes["cells"].values() for name in PIECE.findall(html)]
+        return {**changes, "new": {name: self.traits(name) for name in names}}
+
+    def close(self) -> None:
+        """Nobody looks at it any more: what its pieces held on to is free."""
+        for shown in list(self.pieces.values()):
+            shown.widget.close()
 
     def settle(self) -> dict[str, Any]:
         """Run again what names a state that was set, and say what changed since."""
@@ -164,7 +179,8 @@ class Page:
             LOG.exception("the cell %r failed", cell.name)
             return _failure(cell.name, error)
         self._names.update(values)
-        return "" if shown is None else str(shown)
+        as_html = getattr(shown, "_repr_html_", None)  # what a notebook shows a table, a figure or marimo's Markdown by
+        return "" if shown is None else str(as_html() if as_html else shown)
 
 
 def _failure(name: str, error: Exception) -> str:

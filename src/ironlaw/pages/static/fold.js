@@ -7,7 +7,7 @@
   const REST = 350; // ms without scrolling: nothing is folded under a moving page
   const FAR = 4; // so many places behind the one that waits, a place is folded
   const opened = new Set(); // the heads of what the learner has opened
-  const sheet = new CSSStyleSheet(); // not classes: marimo draws its cells anew
+  const sheet = new CSSStyleSheet(); // not classes: cells are drawn anew
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   let rules = "";
   let timer = 0;

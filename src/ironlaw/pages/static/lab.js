@@ -1,5 +1,5 @@
-// The page around a lab: where the learner is, where they were, and what to do when the server is gone. The lab itself is marimo's and
-// the widget's; this runs before both, and meets them only in the page.
+// The page around a lab: where the learner is, where they were, and what to do when the server is gone. The lab itself is the widget's;
+// this runs before it, and meets it only in the page.
 
 (() => {
   const HEALTH = `${location.pathname}health`;
@@ -21,28 +21,9 @@
   let lost = false;
   let leaving = false;
   addEventListener("pagehide", () => (leaving = true));
-  const call = window.fetch.bind(window);
-  const alive = () => call(HEALTH, { cache: "no-store" }).then((answer) => answer.ok, () => false);
+  const alive = () => fetch(HEALTH, { cache: "no-store" }).then((answer) => answer.ok, () => false);
   const pause = (ms) => new Promise((done) => setTimeout(done, ms));
-
-  window.fetch = async (...request) => {
-    const kernel = String(request[0]?.url ?? request[0]).includes("/api/kernel/");
-    if (kernel && lost) return new Promise(() => {}); // a server that was started again does not know this page yet: the new page sends what was kept
-    try {
-      return await call(...request);
-    } catch (error) {
-      if (!kernel) throw error;
-      suspect();
-      return new Promise(() => {}); // it is told in the banner; marimo need not say "Failed to fetch" too
-    }
-  };
-  window.WebSocket = class extends window.WebSocket {
-    constructor(...where) {
-      super(...where);
-      if (!String(where[0]).includes("/lab/")) return;
-      this.addEventListener("open", () => this.addEventListener("close", () => setTimeout(suspect, 50)));
-    }
-  };
+  document.addEventListener("ironlaw:lost", () => setTimeout(suspect, 50));
 
   async function suspect() {
     if (lost || leaving) return;
@@ -96,7 +77,7 @@
       else link.removeAttribute("aria-current");
       if (now) for (const act of document.querySelectorAll(".il-rail .il-act")) act.classList.toggle("il-here", act.contains(item));
     }
-    // without a server, marimo may empty the page until it is loaded again, and the page then moves by itself
+    // without a server the banner comes and goes, and the page moves by itself
     if (settled && (!lost || performance.now() - acted < RECENT)) remember();
   }
 

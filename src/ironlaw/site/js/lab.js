@@ -1,75 +1,10 @@
-// A lab's page: its cells where they stand, and a piece in every place that a cell leaves for one.
+// A lab of the site: Python in the worker answers.
 
 const app = document.getElementById("App");
-const { lab } = app.dataset;
-const pieces = new Map(); // name -> model, and how to end it
-const cellOf = (name) => document.getElementById(`cell-${name}`);
-const sheet = new CSSStyleSheet();
-
-function modelOf(name, traits) {
-  const listeners = {};
-  const tell = (trait) => (listeners[`change:${trait}`] ?? []).forEach((does) => does());
-  return {
-    get: (trait) => traits[trait],
-    set: (trait, value) => { traits[trait] = value; },
-    on: (event, does) => (listeners[event] ??= []).push(does),
-    off: (event, does) => { listeners[event] = (listeners[event] ?? []).filter((other) => other !== does); },
-    save_changes: () => desk.ask({ do: "act", piece: name, state: traits.state }).then(apply, (error) => tellFailure(app, error)),
-    update: (changes) => {
-      Object.assign(traits, changes);
-      for (const trait of ["spec", "state", "view"]) if (trait in changes) tell(trait);
-    },
-  };
-}
-
-function fillCell(name, html, traits) {
-  const cell = cellOf(name);
-  const place = cell.contains(document.activeElement) && document.activeElement.closest("[id]").id; // who works by keyboard stays there
-  for (const { dataset } of cell.querySelectorAll("[data-piece]")) {
-    pieces.get(dataset.piece)?.end();
-    pieces.delete(dataset.piece);
-  }
-  cell.innerHTML = html;
-  for (const element of cell.querySelectorAll("[data-piece]")) {
-    const id = element.dataset.piece;
-    const shadow = element.attachShadow({ mode: "open" });
-    shadow.adoptedStyleSheets = [sheet];
-    const model = modelOf(id, traits[id]);
-    pieces.set(id, { model, end: render({ model, el: shadow }) });
-  }
-  if (place) focusOn(document.getElementById(place));
-}
-
-function focusOn(place) {
-  place?.setAttribute("tabindex", "-1");
-  place?.focus({ preventScroll: true });
-}
-
-function apply(changes) {
-  if (changes.error) return tellFailure(app, new Error(changes.error));
-  if (changes.said) return open(changes); // what was done could not be stored: the page as the ledger has it
-  for (const [id, traits] of Object.entries(changes.pieces)) pieces.get(id)?.model.update(traits);
-  for (const [name, html] of Object.entries(changes.cells)) fillCell(name, html, changes.new);
-  askToKeep();
-}
-
-function open({ cells, pieces: traits, said }) {
-  document.getElementById("opening")?.remove();
-  const places = app.querySelector(".flex-col");
-  for (const [name, html] of Object.entries(cells)) {
-    if (!cellOf(name)) places.append(Object.assign(document.createElement("div"), { className: "marimo-cell output-area", id: `cell-${name}` }));
-    fillCell(name, html, traits);
-  }
-  document.getElementById("il-said")?.remove();
-  if (!said) return;
-  const box = Object.assign(document.createElement("div"), { id: "il-said", className: "il-banner il-fail", textContent: said });
-  box.setAttribute("role", "alert");
-  document.body.prepend(box);
-}
-
 try {
-  sheet.replaceSync(await fetch(new URL("./piece.css", import.meta.url)).then((answer) => answer.text()));
-  open(await desk.ask({ do: "open", lab }));
+  const style = await fetch(new URL("./piece.css", import.meta.url)).then((answer) => answer.text());
+  const open = labPage({ ask: (act) => desk.ask({ do: "act", ...act }), tell: tellFailure, acted: askToKeep, style });
+  open(await desk.ask({ do: "open", lab: app.dataset.lab }));
   keepOffline();
 } catch (error) {
   tellFailure(app, error);

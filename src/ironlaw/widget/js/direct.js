@@ -1,4 +1,4 @@
-// The short way to Python while a dial is being turned: a socket of the labs' own server, past marimo's queue. What it carries is only
+// The short way to Python while a dial is being turned: a socket of its own, past the lab's. What it carries is only
 // looked at; when the dials rest, the state goes the ordinary way and counts. Where there is no such server everything goes that way.
 
 const AGAIN = 2000; // ms until a lost socket is opened again

@@ -1,4 +1,4 @@
-// A page of our own that shows a piece without marimo: its traits are in the page as JSON, its states go over the labs' socket.
+// A page of our own that shows one piece: its traits are in the page as JSON, its states go over the labs' socket.
 
 const LOST = { dial: "", message: "The server does not answer. Start it again with: ironlaw labs" };
 const SILENCE = 1500; // ms until a state that can't be sent is an error

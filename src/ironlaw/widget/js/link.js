@@ -139,7 +139,7 @@ function views(newest) {
 
 const storeKey = (model) => model.get("spec")?.store && KEEP + model.get("spec").store;
 
-// A reload is a new session for marimo: where the dials stood is only known here.
+// A reload is a new page for Python: where the dials stood is only known here.
 function keep(model, dials) {
   const key = storeKey(model);
   if (!key) return;

@@ -1,4 +1,4 @@
-// What marimo calls: one piece into one element, drawn again whenever Python or the learner changes something.
+// One piece into one element, drawn again whenever Python or the learner changes something.
 
 const MOVING = 300; // ms: answers this close together are one movement, and are shown as they come, without a transition
 

@@ -1,0 +1,111 @@
+"""The socket of one lab's page. Whoever opens it gets the lab as it stands; each act is answered with what it changed, one after the other.
+
+    -> {"cells": …, "pieces": …}                      at once
+    <- {"piece": "p3", "state": {…}}
+    -> {"cells": …, "pieces": …, "new": …}            or {"error": "…"}
+
+A page lives as long as its socket. What a learner commits is in the ledger before the answer: a page that is loaded again goes on there.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.websockets import WebSocket
+
+from ironlaw.errors import BadValue, IronlawError
+from ironlaw.pages.catalogue import Lab
+from ironlaw.server.direct import NO_TEXT
+
+LOG = logging.getLogger(__name__)
+MOST = 48  # pages that are open at once, of all labs
+CROWDED = f"{MOST} labs are open; close one, then load this page again"
+FAULT = "this is a fault in ironlaw, and what you committed is kept; load the page again"
+REFUSED = 4000  # the socket's code for a page that need not try again
+
+
+class Sockets:
+    """The pages that are open."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    async def serve(self, socket: WebSocket, lab: Lab | None, slug: str) -> None:
+        await socket.accept()
+        reason = CROWDED if self.count >= MOST else self.trouble(lab, slug)
+        if reason or lab is None:
+            await socket.send_text(text({"error": reason}))
+            await socket.close(REFUSED, "this lab did not open")
+            return
+        self.count += 1
+        desk = LabDesk(lab)
+        try:
+            await socket.send_text(await run_in_threadpool(answer, desk.open))
+            while (message := await socket.receive())["type"] == "websocket.receive":
+                if message.get("text") is None:
+                    await socket.close(NO_TEXT, "send text, not bytes")
+                    return
+                await socket.send_text(await run_in_threadpool(answer, desk.act, message["text"]))
+        finally:
+            self.count -= 1
+            await run_in_threadpool(desk.close)
+
+    def trouble(self, lab: Lab | None, slug: str) -> str:
+        if lab is None:
+            return f"there is no lab {slug!r}; choose one of the list"
+        return "" if lab.ready else lab.error
+
+
+class LabDesk:
+    """One lab, as one page shows it, on the ledger that all pages share."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+        self.page: Any = None
+
+    def open(self) -> dict[str, Any]:
+        from ironlaw.kit.host.plain import Page  # brings the kit, which the start page need not wait for
+        from ironlaw.kit.shared_ledger import shared_ledger
+
+        class Shared(Page):
+            def ledger(self) -> Any:
+                return shared_ledger()
+
+        self.page = Shared(self.lab.folder, None)
+        self.page.open()
+        shown: dict[str, Any] = self.page.shown()
+        return shown
+
+    def act(self, message: str) -> dict[str, Any]:
+        try:
+            asked = json.loads(message)
+            piece, state = str(asked["piece"]), dict(asked["state"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise BadValue("not an act; send {piece, state} as JSON") from None
+        changes: dict[str, Any] = self.page.act(piece, state)
+        return changes
+
+    def close(self) -> None:
+        if self.page is not None:
+            self.page.close()
+
+
+def answer(asked: Callable[..., dict[str, Any]], *arguments: Any) -> str:
+    try:
+        return text(asked(*arguments))
+    except IronlawError as error:
+        return text({"error": str(error)})
+    except Exception as error:
+        LOG.exception("a lab could not answer")
+        return text(
+            {"error": f"{type(error).__name__}: {error}: this is a fault in ironlaw, and what you committed is kept; load the page again"}
+        )
+
+
+def text(value: Any) -> str:
+    written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return written if written.isascii() else written.encode("utf-8", "replace").decode()  # half a character can't be sent
