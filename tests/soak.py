@@ -24,7 +24,6 @@ AT_ONCE = 3
 PATIENCE = 180.0  # seconds
 SHORT = """
 from ironlaw.server import labs, serve
-labs.SESSION_S = 0.2  # a page that is gone does not come back here
 labs.QUIET_S = 0.0  # what is prepared in the background is ready early, not in the middle of counting
 serve(port=0, open_browser=False)
 """
@@ -40,13 +39,12 @@ class Server:
         with urllib.request.urlopen(request, timeout=PATIENCE) as response:
             return response.read()
 
-    def visit(self, lab: str, number: int) -> None:
+    def visit(self, lab: str) -> None:
         """Open a lab's page, wait until it has run, and leave."""
         self.get(f"/lab/{lab}/")
-        place = f"{self.url.replace('http', 'ws', 1)}/lab/{lab}/ws?session_id=s_{number:06d}"
+        place = f"{self.url.replace('http', 'ws', 1)}/lab/{lab}/ws"
         with connect(place, origin=self.url, additional_headers=header(self.url), max_size=None) as socket:
-            while json.loads(socket.recv(timeout=PATIENCE))["op"] != "completed-run":
-                pass
+            assert json.loads(socket.recv(timeout=PATIENCE))["cells"]
 
     def held(self) -> dict[str, float]:
         """Memory in MiB, threads and descriptors."""
@@ -70,7 +68,7 @@ def serving(code: str = SHORT, **environment: str) -> Iterator[Server]:
 
 def visits(server: Server, first: int, count: int) -> None:
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        list(pool.map(lambda number: server.visit(LABS[number % len(LABS)], number), range(first, first + count)))
+        list(pool.map(lambda number: server.visit(LABS[number % len(LABS)]), range(first, first + count)))
 
 
 def settled(held: Callable[[], dict[str, float]], quiet: float = 2.0) -> dict[str, float]:

@@ -5,12 +5,10 @@ Workers are started before the clock runs: what is timed is the job, with handin
 
 from __future__ import annotations
 
-import multiprocessing
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from multiprocessing.connection import Connection
 from typing import Any
 
 from ironlaw.measure.experiments.bench import Bench
@@ -52,7 +50,7 @@ def shares(items: int, workers: int) -> list[int]:
     return [items // workers + (index < items % workers) for index in range(workers)]
 
 
-def _serve(calls: Connection) -> None:
+def _serve(calls: Any) -> None:
     """A worker process: so many items each time, until the one that asks is gone."""
     packed = picture()
     while True:
@@ -66,6 +64,8 @@ class Crew:
     """Workers of both kinds, started once."""
 
     def __init__(self, most: int, held: ExitStack) -> None:
+        import multiprocessing  # not in a browser, which shows what is measured elsewhere
+
         self.packed = picture()
         self.threads = held.enter_context(ThreadPoolExecutor(most))
         spawn = multiprocessing.get_context("spawn")  # a fork would copy the library's own threads in whatever state they are
