@@ -9,7 +9,7 @@ const shapePath = (shape, x, y, r) => {
 };
 
 const classOf = (mark, plan, kind) => [
-  `il-${kind}`, `c-${mark.colour ?? "ink"}`, mark.role && `il-${mark.role}`, mark.emphasis && "il-emphasis",
+  `il-${kind}`, `c-${mark.colour ?? "ink"}`, mark.role && `il-${mark.role}`, mark.solid && "il-solid", mark.emphasis && "il-emphasis",
   plan.dimmed && !mark.emphasis && "il-dim", mark.fail && "c-fail",
 ].filter(Boolean).join(" ");
 
@@ -72,7 +72,10 @@ const MARKS = {
     if (mark.points) {
       const up = mark.points.map(([a, b, c]) => [x.at(a), y.at(c ?? b)]);
       const down = mark.points.map(([a, b, c]) => [x.at(a), c === undefined ? box.bottom : y.at(b)]).reverse();
-      return { shapes: [h("path", { key, class: classOf(mark, plan, "area"), d: `M${[...up, ...down].map((p) => p.map((v) => v.toFixed(1)).join(",")).join("L")}z` })] };
+      const d = `M${[...up, ...down].map((p) => p.map((v) => v.toFixed(1)).join(",")).join("L")}z`;
+      const shapes = [h("path", { key, class: classOf(mark, plan, "area"), d })];
+      if (mark.pattern) shapes.push(h("path", { key: `${key}p`, class: "il-hatch", fill: `url(#${plan.hatch})`, d }));
+      return { shapes };
     }
     const [left, right] = [isNumber(mark.x0) ? x.at(mark.x0) : box.left, isNumber(mark.x1) ? x.at(mark.x1) : box.right];
     const [top, bottom] = [isNumber(mark.y1) ? y.at(mark.y1) : box.top, isNumber(mark.y0) ? y.at(mark.y0) : box.bottom];
