@@ -56,7 +56,11 @@ def test_rows_are_of_known_kinds_and_have_what_the_format_asks(path):
         if row.kind in ("op", "function", "model", "traffic"):
             assert row.params["dtype"] in FORMATS
         if row.mode:
-            own = ("copy", "library", "step_by_step", "naive", "triton") if row.kind in ("function", "traffic") else ()
+            own = (
+                ("copy", "library", "step_by_step", "naive", "triton", "plain", "two_four", "int8", "int8_two_four", "fp8")
+                if row.kind in ("function", "traffic")
+                else ()
+            )
             assert row.mode in ("eager", "compiled", "graphs", "training", *own)
         assert not (row.workload and row.model)
         if row.kind == "model":

@@ -10,7 +10,7 @@ from typing import Any
 from ironlaw.errors import BadValue
 from ironlaw.ledger import Event
 from ironlaw.ledger.kinds import ROW
-from ironlaw.measure.experiments import batches, fan_out, line, omission, stages, workers
+from ironlaw.measure.experiments import batches, compression, fan_out, line, omission, stages, workers
 from ironlaw.measure.experiments.trials import COMPILED_SHAPE, LENGTHS
 from ironlaw.measure.host import cores, cpu_name, in_browser
 from ironlaw.units import significant
@@ -103,6 +103,10 @@ def _complete(run: Measured) -> bool:
     if run.experiment == "batches":
         streams = [run.row(kind="case", name=name, load=load) for name, load, _ in batches.STREAMS]
         return all(_has_figures(stream, (*line.FIGURES, "batch")) for stream in streams)
+    if run.experiment == "bits":
+        return all(run.row(kind="figure", bits=b, scale=str(scale)) for b in compression.BITS for scale, _ in compression.SCALES)
+    if run.experiment == "formats":
+        return all(run.row(kind="case", name=name, batch=1) for name in (compression.PLAIN, "fp16", "int8", "zeros_90", "csr_90"))
     chains: dict[str, dict[str, Any]] = {"three_op_chain": {"shape": list(COMPILED_SHAPE)}, "pointwise_chain": {"ops": LENGTHS[-1]}}
     if run.experiment not in chains:
         return True

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ironlaw.errors import unknown
 from ironlaw.measure.devices import choice
-from ironlaw.measure.experiments import batches, fan_out, line, omission, trials, workers
+from ironlaw.measure.experiments import batches, compression, fan_out, line, omission, trials, workers
 from ironlaw.measure.host import compiler, in_browser
 
 TORCH_S = 4.0  # what importing PyTorch takes, roughly
@@ -88,6 +88,16 @@ EXPERIMENTS = {
             "batches", "A real server that batches",
             f"Multiplies 1 to {batches.MOST} requests by a {batches.WIDTH:,} × {batches.WIDTH:,} matrix: one by one, and whatever waits.",
             6, "numpy",
+        ),
+        Experiment(
+            "bits", "The digit reader in fewer bits",
+            f"Stores the reader's weights in {compression.BITS[0]} to {compression.BITS[-1]} bits with three kinds of scale, and asks "
+            "it for all its test images each time.", 2, "numpy",
+        ),
+        Experiment(
+            "formats", "One matrix, many formats",
+            f"Multiplies a matrix of {compression.SIDE:,} × {compression.SIDE:,} held as FP64 to INT8, with zeros, in compressed rows, "
+            "narrower and as two thin factors.", 5, "numpy",
         ),
     )
 }  # fmt: skip

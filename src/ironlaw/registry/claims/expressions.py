@@ -60,7 +60,9 @@ from ironlaw.errors import BadRegistry
 from ironlaw.registry import evidence
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.publications import published
+from ironlaw.registry.squeezed import at_bits, reader
 from ironlaw.registry.textbooks import textbook
+from ironlaw.registry.trained_nets import trained
 from ironlaw.registry.workloads import kv_cache, workload
 
 
@@ -78,7 +80,7 @@ def attention(seq: float, head_dim: float, impl: str = "flash", *, batch: float 
 NAMESPACE: dict[str, Any] = {
     # registries
     "hardware": hardware, "machines": machines, "workload": workload, "kv_cache": kv_cache, "textbook": textbook,
-    "published": published,
+    "published": published, "trained": trained, "at_bits": at_bits, "reader": reader,
     # the laws
     "iron_law": iron_law, "roofline": roofline, "mfu": mfu, "gemm_intensity": gemm_intensity, "utilization": utilization,
     "synchronous": synchronous, "queued": queued, "graph_replay": graph_replay, "breakeven": breakeven,
