@@ -186,7 +186,9 @@ def test_a_real_run_with_numpy_alone(name, monkeypatch):
     monkeypatch.setattr(trials, "OPS", 10)
     found = run(name, library="numpy", seconds=0.002)
     assert found["library"].startswith("NumPy ") and found["machine"]["backend"] == "cpu" and found["software"]["numpy"]
-    assert found["rows"] and all(0 < row["best_s"] <= row["wall_s"] and row["samples"] >= 5 for row in found["rows"])
+    assert found["rows"] and all(
+        0 < row["best_s"] <= row["wall_s"] and row["samples"] >= 5 for row in found["rows"] if row["kind"] != "figure"
+    )
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ironlaw.errors import BadValue
 from ironlaw.ledger import Event
 from ironlaw.ledger.kinds import ROW
-from ironlaw.measure.experiments import batches, compression, fan_out, line, omission, stages, workers
+from ironlaw.measure.experiments import batches, compression, fan_out, ledger, line, omission, stages, workers
 from ironlaw.measure.experiments.trials import COMPILED_SHAPE, LENGTHS
 from ironlaw.measure.host import cores, cpu_name, in_browser
 from ironlaw.units import significant
@@ -98,6 +98,8 @@ def _complete(run: Measured) -> bool:
         leaf, last = run.row(kind="case", name=fan_out.LEAF), fan_out.JOINED[-1]
         pages = all(run.row(kind="case", name=name, k=last) for name in (fan_out.PAGE, fan_out.INDEPENDENT))
         return pages and leaf is not None and is_curve(leaf["params"].get("quantiles"))
+    if run.experiment == "ledger":
+        return _has_figures(run.row(kind="figure", name=ledger.KEPT), ("expected",))
     if run.experiment == "line":
         return all(_has_figures(run.row(kind="case", load=load), line.FIGURES) for load in line.LOADS)
     if run.experiment == "batches":

@@ -80,6 +80,11 @@ EXPERIMENTS = {
             3, "numpy",
         ),
         Experiment(
+            "ledger", "What a training step keeps",
+            "Counts the bytes that a backward pass needs and that an optimiser holds, in this process: with PyTorch what autograd saved, "
+            "with NumPy every buffer of a small net's step.", 3,
+        ),
+        Experiment(
             "line", "A real waiting line",
             f"Serves {sum(line.LOADS.values())} requests that come at moments fixed beforehand, each a wait of "
             f"{1e3 * line.SERVICE_S:.0f} ms, at {len(line.LOADS)} loads.", 4.5, "numpy",

@@ -1,0 +1,25 @@
+"""The experiment `ledger`: counted bytes are the expected ones, but for the headers of arrays."""
+
+import pytest
+
+from ironlaw.measure.experiments import ledger
+from ironlaw.measure.experiments.run import run
+
+
+def test_numpy_counts_every_row_of_a_step():
+    rows = run("ledger", library="numpy", seconds=0.01)["rows"]
+    by_name = {(row["name"], row["params"]["batch"]): row for row in rows}
+    assert set(by_name) == {(name, batch) for name in (ledger.WEIGHTS, ledger.KEPT, ledger.GRADIENTS, ledger.STATE) for batch in (32, 64)}
+    for row in rows:
+        assert row["params"]["expected"] <= row["value"] <= 1.02 * row["params"]["expected"], row["label"]
+    static = sum(by_name[name, 32]["params"]["expected"] for name in (ledger.WEIGHTS, ledger.GRADIENTS, ledger.STATE))
+    assert static == 16 * 109_386
+    assert static + by_name[ledger.KEPT, 32]["params"]["expected"] == 1_876_384  # as a course's plan counts it
+    assert static + by_name[ledger.KEPT, 64]["params"]["expected"] == 2_002_592
+
+
+def test_pytorch_counts_to_the_byte():
+    pytest.importorskip("torch")
+    rows = run("ledger", library="torch", seconds=0.01)["rows"]
+    assert len(rows) == len(ledger.MODELS) * len(ledger.FORMATS) + len(ledger.OPTIMISERS)
+    assert all(row["value"] == row["params"]["expected"] for row in rows)
