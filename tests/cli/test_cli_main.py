@@ -12,6 +12,7 @@ import pytest
 import ironlaw
 from ironlaw.cli import COMMANDS, main, parser
 from ironlaw.kit.check import problems
+from ironlaw.kit.lab import LABS
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,7 +52,7 @@ def examples():
 
 
 # seconds each, and tests/labs checks them (test_the_check_finds_nothing); any other lab is checked here
-CHECKED = {"lab_01_magnitude", "lab_07_fusion", "lab_11_roofline", "review"}
+CHECKED = {path.parent.name for path in LABS.glob("[!_]*/lab.py")}
 
 
 @pytest.mark.parametrize("line", list(examples()))

@@ -1,7 +1,8 @@
 """Runs of the experiments with figures that a hand can check, as the ledger of this machine would hold them."""
 
-from ironlaw.measure.experiments import trials
+from ironlaw.measure.experiments import fan_out, omission, trials
 from ironlaw.measure.host import machine
+from ironlaw.measure.rows import case_row, figure_row
 
 
 def timing(seconds):
@@ -39,6 +40,18 @@ ROWS = {
     "gemm_sweep": [
         {"kind": "op", "op": "matmul", "params": {"m": n, "n": n, "k": n, "dtype": "fp32"}, **timing(2 * n**3 / rate)}
         for n, rate in ((64, 1e10), (512, 2e10), (1024, 4e10))
+    ],
+    # a stall of half a second: 4 ms to the polite, 480 ms to the users
+    "omission": [
+        figure_row(way, f"P{100 * p:g}, {omission.LABELS[way]}", value, 0.9 * value, 1.1 * value, "s", 400, p=p)
+        for way, values in ((omission.CLOSED, (6e-4, 7e-4, 4e-3)), (omission.OPEN, (7e-4, 0.3, 0.48)))
+        for p, value in zip(omission.PERCENTILES, values, strict=True)
+    ],
+    # a call takes 10 µs, and one in a hundred 1 ms; slow ones come together: pages of a hundred take half of what independent ones would
+    "fan_out": [
+        case_row(fan_out.LEAF, "one call", {"k": 1, "quantiles": [1e-5] * 198 + [1e-3] * 3}, timing(1e-5)),
+        *(case_row(fan_out.PAGE, f"slowest of {k} in a row", {"k": k}, timing(k * 1e-6 + 1e-5)) for k in fan_out.JOINED[1:]),
+        *(case_row(fan_out.INDEPENDENT, f"slowest of {k}", {"k": k}, timing(2 * k * 1e-6 + 1e-5)) for k in fan_out.JOINED[1:]),
     ],
 }  # fmt: skip
 

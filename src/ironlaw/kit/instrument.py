@@ -1,7 +1,8 @@
 """The gated instrument: dials in, a view out, and nothing of it on the page while it is locked.
 
 `dials(values)` returns the dials for their current values, so that one dial may disable an option of another and say why.
-`compute(values)` gives the View. Neither runs before the lock opens.
+`compute(values)` gives the View; `moving` is among the values while a dial is turned, for a view that takes a short cut then. Neither runs
+before the lock opens.
 """
 
 from __future__ import annotations
@@ -92,8 +93,9 @@ class Instrument:
         self.moved = moved
         if refusals:
             dials = self.dials(self.values)
-        view = self.compute(self.values)
-        if not state.get("moving"):  # the browser asks once more when the dials rest
+        moving = bool(state.get("moving"))  # the browser asks once more when the dials rest
+        view = self.compute({**self.values, "moving": True} if moving else self.values)
+        if not moving:
             self.on_readouts(view.readouts)
         changes_of = {dial["id"]: changes for dial in dials if (changes := {key: dial[key] for key in CHANGING if key in dial})}
         error = next(({"dial": dial, "message": reason} for dial, reason in news.items()), None)

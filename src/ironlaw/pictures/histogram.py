@@ -98,7 +98,7 @@ def bands(
     legend = tuple({"colour": COLOURS[i % 4], "shape": SHAPES[i % 4], "label": name} for i, name in enumerate(series))
     return Figure(
         id, title, Axis("log", "time to the answer", unit, (low, high)), Axis("band", names=tuple(names.values())), (*marks, *extra),
-        f"{words}.", Table(("percentile", "value", "at least", "at most"), rows), note, legend if len(series) > 1 else (), {"row": 30},
+        f"{words}.", Table(("percentile", "value", "at least", "at most"), rows), note, legend if len(series) > 1 else (), {"row": 40},
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ WIDTH = 64  # of the small product
 JOINED = (1, 2, 5, 10, 20, 50, 100)
 TOGETHER = 300  # pages whose calls really run side by side, for each k
 LEAF, PAGE, INDEPENDENT, PARALLEL = "leaf", "joined", "independent", "parallel"
-GRID = 200  # steps of the leaf's quantiles that are kept, and the last tenth of a per cent
+GRID = 500  # steps of the leaf's quantiles that are kept
 
 
 def product() -> Callable[[], object]:
@@ -78,10 +78,8 @@ def side_by_side(bench: Bench, call: Callable[[], object], k: int, count: int) -
 
 
 def grid(ordered: Sequence[float]) -> list[float]:
-    """The leaf's quantiles as a curve, from the least to the largest: enough to draw calls like it."""
-    last = len(ordered) - 1
-    places = [*(i / GRID for i in range(GRID)), *(1 - 10**-e for e in (2.5, 3)), 1.0]
-    return [rounded(ordered[round(place * last)]) for place in sorted(places)]
+    """The leaf's quantiles in even steps, from the least to the largest: enough to draw calls like it."""
+    return [rounded(ordered[round(i / GRID * (len(ordered) - 1))]) for i in range(GRID + 1)]
 
 
 def rows(bench: Bench) -> Iterator[Draft]:

@@ -1,0 +1,80 @@
+"""Act I's pictures: percentiles with their bands, the stall second by second, and all requests by how long they took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ironlaw.labs.lab_14_tail.act1.case import PERCENTILES, Case
+from ironlaw.pictures.ends import up_to
+from ironlaw.pictures.histogram import bands, histogram
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.quantities import exact, format_quantity
+
+DOMAIN = (1e-5, 1e2)  # seconds: room for the names on a phone, and a wait that nobody sits out
+USERS, TESTER = "users", "tester"
+MOST = 400  # points of a line
+
+
+def percentiles(case: Case, extra: Sequence[Mark]) -> Figure:
+    series = {USERS: case.users.ordered, TESTER: case.tester.ordered}
+    return bands(series, "The same server, asked in two ways", domain=DOMAIN, percentiles=PERCENTILES, extra=extra, id="percentiles")
+
+
+def requests(case: Case) -> Figure:
+    series = {USERS: case.users.ordered, TESTER: case.tester.ordered}
+    return histogram(series, "All requests, by the time to their answer", domain=DOMAIN, left_out="left out by the test", id="requests")
+
+
+def triangle(case: Case) -> Figure:
+    """Requests around the first stall: when they were sent, and how long their answer took."""
+    start, length = case.stalls.first, case.stall
+    reach = 2.5 * up_to(max(length, 20 * case.service, 5 / case.rate))
+    begin, end = start - reach / 5, start + 4 * reach / 5
+    users = [(at - start, took) for at, took in zip(case.users.sent, case.users.seconds, strict=True) if begin <= at <= end]
+    polite = [(at - start, took) for at, took in zip(case.polite.sent, case.polite.seconds, strict=True) if begin <= at <= end]
+    if not users:
+        users, polite = [(0.0, 0.0)], []
+    top = 1.25 * up_to(max(length, 2 * case.service))
+    still = "the server stands still"
+    marks = [
+        mark("area", "warn", x0=0.0, x1=max(length, 1e-9), y0=0.0, y1=top, name=still, id="stall"),
+        mark("line", "accent", points=_thinned(users), name=USERS, emphasis=True, id="users"),
+        *(_sent(i, at, took) for i, (at, took) in enumerate(_seen(polite, case.service))),
+    ]
+    rows = tuple(
+        (format_quantity(at, "s"), name, format_quantity(took, "s"))
+        for name, points in ((USERS, users), (TESTER, polite))
+        for at, took in _thinned(points, 24)
+    )
+    waited, polite_waited = (sum(took > 2 * case.service for _, took in points) for points in (users, polite))
+    longest = format_quantity(max(took for _, took in users), "s")
+    words = (
+        f"Around a stall of {format_quantity(length, 's')}: {waited:,} requests of users wait, the longest {longest}; "
+        f"of the tester's, {polite_waited:,}."
+    )
+    legend = (
+        {"colour": "accent", "shape": "line", "label": "users, on schedule"},
+        {"colour": "ink", "shape": "square", "label": "tester, after each answer"},
+        {"colour": "warn", "shape": "square", "label": still},
+    )
+    return Figure(
+        "triangle", "Around a stall, by when the request was sent",
+        Axis("linear", "since the server stopped", "s", (-reach / 5, 4 * reach / 5)), Axis("linear", "time to the answer", "s", (0.0, top)),
+        tuple(marks), words, Table(("sent", "by", "answered after"), rows), legend=legend, more={"height": 330},
+    )  # fmt: skip
+
+
+def _sent(i: int, at: float, took: float) -> Mark:
+    hover = [("sent", exact(at, "s")), ("answered after", exact(took, "s"))]
+    return mark("point", "ink", x=at, y=took, shape="square", size=5, name=TESTER, id=f"tester-{i}", hover=hover)
+
+
+def _seen(points: Sequence[tuple[float, float]], service: float) -> list[tuple[float, float]]:
+    """Some of the quick answers, and every slow one."""
+    slow = [(at, took) for at, took in points if took > 2 * service]
+    return sorted([*_thinned([(at, took) for at, took in points if took <= 2 * service], 40), *_thinned(slow, 80)])
+
+
+def _thinned(points: Sequence[tuple[float, float]], most: int = MOST) -> list[tuple[float, float]]:
+    step = -(-len(points) // most) or 1
+    return [*points[::step], *points[-1:]] if len(points) > most else list(points)

@@ -1,0 +1,37 @@
+"""Act I beside the learner's own machine: both testers against one real stall."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.measure.experiments import omission
+
+
+def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
+    """Experiment -> what the lab says about a run of it."""
+    return {"omission": lambda run: lab.fill("act1.here", **slots(run))}
+
+
+def p99(run: kit.Measured, way: str) -> float:
+    row = run.row(name=way, p=0.99)
+    assert row is not None  # a run without it is not shown
+    return float(row["value"])
+
+
+def slots(run: kit.Measured) -> dict[str, object]:
+    closed, users = p99(run, omission.CLOSED), p99(run, omission.OPEN)
+    return {
+        "stall": kit.amount(omission.STALL_S, "s"), "closed": kit.amount(closed, "s"), "open": kit.amount(users, "s"),
+        "times": kit.times(users / closed), "rate": f"{omission.RATE:.0f}",
+    }  # fmt: skip
+
+
+def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+    """Further arguments are states: naming them is what runs the cell again."""
+    run = lab.local_run("omission")
+    if run is None:
+        return {}
+    share = 100 * p99(run, omission.CLOSED) / p99(run, omission.OPEN)
+    return {"test_sees_users_p99": kit.LocalFigure(share, "%", f"a stall of {omission.STALL_S} s; {run.source}")}

@@ -1,0 +1,60 @@
+"""Act II's pictures: tails of a shard and of a page, and a run with a pause over time."""
+
+from __future__ import annotations
+
+from ironlaw.labs.lab_14_tail.act2.fleet import OFF, Fleet, tail_of
+from ironlaw.pictures.ends import decades, up_to
+from ironlaw.pictures.lines import lines, upright
+from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure, Mark, mark
+from ironlaw.widget.quantities import exact, format_quantity
+
+LEAST = 1e-3  # percent
+WINDOWS = 40
+MOST = 200.0  # percent
+
+
+def tails(fleet: Fleet) -> Figure:
+    """Shares slower than t, log-log: a page's line is the shard's, moved up by the number of shards."""
+    low, high = decades(fleet.service / 10, fleet.service * 500)
+    page = f"page of {fleet.k:,}" if fleet.k > 1 else "page of one"
+    series = {"one shard": tail_of(fleet.run, fleet.service, 1), page: tail_of(fleet.run, fleet.service, fleet.k)}
+    if fleet.hedge != OFF:
+        series["page without copies"] = tail_of(fleet.plain, fleet.service, fleet.k)
+    series = {name: [(min(max(t, low), high), max(share, LEAST)) for t, share in points] for name, points in series.items()}
+    p99, one = fleet.page_p99, f"P{significant(100 * fleet.leaf_quantile, 6)}"
+    extra: list[Mark] = [
+        mark("rule", "ridge", y=1.0, dash=True, id="one-percent", label="1 %: P99", name="one in a hundred", hover=[("share", "1 %")]),
+        upright(fleet.target, "target", "the target", "s", "good" if fleet.in_time else "fail", "target"),
+        mark("point", "accent", x=min(max(p99, low), high), y=1.0, size=7, emphasis=True, id="page-p99", name="page's P99",
+             label=format_quantity(p99, "s"), hover=[("page's P99", exact(p99, "s")), ("of one shard", one)]),
+    ]  # fmt: skip
+    return lines(
+        series, Axis("log", "time to the answer", "s", (low, high)), Axis("log", "share that is slower", "%", (LEAST, 100.0)),
+        "How many take longer", extra=extra, id="tails", more={"height": 340},
+    )  # fmt: skip
+
+
+def over_time(fleet: Fleet, mine: str, level: float | None) -> Figure:
+    """A run with a pause: how much work is sent, and how many are late. `mine`: what the learner said; `level`: in percent of late."""
+    late = fleet.delay or fleet.plain.quantile(0.95) * fleet.service
+    found = fleet.paused.windows(late / fleet.service, WINDOWS)
+    end = found[-1].until * fleet.service
+    at = [(w.until - found[0].until / 2) * fleet.service for w in found]
+    series = {
+        "work sent, of what can be done": [(t, min(100 * w.load, MOST)) for t, w in zip(at, found, strict=True)],
+        "late requests": [(t, 100 * w.late) for t, w in zip(at, found, strict=True)],
+    }
+    full = "" if mine and level == 100.0 else "all that can be done"  # the learner's own words stand on that line
+    extra = [mark("rule", "ridge", y=100.0, dash=True, id="full", label=full, name="capacity", hover=[("capacity", "100 %")])]
+    if fleet.pause:
+        start = fleet.paused.arrive[len(fleet.paused.arrive) // 5] * fleet.service
+        still = "all shards stand still"
+        extra.append(mark("area", "warn", x0=start, x1=start + fleet.pause, y0=0.0, y1=MOST, id="pause", label="pause", name=still))
+    if mine:
+        at_level = MOST if level is None else level
+        extra.append(mark("rule", "accent", y=at_level, role="prediction", id="prediction", label=mine, name="your prediction"))
+    return lines(
+        series, Axis("linear", "time", "s", (0.0, up_to(max(end, fleet.pause)))), Axis("linear", "share", "%", (0.0, MOST)),
+        "A run with a pause", extra=extra, id="over-time", more={"height": 340},
+    )  # fmt: skip

@@ -1,0 +1,117 @@
+"""Act II: pages of many shards, and copies for the late. Dials, readouts and formula."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit.context import the
+from ironlaw.kit.formula import line
+from ironlaw.labs.lab_14_tail.act2 import figures, fleet, verdicts
+from ironlaw.labs.lab_14_tail.act2.fleet import ALL, BUDGET, CALLED_BACK, OFF, Fleet, fleet_of
+from ironlaw.units import significant
+from ironlaw.widget.figure import tabbed
+
+CLAIMS = ("tail_63", "tail_18", "leaf_table", "bigtable_hedge", "hedge_costs_5")
+LAB_13 = "lab_13_line"
+LEAVES = {
+    "exponential": "spread, exponential",
+    "fixed": "the same for all",
+    "two": "two kinds, one in a hundred long",
+    "here": "as measured here",
+}
+HEDGES = {OFF: "off", ALL: "no limit", BUDGET: "with a budget", CALLED_BACK: "loser called back"}
+STEPS_RHO = [10, 20, 30, 40, 45, 49, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95]
+COUNTS = [1_000, 3_000, 10_000, 29_956]
+
+
+def dials(lab: kit.Lab) -> Any:
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
+        first, start = Fleet(), start_rho(lab)
+        hedge = values.get("hedge", ALL)
+        unmeasured = {} if fleet.here(lab) else {"here": "measure “This machine's own tail” below first"}
+        works = [("asked", "as in the question"), ("device", f"an image on {the(lab.current_context)}")]
+        begins = {"help": lab.fill("act2.begins", load=f"{start:g} %")} if lab_13(lab) else {}
+        every = [
+            kit.span("k", "Shards that a page asks", 1, 2000, first.k, log=True, whole=True),
+            {**kit.span("rho", "Utilisation", STEPS_RHO[0], STEPS_RHO[-1], start, unit="%", steps=STEPS_RHO), **begins},
+            kit.choice("hedge", "A copy for the late", list(HEDGES.items()), ALL),
+            {**kit.span("quantile", "Late: slower than", 50, 99.9, 95, step=0.1, unit="%", steps=[50, 75, 90, 95, 99, 99.9]),
+             "hidden": hedge == OFF},
+            {**kit.span("budget", "Copies at most", 0, 20, 5, unit="%", steps=[0, 1, 2, 5, 10, 20]), "hidden": hedge != BUDGET},
+            kit.span("pause", "Pause of all shards", 0, 5, first.pause, step=0.1, unit="s", steps=list(fleet.PAUSES)),
+            kit.select("leaf", "A shard's work", list(LEAVES.items()), "exponential", unmeasured),
+            {**kit.choice("work", "takes", works, "asked"), "hidden": values.get("leaf") == "here"},
+            kit.span("n", "Requests counted", COUNTS[0], COUNTS[-1], first.n, log=True, whole=True, steps=COUNTS),
+            kit.span("target", "Target for the page's P99", 20, 2000, 500, unit="ms", log=True, whole=True),
+        ]  # fmt: skip
+        shows = {"pause": "over-time", "hedge": "over-time", "budget": "over-time", "k": "tails", "target": "tails"}
+        return [{**dial, "shows": shows[dial["id"]]} if dial["id"] in shows else dial for dial in every]
+
+    return dials_at
+
+
+def lab_13(lab: kit.Lab) -> dict[str, Any] | None:
+    """The design of the waiting line, where the learner saved one with a load below 1."""
+    design = lab.ledger.design(LAB_13)
+    load = (design or {}).get("load")
+    return design if isinstance(load, (int, float)) and 0 < load < 1 else None
+
+
+def start_rho(lab: kit.Lab) -> float:
+    """Where the utilisation begins: the nearest step to Lab 13's load, else the question's."""
+    design = lab_13(lab)
+    load = 100 * design["load"] if design else 100 * Fleet().rho
+    return float(min(STEPS_RHO, key=lambda step: abs(step - load)))
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    set_at = fleet_of(lab, values)
+    mine, level = verdicts.prediction(lab)
+    pictures = [tabbed(figures.over_time(set_at, mine, level), "Over time"), tabbed(figures.tails(set_at), "Tails")]
+    return kit.View(
+        pictures, cards(set_at), formula(set_at), verdicts.banner(lab, set_at), verdicts.notes(lab, set_at, lab_13(lab)), readouts(set_at)
+    )
+
+
+def readouts(set_at: Fleet) -> dict[str, Any]:
+    hedges = set_at.hedge != OFF
+    return {
+        "shards": set_at.k, "utilisation": round(set_at.rho, 4), "hedge": set_at.hedge,
+        "hedge_quantile": set_at.quantile if hedges else None, "hedge_budget": set_at.limit if hedges else 0.0,
+        "page_p99_s": round(set_at.page_p99, 6) if set_at.known else None, "leaf_percentile": round(100 * set_at.leaf_quantile, 6),
+        "requests_counted": set_at.n, "fate": set_at.fate, "constraint_hit": verdicts.state(set_at) in verdicts.FAILURES,
+    }  # fmt: skip
+
+
+def cards(set_at: Fleet) -> list[dict[str, Any]]:
+    state = verdicts.state(set_at)
+    p99 = kit.card("Page's P99", set_at.page_p99, "s", tone="good" if set_at.in_time else "bad")
+    word = "not known" if not set_at.known else "in time" if set_at.in_time else "too late"
+    needed = {"label": "Shard's percentile", "value": f"P{significant(100 * set_at.leaf_quantile, 6)}", "unit": "",
+              "note": f"takes {set_at.needed:,} requests to know"}  # fmt: skip
+    extra = 100 * set_at.run.extra
+    after, tone = (
+        ("comes back", "good") if not set_at.tipped else ("stays late", "bad") if state == verdicts.STUCK else ("catches up", "middling")
+    )
+    return [
+        {**p99, "word": word, "tone": "bad" if not set_at.known else p99["tone"]},
+        needed,
+        kit.card("Copies", extra, "%", note="of the requests, on an ordinary day"),
+        {"label": "After the pause", "value": after, "unit": "", "tone": tone,
+         "word": "can get stuck" if state == verdicts.STUCK else "safe", "note": "this run"},
+    ]  # fmt: skip
+
+
+def formula(set_at: Fleet) -> str:
+    rho, quantile = significant(set_at.rho), significant(set_at.leaf_quantile, 7)
+    page = line("shard's quantile = 0.99<sup>1/<i>k</i></sup> =", f"0.99<sup>1/{set_at.k:,}</sup> = {quantile}")
+    if set_at.hedge == OFF:
+        return page
+    if set_at.hedge == CALLED_BACK:
+        return page + line("load with copies = <i>ρ</i> =", rho, ": two that work on one request end it twice as fast")
+    most = 1.0 if set_at.limit is None else min(1.0, set_at.limit)
+    worst = set_at.rho * (1 + most)
+    relation = "≥ 1: it can stay late" if worst >= 1 else "&lt; 1: it always comes back"
+    return page + line("<i>ρ</i> · (1 + <i>b</i>) =", f"{rho} × (1 + {significant(most)}) = {significant(worst)}", relation)

@@ -1,0 +1,61 @@
+"""What the ledger keeps of this lab, and what the HUD shows: the controls as they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.labs.lab_14_tail.act1 import local_runs
+from ironlaw.labs.lab_14_tail.act1 import slots as first
+from ironlaw.labs.lab_14_tail.act2 import slots as second
+from ironlaw.measure.experiments import omission
+from ironlaw.units import significant
+from ironlaw.widget.quantities import format_quantity
+
+SECOND = (
+    "shards", "utilisation", "hedge", "hedge_quantile", "hedge_budget", "page_p99_s", "leaf_percentile", "requests_counted",
+    "constraint_hit",
+)  # fmt: skip
+FIRST = ("rate", "stall_s", "open_p99_s", "closed_p99_s")
+
+
+def design(lab: kit.Lab) -> dict[str, Any]:
+    """Exactly the fields that later labs may read; `here_…` are None where the learner did not measure."""
+    one, two, run = lab.readouts.get("act1", {}), lab.readouts.get("act2", {}), lab.local_run("omission")
+    return {
+        "context": lab.current_context.slug,
+        **{name: one.get(name) for name in FIRST},
+        **{name: two.get(name) for name in SECOND},
+        "here_open_p99_s": local_runs.p99(run, omission.OPEN) if run else None,
+        "here_closed_p99_s": local_runs.p99(run, omission.CLOSED) if run else None,
+        **{f"{act}_prediction": _value(lab, act) for act in ("act1", "act2")},
+        **{f"{act}_correct": lab.correct(act) for act in ("act1", "act2")},
+    }
+
+
+def _value(lab: kit.Lab, act: str) -> float | str | None:
+    option = lab.choice(act)
+    return option.value if option else None
+
+
+def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
+    """For the receipt: per act, the truth and what was measured."""
+    run = lab.local_run("omission")
+    here = f"{kit.amount(local_runs.p99(run, omission.OPEN), 's')} with a stall of half a second, here" if run else "Not measured here."
+    return {"act1": (first.truth(lab), here), "act2": (second.truth(lab), "Simulated, request by request.")}
+
+
+def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
+    one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    pair = f"{format_quantity(one['open_p99_s'], 's')}, test {format_quantity(one['closed_p99_s'], 's')}" if one else "open"
+    rows = [("Users' P99", pair, "")]
+    if not two:
+        return [*rows, ("Page's P99", "open", ""), ("Copies", "open", "")]
+    page = "not known" if two["page_p99_s"] is None else format_quantity(two["page_p99_s"], "s")
+    stuck = two["fate"] == "stuck"
+    return [
+        *rows,
+        ("Page's P99", page, "fail" if two["constraint_hit"] and not stuck else ""),
+        ("Copies", "can get stuck" if stuck else "safe", "fail" if stuck else "good"),
+        ("Shards", significant(two["shards"], 4), ""),
+    ]

@@ -1,0 +1,278 @@
+"""Lab 14 at the level of what it shows and what the ledger holds."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from headless import Page, bare
+from measured import keep
+
+from ironlaw.kit.check import complete, problems
+from ironlaw.labs.lab_14_tail.act1.case import Case, tene
+from ironlaw.labs.lab_14_tail.act2 import fleet, verdicts
+from ironlaw.labs.lab_14_tail.act2.fleet import ALL, BUDGET, CALLED_BACK, OFF, Fleet
+from ironlaw.ledger import open_ledger
+from ironlaw.registry.claims import compute
+
+SLUG = "lab_14_tail"
+SMALL = Fleet(n=3_000, k=5)  # known, and quick to simulate
+
+
+@pytest.fixture
+def page(tmp_path):
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        yield Page(ledger, SLUG)
+
+
+@pytest.fixture(scope="module")
+def one_for_all(tmp_path_factory):
+    with open_ledger(tmp_path_factory.mktemp("shared") / "ledger.db") as ledger:
+        complete(Page(ledger, SLUG).lab)
+        yield Page(ledger, SLUG)
+
+
+@pytest.fixture
+def bench(one_for_all):
+    """The complete lab with every dial at its start: nothing that is turned reaches the ledger."""
+    before = one_for_all.ledger.events()
+    for act in ("act1", "act2"):
+        one_for_all.turn(act, **{dial["id"]: dial["value"] for dial in one_for_all.piece(f"{act}.instrument").spec["dials"]})
+    yield one_for_all
+    assert one_for_all.ledger.events() == before
+
+
+def cards(view):
+    return {card["label"]: f"{card['value']} {card.get('unit') or ''}".strip() for card in view["cards"]}
+
+
+def figure(view, name):
+    return next(found for found in view["figures"] if found["id"] == name)
+
+
+def test_the_check_finds_nothing():
+    assert problems(SLUG) == []
+
+
+# --- locked
+
+
+def test_locked_shows_act_i_and_a_closed_act_ii(page):
+    shown = {name for name, part in page.parts.items() if part is not None}
+    assert shown == {"header", "rail", "context_toggle", "act1_message", "act1_lock", "act1_instrument", "act2_message", "hud"}
+    assert page.shows("act2.closed", page.parts["act2_message"].text)
+    assert page.piece("act1.instrument").view == {"seq": 0} and not page.ledger.designs()
+
+
+def test_nothing_before_the_lock_gives_an_answer_away(page):
+    texts = [bare(page.parts[name].text) for name in ("header", "act1_message", "hud", "rail")]
+    premises = bare(page.piece("act1").spec["premises"])
+    for words in ("911", "900", "omission", "63", "stuck", "P99.99", "budget"):
+        assert not any(words in text for text in [*texts, premises]), words
+
+
+# --- the keys, and what they hang on
+
+
+def test_the_first_key_is_the_instruments_own_case(page):
+    assert page.lab.question("act1").right.id == "ms900"
+    assert page.lab.question("act1").answer == pytest.approx(Case().users.quantile(0.99)) == pytest.approx(0.911)
+    said = page.slots("act1.message", page.parts["act1_message"].text)
+    assert said["tester"] == "1 ms"
+
+
+@pytest.mark.parametrize(
+    ("question", "premise", "other", "right"),
+    [
+        ("act1", "Stalls(1.0, 10.0, 9.0)", "Stalls(0.1, 20.0, 9.0)", "ms1"),
+        ("act1", "Stalls(1.0, 10.0, 9.0)", "Stalls(0.2, 10.0, 9.0)", "ms100"),
+        ("act1_reflection", "order_interval(200, 0.99)", "order_interval(400, 0.99)", "sigma"),
+        ("act1_reflection", "order_interval(200, 0.99)", "order_interval(2, 0.5)", "nothing"),
+        ("act2", "hedge_fate(0.70, budget=None)", "hedge_fate(0.40, budget=None)", "faster"),
+        ("act2", "hedge_fate(0.70, budget=None)", "hedge_fate(0.70, budget=0.05)", "faster"),
+        ("act2_reflection", "fan_out_quantile(0.99, 100)", "fan_out_quantile(0.99, 10)", "p999"),
+        ("act2_reflection", "fan_out_quantile(0.99, 100)", "fan_out_quantile(0.99, 1)", "p99"),
+    ],
+)
+def test_every_key_moves_with_its_premise(page, question, premise, other, right):
+    asked = page.lab.question(question)
+    assert premise in asked.key
+    found = compute(asked.key.replace(premise, other), "here")
+    if question == "act1":
+        found = min(asked.options, key=lambda option: abs(math.log(option.value / found))).id
+    assert found == right != asked.right.id
+
+
+# --- Act I
+
+
+def test_first_reading(bench):
+    view = bench.piece("act1.instrument").view
+    assert cards(view) == {"P99 of the users": "911 ms", "P99 of the test": "1 ms", "Never sent": "1,089", "A stall": "1 s"}
+    assert view["banner"]["tone"] == "fail" and bench.shows("act1.misses", view["banner"]["text"])
+    assert [f["id"] for f in view["figures"]] == ["percentiles", "triangle", "requests"]
+    rules = {m["id"]: m["x"] for m in figure(view, "percentiles")["marks"] if m["type"] == "rule"}
+    assert rules == {"prediction": 0.9, "truth": pytest.approx(0.911)}
+    assert "= 911 ms" in bare(view["formula"]) and "rank 9,880 to 9,920" in bare(view["formula"])
+    slow = [m for m in figure(view, "triangle")["marks"] if m["type"] == "point" and m["y"] > 0.5]
+    assert len(slow) == 1  # the tester's one request in the stall
+
+
+def test_the_formula_is_the_simulation(bench):
+    for dials in ({"stopped": 20}, {"period": 50, "rate": 50}, {"work": "own", "service": 5.0}):
+        view = bench.turn("act1", **dials)
+        assert f"= {cards(view)['P99 of the users']}" in bare(view["formula"]).replace("\u202f", " ")
+        bench.turn("act1", stopped=10, period=10, rate=100, work="asked")
+
+
+def test_every_state_of_act_i_is_reached_from_both_sides(bench):
+    states = {
+        "act1.misses": {}, "act1.agrees": {"connections": 64}, "act1.unseen": {"n": 300}, "act1.endless": {"work": "own", "service": 20.0},
+        "act1.too_much": {"connections": 8, "corrected": True, "stopped": 2, "period": 60},
+    }  # fmt: skip
+    for section, dials in states.items():
+        start = {dial["id"]: dial["value"] for dial in bench.piece("act1.instrument").spec["dials"]}
+        assert bench.shows(section, bench.turn("act1", **start | dials)["banner"]["text"]), section
+    assert bench.turn("act1", **start | {"stopped": 0})["banner"]["tone"] == "good"
+    assert bench.turn("act1", **start | {"corrected": True})["banner"]["tone"] == "good"
+
+
+def test_the_device_sets_the_service_where_that_is_chosen(bench):
+    view = bench.turn("act1", work="device", stopped=0)
+    image = bench.slots("act1.work", view["note"])["image"]
+    assert cards(view)["P99 of the users"] == image
+
+
+def test_tene_is_a_button(bench):
+    assert Case(period=200.0, stopped=0.5, n=20_000) == tene()
+    said = bench.slots("act1.reveal", bench.parts["act1_reveal"].text)
+    assert (said["closed_mean"], said["open_mean"], said["open_p75"], said["once_mean"], said["once_p75"], said["open_high"]) == (
+        "11 ms", "27.5 s", "55 s", "25 s", "50 s", "99.98 s",
+    )  # fmt: skip
+
+
+# --- Act II
+
+
+def test_the_question_s_own_design_can_get_stuck(bench):
+    view = bench.piece("act2.instrument").view
+    assert view["banner"]["title"] == "It can get stuck" and "1.4" in bare(view["formula"])
+    assert cards(view)["After the pause"] == "stays late" and cards(view)["Shard's percentile"] == "P99.99"
+    late = next(m for m in figure(view, "over-time")["marks"] if m["id"] == "line-late requests")["points"]
+    assert late[0][1] < 20 and late[-1][1] > 90
+    told = bench.slots("act2.reveal", bench.parts["act2_reveal"].text)
+    assert (told["worst"], told["held"], told["slow"], told["calm_worst"]) == ("140 %", "42.9 %", "63.4 %", "80 %")
+
+
+@pytest.mark.parametrize(
+    ("state", "there", "not_there"),
+    [
+        ("stuck", {"hedge": ALL, "rho": 0.5}, {"hedge": ALL, "rho": 0.49}),
+        ("stuck", {"hedge": BUDGET, "budget": 0.1, "rho": 0.95}, {"hedge": BUDGET, "budget": 0.05, "rho": 0.95}),
+        ("unknown", {"k": 100, "rho": 0.3}, {"k": 5, "rho": 0.3}),
+        ("unknown", {"k": 10, "rho": 0.3, "n": 2_000}, {"k": 10, "rho": 0.3, "n": 3_000}),
+        ("late", {"target": 0.02, "rho": 0.3}, {"target": 0.5, "rho": 0.3}),
+        ("wasted", {"hedge": BUDGET, "budget": 0.01, "rho": 0.6, "target": 2.0}, {"hedge": CALLED_BACK, "rho": 0.6, "target": 2.0}),
+        ("works", {"rho": 0.4, "hedge": ALL}, {"rho": 0.4, "hedge": ALL, "target": 0.02}),
+    ],
+)
+def test_every_state_of_act_ii_is_reached_from_both_sides(state, there, not_there):
+    assert verdicts.state(replace(SMALL, **there)) == state != verdicts.state(replace(SMALL, **not_there))
+
+
+def test_banners_say_what_to_change(bench):
+    late = bench.turn("act2", hedge=OFF, rho=50, k=5, n=3000, target=20)["banner"]
+    said = bench.slots("act2.late", late["text"])
+    assert late["tone"] == "fail" and said["percentile"] == "P99.7992" and said["target"] == "20 ms"
+    unknown = bench.slots("act2.unknown", bench.turn("act2", k=100)["banner"]["text"])
+    assert (unknown["n"], unknown["needed"]) == ("3,000", "29,808")
+    view = bench.turn("act2", k=5, target=2000)
+    assert view["banner"]["tone"] == "good" and bench.shows("act2.works", view["banner"]["text"])
+    stuck = bench.turn("act2", hedge=ALL, rho=70)["banner"]["text"]
+    assert bench.slots("act2.stuck", stuck)["budget"] == "42.9 %"
+    bench.turn("act2", hedge=OFF)
+
+
+def test_a_pause_tips_what_can_tip_and_nothing_else():
+    tipping = fleet.tipping_pause(replace(SMALL, hedge=ALL, rho=0.55))
+    assert tipping is not None and tipping > 0
+    assert fleet.tipping_pause(replace(SMALL, hedge=ALL, rho=0.3)) is None
+    assert not fleet.stays_late(replace(SMALL, hedge=CALLED_BACK, rho=0.6), 1.0)
+
+
+def test_a_safe_fleet_that_is_not_back_yet_is_not_called_stuck(bench):
+    view = bench.turn("act2", hedge=CALLED_BACK, rho=60, pause=5, k=5, n=3000)
+    assert cards(view)["After the pause"] == "catches up"
+    assert cards(bench.turn("act2", pause=0.5))["After the pause"] == "comes back"
+
+
+def test_leaves_of_every_kind_have_the_mean_that_is_said():
+    for leaf in ("fixed", "two"):
+        works = fleet._works(leaf, (), 20_000)
+        assert sum(works) / len(works) == pytest.approx(1.0, rel=0.1)
+    curve = (1.0, 2.0, 3.0)
+    assert fleet._mean(curve) == 2.0
+    drawn = fleet._works("here", curve, 5_000)
+    assert sum(drawn) / len(drawn) == pytest.approx(1.0, rel=0.03) and min(drawn) >= 0.5 and max(drawn) <= 1.5
+    order = [replace(SMALL, leaf=leaf, rho=0.6).leaf_p99 for leaf in ("fixed", "exponential", "two")]
+    assert order == sorted(order)
+
+
+def test_fewer_requests_while_a_dial_moves(bench):
+    piece = bench.piece("act2.instrument")
+    moving = piece.look({**piece.state, "moving": True})
+    assert "3,000" in bench.slots("act2.moving", moving["note"])["moving"]
+    bench.turn("act2", rho=40)
+    assert not bench.shows("act2.moving", bench.piece("act2.instrument").view["note"])
+
+
+# --- measured here, the ledger, and Lab 13
+
+
+def test_what_was_measured_here_is_said_drawn_and_kept(page):
+    complete(page.lab)
+    keep(page.ledger, SLUG, "omission", "fan_out")
+    page.reload()
+    lab = page.lab
+    from ironlaw.labs.lab_14_tail import design
+    from ironlaw.labs.lab_14_tail.act1 import local_runs as first
+    from ironlaw.labs.lab_14_tail.act2 import local_runs as second
+
+    kept = design.design(lab)
+    assert (kept["here_open_p99_s"], kept["here_closed_p99_s"]) == (0.48, 0.004)
+    assert first.claims(lab)["test_sees_users_p99"].value == pytest.approx(100 / 120)
+    told = second.slots(lab, lab.local_run("fan_out"))
+    assert told["most"] == "100" and "come together" in told["verdict"]
+    assert "120 ×" in bare(first.captions(lab)["omission"](lab.local_run("omission")))
+    assert sum(fleet.here(lab)) == pytest.approx(198e-5 + 3e-3)
+    view = page.turn("act2", leaf="here", hedge=OFF, rho=30, k=5, n=3000)
+    assert bare(view["note"]).count("22.4 µs") == 1  # the mean of its calls
+
+
+def test_unmeasured_calls_can_not_be_chosen(page):
+    page.predict("act1", "ms1")
+    complete(page.reload().lab)
+    leaf = next(dial for dial in page.reload().piece("act2.instrument").spec["dials"] if dial["id"] == "leaf")
+    assert leaf["value"] == "exponential"
+    assert page.turn("act2", leaf="here")["error"]["dial"] == "leaf"
+
+
+def test_the_design_has_the_fields_that_later_labs_read(page):
+    complete(page.lab)
+    page.reload().save()
+    saved = page.ledger.design(SLUG)
+    wanted = {"shards", "utilisation", "hedge_quantile", "hedge_budget", "page_p99_s", "leaf_percentile", "requests_counted",
+              "constraint_hit", "here_open_p99_s", "here_closed_p99_s", "act1_prediction", "act2_prediction", "context"}  # fmt: skip
+    assert wanted <= set(saved) and saved["shards"] == 100 and saved["constraint_hit"] is True and saved["act1_correct"] is True
+
+
+@pytest.mark.parametrize(("load", "begins"), [(0.42, 40), (0.93, 95), (0.02, 10), (1.2, 70), (None, 70)])
+def test_it_starts_from_lab_13_where_that_has_a_load(tmp_path, load, begins):
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        ledger.append("lab_13_line", "design", {"policy": "what waits", "rate": 1000.0, "load": load})
+        page = Page(ledger, SLUG)
+        complete(page.lab)
+        page.reload()
+        rho = next(dial for dial in page.piece("act2.instrument").spec["dials"] if dial["id"] == "rho")
+        assert rho["value"] == begins
+        section = "act2.from_lab_13" if load and load < 1 else "act2.no_lab_13"
+        assert page.shows(section, page.turn("act2", n=1000)["note"])
