@@ -34,7 +34,7 @@ def state(page: Page) -> str:
 def test_the_start_page_shows_the_labs(start: Page):
     expect(start.locator(f"#{LAB} h3 a")).to_have_attribute("href", f"/lab/{LAB}/")
     assert state(start) == "not started"
-    for slug in ("lab_07_fusion", "lab_11_roofline"):
+    for slug in ("lab_07_fusion", "lab_11_roofline", "lab_13_line"):
         expect(start.locator(f"#{slug} h3 a")).to_have_attribute("href", f"/lab/{slug}/")
     expect(start.locator("link[rel=prefetch]")).to_have_count(1)  # what a lab will need, while one reads
 

@@ -28,7 +28,8 @@ from ironlaw.kit.check import complete
 from ironlaw.kit.host import using
 from ironlaw.site.desk import Desk, new_learner
 owner, sizes = new_learner(), {{}}
-for lab in ("lab_01_magnitude", "lab_07_fusion", "lab_11_roofline", "lab_14_tail", "review"):
+from ironlaw.kit.lab import LABS
+for lab in sorted(path.parent.name for path in LABS.glob("*/lab.py") if path.parent.name != "_template"):
     desk = Desk(owner, "[]", "../../")
     answer = json.loads(desk.ask(json.dumps({{"do": "open", "lab": lab}})))
     assert "could not be shown" not in json.dumps(answer), answer

@@ -37,13 +37,12 @@ def staircase(
         mark("area", "compute", points=strip, id=f"strip-{i}", emphasis=i % 2 == 0) for i, strip in enumerate(strips) if strip[0][0] < last
     ]
     marks += [
-        mark("line", "ink", points=_steps(arrive, last, many), name="arrivals", label="arrivals", emphasis=True, id="arrivals"),
+        mark("line", "ink", points=_steps(arrive, last, many), name="arrivals", emphasis=True, id="arrivals"),
         mark(
             "line",
             "memory",
             points=_steps(gone, last, many),
             name="departures",
-            label="departures",
             dash="7 4",
             emphasis=True,
             id="departures",
@@ -108,4 +107,8 @@ def _words(run: Run, cut: str, tick: float, total: str) -> str:
 
 def _legend(cut: str) -> tuple[dict[str, Any], ...]:
     strip = "a column: so many in the system, for so long" if cut == "columns" else "a row: one request, for its own time"
-    return ({"colour": "compute", "label": strip},)
+    return (
+        {"colour": "ink", "shape": "line", "label": "arrivals"},
+        {"colour": "memory", "shape": "line", "dash": True, "label": "departures"},
+        {"colour": "compute", "label": strip},
+    )

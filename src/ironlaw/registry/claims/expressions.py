@@ -33,7 +33,7 @@ from ironlaw.engine.numerics.storage import csr_breakeven, csr_bytes, low_rank_b
 from ironlaw.engine.scaling.amdahl import amdahl, amdahl_ceiling, gustafson, halvings, karp_flatt, scaled_share, workers_needed
 from ironlaw.engine.scaling.stages import in_turn, pipelined, share_after
 from ironlaw.engine.scaling.usl import fit_usl, usl, usl_grown, usl_peak
-from ironlaw.engine.serving.batching import batch_server
+from ironlaw.engine.serving.batching import batch_server, poisson
 from ironlaw.engine.serving.hedging import hedge_fate, hedging_run
 from ironlaw.engine.serving.line import simulate
 from ironlaw.engine.serving.queues import erlang_b, erlang_c, kingman, little, md1, mg1_mean, mm1, mmc
@@ -92,8 +92,8 @@ NAMESPACE: dict[str, Any] = {
     "in_turn": in_turn, "pipelined": pipelined, "share_after": share_after,
     # queues
     "little": little, "mm1": mm1, "md1": md1, "mmc": mmc, "mg1_mean": mg1_mean, "kingman": kingman, "erlang_b": erlang_b,
-    "erlang_c": erlang_c, "simulate": simulate, "batch_server": batch_server, "uniform": uniform, "exponential": exponential,
-    "lognormal": lognormal,
+    "erlang_c": erlang_c, "simulate": simulate, "batch_server": batch_server, "poisson": poisson, "uniform": uniform,
+    "exponential": exponential, "lognormal": lognormal,
     # tails
     "at_least_one": at_least_one, "exponential_tail": exponential_tail, "tail_quantile": tail_quantile, "fan_out": fan_out,
     "fan_out_quantile": fan_out_quantile, "hedged": hedged, "hedge_load": hedge_load, "hedge_fate": hedge_fate,

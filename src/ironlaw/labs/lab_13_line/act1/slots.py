@@ -1,0 +1,68 @@
+"""Act I's words: truth, distance and slots, for the prediction's own case."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ironlaw import kit
+from ironlaw.engine.serving.batching import poisson
+from ironlaw.engine.serving.line import Run, simulate
+from ironlaw.engine.serving.queues import little
+from ironlaw.labs.lab_13_line.act1.system import IN_FLIGHT, RATE
+from ironlaw.units import significant
+
+LOAD, REQUESTS = 0.8, 4_000  # of the reflection
+EXAMPLES = {"tokens": (900.0, 0.04), "loader": (12.0, 0.5), "memory": (3.35e12, 600e-9)}  # rate, seconds
+
+
+def message(lab: kit.Lab) -> dict[str, object]:
+    return {"rate": kit.amount(RATE, "/s", 2), "in_flight": IN_FLIGHT}
+
+
+lock = message
+
+
+def truth(lab: kit.Lab) -> str:
+    return kit.amount(float(lab.question("act1").answer), "s")
+
+
+def distance(lab: kit.Lab) -> str:
+    option, answer = lab.choice("act1"), float(lab.question("act1").answer)
+    if option is None:
+        return ""
+    if isinstance(option.value, str):
+        return f"off: the two figures give {kit.amount(answer, 's')}"
+    return kit.off(kit.Distance(float(option.value), answer))
+
+
+def reveal(lab: kit.Lab) -> dict[str, object]:
+    minute = 60.0
+    return {
+        "in_flight": IN_FLIGHT, "rate": kit.amount(RATE, "/s", 2), "area": kit.amount(IN_FLIGHT * minute, "s"),
+        "finished": significant(RATE * minute), "each": truth(lab), "gap": kit.amount(1 / RATE, "s"),
+    }  # fmt: skip
+
+
+@lru_cache(maxsize=4)
+def served(order: str) -> Run:
+    """The reflection's stream, in services."""
+    return simulate(poisson(LOAD, REQUESTS), [1.0] * REQUESTS, 1, order)
+
+
+def reflection(lab: kit.Lab) -> dict[str, object]:
+    first, last = served("fifo"), served("lifo")
+    return {
+        "load": kit.amount(100 * LOAD, "%"), "mean": significant(float(first.mean)), "first": significant(float(first.quantile(0.99))),
+        "last": significant(float(last.quantile(0.99))), "apart": significant(float(last.quantile(0.99) / first.quantile(0.99)), 2),
+    }  # fmt: skip
+
+
+def peek(lab: kit.Lab) -> dict[str, object]:
+    tokens, loader, memory = (little(rate=rate, seconds=seconds) for rate, seconds in EXAMPLES.values())
+    return {
+        "in_flight": IN_FLIGHT, "rate": kit.amount(RATE, "/s", 2), "each": truth(lab),
+        "token_rate": significant(EXAMPLES["tokens"][0]), "token_s": kit.amount(EXAMPLES["tokens"][1], "s"), "tokens": significant(tokens),
+        "batches": significant(EXAMPLES["loader"][0]), "batch_s": kit.amount(EXAMPLES["loader"][1], "s"), "workers": significant(loader),
+        "bandwidth": kit.amount(EXAMPLES["memory"][0], "B/s"), "latency": kit.amount(EXAMPLES["memory"][1], "s"),
+        "bytes": kit.amount(memory, "B"),
+    }  # fmt: skip

@@ -1,0 +1,121 @@
+"""Act II's pictures: P99 by rate for each policy, the two meters, and the distribution at the point."""
+
+from __future__ import annotations
+
+import math
+
+from ironlaw import kit
+from ironlaw.labs.lab_13_line.act2.server import ONE, POLICIES, RATES, TIMEOUT, Case, Outcome
+from ironlaw.pictures.ends import decades
+from ironlaw.pictures.lines import lines, upright
+from ironlaw.registry.workloads import about
+from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.quantities import exact, format_quantity
+
+SPAN, NARROW = 3000, 20  # the times on the axes go from one pass to so many, at the least
+MODES = {"eager": "eager", "compiled": "compiled", "graphs": "graph replay"}
+AGAIN, NOW = 10_000.0, 1_000.0  # requests a second, of the question
+
+
+def name_of(case: Case) -> str:
+    return f"{about(case.model)['name']}, {MODES[case.mode]}"
+
+
+def by_rate(lab: kit.Lab, case: Case, outcome: Outcome, premise: Case) -> Figure:
+    """P99 of the policies over one axis, the mean of the chosen one, the target, and where the dials stand."""
+    low, high = decades(0.9 * case.alone, SPAN * case.alone)
+    series: dict[str, list[tuple[float, float]]] = {}
+    for policy, words in POLICIES.items():
+        if policy != TIMEOUT or case.policy == TIMEOUT:
+            points = [(rate, found.p99) for rate, found in case.with_policy(policy).curve if low <= found.p99 <= high]
+            if points:
+                series[f"P99, {words}"] = points
+    mean = [(rate, found.mean) for rate, found in case.curve if low <= found.mean <= high]
+    if mean and len(series) < 4:
+        series[f"mean, {POLICIES[case.policy]}"] = mean
+    extra = [_target(case, low, high), _point(case, outcome, high), *_said(lab, premise, high)]
+    if RATES[0] < case.capacity < RATES[-1]:
+        extra.append(upright(case.capacity, "capacity", "capacity, in full batches", "/s"))
+    return lines(
+        series or {f"P99, {POLICIES[ONE]}": [(1.0, case.alone)]}, Axis("log", "requests per second", "/s", (RATES[0], RATES[-1])),
+        Axis("log", "time in the system", "s", (low, high)), "How long requests take, by rate", extra=extra,
+        note=f"{name_of(case)}; {lab.current_context.label}", id="by-rate",
+    )  # fmt: skip
+
+
+def _target(case: Case, low: float, high: float) -> Mark:
+    at = min(max(case.target, low), high)
+    label = f"target {format_quantity(case.target, 's')}"
+    return mark(
+        "rule", "warn", y=at, dash=True, label=label, name="target on P99", id="target", hover=[("target", exact(case.target, "s"))]
+    )
+
+
+def _point(case: Case, outcome: Outcome, high: float) -> Mark:
+    """The learner's own; a line without end stands at the top."""
+    endless = math.isinf(outcome.p99)
+    good = not endless and outcome.p99 <= case.target
+    label = "no end" if endless else format_quantity(outcome.p99, "s")
+    return mark(
+        "point", "good" if good else "fail", x=case.rate, y=min(outcome.p99, high), size=8, emphasis=True, id="point", name="as set",
+        label=label, hover=[("requests per second", exact(case.rate)), ("P99", label)], drag={"dial": "rate", "axis": "x"},
+    )  # fmt: skip
+
+
+def _said(lab: kit.Lab, premise: Case, high: float) -> list[Mark]:
+    """What the learner said of the question's own server at ten times the rate, and what it is."""
+    option = lab.choice("act2")
+    if option is None:
+        return []
+    now, again = premise.at(NOW).p99, premise.at(AGAIN).p99
+    said = now * float(option.value)
+    above = " (above the axis)" if said > high else ""
+    marks = [
+        mark("point", "accent", x=AGAIN, y=min(max(said, 0.0), high), role="prediction", id="prediction", name="your prediction",
+             label=f"you said {significant(float(option.value))} ×{above}" if float(option.value) < 1e6 else "you said no limit",
+             hover=[("your prediction", exact(float(option.value), "×"))]),
+    ]  # fmt: skip
+    if said > 1.5 * again:
+        marks.append(mark("point", "ink", x=AGAIN, y=min(again, high), shape="diamond", role="truth", id="truth", name="computed",
+                          label=f"it is {format_quantity(again, 's')}", hover=[("at ten times the rate", exact(again, "s"))]))  # fmt: skip
+    return marks
+
+
+def meters(case: Case, outcome: Outcome) -> Figure:
+    """Two shares of the same server that are not the same."""
+    busy, load = 100 * outcome.busy, 100 * case.load
+    rows = {
+        "busy: the share of time it works": (busy, "ridge"),
+        "loaded: the share of what it can do": (load, "fail" if load >= 100 else "compute"),
+    }
+    marks = [
+        mark("bar", colour, x=min(value, 150.0), y=name, id=name.partition(":")[0], name=name, label=format_quantity(value, "%"),
+             hover=[("exactly", exact(value, "%"))])
+        for name, (value, colour) in rows.items()
+    ]  # fmt: skip
+    marks.append(mark("rule", "ridge", x=100.0, dash=True, label="all of it", name="all of it", id="all", hover=[("all of it", "100 %")]))
+    words = "; ".join(f"{name} {format_quantity(value, '%')}" for name, (value, _) in rows.items())
+    table = tuple((name, format_quantity(value, "%"), exact(value, "%")) for name, (value, _) in rows.items())
+    return Figure(
+        "meters", "Busy is not loaded", Axis("linear", "share", "%", (0.0, 150.0)), Axis("band", names=tuple(rows)), tuple(marks),
+        f"{words}.", Table(("meter", "share", "exactly"), table), note=name_of(case),
+    )  # fmt: skip
+
+
+def distribution(case: Case, outcome: Outcome) -> Figure | None:
+    """The share of requests that take longer than a time; none where the line grows without end."""
+    if not outcome.tail:
+        return None
+    low, top = decades(0.9 * case.alone, max(NARROW * case.alone, outcome.tail[-1][0]))
+    points = [(seconds, 100 * share) for seconds, share in outcome.tail]
+    return lines(
+        {f"{POLICIES[case.policy]}, {significant(case.rate)} a second": points},
+        Axis("log", "time in the system", "s", (low, top)),
+        Axis("log", "requests that take longer", "%", (0.1, 100.0)), "Who takes longer than that",
+        extra=[
+            upright(outcome.p99, "P99", "P99", "s"),
+            *([upright(case.target, "target", "target on P99", "s", "warn")] if low <= case.target <= top else []),
+        ],
+        note=name_of(case), id="distribution",
+    )  # fmt: skip

@@ -1,0 +1,321 @@
+"""Lab 13 at the level of what it shows and what the ledger holds; every state of Act II from both sides."""
+
+from dataclasses import replace
+
+import measured
+import pytest
+from headless import Page, bare
+
+from ironlaw import hardware
+from ironlaw.engine.serving.batching import batch_server
+from ironlaw.engine.serving.queues import md1, mm1, mmc
+from ironlaw.kit.check import problems
+from ironlaw.labs.lab_13_line.act1 import system
+from ironlaw.labs.lab_13_line.act2 import server, verdict
+from ironlaw.ledger import open_ledger
+from ironlaw.measure.experiments import batches, line
+from ironlaw.registry import claims
+
+SLUG = "lab_13_line"
+H200, ORIN = "h200_sxm", "orin_nx_16gb"
+
+
+def first_act(page, option="half", answer="same"):
+    page.predict("act1", option, 4)
+    page.reload()
+    page.reflect("act1", answer)
+    return page.reload()
+
+
+@pytest.fixture
+def page(tmp_path):
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        yield Page(ledger, SLUG)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """The revealed lab, for tests that only turn dials."""
+    with open_ledger(tmp_path_factory.mktemp("shared") / "ledger.db") as ledger:
+        found = first_act(Page(ledger, SLUG))
+        found.predict("act2", "x6", 2)
+        yield found.reload()
+
+
+def cards(view):
+    return {card["label"]: f"{card['value']} {card.get('unit') or ''}".strip() for card in view["cards"]}
+
+
+def figure(view, name):
+    return next(found for found in view["figures"] if found["id"] == name)
+
+
+def case(**settings):
+    return server.Case(hardware(settings.pop("device", H200)), **settings)
+
+
+def test_nothing_gives_an_answer_away(page):
+    before = page.text
+    for sealed in ("24 s, ", "7.06", "18,0", "5.5 %", "2,880", "Mean time, W", "capacity"):
+        assert sealed not in before, f"{sealed} is on the page before the first prediction"
+    assert page.parts["act1_reveal"] is None and page.piece("act1.instrument").view.get("figures") in (None, [])
+
+
+def test_the_lab_checks_itself():
+    assert not problems(SLUG)
+
+
+# --- Act I
+
+
+def test_the_two_cuts_agree_to_the_last_digit_on_any_dials(bench):
+    settings = [
+        {"arrivals": "bursts", "burst": 50, "rate": 100.0, "mean": 0.05, "servers": 4}, {"arrivals": "regular", "service": "fixed"},
+        {"service": "two", "order": "lifo", "servers": 3}, {"service": "lognormal", "sigma": 1.5, "order": "random", "requests": 200},
+        {"order": "shortest", "rate": 50.0, "mean": 0.5, "servers": 8, "seed": 3},
+    ]  # fmt: skip
+    start = {dial["id"]: dial["value"] for dial in bench.piece("act1.instrument").spec["dials"]}
+    seen = set()
+    for change in settings:
+        view = bench.turn("act1", **{**start, **change})
+        lines = bare(view["formula"])
+        columns, rows = (
+            part.split("=")[1].strip().split(" ")[0] for part in lines.replace("rows:", "|rows:").replace("L =", "|L =").split("|")[:2]
+        )
+        assert columns == rows and "." in columns
+        seen.add(columns)
+        assert figure(view, "staircase")["note"].startswith("the first 60 of")
+    assert len(seen) == len(settings)
+    bench.turn("act1", **start)
+
+
+def test_every_dial_of_act_one_changes_what_is_seen(bench):
+    start = {dial["id"]: dial["value"] for dial in bench.piece("act1.instrument").spec["dials"]}
+    base = {"arrivals": "bursts", "service": "lognormal", "window": "cut", "requests": 100, "servers": 20}
+    moves = {
+        "cut": "rows", "arrivals": "regular", "burst": 30, "rate": 5.0, "service": "fixed", "sigma": 1.4, "mean": 3.0, "servers": 2,
+        "order": "lifo", "requests": 300, "window": "empty", "opens": 40, "closes": 80, "seed": 7,
+    }  # fmt: skip
+    assert set(moves) == set(start)
+    still = bench.turn("act1", **{**start, **base})
+    before = (str(still["figures"]), str(still["cards"]), still["formula"])
+    for dial, value in moves.items():
+        view = bench.turn("act1", **{**start, **base, dial: value})
+        assert (str(view["figures"]), str(view["cards"]), view["formula"]) != before, dial
+    bench.turn("act1", **start)
+
+
+def test_a_window_in_the_middle_names_its_edges(bench):
+    start = {dial["id"]: dial["value"] for dial in bench.piece("act1.instrument").spec["dials"]}
+    view = bench.turn("act1", **{**start, "window": "cut", "opens": 60, "closes": 20, "requests": 60})
+    assert "Cut off at the edges" in cards(view) and bench.shows("act1.edges", view["note"])
+    rules = [mark["label"] for mark in figure(view, "staircase")["marks"] if mark["type"] == "rule"]
+    assert rules == ["opens", "closes"]  # whichever dial is higher
+    view = bench.turn("act1", **{**start, "rate": 1000.0, "mean": 60.0, "order": "lifo"})
+    assert bench.shows("act1.overloaded", view["note"]) and bench.shows("act1.other_order", view["note"])
+    bench.turn("act1", **start)
+
+
+def test_your_answer_is_a_third_area(bench):
+    bars = {mark["name"]: mark["x"] for mark in figure(bench.piece("act1.instrument").view, "answer")["marks"]}
+    columns, rows, mine = bars.values()
+    assert columns == rows == 48 * 60 and mine == 120 * 0.5
+
+
+def test_the_dashboard_is_the_system_that_the_dials_begin_at():
+    run = system.System(requests=60_000).run
+    assert run.in_flight == pytest.approx(system.IN_FLIGHT, rel=0.05) and run.rate / system.TICK == pytest.approx(system.RATE, rel=0.05)
+
+
+@pytest.mark.parametrize("option", ["half", "w", "lw", "unknown"])
+def test_every_answer_of_act_one_is_met(page, option):
+    page.predict("act1", option, 3)
+    text = bare(page.reload().parts["act1_reveal"].text)
+    assert page.shows(f"act1.feedback.{option}", page.parts["act1_reveal"].text) and "24 s" in text
+    assert ("Your prediction holds" in text) == (option == "w")
+
+
+# --- Act II
+
+
+def test_the_questions_own_server(bench):
+    view = bench.piece("act2.instrument").view
+    assert view["banner"]["tone"] == "good" and cards(view)["P99"].startswith("7.0") and cards(view)["Loaded"] == "55.5 %"
+    names = {mark.get("id") for mark in figure(view, "by-rate")["marks"]}
+    assert {"point", "prediction", "truth", "target"} <= names
+    readings = bench.lab.readouts["act2"]
+    assert readings["constraint_hit"] is None and readings["policy"] == "waiting" and readings["rate"] == 10_000
+
+
+# state -> (a setting that shows it, the same with one dial turned, and what that shows)
+BOTH_SIDES = {
+    verdict.FULL: ({"device": ORIN, "model": "llama3_2_1b", "most": 256, "target": 0.5}, {"most": 64}),
+    verdict.NEVER: ({"target": 0.002}, {"target": 0.02}),
+    verdict.ENDLESS: ({"rate": 50_000.0}, {"rate": 10_000.0}),
+    verdict.LATE: ({"rate": 100.0, "policy": "fixed"}, {"rate": 10_000.0}),
+    verdict.IDLE: ({"rate": 1_000.0, "policy": "timeout", "timeout": 0.01}, {"timeout": 0.0}),
+    verdict.WORKS: ({}, {"replicas": 1, "rate": 90_000.0}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("state", BOTH_SIDES)
+def test_every_state_is_reached_from_both_sides(bench, state):
+    there, away = BOTH_SIDES[state]
+    one = case(**there)
+    other = replace(one, **away)
+    assert verdict.state(one) == state != verdict.state(other)
+    shown = verdict.banner(bench.lab, one)
+    assert shown["tone"] == verdict.TONES[state] and bench.shows(f"act2.{state}", shown["text"])
+
+
+def test_a_sweep_of_the_dials_meets_every_state():
+    seen = {
+        verdict.state(case(device=device, model=model, rate=rate, policy=policy, most=most, target=target))
+        for device, model in ((H200, "resnet50"), (ORIN, "llama3_2_1b"))
+        for rate in (100.0, 3_000.0, 60_000.0) for policy in ("one", "waiting", "fixed") for most in (4, 256) for target in (0.004, 0.5)
+    }  # fmt: skip
+    assert seen == set(BOTH_SIDES)
+
+
+@pytest.mark.parametrize("late", [{"rate": 2_000.0, "policy": "one"}, {"rate": 30_000.0}, {"rate": 1_000.0, "policy": "fixed"}])
+def test_what_would_do_does(late):
+    """Each change that the banner names meets the target, and one step less does not."""
+    failing = case(**late)
+    assert verdict.state(failing) in (verdict.ENDLESS, verdict.LATE)
+    for words in verdict.fixes(failing):
+        if "replicas" in words:
+            many = int(words.split()[0])
+            assert verdict.state(replace(failing, replicas=many)) in (verdict.WORKS, verdict.IDLE)
+            assert verdict.state(replace(failing, replicas=many - 1)) in (verdict.ENDLESS, verdict.LATE)
+        elif "batches of up to" in words:
+            most = int(words.split()[4])
+            changed = replace(failing, most=most, policy="waiting" if failing.policy == "one" else failing.policy)
+            assert verdict.state(changed) in (verdict.WORKS, verdict.IDLE)
+        else:
+            assert verdict.state(failing.with_policy("waiting")) == verdict.WORKS
+    assert verdict.fixes(failing)
+
+
+def test_a_target_that_nothing_on_the_dials_meets():
+    hopeless = case(rate=100_000.0, policy="one")
+    assert not [words for words in verdict.fixes(replace(hopeless, most=1)) if "replicas" in words]
+    assert "nothing on these dials" in str(verdict.SLOTS[verdict.ENDLESS](case(rate=100_000.0, mode="eager", device=ORIN))["cures"])
+
+
+def test_headroom_meets_the_target_and_a_little_more_does_not():
+    calm = case(target=0.012)
+    assert 1_000 < calm.headroom < calm.capacity
+    assert calm.at(0.97 * calm.headroom, 20_000).p99 <= calm.target
+    assert replace(calm, target=0.001).headroom == 0.0
+
+
+def test_one_by_one_is_exact_and_batches_are_the_engines():
+    alone = case(policy="one", rate=200.0)
+    exact = md1(200.0, alone.alone)
+    assert (alone.outcome.mean, alone.outcome.p99) == (exact.mean, exact.quantile(0.99))
+    split = case(policy="one", rate=400.0, replicas=2, split=True)
+    assert split.outcome.p99 == pytest.approx(exact.quantile(0.99))
+    shared = case(rate=4_000.0, replicas=2)
+    engine = batch_server(4_000.0, shared.times, 64, replicas=2, n=4_000)
+    assert shared.outcome.p99 == engine.quantile(0.99) and shared.load == engine.load
+    assert case(policy="one", rate=400.0, replicas=2).outcome.p99 < split.outcome.p99
+
+
+def test_every_dial_of_act_two_changes_what_is_seen(bench):
+    start = {dial["id"]: dial["value"] for dial in bench.piece("act2.instrument").spec["dials"]}
+    base = {"policy": "timeout", "replicas": 2, "rate": 3_000.0}
+    moves = {
+        "rate": 9_000.0, "policy": "fixed", "timeout": 20, "most": 16, "replicas": 4, "line": "split", "burst": 20, "target": 100.0,
+        "model": "bert_base", "mode": "graphs",
+    }  # fmt: skip
+    assert set(moves) == set(start)
+    still = bench.turn("act2", **{**start, **base})
+    before = (str(still["figures"]), str(still["cards"]), still["formula"])
+    for dial, value in moves.items():
+        view = bench.turn("act2", **{**start, **base, dial: value})
+        assert (str(view["figures"]), str(view["cards"]), view["formula"]) != before, dial
+    endless = bench.turn("act2", **{**start, "rate": 100_000.0})
+    assert cards(endless)["P99"] == "no end" and len(endless["figures"]) == 2
+    bench.turn("act2", **start)
+
+
+@pytest.mark.parametrize("device", ["a100_80gb_sxm", ORIN])
+def test_axes_hold_still_while_the_rate_moves(device):
+    from ironlaw.labs.lab_13_line.act2.figures import SPAN
+    from ironlaw.pictures.ends import decades
+
+    ends = {decades(0.9 * c.alone, SPAN * c.alone) for c in (case(device=device, rate=rate) for rate in (1.0, 100.0, 1e5))}
+    assert len(ends) == 1
+
+
+# --- keys, the ledger, the learner's own machine
+
+
+def test_the_keys_move_with_their_premises(page, monkeypatch):
+    assert page.lab.question("act1").right.id == "w" and page.lab.question("act1_reflection").right.id == "same"
+    assert page.lab.question("act2").right.id == "x1" and page.lab.question("act2_reflection").right.id == "six"
+    engine = claims.NAMESPACE["batch_server"]
+    monkeypatch.setitem(claims.NAMESPACE, "batch_server", lambda rate, times, most, **more: engine(rate / 40, times, 1, **more))
+    assert page.lab.question("act2").right.id in ("x10", "x100")  # one by one, a load of nearly 1 against one of a tenth
+    monkeypatch.setitem(claims.NAMESPACE, "mmc", lambda rate, service, servers: mm1(rate / servers, service))
+    assert page.lab.question("act2_reflection").right.id == "one"
+    order = {"fifo": "fifo", "lifo": "shortest"}
+    whole, spread = claims.NAMESPACE["simulate"], claims.NAMESPACE["lognormal"](1, 4_000, 1.0, 1.0)
+    monkeypatch.setitem(claims.NAMESPACE, "simulate", lambda arrivals, _, servers, name: whole(arrivals, spread, servers, order[name]))
+    assert page.lab.question("act1_reflection").right.id == "falls"
+    monkeypatch.setitem(claims.NAMESPACE, "little", lambda in_flight, rate: in_flight * rate)
+    assert page.lab.question("act1").right.id == "lw"
+
+
+def test_the_truths_on_screen_are_the_keys(bench):
+    assert float(bench.lab.question("act2_reflection").answer) == pytest.approx(mm1(0.9, 1).quantile(0.99) / mmc(7.2, 1, 8).quantile(0.99))
+    now, again = (replace(case(), rate=rate).outcome.p99 for rate in (1_000.0, 10_000.0))
+    assert float(bench.lab.question("act2").answer) == pytest.approx(again / now, rel=0.01)
+
+
+def test_the_ledger_keeps_what_lab_14_starts_from(page):
+    first_act(page, "w")
+    page.predict("act2", "x1", 3)
+    page.reload().reflect("act2", "six")
+    page.reload()
+    page.turn("act2", rate=4_000.0, policy="timeout", timeout=3, most=32)
+    page.save()
+    design = page.ledger.design(SLUG)
+    assert (design["policy"], design["rate"], design["most"], design["replicas"]) == ("timeout", 4_000.0, 32, 1)
+    assert design["timeout_s"] == pytest.approx(0.003) and design["target_p99_s"] == pytest.approx(0.02)
+    assert design["p99_s"] > design["mean_s"] > 0 and 0 < design["load"] < design["busy"] <= 1 and design["constraint_hit"] is None
+    assert (design["act1_prediction"], design["act1_correct"], design["act2_correct"]) == (24.0, True, True)
+
+
+def stream(name, load, p99, batch=1.0, busy=0.5):
+    about = {"mean_s": p99 / 2, "p99_s": p99, "in_flight": 2.0, "rate": 400.0, "service_s": 2e-3, "cv2": 0.01, "busy": busy, "load": load}
+    return {"kind": "case", "name": name, "label": f"{name} {load}", "params": {**about, "batch": batch}, **measured.timing(p99 / 2)}
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    monkeypatch.setitem(measured.ROWS, "line", [stream(line.NAME, load, 0.02) for load in line.LOADS])
+    sizes = [
+        {"kind": "case", "name": batches.TIME, "label": f"{n}", "params": {"batch": n}, **measured.timing(1e-3)} for n in batches.SIZES
+    ]
+    streams = [stream(name, load, 0.004, 6.0, 0.97) for name, load, _ in batches.STREAMS]
+    monkeypatch.setitem(measured.ROWS, "batches", sizes + streams)
+
+
+def test_what_was_measured_here_is_said_and_stands_beside_the_claims(page, runs):
+    measured.keep(page.ledger, SLUG, "line", "batches")
+    first_act(page.reload())
+    page.predict("act2", "x10", 2)
+    page.reload()
+    told = " ".join(item["result"] for act in ("act1", "act2") for item in page.piece(f"{act}.measure").view["items"])
+    assert page.shows("act1.here_line", told) and page.shows("act2.here_batches", told)
+    assert "10 ×" in bare(page.parts["act1_claims"].text)  # a P99 of 20 ms over a service of 2
+    assert "1.25 %" in bare(page.parts["act2_claims"].text)  # 400 a second of 32 every millisecond
+
+
+def test_a_run_without_its_figures_is_passed_over(page, runs):
+    measured.ROWS["line"][0]["params"]["rate"] = "many"
+    del measured.ROWS["batches"][-1]["params"]["p99_s"]
+    measured.keep(page.ledger, SLUG, "line", "batches")
+    page.reload()
+    assert page.lab.local_run("line") is None and page.lab.local_run("batches") is None
