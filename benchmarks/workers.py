@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ironlaw.measure import evidence_file, host
 from ironlaw.measure.clock import Clock, Timing
-from ironlaw.measure.experiments.workers import WAYS, Crew
+from ironlaw.measure.experiments.workers import WAYS, Crew, label
 from ironlaw.measure.noise import Watch
 from ironlaw.measure.rows import case_row, typed
 
@@ -45,9 +45,11 @@ def main() -> int:
                 crew.run(way, n, args.items)
                 samples[way, n].append(clock.now() - start)
             print(f"round {turn + 1} of {args.rounds}", file=sys.stderr)
-    rows = [case_row(way, f"{n} {way}", {"workers": n, "items": args.items}, Timing.of(times).row()) for (way, n), times in samples.items()]
+    rows = [
+        case_row(way, label(way, n), {"workers": n, "items": args.items}, Timing.of(times).row()) for (way, n), times in samples.items()
+    ]
     path = evidence_file.write(
-        args.out / "workers.json", machine={"hardware": args.hardware, **host.machine()}, software=host.software(),
+        args.out / "workers.json", machine={**host.machine(), "hardware": args.hardware}, software=host.software(),
         method=METHOD.format(items=args.items, rounds=args.rounds), rows=typed(rows), noise=watch.verdict().as_json(),
     )  # fmt: skip
     for way in WAYS:

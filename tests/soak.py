@@ -27,7 +27,7 @@ from ironlaw.server import labs, serve
 labs.QUIET_S = 0.0  # what is prepared in the background is ready early, not in the middle of counting
 serve(port=0, open_browser=False)
 """
-LABS = ("lab_01_magnitude", "lab_07_fusion", "lab_11_roofline", "review")
+LABS = ("lab_01_magnitude", "lab_07_fusion", "lab_11_roofline", "lab_12_amdahl", "review")
 
 
 class Server:

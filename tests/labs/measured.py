@@ -18,6 +18,9 @@ def launch(op, seconds):
             "sync_high_s": seconds}  # fmt: skip
 
 
+FASTER = {"fp64": 1, "fp32": 2, "half": 8, "tenth": 40}
+
+
 ROWS = {
     "tiny_ops": [launch("nothing", 1e-7), launch("add", 2e-6)],
     "ds_cnn": [
@@ -52,6 +55,19 @@ ROWS = {
         case_row(fan_out.LEAF, "one call", {"k": 1, "quantiles": [1e-5] * 198 + [1e-3] * 3}, timing(1e-5)),
         *(case_row(fan_out.PAGE, f"slowest of {k} in a row", {"k": k}, timing(k * 1e-6 + 1e-5)) for k in fan_out.JOINED[1:]),
         *(case_row(fan_out.INDEPENDENT, f"slowest of {k}", {"k": k}, timing(2 * k * 1e-6 + 1e-5)) for k in fan_out.JOINED[1:]),
+    ],
+    # the model is 8 ms of 10; it gets 2, 8 and 40 times as fast, and the whole as Amdahl's law says
+    "stages": [
+        case_row(name, name, {"variant": "fp64"}, timing(seconds))
+        for name, seconds in (("inflate", 1e-3), ("resize", 0.9e-3), ("best", 0.1e-3))
+    ]
+    + [case_row("model", "the model", {"variant": variant}, timing(8e-3 / factor)) for variant, factor in FASTER.items()]
+    + [case_row("whole", "the whole", {"variant": variant}, timing(2e-3 + 8e-3 / factor)) for variant, factor in FASTER.items()],
+    # threads: 1.6 and 2 times as fast on two and four workers; processes: 1.9 and 3.4
+    "workers": [
+        case_row(way, f"{n} {way}", {"workers": n, "items": 48}, timing(0.2 / speedup))
+        for way, speedups in (("threads", (1, 1.6, 2)), ("processes", (1, 1.9, 3.4)))
+        for n, speedup in zip((1, 2, 4), speedups, strict=True)
     ],
 }  # fmt: skip
 

@@ -16,6 +16,7 @@ LABS = {
     "lab_01_magnitude": ("e9", "stacks", "memory"),
     "lab_07_fusion": ("p90", "share", "e4"),
     "lab_11_roofline": ("bug", "reuse", "alike"),
+    "lab_12_amdahl": ("x2", "x5", "x32"),
 }
 OFFERED = {
     "lab_01_magnitude": {"act1": ["this_machine"], "act2": ["tiny_ops", "ds_cnn", "this_machine"]},
@@ -24,6 +25,7 @@ OFFERED = {
         "act2": ["three_op_chain", "pointwise_chain", "this_machine"],
     },
     "lab_11_roofline": {"act1": ["gemm_sweep", "this_machine"]},
+    "lab_12_amdahl": {"act1": ["stages", "this_machine"], "act2": ["workers", "this_machine"]},
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NoReturn
 
 from ironlaw.errors import LedgerUnavailable
@@ -34,7 +35,7 @@ class AbsentLedger:
     def designs(self) -> dict[str, dict[str, Any]]:
         return {}
 
-    def track(self) -> None:
+    def track(self, among: Collection[str] = ()) -> None:
         return None
 
     def append(self, *_: Any, **__: Any) -> NoReturn:

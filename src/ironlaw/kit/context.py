@@ -1,8 +1,9 @@
-"""The deployment contexts of a lab, and the toggle between them.
+"""The contexts of a lab, and the toggle between them: where something is deployed, or which data it is about.
 
 A context is one `[[context]]` of questions.toml: `device` (a slug of the registry), `label` (a name without figures), and
 `format`, the number format of the device's headline peak (`sparse = true` where the headline is a rate with 2:4 sparsity).
-The learner's own machine is one of them once it is measured.
+The learner's own machine is one of them once it is measured. In a lab that no device changes, a context has `data`, a name that
+its modules know, instead of `device` and `format`; all of its contexts do, and the learner's machine is not among them.
 """
 
 from __future__ import annotations
@@ -13,23 +14,30 @@ from typing import Any
 
 from ironlaw.calibration import local_machine
 from ironlaw.engine.device.machine import Figure, Hardware
-from ironlaw.errors import BadRegistry, unknown
+from ironlaw.errors import BadRegistry, BadValue, unknown
 from ironlaw.registry.machines import hardware, known_local
 from ironlaw.widget.piece import Piece
 
 LOCAL = local_machine.SLUG
 PREFERRED = ("fp16", "bf16", "fp32", "int8")
 REGIMES = {"here": "This machine"}
+DATA = "data"  # the regime of a context that is no device
 
 
 @dataclass(frozen=True)
 class Context:
     slug: str
     label: str
-    regime: str  # cloud, edge, mobile, tiny, here
-    hardware: Hardware
-    format: str
+    regime: str  # cloud, edge, mobile, tiny, here, data
+    device: Hardware | None
+    format: str = ""
     sparse: bool = False
+
+    @property
+    def hardware(self) -> Hardware:
+        if self.device is None:
+            raise BadValue(f"context {self.slug!r} is data, and has no figures of a device; ask one that has")
+        return self.device
 
     @property
     def peak(self) -> float:
@@ -43,7 +51,7 @@ class Context:
     @property
     def menu_label(self) -> str:
         """In a list of devices: "Cloud: NVIDIA H100 SXM5", "This machine"."""
-        return self.label if self.slug == LOCAL else f"{self.regime_label}: {self.label}"
+        return self.label if self.slug == LOCAL or self.regime == DATA else f"{self.regime_label}: {self.label}"
 
     @property
     def format_label(self) -> str:
@@ -56,7 +64,14 @@ class Context:
 
 
 def contexts(entries: Sequence[Mapping[str, Any]]) -> tuple[Context, ...]:
-    """The contexts of questions.toml, then this machine if it was measured."""
+    """The contexts of questions.toml, then this machine if it was measured and the lab is about devices."""
+    kinds = {DATA if DATA in entry else "device" for entry in entries}
+    if len(kinds) > 1:
+        raise BadRegistry(
+            "[[context]]: some have `device` and some `data`; a lab is about devices or about data, so give all of them the same"
+        )
+    if kinds == {DATA}:
+        return tuple(Context(str(entry[DATA]), str(entry["label"]), DATA, None) for entry in entries)
     listed = []
     for entry in entries:
         machine = hardware(entry["device"])
@@ -79,7 +94,7 @@ def this_machine() -> Context | None:
 
 
 def the(context: Context) -> str:
-    """A device in a sentence: "the Cortex-M7 MCU", "this machine"."""
+    """A context in a sentence: "the Cortex-M7 MCU", "this machine"."""
     return "this machine" if context.slug == LOCAL else f"the {context.label}"
 
 
@@ -99,7 +114,7 @@ def toggle(label: str, contexts: Sequence[Context], current: Context, choose: Ca
     if not contexts:
         raise BadRegistry("a lab needs at least one [[context]] in questions.toml")
     alone = len({c.regime for c in contexts}) == len(contexts)  # where two share a regime, the device's name comes first
-    names = [(c.regime_label, c.label) if alone else (c.label, c.regime_label) for c in contexts]
+    names = [(c.regime_label, c.label) if alone else (c.label, "" if c.regime == DATA else c.regime_label) for c in contexts]
     options = [{"value": c.slug, "label": label, "note": note} for c, (label, note) in zip(contexts, names, strict=True)]
 
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:

@@ -58,7 +58,8 @@ class Lab(ActSteps):
         self.slug, self.words, self.sheet, self.ledger = slug, words, sheet, ledger
         self.questions = sheet.questions
         self.places = journey.places(sheet)
-        self.contexts = context.first(context.contexts(sheet.contexts), ledger.track())
+        contexts = context.contexts(sheet.contexts)
+        self.contexts = context.first(contexts, ledger.track([each.slug for each in contexts]))
         self.current_context: Context = self.contexts[0]
         self.instruments: dict[str, Instrument] = {}
         self.follows: dict[str, tuple[str, ...]] = {}
@@ -157,7 +158,8 @@ class Lab(ActSteps):
 
     def _follow_context(self) -> None:
         """Another window may have chosen one, and a machine that was measured there is not among ours until the page is loaded again."""
-        target = next((each for each in self.contexts if each.slug == self.ledger.track()), self.current_context)
+        track = self.ledger.track([each.slug for each in self.contexts])
+        target = next((each for each in self.contexts if each.slug == track), self.current_context)
         if target is not self.current_context:
             self.elements["context"].widget.state = {"value": target.slug}
             self._move_to(target)

@@ -10,7 +10,7 @@ from typing import Any
 from ironlaw.errors import BadValue
 from ironlaw.ledger import Event
 from ironlaw.ledger.kinds import ROW
-from ironlaw.measure.experiments import batches, compression, fan_out, ledger, line, omission, stages, workers
+from ironlaw.measure.experiments import batches, compression, fan_out, ledger, line, omission, resample, stages, train_here, workers
 from ironlaw.measure.experiments.trials import COMPILED_SHAPE, LENGTHS
 from ironlaw.measure.host import cores, cpu_name, in_browser
 from ironlaw.units import significant
@@ -80,20 +80,25 @@ def newest(ledger: Any) -> dict[str, Measured]:
     return runs
 
 
+# experiment -> what rows it must have, each as its fields
+NEEDED: dict[str, tuple[dict[str, Any], ...]] = {
+    "tiny_ops": tuple({"kind": "launch", "op": op} for op in ("nothing", "add")),
+    "ds_cnn": ({"kind": "model", "batch": 1, "mode": "eager"},),
+    "gemm_sweep": ({"kind": "op", "op": "matmul"},),
+    "resample": tuple({"kind": "figure", "name": f"{rate}_gap"} for rate in resample.NAMES),
+    "train_here": tuple({"kind": "figure", "name": "precision", "people": people} for people in train_here.SIZES),
+    "stages": tuple({"kind": "case", "name": name, "variant": variant} for name in ("model", "whole") for variant in stages.VARIANTS),
+    "workers": tuple({"kind": "case", "name": way, "workers": n} for way in workers.WAYS for n in (1, 2)),
+    "omission": tuple({"kind": "figure", "name": way, "p": 0.99} for way in (omission.CLOSED, omission.OPEN)),
+    "bits": tuple({"kind": "figure", "bits": b, "scale": str(scale)} for b in compression.BITS for scale, _ in compression.SCALES),
+    "formats": tuple({"kind": "case", "name": name, "batch": 1} for name in (compression.PLAIN, "fp16", "int8", "zeros_90", "csr_90")),
+}
+
+
 def _complete(run: Measured) -> bool:
     """Whether the rows are there that the labs speak of."""
-    if run.experiment == "tiny_ops":
-        return all(run.row(kind="launch", op=op) for op in ("nothing", "add"))
-    if run.experiment == "ds_cnn":
-        return run.row(kind="model", batch=1, mode="eager") is not None
-    if run.experiment == "gemm_sweep":
-        return run.row(kind="op", op="matmul") is not None
-    if run.experiment == "stages":
-        return all(run.row(kind="case", name=name, variant=variant) for name in ("model", "whole") for variant in stages.VARIANTS)
-    if run.experiment == "workers":
-        return all(run.row(kind="case", name=way, workers=n) for way in workers.WAYS for n in (1, 2))
-    if run.experiment == "omission":
-        return all(run.row(kind="figure", name=way, p=0.99) for way in (omission.CLOSED, omission.OPEN))
+    if run.experiment in NEEDED:
+        return all(run.row(**wanted) for wanted in NEEDED[run.experiment])
     if run.experiment == "fan_out":
         leaf, last = run.row(kind="case", name=fan_out.LEAF), fan_out.JOINED[-1]
         pages = all(run.row(kind="case", name=name, k=last) for name in (fan_out.PAGE, fan_out.INDEPENDENT))
@@ -105,10 +110,6 @@ def _complete(run: Measured) -> bool:
     if run.experiment == "batches":
         streams = [run.row(kind="case", name=name, load=load) for name, load, _ in batches.STREAMS]
         return all(_has_figures(stream, (*line.FIGURES, "batch")) for stream in streams)
-    if run.experiment == "bits":
-        return all(run.row(kind="figure", bits=b, scale=str(scale)) for b in compression.BITS for scale, _ in compression.SCALES)
-    if run.experiment == "formats":
-        return all(run.row(kind="case", name=name, batch=1) for name in (compression.PLAIN, "fp16", "int8", "zeros_90", "csr_90"))
     chains: dict[str, dict[str, Any]] = {"three_op_chain": {"shape": list(COMPILED_SHAPE)}, "pointwise_chain": {"ops": LENGTHS[-1]}}
     if run.experiment not in chains:
         return True

@@ -145,8 +145,8 @@ def _question(where: str, name: str, table: Any) -> Question:
 
 
 def evaluate(expression: str, where: str) -> Any:
-    """What the engine says: the claims registry's evaluator, for answers that may be names as well as numbers; `row` reads the evidence."""
-    return claims.compute(expression, where, {"leading": leading, "row": claims.row})
+    """What the engine says: the claims registry's evaluator, for answers that may be names as well as numbers."""
+    return claims.compute(expression, where, {"leading": leading})
 
 
 @cache

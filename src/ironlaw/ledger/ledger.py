@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -124,10 +124,10 @@ class Ledger:
         """By lab; the one that this ledger received last, whatever its date: a clock may have been wrong."""
         return {event.lab: event.payload for event in self.events(kind="design")}
 
-    def track(self) -> str | None:
-        """The context that was chosen last, in any lab."""
-        choices = self.events(kind="context")
-        return str(choices[-1].payload["context"]) if choices else None
+    def track(self, among: Collection[str] = ()) -> str | None:
+        """The context that was chosen last, in any lab; of those `among` which one asks, if any are given: a data set is no device."""
+        choices = [str(event.payload["context"]) for event in self.events(kind="context")]
+        return next((choice for choice in reversed(choices) if not among or choice in among), None)
 
     def learner_name(self) -> str | None:
         """A reset keeps the name."""

@@ -13,6 +13,7 @@ from ironlaw.widget.quantities import exact, format_quantity
 Points = Sequence[tuple[float, float]]
 COLOURS = ("memory", "ink", "ridge", "compute")
 OWN = ("square", "circle")  # shapes of the learner's own points
+RECORDED = ("diamond", "triangle")  # of those that the evidence has
 
 
 def lines(
@@ -30,8 +31,8 @@ def lines(
     for i, (name, points) in enumerate(series.items()):
         marks.append(mark("line", COLOURS[i % 4], points=points, name=name, dash=DASHES[i % 4] or None, id=f"line-{name}"))
         marks += [_point(name, at, value, x, y) for at, value in points if now and now == (name, at)]
-    for name, points in measured.items():
-        marks += [_measured(name, at, value, x, y, measured_on) for at, value in points]
+    for i, (name, points) in enumerate(measured.items()):
+        marks += [_measured(name, at, value, x, y, measured_on, RECORDED[i % 2]) for at, value in points]
     for i, (name, points) in enumerate(local.items()):
         marks += [_local(name, at, value, x, y, OWN[i % 2]) for at, value in points]
     table_series = {**series, **{f"{name}, measured": points for name, points in measured.items()}, **local}
@@ -48,7 +49,7 @@ def lines(
     ]
     legend: tuple[dict[str, Any], ...] = tuple(
         {"colour": COLOURS[i % 4], "shape": "line", "dash": bool(DASHES[i % 4]), "label": name} for i, name in enumerate(series)
-    ) + tuple({"colour": "accent", "shape": "diamond", "label": f"{name}, measured"} for name in measured)
+    ) + tuple({"colour": "accent", "shape": RECORDED[i % 2], "label": f"{name}, measured"} for i, name in enumerate(measured))
     legend += tuple({"colour": "here", "shape": OWN[i % 2], "label": name} for i, name in enumerate(local))
     return Figure(
         id,
@@ -85,9 +86,9 @@ def _point(name: str, at: float, value: float, x: Axis, y: Axis) -> Mark:
     )
 
 
-def _measured(name: str, at: float, value: float, x: Axis, y: Axis, machine: str) -> Mark:
+def _measured(name: str, at: float, value: float, x: Axis, y: Axis, machine: str, shape: str) -> Mark:
     hover: list[Row] = [(x.label, exact(at, x.unit)), (y.label, exact(value, y.unit)), f"measured on {machine}" if machine else "measured"]
-    return mark("point", "accent", x=at, y=value, shape="diamond", size=5, id=f"{name}-{at:g}", name=f"{name}, measured", hover=hover)
+    return mark("point", "accent", x=at, y=value, shape=shape, size=5, id=f"{name}-{at:g}", name=f"{name}, measured", hover=hover)
 
 
 def _local(name: str, at: float, value: float, x: Axis, y: Axis, shape: str) -> Mark:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ironlaw.errors import unknown
 from ironlaw.measure.devices import choice
-from ironlaw.measure.experiments import batches, compression, fan_out, line, omission, trials, workers
+from ironlaw.measure.experiments import batches, compression, fan_out, line, omission, resample, train_here, trials, workers
 from ironlaw.measure.host import compiler, in_browser
 
 TORCH_S = 4.0  # what importing PyTorch takes, roughly
@@ -68,6 +68,15 @@ EXPERIMENTS = {
         Experiment(
             "workers", "One job, more and more workers",
             f"Splits {workers.ITEMS} images over 1, 2, … up to twice the cores, as threads and as processes.", 5, "numpy",
+        ),
+        Experiment(
+            "resample", "Could it be chance?",
+            f"Draws the people of the COMPAS table anew, {resample.DRAWS:,} times, and counts every rate and gap in each.", 1, "numpy",
+        ),
+        Experiment(
+            "train_here", "A score of your own",
+            f"Trains a score on {train_here.SIZES[0]:,} to {train_here.SIZES[-1]:,} made-up people, and says how sure its precision is.",
+            2, "numpy",
         ),
         Experiment(
             "omission", "Two testers, one stall",

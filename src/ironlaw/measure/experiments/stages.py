@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -123,7 +124,7 @@ def _calls(variant: str, stages: dict[str, Stage], packed: bytes) -> dict[tuple[
     x: Any = packed
     for name, stage in stages.items():
         if variant == "fp64" or name == "model":
-            calls[variant, name] = lambda stage=stage, x=x: stage(x)
+            calls[variant, name] = partial(stage, x)
         x = stage(x)
     calls[variant, "whole"] = whole
     return calls

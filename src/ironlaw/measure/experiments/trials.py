@@ -12,7 +12,19 @@ from typing import Any
 from ironlaw.errors import MissingExtra
 from ironlaw.measure.clock import Timing
 from ironlaw.measure.devices.device import BLOCKED, COMPILED, EAGER, Call, Device, Shape
-from ironlaw.measure.experiments import batches, compression, fan_out, keyword_spotter, ledger, line, omission, stages, workers
+from ironlaw.measure.experiments import (
+    batches,
+    compression,
+    fan_out,
+    keyword_spotter,
+    ledger,
+    line,
+    omission,
+    resample,
+    stages,
+    train_here,
+    workers,
+)
 from ironlaw.measure.experiments.bench import STEP, Bench
 from ironlaw.measure.rows import Draft, function_row, launch_row, op_row, rounded
 
@@ -92,6 +104,7 @@ TRIALS: dict[str, Callable[[Bench], Iterator[Draft]]] = {
     "three_op_chain": three_op_chain, "gemm_sweep": gemm_sweep, "pointwise_chain": pointwise_chain, "ds_cnn": ds_cnn, "tiny_ops": tiny_ops,
     "stages": stages.rows, "workers": workers.rows, "omission": omission.rows, "fan_out": fan_out.rows,
     "line": line.rows, "batches": batches.rows, "ledger": ledger.rows,
+    "resample": resample.rows, "train_here": train_here.rows,
     "bits": compression.bits, "formats": compression.formats,
 }  # fmt: skip
 WAYS = {EAGER: "op by op", BLOCKED: "in one pass, block by block", COMPILED: "compiled into one kernel"}

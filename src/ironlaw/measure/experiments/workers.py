@@ -91,13 +91,13 @@ class Crew:
 
 def rows(bench: Bench) -> Iterator[Draft]:
     sizes = counts(cores())
-    cases = [(_label(way, n), (way, n)) for way in WAYS for n in sizes]
+    cases = [(label(way, n), (way, n)) for way in WAYS for n in sizes]
     with ExitStack() as held:
         bench.progress(0.0, "starting the workers")
         crew = Crew(sizes[-1], held)
         for way, n in bench.each(cases):
             yield case_row(
-                way, _label(way, n), {"workers": n, "items": ITEMS}, bench.time(_job(crew, way, n), least=5, warmup=1, batch=1).row()
+                way, label(way, n), {"workers": n, "items": ITEMS}, bench.time(_job(crew, way, n), least=5, warmup=1, batch=1).row()
             )
 
 
@@ -105,6 +105,6 @@ def _job(crew: Crew, way: str, n: int) -> Callable[[], list[int]]:
     return lambda: crew.run(way, n, ITEMS)
 
 
-def _label(way: str, n: int) -> str:
+def label(way: str, n: int) -> str:
     one = {THREADS: "thread", PROCESSES: "process"}[way]
     return f"1 {one}" if n == 1 else f"{n} {way}"

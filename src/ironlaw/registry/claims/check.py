@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ironlaw.errors import BadRegistry
-from ironlaw.registry.claims.expressions import compute, literals, row
+from ironlaw.registry.claims.expressions import compute, literals
 from ironlaw.registry.claims.judging import HOLDS, Claim, Judgement
 from ironlaw.registry.claims.reading import readings
 from ironlaw.slots import hard_coded_figures, numbers
@@ -51,7 +51,7 @@ def _basis(judgement: Judgement) -> str:
 
 def _words(claim: Claim) -> Iterator[str]:
     for fact in claim.facts:
-        if not compute(fact, f"{claim.where} facts", {"row": row}):
+        if not compute(fact, f"{claim.where} facts"):
             yield f"`why` relies on {fact!r}, which is not true; read the rows, and say what is"
     for figure in hard_coded_figures(claim.reason):
         yield f"`why` has {figure!r} typed; write a {{{{ slot }}}} and compute it under `slots`"

@@ -30,6 +30,8 @@ from ironlaw.engine.numerics.frontier import Point, dominated_by, frontier
 from ironlaw.engine.numerics.grids import factor_per_bit, levels, noise_power, sqnr_db, step
 from ironlaw.engine.numerics.shares import trials_needed, wilson
 from ironlaw.engine.numerics.storage import csr_breakeven, csr_bytes, low_rank_bytes, nm_storage, pruned_macs, stored_bits
+from ironlaw.engine.parity.rates import fnr_of, forced_gap, fpr_of, odds, ppv_of, ray
+from ironlaw.engine.parity.rules import best as best_rule
 from ironlaw.engine.scaling.amdahl import amdahl, amdahl_ceiling, gustafson, halvings, karp_flatt, scaled_share, workers_needed
 from ironlaw.engine.scaling.stages import in_turn, pipelined, share_after
 from ironlaw.engine.scaling.usl import fit_usl, usl, usl_grown, usl_peak
@@ -60,6 +62,7 @@ from ironlaw.errors import BadRegistry
 from ironlaw.registry import evidence
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.publications import published
+from ironlaw.registry.scored_groups import groups
 from ironlaw.registry.squeezed import at_bits, reader
 from ironlaw.registry.textbooks import textbook
 from ironlaw.registry.trained_nets import trained
@@ -108,6 +111,9 @@ NAMESPACE: dict[str, Any] = {
     # what a training step keeps
     "training_ledger": training_ledger, "static_bytes": static_bytes, "kept": kept, "with_loss": with_loss, "three_kernels": three_kernels,
     "recompute": recompute, "checkpoint_bytes": checkpoint_bytes, "best_checkpoints": best_checkpoints,
+    # groups of people, and decisions about them
+    "groups": groups, "best_rule": best_rule, "fpr_of": fpr_of, "fnr_of": fnr_of, "ppv_of": ppv_of, "odds": odds, "ray": ray,
+    "forced_gap": forced_gap,
     # graphs
     "Graph": Graph, "Tensor": Tensor, "op": op, "chain": chain, "attention": attention, "fuse": fuse, "decide": decide,
     "one_launch": one_launch, "predict": predict, "Plan": Plan, "replace": replace,
@@ -124,6 +130,9 @@ def row(file: str, /, **wanted: Any) -> Row:
     if len(matches) != 1:
         raise BadRegistry(f"evidence {file} has {len(matches)} rows of {len(rows)} with {wanted}; name one")
     return matches[0]
+
+
+NAMESPACE["row"] = row
 
 
 def compute(expression: str, where: str, more: Mapping[str, Any] | None = None) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ironlaw.registry.claims import premises
-from ironlaw.registry.claims.expressions import compute, row
+from ironlaw.registry.claims.expressions import compute
 from ironlaw.registry.claims.reading import DEFAULT, Reading
 from ironlaw.units import UNITS, show, significant
 
@@ -16,7 +16,7 @@ COUNTS = ("parameters", "calls")  # nobody reads millions of them to the last di
 
 def slot_text(expression: str, unit: str, where: str) -> str:
     """What a slot of `why` is filled with."""
-    value = compute(expression, where, {"row": row})
+    value = compute(expression, where)
     if isinstance(value, str):
         return value
     return f"{value:,.0f}" if not unit and float(value).is_integer() else shown(float(value), unit)

@@ -46,7 +46,7 @@ def textbook_jobs(lab: kit.Lab, job: Job) -> dict[str, Job]:
         return {}
     machine = lab.current_context.hardware
     return {
-        ROWS[name]: replace(job, context=replace(lab.current_context, hardware=replace(machine, launch=launch, calibration=None)))
+        ROWS[name]: replace(job, context=replace(lab.current_context, device=replace(machine, launch=launch, calibration=None)))
         for name, launch in launches(lab).items()
     }
 

@@ -1,0 +1,162 @@
+"""Decision rules over several groups, each the one of its kind that pays most: who is accepted, and what the rule leaves of the profit.
+
+A group's positives are those who pay back. An accepted one earns 1 − b and a default costs b, where b is the repayment at which a loan
+breaks even: so a person is worth accepting from that probability on. Profits are per head of all groups together.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ironlaw.engine.parity.curves import Group, Point, height, table_at
+from ironlaw.engine.parity.rates import Table
+from ironlaw.errors import BadValue, unknown
+
+NONE, ONE, SELECTION, OPPORTUNITY, ODDS, PRECISION = (
+    "none",
+    "one_threshold",
+    "equal_selection",
+    "equal_opportunity",
+    "equal_odds",
+    "equal_ppv",
+)
+RULES = {
+    NONE: "largest profit, each group by itself", ONE: "one threshold for all", SELECTION: "equal selection rates",
+    OPPORTUNITY: "equal opportunity", ODDS: "equal odds", PRECISION: "equal precision",
+}  # fmt: skip
+GRID = 40  # targets that a rule tries, six times closer and closer
+
+
+@dataclass(frozen=True)
+class Decision:
+    """For each group a point of its ROC square (on its hull: thresholds and coin flips between two), and the table it makes."""
+
+    rule: str
+    points: tuple[Point, ...]
+    tables: tuple[Table, ...]
+    profit: float
+
+    def gap(self, rate: str) -> float:
+        """The largest difference of a rate between two groups."""
+        values = [getattr(table, rate) for table in self.tables]
+        return max(values) - min(values) if not any(map(math.isnan, values)) else math.nan
+
+
+def profit(tables: Sequence[Table], breakeven: float) -> float:
+    people = sum(table.people for table in tables)
+    return math.fsum((1.0 - breakeven) * table.tp - breakeven * table.fp for table in tables) / people
+
+
+def best(groups: Sequence[Group], rule: str, breakeven: float) -> Decision:
+    """The decision of that rule that pays most."""
+    if rule not in RULES:
+        raise unknown("rule", rule, RULES)
+    if not 0.0 < breakeven < 1.0:
+        raise BadValue(f"break-even is {breakeven!r}; give a share of repayment between 0 and 1")
+    if not groups:
+        raise BadValue("no groups; give at least one")
+    return _best(tuple(groups), rule, breakeven)
+
+
+@lru_cache(maxsize=256)
+def _best(groups: tuple[Group, ...], rule: str, breakeven: float) -> Decision:
+    if rule == NONE:
+        return _decision(rule, groups, [_most(group, breakeven) for group in groups], breakeven)
+    if rule == ONE:
+        return _one_threshold(groups, breakeven)
+    if rule == ODDS:
+        return _equal_odds(groups, breakeven)
+    reach = {SELECTION: _at_selection, OPPORTUNITY: _at_opportunity, PRECISION: _at_precision}[rule]
+    return _search(rule, groups, breakeven, reach)
+
+
+def _decision(rule: str, groups: Sequence[Group], points: Sequence[Point], breakeven: float) -> Decision:
+    tables = tuple(table_at(group, point) for group, point in zip(groups, points, strict=True))
+    return Decision(rule, tuple(points), tables, profit(tables, breakeven))
+
+
+def _worth(group: Group, point: Point, breakeven: float) -> float:
+    return (1.0 - breakeven) * group.base * point[1] - breakeven * (1.0 - group.base) * point[0]
+
+
+def _most(group: Group, breakeven: float) -> Point:
+    """The corner of the hull that pays most."""
+    return max(group.hull, key=lambda point: _worth(group, point, breakeven))
+
+
+def _one_threshold(groups: Sequence[Group], breakeven: float) -> Decision:
+    scores = sorted({score for group in groups for score in group.scores})
+    decisions = []
+    for score in [*scores, scores[-1] + 1.0]:
+        tables = tuple(group.at(score) for group in groups)
+        points = tuple((table.fpr, table.tpr) for table in tables)
+        decisions.append(Decision(ONE, points, tables, profit(tables, breakeven)))
+    return max(decisions, key=lambda each: each.profit)
+
+
+def _equal_odds(groups: Sequence[Group], breakeven: float) -> Decision:
+    """One point for all: on or under every group's hull, so on the lowest of them."""
+    places = sorted({fpr for group in groups for fpr, _ in group.hull})
+    points = [(fpr, min(height(group.hull, fpr) for group in groups)) for fpr in places]
+    return max((_decision(ODDS, groups, [point] * len(groups), breakeven) for point in points), key=lambda each: each.profit)
+
+
+Reach = Callable[[Group, float], Point | None]
+
+
+def _search(rule: str, groups: Sequence[Group], breakeven: float, reach: Reach) -> Decision:
+    """The target that pays most: a grid, then closer and closer around its best."""
+    low, high, best_found = 0.0, 1.0, None
+    for _ in range(6):
+        step = (high - low) / GRID
+        for target in (low + step * i for i in range(GRID + 1)):
+            points = [reach(group, target) for group in groups]
+            if any(point is None for point in points):
+                continue
+            found = _decision(rule, groups, [point for point in points if point is not None], breakeven)
+            if best_found is None or found.profit > best_found[0].profit:
+                best_found = (found, target)
+        if best_found is None:
+            raise BadValue(f"no decision of the rule {RULES[rule]!r} exists for these groups; choose another rule")
+        low, high = max(0.0, best_found[1] - 2 * step), min(1.0, best_found[1] + 2 * step)
+    assert best_found is not None
+    return best_found[0]
+
+
+def _at_opportunity(group: Group, tpr: float) -> Point:
+    """The cheapest point of the hull with this TPR."""
+    return _cross(group.hull, lambda point: point[1], tpr)
+
+
+def _at_selection(group: Group, share: float) -> Point:
+    return _cross(group.hull, lambda point: group.base * point[1] + (1.0 - group.base) * point[0], share)
+
+
+def _at_precision(group: Group, ppv: float) -> Point | None:
+    """Where the ray of this PPV leaves the hull; None where no decision of the group has it."""
+    if ppv <= 0.0:
+        return None
+    slope = math.inf if ppv >= 1.0 else (1.0 - group.base) / group.base * ppv / (1.0 - ppv)
+    if slope < 1.0:
+        return None  # below chance
+    crossing = None
+    for a, b in zip(group.hull, group.hull[1:], strict=False):
+        start, end = a[1] - slope * a[0], b[1] - slope * b[0]
+        if start >= 0.0 >= end and start != end:
+            t = start / (start - end)
+            crossing = (a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1]))
+    return crossing if crossing and crossing[1] > 0 else None
+
+
+def _cross(points: Sequence[Point], measure: Callable[[Point], float], value: float) -> Point:
+    """The first point along a hull at which a rising measure reaches a value."""
+    for a, b in itertools.pairwise(points):
+        start, end = measure(a), measure(b)
+        if start <= value <= end and end > start:
+            t = (value - start) / (end - start)
+            return a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1])
+    return points[-1] if value > measure(points[-1]) - 1e-12 else points[0]

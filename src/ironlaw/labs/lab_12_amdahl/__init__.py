@@ -1,0 +1,1 @@
+"""Lab 12: how much faster the whole gets, by its parts and by its workers."""

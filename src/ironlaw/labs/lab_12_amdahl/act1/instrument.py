@@ -1,0 +1,118 @@
+"""Act I: which part of a pass gets faster, by how much, and what the whole makes of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit.formula import fraction, line, term
+from ironlaw.labs.lab_12_amdahl import passes
+from ironlaw.labs.lab_12_amdahl.act1 import figures, local_runs
+from ironlaw.labs.lab_12_amdahl.passes import DEVICE, HOST, KINDS, PIPELINE, STAGES, Pass
+from ironlaw.pictures.reveal import rules
+from ironlaw.widget.figure import tabbed
+
+CLAIMS = ("graph_beats_amdahl", "component_ten_times", "gpu_infinitely_fast", "compiled_below_the_ceiling", "gpu_500x_gives_5x")
+TURNS, OVERLAP = "turns", "overlap"
+FIRST = "resnet50_1"
+ONE_LANE = "A processor runs the framework and the operators itself: they take turns."
+
+
+def dials(lab: kit.Lab) -> Any:
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
+        known = passes.of_context(lab)
+        slug = values.get("pass") if values.get("pass") in known else FIRST
+        chosen = known[str(slug)]
+        own = chosen.slug == PIPELINE
+        kinds = [(DEVICE, passes.all_kernels(chosen)), (HOST, "host and launches" if chosen.overlaps else "the framework")]
+        missing = {kind: "This pass has no such kernel." for kind in KINDS if kind not in chosen.targets()}
+        return [
+            kit.select("pass", "The pass", [(each.slug, each.label) for each in known.values()], FIRST),
+            kit.select("part", "What gets faster", [*kinds, *((kind, KINDS[kind][0]) for kind in KINDS)], DEVICE, {} if own else missing,
+                       hidden=own),
+            kit.select("stage", "What gets faster", [(name, STAGES[name][0]) for name in STAGES], "model", hidden=not own),
+            kit.span("factor", "How much faster it is", 1, 1000, 10, log=True, unit="×", presets=[2, 10, 100, 1000]),
+            kit.choice("way", "The parts", [(TURNS, "take turns"), (OVERLAP, "overlap")], TURNS,
+                       {} if chosen.overlaps else {OVERLAP: ONE_LANE}),
+        ]  # fmt: skip
+
+    return dials_at
+
+
+def setting(lab: kit.Lab, values: Mapping[str, Any]) -> tuple[Pass, str, float, bool]:
+    """The pass, the part, the factor, and whether parts overlap."""
+    chosen = passes.of_context(lab)[values["pass"]]
+    part = values["stage" if chosen.slug == PIPELINE else "part"]
+    return chosen, part, float(values["factor"]), values["way"] == OVERLAP and chosen.overlaps
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    chosen, part, factor, overlap = setting(lab, values)
+    local = local_runs.points(lab) if chosen.slug == PIPELINE and part == "model" else {}
+    return kit.View(
+        figures=[
+            tabbed(figures.every_part(chosen, part, factor, overlap, marks(lab)), "Every part"),
+            tabbed(figures.before_and_after(chosen, part, factor, overlap), "Where the time goes"),
+            tabbed(figures.growing(chosen, part, factor, overlap, local), "Faster and faster"),
+        ],
+        cards=cards(chosen, part, factor, overlap),
+        formula=formula(chosen, part, factor, overlap),
+        note=notes(lab, chosen, overlap),
+        readouts=readouts(chosen, part, factor, overlap),
+    )
+
+
+def marks(lab: kit.Lab) -> tuple[Any, ...]:
+    option = lab.choice("act1")
+    return rules(float(option.value), float(lab.question("act1").answer), "×") if option else ()
+
+
+def readouts(chosen: Pass, part: str, factor: float, overlap: bool) -> dict[str, Any]:
+    most = chosen.speedup(part, math.inf, overlap)
+    return {
+        "pass": chosen.slug, "part": part, "part_share": round(chosen.share(part), 4), "part_factor": round(factor, 3),
+        "part_speedup": round(chosen.speedup(part, factor, overlap), 4), "ceiling": round(most, 4) if math.isfinite(most) else None,
+    }  # fmt: skip
+
+
+def cards(chosen: Pass, part: str, factor: float, overlap: bool) -> list[dict[str, Any]]:
+    gain, most = chosen.speedup(part, factor, overlap), chosen.speedup(part, math.inf, overlap)
+    ceiling = kit.card("At most", most, "×", note="however fast it gets") if math.isfinite(most) else {
+        "label": "At most", "value": "no limit", "unit": "", "note": "nothing else takes time"}  # fmt: skip
+    cards = [
+        kit.card("Share of the pass", 100 * chosen.share(part), "%", note=chosen.name_of(part), source=chosen.source),
+        kit.card("The whole is faster by", gain, "×", note=f"the part by {factor:.3g}×"),
+        ceiling,
+    ]
+    if overlap:
+        pace = max(lanes := chosen.lane_times(part, factor), key=lambda lane: lanes[lane])
+        return [*cards, {"label": "Sets the pace", "value": figures.lane_name(pace), "unit": "", "note": "the longest lane"}]
+    left = 100 * chosen.gain_of_one_percent(part, factor)
+    return [*cards, kit.card("Its share afterwards", left, "%", note="what 1 % more on it brings, of 1 %")]
+
+
+def formula(chosen: Pass, part: str, factor: float, overlap: bool) -> str:
+    result = kit.times(chosen.speedup(part, factor, overlap))
+    if overlap:
+        before, now = chosen.lane_times(part, 1.0), chosen.lane_times(part, factor)
+        top, bottom = (f"max({', '.join(str(kit.amount(each, 's')) for each in lanes.values())})" for lanes in (before, now))
+        return line("<i>S</i> =", fraction("max <i>t</i>", "max <i>t</i>/<i>s</i>"), "=", fraction(top, bottom), "=", result)
+    share = chosen.share(part)
+    bottom = f"{1 - share:.4f} + {share:.4f} / {factor:.4g}"
+    law = fraction("1", f"(1 − <i>f</i>) + {term('compute', '<i>f</i>/<i>s</i>')}")
+    return line("<i>S</i> =", law, "=", fraction("1", bottom), "=", result)
+
+
+def notes(lab: kit.Lab, chosen: Pass, overlap: bool) -> str:
+    own = chosen.slug == PIPELINE
+    paragraphs = [lab.fill("act1.from_here" if own else "act1.from_evidence", source=chosen.source)]
+    if overlap and not own:
+        paragraphs.append(lab.fill("act1.queued", host=kit.amount(chosen.queued, "s")))
+    elif chosen.overlaps and not own:
+        paragraphs.append(lab.fill("act1.exposed"))
+    if lab.current_context.slug not in passes.FILES and not own:
+        paragraphs.append(lab.fill("act1.not_here"))
+    paragraphs.append(lab.fill("act1.mark"))
+    return kit.html("\n\n".join(paragraphs))

@@ -1,0 +1,47 @@
+"""The design challenge: the story's target, at the least cost, with two levers: workers and weeks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.scaling.amdahl import karp_flatt
+from ironlaw.labs.lab_12_amdahl.act2.figures import MOST
+from ironlaw.labs.lab_12_amdahl.act2.instrument import dials, given, money, story
+from ironlaw.labs.lab_12_amdahl.act2.job import Job, Story, cheapest
+from ironlaw.widget.dials import settle
+
+NEAR = 1.1  # a design this close to the cheapest counts
+WEEKS = 8
+
+
+@cache
+def _best(told: Story, pair: float, target: float, price: float, week_price: float) -> Job:
+    return cheapest(Job(2, float(karp_flatt(pair, 2.0)), 0.0, 0, target, price, week_price, told), WEEKS, MOST)
+
+
+def best(lab: kit.Lab) -> Job:
+    """The cheapest design for the story's own figures."""
+    return _best(story(lab), given(lab, "pair"), given(lab, "target"), given(lab, "price"), given(lab, "week_price"))
+
+
+def design_of(lab: kit.Lab, values: Mapping[str, Any]) -> Job:
+    """Workers and weeks of the dials, or of a committed design; everything else as the story has it."""
+    stand, _ = settle(dials(lab)({}), values)
+    return replace(best(lab), workers=round(stand["workers"]), weeks=round(stand["weeks"]))
+
+
+def judge(lab: kit.Lab, values: Mapping[str, Any]) -> kit.Verdict:
+    design, least = design_of(lab, values), best(lab)
+    slots: dict[str, object] = {
+        "workers": f"{design.workers:,}", "weeks": design.weeks, "speedup": kit.times(design.speedup), "cost": money(design.cost)
+    }  # fmt: skip
+    if not design.reaches:
+        return kit.Verdict(False, lab.fill("act2.judged_short", **slots, target=kit.times(design.target)))
+    if design.cost > NEAR * least.cost:
+        return kit.Verdict(False, lab.fill("act2.judged_dear", **slots, more=money(design.cost - least.cost)))
+    last = {"best_workers": f"{least.workers:,}", "best_weeks": least.weeks, "best_cost": money(least.cost)}
+    return kit.Verdict(True, lab.fill("act2.judged_met", **slots, **last, all_workers=money(replace(design, weeks=0).cost)))

@@ -1,0 +1,91 @@
+"""Act II's pictures: the speed-up, the curve over workers, efficiency, and what a result costs. Their axes never move."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ironlaw.labs.lab_12_amdahl.act2.job import EFFICIENT, Job
+from ironlaw.pictures.lines import lines, upright
+from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.quantities import THIN, exact, format_quantity
+
+MOST = 1024
+COUNTS = tuple(sorted({round(2 ** (k / 4)) for k in range(41)}))  # 1 to 1,024
+TICKS = tuple(float(2**k) for k in range(0, 11, 2))
+WORKERS = Axis("log", "workers", "", (1.0, float(MOST)), ticks=TICKS)
+SPEEDUP = Axis("log", "speed-up", "×", (0.5, float(MOST)))
+Points = Mapping[str, Sequence[tuple[float, float]]]
+
+
+def counts(job: Job) -> list[int]:
+    return sorted({*COUNTS, job.workers})
+
+
+def gain(job: Job, marks: Sequence[Mark] = ()) -> Figure:
+    """What these workers bring, beside what they would bring without a serial part."""
+    rows = {"ideal": float(job.workers), "as set": job.speedup}
+    colours = {"ideal": "muted", "as set": "accent"}
+    bars = [
+        mark("bar", colours[name], x=value, y=name, id=f"gain-{name}", name=name, label=format_quantity(value, "×"),
+             emphasis=name == "as set", hover=[("speed-up", exact(value, "×"))])
+        for name, value in rows.items()
+    ]  # fmt: skip
+    words = f"{job.workers:,} workers would be {format_quantity(rows['ideal'], '×')} as fast, and are {format_quantity(job.speedup, '×')}."
+    table = Table(("case", "speed-up"), tuple((name, exact(value, "×")) for name, value in rows.items()))
+    return Figure(
+        "gain", f"{job.workers:,} workers", Axis("log", "speed-up", "×", (1.0, float(MOST))), Axis("band", names=tuple(rows)),
+        (*bars, *marks), words, table, "bars as the dials stand; your mark and the truth for the question's own case" if marks else "",
+        more={"row": 44},
+    )  # fmt: skip
+
+
+def curve(job: Job, local: Points, measured: Points, measured_on: str) -> Figure:
+    """S over N with the ideal, the ceiling, the peak and the target."""
+    series = {"this job": [(float(n), job.speedup_on(n)) for n in counts(job)], "ideal": [(1.0, 1.0), (float(MOST), float(MOST))]}
+    extra = [mark("rule", "ink", y=job.target, label=f"target {significant(job.target)}{THIN}×", name="the target", id="target",
+                  hover=[("target", exact(job.target, "×"))])]  # fmt: skip
+    if not job.kappa and 1 < job.ceiling < MOST:
+        extra.append(mark("rule", "ridge", y=job.ceiling, dash=True, label=f"ceiling {format_quantity(job.ceiling, '×')}",
+                          name="the ceiling", id="ceiling", hover=[("with any number of workers", exact(job.ceiling, "×"))]))  # fmt: skip
+    if 1 < job.best < MOST:
+        extra.append(upright(float(job.best), f"peak at {job.best:.0f}", "the peak", "", id="peak"))
+    return lines(
+        series, WORKERS, SPEEDUP, "Speed-up, by workers", extra=extra, now=("this job", float(job.workers)), local=local,
+        measured=measured, measured_on=measured_on, id="scaling", more={"height": 330},
+    )  # fmt: skip
+
+
+def efficiency(job: Job) -> Figure:
+    """Which share of the workers' time is work."""
+    series = {"efficiency": [(float(n), 100 * job.speedup_on(n) / n) for n in counts(job)]}
+    half = mark("rule", "ridge", y=100 * EFFICIENT, dash=True, label="half of the bill waits", name="half", id="half",
+                hover=[("efficiency", exact(100 * EFFICIENT, "%"))])  # fmt: skip
+    now = ("efficiency", float(job.workers))
+    return lines(series, WORKERS, Axis("linear", "efficiency", "%", (0.0, 110.0)), "Efficiency, by workers", extra=[half], now=now,
+                 id="efficiency", more={"height": 330})  # fmt: skip
+
+
+def cost(job: Job) -> Figure:
+    """What a result costs, beside what it may cost; with the weeks as set, and without any."""
+    series = {"with these weeks": [(float(n), _dollars(job.cost_on(n))) for n in counts(job)]}
+    if job.weeks:
+        before = replace(job, weeks=0)
+        series["no week spent"] = [(float(n), _dollars(before.cost_on(n))) for n in counts(job)]
+    limit = job.alone + job.story.worth
+    extra = [mark("rule", "ink", y=_dollars(limit), label=f"worth at most {limit:,.0f}{THIN}USD", name="the limit", id="limit",
+                  hover=[("a result may cost", f"{limit:,.0f} USD")])]  # fmt: skip
+    if 1 < job.needed <= MOST:
+        extra.append(
+            upright(float(job.needed), f"target from {job.needed:,.0f}", "the fewest workers that reach the target", "", id="needed")
+        )
+    return lines(
+        series, WORKERS, Axis("log", "cost of a result", "USD", (10.0, 1e5)), "Cost of a result, by workers", extra=extra,
+        now=("with these weeks", float(job.workers)), id="cost", more={"height": 330},
+    )  # fmt: skip
+
+
+def _dollars(value: float) -> float:
+    return min(1e5, max(10.0, value)) if math.isfinite(value) else 1e5

@@ -1,0 +1,53 @@
+"""What the ledger keeps of this lab, and what the HUD shows: the controls as they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.labs.lab_12_amdahl.act1 import slots as first
+from ironlaw.labs.lab_12_amdahl.act2 import local_runs
+from ironlaw.labs.lab_12_amdahl.act2 import slots as second
+from ironlaw.labs.lab_12_amdahl.act2.instrument import TITLES
+from ironlaw.labs.lab_12_amdahl.act2.job import GOOD, WAITING
+
+PART = ("pass", "part", "part_share", "part_factor", "part_speedup", "ceiling")
+JOB = ("serial_share", "sigma", "kappa", "workers", "speedup_predicted", "speedup_target", "weeks", "constraint_hit")
+
+
+def design(lab: kit.Lab) -> dict[str, Any]:
+    """Exactly the fields that later labs may read. `sigma` is the serial share after the weeks, `serial_share` before them."""
+    part, job = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    run, event = lab.local_run("workers"), lab.decision("act2")
+    return {
+        "context": lab.current_context.slug,
+        **{name: part.get(name) for name in PART},
+        **{name: job.get(name) for name in JOB},
+        "here_serial_share": round(local_runs.share(run, "processes"), 4) if run else None,
+        "challenge_met": bool(event.payload["met"]) if event else None,
+        **{f"{act}_prediction": _value(lab, act) for act in ("act1", "act2")},
+        **{f"{act}_correct": lab.correct(act) for act in ("act1", "act2")},
+    }
+
+
+def _value(lab: kit.Lab, act: str) -> float | str | None:
+    option = lab.choice(act)
+    return option.value if option else None
+
+
+def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
+    """For the receipt: per act, the truth and what was measured."""
+    replay = kit.measured("graph_beats_amdahl", "with the launches gone, in another program, on an H200")
+    sixteen = kit.measured("two_workers_foretell_sixteen", "on sixteen cores, foretold from two")
+    return {"act1": (first.truth(lab), replay), "act2": (second.truth(lab), sixteen)}
+
+
+def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
+    part, job = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    ceiling = part.get("ceiling")
+    first_row = ("The whole", f"{part['part_speedup']:.3g}×" + (f" of {ceiling:.3g}× at most" if ceiling else "") if part else "open", "")
+    if not job:
+        return [first_row, ("Speed-up", "open", ""), ("Design", "open", "")]
+    tone = "good" if job["state"] == GOOD else "warn" if job["state"] == WAITING else "fail"
+    speedup = f"{job['speedup_predicted']:.3g}× on {job['workers']:,}"
+    return [first_row, ("Speed-up", speedup, ""), ("Design", TITLES[job["state"]].lower(), tone)]

@@ -1,0 +1,1 @@
+"""Tests of rates by group and of decision rules."""

@@ -1,0 +1,164 @@
+"""Curves, hulls and rules: the Federal Reserve's tables, linear programming, made-up groups with known answers."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize, stats
+
+from ironlaw.engine.parity.curves import Group, auc, height, hull, normals, table_at, within
+from ironlaw.engine.parity.rules import RULES, best, profit
+from ironlaw.errors import BadValue, UnknownName
+from ironlaw.registry.scored_groups import groups
+
+BREAKEVEN = 0.82
+SQUARE = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12)
+
+
+def test_areas_and_pairs_of_cuts_of_compas():
+    one, other = groups("compas")
+    assert (one.area, other.area) == pytest.approx((0.6918, 0.6931), abs=5e-5)
+    pairs = {(i, j): (one.at(i), other.at(j)) for i in range(2, 11) for j in range(2, 11)}
+
+    def together(points):
+        return sum(all(abs(getattr(a, rate) - getattr(b, rate)) <= points for rate in ("fpr", "fnr", "ppv")) for a, b in pairs.values())
+
+    def accuracy(pair):
+        return sum(table.tp + table.tn for table in pairs[pair]) / (one.total + other.total)
+
+    assert len(pairs) == 81 and together(0.05) == 0 and together(0.10) == 9
+    top = max(pairs, key=accuracy)
+    assert top == (6, 6) and accuracy(top) == pytest.approx(0.6561, abs=5e-5) and accuracy((7, 5)) == pytest.approx(0.6455, abs=5e-5)
+
+
+def test_the_area_is_how_often_the_true_one_scores_higher():
+    group = Group("g", (1.0, 2.0, 3.0), (4.0, 3.0, 5.0), (1.0, 1.0, 4.0))
+    true, other = [1, 2, 3, 3, 3, 3], [1, 1, 1, 2, 2, 3]
+    test = stats.mannwhitneyu(true, other)
+    assert group.area == pytest.approx(test.statistic / 36)
+    assert group.at(2.5).tp == 4 and group.at(0).fn == 0 and group.at(9).tp == 0
+
+
+def test_base_rates_and_profits_of_the_federal_reserves_tables():
+    found = {group.name: group.base for group in groups("credit")}
+    assert found == pytest.approx({"White": 0.7587, "Black": 0.3366, "Hispanic": 0.5681, "Asian": 0.8068}, abs=5e-5)
+    top = best(groups("credit"), "none", BREAKEVEN).profit
+    shares = {rule: best(groups("credit"), rule, BREAKEVEN).profit / top for rule in RULES}
+    assert shares["one_threshold"] == pytest.approx(0.9935, abs=2e-3) and shares["equal_opportunity"] == pytest.approx(0.9290, abs=2e-3)
+    assert shares["equal_odds"] == pytest.approx(0.8042, abs=2e-3) and shares["equal_selection"] == pytest.approx(0.7047, abs=2e-3)
+    assert max(shares.values()) == shares["none"] == 1.0
+
+
+@pytest.mark.parametrize("rule", ["equal_selection", "equal_opportunity", "equal_odds", "none"])
+def test_the_best_of_a_rule_as_linear_programming_has_it(rule):
+    """Each group mixes the corners of its hull; the rule is a set of equations between groups."""
+    data = groups("credit")
+    sizes = [len(group.hull) for group in data]
+    starts = np.cumsum([0, *sizes])
+    people = sum(group.total for group in data)
+    worth = np.concatenate([
+        [group.total / people * ((1 - BREAKEVEN) * group.base * tpr - BREAKEVEN * (1 - group.base) * fpr) for fpr, tpr in group.hull]
+        for group in data
+    ])  # fmt: skip
+    equal, right = [], []
+    for i in range(len(data)):
+        row = np.zeros(starts[-1])
+        row[starts[i] : starts[i + 1]] = 1
+        equal.append(row)
+        right.append(1.0)
+    measures = {
+        "equal_selection": [lambda group, point: group.base * point[1] + (1 - group.base) * point[0]],
+        "equal_opportunity": [lambda group, point: point[1]],
+        "equal_odds": [lambda group, point: point[0], lambda group, point: point[1]],
+        "none": [],
+    }[rule]  # fmt: skip
+    for measure in measures:
+        for i in range(1, len(data)):
+            row = np.zeros(starts[-1])
+            row[: starts[1]] = [measure(data[0], point) for point in data[0].hull]
+            row[starts[i] : starts[i + 1]] = [-measure(data[i], point) for point in data[i].hull]
+            equal.append(row)
+            right.append(0.0)
+    solved = optimize.linprog(-worth, A_eq=np.array(equal), b_eq=np.array(right), bounds=(0, 1))
+    assert best(data, rule, BREAKEVEN).profit == pytest.approx(-solved.fun, rel=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("rule", "rates"),
+    [("equal_selection", ("selected",)), ("equal_opportunity", ("fnr",)), ("equal_odds", ("fpr", "fnr")), ("equal_ppv", ("ppv",))],
+)
+def test_a_rule_makes_its_rates_equal_and_stays_under_every_hull(rule, rates):
+    for name in ("credit", "compas"):
+        decision = best(groups(name), rule, BREAKEVEN if name == "credit" else 0.45)
+        for rate in rates:
+            assert decision.gap(rate) == pytest.approx(0, abs=1e-6)
+        for group, point, table in zip(groups(name), decision.points, decision.tables, strict=True):
+            assert within(group.hull, point, 1e-7)
+            assert (table.fpr, table.tpr) == pytest.approx(point, abs=1e-9)  # coin flips between two thresholds make exactly that point
+        assert decision.profit == pytest.approx(profit(decision.tables, BREAKEVEN if name == "credit" else 0.45))
+
+
+def test_more_demanding_rules_leave_less():
+    for breakeven in (0.5, 0.7, 0.9):
+        left = {rule: best(groups("credit"), rule, breakeven).profit for rule in RULES}
+        assert left["none"] >= left["equal_opportunity"] >= left["equal_odds"] - 1e-9 and left["none"] >= left["one_threshold"]
+        assert left["none"] >= left["equal_selection"] and left["none"] >= left["equal_ppv"]
+
+
+def test_two_groups_with_the_same_scores_differ_in_ppv_alone():
+    """Upstream's case: positives at 0.7, negatives at 0.3, spread 0.15, threshold 0.5; base rates of 10 and 40 %."""
+    tables = [normals("g", base, 0.4 / 0.15).at(0.2 / 0.15) for base in (0.1, 0.4)]
+    assert tables[0].fpr == pytest.approx(tables[1].fpr, abs=1e-12) and tables[0].fnr == pytest.approx(tables[1].fnr, abs=1e-12)
+    assert [table.ppv for table in tables] == pytest.approx([0.5254, 0.8692], abs=5e-5)
+
+
+def test_normals_have_the_area_that_theory_gives():
+    for separation in (0.0, 1.0, 2.0):
+        group = normals("g", 0.3, separation)
+        assert group.area == pytest.approx(stats.norm.cdf(separation / math.sqrt(2)), abs=2e-3) and group.base == pytest.approx(0.3)
+
+
+@given(SQUARE)
+@settings(max_examples=60)
+def test_a_hull_is_above_every_point_and_turns_one_way(points):
+    corners = hull(points)
+    assert corners[0][0] == 0.0 and corners[-1] == (1.0, 1.0)
+    for point in points:
+        assert height(corners, point[0]) >= point[1] - 1e-9
+    slopes = [(b[1] - a[1]) / (b[0] - a[0]) if b[0] > a[0] else math.inf for a, b in itertools.pairwise(corners)]
+    assert all(a >= b - 1e-9 for a, b in itertools.pairwise(slopes))
+    assert auc(corners) >= 0.5 - 1e-12 and set(corners) <= {(0.0, 0.0), (1.0, 1.0), *points}
+
+
+def test_points_of_the_square():
+    group = groups("compas")[0]
+    assert (
+        within(group.hull, (0.0, 0.0))
+        and within(group.hull, (1.0, 1.0))
+        and not within(group.hull, (0.1, 0.9))
+        and not within(group.hull, (0.5, 0.4))
+    )
+    assert table_at(group, (0.5, 0.75)).tpr == pytest.approx(0.75) and height(((0.0, 0.0), (0.0, 0.4), (1.0, 1.0)), 0.0) == 0.4
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "word"),
+    [
+        (lambda: Group("g", (1.0,), (1.0, 2.0), (1.0,)), BadValue, "2 counts"),
+        (lambda: Group("g", (2.0, 1.0), (3.0, 3.0), (1.0, 1.0)), BadValue, "rise"),
+        (lambda: Group("g", (1.0,), (1.0,), (2.0,)), BadValue, "more positives"),
+        (lambda: Group("g", (1.0,), (1.0,), (1.0,)), BadValue, "both kinds"),
+        (lambda: height(((0.0, 0.0), (1.0, 1.0)), 1.5), BadValue, "1.5"),
+        (lambda: normals("g", 0.0, 1.0), BadValue, "base rate"),
+        (lambda: best(groups("compas"), "fair", 0.5), UnknownName, "equal_odds"),
+        (lambda: best(groups("compas"), "none", 1.0), BadValue, "break-even"),
+        (lambda: best((), "none", 0.5), BadValue, "no groups"),
+        (lambda: groups("loans"), UnknownName, "compas"),
+    ],
+)
+def test_what_is_refused_is_named(call, error, word):
+    with pytest.raises(error, match=word):
+        call()
