@@ -1,5 +1,6 @@
 // One piece into one element, drawn again whenever Python or the learner changes something.
 
+const TOGETHER = 60; // ms: an answer that comes sooner draws the dial that was turned too, and the browser draws once
 const MOVING = 300; // ms: answers this close together are one movement, and are shown as they come, without a transition
 
 function render({ model, el, signal }) {
@@ -17,10 +18,12 @@ function render({ model, el, signal }) {
   const ui = { id: unique("piece"), local: {}, tip, widths: new Map(), drawn: new Map(), tall: new Set(), ends: [] };
   const view = views(() => line.view());
   let frame = 0;
+  let late = 0;
   let last = -MOVING;
   let moving = "";
   const draw = () => {
     frame = 0;
+    late = clearTimeout(late);
     const began = performance.now();
     const renderer = RENDERERS[model.get("kind")];
     patch(root, renderer({ spec: model.get("spec") ?? {}, state: line.state, view: view(), line, ui, redraw }));
@@ -33,8 +36,11 @@ function render({ model, el, signal }) {
   const redraw = () => {
     frame ||= requestAnimationFrame(draw);
   };
+  const drawLate = () => {
+    late ||= setTimeout(redraw, TOGETHER);
+  };
   // a question is drawn at once, so that a quick Tab finds the button that the answer has just enabled
-  const line = link(model, () => (model.get("kind") === "instrument" ? redraw() : draw()), () => onView());
+  const line = link(model, () => (model.get("kind") === "instrument" ? drawLate() : draw()), () => onView());
   // An answer is drawn at once, not with the next frame: that is half a frame less between dial and picture, and there
   // is never more than one answer under way.
   const onView = () => {
@@ -78,6 +84,7 @@ function render({ model, el, signal }) {
 
   const stop = () => {
     cancelAnimationFrame(frame);
+    clearTimeout(late);
     clearTimeout(later);
     watch.disconnect();
     line.stop();
