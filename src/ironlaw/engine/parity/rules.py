@@ -28,6 +28,7 @@ RULES = {
     NONE: "largest profit, each group by itself", ONE: "one threshold for all", SELECTION: "equal selection rates",
     OPPORTUNITY: "equal opportunity", ODDS: "equal odds", PRECISION: "equal precision",
 }  # fmt: skip
+GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 GRID = 40  # targets that a rule tries, six times closer and closer
 
 
@@ -51,19 +52,24 @@ def profit(tables: Sequence[Table], breakeven: float) -> float:
     return math.fsum((1.0 - breakeven) * table.tp - breakeven * table.fp for table in tables) / people
 
 
-def best(groups: Sequence[Group], rule: str, breakeven: float) -> Decision:
-    """The decision of that rule that pays most."""
+def best(groups: Sequence[Group], rule: str, breakeven: float, tolerance: float = 0.0) -> Decision:
+    """The decision of that rule that pays most. `tolerance`: by how much the rate that a rule makes equal may differ between groups, where
+    that is one rate along the hull: selection and opportunity."""
     if rule not in RULES:
         raise unknown("rule", rule, RULES)
     if not 0.0 < breakeven < 1.0:
         raise BadValue(f"break-even is {breakeven!r}; give a share of repayment between 0 and 1")
     if not groups:
         raise BadValue("no groups; give at least one")
-    return _best(tuple(groups), rule, breakeven)
+    if tolerance and rule not in (SELECTION, OPPORTUNITY):
+        raise BadValue(f"rule {rule!r} has no tolerance; give one for {SELECTION} or {OPPORTUNITY}")
+    if not 0.0 <= tolerance <= 1.0:
+        raise BadValue(f"tolerance is {tolerance!r}; give a share from 0 to 1")
+    return _best(tuple(groups), rule, breakeven, tolerance)
 
 
 @lru_cache(maxsize=256)
-def _best(groups: tuple[Group, ...], rule: str, breakeven: float) -> Decision:
+def _best(groups: tuple[Group, ...], rule: str, breakeven: float, tolerance: float) -> Decision:
     if rule == NONE:
         return _decision(rule, groups, [_most(group, breakeven) for group in groups], breakeven)
     if rule == ONE:
@@ -71,7 +77,16 @@ def _best(groups: tuple[Group, ...], rule: str, breakeven: float) -> Decision:
     if rule == ODDS:
         return _equal_odds(groups, breakeven)
     reach = {SELECTION: _at_selection, OPPORTUNITY: _at_opportunity, PRECISION: _at_precision}[rule]
-    return _search(rule, groups, breakeven, reach)
+    if rule == PRECISION:
+        return _search(rule, groups, breakeven, reach)
+    measure = _selected if rule == SELECTION else _found
+    own = {group.name: measure(group, _most(group, breakeven)) for group in groups}
+
+    def near(group: Group, target: float) -> Point | None:
+        """Each group as near to its own best as the window above the target allows: its profit falls on both sides of that."""
+        return reach(group, min(max(own[group.name], target), target + tolerance, 1.0))
+
+    return _climb(rule, groups, breakeven, near)
 
 
 def _decision(rule: str, groups: Sequence[Group], points: Sequence[Point], breakeven: float) -> Decision:
@@ -105,6 +120,20 @@ def _equal_odds(groups: Sequence[Group], breakeven: float) -> Decision:
     return max((_decision(ODDS, groups, [point] * len(groups), breakeven) for point in points), key=lambda each: each.profit)
 
 
+def _climb(rule: str, groups: Sequence[Group], breakeven: float, reach: Callable[[Group, float], Point | None]) -> Decision:
+    """The best target by the golden section: along concave hulls the profit has one summit."""
+
+    def at(target: float) -> Decision:
+        points = [reach(group, target) for group in groups]
+        return _decision(rule, groups, [point for point in points if point is not None], breakeven)
+
+    low, high = 0.0, 1.0
+    for _ in range(48):
+        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        low, high = (left, high) if at(left).profit < at(right).profit else (low, right)
+    return at((low + high) / 2)
+
+
 Reach = Callable[[Group, float], Point | None]
 
 
@@ -133,7 +162,15 @@ def _at_opportunity(group: Group, tpr: float) -> Point:
 
 
 def _at_selection(group: Group, share: float) -> Point:
-    return _cross(group.hull, lambda point: group.base * point[1] + (1.0 - group.base) * point[0], share)
+    return _cross(group.hull, lambda point: _selected(group, point), share)
+
+
+def _selected(group: Group, point: Point) -> float:
+    return group.base * point[1] + (1.0 - group.base) * point[0]
+
+
+def _found(group: Group, point: Point) -> float:
+    return point[1]
 
 
 def _at_precision(group: Group, ppv: float) -> Point | None:

@@ -1,0 +1,55 @@
+"""Newcombe's interval by his own example, what three rates can share, and rules with a tolerance."""
+
+import math
+
+import pytest
+
+from ironlaw.engine.parity.chance import gap
+from ironlaw.engine.parity.curves import normals
+from ironlaw.engine.parity.forced import least_gap
+from ironlaw.engine.parity.rules import best
+from ironlaw.errors import BadValue
+from ironlaw.registry.scored_groups import groups
+
+
+def test_newcombes_own_example():
+    """56 of 70 against 48 of 80: 0.2, from 0.0524 to 0.3339 (Statistics in Medicine 17, 1998, table II, method 10)."""
+    found = gap(56, 70, 48, 80)
+    assert (found.value, found.low, found.high) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
+    assert not found.may_be_chance and gap(5, 10, 4, 10).may_be_chance and found.width == pytest.approx(0.2815, abs=1e-4)
+
+
+def test_what_may_be_chance_in_compas():
+    one, other = (group.at(5) for group in groups("compas"))
+    fpr = gap(one.fp, one.fp + one.tn, other.fp, other.fp + other.tn)
+    ppv = gap(one.tp, one.tp + one.fp, other.tp, other.tp + other.fp)
+    assert (100 * fpr.low, 100 * fpr.high) == pytest.approx((18.2, 24.6), abs=0.2) and not fpr.may_be_chance
+    assert abs(100 * ppv.low) < 0.2  # on the edge
+
+
+def test_three_rates_of_compas_by_all_pairs():
+    """Within 5 points no pair of cuts has all three, within 10 some have; and hardly anybody flagged brings them together."""
+    one, other = groups("compas")
+    assert 0.05 < least_gap(one, other, 0.05) <= 0.10 and least_gap(one, other, 0.5) > least_gap(one, other, 0.1)
+    assert (
+        least_gap(one, other, 0.0) <= least_gap(one, other, 0.05)
+        and math.isinf(least_gap(*(normals("g", 0.3, 1.0, steps=2),) * 2, 0.9999)) is False
+    )
+    same = normals("g", 0.3, 1.0)
+    assert least_gap(same, same, 0.1) == 0.0
+    assert least_gap(normals("a", 0.3, 8.0), normals("b", 0.1, 8.0), 0.05) < 0.01  # nearly perfect prediction
+    with pytest.raises(BadValue, match="a floor of 1"):
+        least_gap(one, other, 1.5)
+
+
+def test_tolerance_is_a_price_list():
+    data = groups("credit")
+    top = best(data, "none", 0.82).profit
+    for rule, rate in (("equal_opportunity", "fnr"), ("equal_selection", "selected")):
+        shares = [best(data, rule, 0.82, t).profit / top for t in (0.0, 0.05, 0.1, 0.2, 0.6)]
+        assert shares == sorted(shares) and shares[-1] == pytest.approx(1.0, abs=1e-4) and shares[1] > shares[0] + 1e-3
+        assert best(data, rule, 0.82, 0.1).gap(rate) <= 0.1 + 1e-6
+    with pytest.raises(BadValue, match="no tolerance"):
+        best(data, "equal_odds", 0.82, 0.1)
+    with pytest.raises(BadValue, match="2"):
+        best(data, "equal_selection", 0.82, 2)
