@@ -6,7 +6,7 @@ import pytest
 
 from ironlaw.errors import BadRegistry
 from ironlaw.kit.check_prose import prose
-from ironlaw.kit.prose import amount, capacity, html, inline, power_of_ten, times
+from ironlaw.kit.prose import amount, amounts, capacity, html, inline, power_of_ten, times
 from ironlaw.kit.words import Words
 
 
@@ -62,6 +62,11 @@ def test_a_line_loses_its_paragraph_and_two_do_not():
 def test_figures_have_light_units_and_do_not_break():
     assert amount(3.35e12, "B/s") == '<span class="il-num">3.35<span class="il-unit">\u202fTB/s</span></span>'
     assert 'title="exactly"' in amount(1.0, "s", exact="exactly")
+
+
+def test_figures_of_one_sum_have_one_unit():
+    texts = [re.sub(r"<[^>]+>", "", text).replace("\u202f", " ") for text in amounts((16.1e9, 5.37e8, 8.4e6, 0.0), "B")]
+    assert texts == ["16.1 GB", "0.537 GB", "0.0084 GB", "0 GB"]
     assert "152,588" in times(152587.9, 6)
 
 

@@ -14,7 +14,7 @@ from ironlaw.kit.formula import iron_law, ratio, term
 from ironlaw.kit.instrument import View
 from ironlaw.kit.local_runs import Measured
 from ironlaw.kit.message import SEALED
-from ironlaw.kit.prose import Markup, amount, capacity, dress, html, inline, times
+from ironlaw.kit.prose import Markup, amount, amounts, capacity, dress, html, inline, times
 from ironlaw.kit.reveal import Distance, off, points
 from ironlaw.kit.sealed import Estimate, Sketch
 from ironlaw.widget.dials import chain, choice, pins, select, span, switch
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SEALED", "Distance", "Estimate", "Lab", "LocalFigure", "Markup", "Measured", "Sketch", "Verdict", "View",
-    "amount", "banner", "capacity", "card", "chain", "choice",
+    "amount", "amounts", "banner", "capacity", "card", "chain", "choice",
     "cite", "dress", "html", "inline", "iron_law", "measured", "off", "open", "pins", "points",
     "ratio", "select", "share", "span", "switch", "term", "times", "tone",
 ]  # fmt: skip

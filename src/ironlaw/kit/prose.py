@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from html import escape
 
@@ -14,6 +15,7 @@ from ironlaw.kit.mathml import line, mathml
 from ironlaw.units import power_of_ten as raised
 from ironlaw.units import show, show_capacity, significant, spoken
 from ironlaw.widget.glossary import mark
+from ironlaw.widget.quantities import THIN, in_one_unit
 
 NARROW = "\u202f"  # a thin space that does not break: the number stays with its unit
 PARAGRAPH = re.compile(r"\A<p>((?:(?!</?p\b).)*)</p>\Z", re.DOTALL)
@@ -78,6 +80,12 @@ def inline(markdown: str) -> Markup:
 def amount(value: float, unit: str = "", digits: int = 3, exact: str = "") -> Markup:
     """A figure for a sentence: `3.35 TB/s`, its unit in a lighter tone; hovering gives the exact one."""
     return dress(show(value, unit, digits), exact)
+
+
+def amounts(values: Sequence[float], unit: str) -> list[Markup]:
+    """Figures that are added or compared, all with the prefix of the largest: `16.1 GB`, `0.537 GB`."""
+    write = in_one_unit(values, unit)
+    return [dress(write(value).replace(THIN, " ")) for value in values]
 
 
 def times(ratio: float, digits: int = 3) -> Markup:

@@ -125,13 +125,13 @@ def _memory_card(case: Case) -> dict[str, Any]:
 
 def formula(case: Case) -> str:
     need, params = case.footprint, layer.settings_of(case.model)
-    sizes = " + ".join(kit.amount(float(size), "B") for size in (need.weights, need.kv_cache, need.activations))
+    *sizes, total = kit.amounts([float(size) for size in (need.weights, need.kv_cache, need.activations, need.total)], "B")
     shape = (params["layers"], params["kv_heads"], params["head_dim"])
     cache = " × ".join(str(v) for v in (2, *shape, significant(case.kept_bytes), case.batch, case.context))
     bound = term("memory", "Σ max(<i>D/BW</i>, <i>O/R</i>)")
     rate = fraction(counted(case.tokens, "token"), kit.amount(case.seconds, "s"))
     return (
-        line("memory = weights + KV cache + live activations =", sizes, "=", kit.amount(float(need.total), "B"))
+        line("memory = weights + KV cache + live activations =", " + ".join(sizes), "=", total)
         + line("KV cache = 2 <i>L h</i><sub>kv</sub> <i>d b B S</i> =", cache, "=", kit.amount(float(need.kv_cache), "B"))
         + line("tokens/s =", fraction("tokens", f"{bound} + <i>L</i>"), "=", rate, "=", significant(case.rate))
     )

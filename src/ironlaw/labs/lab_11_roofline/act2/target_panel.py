@@ -98,7 +98,8 @@ def formula(design: Case) -> str:
     read = weights_read(design.model, design.fmt, design.weights)
     each = float(kv_cache(design.model, 1, design.context, design.cache))
     data = fraction("weights + <i>B</i> · keys and values", "<i>BW</i>")
-    top = f"{kit.amount(read, 'B')} + {design.batch:,} × {kit.amount(each, 'B')}"
+    weights, cache = kit.amounts((read, each), "B")
+    top = f"{weights} + {design.batch:,} × {cache}"
     filled = fraction(top, kit.amount(float(design.hardware.bandwidth), "B/s"))
     least = (read + design.batch * each) / float(design.hardware.bandwidth)
     return line("<i>T</i> ≥", term("memory", data), "=", term("memory", filled), "=", kit.amount(least, "s")) + line(
