@@ -30,7 +30,7 @@ from ironlaw.pages import gallery, records
 from ironlaw.pages.catalogue import catalogue
 from ironlaw.recall.session import state
 
-LABS = ("lab_01_magnitude", "lab_07_fusion", "lab_11_roofline")
+LABS = ("lab_01_magnitude", "lab_07_fusion", "lab_08_ledger", "lab_11_roofline")
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ def test_words_and_table_say_the_same():
 
 def test_phases_and_limit_are_rules():
     figure = drawn(limit=(40.0, "memory"))
-    assert [m["label"] for m in of(figure, "rule") if m["id"].startswith("phase")] == ["forward", "backward", "update"]
+    assert [m["label"] for m in of(figure, "rule") if m["id"].startswith("phase")] == ["backward", "update"]
     assert of(figure, "rule", "limit")[0]["colour"] == "fail" and of(drawn(limit=(60.0, "memory")), "rule", "limit")[0]["colour"] == "ink"
 
 

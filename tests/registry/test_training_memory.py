@@ -56,7 +56,7 @@ CHECKPOINTED = [row for row in ROWS if row.get("checkpoint") and row.workload !=
 
 @pytest.mark.parametrize("row", CHECKPOINTED, ids=name)
 def test_peaks_with_every_layer_recomputed(row):
-    assert ledger_of(row).peak + WORKSPACES == pytest.approx(row.value("allocated_peak_bytes"), rel=0.03)
+    assert ledger_of(row).peak + WORKSPACES == pytest.approx(row.value("allocated_peak_bytes"), rel=0.04)
 
 
 def test_small_models_are_off_by_what_the_libraries_take():

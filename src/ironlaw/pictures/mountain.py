@@ -12,6 +12,7 @@ from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity, share
 
 STEPS, POINTS = 200, 36  # of the outline, and of what can be pointed at
+NEAR = 4.0  # a limit that many times the peak is beyond the picture
 TAIL = 0.05  # of the width: the last phase, where it is one step
 
 
@@ -41,7 +42,7 @@ def mountain(
     steps: Sequence[Step], layers: Sequence[Layer], title: str, *, unit: str = "B", label: str = "held in memory", top: float = 0.0,
     limit: tuple[float, str] | None = None, extra: Sequence[Mark] = (), note: str = "", id: str = "mountain", height: int = 340,
 ) -> Figure:  # fmt: skip
-    """`top`: where the axis ends, at least. `limit`: a height that must not be passed, and its name."""
+    """`top`: where the axis ends, if that is high enough. `limit`: a height that must not be passed, and its name."""
     if not steps or any(len(step.heights) != len(layers) for step in steps):
         raise BadValue(f"{title}: each step needs a height for each of the {len(layers)} layers, and there must be one")
     places, end = _places(steps)
@@ -55,10 +56,11 @@ def mountain(
         marks.append(mark("rule", "fail" if over else "ink", y=limit[0], id="limit", name=limit[1], label=words, hover=hover))
     marks += extra
     marks += [_point(steps[i], layers, places[i], unit, i == peak) for i in _pointed(steps, peak)]
-    highest = max(top, up_to(1.15 * max(steps[peak].total, limit[0] if limit and limit[0] < 4 * steps[peak].total else 0.0)))
+    needed = 1.15 * max(steps[peak].total, limit[0] if limit and limit[0] < NEAR * steps[peak].total else 0.0)
+    highest = top if top >= needed else up_to(needed)
     shown = [layer for i, layer in enumerate(layers) if any(step.heights[i] > 0 for step in steps)]
     return Figure(
-        id, title, Axis("linear", "the step, operator by operator", domain=(0.0, end)), Axis("linear", label, unit, (0.0, highest)),
+        id, title, Axis("linear", "operators, in the order they run", domain=(0.0, end)), Axis("linear", label, unit, (0.0, highest)),
         tuple(marks), _words(steps[peak], layers, unit, limit), _table(steps, layers, drawn, unit), note,
         tuple({"colour": layer.colour, "pattern": layer.pattern, "label": layer.name} for layer in reversed(shown)), {"height": height},
     )  # fmt: skip
@@ -104,7 +106,7 @@ def _phases(steps: Sequence[Step], places: Sequence[float]) -> list[Mark]:
     for phase, inside in runs:
         seen.setdefault(phase, inside[0])
     marks = []
-    for phase, i in seen.items():
+    for phase, i in [*seen.items()][1:]:  # the first begins at the axis
         hover: list[Row] = [("phase", phase), ("begins with", steps[i].name)]
         marks.append(mark("rule", "muted", x=places[i], label=phase, name=phase, id=f"phase-{phase}", dash="2 4", hover=hover))
     return marks

@@ -48,17 +48,19 @@ class Heap:
             self._appear(name, KEPT if name in known.kept else PASSING)
 
     def forward(self, i: int, keeps: bool, until: int, phase: str) -> Load:
-        """`keeps`: for the backward pass; else only what is read beyond op `until`, the end of its segment."""
+        """`keeps`: for the backward pass; else only what is read beyond op `until`, the end of its segment. What a segment hands on is not
+        needed a second time."""
         place, known = self.known.places[i], self.known
         row = HEAD if place.head else KEPT
+        again = {name for name in place.made if phase == AGAIN and known.last[name] > until}
         for name in place.made:
-            stays = name in known.kept and (keeps or known.last[name] > until)
+            stays = name in known.kept and name not in again and (keeps or known.last[name] > until)
             self._appear(name, row if stays else PASSING)
         if keeps:
             for name in place.extra:
                 self._appear(name, row)
         load = self._load(phase, place, 0.0)
-        for name in known.ends.get(i, ()):
+        for name in (*known.ends.get(i, ()), *again):
             if self.rows.get(name) == PASSING:
                 self._go(name)
         return load
@@ -129,7 +131,8 @@ class Heap:
                 return 0.0
             self._new(name, 0.0 if place.kind == "sum" else whole)  # of a sum: one number, expanded
             return size if size < whole else 0.0
-        if self.users[self.buffers[name]] > 1:  # another tensor's gradient too: the sum of both is new memory
+        buffer = self.buffers[name]
+        if self.users[buffer] > 1 or self.sizes[buffer] < whole:  # another tensor's too, or one number expanded: the sum is new memory
             self._leave(name)
             self._new(name, whole)
         return 0.0 if passes else size
@@ -165,6 +168,6 @@ def loads(known: Outline, gradient: float, segments: Sequence[range] = (), accum
         segment = inside.get(i)
         if segment and i == segment[-1]:
             for j in segment:
-                yield heap.forward(j, True, j, AGAIN)
+                yield heap.forward(j, True, segment[-1], AGAIN)
         if (load := heap.backward(i)) is not None:
             yield load

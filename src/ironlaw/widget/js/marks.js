@@ -75,6 +75,7 @@ const MARKS = {
       const d = `M${[...up, ...down].map((p) => p.map((v) => v.toFixed(1)).join(",")).join("L")}z`;
       const shapes = [h("path", { key, class: classOf(mark, plan, "area"), d })];
       if (mark.pattern) shapes.push(h("path", { key: `${key}p`, class: "il-hatch", fill: `url(#${plan.hatch})`, d }));
+      if (mark.solid) up.forEach(([px, py], i) => plan.taken.push({ left: px - 3, right: px + 3, top: py, bottom: down[up.length - 1 - i][1] })); // words stand better beside it
       return { shapes };
     }
     const [left, right] = [isNumber(mark.x0) ? x.at(mark.x0) : box.left, isNumber(mark.x1) ? x.at(mark.x1) : box.right];

@@ -1,0 +1,1 @@
+"""Lab 08, The Memory Ledger."""

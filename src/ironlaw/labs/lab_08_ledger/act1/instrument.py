@@ -1,0 +1,166 @@
+"""Act I: the mountain of one training step. Dials to a case, a case to pictures, cards and the formula."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.training.autograd import kept
+from ironlaw.engine.training.ledger import ROWS
+from ironlaw.engine.training.loss import with_loss
+from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES
+from ironlaw.engine.training.setup import Setup
+from ironlaw.kit.context import the
+from ironlaw.kit.formula import line, term
+from ironlaw.labs.lab_08_ledger import step
+from ironlaw.labs.lab_08_ledger.step import Case
+from ironlaw.labs.tables import scrolling_table
+from ironlaw.pictures.reveal import rules
+from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark, tabbed
+from ironlaw.widget.quantities import exact, format_quantity
+
+PREMISE = Case("gpt2", 1024, Setup("fp32", "adamw", 8))
+CLAIMS = (
+    "training_is_four_times_inference", "adam_sixteen_bytes", "mixed_precision_halves_memory", "activations_are_bsh_per_layer",
+    "batch_doubles_memory", "update_adds_a_copy",
+)  # fmt: skip
+STAIRS = (("weights",), ("optimiser",), ("kept",), ("head", "passing"))
+STAIR_NAMES = ("the weights", "+ optimiser", "+ kept for backward", "+ head and loss")
+
+
+def dials(lab: kit.Lab) -> Any:
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
+        model = values.get("model") or PREMISE.model
+        return [
+            *step.model_dials(model, PREMISE.model, PREMISE.seq),
+            kit.span("batch", "Batch", 1, 256, PREMISE.setup.batch, log=True, whole=True, steps=step.BATCHES),
+            *step.recipe_dials(PREMISE.setup.recipe),
+            kit.choice("attention", "Attention", list(step.ATTENTION.items()), "fused", hidden=not step.has_attention(model)),
+            kit.span("chunks", "Chunks of the loss", 1, 32, 1, log=True, whole=True, steps=step.CHUNKS, hidden=not step.has_head(model)),
+        ]
+
+    return dials_at
+
+
+def case_of(values: Mapping[str, Any]) -> Case:
+    model = values["model"]
+    setup = Setup(
+        values["recipe"], values["optimiser"], round(values["batch"]),
+        loss_chunks=round(values["chunks"]) if step.has_head(model) else 1,
+        attention=values["attention"] if step.has_attention(model) else "fused",
+    )  # fmt: skip
+    return Case(model, step.seq_of(values), setup)
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    case, device = case_of(values), lab.current_context
+    usable = float(device.hardware.usable)
+    return kit.View(
+        figures=[
+            *([tabbed(stairs(lab), "Your prediction")] if lab.choice("act1") else []),
+            tabbed(step.picture(case, usable, guess(lab, case)), "The step"),
+            tabbed(step.bar(case, usable, the(device)), "Against the device"),
+        ],
+        cards=cards(case, usable),
+        formula=formula(case),
+        note=kit.html(note(lab, case)),
+        after=table(case),
+        readouts=readouts(case),
+    )
+
+
+def readouts(case: Case) -> dict[str, Any]:
+    now = case.ledger
+    return {"peak_bytes": round(float(now.peak)), "static_bytes": round(float(now.static.total)), "multiple": round(multiple(case), 2)}
+
+
+def multiple(case: Case) -> float:
+    return float(case.ledger.peak / case.ledger.static.weights)
+
+
+def guess(lab: kit.Lab, case: Case) -> tuple[Mark, ...]:
+    """Your multiple as a rule across the mountain, where it is in the picture."""
+    option = lab.choice("act1")
+    height = float(option.value) * float(case.ledger.static.weights) if option else 0.0
+    if option is None or not 0 < height < 1.4 * case.peak:
+        return ()
+    label = f"you said {significant(float(option.value))} ×"
+    hover = [("your prediction", exact(height, "B"))]
+    return (mark("rule", "accent", y=height, dash="7 4", id="guess", name="your prediction", label=label, hover=hover),)
+
+
+def stairs(lab: kit.Lab) -> Figure:
+    """The prediction's own case: what each row adds, as multiples of the weights, with your mark and the truth."""
+    now = PREMISE.ledger
+    unit, at, marks, rows = float(now.static.weights), 0.0, list[Mark](), list[tuple[str, ...]]()
+    for name, group in zip(STAIR_NAMES, STAIRS, strict=True):
+        size = sum(float(now.at_peak(row)) for row in group)
+        at += size
+        times = at / unit
+        label = f"{significant(times)} ×"
+        colour = step.LAYERS[group[0]].colour
+        hover = [("together", exact(at, "B")), ("adds", format_quantity(size, "B"))]
+        marks.append(mark("bar", colour, x=times, y=name, id=name, name=name, label=label, pattern=group[0] == "head", hover=hover))
+        rows.append((name, label, format_quantity(at, "B"), format_quantity(size, "B")))
+    option = lab.choice("act1")
+    assert option is not None
+    words = "; ".join(f"{name} {label}" for name, label, *_ in rows)
+    return Figure(
+        "stairs", "What each row adds, at the peak", Axis("log", "times the weights", "×", (1.0, 200.0)),
+        Axis("band", names=STAIR_NAMES), (*marks, *rules(float(option.value), at / unit, "×")), f"{words}.",
+        Table(("row", "together", "bytes", "adds"), tuple(rows)), f"{PREMISE.name}, {PREMISE.sizes}, FP32", (), {"row": 36},
+    )  # fmt: skip
+
+
+def cards(case: Case, usable: float) -> list[dict[str, Any]]:
+    now = case.ledger
+    share = float(now.peak) / usable
+    of = f"{kit.share(float(now.peak), usable)} of the device"
+    fits = kit.card("Peak", float(now.peak), "B", tone=kit.tone("memory", share), note=of)
+    weights = f"weights {format_quantity(float(now.static.weights), 'B')}"
+    return [
+        {**fits, "word": "fits" if share <= 1 else "does not fit"},
+        {"label": "Over the weights", "value": significant(multiple(case)), "unit": "×", "note": weights},
+        kit.card("Static rows", float(now.static.total), "B", note="weights, gradients, optimiser"),
+        {**kit.card("Kept", float(now.kept), "B", note="when forward ends"), "term": "memory"},
+        {"label": "Peak at", "value": step.PHASES[now.peak_at.phase], "unit": "", "note": step.plain(now.peak_at.op)},
+    ]  # fmt: skip
+
+
+def formula(case: Case) -> str:
+    now = case.ledger
+    count = float(case.graph.params)
+    each = [float(part) / count for part in (now.static.weights, now.static.gradients, now.static.master, now.static.optimiser)]
+    bytes_each = " + ".join(significant(part) for part in each)
+    peak = [float(now.at_peak(row)) for row in ROWS if now.at_peak(row) > 0]
+    rows = "static = <i>P</i> · (<i>w</i> + <i>g</i> + <i>m</i> + <i>o</i>) ="
+    return (
+        line(rows, f"{kit.amount(count)} × ({bytes_each})", "=", kit.amount(float(now.static.total), "B"))
+        + line(term("memory", "kept"), "= Σ over the ops =", term("memory", kit.amount(float(now.kept), "B")))
+        + line("peak = max over the step =", " + ".join(kit.amount(part, "B") for part in peak), "=", kit.amount(float(now.peak), "B"))
+    )  # fmt: skip
+
+
+def note(lab: kit.Lab, case: Case) -> str:
+    now = case.ledger
+    slots: dict[str, object] = {"op": step.plain(now.peak_at.op), "phase": step.PHASES[now.peak_at.phase]}
+    paragraphs = [lab.fill("act1.flag", **slots)]
+    if case.model == "llama3_2_1b" and case.setup.recipe == "fp32" and case.setup.attention == "fused":
+        paragraphs.append(lab.fill("act1.no_fused"))
+    if OPTIMISERS[case.setup.optimiser].scratch and not RECIPES[case.setup.recipe].master:
+        paragraphs.append(lab.fill("act1.second_peak", scratch=kit.amount(float(now.profile[-1].bytes[-1]), "B")))
+    return "\n\n".join(paragraphs)
+
+
+def table(case: Case) -> str:
+    """The layers that keep most, and what stands outside of them."""
+    if case.setup.recipe == "autocast" or case.setup.attention != "fused":
+        return ""
+    layers = kept(with_loss(case.graph)).by_layer
+    rows = [
+        (step.plain(f"{name}.x").partition(",")[0] if name else "outside the layers", kit.amount(float(size) * case.setup.batch, "B"))
+        for name, size in sorted(layers.items(), key=lambda item: -float(item[1]))[:4]
+    ]
+    return scrolling_table("What is kept, by layer", ("Layer", "Bytes"), rows)

@@ -1,0 +1,35 @@
+"""Act I beside the learner's own process: bytes that were counted, and what the ledger expects of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.measure.experiments import ledger
+from ironlaw.units import significant
+
+
+def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
+    return {"ledger": lambda run: lab.fill("act1.here", **slots(run))}
+
+
+def slots(run: kit.Measured) -> dict[str, object]:
+    rows = [row for row in run.all(kind="figure") if row["params"].get("expected")]
+    worst = max(rows, key=lambda row: abs(row["value"] / row["params"]["expected"] - 1))
+    kept = next(row for row in rows if row["name"] == ledger.KEPT)
+    off = 100 * abs(worst["value"] / worst["params"]["expected"] - 1)
+    return {
+        "count": str(len(rows)), "kept": kit.amount(float(kept["value"]), "B"),
+        "expected": kit.amount(float(kept["params"]["expected"]), "B"),
+        "what": str(kept["label"]), "off": "to the byte" if off == 0 else f"to {significant(off, 2)} %",
+    }  # fmt: skip
+
+
+def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+    """Further arguments are states: naming them is what runs the cell again."""
+    run = lab.local_run("ledger")
+    row = run.row(kind="figure", name=ledger.STATE, optimiser="adamw") if run else None
+    if run is None or row is None:
+        return {}
+    return {"adam_sixteen_bytes": kit.LocalFigure(16.0 * row["value"] / row["params"]["expected"], "B", f"AdamW's state; {run.source}")}

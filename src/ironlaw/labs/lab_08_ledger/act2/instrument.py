@@ -1,0 +1,178 @@
+"""Act II: a step that must fit. Every lever as a dial; what it frees, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.training import setup as setups
+from ironlaw.engine.training.recompute import recompute
+from ironlaw.engine.training.setup import Setup
+from ironlaw.kit.context import the
+from ironlaw.kit.formula import fraction, line, term
+from ironlaw.labs.lab_08_ledger import step
+from ironlaw.labs.lab_08_ledger.act2 import banners
+from ironlaw.labs.lab_08_ledger.act2.banners import UPDATE
+from ironlaw.labs.lab_08_ledger.step import Case
+from ironlaw.labs.tables import scrolling_table
+from ironlaw.pictures.stack import stack
+from ironlaw.pictures.waterfall import Part
+from ironlaw.units import significant
+from ironlaw.widget.figure import Figure, tabbed
+from ironlaw.widget.quantities import format_quantity
+
+START = Case("llama3_2_1b", 2048, Setup("mixed", "adamw", 4, accumulate=16))
+CHANGES: dict[str, dict[str, Any]] = {
+    "checkpoint": {"checkpoint": 16}, "adam8bit": {"optimiser": "adam8bit"}, "loss_chunks": {"loss_chunks": 8},
+    "batch": {"batch": 3, "accumulate": 22},
+}  # fmt: skip
+CHANGE_LABELS = {
+    "checkpoint": "recompute", "adam8bit": "8-bit optimiser", "loss_chunks": "loss in chunks", "batch": "one sequence fewer",
+}  # fmt: skip
+CLAIMS = ("sqrt_checkpointing_is_best", "checkpointing_costs_a_third", "zero_three_divides_all", "head_is_small")
+NONE, EVERY, SOME = "none", "every", "some"
+RECOMPUTE = {NONE: "nothing", EVERY: "every layer", SOME: "segments of layers"}
+STAGES = {0: "off", 1: "1: optimiser", 2: "2: + gradients", 3: "3: + weights"}
+
+
+def dials(lab: kit.Lab) -> Any:
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
+        model = values.get("model") or START.model
+        no_link = {} if host_link(lab) else {True: f"the registry has no link from {the(lab.current_context)} to its host"}
+        return [
+            *step.model_dials(model, START.model, START.seq),
+            kit.span("batch", "Micro-batch", 1, UPDATE, START.setup.batch, log=True, whole=True),
+            *step.recipe_dials(START.setup.recipe),
+            kit.choice("recompute", "Recompute", list(RECOMPUTE.items()), NONE),
+            kit.span("segments", "Segments", 1, 32, 4, whole=True, hidden=(values.get("recompute") or NONE) != SOME),
+            kit.span("chunks", "Chunks of the loss", 1, 32, 1, log=True, whole=True, steps=step.CHUNKS, hidden=not step.has_head(model)),
+            kit.choice("attention", "Attention", list(step.ATTENTION.items()), "fused", hidden=not step.has_attention(model)),
+            kit.choice("offload", "Optimiser's state", [(False, "on the device"), (True, "in the host's memory")], False, no_link),
+            kit.select("zero", "ZeRO stage", list(STAGES.items()), 0),
+            kit.span("devices", "Devices that share", 1, 64, 8, log=True, whole=True, steps=[1, 2, 4, 8, 16, 32, 64],
+                     hidden=not (values.get("zero") or 0)),
+        ]  # fmt: skip
+
+    return dials_at
+
+
+def host_link(lab: kit.Lab) -> float:
+    """Bytes a second to the host's memory; 0 where the registry has none."""
+    links = [link for link in lab.current_context.hardware.links if link.name.startswith("PCI")]
+    return float(links[0].per_direction) if links else 0.0
+
+
+def segments_of(values: Mapping[str, Any]) -> int:
+    count = step.layer_count(values["model"])
+    if values["recompute"] == EVERY:
+        return count
+    return min(round(float(values["segments"])), count) if values["recompute"] == SOME else 0
+
+
+def case_of(values: Mapping[str, Any]) -> Case:
+    model, micro = values["model"], round(values["batch"])
+    setup = Setup(
+        values["recipe"], values["optimiser"], micro, accumulate=-(-UPDATE // micro), checkpoint=segments_of(values),
+        loss_chunks=round(values["chunks"]) if step.has_head(model) else 1,
+        attention=values["attention"] if step.has_attention(model) else "fused",
+        zero_stage=int(values["zero"]), devices=round(values["devices"]) if values["zero"] else 1, offload=bool(values["offload"]),
+    )  # fmt: skip
+    return Case(model, step.seq_of(values), setup)
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    case, device = case_of(values), lab.current_context
+    usable = float(device.hardware.usable)
+    verdict = banners.judge(case, usable)
+    return kit.View(
+        figures=[
+            *([tabbed(prediction(lab), "Your prediction")] if lab.choice("act2") else []),
+            tabbed(step.picture(case, usable), "The step"), tabbed(levers(case, usable), "What each change leaves"),
+            tabbed(step.bar(case, usable, the(device)), "Against the device"),
+        ],
+        cards=cards(lab, case, usable),
+        formula=formula(lab, case, usable),
+        banner=banners.banner(lab, case, usable, verdict),
+        note=kit.html(lab.fill("act2.note", link=kit.amount(host_link(lab), "B/s") if host_link(lab) else "no link")),
+        after=changes(case),
+        readouts=readouts(case, usable, verdict),
+    )  # fmt: skip
+
+
+def readouts(case: Case, usable: float, verdict: str) -> dict[str, Any]:
+    now, setup = case.ledger, case.setup
+    return {
+        "model": case.model, "seq": case.seq, "recipe": setup.recipe, "optimiser": setup.optimiser, "micro_batch": setup.batch,
+        "checkpoint": setup.checkpoint, "peak_bytes": round(float(now.peak)), "static_bytes": round(float(now.static.total)),
+        "headroom_bytes": round(usable - float(now.peak)), "constraint_hit": verdict in banners.FAILS, "verdict": verdict,
+    }  # fmt: skip
+
+
+def again(case: Case) -> float:
+    """FLOPs that run twice, as a share of forward and backward."""
+    return float(recompute(case.graph, case.setup.checkpoint))
+
+
+def offloaded(lab: kit.Lab, case: Case) -> float:
+    """Seconds an update for gradients to the host and weights back."""
+    held = case.with_(offload=False).ledger.static
+    return float((held.gradients + held.weights) / host_link(lab)) if case.setup.offload and host_link(lab) else 0.0
+
+
+def cards(lab: kit.Lab, case: Case, usable: float) -> list[dict[str, Any]]:
+    now = case.ledger
+    room, share, largest = usable - float(now.peak), float(now.peak) / usable, case.largest(usable)
+    twice, away = again(case), offloaded(lab, case)
+    word = "fits" if room >= 0 else "does not fit"
+    where = f"{step.PHASES[now.peak_at.phase]}, {step.plain(now.peak_at.op)}"
+    time = f"{kit.share(twice, 1.0)} of the arithmetic twice" if twice else "nothing runs twice"
+    return [
+        {**kit.card("Peak", float(now.peak), "B", tone=kit.tone("memory", share), note=where), "word": word},
+        {**kit.card("Headroom", room, "B", tone="good" if room >= 0 else "bad"), "word": "to spare" if room >= 0 else "missing"},
+        {"label": "Largest micro-batch", "value": f"{largest:,}", "unit": "", "note": f"{case.setup.accumulate} micro-batches an update"},
+        {"label": "Step time", "value": significant(1 + twice), "unit": "×", "note": time},
+        *([kit.card("To the host and back", away, "s", note="each update")] if away else []),
+    ]  # fmt: skip
+
+
+def formula(lab: kit.Lab, case: Case, usable: float) -> str:
+    peak, twice, away = case.peak, again(case), offloaded(lab, case)
+    lines = [
+        line("headroom = usable − peak =", f"{kit.amount(usable, 'B')} − {kit.amount(peak, 'B')}", "=", kit.amount(usable - peak, "B")),
+        line("step time = 1 +", term("compute", fraction("recomputed FLOPs", "forward + backward FLOPs")), "=", significant(1 + twice)),
+    ]
+    if away:
+        lines.append(
+            line("offload =", term("memory", fraction("gradients + weights", "<i>BW</i> of the link")), "=", kit.amount(away, "s"))
+        )
+    return "".join(lines)
+
+
+def after_each(case: Case) -> list[tuple[str, float]]:
+    """What each single change leaves as the peak, by its label."""
+    return [(setups.LABELS[name], Case(case.model, case.seq, other).peak) for name, other in setups.levers(case.graph, case.setup)]
+
+
+def levers(case: Case, usable: float) -> Figure:
+    """The peak as it is, and after each single change."""
+    peaks = [("as set", case.peak), *after_each(case)]
+    rows = {name: [Part("fits", peak, "memory") if peak <= usable else Part("too much", peak, "fail")] for name, peak in peaks}
+    return stack(rows, "B", "The peak after one change", chosen="as set", label="peak", note=f"{case.name}, {case.sizes}", id="levers")
+
+
+def prediction(lab: kit.Lab) -> Figure:
+    """The question's own start: what each of the four changes frees, with yours marked."""
+    option = lab.choice("act2")
+    assert option is not None
+    names = {name: f"{label} ◆ you said" if name == option.id else label for name, label in CHANGE_LABELS.items()}
+    rows = {names[name]: [Part("frees", START.peak - START.with_(**change).peak, "memory")] for name, change in CHANGES.items()}
+    note = f"{START.name}, {START.sizes}, from {format_quantity(START.peak, 'B')}"
+    return stack(rows, "B", "What each change frees, from the stated start", chosen=names[option.id], label="freed", note=note, id="freed")
+
+
+def changes(case: Case) -> str:
+    """The same in a table, by what each frees."""
+    freed = sorted(((case.peak - peak, name) for name, peak in after_each(case)), reverse=True)
+    rows = [(name, kit.amount(size, "B") if size > 0 else "nothing") for size, name in freed]
+    return scrolling_table("What one change frees, from here", ("Change", "Frees"), rows) if rows else ""

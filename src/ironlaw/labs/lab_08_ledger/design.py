@@ -1,0 +1,48 @@
+"""What the ledger keeps of this lab, and what the HUD shows: the controls as they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.labs.lab_08_ledger.act1 import slots as first
+from ironlaw.labs.lab_08_ledger.act2 import slots as second
+from ironlaw.labs.lab_08_ledger.act2.banners import TITLES
+from ironlaw.widget.quantities import format_quantity
+
+FIELDS = ("model", "recipe", "optimiser", "micro_batch", "checkpoint", "peak_bytes", "static_bytes", "headroom_bytes")
+
+
+def design(lab: kit.Lab) -> dict[str, Any]:
+    """Exactly the fields that later labs may read: Lab 10 begins with the model."""
+    now = lab.readouts.get("act2", {})
+    return {
+        "context": lab.current_context.slug,
+        **{name: now.get(name) for name in FIELDS},
+        "constraint_hit": bool(now.get("constraint_hit", False)),
+        "act1_prediction": _value(lab, "act1"),
+        "act1_correct": lab.correct("act1"),
+        "act2_prediction": _value(lab, "act2"),
+        "act2_correct": lab.correct("act2"),
+    }
+
+
+def _value(lab: kit.Lab, act: str) -> float | str | None:
+    option = lab.choice(act)
+    return option.value if option else None
+
+
+def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
+    """For the receipt: per act, the truth and what was measured."""
+    peak = kit.measured("training_is_four_times_inference", "the weights, a step of GPT-2 on an H200")
+    time = kit.measured("checkpointing_costs_a_third", "as long with every layer recomputed, on an H200")
+    return {"act1": (first.truth(lab), peak), "act2": (second.truth(lab), time)}
+
+
+def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
+    one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    rows = [("Over the weights", f"{one['multiple']:.3g} ×" if one else "open", "")]
+    if not two:
+        return [*rows, ("Peak", "open", ""), ("Design", "open", "")]
+    tone, title = TITLES[str(two["verdict"])]
+    return [*rows, ("Peak", format_quantity(float(two["peak_bytes"]), "B"), ""), ("Design", title, tone)]

@@ -1,0 +1,161 @@
+"""A training step as the dials of both acts describe it, its ledger, and its pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.device.types import Graph
+from ironlaw.engine.training import setup as setups
+from ironlaw.engine.training.growth import Growth
+from ironlaw.engine.training.layers import layer_of, layers
+from ironlaw.engine.training.ledger import ROWS, Ledger
+from ironlaw.engine.training.loss import head
+from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES
+from ironlaw.engine.training.setup import Setup
+from ironlaw.pictures.ends import doubled_to
+from ironlaw.pictures.mountain import NEAR, Layer, Step, mountain
+from ironlaw.pictures.waterfall import Limit, Part, waterfall
+from ironlaw.registry.workloads import about, workload
+from ironlaw.widget.figure import Figure, Mark
+
+# model -> the longest sequence that its dial offers; 0: it takes none
+MODELS = {
+    "gpt2": 1024, "gpt2_medium": 1024, "llama3_2_1b": 8192, "llama3_8b": 8192, "qwen2_0_5b": 8192, "bert_base": 512, "vit_b16": 0,
+    "resnet50": 0, "mlp8_1024": 0,
+}  # fmt: skip
+LONGEST = tuple(sorted({n for n in MODELS.values() if n}))
+BATCHES = [2**k for k in range(9)]
+CHUNKS = [1, 2, 4, 8, 16, 32]
+ATTENTION = {"fused": "one kernel", "three_kernels": "three kernels, scores stored"}
+LAYERS = {
+    "weights": Layer("weights", "ridge"), "master": Layer("FP32 master copy", "ridge", pattern=True),
+    "optimiser": Layer("optimiser", "overhead"), "gradients": Layer("gradients", "compute"),
+    "kept": Layer("kept for backward", "memory"), "head": Layer("head and loss", "memory", pattern=True),
+    "passing": Layer("passing through", "muted"),
+}  # fmt: skip
+PHASES = {"forward": "forward", "between": "backward", "again": "backward", "backward": "backward", "update": "update"}
+NAMES = {
+    "loss.to_fp32": "logits to FP32", "loss.log_softmax": "log-softmax of the loss", "loss.pick": "the labels' log-probabilities",
+    "lm_head": "head", "optimiser": "the optimiser's step", "": "between forward and backward",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def graph_of(model: str, seq: int, batch: int, dtype: str) -> Graph:
+    return workload(model, batch=batch, dtype=dtype, **({"seq": seq} if seq else {}))
+
+
+@lru_cache(maxsize=256)
+def _growth(model: str, seq: int, setup: Setup) -> Growth:
+    return setups.growth(lambda batch, dtype: graph_of(model, seq, batch, dtype), setup)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A model, the length of its sequences (0: none), and how it is trained."""
+
+    model: str
+    seq: int
+    setup: Setup
+
+    @property
+    def graph(self) -> Graph:
+        return graph_of(self.model, self.seq, 1, RECIPES[self.setup.recipe].dtype)
+
+    @property
+    def growth(self) -> Growth:
+        """Of any micro-batch; how many of them make an update does not matter, only whether there are several."""
+        return _growth(self.model, self.seq, replace(self.setup, batch=1, accumulate=min(self.setup.accumulate, 2)))
+
+    @property
+    def ledger(self) -> Ledger:
+        return _ledger(self)
+
+    @property
+    def peak(self) -> float:
+        return self.growth.peak(self.setup.batch)
+
+    @property
+    def name(self) -> str:
+        return str(about(self.model)["name"])
+
+    @property
+    def sizes(self) -> str:
+        batch = f"batch {self.setup.batch:,}"
+        return f"{batch} × {self.seq:,} tokens" if self.seq else batch
+
+    def with_(self, **changes: Any) -> Case:
+        return replace(self, setup=replace(self.setup, **changes))
+
+    def largest(self, capacity: float) -> int:
+        return self.growth.largest(capacity)
+
+
+@lru_cache(maxsize=64)
+def _ledger(case: Case) -> Ledger:
+    return case.growth.at(case.setup.batch)
+
+
+def has_head(model: str) -> bool:
+    return head(graph_of(model, LONGEST[0] if MODELS[model] else 0, 1, "fp32")) is not None
+
+
+def has_attention(model: str) -> bool:
+    return any(op.kind == "attention" for op in graph_of(model, LONGEST[0] if MODELS[model] else 0, 1, "fp32").ops)
+
+
+def layer_count(model: str) -> int:
+    return len(layers(graph_of(model, LONGEST[0] if MODELS[model] else 0, 1, "fp32")))
+
+
+def model_dials(model: str, first: str, seq: int) -> list[Any]:
+    """Which model, and for one that reads tokens how many: each limit has a dial of its own, and one is shown."""
+    spans = [
+        kit.span(f"seq_{most}", "Tokens in a sequence", 128, most, min(seq, most), log=True, whole=True, hidden=MODELS[model] != most,
+                 steps=[n for n in (128, 256, 512, 1024, 2048, 4096, 8192) if n <= most])
+        for most in LONGEST
+    ]  # fmt: skip
+    return [kit.select("model", "Model", [(slug, str(about(slug)["name"])) for slug in MODELS], first), *spans]
+
+
+def recipe_dials(recipe: str) -> list[Any]:
+    return [
+        kit.select("recipe", "Recipe", [(name, item.label) for name, item in RECIPES.items()], recipe),
+        kit.select("optimiser", "Optimiser", [(name, item.label) for name, item in OPTIMISERS.items()], "adamw"),
+    ]
+
+
+def seq_of(values: Mapping[str, Any]) -> int:
+    most = MODELS[values["model"]]
+    return round(values[f"seq_{most}"]) if most else 0
+
+
+def plain(op: str) -> str:
+    """An op's name for a reader: "layer 3, mlp.c_fc"."""
+    if op in NAMES:
+        return NAMES[op]
+    if layer := layer_of(op):
+        return f"layer {int(layer.rpartition('.')[2]) + 1}, {op.removeprefix(layer + '.')}"
+    return op
+
+
+def picture(case: Case, usable: float, extra: Sequence[Mark] = ()) -> Figure:
+    """The mountain of a step."""
+    steps = [Step(PHASES[m.phase], plain(m.op), tuple(map(float, m.bytes))) for m in case.ledger.profile]
+    return mountain(
+        steps, [LAYERS[row] for row in ROWS], "One training step, byte by byte", limit=(usable, "usable memory"), extra=extra,
+        top=doubled_to(2e9, [1.15 * case.peak, 1.15 * usable if usable < NEAR * case.peak else 1.0]), note=f"{case.name}, {case.sizes}",
+    )  # fmt: skip
+
+
+def bar(case: Case, usable: float, device: str) -> Figure:
+    """The rows at the peak end to end, against what the device has."""
+    now = case.ledger
+    parts = [
+        Part(LAYERS[row].name, float(now.at_peak(row)), LAYERS[row].colour, LAYERS[row].pattern) for row in ROWS if now.at_peak(row) > 0
+    ]
+    return waterfall(parts, "B", "The peak, row by row", "peak", Limit(f"usable on {device}", usable), "bytes", id="rows")

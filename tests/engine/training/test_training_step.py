@@ -1,0 +1,172 @@
+"""A step followed op by op, every moment worked out by hand. Tensors of 2 × 4 numbers have 32 bytes in FP32, weights of 4 × 4 have 64."""
+
+import pytest
+
+from ironlaw.engine.device.types import Graph, Tensor
+from ironlaw.engine.device.work import op
+from ironlaw.engine.training.ledger import ROWS, training_ledger
+from ironlaw.engine.training.recipes import RECIPES
+
+T, W = 32, 64
+
+
+def weight(name, *shape):
+    return Tensor(name, shape or (4, 4), "fp32", "weight")
+
+
+def tensor(name, *shape, role="activation", dtype="fp32"):
+    return Tensor(name, shape or (2, 4), dtype, role)
+
+
+def linear(name, x, w):
+    return op("linear", name, (x, w), (tensor(name, *x.shape[:-1], w.shape[0]),))
+
+
+def moments(graph, **settings):
+    """(phase, op) -> (kept, head, passing, gradients)."""
+    told = {}
+    for m in training_ledger(graph, optimiser="sgd", **settings).profile:
+        rows = dict(zip(ROWS, m.bytes, strict=True))
+        told.setdefault((m.phase, m.op), (rows["kept"], rows["head"], rows["passing"], rows["gradients"]))
+    return told
+
+
+def branch():
+    """h = x·a; s = h + gelu(h)·b: a tensor with two readers, one of them an add."""
+    h = linear("h", tensor("x", role="input"), weight("a"))
+    g = op("gelu", "g", h.outputs, (tensor("g"),))
+    y = linear("y", g.outputs[0], weight("b"))
+    return Graph("branch", (h, g, y, op("add", "s", (h.outputs[0], y.outputs[0]), (tensor("s"),))), "fp32")
+
+
+def test_a_branch_moment_by_moment():
+    told = moments(branch())
+    assert told == {
+        ("forward", "h"): (2 * T, 0, 0, 0),  # x for a's gradient, h for the GELU
+        ("forward", "g"): (3 * T, 0, 0, 0),  # g for b's gradient
+        ("forward", "y"): (3 * T, 0, T, 0),
+        ("forward", "s"): (3 * T, 0, 2 * T, 0),
+        ("forward", "loss.sum0"): (3 * T, T + 4, 0, 0),  # y is gone; the loss is one number
+        ("between", ""): (3 * T, 0, 0, 0),
+        ("backward", "loss.sum0"): (3 * T, 4, 0, 0),  # the gradient of a sum is one number, expanded
+        ("backward", "s"): (3 * T, 0, 0, 0),  # and passes the add as it is
+        ("backward", "y"): (3 * T, 0, T, W),  # g's gradient, b's
+        ("backward", "g"): (2 * T, 0, 3 * T, W),  # g's, the new part of h's, and both parts added
+        ("backward", "h"): (T, 0, T, 2 * W),
+        ("update", "optimiser"): (0, 0, T, 2 * W),  # the batch itself
+    }
+
+
+def test_added_up_over_micro_batches():
+    """Gradients are there from the start, and each new one stands beside them until it is added."""
+    once, often = moments(branch()), moments(branch(), accumulate=3)
+    for place, (kept, head, passing, _) in once.items():
+        new = W if place in (("backward", "y"), ("backward", "h")) else 0
+        assert often[place] == (kept, head, passing + new, 2 * W)
+
+
+def test_a_gradient_that_two_tensors_share_is_one():
+    """Two adds in a row: one buffer serves all of their inputs until one of them gets a second part."""
+    x = tensor("x", role="input")
+    a, b = linear("a", x, weight("wa")), linear("b", x, weight("wb"))
+    n = op("layer_norm", "n", (a.outputs[0], weight("gain", 4)), (tensor("n"),))
+    ops = (
+        a,
+        b,
+        n,
+        op("add", "s", (a.outputs[0], b.outputs[0]), (tensor("s"),)),
+        op("mul", "m", (tensor("s"), tensor("n")), (tensor("m"),)),
+    )
+    told = moments(Graph("shared", ops, "fp32"))
+    assert told["backward", "m"][2] == 2 * T  # the gradients of both factors; that of the sum is one number
+    assert told["backward", "s"][2] == 2 * T  # a and b share what the add got
+    assert told["backward", "n"][2] == 2 * T + 2 * T  # n's, the shared one; a's new part and the sum, since b still needs the other
+    assert told["backward", "b"][2] == 2 * T
+
+
+def tied():
+    table = weight("table", 10, 4)
+    ids = tensor("ids", 2, 3, role="input", dtype="int64")
+    e = op("embedding", "e", (table, ids), (tensor("e", 2, 3, 4),))
+    return Graph("tied", (e, linear("top", e.outputs[0], table)), "fp32")
+
+
+def test_a_table_that_is_also_the_head():
+    logits, hidden, ids, table = 2 * 3 * 10 * 4, 2 * 3 * 4 * 4, 2 * 3 * 8, 10 * 4 * 4
+    kept = 2 * ids + hidden  # ids and labels, and what the head reads
+    told = moments(tied())
+    assert told["forward", "e"] == (kept, 0, 0, 0)
+    assert told["forward", "top"] == (kept, logits, 0, 0)
+    assert told["forward", "loss.log_softmax"] == (kept, 2 * logits, 0, 0)
+    assert told["forward", "loss.pick"] == (kept, 2 * logits + 4 + 4, 0, 0)  # the loss, and the weight that it divides by
+    assert told["between", ""] == (kept, logits + 4, 0, 0)  # the caller has dropped the logits
+    assert told["backward", "loss.pick"] == (kept, 2 * logits + 4 + 4, 0, 0)
+    assert told["backward", "loss.log_softmax"] == (kept, 3 * logits, 0, 0)
+    assert told["backward", "top"] == (kept, logits + hidden, 0, table)
+    assert told["backward", "e"] == (2 * ids, 0, hidden + table, table)  # a second gradient of the table, until it is added
+
+
+def test_the_loss_in_chunks_moment_by_moment():
+    logits, hidden, ids, table = 2 * 3 * 10 * 4 / 2, 2 * 3 * 4 * 4, 2 * 3 * 8, 10 * 4 * 4
+    ledger = training_ledger(tied(), optimiser="sgd", loss_chunks=2)
+    rows = [dict(zip(ROWS, m.bytes, strict=True)) | {"at": (m.phase, m.op)} for m in ledger.profile]
+    first, second = (row for row in rows if row["at"] == ("backward", "loss.log_softmax"))
+    kept = ids + ids / 2 + hidden  # the labels of one chunk
+    assert (first["kept"], first["head"], first["gradients"]) == (kept, 3 * logits, 0)
+    assert (second["kept"], second["head"], second["gradients"]) == (kept, 3 * logits + hidden, table)  # beside the hidden states' gradient
+    one, two = (row for row in rows if row["at"] == ("backward", "top"))
+    assert one["head"] == logits + hidden + hidden / 2  # the chunk's gradient, the whole, and the part that goes into it
+    assert two["head"] == logits + hidden + hidden / 2 + table
+    assert ledger.kept == kept - hidden  # nothing of head and loss is left when the layers' backward pass begins
+
+
+def test_written_in_place():
+    """ReLU over its input: one tensor, kept once, with one gradient."""
+    h = linear("h", tensor("x", role="input"), weight("a"))
+    r = op("relu", "r", h.outputs, (tensor("r"),), inplace=True)
+    told = moments(Graph("inplace", (h, r, linear("y", tensor("r"), weight("b"))), "fp32", outputs=("r",)))
+    assert told["forward", "r"] == told["forward", "h"] == (2 * T, 0, 0, 0)
+    assert told["backward", "r"][2] == told["backward", "h"][2]
+
+
+def layers(count):
+    """Linear and GELU, all alike."""
+    x, ops = tensor("x", role="input"), []
+    for i in range(count):
+        ops.append(linear(f"l.{i}.linear", x, weight(f"l.{i}.w")))
+        ops.append(op("gelu", f"l.{i}.gelu", ops[-1].outputs, (tensor(f"l.{i}.gelu"),)))
+        x = ops[-1].outputs[0]
+    return Graph("layers", tuple(ops), "fp32")
+
+
+def test_checkpoints_moment_by_moment():
+    told = moments(layers(2), checkpoint=2)
+    assert told["forward", "l.0.linear"] == (T, 0, T, 0)  # the input; what the layer makes only passes
+    assert told["forward", "l.0.gelu"] == (2 * T, 0, T, 0)  # what comes into the next segment is kept
+    assert told["forward", "l.1.gelu"] == (2 * T, 0, 2 * T, 0)
+    assert told["between", ""] == (2 * T, 0, 0, 0)
+    assert told["again", "l.1.linear"] == (3 * T, 0, 0, 0)  # now it is kept
+    assert told["again", "l.1.gelu"][0] == 3 * T
+    assert told["backward", "l.1.linear"][0] == 2 * T
+    assert told["again", "l.0.linear"] == (2 * T + 0 * T, 0, T, W)  # beside the gradient of what it makes
+    plain = moments(layers(2))
+    assert plain["between", ""][0] == 4 * T
+    assert ("again", "l.0.linear") not in plain
+
+
+@pytest.mark.parametrize(("recipe", "each"), [("mixed", 2), ("mixed_fp32_grads", 4)])
+def test_buffers_of_gradients_are_always_there(recipe, each):
+    graph = layers(1)
+    half = Graph("half", tuple(_in_bf16(one) for one in graph.ops), "bf16")
+    ledger = training_ledger(half, recipe, "sgd")
+    first = dict(zip(ROWS, ledger.profile[0].bytes, strict=True))
+    assert first["gradients"] == (each * 16 if RECIPES[recipe].buffers else 0)
+    last = dict(zip(ROWS, ledger.profile[-2].bytes, strict=True))
+    assert last["gradients"] == each * 16
+
+
+def _in_bf16(one):
+    def turn(t):
+        return Tensor(t.name, t.shape, "bf16", t.role)
+
+    return op(one.kind, one.name, tuple(map(turn, one.inputs)), tuple(map(turn, one.outputs)), **one.attrs)

@@ -1,0 +1,297 @@
+"""Lab 08 at the level of what it shows and what the ledger holds. Figures are worked out by hand, or by the engine apart from the lab."""
+
+import re
+from itertools import product
+
+import pytest
+from headless import Page, Stages, bare
+
+from ironlaw import hardware
+from ironlaw.engine.training.ledger import training_ledger
+from ironlaw.kit.check import problems
+from ironlaw.labs.lab_08_ledger import step
+from ironlaw.labs.lab_08_ledger.act1.instrument import PREMISE
+from ironlaw.labs.lab_08_ledger.act2 import banners, slots
+from ironlaw.labs.lab_08_ledger.act2.instrument import CHANGES, START
+from ironlaw.ledger import open_ledger
+from ironlaw.registry.families import FAMILIES
+from ironlaw.registry.workloads import about, workload
+
+SLUG = "lab_08_ledger"
+FIELDS = {
+    "context", "model", "recipe", "optimiser", "micro_batch", "checkpoint", "peak_bytes", "static_bytes", "headroom_bytes",
+    "constraint_hit", "act1_prediction", "act1_correct", "act2_prediction", "act2_correct",
+}  # fmt: skip
+USABLE = float(hardware("rtx_4090").usable)
+
+
+def first_act(page):
+    page.predict("act1", "x4", 4)
+    page.reload()
+    page.reflect("act1", "same")
+    return page.reload()
+
+
+def second_lock(page):
+    page.predict("act2", "adam8bit", 2)
+    return page.reload()
+
+
+def second_act(page):
+    page.reflect("act2", "none")
+    page.reload().save()
+
+
+@pytest.fixture(scope="module")
+def stages(tmp_path_factory):
+    """Untouched, half, revealed and complete: the fixtures of conftest.py take them from here."""
+    return Stages(tmp_path_factory.mktemp("stages"), SLUG, first_act, second_lock, second_act)
+
+
+@pytest.fixture(scope="module")
+def one_for_all(tmp_path_factory):
+    with open_ledger(tmp_path_factory.mktemp("shared") / "ledger.db") as ledger:
+        yield second_lock(first_act(Page(ledger, SLUG)))
+
+
+def figure(view, name):
+    return next(f for f in view["figures"] if f["id"] == name)
+
+
+def cards(view):
+    return {card["label"]: card for card in view["cards"]}
+
+
+def test_the_check_finds_nothing():
+    assert problems(SLUG) == []
+
+
+# --- locked
+
+
+def test_nothing_before_the_lock_gives_an_answer_away(page):
+    text = page.text.replace("30 ×", "", 1)  # the option itself
+    for words in ("30.0", "30 ×", "14.9", "10.2 GB", "8.51", "sixteen bytes", "twenty", "misconception", "46.8", "14.2 GB"):
+        assert words not in text, words
+    assert page.piece("act1.instrument").view == {"seq": 0}
+
+
+def test_locked_shows_act_i_and_a_closed_act_ii(page):
+    shown = {name for name, part in page.parts.items() if part is not None}
+    assert shown == {"header", "rail", "context_toggle", "act1_message", "act1_lock", "act1_instrument", "act2_message", "hud"}
+    assert page.shows("act2.closed", page.parts["act2_message"].text)
+
+
+def test_the_header_has_no_figure_at_all(page):
+    text = bare(page.parts["header"].text).replace("Lab 08 · about 40 minutes", "")
+    assert not re.search(r"\d", re.sub(r"RTX 4090|A100|H200|FP32|BF16", "", text))
+
+
+def test_the_message_has_the_researchers_own_figures(page):
+    told = page.slots("act1.message", page.parts["act1_message"].text)
+    assert told == {"size": "498 MB", "card": "8 GB", "times": "16"}  # 124,439,808 × 4 bytes
+
+
+# --- keys
+
+
+def test_the_keys_are_what_the_engine_says(half):
+    assert half.lab.question("act1").right.id == "x30"
+    assert float(half.lab.question("act1").answer) == pytest.approx(30.03, abs=0.01)
+    assert half.lab.question("act1_reflection").right.id == "same"
+    assert half.lab.question("act2").right.id == "checkpoint"
+    assert half.lab.question("act2_reflection").right.id == "none"
+
+
+def test_act_i_s_key_moves_with_the_vocabulary():
+    """With a vocabulary of ten million words the multiple is another option's."""
+    params = about("gpt2")["params"]
+    multiples = []
+    for vocab in (1_000, 50_257, 10_000_000):
+        graph = FAMILIES["gpt2"](**{**params, "vocab": vocab}, batch=8, seq=1024, dtype="fp32")
+        multiples.append(training_ledger(graph).peak / (4 * 124_439_808))
+    assert multiples == sorted(multiples) and multiples[0] < 22 and multiples[2] > 120
+
+
+def test_act_ii_s_key_leads_by_a_margin_and_moves_with_the_micro_batch():
+    freed = sorted((slots.freed(name) for name in CHANGES), reverse=True)
+    assert freed[0] == slots.freed("checkpoint") and freed[0] > 1.15 * freed[1]
+    one = START.with_(batch=1)
+    assert one.peak - one.with_(optimiser="adam8bit").peak > one.peak - one.with_(checkpoint=16).peak
+
+
+def test_the_start_is_the_key_s():
+    assert START.peak == training_ledger(workload("llama3_2_1b", batch=4, seq=2048, dtype="bf16"), "mixed", accumulate=16).peak
+    assert PREMISE.peak == training_ledger(workload("gpt2", batch=8, seq=1024, dtype="fp32")).peak
+
+
+def test_the_reflection_s_key_moves_with_the_recipe():
+    from ironlaw.engine.training.ledger import static_bytes
+
+    graph = workload("gpt2")
+    assert static_bytes(graph, "fp32") / static_bytes(graph, "mixed") == 1
+    assert static_bytes(graph, "fp32") / static_bytes(graph, "pure") == 2
+
+
+# --- Act I's instrument
+
+
+def test_the_mountain_is_the_ledger(one_for_all):
+    view = one_for_all.turn("act1", batch=8)
+    assert next(m for m in figure(view, "mountain")["marks"] if m.get("id") == "peak")["y"] == PREMISE.peak
+    assert cards(view)["Over the weights"]["value"] == "30"
+    assert (cards(view)["Peak"]["value"], cards(view)["Peak"]["unit"]) == ("14.9", "GB")
+    assert next(m for m in figure(view, "mountain")["marks"] if m.get("id") == "limit")["y"] == USABLE
+    rules = {m["role"]: m for m in figure(view, "stairs")["marks"] if m.get("role")}
+    assert rules["prediction"]["x"] == 4 and rules["truth"]["x"] == pytest.approx(30.03, abs=0.01)
+
+
+START_DIALS = {"model": "gpt2", "batch": 8, "recipe": "fp32", "optimiser": "adamw", "attention": "fused", "chunks": 1, "seq_1024": 1024}
+
+
+@pytest.mark.parametrize(
+    "dials",
+    [{"batch": 4}, {"seq_1024": 512}, {"recipe": "mixed"}, {"recipe": "autocast"}, {"optimiser": "sgd"}, {"attention": "three_kernels"},
+     {"chunks": 8}, {"model": "bert_base"}],
+    ids=str,
+)  # fmt: skip
+def test_every_dial_changes_the_peak(one_for_all, dials):
+    before = cards(one_for_all.turn("act1", **START_DIALS))["Peak"]
+    assert cards(one_for_all.turn("act1", **{**START_DIALS, **dials}))["Peak"]["exact"] != before["exact"]
+    one_for_all.turn("act1", **START_DIALS)
+
+
+@pytest.mark.parametrize("model", step.MODELS)
+def test_every_model_has_a_mountain(one_for_all, model):
+    view = one_for_all.turn("act1", model=model, batch=1)
+    assert not view.get("error") and figure(view, "mountain")["table"]["rows"] and figure(view, "rows")
+    hidden = {name: dial["hidden"] for name, dial in view["dials"].items() if "hidden" in dial}
+    assert hidden["chunks"] != step.has_head(model) and hidden["attention"] != step.has_attention(model)
+    assert sum(not hidden[f"seq_{most}"] for most in step.LONGEST) == bool(step.MODELS[model])
+    one_for_all.turn("act1", **START_DIALS)
+
+
+def test_your_multiple_is_a_rule_across_the_mountain(one_for_all):
+    marks = figure(one_for_all.turn("act1", **START_DIALS), "mountain")["marks"]
+    assert next(m for m in marks if m.get("id") == "guess")["y"] == 4 * 4 * 124_439_808
+
+
+# --- Act II: every state from both sides
+
+
+def verdict(page, **dials):
+    """What the banner says with the dials at the start but for these."""
+    start = {dial["id"]: dial["value"] for dial in page.piece("act2.instrument").spec["dials"]}
+    view = page.turn("act2", **{**start, **dials})
+    return view["banner"]["title"]
+
+
+STATES = {
+    # on one side, and on the other by one dial
+    "No batch helps": ({"model": "llama3_8b"}, {"model": "gpt2"}),
+    "Kept too much": ({}, {"recompute": "every"}),
+    "The head is the wall": ({"recompute": "every"}, {"recompute": "every", "chunks": 8}),
+    "It fits, and does not pay": ({"model": "gpt2", "recompute": "every"}, {"model": "gpt2"}),
+    "Updates that vanish": ({"recipe": "pure", "batch": 1, "chunks": 8}, {"recipe": "mixed", "batch": 1, "chunks": 8}),
+    "It fits": ({"recompute": "every", "chunks": 8}, {"recompute": "every", "chunks": 8, "batch": 64}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("title", STATES)
+def test_every_state_is_reached_from_both_sides(one_for_all, title):
+    inside, outside = STATES[title]
+    assert verdict(one_for_all, **inside) == title
+    assert verdict(one_for_all, **outside) != title
+
+
+def test_the_states_are_all_there_are():
+    assert {title for _, title in banners.TITLES.values()} == set(STATES)
+
+
+def test_a_sweep_of_the_dials_agrees_with_the_ledger():
+    """The triggers, read off a ledger built apart from the lab's caches."""
+    seen = set()
+    for batch, recompute, chunks, optimiser, recipe in product((1, 8), (0, 16), (1, 16), ("adamw", "adam8bit"), ("mixed", "pure")):
+        case = START.with_(batch=batch, checkpoint=recompute, loss_chunks=chunks, optimiser=optimiser, recipe=recipe)
+        graph = workload(case.model, batch=batch, seq=case.seq, dtype="bf16")
+        ledger = training_ledger(graph, recipe, optimiser, checkpoint=recompute, loss_chunks=chunks, accumulate=16)
+        state = banners.judge(case, USABLE)
+        seen.add(state)
+        assert case.peak == pytest.approx(ledger.peak)
+        assert (state in banners.FAILS) == (ledger.peak > USABLE)
+        if state == banners.STATIC:
+            assert ledger.profile[-1].total > USABLE
+        if state == banners.HEAD:
+            assert ledger.peak - ledger.at_peak("head") <= USABLE
+        if state == banners.IDLE:
+            assert recompute and case.with_(checkpoint=0).peak <= 0.95 * USABLE
+        if state == banners.WORKS:
+            assert case.largest(USABLE) >= batch
+    assert seen >= {banners.KEPT, banners.HEAD, banners.WORKS, banners.VANISH}
+
+
+def test_what_a_banner_names_is_what_would_fit(one_for_all):
+    case = START.with_(checkpoint=16)
+    chunks = int(banners._head(one_for_all.lab, case, USABLE)["way"].split("in ")[1].split()[0])
+    assert case.with_(loss_chunks=chunks).peak <= USABLE < case.with_(loss_chunks=chunks // 2).peak
+    assert case.largest(USABLE) == 1 or case.with_(batch=case.largest(USABLE)).peak <= USABLE
+
+
+def test_the_levers_free_what_they_say(one_for_all):
+    view = one_for_all.turn("act2", recompute="none", chunks=1, batch=4, model="llama3_2_1b", recipe="mixed", optimiser="adamw")
+    bars = {m["y"]: m["x1"] for m in figure(view, "levers")["marks"] if m["type"] == "bar"}
+    assert bars["as set"] == START.peak and bars["recompute every layer"] == START.with_(checkpoint=16).peak
+    assert bars["half the micro-batch"] == START.with_(batch=2, accumulate=32).peak
+
+
+def test_the_prediction_is_marked_among_the_four(one_for_all):
+    start = {dial["id"]: dial["value"] for dial in one_for_all.piece("act2.instrument").spec["dials"]}
+    drawn = figure(one_for_all.turn("act2", **start), "freed")
+    bars = {m["y"]: m["x1"] for m in drawn["marks"] if m["type"] == "bar"}
+    assert bars["8-bit optimiser ◆ you said"] == slots.freed("adam8bit") and max(bars, key=bars.get) == "recompute"
+
+
+def test_every_lever_changes_something(one_for_all):
+    base = {dial["id"]: dial["value"] for dial in one_for_all.piece("act2.instrument").spec["dials"]}
+    for dials in ({"offload": True}, {"zero": 3}, {"zero": 1, "devices": 64}, {"recompute": "some"}, {"recompute": "some", "segments": 8},
+                  {"attention": "three_kernels"}, {"batch": 2}, {"chunks": 2}, {"optimiser": "adafactor"}, {"seq_8192": 1024}):  # fmt: skip
+        before, after = (cards(one_for_all.turn("act2", **{**base, **more})) for more in ({}, dials))
+        assert after["Peak"]["exact"] != before["Peak"]["exact"], dials
+    away = cards(one_for_all.turn("act2", **{**base, "offload": True}))["To the host and back"]
+    assert float(away["exact"].split("\u202f")[0]) == pytest.approx(2 * 2 * 1_235_814_400 / 31.5e9, rel=1e-3)
+    one_for_all.turn("act2", **base)
+
+
+def test_bf16_swallows_small_steps():
+    """Against PyTorch's own rounding, where it is."""
+    torch = pytest.importorskip("torch")
+    for weight in (0.02, 0.1, 1.5):
+        lost = banners.vanishing(weight)
+        start = torch.tensor(weight, dtype=torch.bfloat16)
+        assert start + torch.tensor(0.9 * lost, dtype=torch.bfloat16) == start
+        assert start + torch.tensor(1.2 * lost, dtype=torch.bfloat16) != start
+
+
+# --- the ledger
+
+
+def test_a_saved_design_has_its_fields(complete):
+    design = complete.ledger.design(SLUG)
+    assert set(design) - {"dials"} == FIELDS
+    assert (design["model"], design["micro_batch"], design["recipe"], design["constraint_hit"]) == ("llama3_2_1b", 4, "mixed", True)
+    assert design["peak_bytes"] == round(START.peak) and design["headroom_bytes"] == round(USABLE - START.peak)
+    assert (design["act1_prediction"], design["act1_correct"], design["act2_correct"]) == (4, False, False)
+
+
+def test_another_context_moves_the_limit_and_not_the_question(one_for_all):
+    lab = one_for_all.lab
+    start = {dial["id"]: dial["value"] for dial in one_for_all.piece("act2.instrument").spec["dials"]}
+    try:
+        lab.current_context = next(c for c in lab.contexts if c.slug == "h200_sxm")
+        view = one_for_all.turn("act2", **start)
+        assert view["banner"]["title"] == "It fits" and lab.question("act2").right.id == "checkpoint"
+        limit = next(m for m in figure(view, "mountain")["marks"] if m.get("id") == "limit")
+        assert limit["y"] == hardware("h200_sxm").usable
+    finally:
+        lab.current_context = lab.contexts[0]
+        one_for_all.turn("act2", **start)
