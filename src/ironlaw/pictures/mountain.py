@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from ironlaw.errors import BadValue
@@ -32,10 +32,10 @@ class Step:
     phase: str
     name: str
     heights: tuple[float, ...]
+    total: float = field(init=False)
 
-    @property
-    def total(self) -> float:
-        return sum(self.heights)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "total", sum(self.heights))
 
 
 def mountain(
