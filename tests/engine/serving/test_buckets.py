@@ -1,5 +1,7 @@
 """Buckets over nine decades: the error of each, merging, and quantiles of a whole run."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,13 +58,29 @@ def test_recording_leaves_the_old_value_as_it_was() -> None:
     assert (empty.n, one.n, one.record([2.0]).n) == (0, 1, 2)
 
 
-def test_what_can_not_be_counted_is_refused() -> None:
-    for seconds in (-1.0, float("inf"), float("nan")):
-        with pytest.raises(BadValue, match="only finite ones from 0 s on"):
-            Buckets().record([seconds])
-    with pytest.raises(BadValue, match="count both alike"):
-        Buckets().merge(Buckets(digits=2))
-    with pytest.raises(BadValue, match="count both alike"):
-        Buckets().merge(Buckets(unit=1e-6))
-    with pytest.raises(BadValue, match="at least 1"):
-        Buckets().quantile(0.5)
+def test_nothing_is_a_duration_too_and_a_wide_bucket_is_told_by_its_middle() -> None:
+    assert Buckets().record([0.0]).quantile(0.5) == 0.0
+    assert Buckets().middle(4096) == pytest.approx(4097.5e-9)
+    assert Buckets(unit=1e-3, digits=1).middle(32) == pytest.approx(32.5e-3)
+    coarse = Buckets(unit=1e-3, digits=1).record([0.1, 0.101])
+    assert coarse.counts == {100: 2} and coarse.quantile(0.5) == pytest.approx(0.1015)
+    assert coarse.record([0.2]).digits == 1 and coarse.merge(coarse).unit == 1e-3
+
+
+REFUSALS = [
+    (lambda: Buckets().record([-1.0]), "a duration of -1.0 s; only finite ones from 0 s on can be counted"),
+    (lambda: Buckets().record([float("inf")]), "a duration of inf s; only finite ones from 0 s on can be counted"),
+    (lambda: Buckets().record([float("nan")]), "a duration of nan s; only finite ones from 0 s on can be counted"),
+    (lambda: Buckets().merge(Buckets(digits=2)),
+     "buckets of 3 digits of 1e-09 s don't merge with those of 2 digits of 1e-09 s; count both alike"),
+    (lambda: Buckets().merge(Buckets(unit=1e-6)),
+     "buckets of 3 digits of 1e-09 s don't merge with those of 3 digits of 1e-06 s; count both alike"),
+    (lambda: Buckets().quantile(0.5), "a sample of 0 requests; count at least 1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "words"), REFUSALS)
+def test_what_can_not_be_counted_is_refused(call: Callable[[], object], words: str) -> None:
+    with pytest.raises(BadValue) as refusal:
+        call()
+    assert str(refusal.value) == words

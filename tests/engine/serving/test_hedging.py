@@ -1,6 +1,7 @@
 """Hedging: fates, and runs against an event-by-event reference, against theory and against each other."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 
@@ -124,19 +125,42 @@ def test_own_service_times_are_taken_as_they_are() -> None:
     assert run.capacity == 2.0
 
 
-def test_what_makes_no_sense_is_refused() -> None:
-    for call in (
+REFUSALS = [
+    (
         lambda: hedging_run(1.0),
+        "a fleet at a utilisation of 1.0; give a share between 0 and 1: from 1 on its line grows without copies too",
+    ),
+    (
         lambda: hedging_run(0.0),
-        lambda: hedging_run(0.5, -1.0),
-        lambda: hedging_run(0.5, 1.0, -0.1),
-        lambda: hedging_run(0.5, pause=-1.0),
-        lambda: hedging_run(0.5, shards=1),
-        lambda: hedging_run(0.5, n=9),
-        lambda: hedging_run(0.5, service=0.0),
-        lambda: hedge_fate(0.0),
-        lambda: hedge_fate(0.5, -1.0),
-        lambda: largest_budget(0.0),
-    ):
-        with pytest.raises(BadValue, match=r"give|needs"):
-            call()
+        "a fleet at a utilisation of 0.0; give a share between 0 and 1: from 1 on its line grows without copies too",
+    ),
+    (lambda: hedging_run(0.5, -1.0), "the delay before a copy is -1.0; give a finite number of at least 0"),
+    (lambda: hedging_run(0.5, 1.0, -0.1), "budget is -0.1; give a finite number of at least 0"),
+    (lambda: hedging_run(0.5, pause=-1.0), "pause is -1.0; give a finite number of at least 0"),
+    (lambda: hedging_run(0.5, shards=1), "20000 requests to 1 shards; a copy needs another shard and a run at least 10 requests"),
+    (lambda: hedging_run(0.5, n=9), "9 requests to 50 shards; a copy needs another shard and a run at least 10 requests"),
+    (lambda: hedging_run(0.5, service=0.0), "service is 0.0; give a finite number above 0"),
+    (lambda: hedge_fate(0.0), "utilisation is 0.0; give a finite number above 0"),
+    (lambda: hedge_fate(0.5, -1.0), "budget is -1.0; give a finite number of at least 0"),
+    (lambda: largest_budget(0.0), "utilisation is 0.0; give a finite number above 0"),
+]
+
+
+@pytest.mark.parametrize(("call", "words"), REFUSALS)
+def test_what_makes_no_sense_is_refused(call: Callable[[], object], words: str) -> None:
+    with pytest.raises(BadValue) as refusal:
+        call()
+    assert str(refusal.value) == words
+
+
+def test_the_smallest_run() -> None:
+    """Two shards, ten requests, a budget and a delay of nothing: what is not answered at once is copied while the budget lasts."""
+    run = hedging_run(0.5, 0.0, 0.0, shards=2, n=10)
+    assert run.extra == 0 and run.n == 10
+    assert hedging_run(0.5, 0.0, shards=2, n=10).extra == 1.0
+    held = hedging_run(0.5, 0.0, 0.5, shards=2, n=400)
+    assert 0.49 <= held.extra <= 0.5
+    called_back = hedging_run(0.5, 0.0, 0.5, True, shards=2, n=400)
+    assert 0.49 <= called_back.extra <= 0.5
+    saved = hedging_run(0.1, 0.2, 0.9, pause=2.0, shards=2, n=400)  # calm for a fifth of it: the budget holds back no more than a hundred
+    assert saved.quantile(0.5) < 2.0

@@ -1,5 +1,7 @@
 """Ranks against SciPy's binomial distribution."""
 
+from collections.abc import Callable
+
 import pytest
 from scipy import stats
 
@@ -51,14 +53,24 @@ def test_a_rank_is_the_nearest_one() -> None:
     assert rank(1, 0.5) == 1
 
 
-def test_what_makes_no_sense_is_refused() -> None:
-    for call in (
-        lambda: order_interval(0, 0.5),
-        lambda: order_interval(10, 1.0),
-        lambda: order_interval(10, 0.5, 1.0),
-        lambda: least_count(0.0),
-        lambda: least_count(0.5, 0.0),
-        lambda: rank(0, 0.5),
-    ):
-        with pytest.raises(BadValue, match=r"give a share|at least 1"):
-            call()
+REFUSALS = [
+    (lambda: order_interval(0, 0.5), "a sample of 0 requests; count at least 1"),
+    (lambda: rank(0, 0.5), "a sample of 0 requests; count at least 1"),
+    (lambda: order_interval(10, 1.0), "a percentile of 1.0; give a share between 0 and 1, such as 0.99"),
+    (lambda: least_count(0.0), "a percentile of 0.0; give a share between 0 and 1, such as 0.99"),
+    (lambda: order_interval(10, 0.5, 1.0), "a confidence of 1.0; give a share between 0 and 1, such as 0.95"),
+    (lambda: least_count(0.5, 0.0), "a confidence of 0.0; give a share between 0 and 1, such as 0.95"),
+]
+
+
+@pytest.mark.parametrize(("call", "words"), REFUSALS)
+def test_what_makes_no_sense_is_refused(call: Callable[[], object], words: str) -> None:
+    with pytest.raises(BadValue) as refusal:
+        call()
+    assert str(refusal.value) == words
+
+
+def test_a_sample_of_one_says_little() -> None:
+    assert rank(1, 0.99) == 1
+    assert order_interval(1, 0.99) == (1, None)
+    assert order_interval(1, 0.5) == (None, None)

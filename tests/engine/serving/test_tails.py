@@ -1,6 +1,7 @@
 """Tails against hand values and SciPy's distributions."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 from scipy import stats
@@ -85,25 +86,51 @@ def test_no_lognormal_has_a_p99_of_fifteen_means() -> None:
     assert all(ratio <= most for ratio in ratios)
 
 
-def test_what_makes_no_sense_is_refused_with_what_to_do() -> None:
-    for call in (
-        lambda: quantile(exponential_tail(1.0), 1.0),
-        lambda: quantile(exponential_tail(1.0), 0.0),
-        lambda: quantile(lambda t: 1.0, 0.5),
-        lambda: exponential_tail(0.0),
-        lambda: at_least_one(1.1, 2),
-        lambda: at_least_one(-0.1, 2),
-        lambda: at_least_one(0.1, 0.5),
-        lambda: fan_out(exponential_tail(1.0), math.inf),
-        lambda: fan_out_quantile(0.0, 3),
-        lambda: fan_out_quantile(0.5, 0),
-        lambda: hedged(exponential_tail(1.0), -1.0),
-        lambda: merged_quantile([], 0.5),
+def test_a_tail_in_steps_has_the_least_time_that_will_do() -> None:
+    steps = {0.0: 0.5, 1.0: 0.25, 3.0: 0.0}
+
+    def tail(t: float) -> float:
+        return next(share for at, share in reversed(steps.items()) if t >= at)
+
+    assert quantile(tail, 0.5) == pytest.approx(0.0, abs=1e-12)
+    assert quantile(tail, 0.6) == pytest.approx(1.0)
+    assert quantile(tail, 0.75) == pytest.approx(1.0)
+    assert quantile(tail, 0.76) == pytest.approx(3.0)
+
+
+def test_a_copy_that_is_not_sent_yet_is_not_asked_about() -> None:
+    """A tail need not make sense before 0."""
+    both = hedged(lambda t: math.exp(-t), 1.0)
+    assert both(0.5) == pytest.approx(math.exp(-0.5))
+    assert both(2.0) == pytest.approx(math.exp(-3.0))
+
+
+REFUSALS = [
+    (lambda: quantile(exponential_tail(1.0), 1.0), "a quantile of 1.0; give a share between 0 and 1, such as 0.99"),
+    (lambda: quantile(exponential_tail(1.0), 0.0), "a quantile of 0.0; give a share between 0 and 1, such as 0.99"),
+    (lambda: quantile(lambda t: 1.0, 0.75), "the tail stays above 0.25 for ever; it has no such quantile: give a tail that falls to 0"),
+    (lambda: exponential_tail(0.0), "mean is 0.0; give a finite number above 0"),
+    (lambda: at_least_one(1.1, 2), "1.1 is no probability; give a number from 0 to 1"),
+    (lambda: at_least_one(-0.1, 2), "-0.1 is no probability; give a number from 0 to 1"),
+    (lambda: at_least_one(0.1, 0.5), "a page that joins 0.5 calls; give 1 or more"),
+    (lambda: fan_out(exponential_tail(1.0), math.inf), "a page that joins inf calls; give 1 or more"),
+    (lambda: fan_out_quantile(0.0, 3), "a quantile of 0.0; give a share between 0 and 1, such as 0.99"),
+    (lambda: fan_out_quantile(0.5, 0), "a page that joins 0 calls; give 1 or more"),
+    (lambda: hedged(exponential_tail(1.0), -1.0), "delay is -1.0; give a finite number of at least 0"),
+    (lambda: merged_quantile([], 0.5), "streams to be merged need rates of 0 or more, at least one above 0; give (rate, tail) pairs"),
+    (
         lambda: merged_quantile([(-1, exponential_tail(1.0)), (2, exponential_tail(1.0))], 0.5),
-        lambda: merged_quantile([(0, exponential_tail(1.0))], 0.5),
-        lambda: lognormal_quantile(1.0, -0.1, 0.5),
-        lambda: lognormal_quantile(0.0, 0.1, 0.5),
-        lambda: normal_quantile(1.0),
-    ):
-        with pytest.raises(BadValue, match=r"give|above 0|at least 0"):
-            call()
+        "streams to be merged need rates of 0 or more",
+    ),
+    (lambda: merged_quantile([(0, exponential_tail(1.0))], 0.5), "streams to be merged need rates of 0 or more, at least one above 0"),
+    (lambda: lognormal_quantile(1.0, -0.1, 0.5), "sigma is -0.1; give a finite number of at least 0"),
+    (lambda: lognormal_quantile(0.0, 0.1, 0.5), "mean is 0.0; give a finite number above 0"),
+    (lambda: normal_quantile(1.0), "a quantile of 1.0; give a share between 0 and 1, such as 0.99"),
+]
+
+
+@pytest.mark.parametrize(("call", "words"), REFUSALS)
+def test_what_makes_no_sense_is_refused_with_what_to_do(call: Callable[[], object], words: str) -> None:
+    with pytest.raises(BadValue) as refusal:
+        call()
+    assert str(refusal.value).startswith(words)

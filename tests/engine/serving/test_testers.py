@@ -1,5 +1,6 @@
 """Two testers against a request-by-request reference in rational arithmetic, and against Tene's figures."""
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -115,19 +116,35 @@ def test_an_overloaded_server_keeps_users_waiting_longer_and_longer() -> None:
     assert closed_loop(100, 0.02, n=300, connections=3).quantile(0.99) == pytest.approx(0.06)
 
 
-def test_what_makes_no_sense_is_refused() -> None:
-    for call in (
-        lambda: Stalls(10.0, 10.0),
-        lambda: Stalls(-1.0, 10.0),
-        lambda: Stalls(0.0, 0.0),
-        lambda: Stalls(1.0, 2.0, -1.0),
-        lambda: open_loop(0, 0.001),
-        lambda: open_loop(1, 0.0),
-        lambda: open_loop(1, 0.1, n=0),
-        lambda: closed_loop(1, 0.1, n=0),
-        lambda: closed_loop(1, 0.1, connections=0),
-        lambda: back_fill([1.0], 0.0),
-        lambda: load(0, 0.1, ASKED),
-    ):
-        with pytest.raises(BadValue, match=r"give|count at least"):
-            call()
+REFUSALS = [
+    (lambda: Stalls(10.0, 10.0), "stalls of 10.0 s in every 10.0 s leave no time to serve; give a period longer than the stall"),
+    (lambda: Stalls(-1.0, 10.0), "a stall's length is -1.0; give a finite number of at least 0"),
+    (lambda: Stalls(0.0, 0.0), "the period of the stalls is 0.0; give a finite number above 0"),
+    (lambda: Stalls(1.0, 2.0, -1.0), "the time before the first stall is -1.0; give a finite number of at least 0"),
+    (lambda: open_loop(0, 0.001), "rate is 0; give a finite number above 0"),
+    (lambda: open_loop(1, 0.0), "service is 0.0; give a finite number above 0"),
+    (lambda: closed_loop(0, 0.001), "rate is 0; give a finite number above 0"),
+    (lambda: open_loop(1, 0.1, n=0), "a test of 0 requests; count at least 1"),
+    (lambda: closed_loop(1, 0.1, n=0), "a test of 0 requests; count at least 1"),
+    (lambda: closed_loop(1, 0.1, connections=0), "a tester with 0 connections sends nothing; give 1 or more"),
+    (lambda: back_fill([1.0], 0.0), "the interval between requests is 0.0; give a finite number above 0"),
+    (lambda: load(0, 0.1, ASKED), "rate is 0; give a finite number above 0"),
+    (lambda: load(1, 0.0, ASKED), "service is 0.0; give a finite number above 0"),
+]
+
+
+@pytest.mark.parametrize(("call", "words"), REFUSALS)
+def test_what_makes_no_sense_is_refused(call: Callable[[], object], words: str) -> None:
+    with pytest.raises(BadValue) as refusal:
+        call()
+    assert str(refusal.value) == words
+
+
+def test_a_test_of_one_request_and_stalls_that_touch_a_request() -> None:
+    assert open_loop(1, 0.5, n=1).seconds == closed_loop(1, 0.5, n=1).seconds == [0.5]
+    assert Stalls(1.0, 10.0, 2.0).finish(1.5, 0.5) == 2.0  # done as the stall begins
+    assert Stalls(1.0, 10.0, 2.0).finish(1.5, 0.75) == 3.25
+    assert Stalls(1.0, 10.0, 2.0).finish(2.25, 0.5) == 3.5
+    assert Stalls(1.0, 2.0, 0.0).finish(0.5, 2.5) == 5.5  # rests through two more
+    assert Stalls(1.0, 10.0, 2.0).begins(3.0) == 12.0
+    assert Stalls(1.0, 10.0, 2.0).begins(2.5) == 2.0

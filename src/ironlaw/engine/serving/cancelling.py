@@ -72,6 +72,8 @@ def first_answers(
         while asked < n and arrive[asked] + delay <= until:
             i, now = asked, arrive[asked] + delay
             asked += 1
+            if fleet.done[i] < math.inf:
+                continue
             fleet.advance(pause.working(now), both)
             if fleet.done[i] == math.inf and left >= 1.0:
                 left -= 1.0

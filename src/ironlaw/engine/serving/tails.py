@@ -23,7 +23,7 @@ def exponential_tail(mean: float) -> Tail:
 
 def quantile(tail: Tail, p: float) -> float:
     """The least t with P(X ≤ t) ≥ p, in seconds, by halving."""
-    _share("a quantile", p)
+    _share(p)
     high = 1.0
     while tail(high) > 1 - p:
         high *= 2
@@ -54,7 +54,7 @@ def fan_out(tail: Tail, k: float) -> Tail:
 
 def fan_out_quantile(p: float, k: float) -> float:
     """The quantile of one call that is the page's quantile p: p^(1/k)."""
-    _share("a quantile", p)
+    _share(p)
     _calls(k)
     return math.exp(math.log(p) / k)
 
@@ -80,7 +80,7 @@ def merged_quantile(parts: Sequence[tuple[float, Tail]], p: float) -> float:
 
 def normal_quantile(p: float) -> float:
     """z with Φ(z) = p, by halving."""
-    _share("a quantile", p)
+    _share(p)
     low, high = -40.0, 40.0
     for _ in range(FINEST):
         middle = (low + high) / 2
@@ -97,9 +97,9 @@ def lognormal_quantile(mean: float, sigma: float, p: float) -> float:
     return mean * math.exp(normal_quantile(p) * sigma - sigma * sigma / 2)
 
 
-def _share(what: str, p: float) -> None:
+def _share(p: float) -> None:
     if not 0 < p < 1:
-        raise BadValue(f"{what} of {p!r}; give a number between 0 and 1, such as 0.99")
+        raise BadValue(f"a quantile of {p!r}; give a share between 0 and 1, such as 0.99", "p")
 
 
 def _calls(k: float) -> None:

@@ -22,7 +22,8 @@ from ironlaw.measure.experiments import fan_out
 
 ASKED_SERVICE = 0.010  # seconds; the question's
 SHARDS = 50  # simulated: a page asks as many as the dial says, each as independent as these
-PAUSED, PAUSED_SHARDS = 8_000, 16  # requests and shards of the run with a pause
+PAUSED = (8_000, 16)  # requests and shards of the run with a pause
+PAUSED_MOVING = (3_000, 6)  # and while a dial moves: as long, and less smooth
 MOVING = 3_000  # requests while a dial moves
 RARE, TIMES = 0.01, 100.0  # of two kinds: one in a hundred takes a hundred times as long
 OFF, ALL, BUDGET, CALLED_BACK = "off", "all", "budget", "called_back"
@@ -72,7 +73,8 @@ class Fleet:
         return self.after_a_pause(self.pause)
 
     def after_a_pause(self, seconds: float) -> HedgedRun:
-        return _run(self.leaf, self.curve, self.rho, self.hedge, self._delay, self._limit, seconds / self.service, PAUSED, PAUSED_SHARDS)
+        n, shards = PAUSED_MOVING if self.moving else PAUSED
+        return _run(self.leaf, self.curve, self.rho, self.hedge, self._delay, self._limit, seconds / self.service, n, shards)
 
     @property
     def _delay(self) -> float:

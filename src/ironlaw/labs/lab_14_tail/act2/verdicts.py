@@ -9,7 +9,7 @@ from ironlaw.engine.serving.hedging import largest_budget
 from ironlaw.kit.context import the
 from ironlaw.labs.lab_14_tail import work
 from ironlaw.labs.lab_14_tail.act2 import fleet
-from ironlaw.labs.lab_14_tail.act2.fleet import MOVING, OFF, PAUSED, PAUSED_SHARDS, SHARDS, Fleet
+from ironlaw.labs.lab_14_tail.act2.fleet import MOVING, OFF, PAUSED, PAUSED_MOVING, SHARDS, Fleet
 from ironlaw.units import significant
 
 STUCK, UNKNOWN, LATE, WASTED, WORKS = "stuck", "unknown", "late", "wasted", "works"
@@ -89,8 +89,8 @@ def notes(lab: kit.Lab, set_at: Fleet, lab_13: dict[str, Any] | None) -> str:
     paragraphs = []
     if set_at.moving:
         paragraphs.append(lab.fill("act2.moving", moving=f"{MOVING:,}"))
-    shards, paused = f"{SHARDS}", f"{PAUSED:,}"
-    slots = {"n": f"{set_at.counted:,}", "shards": shards, "paused": paused, "paused_shards": f"{PAUSED_SHARDS}"}
+    paused, paused_shards = PAUSED_MOVING if set_at.moving else PAUSED
+    slots = {"n": f"{set_at.counted:,}", "shards": f"{SHARDS}", "paused": f"{paused:,}", "paused_shards": f"{paused_shards}"}
     paragraphs.append(lab.fill("act2.simulated", **slots))
     if set_at.hedge != OFF:
         paragraphs.append(lab.fill("act2.delay", quantile=f"P{significant(100 * set_at.quantile, 4)}", delay=_ms(set_at.delay)))
