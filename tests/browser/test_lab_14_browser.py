@@ -72,7 +72,7 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     expect(second.locator(".il-banner-title")).to_contain_text("Pages are in time")
     second.get_by_role("spinbutton", name="Target").fill("50")
     expect(second.locator(".il-banner-title")).to_contain_text("Pages are too late")
-    second.get_by_role("spinbutton", name="Shards").fill("2000")
+    second.get_by_role("spinbutton", name="Shards that a page asks").fill("2000")
     expect(second.locator(".il-banner-title")).to_contain_text("Not known")
     to_reflection(page)
     answer(page, label(SLUG, "act2_reflection", "p9999"))

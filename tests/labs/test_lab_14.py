@@ -268,11 +268,14 @@ def test_the_design_has_the_fields_that_later_labs_read(page):
 @pytest.mark.parametrize(("load", "begins"), [(0.42, 40), (0.93, 95), (0.02, 10), (1.2, 70), (None, 70)])
 def test_it_starts_from_lab_13_where_that_has_a_load(tmp_path, load, begins):
     with open_ledger(tmp_path / "ledger.db") as ledger:
-        ledger.append("lab_13_line", "design", {"policy": "what waits", "rate": 1000.0, "load": load})
+        ledger.append("lab_13_line", "design", {"policy": "waiting", "rate": 1000.0, "load": load})
         page = Page(ledger, SLUG)
         complete(page.lab)
         page.reload()
         rho = next(dial for dial in page.piece("act2.instrument").spec["dials"] if dial["id"] == "rho")
         assert rho["value"] == begins
         section = "act2.from_lab_13" if load and load < 1 else "act2.no_lab_13"
-        assert page.shows(section, page.turn("act2", n=1000)["note"])
+        note = page.turn("act2", n=1000)["note"]
+        assert page.shows(section, note)
+        if section == "act2.from_lab_13":
+            assert page.slots(section, note)["policy"] == "what waits"

@@ -7,6 +7,7 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.engine.serving.hedging import largest_budget
 from ironlaw.kit.context import the
+from ironlaw.labs.lab_13_line.act2.server import POLICIES
 from ironlaw.labs.lab_14_tail import work
 from ironlaw.labs.lab_14_tail.act2 import fleet
 from ironlaw.labs.lab_14_tail.act2.fleet import MOVING, OFF, PAUSED, PAUSED_MOVING, SHARDS, Fleet
@@ -104,6 +105,6 @@ def _start(lab: kit.Lab, lab_13: dict[str, Any] | None) -> str:
         return lab.fill("act2.no_lab_13")
     slots = {
         "rate": significant(float(lab_13.get("rate") or 0)), "load": kit.amount(100 * lab_13["load"], "%"),
-        "policy": str(lab_13.get("policy", "")),
+        "policy": POLICIES.get(str(lab_13.get("policy")), "a policy of its own"),
     }  # fmt: skip
     return lab.fill("act2.from_lab_13", **slots)
