@@ -28,6 +28,7 @@ from ironlaw.widget.dials import settle
 from ironlaw.widget.piece import plain
 
 LABS = ("lab_01_magnitude", "lab_07_fusion", "lab_08_ledger", "lab_11_roofline", "lab_12_amdahl", "lab_14_tail")
+LABS = ("lab_01_magnitude", "lab_07_fusion", "lab_11_roofline", "lab_13_line", "lab_14_tail")
 WIDTHS = {"phone": 336, "tablet": 482, "desk": 763}  # px that a picture has on screens of 390, 820 and 1280
 RANDOM = 50
 # Words as the script means to draw them, each a box; two boxes that share more than a pixel each way are a collision.

@@ -13,7 +13,7 @@ from ironlaw.ledger import Ledger
 from ironlaw.ledger.memory import MemoryStore
 from ironlaw.site.desk import new_learner
 
-LABS = ("lab_07_fusion", "lab_11_roofline")
+LABS = ("lab_07_fusion", "lab_11_roofline", "lab_13_line")
 # address -> what is there once Python has answered, if the page asks it
 PAGES = {
     "/": ".state:has-text('Act II, reflection answered')",

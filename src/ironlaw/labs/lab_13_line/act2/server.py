@@ -20,7 +20,7 @@ MOSTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 MODELS: dict[str, dict[str, Any]] = {"resnet50": {}, "bert_base": {}, "vit_l16": {}, "llama3_2_1b": {"phase": "prefill", "seq": 512}}
 POLICIES = {"one": "one by one", "fixed": "full batches", "waiting": "what waits", "timeout": "what waits, or a timeout"}
 ONE, FIXED, WAITING, TIMEOUT = POLICIES
-RATES = tuple(10 ** (k / 3) for k in range(16))  # 1 to 100,000 a second
+RATES = (1.0, 10.0, 30.0, *(100 * 10 ** (k / 3) for k in range(10)))  # to 100,000 a second: closer where something happens
 TAIL = tuple(1 - 10 ** (-k / 8) for k in range(1, 25))  # shares at which the distribution is drawn
 P = 0.99
 NEAR = 0.95  # of the capacity: where a curve ends
@@ -160,11 +160,19 @@ def _outcome(
             line.mean, line.quantile(P), rate * full / replicas, 1.0, tuple((line.quantile(p), 1 - p) for p in TAIL) if n > SOME else ()
         )
     enough = max(
-        n, (30 if rate * seconds[1] > 1 else 0) * most, 3 * most * replicas if policy == FIXED else 0, 100 * replicas if split else 0
+        n,
+        (_batches(n) if rate * seconds[1] > 1 else 0) * most,
+        3 * most * replicas if policy == FIXED else 0,
+        100 * replicas if split else 0,
     )
     served = batch_server(rate, seconds, most, policy=policy, timeout=timeout, replicas=replicas, split_lines=split, burst=burst, n=enough)
     tail = tuple((served.quantile(p), 1 - p) for p in TAIL) if n > SOME else ()
     return Outcome(served.mean, served.quantile(P), served.busy, served.batch, tail)
+
+
+def _batches(n: int) -> int:
+    """How many full batches a simulation sees at least."""
+    return 30 if n > SOME else 12
 
 
 def case_of(machine: Hardware, fmt: str, values: Mapping[str, Any]) -> Case:
