@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Page
 from ironlaw import kit
 from ironlaw.kit import review
 from ironlaw.kit.check import complete
+from ironlaw.kit.lab import LABS
 from ironlaw.kit.conceptmap import conceptmap
 from ironlaw.labs.review import ladder, roof
 from ironlaw.ledger import open_ledger
@@ -27,8 +28,7 @@ from ironlaw.widget.assets import DRAWING, script, typeface
 from ironlaw.widget.dials import settle
 from ironlaw.widget.piece import plain
 
-LABS = ("lab_01_magnitude", "lab_07_fusion", "lab_08_ledger", "lab_11_roofline", "lab_12_amdahl", "lab_14_tail")
-LABS = ("lab_01_magnitude", "lab_07_fusion", "lab_11_roofline", "lab_13_line", "lab_14_tail")
+SLUGS = sorted(path.parent.name for path in LABS.glob("lab_*/lab.py"))
 WIDTHS = {"phone": 336, "tablet": 482, "desk": 763}  # px that a picture has on screens of 390, 820 and 1280
 RANDOM = 50
 # Words as the script means to draw them, each a box; two boxes that share more than a pixel each way are a collision.
@@ -169,7 +169,7 @@ def judge(chromium: Browser) -> Iterator[Page]:
     context.close()
 
 
-@pytest.mark.parametrize("slug", LABS)
+@pytest.mark.parametrize("slug", SLUGS)
 def test_no_two_words_of_a_picture_lie_on_each_other(judge: Page, slug: str, tmp_path: Path) -> None:
     chance = random.Random(slug)
     with open_ledger(tmp_path / "ledger.db") as ledger:
