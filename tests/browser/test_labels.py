@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, Page
 from ironlaw import kit
 from ironlaw.kit import review
 from ironlaw.kit.check import complete
-from ironlaw.kit.lab import LABS
 from ironlaw.kit.conceptmap import conceptmap
+from ironlaw.kit.lab import LABS
 from ironlaw.labs.review import ladder, roof
 from ironlaw.ledger import open_ledger
 from ironlaw.pages.explore import settings
