@@ -205,6 +205,17 @@ def test_a_safe_fleet_that_is_not_back_yet_is_not_called_stuck(bench):
     assert cards(bench.turn("act2", pause=0.5))["After the pause"] == "comes back"
 
 
+def test_calling_back_is_a_proof_only_for_exponential_service(bench):
+    def word(**dials):
+        view = bench.turn("act2", hedge=CALLED_BACK, k=5, n=3000, **dials)
+        return next(card["word"] for card in view["cards"] if card["label"] == "After the pause"), bare(view["formula"])
+
+    assert word(rho=70, leaf="exponential", pause=0.5)[0] == "safe"
+    told, formula = word(rho=70, leaf="fixed", pause=0.5)
+    assert told == "not proven" and "1.4" in formula
+    assert word(rho=40, leaf="fixed", pause=0.5)[0] == "safe"
+
+
 def test_leaves_of_every_kind_have_the_mean_that_is_said():
     for leaf in ("fixed", "two"):
         works = fleet._works(leaf, (), 20_000)

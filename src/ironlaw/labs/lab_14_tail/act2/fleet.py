@@ -96,6 +96,11 @@ class Fleet:
         return hedge_fate(self.rho, self.limit, self.hedge == CALLED_BACK) if self.hedge != OFF else hedge_fate(self.rho, 0.0)
 
     @property
+    def proven(self) -> bool:
+        """Whether the fate is a theorem: a loser that is called back costs nothing only where service is exponential."""
+        return self.hedge != CALLED_BACK or self.leaf == "exponential" or 2 * self.rho < 1
+
+    @property
     def tipped(self) -> bool:
         """Whether the run with a pause ends with half of the requests slower than 99 % of an ordinary day without copies."""
         return stays_late(self, self.pause)

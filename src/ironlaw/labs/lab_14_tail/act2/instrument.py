@@ -100,7 +100,7 @@ def cards(set_at: Fleet) -> list[dict[str, Any]]:
         needed,
         kit.card("Copies", extra, "%", note="of the requests, on an ordinary day"),
         {"label": "After the pause", "value": after, "unit": "", "tone": tone,
-         "word": "can get stuck" if state == verdicts.STUCK else "safe", "note": "this run"},
+         "word": "can get stuck" if state == verdicts.STUCK else "safe" if set_at.proven else "not proven", "note": "this run"},
     ]  # fmt: skip
 
 
@@ -110,7 +110,9 @@ def formula(set_at: Fleet) -> str:
     if set_at.hedge == OFF:
         return page
     if set_at.hedge == CALLED_BACK:
-        return page + line("load with copies = <i>ρ</i> =", rho, ": two that work on one request end it twice as fast")
+        if set_at.leaf == "exponential":
+            return page + line("load with copies = <i>ρ</i> =", rho, ": two that work on one request end it twice as fast")
+        return page + line("load with copies ≤ 2<i>ρ</i> =", significant(2 * set_at.rho), ": a copy costs what both have worked on at once")
     most = 1.0 if set_at.limit is None else min(1.0, set_at.limit)
     worst = set_at.rho * (1 + most)
     relation = "≥ 1: it can stay late" if worst >= 1 else "&lt; 1: it always comes back"
