@@ -89,6 +89,9 @@ def show(value: float, unit: str = "", digits: int = 3) -> str:
         return _show_ratio(value, digits)
     if unit == "s" and abs(value) >= 120:
         return _show_long(value, digits)
+    if unit and unit != "%" and unit not in UNITS and 0 < abs(value) < TINY:
+        exponent = math.floor(math.log10(float(f"{abs(value):.{digits - 1}e}")))
+        return f"{significant(value / 10.0**exponent, digits)} × {power_of_ten(exponent)} {unit}"
     steps = _steps(unit)
     prefix, factor = steps[0]
     if value == 0:

@@ -22,6 +22,7 @@ class Budget:
     harm: float | None = None
     cost_name: str = "budget"
     harm_name: str = "floor"
+    harm_words: str = ""  # in place of the name and its figure, where the axis shows another quantity than the limit is set in
 
     def holds(self, point: Point) -> bool:
         return (self.cost is None or point.cost <= self.cost) and (self.harm is None or point.harm <= self.harm)
@@ -36,8 +37,9 @@ def scatter(
         raise BadValue(f"{title}: give both axes a domain, so that they stand still")
     if not points:
         raise BadValue(f"{title}: there are no configurations; give at least one")
-    left = {point.name for point in frontier(points)}
-    better = {point.name: dominated_by(point, points) for point in points if point.name not in left}
+    best = frontier(points)
+    left = {point.name for point in best}
+    better = {point.name: dominated_by(point, best) for point in points if point.name not in left}
     here = next((point for point in points if point.name == chosen), None)
     marks = [*_box(budget, x, y), _line(points, y)]
     for point in sorted(points, key=lambda p: (p.name == chosen, p.name in left)):
@@ -64,7 +66,7 @@ def _box(budget: Budget | None, x: Axis, y: Axis) -> list[Mark]:
         words = f"{budget.cost_name} {format_quantity(budget.cost, x.unit)}"
         marks.append(mark("rule", "ridge", x=budget.cost, dash=True, label=words, name=words, id="cost-limit"))
     if budget.harm is not None and y.domain[0] <= budget.harm <= y.domain[1]:
-        words = f"{budget.harm_name} {format_quantity(budget.harm, y.unit)}"
+        words = budget.harm_words or f"{budget.harm_name} {format_quantity(budget.harm, y.unit)}"
         marks.append(mark("rule", "ridge", y=budget.harm, dash=True, label=words, name=words, id="harm-limit"))
     return marks
 
@@ -82,7 +84,7 @@ def _line(points: Sequence[Point], y: Axis) -> Mark:
 def _dot(point: Point, x: Axis, y: Axis, here: bool, better: Point | None, more: tuple[Row, ...]) -> Mark:
     verdict: Row = f"dominated by {better.name}" if better else ON
     hover: list[Row] = [(x.label, exact(point.cost, x.unit)), (y.label, exact(point.harm, y.unit)), *more, verdict]
-    colour, shape, size = ("muted", "cross", 4) if better else ("ink", "circle", 4)
+    colour, shape, size = ("ridge", "circle", 4) if better else ("ink", "circle", 5)
     if here:
         colour, size = "accent", 8
     return mark(
@@ -121,4 +123,4 @@ def _table(points: Sequence[Point], better: Mapping[str, Point | None], x: Axis,
 
 def _legend(budget: Budget | None) -> tuple[dict[str, Any], ...]:
     box = ({"colour": "good", "label": "what the budget allows"},) if budget else ()
-    return ({"colour": "ink", "shape": "circle", "label": ON}, {"colour": "muted", "shape": "cross", "label": OFF}, *box)
+    return ({"colour": "ink", "shape": "circle", "label": ON}, {"colour": "ridge", "shape": "circle", "hollow": True, "label": OFF}, *box)

@@ -20,7 +20,7 @@ HOLDS, REFUTED, DEPENDS = VERDICTS = ("holds", "refuted", "depends")
 # how the claimed value is meant: near it, no less, no more, or from `value` up to `upto`
 RELATIONS = ("about", "at least", "at most", "between")
 # units that a claim may have besides those of `ironlaw.units`
-PLAIN_UNITS = ("%", "×", "orders of magnitude", "kernels", "parameters", "calls", "devices", "FLOP/element", "N", "segments")
+PLAIN_UNITS = ("%", "×", "orders of magnitude", "kernels", "parameters", "calls", "devices", "FLOP/element", "N", "segments", "perplexity")
 MOST_FILES = 3  # that are named one by one
 COMPUTED_ONLY = "Computed only: no row of evidence measures it."
 

@@ -55,6 +55,11 @@ const spoken = (text) => String(text).replace(RAISED, (_, digit, exponent) => `$
 // 1,024, not 1.024 k.
 function tickText(value, unit) {
   if (unit === "" && Number.isInteger(value) && Math.abs(value) < 1e6 && value !== Number(value.toPrecision(3))) return grouped(String(value));
+  if (unit === "" && value > 0 && value < 1e-3) {
+    const exponent = Math.floor(Math.log10(value) + 1e-9);
+    const digits = significant(value / 10 ** exponent);
+    return digits === "1" ? power(exponent) : `${digits} × ${power(exponent)}`;
+  }
   if (unit === "×") return value >= 1e4 || value < 1e-3 ? `${power(Math.round(Math.log10(value)))}` : `${significant(value)}×`;
   if (unit === "%") return `${significant(value)}${THIN}%`;
   const [number, name] = split(value, unit, 6);

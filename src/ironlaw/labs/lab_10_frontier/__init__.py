@@ -1,0 +1,1 @@
+"""Lab 10, The Compression Frontier."""

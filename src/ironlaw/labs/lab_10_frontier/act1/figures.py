@@ -1,0 +1,110 @@
+"""Act I's pictures: one run on a log and on a linear axis, the weights with their grid, and the images whose answer flipped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html import escape
+
+from ironlaw.engine.numerics.grids import levels, noise_power, step
+from ironlaw.labs.lab_10_frontier import llama
+from ironlaw.labs.lab_10_frontier.act1.setting import FIRST, NETS, SCALES, Setting, tested
+from ironlaw.pictures.lines import lines
+from ironlaw.registry.squeezed import BINS, BITS, image, weights_seen
+from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure, Table, mark
+
+KL = Axis("log", "divergence", "nats", (1e-7, 100.0))
+ACCURACY = Axis("linear", "right answers", "%", (0.0, 100.0))
+X = Axis("linear", "bits a weight", "", (2.0, 8.0), ticks=tuple(float(b) for b in BITS))
+THEORY, YOURS = "noise of the grid", "as you said"
+MOST_LINES = 15  # levels of a grid that are drawn one by one
+SIDE, CELL = 8, 5
+LEAST = 0.01  # percent: the foot of the histogram
+
+
+def divergence(setting: Setting, said: float | None) -> Figure:
+    """The same run on a log axis: a line, where the noise of the grid alone would put it, and where the prediction would."""
+    name = NETS[setting.net]
+    start = setting.at(FIRST).kl
+    series = {name: setting.curve(), THEORY: [(float(b), start * noise_power(b) / noise_power(FIRST)) for b in BITS]}
+    if said:
+        series[f"{YOURS}: ×{significant(said)}"] = [(float(b), min(start * said ** (FIRST - b), KL.domain[1])) for b in BITS]  # type: ignore[index]
+    table = [(llama.bits(row), float(cells["kl"])) for row, cells in llama.rows().items() if "_K" in row and "imatrix" not in row]
+    now = (name, float(setting.bits)) if setting.narrow else None
+    figure = lines(
+        series, X, KL, "Divergence from the full net, log axis", measured={"Llama-3-8B, K-quants": table}, now=now, id="divergence"
+    )
+    return replace(figure, more={"width": "half", "tab": "Two axes", "height": 330})
+
+
+def accuracy(setting: Setting) -> Figure:
+    """The same run as the share of right answers, on a linear axis."""
+    name = NETS[setting.net]
+    shares = [(float(b), 100 * setting.at(b).accuracy.value) for b in BITS]
+    full = 100 * setting.at(32).accuracy.value
+    extra = [mark("rule", "ridge", y=full, dash=True, label=f"FP32 {significant(full)} %", name="FP32", id="full")]
+    extra += [
+        mark("line", "muted", points=[(float(b), 100 * share.low), (float(b), 100 * share.high)], name="95 % interval", id=f"interval-{b}")
+        for b in BITS
+        for share in [setting.at(b).accuracy]
+    ]
+    now = (name, float(setting.bits)) if setting.narrow else None
+    figure = lines({name: shares}, X, ACCURACY, "Right answers, linear axis", extra=extra, now=now, id="accuracy")
+    return replace(figure, more={"width": "half", "tab": "Two axes", "height": 330})
+
+
+def weights(setting: Setting) -> Figure:
+    """How the weights of the largest layer lie, and where the levels of the grid are that has to hold them."""
+    seen = weights_seen(setting.net, setting.spread)
+    one = setting.scale != "tensor"
+    counts, bound = (seen["channel"], seen["channel_bound"]) if one else (seen["layer"], seen["layer_bound"])
+    grid = seen["group_bounds"][setting.scale] if setting.scale.isdigit() else bound
+    what = "one channel" if one else "the layer"
+    shares = [100 * n / sum(counts) for n in counts]
+    width = 2 * bound / BINS
+    edges = [-bound + i * width for i in range(BINS + 1)]
+    outline = [(x, max(share, LEAST)) for i, share in enumerate(shares) for x in (edges[i], edges[i + 1])]
+    marks = [mark("area", "memory", points=outline, name=f"weights of {what}", id="weights")]
+    if setting.narrow:
+        size, count = step(grid, setting.bits, not setting.zero), levels(setting.bits, not setting.zero)
+        places = [-grid + i * size for i in range(count)] if count <= MOST_LINES else []
+        marks += [mark("rule", "accent", x=place, name="a level of the grid", id=f"level-{i}") for i, place in enumerate(places)]
+        words = f"{count} levels, {significant(size)} apart" + ("" if places else ", too close to draw")
+    else:
+        words = f"{setting.format}: no grid"
+    table = tuple((f"{significant(edges[i])} to {significant(edges[i + 1])}", f"{significant(share)} %") for i, share in enumerate(shares))
+    return Figure(
+        "weights", f"The weights of {what}, and the grid", Axis("linear", "weight", "", (-bound, bound)),
+        Axis("log", "share of the weights", "%", (LEAST, 100.0)), tuple(marks),
+        f"Weights of {what} between {significant(-bound)} and {significant(bound)}, {significant(max(shares))} % of them in the fullest "
+        f"of {BINS} bins; {words}.",
+        Table(("weight", "share"), table), words, more={"tab": "Weights and grid", "height": 330},
+    )  # fmt: skip
+
+
+def flips(setting: Setting) -> str:
+    """The images whose answer changed, as small pictures; how many, and what each is taken for."""
+    answers = setting.answers
+    if not answers.flips:
+        return f"<p>All {tested()} answers are as they were in FP32.</p>"
+    shown = "".join(_digit(number, now) for number, now in answers.changed)
+    first = f", the first {len(answers.changed)} of them:" if answers.flips > len(answers.changed) else ":"
+    return f'<p>{answers.flips} of {tested()} answers changed{first}</p><ul class="il-thumbs" role="list">{shown}</ul>'
+
+
+def _digit(number: int, now: int) -> str:
+    label, shades = image(number)
+    squares = "".join(
+        f'<rect x="{CELL * (i % SIDE)}" y="{CELL * (i // SIDE)}" width="{CELL}" height="{CELL}" fill-opacity="{shade / 15:.2f}"/>'
+        for i, shade in enumerate(shades)
+        if shade
+    )
+    words = escape(f"a {label}, now taken for a {now}" if label != now else f"a {label}, now right")
+    size = SIDE * CELL
+    box = f'width="{size}" height="{size}" viewBox="0 0 {size} {size}"'
+    picture = f'<svg {box} role="img" aria-label="{words}" fill="currentColor">{squares}</svg>'
+    return f"<li>{picture}<span>{label} → {now}</span></li>"
+
+
+def scale_words(setting: Setting) -> str:
+    return f"one scale for {SCALES[setting.scale]}" if setting.narrow else setting.format

@@ -1,0 +1,96 @@
+"""Act I: bits, scales, ranges and a spread of the channels; what they do to a trained net."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.numerics.grids import levels, noise_power, step
+from ironlaw.kit.formula import fraction, line
+from ironlaw.labs.lab_10_frontier.act1 import figures
+from ironlaw.labs.lab_10_frontier.act1.setting import CLIPS, FIRST, FORMATS, LAST, NETS, SCALES, ZEROS, Setting, setting_of, tested
+from ironlaw.registry.squeezed import BITS, SPREADS, weights_seen
+from ironlaw.units import show, significant
+from ironlaw.widget.figure import Figure
+
+CLAIMS = ("four_times_a_bit", "int4_cliff", "int8_free", "llama_in_two_gigabytes")
+
+
+def dials(lab: kit.Lab) -> Any:
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
+        plain = int(values.get("bits") or 8) in FORMATS
+        bits = [(b, str(b)) for b in BITS] + list(FORMATS.items())
+        return [
+            kit.choice("net", "Net", list(NETS.items())),
+            kit.choice("bits", "Bits a weight", bits, 8),
+            kit.choice("scale", "One scale for", list(SCALES.items()), "channel", hidden=plain),
+            kit.choice("clip", "The grid reaches to", list(CLIPS.items()), hidden=plain),
+            kit.choice("zero", "Grid", list(ZEROS.items()), False, hidden=plain),
+            kit.choice("spread", "Channels spread by", [(s, f"×{s}") for s in SPREADS], 1),
+        ]
+
+    return dials_at
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    setting = setting_of(values)
+    option = lab.choice("act1")
+    pictures: list[Figure] = [
+        figures.divergence(setting, float(option.value) if option else None), figures.accuracy(setting), figures.weights(setting),
+    ]  # fmt: skip
+    return kit.View(
+        figures=pictures,
+        cards=cards(setting),
+        formula=formula(setting) + figures.flips(setting),
+        note=kit.html(note(lab, setting)),
+        readouts=readouts(setting),
+    )
+
+
+def cards(setting: Setting) -> list[dict[str, Any]]:
+    answers = setting.answers
+    share = answers.accuracy
+    interval = f"95 %: {significant(100 * share.low)} to {significant(100 * share.high)} %"
+    factor = {"label": "One bit less", "value": f"×{significant(setting.factor)}", "note": f"mean over {FIRST} to {LAST} bits"}
+    return [
+        {"label": "Divergence", "value": _small(answers.kl), "note": f"nats, {setting.format}"},
+        kit.card("Right answers", 100 * share.value, "%", note=interval),
+        {"label": "Flips", "value": str(answers.flips), "note": f"of {tested()} answers"},
+        factor,
+        {"label": "On disk", "value": significant(setting.stored), "note": f"bits a weight; {figures.scale_words(setting)}"},
+    ]
+
+
+def formula(setting: Setting) -> str:
+    """The step and its noise, with the current figures, for the layer that is drawn."""
+    if not setting.narrow:
+        return line(f"{setting.format}: no grid, no step")
+    seen = weights_seen(setting.net, setting.spread)
+    bound = {"tensor": seen["layer_bound"], "channel": seen["channel_bound"]}.get(setting.scale)
+    bound = float(seen["group_bounds"][setting.scale] if bound is None else bound)
+    symmetric = not setting.zero
+    below = f"{levels(setting.bits, symmetric)} − 1"
+    size = step(bound, setting.bits, symmetric)
+    return line("Δ =", fraction("2·max", "levels − 1"), "=", fraction(f"2 × {significant(bound)}", below), "=", significant(size)) + line(
+        "noise =", fraction("Δ²", "12"), "=", f"{noise_power(setting.bits, bound, symmetric):.3g}"
+    )
+
+
+def _small(value: float) -> str:
+    """`4.46 × 10⁻⁷`, without a unit."""
+    return show(value, "nats").removesuffix(" nats")
+
+
+def note(lab: kit.Lab, setting: Setting) -> str:
+    drift = weights_seen(setting.net, setting.spread)["drift"]
+    same = lab.fill("act1.same", spread=str(setting.spread), drift=f"{drift:.1g}") if setting.spread > 1 else lab.fill("act1.as_trained")
+    return same + "\n\n" + lab.fill("act1.llama")
+
+
+def readouts(setting: Setting) -> dict[str, Any]:
+    answers = setting.answers
+    return {
+        "net": setting.net, "bits": setting.bits, "scheme": f"{setting.scale}, {setting.clip}{', zero point' if setting.zero else ''}",
+        "spread": setting.spread, "kl": answers.kl, "accuracy": round(100 * answers.accuracy.value, 2), "flips": answers.flips,
+    }  # fmt: skip

@@ -1,0 +1,115 @@
+"""Act II's pictures: the frontier with its budget, the break-even of the prediction, bytes beside time."""
+
+from __future__ import annotations
+
+from ironlaw import kit
+from ironlaw.engine.numerics.storage import csr_breakeven, csr_bytes, nm_storage
+from ironlaw.labs.lab_10_frontier import llama
+from ironlaw.labs.lab_10_frontier.act2.case import BYTES, ERRORS, DigitCase, LlamaCase
+from ironlaw.labs.lab_10_frontier.act2.local_runs import beside
+from ironlaw.labs.lab_10_frontier.reader import Setting
+from ironlaw.pictures.frontier import Budget, scatter
+from ironlaw.pictures.lines import lines
+from ironlaw.pictures.reveal import rules
+from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure, Table, mark
+from ironlaw.widget.quantities import exact, format_quantity
+
+SIDE = 1024
+VALUE, COLUMN = 8, 32  # bits, of the prediction
+SHARES = tuple(range(0, 100, 5))
+
+
+def picture(lab: kit.Lab, case: LlamaCase | DigitCase) -> Figure:
+    x, y, title, budget = _llama(case) if isinstance(case, LlamaCase) else _reader(case)
+    return scatter(case.points, x, y, title, chosen=case.name, budget=budget, note=lab.current_context.label)
+
+
+def _llama(case: LlamaCase) -> tuple[Axis, Axis, str, Budget]:
+    need = case.footprint
+    if case.cost == BYTES:
+        x, cost, name = Axis("log", "file", "B", (1e9, 2e10)), float(need.usable - need.kv_cache - need.activations), "room"
+    else:
+        x, cost, name = Axis("log", "time of a token", "s", _times(case)), case.limit_s, "within"
+    if case.harm == ERRORS:
+        y, limit = Axis("log", "perplexity above FP16's", "", (1e-3, 100.0)), max(case.most_ppl - llama.full(), 0.0) or None
+    else:
+        y, limit = Axis("log", "divergence", "nats", (1e-4, 10.0)), None
+    budget = Budget(cost, limit, name, harm_words=f"perplexity {significant(case.most_ppl)}")
+    return x, y, "Llama-3-8B: what each format costs and harms", budget
+
+
+def _reader(case: DigitCase) -> tuple[Axis, Axis, str, Budget]:
+    if case.cost == BYTES:
+        x, cost, name = Axis("log", "file", "B", (1e3, 1e6)), case.room, "room"
+    else:
+        x, cost, name = Axis("log", "time of an image", "s", _times(case)), case.plain_s, "full reader"
+    if case.harm == ERRORS:
+        y, limit = Axis("log", "wrong answers", "%", (1.0, 100.0)), 100 * (1 - case.floor)
+    else:
+        y, limit = Axis("log", "divergence", "nats", (1e-7, 100.0)), None
+    budget = Budget(cost, limit, name, harm_words=f"{significant(100 * case.floor)} % right")
+    return x, y, "The digit reader: what each setting costs and harms", budget
+
+
+def _times(case: LlamaCase | DigitCase) -> tuple[float, float]:
+    """Two decades around the plain time, whatever the dials say: the axis stands still on a device."""
+    return case.plain_s / 30, case.plain_s * 10
+
+
+def breakeven(said: float | None) -> Figure:
+    """How large the file is by its share of zeros, and where the prediction put the break-even."""
+    dense = SIDE * SIDE * VALUE / 8
+    sizes = {
+        "compressed rows": [(float(s), 100 * csr_bytes(SIDE, (1 - s / 100) * SIDE * SIDE, VALUE, COLUMN) / dense) for s in SHARES],
+        "dense": [(0.0, 100.0), (100.0, 100.0)],
+    }
+    extra = []
+    if said:
+        extra = list(rules(said, 100 * csr_breakeven(VALUE, COLUMN), "%"))
+    elif said == 0:
+        extra = [mark("rule", "accent", x=0.0, role="prediction", label="you said 0 %", name="your prediction", id="prediction")]
+    two_four = 100 * nm_storage(2, 4, VALUE)
+    extra.append(
+        mark("point", "memory", x=50.0, y=two_four, shape="diamond", size=6, label="two of four", name="two of four", id="two-four")
+    )
+    x, y = Axis("linear", "zeros", "%", (0.0, 100.0)), Axis("linear", "file, of the dense one", "%", (0.0, 500.0))
+    return lines(sizes, x, y, "INT8 weights with 32-bit columns: the file by its zeros", extra=extra, id="breakeven", more={"height": 330})
+
+
+def sizes(lab: kit.Lab, case: LlamaCase | DigitCase) -> Figure:
+    """Bytes and time of this configuration, each as a share of the plain one: two bars that need not agree."""
+    if isinstance(case, LlamaCase):
+        bytes_share, plain = llama.size(case.name) / llama.size(llama.PLAIN), "FP16"
+    else:
+        bytes_share, plain = case.setting.bytes / Setting().bytes, "FP32"
+    bars = {"bytes": ("memory", bytes_share), "time": ("overhead", case.seconds() / case.plain_s)}
+    rows = {name: (colour, 100 * share, f"of {plain}, {case.name}") for name, (colour, share) in bars.items()} | beside(lab)
+    most = max(share for _, share, _ in rows.values())
+    marks = tuple(
+        mark(
+            "bar",
+            colour,
+            x=share,
+            y=name,
+            label=format_quantity(share, "%"),
+            name=name,
+            id=f"bar-{name}",
+            hover=[("exactly", exact(share, "%")), source],
+        )
+        for name, (colour, share, source) in rows.items()
+    )
+    text = "; ".join(f"{name} {format_quantity(share, '%')} {source}" for name, (_, share, source) in rows.items()) + "."
+    table = Table(("what", "share", "of"), tuple((name, format_quantity(share, "%"), source) for name, (_, share, source) in rows.items()))
+    top = 10.0 ** max(2.4, len(str(int(most)))) if most > 250 else 250.0
+    axis = Axis("linear", f"share of {plain}", "%", (0.0, top))
+    return Figure(
+        "sizes",
+        "Bytes and time, of the plain format's",
+        axis,
+        Axis("band", names=tuple(rows)),
+        marks,
+        text,
+        table,
+        lab.current_context.label,
+    )

@@ -1,0 +1,170 @@
+"""Act II: the frontier. Dials, readouts, formula and banner; nothing is typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit.formula import line, term
+from ironlaw.labs.lab_10_frontier import llama, reader
+from ironlaw.labs.lab_10_frontier.act2 import figures
+from ironlaw.labs.lab_10_frontier.act2.banners import banner
+from ironlaw.labs.lab_10_frontier.act2.case import (
+    BYTES,
+    DIGITS,
+    ERRORS,
+    GOOD,
+    KL,
+    LLAMA,
+    TIME,
+    TONES,
+    DigitCase,
+    LlamaCase,
+    case_of,
+    tested,
+)
+from ironlaw.labs.lab_10_frontier.reader import DENSE, KERNELS, NETS, SCALES, ZEROS, Setting, no_kernel
+from ironlaw.pictures.theme import SYMBOLS
+from ironlaw.registry.squeezed import BITS, SHARES
+from ironlaw.units import significant
+from ironlaw.widget.figure import tabbed
+
+LAB_08 = "lab_08_ledger"
+CLAIMS = (
+    "int4_is_4_gb", "half_zero_half_size", "pruning_no_speedup", "two_four_twice", "half_the_bits_twice_the_speed", "deep_compression_35x",
+    "distillation_helps",
+)  # fmt: skip
+
+
+def begins_with(lab: kit.Lab) -> str:
+    """The model that Lab 08 saved, where there is one: a language model leads to Llama, anything else to the reader."""
+    model = str((lab.ledger.design(LAB_08) or {}).get("model") or "")
+    return DIGITS if llama.why_not(lab.current_context.hardware) or (model and not model.startswith(("llama", "gpt"))) else LLAMA
+
+
+def dials(lab: kit.Lab) -> Any:
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
+        machine = lab.current_context.hardware
+        refusal = llama.why_not(machine)
+        data = DIGITS if refusal else values.get("data") or begins_with(lab)
+        setting = _setting(values)
+        return [
+            kit.choice(
+                "data", "What is squeezed", [(LLAMA, "Llama-3-8B"), (DIGITS, "the digit reader")], data, {LLAMA: refusal} if refusal else {}
+            ),
+            *_llama_dials(data != LLAMA),
+            *_digit_dials(data != DIGITS, setting, no_kernel(setting, machine)),
+            kit.choice("cost", "Across", [(BYTES, "bytes"), (TIME, "time")]),
+            kit.choice("harm", "Upwards", [(ERRORS, "perplexity" if data == LLAMA else "wrong answers"), (KL, "divergence")]),
+        ]
+
+    return dials_at
+
+
+def _llama_dials(hidden: bool) -> list[Any]:
+    return [
+        kit.select(
+            "row", "Format", [(row, f"{row}, {significant(llama.size(row) / 1e9)} GB") for row in llama.rows()], "Q4_0", hidden=hidden
+        ),
+        kit.choice("context", "Context, tokens", [(c, f"{c:,}") for c in llama.CONTEXTS], 2048, hidden=hidden),
+        kit.choice("kernel", "The product", list(llama.KERNELS.items()), hidden=hidden),
+        kit.span("most_ppl", "Perplexity at most", 6, 30, 7, step=0.1, log=True, hidden=hidden),
+        kit.span("limit_ms", "A token within", 1, 400, 100, log=True, unit="ms", hidden=hidden),
+    ]
+
+
+def _digit_dials(hidden: bool, setting: Setting, refused: dict[str, str]) -> list[Any]:
+    return [
+        kit.select("net", "Width", list(NETS.items()), hidden=hidden),
+        kit.choice("bits", "Bits a weight", [(b, str(b)) for b in BITS] + [(32, "FP32")], 8, hidden=hidden),
+        kit.choice("scale", "Scales", list(SCALES.items()), "channel", hidden=hidden or setting.bits == 32),
+        kit.choice("share", "Weights pruned", [(s, f"{s} %") for s in SHARES], 0, hidden=hidden),
+        kit.choice("zeros", "Zeros are stored", list(ZEROS.items()), DENSE, hidden=hidden or not setting.share),
+        kit.choice("product", "Multiplied by", list(KERNELS.items()), "plain", refused, hidden=hidden),
+        kit.span("room", "Room for the file", 1, 256, 64, log=True, whole=True, unit="kB", hidden=hidden),
+        kit.span("floor", "Right answers at least", 80, 99.5, 95, step=0.5, unit="%", hidden=hidden),
+    ]
+
+
+def _setting(values: Mapping[str, Any]) -> Setting:
+    share = int(values.get("share") or 0)
+    return Setting(
+        values.get("net") or "mlp", int(values.get("bits") or 8), values.get("scale") or "channel", share,
+        (values.get("zeros") or DENSE) if share else DENSE,
+    )  # fmt: skip
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    case = case_of(lab.current_context.hardware, values)
+    option = lab.choice("act2")
+    pictures = [
+        tabbed(figures.picture(lab, case), "The frontier"),
+        tabbed(figures.breakeven(float(option.value) if option else None), "Your prediction"),
+        tabbed(figures.sizes(lab, case), "Bytes and time"),
+    ]
+    return kit.View(pictures, cards(case), formula(case), banner(lab, case), kit.html(note(lab, case)), readouts(case))
+
+
+def cards(case: LlamaCase | DigitCase) -> list[dict[str, Any]]:
+    seconds, plain = case.seconds(), case.plain_s
+    time = kit.card("Time", seconds, "s", note=f"{significant(plain / seconds)} × as fast as plain; a bound")
+    place = {
+        "label": "Place",
+        "value": "dominated" if case.winner else "on the frontier",
+        "note": f"{len(case.best)} of {len(case.points)} are on it",
+    }
+    if isinstance(case, LlamaCase):
+        need = case.footprint
+        value, low, high = llama.perplexity(case.name)
+        return [
+            kit.card("File", llama.size(case.name), "B", note=f"{significant(llama.bits(case.name))} bits a weight"),
+            kit.card("Memory", float(need.total), "B", tone=kit.tone("memory", float(need.total / need.usable)),
+                     note=f"{kit.share(need.total, need.usable)} of {kit.capacity(float(need.usable))}"),
+            {"label": "Perplexity", "value": significant(value, 4), "note": f"95 %: {significant(low, 4)} to {significant(high, 4)}"},
+            time, place,
+        ]  # fmt: skip
+    answers = case.setting.answers
+    share = answers.accuracy
+    interval = f"95 %: {significant(100 * share.low)} to {significant(100 * share.high)} %"
+    return [
+        kit.card("File", case.setting.bytes, "B", note=f"{kit.share(case.setting.bytes, Setting().bytes)} of the full reader"),
+        kit.card("Right answers", 100 * share.value, "%", note=interval),
+        {"label": "Flips", "value": str(answers.flips), "note": f"of {tested()}, against the full reader"},
+        time, place,
+    ]  # fmt: skip
+
+
+def formula(case: LlamaCase | DigitCase) -> str:
+    if isinstance(case, LlamaCase):
+        need = case.footprint
+        parts = " + ".join(kit.amount(float(size), "B") for size in (need.weights, need.kv_cache, need.activations))
+        return line("memory = file + KV cache + live activations =", parts, "=", kit.amount(float(need.total), "B"))
+    terms = case.setting.terms(case.machine)
+    named = (("memory", terms.data), ("compute", terms.compute), ("overhead", terms.overhead))
+    figures = " + ".join(term(name, kit.amount(float(value), "s")) for name, value in named)
+    symbols = " + ".join(term(name, SYMBOLS[name]) for name, _ in named)
+    return line("<i>T</i> =", symbols, "=", figures, "=", kit.amount(float(terms.sequential), "s"))
+
+
+def note(lab: kit.Lab, case: LlamaCase | DigitCase) -> str:
+    saved = lab.ledger.design(LAB_08)
+    begins = lab.fill("act2.from_lab_08", model=str(saved.get("model"))) if saved and saved.get("model") else lab.fill("act2.no_lab_08")
+    return begins + "\n\n" + lab.fill("act2.counted_llama" if isinstance(case, LlamaCase) else "act2.counted_reader")
+
+
+def readouts(case: LlamaCase | DigitCase) -> dict[str, Any]:
+    verdict = case.verdict
+    shared = {"seconds": case.seconds(), "on_frontier": case.winner is None, "verdict": verdict, "constraint_hit": TONES[verdict] == "fail"}
+    if isinstance(case, LlamaCase):
+        row = llama.rows()[case.name]
+        return {
+            "model": llama.MODEL, "bits": round(llama.bits(case.name), 2), "scheme": case.name, "sparsity": 0, "width": 1.0,
+            "bytes": llama.size(case.name), "kl": float(row["kl"]), "accuracy": None, "flips": None, "met": verdict == GOOD, **shared,
+        }  # fmt: skip
+    setting, answers = case.setting, case.setting.answers
+    return {
+        "model": "digits", "bits": setting.bits, "scheme": setting.scale, "sparsity": setting.share / 100,
+        "width": 1 / reader.WIDTHS[setting.net.removesuffix("_distilled")], "bytes": setting.bytes, "kl": answers.kl,
+        "accuracy": round(100 * answers.accuracy.value, 2), "flips": answers.flips, "met": verdict == GOOD, **shared,
+    }  # fmt: skip

@@ -1,0 +1,59 @@
+"""What the ledger keeps of this lab, and what the HUD shows: the controls as they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.labs.lab_10_frontier.act1 import slots as first
+from ironlaw.labs.lab_10_frontier.act1.setting import Setting
+from ironlaw.labs.lab_10_frontier.act2 import slots as second
+from ironlaw.units import show, significant
+
+FIELDS = (
+    "model", "bits", "scheme", "sparsity", "width", "bytes", "kl", "accuracy", "flips", "seconds", "on_frontier", "verdict",
+    "constraint_hit",
+)  # fmt: skip
+
+
+def design(lab: kit.Lab) -> dict[str, Any]:
+    """Exactly the fields that later labs may read: what was chosen in Act II, and what Act I's net went through."""
+    one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    return {
+        "context": lab.current_context.slug,
+        **{name: two.get(name) for name in FIELDS},
+        "act1_bits": one.get("bits"),
+        "act1_scheme": one.get("scheme"),
+        "act1_kl": one.get("kl"),
+        "act1_prediction": _value(lab, "act1"),
+        "act1_correct": lab.correct("act1"),
+        "act2_prediction": _value(lab, "act2"),
+        "act2_correct": lab.correct("act2"),
+    }
+
+
+def _value(lab: kit.Lab, act: str) -> float | str | None:
+    option = lab.choice(act)
+    return option.value if option else None
+
+
+def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
+    """For the receipt: per act, the truth and what was measured."""
+    run = lab.local_run("bits")
+    net = f"×{significant(Setting().factor)} for the reader" + (", and measured here" if run else ", from its stored table")
+    speed = kit.measured("two_four_twice", "a product with two of four weights kept, against the dense one, on an H200")
+    return {"act1": (first.truth(lab), net), "act2": (second.truth(lab), speed)}
+
+
+def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
+    one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    net = f"{one['bits']} bits, {significant(one['accuracy'])} %" if one else "open"
+    if not two:
+        return [("Reader", net, ""), ("File", "open", ""), ("Frontier", "open", ""), ("Verdict", "open", "")]
+    good, hit = two["verdict"] == "good", bool(two["constraint_hit"])
+    return [
+        ("Reader", net, ""),
+        ("File", show(float(two["bytes"]), "B"), ""),
+        ("Frontier", "on it" if two["on_frontier"] else "off", "good" if two["on_frontier"] else "warn"),
+        ("Verdict", "worth having" if good else "limit hit" if hit else "not yet", "good" if good else "fail" if hit else "warn"),
+    ]

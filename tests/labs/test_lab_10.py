@@ -1,0 +1,294 @@
+"""Lab 10 at the level of what it shows and what the ledger holds."""
+
+from dataclasses import replace
+
+import pytest
+from headless import Page, bare
+from measured import timing
+
+from ironlaw import hardware
+from ironlaw.engine.numerics.grids import factor_per_bit
+from ironlaw.kit.check import complete, problems
+from ironlaw.labs.lab_10_frontier import llama
+from ironlaw.labs.lab_10_frontier.act1.setting import Setting as Grid
+from ironlaw.labs.lab_10_frontier.act2 import case as cases
+from ironlaw.labs.lab_10_frontier.act2.banners import TITLES
+from ironlaw.labs.lab_10_frontier.reader import NETS, ZEROS, Setting, layers, no_kernel
+from ironlaw.ledger import open_ledger
+from ironlaw.measure.experiments import compression
+from ironlaw.measure.host import machine
+from ironlaw.measure.squeeze import load
+from ironlaw.registry import claims
+from ironlaw.registry.squeezed import BITS, SHARES, SPREADS, at_bits
+
+SLUG = "lab_10_frontier"
+DEVICES = ("h200_sxm", "orin_nx_16gb", "a17_npu", "cortex_m7")
+
+
+@pytest.fixture
+def page(tmp_path):
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        yield Page(ledger, SLUG)
+
+
+def first_act(page, option="cliff"):
+    page.predict("act1", option, 4)
+    page.reload()
+    page.reflect("act1", "chance")
+    return page.reload()
+
+
+@pytest.fixture(scope="module")
+def one_for_all(tmp_path_factory):
+    with open_ledger(tmp_path_factory.mktemp("shared") / "ledger.db") as ledger:
+        found = first_act(Page(ledger, SLUG))
+        found.predict("act2", "p50", 2)
+        yield found.reload()
+
+
+@pytest.fixture
+def bench(one_for_all):
+    """The revealed lab with every dial at its start, for tests that only turn dials."""
+    for act in ("act1", "act2"):
+        one_for_all.turn(act, **{dial["id"]: dial["value"] for dial in one_for_all.piece(f"{act}.instrument").spec["dials"]})
+    return one_for_all
+
+
+def cards(view):
+    return {card["label"]: str(card["value"]) for card in view["cards"]}
+
+
+def figure(view, name):
+    return next(found for found in view["figures"] if found["id"] == name)
+
+
+def marks(view, name):
+    return {mark.get("id", ""): mark for mark in figure(view, name)["marks"]}
+
+
+def test_the_check_finds_nothing():
+    assert problems(SLUG) == []
+
+
+def test_locked_shows_act_i_and_a_closed_act_ii_and_gives_nothing_away(page):
+    shown = {name for name, part in page.parts.items() if part is not None}
+    assert shown == {"header", "rail", "context_toggle", "act1_message", "act1_lock", "act1_instrument", "act2_message", "hud"}
+    assert page.piece("act1.instrument").view == {"seq": 0} and not page.ledger.designs()
+    texts = [bare(page.parts[name].text) for name in ("header", "act1_message", "hud", "rail")] + [
+        bare(page.piece("act1").spec["premises"])
+    ]
+    for words in ("4.26", "factor of four", "straight line", "square", "%", "misconception"):
+        assert not any(words in text for text in texts), words
+
+
+def test_keys_are_the_engine_s_and_move_with_their_premises(page, monkeypatch):
+    question = page.lab.question
+    assert question("act1").answer == pytest.approx(factor_per_bit(8, 4)) and question("act1").right.id == "four"
+    assert question("act1_reflection").right.id == "chance" and at_bits("mlp", 100, 8, "tensor").hits / 797 < 0.13
+    assert (question("act2").right.id, question("act2_reflection").right.id) == ("p80", "p56")
+
+    def right(name, **names):
+        for key, value in names.items():
+            monkeypatch.setitem(claims.NAMESPACE, key, value)
+        return Page(page.ledger, SLUG).lab.question(name).right.id
+
+    assert right("act1", factor_per_bit=lambda *_: 2.1) == "twice"
+    assert right("act1_reflection", at_bits=lambda *a: replace(at_bits("mlp", 1, 8), hits=780)) == "equal"
+    assert (
+        right("act1_reflection", at_bits=lambda n, spread, *a: replace(at_bits("mlp", 1, 8), hits=780 if spread == 1 else 700)) == "alike"
+    )
+    assert right("act2", csr_breakeven=lambda value, column: 0.5) == "p50"
+    assert right("act2_reflection", nm_storage=lambda *_: 0.75) == "p75"
+
+
+def test_act_i_puts_the_prediction_on_the_same_axis(bench):
+    view = bench.turn("act1", bits=4)
+    lines = {mark["name"]: mark["points"] for mark in figure(view, "divergence")["marks"] if mark["type"] == "line"}
+    mine, theory, said = lines["fully connected"], lines["noise of the grid"], lines["as you said: ×100"]
+    assert mine == [[float(b), at_bits("mlp", 1, b).kl] for b in BITS]
+    assert theory[0][1] / theory[-1][1] == pytest.approx(127**2) and said[5][1] / said[6][1] == pytest.approx(100)
+    assert cards(view)["Flips"] == str(at_bits("mlp", 1, 4).flips) and cards(view)["One bit less"] == "×4.47"
+    assert view["formula"].count("<svg") == min(8, at_bits("mlp", 1, 4).flips) and "now taken for" in view["formula"]
+    grid = [mark for name, mark in marks(view, "weights").items() if name.startswith("level-")]
+    assert len(grid) == 15 and marks(bench.turn("act1", bits=5), "weights").keys() == {"weights"}
+
+
+def test_every_dial_of_act_i_changes_what_is_seen(bench):
+    seen = {str(bench.turn("act1")["cards"])}
+    for change in ({"net": "ds_cnn"}, {"bits": 3}, {"scale": "tensor"}, {"clip": "best"}, {"zero": True}, {"spread": 30}):
+        start = {dial["id"]: dial["value"] for dial in bench.piece("act1.instrument").spec["dials"]}
+        view = bench.turn("act1", **{**start, **change})
+        assert str(view["cards"]) not in seen, change
+        seen.add(str(view["cards"]))
+    full = bench.turn("act1", net="mlp", bits=32, spread=100)
+    assert cards(full)["Flips"] == "0" and "no grid" in full["formula"] and "unchanged" in full["note"]
+    assert all(Grid("mlp", bits, spread=spread).answers.hits > 0 for bits in (16, 32) for spread in SPREADS)
+
+
+def test_reader_sizes_are_the_nets_own_and_formats_pay_for_places():
+    for net in NETS:
+        own = load(net)
+        assert sum(i * o for i, o in layers(net)) == own.weights and Setting(net).bytes == 4 * (own.weights + own.biases)
+    full, eight = Setting(), Setting(bits=8)
+    assert full.bytes == 203_304 and eight.bytes == own_bytes(1) + 2 * (256 + 128 + 10)
+    pruned = {zeros: Setting(bits=8, share=90, zeros=zeros).bytes for zeros in ZEROS}
+    assert pruned["dense"] == eight.bytes > pruned["csr32"] > pruned["bitmap"] > 0 and pruned["csr8"] < pruned["csr32"]
+    assert Setting(bits=8, share=50, zeros="csr32").bytes > eight.bytes  # a column of four bytes beside each
+
+
+def own_bytes(each):
+    return each * (64 * 256 + 256 * 128 + 128 * 10) + 4 * (256 + 128 + 10)
+
+
+def test_time_follows_the_kernel():
+    gpu, tiny = hardware("h200_sxm"), hardware("cortex_m7")
+
+    def seconds(device, **more):
+        return float(Setting(**more).terms(device).sequential)
+
+    assert seconds(gpu, bits=8) > 1.9 * seconds(gpu)  # twice the launches, to unpack
+    assert seconds(gpu, bits=8, kernel="int8") <= seconds(gpu)
+    assert seconds(tiny, bits=8) < seconds(tiny)  # flash is slow, and the launch is paid once
+    assert seconds(tiny, bits=4, share=90, zeros="csr8", kernel="sparse") < seconds(tiny, bits=4, kernel="int8")
+    assert set(no_kernel(Setting(bits=8, share=90, zeros="csr8"), gpu)) == {"int8"} and set(no_kernel(Setting(), gpu)) == {"int8", "sparse"}
+    assert "no unit" in no_kernel(Setting(bits=8), replace(gpu, peaks={"fp32": 1e12}))["int8"]
+    plain = llama.seconds("F16", 2048, gpu)
+    assert llama.seconds("Q4_0", 2048, gpu) < plain < llama.seconds("Q4_0", 2048, gpu, "unpack")
+
+
+START = {
+    "data": "llama", "row": "Q4_0", "context": 2048, "kernel": "format", "most_ppl": 7.0, "limit_ms": 100.0, "net": "mlp", "bits": 8,
+    "scale": "channel", "share": 0, "zeros": "dense", "product": "plain", "room": 64, "floor": 95.0, "cost": "bytes", "harm": "errors",
+}  # fmt: skip
+
+
+def verdicts(data, **ranges):
+    """Every verdict that a sweep of the dials finds, each with a setting that has it."""
+    found = {}
+
+    def sweep(names, values):
+        if not names:
+            for device in DEVICES[:3] if data == "llama" else DEVICES:
+                found.setdefault(cases.case_of(hardware(device), values).verdict, (device, values))
+            return
+        for value in ranges[names[0]]:
+            sweep(names[1:], {**values, names[0]: value})
+
+    sweep(list(ranges), {**START, "data": data})
+    return found
+
+
+def test_every_failure_state_and_the_goal_is_reached_by_some_setting():
+    of_llama = verdicts("llama", row=list(llama.rows())[::2], kernel=list(llama.KERNELS), most_ppl=(6.3, 7, 30), limit_ms=(2, 100))
+    assert set(of_llama) == {"oom", "floor", "slower", "late", "dominated", "unsure", "good"} & set(of_llama) | {
+        "oom",
+        "floor",
+        "slower",
+        "late",
+        "good",
+    }
+    assert {"oom", "floor", "slower", "late", "dominated", "good"} <= set(of_llama)
+    assert "unsure" in verdicts("llama", row=["Q4_K_M, imatrix"], most_ppl=(6.3, 6.38, 6.5))
+    of_digits = verdicts(
+        "digits", net=["mlp", "eighth"], bits=[2, 4, 8, 32], product=["plain", "int8"], room=(4, 64, 256), floor=(80, 96, 99.5)
+    )
+    assert set(of_digits) == {"oom", "floor", "slower", "dominated", "unsure", "good"}
+    assert set(of_llama) | set(of_digits) | {"unsure"} == set(TITLES) == set(cases.TONES)
+
+
+def test_each_limit_has_two_sides():
+    phone, gpu = hardware("a17_npu"), hardware("h200_sxm")
+
+    def verdict(device, **change):
+        return cases.case_of(device, {**START, **change}).verdict
+
+    assert (
+        verdict(phone, row="Q4_0", most_ppl=30, limit_ms=400) == "oom" != verdict(phone, row="Q3_K_M, imatrix", most_ppl=30, limit_ms=400)
+    )
+    assert verdict(phone, row="IQ3_XXS, imatrix", context=2048, most_ppl=30, limit_ms=400) != "oom"
+    assert verdict(phone, row="IQ3_XXS, imatrix", context=32768, most_ppl=30, limit_ms=400) == "oom"
+    assert verdict(gpu, row="Q8_0", kernel="unpack") == "slower" and verdict(gpu, row="Q8_0") == "good"
+    assert verdict(gpu, row="Q8_0", limit_ms=1.0) == "late"
+    assert verdict(gpu, row="Q5_1") == "dominated" and verdict(gpu, row="Q5_K_M") == "good"
+    tiny = {"data": "digits", "product": "int8", "room": 256, "floor": 80}
+    mcu = hardware("cortex_m7")
+    assert verdict(mcu, **tiny | {"bits": 2, "net": "eighth"}) == "floor" != verdict(mcu, **tiny | {"bits": 4, "net": "eighth"})
+    assert verdict(mcu, **tiny | {"bits": 6, "room": 8}) == "oom" and verdict(mcu, **tiny | {"bits": 6}) == "good"
+    assert verdict(mcu, **tiny | {"bits": 6, "floor": 98}) == "unsure"
+
+
+def test_the_banner_says_what_binds_and_by_how_much(bench):
+    view = bench.turn("act2", row="Q5_1")
+    assert (view["banner"]["tone"], view["banner"]["title"]) == ("warn", "Off the frontier") and "Q5_K_M" in view["banner"]["text"]
+    assert "on the frontier" in cards(bench.turn("act2", row="Q8_0"))["Place"] and bench.lab.readouts["act2"]["on_frontier"]
+    late = bench.turn("act2", row="Q8_0", limit_ms=1)
+    assert late["banner"]["tone"] == "fail" and bench.lab.readouts["act2"]["constraint_hit"]
+    digits = bench.turn("act2", data="digits", share=50, zeros="bitmap")
+    assert "slower" in digits["banner"]["title"] and "µs" in bare(digits["banner"]["text"])
+    assert len(figure(digits, "frontier")["table"]["rows"]) == 7 * 8 * 2
+    assert marks(digits, "breakeven")["prediction"]["x"] == 50 and marks(digits, "breakeven")["truth"]["x"] == pytest.approx(80)
+
+
+def test_every_share_and_every_axis_draws(bench):
+    for share in SHARES:
+        for cost in ("bytes", "time"):
+            for harm in ("errors", "kl"):
+                view = bench.turn("act2", data="digits", share=share, cost=cost, harm=harm)
+                assert view["figures"] and not view.get("error")
+    for harm in ("errors", "kl"):
+        assert figure(bench.turn("act2", data="llama", cost="time", harm=harm), "frontier")["x"]["unit"] == "s"
+
+
+def test_a_microcontroller_takes_the_reader_and_says_why_not_llama(page):
+    page.send("context", value="cortex_m7")
+    first_act(page.reload()).predict("act2", "p80", 3)
+    page.reload()
+    instrument = page.piece("act2.instrument")
+    refused = next(option for option in instrument.view["dials"]["data"]["options"] if option["value"] == "llama")
+    assert instrument.spec["dials"][0]["value"] == "digits" and "FP16 unit" in refused["disabled"]
+
+
+def test_what_is_saved_and_where_it_begins(page):
+    page.ledger.append("lab_08_ledger", "design", {"model": "resnet50"})
+    complete(page.lab)
+    page.reload()
+    page.save()
+    design = page.ledger.design(SLUG)
+    assert {
+        "model",
+        "bits",
+        "scheme",
+        "sparsity",
+        "width",
+        "bytes",
+        "kl",
+        "accuracy",
+        "flips",
+        "seconds",
+        "on_frontier",
+        "constraint_hit",
+    } <= set(design)
+    assert (design["context"], design["model"], design["act1_correct"]) == ("h200_sxm", "digits", True)
+
+
+def test_a_run_on_this_machine_stands_beside_the_claims(page):
+    complete(page.lab)
+    rows = [
+        {"kind": "figure", "name": "accuracy", "label": f"{b} bits", "value": 98.0, "low": 97.0, "high": 99.0, "unit": "%", "samples": 797,
+         "params": {"bits": b, "scale": str(scale), "kl": 5.0 ** (8 - b) * 1e-5, "flips": 3}}
+        for b in compression.BITS for scale, _ in compression.SCALES
+    ]  # fmt: skip
+    seconds = {"fp32": 1e-4, "fp16": 4e-3, "int8": 3e-4, "zeros_90": 1e-4, "csr_90": 5e-5}
+    formats = [
+        {"kind": "case", "name": name, "label": name, "params": {"batch": 1, "bytes": 4e6}, **timing(s)} for name, s in seconds.items()
+    ]
+    for name, found in (("bits", rows), ("formats", formats)):
+        told = {"experiment": name, "library": "NumPy 2.1.3", "rows": found, "machine": machine(), "software": {"python": "3.11.2"},
+                "noise": {"noisy": False, "reasons": []}}  # fmt: skip
+        page.ledger.append(SLUG, "measured", told)
+    page.reload()
+    assert "5 ×" in bare(page.parts["act1_claims"].text).replace("\u202f", " ")
+    view = page.turn("act2", row="Q8_0")
+    assert marks(view, "sizes")["bar-FP16 here"]["x"] == pytest.approx(4000) and marks(view, "sizes")["bar-INT8 here"][
+        "x"
+    ] == pytest.approx(300)
