@@ -42,6 +42,11 @@ def test_a_long_run_shows_its_first_requests_and_says_so():
     assert all(point[0] <= 40.0 for item in figure.marks for point in item.points)
     columns = staircase(run, "columns", end=40.0)
     assert all(point[0] <= 40.0 for item in columns.marks for point in item.points)
+    assert drawn_area(columns) == pytest.approx(drawn_area(figure))  # of the requests that are shown, up to the edge
+    steps = {item.name: item.points for item in figure.marks if item.type == "line"}
+    assert steps["departures"][-1] == (40.0, 13.0) and steps["arrivals"][-1][0] == 40.0
+    whole = {item.name: item.points for item in staircase(run_of([(1, 3)] * 500), "rows", end=900.0).marks if item.type == "line"}
+    assert whole["arrivals"][-1] == (SHOWN - 1.0, SHOWN) and whole["departures"][-1] == (3.0 * SHOWN, SHOWN)  # and no further
     assert len({item.to_dict().get("emphasis") for item in columns.marks if item.type == "area"}) == 2  # neighbours differ in shade
 
 

@@ -31,17 +31,17 @@ def staircase(
     arrive, leave = ([float(t - first) * tick for t in times] for times in (run.arrive, run.leave))
     many = min(shown, len(arrive))
     last = end if end is not None else up_to(max(leave[:many]))
-    gone = sorted(leave)
+    gone = sorted(leave[:many])
     strips = _columns(arrive, gone, last, many) if cut == "columns" else _rows(arrive, leave, last, many)
     marks: list[Mark] = [
         mark("area", "compute", points=strip, id=f"strip-{i}", emphasis=i % 2 == 0) for i, strip in enumerate(strips) if strip[0][0] < last
     ]
     marks += [
-        mark("line", "ink", points=_steps(arrive, last, many), name="arrivals", emphasis=True, id="arrivals"),
+        mark("line", "ink", points=_steps(arrive[:many], last), name="arrivals", emphasis=True, id="arrivals"),
         mark(
             "line",
             "memory",
-            points=_steps(gone, last, many),
+            points=_steps(gone, last),
             name="departures",
             dash="7 4",
             emphasis=True,
@@ -64,15 +64,15 @@ def staircase(
     )  # fmt: skip
 
 
-def _steps(times: Sequence[float], end: float, many: int) -> list[tuple[float, float]]:
-    """A staircase through the moments, up to `many` and to `end`."""
+def _steps(times: Sequence[float], end: float) -> list[tuple[float, float]]:
+    """A staircase through the moments, to the last of them or to `end`."""
     points, height = [(0.0, 0.0)], 0
-    for moment in times[:many]:
+    for moment in times:
         if moment > end:
             break
         points += [(moment, float(height)), (moment, float(height + 1))]
         height += 1
-    return [*points, (end, float(height))] if points[-1][0] < end else points
+    return points if height == len(times) else [*points, (end, float(height))]
 
 
 def _columns(arrive: Sequence[float], gone: Sequence[float], end: float, many: int) -> list[list[tuple[float, float, float]]]:

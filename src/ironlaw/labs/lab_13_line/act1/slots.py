@@ -30,6 +30,8 @@ def distance(lab: kit.Lab) -> str:
     option, answer = lab.choice("act1"), float(lab.question("act1").answer)
     if option is None:
         return ""
+    if option.value == answer:
+        return "right"
     if isinstance(option.value, str):
         return f"off: the two figures give {kit.amount(answer, 's')}"
     return kit.off(kit.Distance(float(option.value), answer))
