@@ -134,12 +134,12 @@ def formula(case: Case) -> str:
     count = float(case.graph.params)
     each = [float(part) / count for part in (now.static.weights, now.static.gradients, now.static.master, now.static.optimiser)]
     bytes_each = " + ".join(significant(part) for part in each)
-    peak = [float(now.at_peak(row)) for row in ROWS if now.at_peak(row) > 0]
+    *parts, peak = kit.amounts([*(float(now.at_peak(row)) for row in ROWS if now.at_peak(row) > 0), float(now.peak)], "B")
     rows = "static = <i>P</i> · (<i>w</i> + <i>g</i> + <i>m</i> + <i>o</i>) ="
     return (
         line(rows, f"{kit.amount(count)} × ({bytes_each})", "=", kit.amount(float(now.static.total), "B"))
         + line(term("memory", "kept"), "= Σ over the ops =", term("memory", kit.amount(float(now.kept), "B")))
-        + line("peak = max over the step =", " + ".join(kit.amount(part, "B") for part in peak), "=", kit.amount(float(now.peak), "B"))
+        + line("peak = max over the step =", " + ".join(parts), "=", peak)
     )  # fmt: skip
 
 

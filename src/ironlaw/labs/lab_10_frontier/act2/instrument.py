@@ -138,7 +138,7 @@ def cards(case: LlamaCase | DigitCase) -> list[dict[str, Any]]:
 def formula(case: LlamaCase | DigitCase) -> str:
     if isinstance(case, LlamaCase):
         need = case.footprint
-        parts = " + ".join(kit.amount(float(size), "B") for size in (need.weights, need.kv_cache, need.activations))
+        parts = " + ".join(kit.amounts([float(size) for size in (need.weights, need.kv_cache, need.activations)], "B"))
         return line("memory = file + KV cache + live activations =", parts, "=", kit.amount(float(need.total), "B"))
     terms = case.setting.terms(case.machine)
     named = (("memory", terms.data), ("compute", terms.compute), ("overhead", terms.overhead))
