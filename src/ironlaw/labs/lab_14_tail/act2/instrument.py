@@ -98,7 +98,7 @@ def cards(set_at: Fleet) -> list[dict[str, Any]]:
     return [
         {**p99, "word": word, "tone": "bad" if not set_at.known else p99["tone"]},
         needed,
-        kit.card("Copies", extra, "%", note="of the requests, on an ordinary day"),
+        kit.card("Copies", extra, "%", note="of the requests, without a pause"),
         {"label": "After the pause", "value": after, "unit": "", "tone": tone,
          "word": "can get stuck" if state == verdicts.STUCK else "safe" if set_at.proven else "not proven", "note": "this run"},
     ]  # fmt: skip
