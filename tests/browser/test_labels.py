@@ -138,7 +138,7 @@ def pictures(instrument: Any, chance: random.Random) -> Iterator[str]:
     known = set()
     for values in settings:
         stand, _ = settle(instrument.dials(values), values)
-        for figure in plain(list(instrument.compute(stand).figures)):
+        for figure in plain(list(instrument.compute({**stand, "moving": True}).figures)):  # a simulation is short then
             text = json.dumps(figure, ensure_ascii=False)
             if text not in known:
                 known.add(text)

@@ -142,6 +142,12 @@ def test_the_device_sets_the_service_where_that_is_chosen(bench):
     assert cards(view)["P99 of the users"] == image
 
 
+def test_filling_in_stays_within_bounds():
+    """An overloaded server with many connections would fill in a hundred million answers."""
+    full = Case(rate=1000, service=0.05, connections=64, n=5_000, corrected=True)
+    assert full.tester.n < 100_000 and full.tester.quantile(0.99) > 0.9 * full.polite.quantile(0.99)
+
+
 def test_tene_is_a_button(bench):
     assert Case(period=200.0, stopped=0.5, n=20_000) == tene()
     said = bench.slots("act1.reveal", bench.parts["act1_reveal"].text)

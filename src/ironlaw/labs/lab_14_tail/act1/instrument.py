@@ -11,13 +11,13 @@ from ironlaw.kit.context import the
 from ironlaw.kit.formula import line
 from ironlaw.labs.lab_14_tail import work
 from ironlaw.labs.lab_14_tail.act1 import figures
-from ironlaw.labs.lab_14_tail.act1.case import Case, case_of
+from ironlaw.labs.lab_14_tail.act1.case import LARGEST, MOVING, Case, case_of
 from ironlaw.pictures.reveal import rules
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("test_sees_users_p99", "p99_from_mean", "average_of_p99s")
 FAR = 2.0  # the tester is wrong where the users' P99 is this many times as long
-COUNTS = (100, 200, 300, 368, 1_000, 2_995, 10_000, 29_956)
+COUNTS = (100, 200, 300, 368, 1_000, 2_995, 10_000, LARGEST)
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -45,7 +45,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         tabbed(figures.percentiles(case, marks_of(lab)), "Percentiles"), tabbed(figures.triangle(case), "Around a stall"),
         tabbed(figures.requests(case), "All requests"),
     ]  # fmt: skip
-    return kit.View(pictures, cards(case), formula(case), banner(lab, case), notes(lab, case), readouts(lab, case))
+    return kit.View(
+        pictures, cards(case), formula(case), banner(lab, case), notes(lab, case, bool(values.get("moving"))), readouts(lab, case)
+    )
 
 
 def marks_of(lab: kit.Lab) -> tuple[Any, ...]:
@@ -107,8 +109,9 @@ def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:
     return kit.banner("good", "The test agrees with the users", kit.html(lab.fill("act1.agrees", **slots)))
 
 
-def notes(lab: kit.Lab, case: Case) -> str:
-    paragraphs = [lab.fill("act1.bands", confidence=kit.amount(95, "%"))]
+def notes(lab: kit.Lab, case: Case, moving: bool) -> str:
+    paragraphs = [lab.fill("act1.moving", moving=f"{MOVING:,}")] if moving else []
+    paragraphs += [lab.fill("act1.bands", confidence=kit.amount(95, "%"))]
     if case.corrected:
         paragraphs.append(lab.fill("act1.filled", interval=_s(1 / case.rate)))
     paragraphs.append(lab.fill("act1.work", device=the(lab.current_context), image=_s(work.seconds(lab))))
