@@ -60,7 +60,7 @@ class Setting:
     @property
     def bytes(self) -> float:
         """Of the file: weights as they are stored, scales, biases in FP32."""
-        return sum(self._layer(i, o) + BIAS_BYTES * o for i, o in layers(self.net))
+        return _file_bytes(self)
 
     def _layer(self, inputs: int, outputs: int) -> float:
         count = inputs * outputs
@@ -95,6 +95,11 @@ class Setting:
         kernels = len(layers(self.net)) * (2 if unpacks else 1)
         launches = 1 if machine.dispatch == "replayed" else kernels
         return total + Terms(0.0, 0.0, launches * machine.launch)
+
+
+@cache
+def _file_bytes(setting: Setting) -> float:
+    return sum(setting._layer(i, o) + BIAS_BYTES * o for i, o in layers(setting.net))
 
 
 PLAIN_BYTES = {"fp32": 4, "fp16": 2}

@@ -27,20 +27,26 @@ from ironlaw.labs.lab_10_frontier.act2.case import (
 from ironlaw.labs.lab_10_frontier.reader import DENSE, KERNELS, NETS, SCALES, ZEROS, Setting, no_kernel
 from ironlaw.pictures.theme import SYMBOLS
 from ironlaw.registry.squeezed import BITS, SHARES
+from ironlaw.registry.workloads import about, workloads
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
-LAB_08 = "lab_08_ledger"
+LAB_08, FAMILY = "lab_08_ledger", "llama3"
 CLAIMS = (
     "int4_is_4_gb", "half_zero_half_size", "pruning_no_speedup", "two_four_twice", "half_the_bits_twice_the_speed", "deep_compression_35x",
     "distillation_helps",
 )  # fmt: skip
 
 
+def saved_model(lab: kit.Lab) -> str:
+    """The model of Lab 08's design; empty where there is none."""
+    return str((lab.ledger.design(LAB_08) or {}).get("model") or "")
+
+
 def begins_with(lab: kit.Lab) -> str:
-    """The model that Lab 08 saved, where there is one: a language model leads to Llama, anything else to the reader."""
-    model = str((lab.ledger.design(LAB_08) or {}).get("model") or "")
-    return DIGITS if llama.why_not(lab.current_context.hardware) or (model and not model.startswith(("llama", "gpt"))) else LLAMA
+    """What is squeezed first: Llama, unless the device can't hold it or Lab 08 was about a model of another family."""
+    model = saved_model(lab)
+    return DIGITS if llama.why_not(lab.current_context.hardware) or (model and not model.startswith(FAMILY)) else LLAMA
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -148,8 +154,10 @@ def formula(case: LlamaCase | DigitCase) -> str:
 
 
 def note(lab: kit.Lab, case: LlamaCase | DigitCase) -> str:
-    saved = lab.ledger.design(LAB_08)
-    begins = lab.fill("act2.from_lab_08", model=str(saved.get("model"))) if saved and saved.get("model") else lab.fill("act2.no_lab_08")
+    model = saved_model(lab)
+    section = "act2.from_lab_08" if model.startswith(FAMILY) else "act2.from_lab_08_other"
+    name = str(about(model)["name"]) if model in workloads() else model
+    begins = lab.fill(section, model=name) if model else lab.fill("act2.no_lab_08")
     return begins + "\n\n" + lab.fill("act2.counted_llama" if isinstance(case, LlamaCase) else "act2.counted_reader")
 
 
