@@ -33,7 +33,8 @@ class ActSteps(Guided):
         name = f"{act}.message"
         title = f'<h2 class="il-act-title">{prose.inline(self.words[f"{act}.title"])}</h2>{step.unfold(f"{step.DONE}Done. Show it again")}'
         text = self.words.fill_all([name], slots or {})[name]
-        return host.html(step.step(act, "message", title + message.message(self.words["sender"], text)))
+        sender = self.words.sections.get(f"{act}.sender", self.words["sender"])  # an act may come from somebody else
+        return host.html(step.step(act, "message", title + message.message(sender, text)))
 
     def closed(self, act: str) -> Any:
         title, why = prose.inline(self.words[f"{act}.title"]), prose.inline(self.words[f"{act}.closed"])

@@ -6,12 +6,12 @@ from ironlaw import kit
 from ironlaw.backends.rows import Row
 from ironlaw.engine.training.ledger import static_bytes
 from ironlaw.labs.lab_08_ledger.act1.instrument import PREMISE
-from ironlaw.labs.lab_08_ledger.step import graph_of
 from ironlaw.registry import evidence
 from ironlaw.registry.workloads import about, workload
 from ironlaw.units import significant
 
 CARD = 8e9  # the researcher's card
+MILLIONS = f"{significant(float(PREMISE.graph.params) / 1e6)} million"
 SOURCE = "h200_sxm/training_memory"
 
 
@@ -26,7 +26,7 @@ def message(lab: kit.Lab) -> dict[str, object]:
 
 
 def lock(lab: kit.Lab) -> dict[str, object]:
-    return {"batch": str(PREMISE.setup.batch), "tokens": f"{PREMISE.seq:,}", "count": kit.amount(float(PREMISE.graph.params))}
+    return {"batch": str(PREMISE.setup.batch), "tokens": f"{PREMISE.seq:,}", "count": MILLIONS}
 
 
 def truth(lab: kit.Lab) -> str:
@@ -71,12 +71,12 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
 
 
 def peek(lab: kit.Lab) -> dict[str, object]:
-    graph, now = graph_of("gpt2", PREMISE.seq, 1, "fp32"), PREMISE.ledger
+    now = PREMISE.ledger
     double = PREMISE.with_(batch=2 * PREMISE.setup.batch)
     wide, heads, tokens = 12288, 96, 2048  # GPT-3, as the paper takes it
     scores = 5 * heads * tokens / wide
     return {
-        "count": kit.amount(float(graph.params)), "static": gigabytes(now.static.total), "kept": gigabytes(now.kept),
+        "count": MILLIONS, "static": gigabytes(now.static.total), "kept": gigabytes(now.kept),
         "peak": gigabytes(now.peak), "layer": "34", "scores": significant(scores), "freed": kit.share(scores, 34 + scores),
         "double": kit.times(double.peak / PREMISE.peak), "batch": str(PREMISE.setup.batch), "twice": str(2 * PREMISE.setup.batch),
     }  # fmt: skip
