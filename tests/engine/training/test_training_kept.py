@@ -10,7 +10,8 @@ from ironlaw.engine.training.loss import chunked, head, with_loss
 from ironlaw.engine.training.rewrites import autocast, three_kernels
 from ironlaw.errors import BadValue
 from ironlaw.registry.workloads import workload
-from tests.engine.training.published_layer import layer, published_bytes
+
+from .published_layer import layer, published_bytes
 
 
 @pytest.mark.parametrize(("s", "h", "heads", "b"), [(64, 128, 4, 1), (256, 128, 8, 3)])
