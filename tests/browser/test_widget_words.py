@@ -106,7 +106,7 @@ def test_the_concept_map_is_an_outline_where_a_layer_has_no_room(blank: Page) ->
         between = [p for p in places.values() if a["y"] < p["y"] < b["y"]]
         assert all(p["x"] - p["w"] / 2 > stem for p in between), (parent, child)
     assert all(p["x"] - p["w"] / 2 >= 0 and p["x"] + p["w"] / 2 <= 350 for p in places.values())
-    assert blank.evaluate(told, [spec, 1216])[1] is None
+    assert blank.evaluate(told, [spec, 4000])[1] is None
 
 
 def dressed(chromium: Browser, sheet: str, inside: str) -> Page:
