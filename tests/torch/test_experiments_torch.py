@@ -25,7 +25,7 @@ def small(monkeypatch):
 def test_a_real_run_with_pytorch(small, name):
     found = run(name, library="torch", seconds=0.002)
     assert found["library"].startswith("PyTorch ") and found["software"]["torch"]
-    assert found["rows"] and all(0 < row["best_s"] <= row["wall_s"] for row in found["rows"])
+    assert found["rows"] and all(0 < row["best_s"] <= row["wall_s"] for row in found["rows"] if row["kind"] != "figure")  # no time
 
 
 def test_the_spotter_s_rows_are_the_registry_s_workload(small):
