@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from html import escape
+from html import escape, unescape
 
 from ironlaw.registry.glossary import terms
 
@@ -36,7 +36,7 @@ def mark(html: str, skip: tuple[str, ...] = (), groups: tuple[str, ...] | None =
     held: list[bool] = []  # for each open element, whether nothing inside it is marked
 
     def term(match: re.Match[str]) -> str:
-        name = owners[_normal(match["plain"])]
+        name = owners[_normal(unescape(match["plain"]))]
         if name in seen or name not in wanted:
             return match[0]
         stop = -1 if seen or has_stop else 0
