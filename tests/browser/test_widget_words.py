@@ -106,7 +106,18 @@ def test_the_concept_map_is_an_outline_where_a_layer_has_no_room(blank: Page) ->
         between = [p for p in places.values() if a["y"] < p["y"] < b["y"]]
         assert all(p["x"] - p["w"] / 2 > stem for p in between), (parent, child)
     assert all(p["x"] - p["w"] / 2 >= 0 and p["x"] + p["w"] / 2 <= 350 for p in places.values())
-    assert blank.evaluate(told, [spec, 4000])[1] is None
+    for wide in (1216, 900):
+        places, parents = blank.evaluate(told, [spec, wide])
+        assert parents is None and set(places) == set(found.concepts)
+        lines: dict[float, list[dict]] = {}
+        for place in places.values():
+            lines.setdefault(place["y"], []).append(place)
+        for line in lines.values():  # none outside, none on another
+            sides = sorted((p["x"] - p["w"] / 2, p["x"] + p["w"] / 2) for p in line)
+            assert sides[0][0] >= 0 and sides[-1][1] <= wide
+            assert all(right < left for (_, right), (left, _) in pairwise(sides))
+        for edge in found.edges:
+            assert places[edge.source]["y"] != places[edge.target]["y"], "an edge leads from line to line"
 
 
 def dressed(chromium: Browser, sheet: str, inside: str) -> Page:

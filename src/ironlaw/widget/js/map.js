@@ -1,7 +1,8 @@
-// The concept map: nodes in layers, edges between them that pass through the gaps of a layer and never behind a node; where a layer has no
-// room on one line, an outline of the same nodes. One stop for Tab; arrows walk along the edges, Enter opens a node.
+// The concept map: nodes in layers, edges between them that pass through the gaps of a layer and never behind a node; where there is
+// little room, an outline of the same nodes. One stop for Tab; arrows walk along the edges, Enter opens a node.
 
 const NODE = { width: 158, least: 102, height: 68, across: 14, down: 46 };
+const FEW = 6;
 const ROW = { width: 420, height: 40, down: 8, indent: 22, stem: 10, margin: 30 };
 
 function mapPiece(ctx) {
@@ -28,17 +29,22 @@ function pathsView(ctx, path) {
     path && h("ol", { class: "il-path-steps" }, path.steps.map((step, i) => h("li", { key: i }, step.says))));
 }
 
-// A line a layer where all of them fit; else an outline.
+// A line a layer, or several where it is too long for one; an outline where hardly any would stand beside each other.
 function placeNodes({ rows, edges }, width) {
-  if (rows.some((layer) => layer.length * (NODE.least + NODE.across) > width + NODE.across)) return outline(rows, edges, width);
+  const most = Math.floor((width + NODE.across) / (NODE.least + NODE.across)); // beside each other
+  if (most < FEW && rows.some((layer) => layer.length > most)) return outline(rows, edges, width);
   const places = new Map();
-  rows.forEach((layer, i) => {
+  const lines = rows.flatMap((layer) => split(layer, Math.ceil(layer.length / most)));
+  lines.forEach((layer, i) => {
     const room = width / layer.length;
     const wide = Math.min(NODE.width, room - NODE.across);
     layer.forEach((id, k) => places.set(id, { x: room * (k + 0.5), y: i * (NODE.height + NODE.down), w: wide, h: NODE.height }));
   });
-  return { places, height: rows.length * (NODE.height + NODE.down) - NODE.down + 8, parents: null };
+  return { places, height: lines.length * (NODE.height + NODE.down) - NODE.down + 8, parents: null };
 }
+
+// A layer that is too long, in so many lines of about the same length.
+const split = (layer, count) => Array.from({ length: count }, (_, i) => layer.slice(Math.round((i * layer.length) / count), Math.round(((i + 1) * layer.length) / count)));
 
 // Each node under the first that leads to it from a layer above, further in than that one. `parents`: node -> the node it stands under.
 function outline(rows, edges, width) {
