@@ -34,7 +34,7 @@ function placeNodes({ rows, edges }, width) {
   const most = Math.floor((width + NODE.across) / (NODE.least + NODE.across)); // beside each other
   if (most < FEW && rows.some((layer) => layer.length > most)) return outline(rows, edges, width);
   const places = new Map();
-  const lines = rows.flatMap((layer) => split(layer, Math.ceil(layer.length / most)));
+  const lines = rows.flatMap((layer) => inLines(layer, Math.ceil(layer.length / most)));
   lines.forEach((layer, i) => {
     const room = width / layer.length;
     const wide = Math.min(NODE.width, room - NODE.across);
@@ -44,7 +44,7 @@ function placeNodes({ rows, edges }, width) {
 }
 
 // A layer that is too long, in so many lines of about the same length.
-const split = (layer, count) => Array.from({ length: count }, (_, i) => layer.slice(Math.round((i * layer.length) / count), Math.round(((i + 1) * layer.length) / count)));
+const inLines = (layer, count) => Array.from({ length: count }, (_, i) => layer.slice(Math.round((i * layer.length) / count), Math.round(((i + 1) * layer.length) / count)));
 
 // Each node under the first that leads to it from a layer above, further in than that one. `parents`: node -> the node it stands under.
 function outline(rows, edges, width) {
