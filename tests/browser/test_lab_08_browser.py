@@ -67,7 +67,7 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
     changes(page, step.locator(".il-show"), lambda: step.get_by_label("Recipe").select_option(label="BF16, FP32 master"))
     expect(page.locator(".il-hud")).to_contain_text("44 ×")  # over BF16 weights
     go_on(page, "See what was measured")
-    measure(page, "act1", "ledger", claims=False)  # it counts bytes of a net of its own
+    measure(page, "act1", "ledger")
     go_on(page, "Reflect on it")
     answer(page, SAME)
     go_on(page, "Go on to Act II")

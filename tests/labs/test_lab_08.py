@@ -295,3 +295,21 @@ def test_another_context_moves_the_limit_and_not_the_question(one_for_all):
     finally:
         lab.current_context = lab.contexts[0]
         one_for_all.turn("act2", **start)
+
+
+COUNTS = [
+    {"kind": "figure", "name": name, "label": name, "value": value, "low": value, "high": value, "unit": "B", "samples": 1,
+     "params": {"expected": 1000.0, "batch": 32, **more}}
+    for name, value, more in (("kept", 1010.0, {}), ("weights", 1000.0, {}), ("gradients", 1000.0, {}), ("state", 1030.0, {}))
+]  # fmt: skip
+
+
+def test_what_was_counted_here_stands_beside_the_claim(complete):
+    """With NumPy alone: 3,030 bytes where 3,000 are expected, so 16.16 a parameter."""
+    from measured import ROWS, keep
+
+    ROWS["ledger"] = COUNTS
+    keep(complete.ledger, SLUG, "ledger")
+    complete.reload()
+    assert "Measured here 16.2 B" in bare(complete.parts["act1_claims"].text)
+    assert "4 counts in your own process, all within 3 % of the ledger" in bare(str(complete.piece("act1.measure").view))
