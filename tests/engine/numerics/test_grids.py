@@ -69,9 +69,11 @@ def test_the_best_cut_of_a_gaussian(count):
 
 
 def _noise_by_quadrature(count, width):
+    half, most = (count - 1) % 2 / 2, (count - 1) / 2
+
     def error(x):
-        place = np.clip(np.round(x / width - (count - 1) % 2 / 2) + (count - 1) % 2 / 2, -(count - 1) / 2, (count - 1) / 2) * width
-        return (x - place) ** 2 * stats.norm.pdf(x)
+        place = max(-most, min(most, round(x / width - half) + half)) * width
+        return (x - place) ** 2 * math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
 
     edges = [i * width / 2 for i in range(-count - 1, count + 2)]
     parts = zip([-12.0, *edges], [*edges, 12.0], strict=True)

@@ -33,10 +33,10 @@ def test_always_busy_and_hardly_loaded():
 
 
 def test_one_by_one_is_the_line_with_fixed_service():
-    served, exact = batch_server(160, {1: 5e-3}, 1, n=200_000, seed=5), md1(160, 5e-3)
+    served, exact = batch_server(120, {1: 5e-3}, 1, n=50_000, seed=4), md1(120, 5e-3)
     assert served.mean == pytest.approx(exact.mean, rel=0.03)
     assert served.quantile(0.99) == pytest.approx(exact.quantile(0.99), rel=0.08)
-    assert served.busy == pytest.approx(0.8, rel=0.01) and served.batch == 1.0
+    assert served.busy == pytest.approx(0.6, rel=0.01) and served.batch == 1.0
 
 
 @given(st.floats(0.1, 2.8), st.integers(1, 3))

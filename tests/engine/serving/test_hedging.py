@@ -82,7 +82,7 @@ def test_the_line_is_where_twice_the_load_is_full() -> None:
     ("rho", "budget", "cancelled"), [(0.45, None, False), (0.55, None, False), (0.7, 0.05, False), (0.7, None, False), (0.7, None, True)]
 )
 def test_after_a_pause_the_simulation_agrees(rho: float, budget: float | None, cancelled: bool) -> None:
-    run = hedging_run(rho, p95(rho), budget, cancelled, pause=1.0, n=60_000)
+    run = hedging_run(rho, p95(rho), budget, cancelled, pause=1.0, n=30_000)
     ordinary = quantile(exponential_tail(0.01 / (1 - rho)), 0.99)
     fate = "stuck" if run.last_median() > ordinary else "safe"
     assert fate == hedge_fate(rho, budget, cancelled)
@@ -91,7 +91,7 @@ def test_after_a_pause_the_simulation_agrees(rho: float, budget: float | None, c
 def test_independent_leaves_gain_what_theory_says() -> None:
     """Copies add load, which theory leaves out: within a tenth, and more copies than the first P(X > d)."""
     tail, delay = exponential_tail(0.01 / 0.5), p95(0.5)
-    plain, run = hedging_run(0.5, n=60_000), hedging_run(0.5, delay, n=60_000)
+    plain, run = hedging_run(0.5, n=30_000), hedging_run(0.5, delay, n=30_000)
     assert plain.extra == 0
     assert plain.quantile(0.99) == pytest.approx(quantile(tail, 0.99), rel=0.1)
     assert run.quantile(0.999) == pytest.approx(quantile(hedged(tail, delay), 0.999), rel=0.1)

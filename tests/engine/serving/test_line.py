@@ -14,7 +14,7 @@ from ironlaw.engine.serving.queues import mg1_mean
 from ironlaw.engine.streams import lognormal
 from ironlaw.errors import BadValue
 
-fractions = st.fractions(0, 10, max_denominator=97)
+fractions = st.integers(0, 970).map(lambda n: Fraction(n, 97))
 lines = st.lists(st.tuples(fractions, fractions), min_size=1, max_size=20)
 servers = st.integers(1, 5)
 orders = st.sampled_from(ORDERS)
@@ -90,7 +90,7 @@ def test_a_window_from_empty_to_empty_has_no_edge():
 
 
 def test_last_come_first_served_keeps_the_mean_and_stretches_the_tail():
-    arrivals, services = poisson(0.8, 40_000, seed=0), [1.0] * 40_000
+    arrivals, services = poisson(0.8, 20_000, seed=0), [1.0] * 20_000
     first, last, any_ = (simulate(arrivals, services, order=order) for order in ("fifo", "lifo", "random"))
     assert first.mean == pytest.approx(last.mean, rel=1e-12) and first.mean == pytest.approx(any_.mean, rel=1e-12)
     assert 2 < last.quantile(0.99) / first.quantile(0.99) < 3.5
