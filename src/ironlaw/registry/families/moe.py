@@ -39,14 +39,19 @@ def build(
     if top_k > experts:
         raise BadValue(f"moe: top_k is {top_k} of {experts} experts; give at most {experts}")
 
-    def mixture(b: Builder, name: str, x: Tensor) -> Tensor:
-        share, choice = _route(b, f"{name}.router", x, experts, top_k)
-        return _experts(b, f"{name}.experts", x, share, choice, experts, ffn)
+    def feed_forward(b: Builder, name: str, x: Tensor) -> Tensor:
+        return mixture(b, name, x, experts, top_k, ffn)
 
     b = Builder("moe", dtype, layers=layers, hidden=hidden, heads=heads, experts=experts, top_k=top_k, batch=batch)
     at = span("moe", phase, seq, context)
-    logits = decoder(b, at, mixture, batch, vocab, layers, hidden, heads, kv_heads, head_dim, tied)
+    logits = decoder(b, at, feed_forward, batch, vocab, layers, hidden, heads, kv_heads, head_dim, tied)
     return b.graph([logits], batch=batch, seq=seq, context=context, phase=phase, dtype=dtype)
+
+
+def mixture(b: Builder, name: str, x: Tensor, experts: int, top_k: int, ffn: int) -> Tensor:
+    """The router, and what the experts that it picks make of each token."""
+    share, choice = _route(b, f"{name}.router", x, experts, top_k)
+    return _experts(b, f"{name}.experts", x, share, choice, experts, ffn)
 
 
 def _route(b: Builder, name: str, x: Tensor, experts: int, top_k: int) -> tuple[Tensor, Tensor]:

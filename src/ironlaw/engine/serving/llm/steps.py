@@ -1,0 +1,130 @@
+"""What one step of a serving engine takes, from the engine's own prediction of its operators, in microseconds of looking up.
+
+A step is made of parts that add up: products and norms over all its tokens, the head over the sequences that get a new token, attention
+over the decoding sequences, attention over each chunk of a prompt, and one launch for all. Each part is predicted on a grid and is
+straight between its points; beyond the last point the last slope goes on.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ironlaw.engine.device.machine import Hardware, Plan
+from ironlaw.engine.device.predict import Prediction, predict
+from ironlaw.engine.device.types import Graph
+
+Build = Callable[[int, int, int, int, int], Graph]  # batch, context, chunk, past, layers (0: all of them)
+Reduce = Callable[[float], float]  # bytes that every device has -> seconds until each has the sum of all
+Chunks = Sequence[tuple[int, int]]  # tokens of a prompt, and tokens of it that came before
+
+TOKENS = (1, 2, 4, 8, 16, 32, 64, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024, 1280, 1536, 2048, 3072, 4096, 8192)
+ROWS = (1, 16, 64, 128, 256, 512, 1024)
+BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+CONTEXTS = (16, 128, 512, 1024, 2048, 4096, 16_384, 65_536)
+CHUNKS = (16, 128, 256, 512, 1024, 2048, 4096, 8192)
+PASTS = (0, 128, 512, 2048, 8192, 32_768)
+SHALLOW = 3  # layers that stand for all where only attention is asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Straight between points; the last slope goes on."""
+
+    xs: tuple[float, ...]
+    ys: tuple[float, ...]
+
+    def at(self, x: float) -> float:
+        xs, ys = self.xs, self.ys
+        i = bisect_right(xs, x, 1, len(xs) - 1)
+        return ys[i - 1] + (ys[i] - ys[i - 1]) * (x - xs[i - 1]) / (xs[i] - xs[i - 1])
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Straight in both directions between the points of a grid."""
+
+    xs: tuple[float, ...]
+    ys: tuple[float, ...]
+    rows: tuple[tuple[float, ...], ...]  # rows[i][j] is at (xs[i], ys[j])
+
+    def at(self, x: float, y: float) -> float:
+        xs, ys = self.xs, self.ys
+        i, j = bisect_right(xs, x, 1, len(xs) - 1), bisect_right(ys, y, 1, len(ys) - 1)
+        u, v = (x - xs[i - 1]) / (xs[i] - xs[i - 1]), (y - ys[j - 1]) / (ys[j] - ys[j - 1])
+        low, high = self.rows[i - 1], self.rows[i]
+        return (1 - u) * (low[j - 1] + v * (low[j] - low[j - 1])) + u * (high[j - 1] + v * (high[j] - high[j - 1]))
+
+
+@dataclass(frozen=True, slots=True)
+class StepTable:
+    """Seconds of a step by its parts."""
+
+    start: float  # the launch of the whole step, and what the engine's host adds to it
+    dense: Line  # over tokens
+    head: Line  # over sequences that get a token
+    decode: Grid  # batch by context
+    chunk: Grid  # tokens of a chunk by tokens before it
+    floor: float  # of attention over a chunk: what a second chunk in the same step does not pay again
+    basis: str = "bound"
+
+    def seconds(self, batch: int, contexts: float, chunks: Chunks = (), ends: int = 0) -> float:
+        """`batch` sequences decode over `contexts` cached tokens in all; `ends` of the chunks finish their prompt."""
+        tokens, attention = batch, 0.0
+        for count, past in chunks:
+            tokens += count
+            attention += max(self.chunk.at(count, past), self.floor) - self.floor
+        if chunks:
+            attention += self.floor
+        if batch:
+            attention += self.decode.at(batch, contexts / batch)
+        return self.start + self.dense.at(tokens) + self.head.at(max(batch + ends, 1)) + attention
+
+
+def step_table(
+    build: Build, layers: int, hardware: Hardware, plan: Plan, *, reduce: Reduce | None = None, width: float = 0.0, overhead: float = 0.0
+) -> StepTable:
+    """`reduce`, under tensor parallelism: how long the devices take to add up what each has; `width`: bytes of one token's activations."""
+
+    def ran(batch: int, context: int, chunk: int, past: int, shallow: bool) -> Prediction:
+        return predict(build(batch, context, chunk, past, SHALLOW if shallow else 0), hardware, plan)
+
+    gap = hardware.model(plan)
+    each = gap.graph_gap if gap and plan.replayed else 0.0
+    whole = [ran(0, 0, n, 0, False) for n in TOKENS]
+    exchange = [2.0 * layers * reduce(n * width) if reduce else 0.0 for n in TOKENS]
+    dense = tuple(_part(p, each, _is_dense) + extra for p, extra in zip(whole, exchange, strict=True))
+    head = tuple(_part(ran(n, 1, 0, 0, True), each, _is_head) for n in ROWS)
+    deep = layers / SHALLOW
+    decode = tuple(tuple(deep * _part(ran(b, c, 0, 0, True), each, _is_decode) for c in CONTEXTS) for b in BATCHES)
+    chunk = tuple(tuple(deep * _part(ran(0, 0, n, p, True), each, _is_chunk) for p in PASTS) for n in CHUNKS)
+    start = float(whole[0].seconds) - _part(whole[0], each, lambda name: True)
+    return StepTable(
+        start + overhead, Line(_axis(TOKENS), dense), Line(_axis(ROWS), head), Grid(_axis(BATCHES), _axis(CONTEXTS), decode),
+        Grid(_axis(CHUNKS), _axis(PASTS), chunk), chunk[0][0], hardware.basis(plan),
+    )  # fmt: skip
+
+
+def _axis(points: Iterable[int]) -> tuple[float, ...]:
+    return tuple(map(float, points))
+
+
+def _part(p: Prediction, gap: float, belongs: Callable[[str], bool]) -> float:
+    return float(sum(row.seconds + gap * row.kernels for row in p.ops if belongs(row.op.name)))
+
+
+def _is_head(name: str) -> bool:
+    return name == "lm_head"
+
+
+def _is_decode(name: str) -> bool:
+    return name.endswith(".decode")
+
+
+def _is_chunk(name: str) -> bool:
+    return name.endswith(".chunk")
+
+
+def _is_dense(name: str) -> bool:
+    return not (_is_head(name) or _is_decode(name) or _is_chunk(name))

@@ -1,0 +1,105 @@
+"""A step from the table against the direct prediction of its graph; the graph against counts by hand."""
+
+import pytest
+
+from ironlaw import Plan, hardware, predict, workload
+from ironlaw.engine.serving.llm.steps import Grid, Line
+from ironlaw.errors import BadValue
+from ironlaw.registry.decoders import decoder, steps, weight_bytes
+from ironlaw.registry.families.served import step
+
+PLAN = Plan(mode="eager_graphs")
+MODEL = "qwen2_0_5b"
+CASES = [  # batch, context, chunk, past
+    (1, 100, 0, 0), (7, 700, 0, 0), (50, 3000, 0, 0), (300, 300, 0, 0), (0, 0, 300, 0), (0, 0, 3000, 0), (0, 0, 700, 5000),
+    (20, 1500, 500, 100), (100, 400, 1800, 0), (3, 9000, 200, 1000),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def table():
+    return steps(decoder(MODEL), hardware("h200_sxm"), PLAN)
+
+
+def test_between_points_the_table_is_within_six_percent_and_one_on_average(table):
+    errors = []
+    for batch, context, chunk, past in CASES:
+        direct = predict(step(decoder(MODEL), batch=batch, context=context, chunk=chunk, past=past), hardware("h200_sxm"), PLAN)
+        looked_up = table.seconds(batch, batch * context, [(chunk, past)] if chunk else (), 1 if chunk else 0)
+        errors.append(abs(looked_up / float(direct.seconds) - 1))
+    assert max(errors) < 0.06 and sum(errors) / len(errors) < 0.015
+
+
+def test_two_chunks_share_a_launch(table):
+    one, two = table.seconds(0, 0, [(512, 0)], 1), table.seconds(0, 0, [(256, 0), (256, 0)], 1)
+    assert two < one  # fewer scores, the same products
+    assert table.seconds(4, 4000) < table.seconds(4, 8000) < table.seconds(8, 16_000) < table.seconds(8, 16_000, [(64, 0)], 1)
+
+
+def test_a_table_is_straight_between_its_points_and_goes_on_beyond():
+    line = Line((1.0, 2.0, 4.0), (10.0, 20.0, 30.0))
+    assert [line.at(x) for x in (1, 1.5, 3, 6, 0)] == [10, 15, 25, 40, 0]
+    grid = Grid((0.0, 1.0), (0.0, 2.0), ((0.0, 2.0), (1.0, 5.0)))
+    assert [grid.at(0, 1), grid.at(1, 1), grid.at(0.5, 2), grid.at(2, 2)] == [1, 3, 3.5, 8]
+
+
+@pytest.mark.parametrize("name", ["llama3_8b", "llama3_70b", MODEL, "moe_small"])
+def test_a_decoder_weighs_what_its_workload_does(name):
+    model = decoder(name)
+    assert model.parameters == workload(name).params == step(model, batch=2, context=10).params
+    assert weight_bytes(model) == workload(name, dtype="bf16").weight_bytes - 2 * model.head_dim / 2  # the rotary table is a buffer
+    assert step(model, batch=3, context=9).cache_bytes == 3 * 10 * model.cache().token_bytes
+
+
+def test_flops_of_a_step_by_hand():
+    m = decoder("llama3_8b")
+    graph = step(m, batch=4, context=99, chunk=16, past=0)
+    products = 2 * 20 * (m.matrices - m.vocab * m.hidden) + 2 * 5 * m.vocab * m.hidden
+    attention = 4 * m.layers * m.heads * m.head_dim * (4 * 100 + 16 * 16)
+    assert graph.flops == products + attention
+
+
+def test_narrow_weights_and_cache_move_fewer_bytes():
+    m = decoder("llama3_8b")
+    wide, narrow = step(m, batch=8, context=4096), step(m, batch=8, context=4096, weights="fp8", cache="fp8")
+    assert narrow.cache_bytes == wide.cache_bytes / 2
+    assert narrow.weight_bytes == weight_bytes(m, "bf16", "fp8") == pytest.approx(wide.weight_bytes / 2, rel=1e-4)
+
+
+def test_shards_of_a_model(table):
+    m = decoder("llama3_70b")
+    assert abs(8 * m.shard(8).matrices / m.matrices - 1) < 1e-9 and m.shard(8).kv_heads == 1 and m.shard(16).kv_heads == 1
+    calls = []
+    small = decoder(MODEL)
+    with pytest.raises(BadValue, match="divisor"):
+        small.shard(3)
+    with pytest.raises(BadValue, match="reduce"):
+        steps(small, hardware("h200_sxm"), PLAN, devices=2)
+    half = steps(small, hardware("h200_sxm"), PLAN, devices=2, overhead=1e-3, reduce=lambda size: calls.append(size) or 1e-5)
+    assert calls[0] == 2 * small.hidden and half.dense.at(4096) < table.dense.at(4096) * 0.6 + 2 * small.layers * 1e-5
+    assert half.start == pytest.approx(table.start + 1e-3)
+
+
+CONFIG = (
+    '{"model_type": "mixtral", "vocab_size": 32000, "num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32,'
+    ' "num_key_value_heads": 8, "intermediate_size": 14336, "num_local_experts": 8, "num_experts_per_tok": 2}'
+)
+
+
+def test_a_folder_with_a_config(tmp_path):
+    (tmp_path / "config.json").write_text(CONFIG)
+    model = decoder(f"hf:{tmp_path}")
+    assert model.parameters == 46_702_792_704 and decoder(str(tmp_path / "config.json")) == model  # Mixtral's own count
+    for text, words in (("{", "not JSON"), ('{"model_type": "t5"}', "'t5'"), ('{"model_type": "llama"}', "no vocab_size"), ("[]", "None")):
+        (tmp_path / "config.json").write_text(text)
+        with pytest.raises(BadValue, match=words):
+            decoder(str(tmp_path))
+    with pytest.raises(BadValue, match="there is no"):
+        decoder("hf:nowhere")
+    with pytest.raises(BadValue, match="llama3_8b"):
+        decoder("resnet50")
+
+
+def test_a_step_with_nothing_to_do():
+    with pytest.raises(BadValue, match="nothing to do"):
+        step(decoder(MODEL))
