@@ -11,7 +11,7 @@ GROUPS = {
     "Learn": ("review.md", "glossary.md", "errata.md"),
     "Use": ("analyze.md", "measure.md", "ledger.md", "cli.md"),
     "Teach": ("class.md", "write-a-lab.md"),
-    "How far to trust it": ("physics.md", "accuracy.md", "corpus.md", "transfer.md", "mutants.md", "security.md"),
+    "How far to trust it": ("physics.md", "cluster.md", "accuracy.md", "corpus.md", "transfer.md", "mutants.md", "security.md"),
 }
 GUIDES = "Use"
 PROJECT = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "release.md")

@@ -1,0 +1,1 @@
+"""Many devices: links and boxes, fabrics, collectives, layouts of parallel training, failures and checkpoints."""

@@ -1,0 +1,52 @@
+"""A collective as a library runs it: pieces that follow each other down a pipeline, so that start and bytes do not merely add.
+
+Bytes that take x seconds on the busiest wire go in k pieces through h hops, each piece costing c beside its bytes: (k + h)·(c + x/k).
+At the best k = √(h·x/c) that is (√α + √x)² with α = h·c. Two numbers for each box, α and the bus bandwidth; never faster than the wire.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ironlaw.engine.arrays import Number
+from ironlaw.engine.cluster.collectives import bus_factor
+from ironlaw.engine.cluster.links import Box, ring_bandwidth
+from ironlaw.errors import BadValue
+
+
+def pipelined(start: Number, seconds: Number) -> Number:
+    """(√α + √x)²: α + x + 2·√(α·x)."""
+    return start + seconds + 2.0 * (start * seconds) ** 0.5
+
+
+def collective(box: Box, kind: str, ranks: int, size: Number, per_box: int | None = None) -> Number:
+    """Seconds of a collective over `ranks` devices that fill boxes, or take `per_box` of each.
+
+    Inside a group of devices the box's own two numbers hold; a wider ring is paced by its slowest edge.
+    """
+    if ranks < 1:
+        raise BadValue(f"{ranks} ranks; give at least 1", "ranks")
+    if ranks == 1:
+        return 0.0 * size
+    start, rate = pace(box, ranks, per_box)
+    return pipelined(start, bus_factor(kind, ranks) * size / rate)
+
+
+def pace(box: Box, ranks: int, per_box: int | None = None) -> tuple[float, float]:
+    """(seconds before the first byte, bytes a second) of the busiest wire. Each doubling of the boxes adds a level to the start."""
+    inside = min(ranks, box.devices if per_box is None else per_box)
+    fast = _inside(box, inside) if inside > 1 else math.inf
+    if inside == ranks:
+        return box.start, fast
+    if box.nic is None or not box.nics:
+        raise BadValue(
+            f"{ranks} devices with {inside} in a box need {-(-ranks // inside)} boxes, and {box.slug} has no NIC;"
+            f" add nic and nics to registry/box/{box.slug}.toml, or ask for at most {box.devices}", "box",
+        )  # fmt: skip
+    nics = box.nic.achieved * max(1, inside * box.nics // box.devices)
+    return max(box.network_start, box.start) * math.ceil(math.log2(-(-ranks // inside))), min(fast, nics)
+
+
+def _inside(box: Box, ranks: int) -> float:
+    rate = ring_bandwidth(box, ranks)
+    return min(rate, box.bus) if box.bus and ranks <= box.group else rate

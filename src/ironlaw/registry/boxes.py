@@ -1,0 +1,100 @@
+"""registry/box/*.toml -> Box: devices, the wires between them, and what their collectives were seen to take."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ironlaw.engine.cluster.links import Box, Interconnect
+from ironlaw.errors import BadRegistry, UnknownName, unknown
+from ironlaw.registry.interconnects import interconnect
+from ironlaw.registry.loader import figure, folder, normal, read, slugs
+
+WIRES = ("link", "bridge", "nic")
+NAMED = ("name", "device", "source", "date")
+
+
+def boxes() -> tuple[str, ...]:
+    """The slugs of all boxes."""
+    return slugs("box")
+
+
+@cache
+def aliases() -> dict[str, str]:
+    """Every name that people may type -> slug. Two boxes can't share one."""
+    names: dict[str, str] = {}
+    for slug in boxes():
+        for name in (slug, *read(folder("box") / f"{slug}.toml").get("aliases", ())):
+            if names.setdefault(normal(name), slug) != slug:
+                raise BadRegistry(f"alias {name!r} of box {slug} belongs to {names[normal(name)]} already; give it another")
+    return names
+
+
+@cache
+def box(name: str) -> Box:
+    """A box by slug or alias: `box("dgx_h100")`."""
+    slug = aliases().get(normal(name))
+    if slug is None:
+        raise unknown("box", name, aliases(), f"registry/box/{normal(name)}.toml with its device and wires")
+    return load(folder("box") / f"{slug}.toml")
+
+
+def load(path: Path) -> Box:
+    """One box from one file: its device and wires must be in the registry, its figures sourced."""
+    from ironlaw.registry.machines import aliases as machines
+
+    data = read(path)
+    for key in NAMED:
+        if not isinstance(data.get(key), str) or not data[key].strip():
+            raise BadRegistry(f"{path.name} has no {key}; add `{key} = …` there (every figure carries its source)")
+    if normal(data["device"]) not in machines():
+        raise BadRegistry(f"{path.name}: device is {data['device']!r}; name a machine of registry/hardware")
+    devices = _count(path, data, "devices")
+    group = _count(path, data, "group", devices)
+    if devices % group:
+        raise BadRegistry(f"{path.name}: {devices} devices are not groups of {group}; give a divisor")
+    wires = {key: _wire(path, data, key) for key in WIRES}
+    if bool(wires["nic"]) != bool(data.get("nics")):
+        raise BadRegistry(f"{path.name}: nic and nics go together; give the port's kind and how many")
+    link = wires["link"]
+    if group > 1 and link is None:
+        raise BadRegistry(f"{path.name}: a group of {group} devices without a link; add `link = …`, or group = 1")
+    bus = _figure(path, data, "bus", "B/s")
+    if link is not None and bus > link.per_direction:
+        raise BadRegistry(f"{path.name}: [bus] is above what {link.slug} is built for; fit again with that limit")
+    return Box(
+        path.stem, data["name"], machines()[normal(data["device"])], devices, group, link, wires["bridge"], wires["nic"],
+        _count(path, data, "nics", 0), _figure(path, data, "start", "s"), bus, _figure(path, data, "network_start", "s"), _sources(data),
+    )  # fmt: skip
+
+
+def _count(path: Path, data: dict[str, Any], key: str, usual: int | None = None) -> int:
+    value = data.get(key, usual)
+    if not isinstance(value, int) or isinstance(value, bool) or value < (1 if usual != 0 else 0):
+        raise BadRegistry(f"{path.name}: {key} is {value!r}; write a whole number, such as 8")
+    return value
+
+
+def _wire(path: Path, data: dict[str, Any], key: str) -> Interconnect | None:
+    if key not in data:
+        return None
+    try:
+        return interconnect(str(data[key]))
+    except UnknownName as error:
+        raise BadRegistry(f"{path.name}: {key}: {error}") from None
+
+
+def _figure(path: Path, data: dict[str, Any], key: str, unit: str) -> float:
+    return figure(f"{path.name} [{key}]", data[key], unit).value if key in data else 0.0
+
+
+@cache
+def fitted(name: str) -> dict[str, float]:
+    """Mean errors of a box's two numbers: `alone` (other figures in their place), `opened` and `held_out` rows; empty without a fit."""
+    return dict(read(folder("box") / f"{box(name).slug}.toml").get("fit", {}))
+
+
+def _sources(data: dict[str, Any]) -> tuple[str, ...]:
+    tables = [f"{key}: {data[key]['source']}, {data[key]['date']}" for key in ("start", "bus", "network_start") if key in data]
+    return (f"{data['source']}, {data['date']}", *tables)
