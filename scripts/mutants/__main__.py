@@ -5,6 +5,7 @@
     make mutants ARGS="--again engine"        survivors that no reason explains, too: the tests have become better
     make mutants ARGS="--list"                also print each survivor
     make mutants ARGS="--minutes 40"          stop after so long
+    make mutants ARGS="engine/serving --tests tests/engine/serving"   with these tests alone: quicker, and at most too strict
     make mutants ARGS="--patience 10"         a mutant that 10 s of tests have not noticed has survived, even if slower ones would notice
 
 What became of each mutant is kept in mutants/fates.jsonl, so that the pieces of a run add up; docs/mutants.md shows all of it.
@@ -23,6 +24,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from changes import Mutant, mutants_of
@@ -36,14 +38,12 @@ KEPT, TREE = ROOT / "mutants/fates.jsonl", ROOT / "mutants/tree"
 PAGE, REASONS = ROOT / "docs/mutants.md", Path(__file__).with_name("reasons.toml")
 
 
-def copy_of_the_tree() -> list[str]:
-    """Editing may go on meanwhile. Returns the paths of the tests."""
+def copy_the_tree() -> None:
+    """Editing may go on meanwhile."""
     shutil.rmtree(TREE, ignore_errors=True)
     shutil.copytree(ROOT / "src", TREE / "src", ignore=shutil.ignore_patterns("__pycache__"))
     (TREE / "pytest.ini").write_text("[pytest]\n")  # or the project's would be found, and names be relative to it
     shutil.copytree(ROOT / "tests", TREE / "tests", ignore=shutil.ignore_patterns("__pycache__"))
-    paths = [path for path in TESTS if (ROOT / path).exists()]
-    return paths
 
 
 def head() -> str:
@@ -74,6 +74,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print each survivor")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so long")
     parser.add_argument("--patience", type=float, default=float("inf"), help="seconds of tests for a mutant, the quickest first (all)")
+    parser.add_argument("--tests", nargs="+", default=TESTS, metavar="PATH", help="folders or files of tests (those of all rooms)")
     parser.add_argument("--commit", default="", help="what the page says the code is of (git's HEAD)")
     parser.add_argument("--nice", type=int, default=10, help="how far to stand back for other programs (10)")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
@@ -93,7 +94,7 @@ def main() -> int:
     again = {m.key for m in chosen if options.again and fates.get(m.key) == "survived" and not reason_of(m, reasons)}
     todo = [m for m in chosen if m.key not in fates or m.key in again]
     if todo:
-        run(todo, options.jobs, options.minutes, options.patience)
+        run(todo, options.tests, options.jobs, options.minutes, options.patience)
         fates = read_fates()
     PAGE.write_text(page(every, fates, reasons, options.commit or head()), encoding="utf-8")
     survivors = [m for m in chosen if fates.get(m.key) == "survived"]
@@ -105,20 +106,22 @@ def main() -> int:
     return 0 if all(row.percent >= LEAST for row in rows) else 1
 
 
-def run(todo: list[Mutant], jobs: int, minutes: float, patience: float) -> None:
+def run(todo: list[Mutant], paths: Sequence[str], jobs: int, minutes: float, patience: float) -> None:
     import hypothesis  # noqa: F401
 
     for module in ("numpy", "scipy.optimize", "hypothesis.extra.numpy"):  # once, before the forks
         with contextlib.suppress(ImportError):
             __import__(module)
     os.environ["IRONLAW_HYPOTHESIS"] = "mutants"
-    paths = copy_of_the_tree()
+    if missing := [path for path in paths if not (ROOT / path).exists()]:
+        sys.exit(f"{' '.join(missing)}: no such tests; name folders or files from the root of the repository, such as tests/engine/device")
+    copy_the_tree()
     sys.path.insert(0, str(TREE / "src"))
     os.chdir(TREE)
     from reach import Tests
     from trials import try_all
 
-    tests = Tests(TREE, KEPT.parent, paths, ROOMS, patience)
+    tests = Tests(TREE, KEPT.parent, list(paths), ROOMS, patience)
     began = shown = time.monotonic()
     with KEPT.open("a", buffering=1) as kept, os.fdopen(os.dup(2), "w", buffering=1) as screen, contextlib.suppress(KeyboardInterrupt):
         before = len(read_fates())

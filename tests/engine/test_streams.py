@@ -44,7 +44,7 @@ def test_mean_and_variance_of_a_hundred_thousand_draws():
 
 def test_a_longer_stream_begins_like_a_shorter_one():
     for stream in (streams.integers, streams.uniform, streams.exponential, streams.normal, streams.lognormal):
-        assert stream(9, 12)[:7] == stream(9, 7)
+        assert stream(9, 12)[:7] == stream(9, 7) and stream(9, 7)[:5] == stream(9, 5)
         assert stream(9, 0) == ()
 
 
@@ -56,7 +56,36 @@ def test_split_streams_share_nothing():
     assert abs(stats.pearsonr(a, b).statistic) < 0.05 and not set(a) & set(b)
 
 
+def test_the_longest_stream_is_given(monkeypatch):
+    monkeypatch.setattr(streams, "LONGEST", 3)
+    assert len(streams.integers(0, 3)) == 3
+
+
+def test_a_longer_time_comes_of_a_larger_draw():
+    draws, times = streams.normal(2, 200), streams.lognormal(2, 200, 3.0, 0.5)
+    assert [math.log(time / 3.0) for time in times] == pytest.approx([0.5 * z - 0.125 for z in draws], abs=1e-12)
+    assert streams.lognormal(2, 3, 3.0, 0.0) == pytest.approx([3.0] * 3)
+
+
+def test_a_time_is_of_mean_one_where_nothing_is_said():
+    assert streams.exponential(2, 9) == streams.exponential(2, 9, 1.0)
+    assert streams.lognormal(2, 9) == streams.lognormal(2, 9, 1.0, 1.0)
+
+
 @pytest.mark.parametrize("n", [-1, 10_000_001])
 def test_a_length_that_no_stream_has_is_refused(n):
-    with pytest.raises(BadValue, match="ask for 0 to 10,000,000"):
+    with pytest.raises(BadValue, match="ask for 0 to 10,000,000") as refused:
         streams.integers(0, n)
+    assert refused.value.field == "n"
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: streams.exponential(0, 2, 0.0), "^rate is 0"), (lambda: streams.exponential(0, 2, math.nan), "^rate is nan"),
+        (lambda: streams.lognormal(0, 2, -1.0), "^mean is -1"), (lambda: streams.lognormal(0, 2, 1.0, -1.0), "^sigma is -1"),
+    ],
+)  # fmt: skip
+def test_what_no_time_is_drawn_from_is_refused(call, says):
+    with pytest.raises(BadValue, match=says):
+        call()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+from ironlaw.engine.device.types import check_positive
 from ironlaw.errors import BadValue
 
 MASK = (1 << 64) - 1
@@ -30,7 +31,7 @@ def integers(seed: int, n: int) -> tuple[int, ...]:
 
 def split(seed: int, which: int) -> int:
     """The seed of a stream of its own: arrivals and services drawn from one seed don't know of each other."""
-    return integers(seed, which + 1)[which]
+    return integers(seed, which + 1)[-1]
 
 
 @lru_cache(maxsize=64)
@@ -42,6 +43,7 @@ def uniform(seed: int, n: int) -> tuple[float, ...]:
 @lru_cache(maxsize=64)
 def exponential(seed: int, n: int, rate: float = 1.0) -> tuple[float, ...]:
     """`n` exponential times of mean 1 / rate."""
+    check_positive("rate", rate)
     return tuple([-math.log1p(-u) / rate for u in uniform(seed, n)])
 
 
@@ -58,5 +60,7 @@ def normal(seed: int, n: int) -> tuple[float, ...]:
 @lru_cache(maxsize=64)
 def lognormal(seed: int, n: int, mean: float = 1.0, sigma: float = 1.0) -> tuple[float, ...]:
     """`n` log-normal times of the given mean; `sigma` is the spread of their logarithm."""
+    check_positive("mean", mean)
+    check_positive("sigma", sigma, zero=True)
     middle = math.log(mean) - sigma * sigma / 2.0
     return tuple([math.exp(middle + sigma * z) for z in normal(seed, n)])

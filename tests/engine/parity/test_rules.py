@@ -15,6 +15,10 @@ from ironlaw.errors import BadValue, UnknownName
 from ironlaw.registry.scored_groups import groups
 
 BREAKEVEN = 0.82
+SURE = Group("sure", (1.0, 2.0), (5.0, 5.0), (0.0, 5.0))  # every score says who is true
+BLIND = Group("blind", (1.0, 2.0), (5.0, 5.0), (2.0, 2.0))  # none does
+STEEP = Group("steep", (1.0, 2.0), (15.0, 5.0), (5.0, 5.0))  # half of the true ones without an error, then along TPR = (1 + FPR)/2
+WIDE = Group("wide", (1.0, 2.0), (5.0, 15.0), (0.0, 10.0))  # TPR = 2 FPR up to all of the true ones
 SQUARE = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12)
 
 
@@ -53,14 +57,18 @@ def test_base_rates_and_profits_of_the_federal_reserves_tables():
 
 
 @pytest.mark.parametrize("rule", ["equal_selection", "equal_opportunity", "equal_odds", "none"])
-def test_the_best_of_a_rule_as_linear_programming_has_it(rule):
+@pytest.mark.parametrize(
+    ("data", "breakeven"),
+    [(groups("credit"), BREAKEVEN), ((STEEP, WIDE), 0.5), ((SURE, BLIND), 0.5), ((SURE, BLIND), 0.7), ((SURE, BLIND, WIDE), 0.45)],
+    ids=["credit", "crossing", "sure", "dear", "three"],
+)
+def test_the_best_of_a_rule_as_linear_programming_has_it(rule, data, breakeven):
     """Each group mixes the corners of its hull; the rule is a set of equations between groups."""
-    data = groups("credit")
     sizes = [len(group.hull) for group in data]
     starts = np.cumsum([0, *sizes])
     people = sum(group.total for group in data)
     worth = np.concatenate([
-        [group.total / people * ((1 - BREAKEVEN) * group.base * tpr - BREAKEVEN * (1 - group.base) * fpr) for fpr, tpr in group.hull]
+        [group.total / people * ((1 - breakeven) * group.base * tpr - breakeven * (1 - group.base) * fpr) for fpr, tpr in group.hull]
         for group in data
     ])  # fmt: skip
     equal, right = [], []
@@ -83,7 +91,24 @@ def test_the_best_of_a_rule_as_linear_programming_has_it(rule):
             equal.append(row)
             right.append(0.0)
     solved = optimize.linprog(-worth, A_eq=np.array(equal), b_eq=np.array(right), bounds=(0, 1))
-    assert best(data, rule, BREAKEVEN).profit == pytest.approx(-solved.fun, rel=2e-4)
+    assert best(data, rule, breakeven).profit == pytest.approx(-solved.fun, rel=1e-7, abs=1e-9)
+
+
+def test_two_hulls_that_cross_share_the_crossing():
+    """(1 + x)/2 = 2x at 1/3: there one point for both pays (2/3 − 1/3)/4 a head, at the corners at most 1/16."""
+    decision = best((STEEP, WIDE), "equal_odds", 0.5)
+    assert decision.points == (pytest.approx((1 / 3, 2 / 3)),) * 2 and decision.profit == pytest.approx(1 / 12)
+
+
+def test_equal_precision_where_scores_are_sure_or_blind():
+    """A blind score has its base rate for a precision, whoever is flagged; a sure one reaches down to it by flagging others too."""
+    sure = best((SURE,), "equal_ppv", 0.9)
+    assert sure.points == ((0.0, 1.0),) and sure.tables[0].ppv == 1.0
+    with pytest.raises(BadValue, match=r"equal precision.*choose another rule"):
+        best((SURE, BLIND), "equal_ppv", 0.3)
+    pays = best((Group("rare", (1.0, 2.0), (8.0, 2.0), (0.0, 2.0)), BLIND), "equal_ppv", 0.3)
+    assert [table.ppv for table in pays.tables] == pytest.approx([0.4, 0.4]) and pays.points[1] == pytest.approx((1.0, 1.0))
+    assert pays.points[0] == pytest.approx((3 / 8, 1.0))  # 2 of 5 flagged are true
 
 
 @pytest.mark.parametrize(
@@ -125,7 +150,7 @@ def test_normals_have_the_area_that_theory_gives():
 @settings(max_examples=60)
 def test_a_hull_is_above_every_point_and_turns_one_way(points):
     corners = hull(points)
-    assert corners[0][0] == 0.0 and corners[-1] == (1.0, 1.0)
+    assert corners[0] == (0.0, 0.0) and corners[-1] == (1.0, 1.0)
     for point in points:
         assert height(corners, point[0]) >= point[1] - 1e-9
     slopes = [(b[1] - a[1]) / (b[0] - a[0]) if b[0] > a[0] else math.inf for a, b in itertools.pairwise(corners)]
@@ -156,6 +181,8 @@ def test_points_of_the_square():
         (lambda: best(groups("compas"), "fair", 0.5), UnknownName, "equal_odds"),
         (lambda: best(groups("compas"), "none", 1.0), BadValue, "break-even"),
         (lambda: best((), "none", 0.5), BadValue, "no groups"),
+        (lambda: best((SURE, SURE), "none", 0.5), BadValue, "groups sure, sure; give each"),
+        (lambda: Group("g", (1.0, math.nan), (3.0, 3.0), (1.0, 1.0)), BadValue, "rise"),
         (lambda: groups("loans"), UnknownName, "compas"),
     ],
 )

@@ -99,6 +99,11 @@ def test_weeks_that_halve_the_share(serial, target, n, weeks):
         assert amdahl(serial / 2**weeks, n) >= target > amdahl(serial / 2 ** (weeks - 1), n)
 
 
+def test_a_share_that_is_just_small_enough_needs_no_more_halving():
+    assert halvings(1 / 9, 8, 64) == halvings(0.0, 64, 64) == 0
+    assert halvings(2 * karp_flatt(12, 64), 12, 64) == 1 and halvings(1024 * karp_flatt(63, 64), 63, 64) == 10
+
+
 def test_crosstalk_takes_its_part_of_the_room():
     assert halvings(0.1, 8, 64, 0.0) == 0 and halvings(0.1, 8, 64, 0.001) == 2 and halvings(0.1, 8, 64, 0.01) == math.inf
 
@@ -115,6 +120,7 @@ def test_the_fewest_workers(serial, target):
 
 def test_the_fewest_workers_by_hand():
     assert workers_needed(1 / 9, 8) == 64 and workers_needed(0.25, 4) == math.inf and workers_needed(0.5, 1) == 1
+    assert workers_needed(1.0, 1.0) == 1  # nothing can be shared, and nothing need be
     assert workers_needed(0.5, 0.5) == 1
 
 
@@ -128,12 +134,15 @@ def test_arrays_are_welcome():
 @pytest.mark.parametrize(
     ("law", "arguments", "word"),
     [
-        (amdahl, (1.2, 4), "1.2"), (amdahl, (-0.1, 4), "-0.1"), (amdahl, (float("nan"), 4), "nan"), (amdahl, (0.1, 0.5), "0.5"),
-        (amdahl, (0.1, float("inf")), "inf"), (amdahl, (np.array([0.1, float("nan")]), 4), "share"),
-        (gustafson, (2, 4), "2"), (gustafson, (0.5, 0), "workers"), (scaled_share, (2, 4), "2"), (scaled_share, (0.5, 0), "workers"),
-        (karp_flatt, (0, 4), "speed-up"), (karp_flatt, (1.8, 1), "2 or more"), (karp_flatt, (1.8, 0.5), "0.5"),
-        (amdahl_ceiling, (-0.1,), "-0.1"), (halvings, (1.5, 2, 4), "1.5"), (halvings, (0.5, 2, 4, -1), "κ"),
-        (workers_needed, (-1, 4), "-1"), (workers_needed, (0.1, 0), "target"),
+        (amdahl, (1.2, 4), "^serial share is 1.2;"), (amdahl, (-0.1, 4), "-0.1"), (amdahl, (float("nan"), 4), "nan"),
+        (amdahl, (0.1, 0.5), "^workers is 0.5;"), (amdahl, (0.1, float("inf")), "^workers is inf"),
+        (amdahl, (np.array([0.1, float("nan")]), 4), "share"),
+        (gustafson, (2, 4), "^serial share of the run on n workers is 2"), (gustafson, (0.5, 0), "workers"),
+        (scaled_share, (2, 4), "^serial share is 2;"), (scaled_share, (0.5, 0), "workers"),
+        (karp_flatt, (0, 4), "^speed-up is 0"), (karp_flatt, (1.8, 1), "^one worker.* 2 or more$"), (karp_flatt, (1.8, 0.5), "0.5"),
+        (amdahl_ceiling, (-0.1,), "^fraction that is sped up is -0.1"), (halvings, (1.5, 2, 4), "^serial share is 1.5"),
+        (halvings, (0.5, 2, 4, -1), "^crosstalk κ is -1"), (workers_needed, (-1, 4), "^serial share is -1"),
+        (workers_needed, (0.1, 0), "^target is 0"),
     ],
 )  # fmt: skip
 def test_what_is_refused_is_named(law, arguments, word):

@@ -50,6 +50,7 @@ def test_the_share_afterwards_is_the_slope(share, factor):
 def test_shares_by_hand():
     assert share_after((8, 10), (1, 5), 0) == 0.8 and share_after((8, 10), (1, 5), 1) == 0.2
     assert share_after((8, 10), (1, math.inf), 1) == 0.0
+    assert in_turn((0, 10), (1, 5)) == 5.0 == pipelined((0, 10), (1, 5))  # a stage that takes no time
     assert in_turn((3,), (math.inf,)) == math.inf == pipelined((3,), (math.inf,))
 
 
@@ -62,7 +63,12 @@ def test_arrays_are_welcome():
 @pytest.mark.parametrize("law", [in_turn, pipelined])
 @pytest.mark.parametrize(
     ("times", "factors", "word"),
-    [((), (), "0 stages"), ((1, 2), (1,), "1 factors"), ((1, -2), (1, 1), "-2"), ((1, 2), (1, 0), "factor")],
+    [
+        ((), (), "0 stages"),
+        ((1, 2), (1,), "1 factors"),
+        ((1, -2), (1, 1), "^time of a stage is -2"),
+        ((1, 2), (1, 0), "^factor of a stage is 0"),
+    ],
 )
 def test_what_is_refused_is_named(law, times, factors, word):
     with pytest.raises(BadValue, match=word):

@@ -44,6 +44,11 @@ def test_the_best_whole_number(sigma, kappa):
     assert best == int(best) >= 1
 
 
+def test_on_a_tie_the_fewer_workers():
+    """κ = 1/6 and σ = 0: two workers and three both take 2/3 of the time of one."""
+    assert best_workers(0.0, 1 / 6) == 2 and usl(2, 0.0, 1 / 6) == pytest.approx(1.5) == usl(3, 0.0, 1 / 6)
+
+
 def test_a_job_that_grows_pays_for_agreeing_too():
     assert usl_grown(10, 0.1, 0.01) == pytest.approx((0.1 + 0.9 * 10) / 1.09)
 
@@ -101,7 +106,7 @@ def test_neither_figure_leaves_its_range(speedups, sigma, kappa):
     assert (fit.sigma, fit.kappa) == pytest.approx((sigma, kappa), abs=1e-9)
 
 
-@pytest.mark.parametrize("speedups", [(1.9, 3.8, 7.6), (2.0, 3.9, 5.5), (0.8, 0.6, 0.45), (1.2, 1.25, 1.5)])
+@pytest.mark.parametrize("speedups", [(1.9, 3.8, 7.6), (2.0, 3.9, 5.5), (0.8, 0.6, 0.45), (1.2, 1.25, 1.5), (0.81, 0.74, 0.73)])
 def test_on_an_edge_it_is_the_best_as_scipy_finds_it(speedups):
     n = np.array([2.0, 4.0, 8.0])
     s = np.array(speedups)
@@ -109,6 +114,17 @@ def test_on_an_edge_it_is_the_best_as_scipy_finds_it(speedups):
     best = optimize.lsq_linear(a, (n / s - 1) * s / n, bounds=([0, 0], [1, np.inf]), tol=1e-14)
     fit = fit_usl(list(zip(n, s, strict=True)))
     assert (fit.sigma, fit.kappa) == pytest.approx(tuple(best.x), abs=1e-6)
+
+
+def test_one_worker_says_nothing_and_three_points_leave_one_degree_of_freedom():
+    points = [(2, 1.7), (4, 3.1), (8, 4.0)]
+    bare, with_one = fit_usl(points), fit_usl([(1, 1.0), *points])
+    assert with_one.sigma_interval == bare.sigma_interval and with_one.kappa_interval == bare.kappa_interval
+    n, speedup = (np.array(column, float) for column in zip(*points, strict=True))
+    columns = np.stack([n - 1, n * (n - 1)], axis=1) * (speedup / n)[:, None]
+    (_, kappa), residual, _, _ = np.linalg.lstsq(columns, 1 - speedup / n)
+    reach = stats.t.ppf(0.975, 1) * math.sqrt(residual[0] * np.linalg.inv(columns.T @ columns)[1, 1])
+    assert bare.kappa_interval == pytest.approx((max(0.0, kappa - reach), kappa + reach), rel=1e-6)
 
 
 def test_two_points_leave_nothing_to_judge_by():
@@ -128,9 +144,10 @@ def test_students_t_against_scipy(probability, freedom):
     [
         (lambda: fit_usl([(1, 1), (2, 1.8)]), "one more"), (lambda: fit_usl([(2, 1.8), (2, 1.7)]), "given 1"),
         (lambda: fit_usl([(0.5, 1), (2, 1.8)]), "0.5"), (lambda: fit_usl([(2, 0), (4, 2)]), "on 2 workers"),
-        (lambda: usl(0.5, 0.1, 0), "0.5"), (lambda: usl(2, 1.1, 0), "1.1"), (lambda: usl(2, 0.1, -1), "κ"),
-        (lambda: usl_grown(0.5, 0.1, 0), "0.5"), (lambda: usl_grown(2, 1.1, 0), "1.1"), (lambda: usl_grown(2, 0.1, -1), "κ"),
-        (lambda: usl_peak(1.1, 0), "1.1"), (lambda: usl_peak(0.1, -1), "κ"),
+        (lambda: usl(0.5, 0.1, 0), "0.5"), (lambda: usl(2, 1.1, 0), "^contention σ is 1.1"), (lambda: usl(2, 0.1, -1), "^crosstalk κ is"),
+        (lambda: usl_grown(0.5, 0.1, 0), "0.5"), (lambda: usl_grown(2, 1.1, 0), "^contention σ is 1.1"),
+        (lambda: usl_grown(2, 0.1, -1), "^crosstalk κ is -1"),
+        (lambda: usl_peak(1.1, 0), "^contention σ is 1.1"), (lambda: usl_peak(0.1, -1), "^crosstalk κ is -1"),
         (lambda: t_quantile(0.4, 3), "0.4"), (lambda: t_quantile(1.0, 3), "1.0"), (lambda: t_quantile(0.9, 0), "0;"),
     ],
 )  # fmt: skip

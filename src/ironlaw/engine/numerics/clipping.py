@@ -16,8 +16,8 @@ EXACT = 1e-9  # of the step
 
 def gaussian_noise(levels: int, step: float) -> float:
     """Mean squared error of a unit Gaussian on `levels` equal steps around zero; what lies beyond goes to the last level."""
-    if levels < 2 or not step > 0:
-        raise BadValue(f"{levels} levels with a step of {step}; give at least 2 levels and a step above 0")
+    if levels < 2 or not 0 < step < math.inf:
+        raise BadValue(f"{levels} levels with a step of {step}; give at least 2 levels and a finite step above 0")
     top = (levels - 1) / 2.0 * step
     places = [-top + i * step for i in range(levels)]
     edges = [-math.inf, *(place + step / 2.0 for place in places[:-1]), math.inf]

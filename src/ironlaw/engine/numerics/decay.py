@@ -30,8 +30,9 @@ def decay(bits: Sequence[float], harms: Sequence[float]) -> Decay:
     """The line through harms above 0 at two or more different bits."""
     if len(bits) != len(harms) or len(set(bits)) < 2:
         raise BadValue(f"{len(harms)} harms at {len(bits)} bits; give as many of each, at two different bits or more")
-    if min(harms) <= 0:
-        raise BadValue(f"a harm of {min(harms)} has no logarithm; leave out what is not above 0")
+    for harm in harms:
+        if not 0 < harm < math.inf:
+            raise BadValue(f"a harm of {harm} has no place on a log axis; leave out what is not a finite number above 0")
     logs = [math.log2(harm) for harm in harms]
     x, y = sum(bits) / len(bits), sum(logs) / len(logs)
     xx = sum((b - x) ** 2 for b in bits)

@@ -29,11 +29,9 @@ class Point:
 def frontier(points: Iterable[Point]) -> tuple[Point, ...]:
     """The points that nothing dominates, cheapest first. Two that are equal in both figures stay both."""
     left: list[Point] = []
-    least = math.inf
     for point in sorted(points, key=lambda p: (p.cost, p.harm)):
-        if point.harm < least or (left and (point.cost, point.harm) == (left[-1].cost, left[-1].harm)):
+        if not left or point.harm < left[-1].harm or (point.cost, point.harm) == (left[-1].cost, left[-1].harm):
             left.append(point)
-            least = point.harm
     return tuple(left)
 
 

@@ -15,7 +15,7 @@ LEAST, MOST = 2, 32  # bits of a grid; with 1 bit a symmetric one has zero alone
 
 def levels(bits: int, symmetric: bool = True) -> int:
     """How many values a grid has."""
-    if bits != int(bits) or not LEAST <= bits <= MOST:
+    if not LEAST <= bits <= MOST or bits != int(bits):
         raise BadValue(f"a grid of {bits} bits; give a whole number from {LEAST} to {MOST}", "bits")
     return int(2 ** int(bits)) - int(symmetric)
 

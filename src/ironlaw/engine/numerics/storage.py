@@ -36,7 +36,7 @@ def bitmap_bytes(weights: Number, nonzeros: Number, value_bits: float) -> Number
 
 def nm_storage(n: int, m: int, bits: float) -> float:
     """n of each m weights kept, each with its place among the m: a share of the dense bytes. `nm_storage(2, 4, 16)` is 0.5625."""
-    if not (0 < n <= m and n == int(n) and m == int(m) and bits > 0):
+    if not (0 < n <= m < math.inf and n == int(n) and m == int(m) and bits > 0):
         raise BadValue(f"{n} of {m} weights of {bits} bits; keep at least one and at most all of each group")
     places = math.ceil(math.log2(m)) if m > 1 else 0
     return n * (bits + places) / (m * bits)

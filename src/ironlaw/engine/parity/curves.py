@@ -27,7 +27,7 @@ class Group:
         if not (len(self.scores) == len(self.people) == len(self.positives) > 0):
             sizes = f"{len(self.scores)} scores, {len(self.people)} counts and {len(self.positives)} positives"
             raise BadValue(f"group {self.name!r} has {sizes}; give one of each for every score")
-        if any(a >= b for a, b in zip(self.scores, self.scores[1:], strict=False)):
+        if any(not a < b for a, b in itertools.pairwise(self.scores)):
             raise BadValue(f"group {self.name!r}: scores must rise; sort them")
         if any(not 0 <= positive <= people * (1 + 1e-12) for positive, people in zip(self.positives, self.people, strict=True)):
             raise BadValue(f"group {self.name!r}: more positives than people at a score, or fewer than none; check the counts")
@@ -81,16 +81,12 @@ def hull(points: Sequence[Point]) -> tuple[Point, ...]:
     for point in sorted({(0.0, 0.0), (1.0, 1.0), *points}):
         while len(kept) >= 2 and _turn(kept[-2], kept[-1], point) >= 0:
             kept.pop()
-        if kept and kept[-1][0] == point[0]:
-            kept[-1] = max(kept[-1], point)
-            while len(kept) >= 3 and _turn(kept[-3], kept[-2], kept[-1]) >= 0:
-                kept.pop(-2)
-        else:
-            kept.append(point)
+        kept.append(point)
     return tuple(kept)
 
 
 def _turn(a: Point, b: Point, c: Point) -> float:
+    """Above 0 where the way from a over b to c turns left, 0 where it is straight."""
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -61,6 +61,8 @@ def best(groups: Sequence[Group], rule: str, breakeven: float, tolerance: float 
         raise BadValue(f"break-even is {breakeven!r}; give a share of repayment between 0 and 1")
     if not groups:
         raise BadValue("no groups; give at least one")
+    if len({group.name for group in groups}) < len(groups):
+        raise BadValue(f"groups {', '.join(group.name for group in groups)}; give each a name of its own")
     if tolerance and rule not in (SELECTION, OPPORTUNITY):
         raise BadValue(f"rule {rule!r} has no tolerance; give one for {SELECTION} or {OPPORTUNITY}")
     if not 0.0 <= tolerance <= 1.0:
@@ -76,15 +78,14 @@ def _best(groups: tuple[Group, ...], rule: str, breakeven: float, tolerance: flo
         return _one_threshold(groups, breakeven)
     if rule == ODDS:
         return _equal_odds(groups, breakeven)
-    reach = {SELECTION: _at_selection, OPPORTUNITY: _at_opportunity, PRECISION: _at_precision}[rule]
     if rule == PRECISION:
-        return _search(rule, groups, breakeven, reach)
+        return _equal_precision(groups, breakeven)
     measure = _selected if rule == SELECTION else _found
     own = {group.name: measure(group, _most(group, breakeven)) for group in groups}
 
-    def near(group: Group, target: float) -> Point | None:
+    def near(group: Group, target: float) -> Point:
         """Each group as near to its own best as the window above the target allows: its profit falls on both sides of that."""
-        return reach(group, min(max(own[group.name], target), target + tolerance, 1.0))
+        return _cross(group, measure, min(max(own[group.name], target), target + tolerance))
 
     return _climb(rule, groups, breakeven, near)
 
@@ -106,7 +107,7 @@ def _most(group: Group, breakeven: float) -> Point:
 def _one_threshold(groups: Sequence[Group], breakeven: float) -> Decision:
     scores = sorted({score for group in groups for score in group.scores})
     decisions = []
-    for score in [*scores, scores[-1] + 1.0]:
+    for score in [*scores, math.inf]:
         tables = tuple(group.at(score) for group in groups)
         points = tuple((table.fpr, table.tpr) for table in tables)
         decisions.append(Decision(ONE, points, tables, profit(tables, breakeven)))
@@ -114,18 +115,28 @@ def _one_threshold(groups: Sequence[Group], breakeven: float) -> Decision:
 
 
 def _equal_odds(groups: Sequence[Group], breakeven: float) -> Decision:
-    """One point for all: on or under every group's hull, so on the lowest of them."""
-    places = sorted({fpr for group in groups for fpr, _ in group.hull})
+    """One point for all: on or under every group's hull, so a corner of the lowest of them, which may be where two hulls cross."""
+    corners = sorted({fpr for group in groups for fpr, _ in group.hull})
+    heights = [[height(group.hull, fpr) for fpr in corners] for group in groups]
+    places = sorted({*corners, *_crossings(corners, heights)})
     points = [(fpr, min(height(group.hull, fpr) for group in groups)) for fpr in places]
     return max((_decision(ODDS, groups, [point] * len(groups), breakeven) for point in points), key=lambda each: each.profit)
 
 
-def _climb(rule: str, groups: Sequence[Group], breakeven: float, reach: Callable[[Group, float], Point | None]) -> Decision:
+def _crossings(places: Sequence[float], heights: Sequence[Sequence[float]]) -> Iterator[float]:
+    """Where two of the lines through their heights at the same places cross between two of these."""
+    for one, other in itertools.combinations(heights, 2):
+        apart = [a - b for a, b in zip(one, other, strict=True)]
+        for (left, before), (right, after) in itertools.pairwise(zip(places, apart, strict=True)):
+            if before * after < 0.0:
+                yield left + (right - left) * before / (before - after)
+
+
+def _climb(rule: str, groups: Sequence[Group], breakeven: float, reach: Callable[[Group, float], Point]) -> Decision:
     """The best target by the golden section: along concave hulls the profit has one summit."""
 
     def at(target: float) -> Decision:
-        points = [reach(group, target) for group in groups]
-        return _decision(rule, groups, [point for point in points if point is not None], breakeven)
+        return _decision(rule, groups, [reach(group, target) for group in groups], breakeven)
 
     low, high = 0.0, 1.0
     for _ in range(48):
@@ -134,35 +145,22 @@ def _climb(rule: str, groups: Sequence[Group], breakeven: float, reach: Callable
     return at((low + high) / 2)
 
 
-Reach = Callable[[Group, float], Point | None]
-
-
-def _search(rule: str, groups: Sequence[Group], breakeven: float, reach: Reach) -> Decision:
-    """The target that pays most: a grid, then closer and closer around its best."""
-    low, high, best_found = 0.0, 1.0, None
+def _equal_precision(groups: Sequence[Group], breakeven: float) -> Decision:
+    """The PPV that pays most: a grid, then closer and closer around its best."""
+    low, high = 0.0, 1.0
+    found: list[tuple[float, float, Decision]] = []
     for _ in range(6):
         step = (high - low) / GRID
         for target in (low + step * i for i in range(GRID + 1)):
-            points = [reach(group, target) for group in groups]
-            if any(point is None for point in points):
-                continue
-            found = _decision(rule, groups, [point for point in points if point is not None], breakeven)
-            if best_found is None or found.profit > best_found[0].profit:
-                best_found = (found, target)
-        if best_found is None:
-            raise BadValue(f"no decision of the rule {RULES[rule]!r} exists for these groups; choose another rule")
-        low, high = max(0.0, best_found[1] - 2 * step), min(1.0, best_found[1] + 2 * step)
-    assert best_found is not None
-    return best_found[0]
-
-
-def _at_opportunity(group: Group, tpr: float) -> Point:
-    """The cheapest point of the hull with this TPR."""
-    return _cross(group.hull, lambda point: point[1], tpr)
-
-
-def _at_selection(group: Group, share: float) -> Point:
-    return _cross(group.hull, lambda point: _selected(group, point), share)
+            points = [point for group in groups if (point := _at_precision(group, target))]
+            if len(points) == len(groups):
+                decision = _decision(PRECISION, groups, points, breakeven)
+                found.append((decision.profit, target, decision))
+        if not found:
+            raise BadValue(f"no decision of the rule {RULES[PRECISION]!r} exists for these groups; choose another rule")
+        _, best_target, decision = max(found, key=lambda each: each[0])
+        low, high = max(0.0, best_target - 2 * step), min(1.0, best_target + 2 * step)
+    return decision
 
 
 def _selected(group: Group, point: Point) -> float:
@@ -175,25 +173,28 @@ def _found(group: Group, point: Point) -> float:
 
 def _at_precision(group: Group, ppv: float) -> Point | None:
     """Where the ray of this PPV leaves the hull; None where no decision of the group has it."""
-    if ppv <= 0.0:
-        return None
-    slope = math.inf if ppv >= 1.0 else (1.0 - group.base) / group.base * ppv / (1.0 - ppv)
+    if ppv >= 1.0:
+        top = height(group.hull, 0.0)
+        return (0.0, top) if top > 0.0 else None
+    slope = (1.0 - group.base) / group.base * ppv / (1.0 - ppv)
     if slope < 1.0:
         return None  # below chance
-    crossing = None
-    for a, b in zip(group.hull, group.hull[1:], strict=False):
+    crossing = (0.0, 0.0)
+    for a, b in itertools.pairwise(group.hull):
         start, end = a[1] - slope * a[0], b[1] - slope * b[0]
-        if start >= 0.0 >= end and start != end:
-            t = start / (start - end)
-            crossing = (a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1]))
-    return crossing if crossing and crossing[1] > 0 else None
+        if start >= 0.0 >= end:
+            crossing = _between(a, b, start / (start - end) if start > end else 1.0)
+    return crossing if crossing[1] > 0.0 else None
 
 
-def _cross(points: Sequence[Point], measure: Callable[[Point], float], value: float) -> Point:
-    """The first point along a hull at which a rising measure reaches a value."""
-    for a, b in itertools.pairwise(points):
-        start, end = measure(a), measure(b)
+def _cross(group: Group, measure: Callable[[Group, Point], float], value: float) -> Point:
+    """The first point along a group's hull at which a rising measure reaches a value; the last corner where rounding keeps it below."""
+    for a, b in itertools.pairwise(group.hull):
+        start, end = measure(group, a), measure(group, b)
         if start <= value <= end and end > start:
-            t = (value - start) / (end - start)
-            return a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1])
-    return points[-1] if value > measure(points[-1]) - 1e-12 else points[0]
+            return _between(a, b, (value - start) / (end - start))
+    return group.hull[-1]
+
+
+def _between(a: Point, b: Point, share: float) -> Point:
+    return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])

@@ -52,7 +52,7 @@ def halvings(serial: float, target: float, n: float, kappa: float = 0.0) -> floa
     """How often the serial share has to be halved for n workers to reach `target`; inf where no share does it."""
     check_share("serial share", serial)
     room = karp_flatt(target, n) - check_positive("crosstalk κ", kappa, zero=True) * n
-    if serial <= room or serial == 0 == room:
+    if serial <= room:
         return 0.0
     return float(math.ceil(math.log2(serial / room) - 1e-12)) if room > 0 else math.inf
 

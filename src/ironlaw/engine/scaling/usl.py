@@ -86,7 +86,7 @@ def fit_usl(points: Iterable[Sequence[float]]) -> UslFit:
         )
     rows = [_row(n, speedup) for n, speedup in pairs if n > 1.0]
     sigma, kappa = _within_bounds(rows)
-    worst = max((abs(usl(n, sigma, kappa) / speedup - 1.0) for n, speedup in pairs), default=0.0)
+    worst = max(abs(usl(n, sigma, kappa) / speedup - 1.0) for n, speedup in pairs)
     return UslFit(sigma, kappa, *_intervals(rows, sigma, kappa), worst, pairs)
 
 
