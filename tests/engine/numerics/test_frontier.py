@@ -49,6 +49,18 @@ def test_order_changes_nothing_and_neither_does_a_point_that_is_dominated(points
         assert {p.name for p in frontier([*points, worse])} == {p.name for p in frontier(points)}
 
 
+def test_infinite_harm_is_worth_having_where_nothing_is_cheaper():
+    """A model that fits and says nothing useful: dearer ones that harm less don't dominate it."""
+    useless, good = Point("useless", 1, float("inf")), Point("good", 2, 1)
+    assert frontier([useless]) == (useless,) and frontier([good, useless]) == (useless, good)
+    assert frontier([useless, Point("worse", 2, float("inf"))]) == (useless,)
+
+
+def test_a_flat_line_has_no_correlation():
+    line = decay([2, 4, 8], [4.0, 4.0, 4.0])
+    assert (line.slope, line.start, line.r, line.factor, line.at(100)) == (0.0, 2.0, 0.0, 1.0, 4.0)
+
+
 def test_what_was_not_measured_is_refused():
     with pytest.raises(BadValue, match=r"q8.*leave out"):
         Point("q8", 1.0, float("nan"))

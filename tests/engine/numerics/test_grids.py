@@ -20,7 +20,7 @@ def test_levels_and_steps_by_hand():
     assert step(1.0, 2) == 1.0  # −1, 0, 1
     assert step(7.0, 4) == 1.0  # −7 … 7
     assert step(15.0, 4, symmetric=False) == 2.0
-    assert noise_power(4, 7.0) == pytest.approx(1 / 12)
+    assert noise_power(4, 7.0) == pytest.approx(1 / 12) == noise_power(2)
     assert step(0.0, 8) == 0.0
 
 
@@ -103,16 +103,30 @@ def test_decay_finds_a_line_again_and_agrees_with_scipy(slope, start, bits):
         (lambda: levels(1), "from 2 to 32"),
         (lambda: levels(4.5), "whole number"),
         (lambda: levels(33), "from 2 to 32"),
+        (lambda: levels(math.inf), "from 2 to 32"),
+        (lambda: levels(math.nan), "from 2 to 32"),
         (lambda: step(-1.0, 8), "bound of 0 or more"),
         (lambda: step(math.inf, 8), "finite bound"),
         (lambda: factor_per_bit(4, 4), "nothing is taken away"),
         (lambda: gaussian_noise(1, 1.0), "at least 2 levels"),
         (lambda: gaussian_noise(4, 0.0), "step above 0"),
+        (lambda: gaussian_noise(4, math.inf), "finite step"),
         (lambda: decay([3], [1.0]), "two different bits"),
         (lambda: decay([3, 4], [1.0]), "as many of each"),
-        (lambda: decay([3, 4], [1.0, 0.0]), "no logarithm"),
+        (lambda: decay([3, 4], [1.0, 0.0]), "a harm of 0.0"),
+        (lambda: decay([3, 4], [math.nan, 1.0]), "a harm of nan"),
+        (lambda: decay([3, 4], [1.0, math.inf]), "a harm of inf"),
     ],
 )
 def test_what_makes_no_grid_is_refused(ask, says):
     with pytest.raises(BadValue, match=says):
         ask()
+
+
+@pytest.mark.parametrize(
+    ("ask", "field"), [(lambda: levels(1), "bits"), (lambda: step(-1.0, 8), "bound"), (lambda: factor_per_bit(4, 4), "bits")]
+)
+def test_the_setting_that_is_refused_is_named(ask, field):
+    with pytest.raises(BadValue) as refused:
+        ask()
+    assert refused.value.field == field

@@ -20,12 +20,14 @@ def test_two_of_four_by_hand():
     assert nm_storage(4, 4, 16) == 1.125  # all kept, and still their places
     assert nm_storage(1, 1, 8) == 1.0
     assert nm_storage(1, 3, 8) == 10 / 24  # a place among three takes two bits
+    assert nm_storage(1, 2, 1) == 1.0  # a sign and its place
 
 
 def test_scales_cost_bits():
     assert stored_bits(4, 128, 16, 16) == 4.25
     assert stored_bits(8) == 8
-    assert stored_bits(4, 32, 16) == 4.5
+    assert stored_bits(4, 32) == stored_bits(4, 32, 16) == 4.5
+    assert stored_bits(1, 16, 0, 0) == 1  # signs alone
 
 
 def test_where_compressed_rows_pay():
@@ -34,6 +36,9 @@ def test_where_compressed_rows_pay():
     assert csr_breakeven(8, 16) == pytest.approx(2 / 3)
     assert csr_breakeven(8, 32, 1024) == pytest.approx(0.801, abs=5e-4)  # row pointers come on top
     assert csr_breakeven(8, 32, 64) == pytest.approx(0.8125)
+    assert csr_breakeven(8, 32, 1) == 1.6  # a pointer for each value: never
+    assert csr_breakeven(1, 0) == 0  # no columns and no rows to tell: whatever is left out is saved
+    assert csr_breakeven(8) == csr_breakeven(8, 32) and csr_bytes(3, 5, 8) == 5 * (1 + 4) + 4 * 4
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.floats(0, 1))
@@ -59,8 +64,9 @@ def test_the_break_even_parts_smaller_from_larger(value, index, columns, off):
 
 
 def test_low_rank_and_narrow_layers_by_hand():
-    assert low_rank_bytes(1024, 1024, 64, 32) == 2 * 1024 * 64 * 4
+    assert low_rank_bytes(1024, 1024, 64) == low_rank_bytes(1024, 1024, 64, 32) == 2 * 1024 * 64 * 4
     assert [pruned_macs(0.5), pruned_macs(0.5, inner=False), pruned_macs(0.0)] == [0.25, 0.5, 1.0]
+    assert pruned_macs(1.0) == 0
 
 
 def test_llama_in_int4_is_not_four_gigabytes():
@@ -93,6 +99,13 @@ def test_so_many_trials_settle_it_and_fewer_do_not(share, floor):
     assert trials_needed(floor, floor) == math.inf
 
 
+def test_one_trial_settles_what_is_impossible():
+    """Against a floor of 0 or 1 one hit or miss is enough; all or nothing against one half takes z² = 3.84 trials."""
+    assert trials_needed(0.5, 0.0) == trials_needed(0.5, 1.0) == trials_needed(0.0, 1.0) == 1
+    assert trials_needed(1.0, 0.5) == trials_needed(0.0, 0.5) == 4
+    assert wilson(4, 4).high == 1.0 and wilson(7, 7, 0.5).high <= 1.0
+
+
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
@@ -101,15 +114,32 @@ def test_so_many_trials_settle_it_and_fewer_do_not(share, floor):
         (lambda: nm_storage(2, 4, 0), "of 0 bits"),
         (lambda: stored_bits(0), "no negative"),
         (lambda: stored_bits(4, -1), "no negative"),
-        (lambda: csr_breakeven(0), "above 0"),
-        (lambda: csr_breakeven(8, 32, 0), "above 0"),
+        (lambda: stored_bits(4, 32, -1), "-1"),
+        (lambda: stored_bits(4, 32, 16, -1), "-1"),
+        (lambda: stored_bits(math.nan), "nan bits"),
+        (lambda: nm_storage(2, math.inf, 16), "at most all"),
+        (lambda: csr_breakeven(0), "above it"),
+        (lambda: csr_breakeven(8, 32, 0), "above it"),
+        (lambda: csr_breakeven(8, -1), "none below 0"),
         (lambda: pruned_macs(1.5), "between 0 and 1"),
         (lambda: wilson(3, 2), "no more hits"),
         (lambda: wilson(0, 0), "at least one trial"),
         (lambda: wilson(1, 2, 1.0), "between 0 and 1"),
+        (lambda: wilson(1, 2, 0.0), "such as 0.95"),
         (lambda: trials_needed(1.2, 0.5), "between 0 and 1"),
+        (lambda: trials_needed(0.5, 1.2), "between 0 and 1"),
     ],
 )
 def test_nonsense_is_refused(ask, says):
     with pytest.raises(BadValue, match=says):
         ask()
+
+
+@pytest.mark.parametrize(
+    ("ask", "field"),
+    [(lambda: pruned_macs(1.5), "share"), (lambda: wilson(1, 2, 2.0), "confidence")],
+)
+def test_the_setting_that_is_refused_is_named(ask, field):
+    with pytest.raises(BadValue) as refused:
+        ask()
+    assert refused.value.field == field

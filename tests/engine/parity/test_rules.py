@@ -19,7 +19,8 @@ SURE = Group("sure", (1.0, 2.0), (5.0, 5.0), (0.0, 5.0))  # every score says who
 BLIND = Group("blind", (1.0, 2.0), (5.0, 5.0), (2.0, 2.0))  # none does
 STEEP = Group("steep", (1.0, 2.0), (15.0, 5.0), (5.0, 5.0))  # half of the true ones without an error, then along TPR = (1 + FPR)/2
 WIDE = Group("wide", (1.0, 2.0), (5.0, 15.0), (0.0, 10.0))  # TPR = 2 FPR up to all of the true ones
-SQUARE = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12)
+RATES = st.integers(0, 60).map(lambda count: count / 60)
+SQUARE = st.lists(st.tuples(RATES, RATES), min_size=1, max_size=12)
 
 
 def test_areas_and_pairs_of_cuts_of_compas():

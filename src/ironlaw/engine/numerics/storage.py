@@ -12,7 +12,7 @@ BYTE = 8.0
 
 def stored_bits(bits: float, group: float = 0, scale_bits: float = 16, zero_bits: float = 0) -> float:
     """Bits a weight with what its group shares: b + (scale + zero) / group. A group of 0 shares one scale with so many that it is free."""
-    if bits <= 0 or group < 0 or scale_bits < 0 or zero_bits < 0:
+    if not (bits > 0 and group >= 0 and scale_bits >= 0 and zero_bits >= 0):
         raise BadValue(f"{bits} bits in groups of {group} with {scale_bits} + {zero_bits} bits each; give no negative figures")
     return bits + ((scale_bits + zero_bits) / group if group else 0.0)
 
@@ -23,9 +23,12 @@ def csr_bytes(rows: Number, nonzeros: Number, value_bits: float, index_bits: flo
 
 
 def csr_breakeven(value_bits: float, index_bits: float = 32, columns: float = math.inf) -> float:
-    """The share of zeros from which compressed rows are smaller than the dense matrix; short rows pay for their 32-bit pointers too."""
-    if value_bits <= 0 or index_bits < 0 or columns <= 0:
-        raise BadValue(f"values of {value_bits} bits, columns of {index_bits} bits, rows of {columns}; give figures above 0")
+    """The share of zeros from which compressed rows are smaller than the dense matrix; short rows pay for their 32-bit pointers too.
+    Above 1 they never are."""
+    if not (value_bits > 0 and index_bits >= 0 and columns > 0):
+        raise BadValue(
+            f"values of {value_bits} bits, columns of {index_bits} bits, rows of {columns}; give none below 0, and values and rows above it"
+        )
     return 1.0 - (value_bits - 32.0 / columns) / (value_bits + index_bits)
 
 
@@ -38,7 +41,7 @@ def nm_storage(n: int, m: int, bits: float) -> float:
     """n of each m weights kept, each with its place among the m: a share of the dense bytes. `nm_storage(2, 4, 16)` is 0.5625."""
     if not (0 < n <= m < math.inf and n == int(n) and m == int(m) and bits > 0):
         raise BadValue(f"{n} of {m} weights of {bits} bits; keep at least one and at most all of each group")
-    places = math.ceil(math.log2(m)) if m > 1 else 0
+    places = math.ceil(math.log2(m))
     return n * (bits + places) / (m * bits)
 
 
