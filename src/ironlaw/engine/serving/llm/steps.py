@@ -69,9 +69,9 @@ class StepTable:
     floor: float  # of attention over a chunk: what a second chunk in the same step does not pay again
     basis: str = "bound"
 
-    def seconds(self, batch: int, contexts: float, chunks: Chunks = (), ends: int = 0) -> float:
-        """`batch` sequences decode over `contexts` cached tokens in all; `ends` of the chunks finish their prompt."""
-        tokens, attention = batch, 0.0
+    def seconds(self, batch: int, contexts: float, chunks: Chunks = (), ends: int = 0, each: int = 1) -> float:
+        """`batch` sequences, `each` with so many new tokens, over `contexts` cached ones in all; `ends` of the chunks finish a prompt."""
+        tokens, attention = batch * each, 0.0
         for count, past in chunks:
             tokens += count
             attention += max(self.chunk.at(count, past), self.floor) - self.floor
@@ -79,7 +79,7 @@ class StepTable:
             attention += self.floor
         if batch:
             attention += self.decode.at(batch, contexts / batch)
-        return self.start + self.dense.at(tokens) + self.head.at(max(batch + ends, 1)) + attention
+        return self.start + self.dense.at(tokens) + self.head.at(max(batch * each + ends, 1)) + attention
 
 
 def step_table(

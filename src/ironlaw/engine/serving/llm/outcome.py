@@ -1,0 +1,150 @@
+"""What requests got: when the first token came, how far apart the others were, and what the devices did meanwhile."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from ironlaw.engine.serving.line import ranked
+from ironlaw.engine.serving.llm.load import Request
+from ironlaw.errors import BadValue
+
+
+class Moment(NamedTuple):
+    """A stretch of equal steps."""
+
+    at: float
+    seconds: float  # of all its steps together
+    steps: int
+    batch: int  # sequences that decode
+    prompt: int  # tokens of prompts in it
+    used: int  # blocks of the cache
+    waiting: int
+    inside: float  # requests that have arrived and not left, on average over it
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Requests in the order in which they were given; times in seconds from the start."""
+
+    requests: tuple[Request, ...]
+    first: tuple[float, ...]
+    leave: tuple[float, ...]
+    gaps: tuple[tuple[float, float], ...] = field(repr=False)  # seconds between two tokens, and between how many
+    moments: tuple[Moment, ...] = field(repr=False)
+    blocks: int = 0  # of the cache, in all replicas together
+    preempted: int = 0  # times that a request had to make room
+    reused: int = 0  # prompt tokens that were in the cache already
+    replicas: int = 1
+
+    @cached_property
+    def waits(self) -> tuple[float, ...]:
+        """Times to first token, sorted."""
+        return tuple(sorted(first - r.arrive for r, first in zip(self.requests, self.first, strict=True)))
+
+    @cached_property
+    def times(self) -> tuple[float, ...]:
+        """From arrival to the last token, sorted."""
+        return tuple(sorted(leave - r.arrive for r, leave in zip(self.requests, self.leave, strict=True)))
+
+    def ttft(self, p: float) -> float:
+        return float(ranked(self.waits, p))
+
+    def tbt(self, p: float) -> float:
+        """The gap between tokens that a share `p` of all gaps stay within; 0 where no answer has two tokens."""
+        if not 0 < p < 1:
+            raise BadValue(f"a quantile of {p!r}; give a share between 0 and 1, such as 0.99", "p")
+        left = p * self._gap_count - 1e-9
+        for seconds, count in self._sorted_gaps:
+            left -= count
+            if left <= 0:
+                return seconds
+        return self._sorted_gaps[-1][0] if self._sorted_gaps else 0.0
+
+    @cached_property
+    def _sorted_gaps(self) -> list[tuple[float, float]]:
+        return sorted(self.gaps)
+
+    @cached_property
+    def _gap_count(self) -> float:
+        return math.fsum(count for _, count in self.gaps)
+
+    @property
+    def tokens(self) -> int:
+        """New ones."""
+        return sum(r.output for r in self.requests)
+
+    @property
+    def span(self) -> float:
+        """From the first arrival to the last token."""
+        return max(self.leave) - self.requests[0].arrive
+
+    @property
+    def throughput(self) -> float:
+        """New tokens a second, of all replicas together."""
+        return self.tokens / self.span
+
+    @property
+    def rate(self) -> float:
+        return len(self.requests) / self.span
+
+    @property
+    def mean_time(self) -> float:
+        return math.fsum(self.times) / len(self.times)
+
+    @cached_property
+    def in_system(self) -> float:
+        """Requests inside on average, as the steps saw them."""
+        return math.fsum(m.inside * m.seconds for m in self.moments) / self.span
+
+    @property
+    def busy(self) -> float:
+        """The share of the replicas' time in which a step runs."""
+        return math.fsum(m.seconds for m in self.moments) / (self.span * self.replicas)
+
+    @property
+    def steps(self) -> int:
+        return sum(m.steps for m in self.moments)
+
+    @property
+    def batch(self) -> float:
+        """Sequences in a step that decodes, on average over steps."""
+        decoding = [(m.batch, m.steps) for m in self.moments if m.batch]
+        count = sum(steps for _, steps in decoding)
+        return sum(batch * steps for batch, steps in decoding) / count if count else 0.0
+
+    @property
+    def peak(self) -> float:
+        """The largest share of one replica's cache that was in use."""
+        each = self.blocks / self.replicas
+        return max(m.used for m in self.moments) / each
+
+    def kept(self, ttft: float, tbt: float) -> int:
+        """Requests whose first token came within `ttft`, and the others within `tbt` of each other on average."""
+        count = 0
+        for r, first, leave in zip(self.requests, self.first, self.leave, strict=True):
+            each = (leave - first) / (r.output - 1) if r.output > 1 else 0.0
+            count += first - r.arrive <= ttft and each <= tbt
+        return count
+
+    def goodput(self, ttft: float, tbt: float) -> float:
+        """Requests a second that keep the promise."""
+        return self.kept(ttft, tbt) / self.span
+
+
+def joined(parts: Sequence[Outcome], order: Iterable[Sequence[int]]) -> Outcome:
+    """Replicas side by side; `order[k]` are the places of part k's requests in the whole."""
+    places = [place for part in order for place in part]
+    rank = sorted(range(len(places)), key=places.__getitem__)
+    requests = [r for part in parts for r in part.requests]
+    first = [t for part in parts for t in part.first]
+    leave = [t for part in parts for t in part.leave]
+    return Outcome(
+        tuple(requests[i] for i in rank), tuple(first[i] for i in rank), tuple(leave[i] for i in rank),
+        tuple(gap for part in parts for gap in part.gaps), tuple(sorted(m for part in parts for m in part.moments)),
+        sum(part.blocks for part in parts), sum(part.preempted for part in parts), sum(part.reused for part in parts),
+        sum(part.replicas for part in parts),
+    )  # fmt: skip

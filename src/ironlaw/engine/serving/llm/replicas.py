@@ -1,0 +1,45 @@
+"""Several replicas side by side, and prompts computed by other devices than those that decode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ironlaw.engine.device.types import check_positive
+from ironlaw.engine.serving.llm.cache import whole
+from ironlaw.engine.serving.llm.load import Request, checked
+from ironlaw.engine.serving.llm.outcome import Outcome, joined
+from ironlaw.engine.serving.llm.policy import Policy
+from ironlaw.engine.serving.llm.replica import Step, serve
+
+
+def side_by_side(
+    requests: Sequence[Request], step: Step, pool_blocks: int, policy: Policy, replicas: int, *, swap: float = 0.0, seed: int = 0,
+    cached: bool = False,
+) -> Outcome:  # fmt: skip
+    """Requests are dealt to the replicas in turn; `pool_blocks` is the cache of each."""
+    count = min(whole("replicas", replicas), len(requests))
+    places = [range(k, len(requests), count) for k in range(count)]
+    parts = [serve(requests[k::count], step, pool_blocks, policy, swap=swap, seed=seed + k, cached=cached) for k in range(count)]
+    outcome = parts[0] if count == 1 else joined(parts, places)
+    return outcome if count == replicas else replace(outcome, replicas=replicas, blocks=replicas * pool_blocks)
+
+
+def apart(
+    requests: Sequence[Request], step: Step, pool_blocks: int, policy: Policy, *, prompts: int, decoders: int, move: float, seed: int = 0,
+    swap: float = 0.0,
+) -> Outcome:  # fmt: skip
+    """`prompts` replicas compute prompts and the first token, `decoders` the rest; `move`: seconds a token's cache takes between them."""
+    check_positive("move", move, zero=True)
+    alone = [r._replace(output=1) for r in checked(requests)]
+    begun = side_by_side(alone, step, pool_blocks, policy, prompts, seed=seed)
+    ready = sorted((first + move * r.prompt, i) for i, (r, first) in enumerate(zip(requests, begun.first, strict=True)))
+    moved = [requests[i]._replace(arrive=at) for at, i in ready]
+    rest = side_by_side(moved, step, pool_blocks, policy, decoders, swap=swap, seed=seed, cached=True)
+    leave = [0.0] * len(requests)
+    for (_, i), at in zip(ready, rest.leave, strict=True):
+        leave[i] = at if requests[i].output > 1 else begun.leave[i]
+    return Outcome(
+        tuple(requests), begun.first, tuple(leave), rest.gaps, tuple(sorted((*begun.moments, *rest.moments))), begun.blocks + rest.blocks,
+        rest.preempted, begun.reused, prompts + decoders,
+    )  # fmt: skip
