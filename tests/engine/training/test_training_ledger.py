@@ -191,6 +191,7 @@ def test_best_checkpoints_by_brute_force():
     assert least <= 116
     assert continuous_checkpoints(49, 1.0, 1.0)[0] == 7  # √L where a layer keeps what it passes on
     assert best_checkpoints(49, 1.0, 1.0) == 7
+    assert best_checkpoints(4, 100.0, 1.0) == 1 and best_checkpoints(4, 0.01, 1.0) == 4  # what passes on is all, or nothing
 
 
 def test_accumulation_only_brings_the_gradients_earlier():

@@ -76,9 +76,9 @@ def test_zero_refuses(stage, devices, says):
 
 
 def test_unknown_names_list_the_known():
-    with pytest.raises(UnknownName, match="did you mean fp32"):
+    with pytest.raises(UnknownName, match=r"^no training recipe 'fp23'; did you mean fp32"):
         static(P, "fp23", "adamw")
-    with pytest.raises(UnknownName, match="adamw"):
+    with pytest.raises(UnknownName, match=r"^no optimiser 'adam'; did you mean adamw"):
         static(P, "fp32", "adam")
 
 

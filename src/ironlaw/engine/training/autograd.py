@@ -103,7 +103,7 @@ def _of(op: Op, graph: Graph, home: Mapping[str, str], gradient: set[str], devic
     pairs = tuple((i, i) for i in wanted) if unknown else KEEPS[op.kind]
     names: set[str] = set()
     for what, purpose in pairs:
-        if purpose in wanted or (op.kind == "attention" and wanted):
+        if purpose in wanted or op.kind == "attention":
             t = _tensor(op, what)
             if t is not None and t.role not in ("weight", "buffer"):
                 names.add(home.get(t.name, t.name))

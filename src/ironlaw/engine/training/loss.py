@@ -70,9 +70,6 @@ def chunked(graph: Graph, chunks: int) -> Graph:
 
 def top_of(graph: Graph) -> str:
     """The op that makes the logits of a graph with its loss; empty where the loss is a sum."""
-    body = tuple(one for one in graph.ops if not one.name.startswith(LOSS))
     first = next(one for one in graph.ops if one.name.startswith(LOSS))
-    if first.kind == "sum":
-        return ""
-    maker = head(Graph(graph.name, body, graph.dtype, outputs=(first.inputs[0].name,)))
-    return maker.name if maker else ""
+    makers = {t.name: one.name for one in graph.ops for t in one.outputs}
+    return "" if first.kind == "sum" else makers[first.inputs[0].name]

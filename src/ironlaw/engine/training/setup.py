@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -70,7 +71,8 @@ def levers(graph: Graph, setup: Setup) -> Iterator[tuple[str, Setup]]:
     if setup.attention != "fused" and any(op.kind == "attention" for op in graph.ops):
         yield "fused_attention", replace(setup, attention="fused")
     if setup.batch > 1:
-        yield "half_batch", replace(setup, batch=setup.batch // 2, accumulate=2 * setup.accumulate)
+        half = setup.batch // 2
+        yield "half_batch", replace(setup, batch=half, accumulate=math.ceil(setup.batch * setup.accumulate / half))
     if setup.optimiser in ("adamw", "momentum") and setup.recipe != "pure":
         yield "adam8bit", replace(setup, optimiser="adam8bit")
     if setup.recipe == "fp32":
