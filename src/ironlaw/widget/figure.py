@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from typing import Any
 
 from ironlaw.errors import BadValue, unknown
@@ -160,7 +161,9 @@ class Figure:
 
 def tabbed(figure: Figure, name: str) -> Figure:
     """The same picture, and what its tab is called where an instrument has several. A title may change with the dials; a tab stays."""
-    return replace(figure, more={**figure.more, "tab": name})
+    same = copy(figure)  # its marks have been checked
+    object.__setattr__(same, "more", {**figure.more, "tab": name})
+    return same
 
 
 def _axis(axis: Axis) -> dict[str, Any]:

@@ -5,7 +5,11 @@ import pytest
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
 from ironlaw.engine.training.ledger import ROWS, training_ledger
+from ironlaw.engine.training.loss import chunked, top_of, with_loss
+from ironlaw.engine.training.outline import in_chunks, outline
 from ironlaw.engine.training.recipes import RECIPES
+from ironlaw.engine.training.rewrites import autocast
+from ironlaw.registry.workloads import workload
 
 T, W = 32, 64
 
@@ -170,3 +174,13 @@ def _in_bf16(one):
         return Tensor(t.name, t.shape, "bf16", t.role)
 
     return op(one.kind, one.name, tuple(map(turn, one.inputs)), tuple(map(turn, one.outputs)), **one.attrs)
+
+
+@pytest.mark.parametrize("model", ["gpt2", "qwen2_0_5b", "bert_base", "resnet50"])
+def test_an_outline_in_chunks_is_the_one_of_the_graph_in_chunks(model):
+    """The short way, which lets all that stands before the head be as it is, beside the long one."""
+    for graph in (with_loss(workload(model, batch=2, dtype="bf16")), with_loss(autocast(workload(model, batch=2, dtype="fp32")))):
+        if top_of(graph):
+            for chunks in (2, 8):
+                parts = chunked(graph, chunks)
+                assert in_chunks(outline(graph), parts, chunks) == outline(parts)

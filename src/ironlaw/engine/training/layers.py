@@ -20,7 +20,10 @@ def layer_of(name: str) -> str:
 
 def layers(graph: Graph) -> tuple[str, ...]:
     """In the order in which they run."""
-    return tuple(dict.fromkeys(filter(None, (layer_of(op.name) for op in graph.ops))))
+    if "layers" not in graph.plans:
+        graph.plans["layers"] = tuple(dict.fromkeys(filter(None, (layer_of(op.name) for op in graph.ops))))
+    names: tuple[str, ...] = graph.plans["layers"]
+    return names
 
 
 def segments(graph: Graph, count: int) -> tuple[range, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.memory import homes
@@ -77,3 +77,12 @@ def outline(graph: Graph) -> Outline:
     for name, i in last.items():
         ends[i] = (*ends.get(i, ()), name)
     return Outline(places, sizes, frozenset(t.name for t in all_kept), last, ends, of_head, inputs)
+
+
+def in_chunks(known: Outline, graph: Graph, chunks: int) -> Outline:
+    """The outline of `graph`, which is the outlined one with head and loss in chunks: what stands before them is the same."""
+    first = next(i for i, place in enumerate(known.places) if place.head)
+    parts = {t.name: t.bytes for op in graph.ops[first:] for t in op.outputs}
+    parts |= {t.name: t.bytes for op in graph.ops[first:] for t in op.inputs if t.role == "input"}
+    head = [replace(place, read=tuple((name, size / chunks) for name, size in place.read)) for place in known.places[first:]]
+    return replace(known, places=(*known.places[:first], *head), sizes={**known.sizes, **parts})

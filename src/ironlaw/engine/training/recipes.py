@@ -105,7 +105,10 @@ def optimiser_named(name: str) -> Optimiser:
 
 def parameters(graph: Graph) -> tuple[Tensor, ...]:
     """The trained tensors, tied ones once."""
-    return tuple(t for t in graph.tensors.values() if t.role == "weight")
+    if "parameters" not in graph.plans:
+        graph.plans["parameters"] = tuple(t for t in graph.tensors.values() if t.role == "weight")
+    tensors: tuple[Tensor, ...] = graph.plans["parameters"]
+    return tensors
 
 
 def static(weights: Iterable[Tensor], recipe: str = "fp32", optimiser: str = "adamw") -> Static:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ironlaw.engine.device.types import Graph, Op, Tensor
 from ironlaw.engine.device.work import op
@@ -17,6 +18,7 @@ def autocast(graph: Graph, fmt: str = "bf16") -> Graph:
     """Each op casts what it reads; a weight's copy is made once and shared, an activation's is made by every reader."""
     ops: list[Op] = []
     formats: dict[str, str] = {}
+    memo: dict[Any, Any] = {}  # layers are alike: each kind of op is counted once
     copies: dict[str, Tensor] = {}
 
     def cast(t: Tensor, to: str, reader: str) -> Tensor:
@@ -27,7 +29,7 @@ def autocast(graph: Graph, fmt: str = "bf16") -> Graph:
             return copies[t.name]
         name = f"{t.name}.{to}" if t.role == "weight" else f"{reader}.cast {t.name}"
         copy = Tensor(name, here.shape, to)
-        ops.append(op("cast", f"{reader}.cast {t.name}", (here,), (copy,)))
+        ops.append(op("cast", f"{reader}.cast {t.name}", (here,), (copy,), memo))
         if t.role == "weight":
             copies[t.name] = copy
         return copy
@@ -51,13 +53,14 @@ def autocast(graph: Graph, fmt: str = "bf16") -> Graph:
         else:
             outputs = tuple(replace(t, dtype=to or widest) if is_float(t.dtype) else t for t in one.outputs)
         formats.update({t.name: t.dtype for t in outputs})
-        ops.append(op(one.kind, one.name, inputs, outputs, **one.attrs))
+        ops.append(op(one.kind, one.name, inputs, outputs, memo, **one.attrs))
     return replace(graph, ops=tuple(ops))
 
 
 def three_kernels(graph: Graph) -> Graph:
     """Attention as two products with a softmax between them, whose scores go through memory and are kept."""
     ops: list[Op] = []
+    memo: dict[Any, Any] = {}
     for one in graph.ops:
         if one.kind != "attention":
             ops.append(one)
@@ -67,8 +70,8 @@ def three_kernels(graph: Graph) -> Graph:
         scores = Tensor(f"{one.name}.scores", (*q.shape[:-1], k.shape[-2]), q.dtype)
         shares = replace(scores, name=f"{one.name}.softmax")
         ops += [
-            op("matmul", scores.name, (q, turned), (scores,)),
-            op("softmax", shares.name, (scores,), (shares,)),
-            op("matmul", one.name, (shares, v), one.outputs[:1]),
+            op("matmul", scores.name, (q, turned), (scores,), memo),
+            op("softmax", shares.name, (scores,), (shares,), memo),
+            op("matmul", one.name, (shares, v), one.outputs[:1], memo),
         ]
     return replace(graph, ops=tuple(ops))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from ironlaw.engine.device.types import Graph
 from ironlaw.engine.training.growth import Growth
 from ironlaw.engine.training.layers import layers
-from ironlaw.engine.training.ledger import Ledger, training_ledger
+from ironlaw.engine.training.ledger import Ledger, training_ledger, update
 from ironlaw.engine.training.loss import head
 from ironlaw.engine.training.recipes import OPTIMISERS, recipe_named
 from ironlaw.engine.training.rewrites import three_kernels
@@ -38,15 +38,27 @@ class Setup:
 
 def ledger(build: Build, setup: Setup) -> Ledger:
     """The ledger of a setup."""
+    graph = _graph(build, setup)
+    return training_ledger(
+        graph, setup.recipe, setup.optimiser, checkpoint=setup.checkpoint, loss_chunks=setup.loss_chunks, accumulate=setup.accumulate,
+        zero_stage=setup.zero_stage, devices=setup.devices, offload=setup.offload,
+    )  # fmt: skip
+
+
+def update_bytes(build: Build, setup: Setup) -> float:
+    """What lies in memory while the optimiser steps, without going through the pass."""
+    graph = _graph(build, setup)
+    share = {"zero_stage": setup.zero_stage, "devices": setup.devices}
+    return float(update(graph, setup.recipe, setup.optimiser, offload=setup.offload, **share).total)
+
+
+def _graph(build: Build, setup: Setup) -> Graph:
     graph = build(setup.batch, recipe_named(setup.recipe).dtype)
     if setup.attention not in ATTENTION:
         raise unknown("attention", setup.attention, ATTENTION)
     if setup.attention == "three_kernels":
         graph = _apart(graph)
-    return training_ledger(
-        graph, setup.recipe, setup.optimiser, checkpoint=setup.checkpoint, loss_chunks=setup.loss_chunks, accumulate=setup.accumulate,
-        zero_stage=setup.zero_stage, devices=setup.devices, offload=setup.offload,
-    )  # fmt: skip
+    return graph
 
 
 def _apart(graph: Graph) -> Graph:

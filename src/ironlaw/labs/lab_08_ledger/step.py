@@ -80,6 +80,11 @@ class Case:
         return self.growth.peak(self.setup.batch)
 
     @property
+    def update(self) -> float:
+        """Bytes while the optimiser steps."""
+        return setups.update_bytes(lambda batch, dtype: graph_of(self.model, self.seq, batch, dtype), self.setup)
+
+    @property
     def name(self) -> str:
         return str(about(self.model)["name"])
 
@@ -134,6 +139,7 @@ def seq_of(values: Mapping[str, Any]) -> int:
     return round(values[f"seq_{most}"]) if most else 0
 
 
+@lru_cache(maxsize=16_384)
 def plain(op: str) -> str:
     """An op's name for a reader: "layer 3, mlp.c_fc"."""
     if op in NAMES:
@@ -145,7 +151,7 @@ def plain(op: str) -> str:
 
 def picture(case: Case, usable: float, extra: Sequence[Mark] = ()) -> Figure:
     """The mountain of a step."""
-    steps = [Step(PHASES[m.phase], plain(m.op), tuple(map(float, m.bytes))) for m in case.ledger.profile]
+    steps = [Step(PHASES[m.phase], plain(m.op), m.bytes) for m in case.ledger.profile]
     return mountain(
         steps, [LAYERS[row] for row in ROWS], "One training step, byte by byte", limit=(usable, "usable memory"), extra=extra,
         top=doubled_to(2e9, [1.15 * case.peak, 1.15 * usable if usable < NEAR * case.peak else 1.0]), note=f"{case.name}, {case.sizes}",

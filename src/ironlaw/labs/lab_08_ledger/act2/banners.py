@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from math import floor, log2
 from typing import Any
 
@@ -23,7 +24,7 @@ SIGNIFICAND = 8  # bits of BF16, the hidden one included
 def judge(case: Case, usable: float) -> str:
     """The state of a design: a failure, a warning, or that it works."""
     now = case.ledger
-    if now.static.total >= usable or now.profile[-1].total > usable:
+    if now.static.total >= usable or now.update.total > usable:
         return STATIC
     if now.peak > usable:  # the head is the wall where all else would fit
         return HEAD if now.at_peak("head") >= now.peak - usable else KEPT
@@ -58,29 +59,25 @@ def _bytes(value: float) -> str:
 
 def _static(lab: kit.Lab, case: Case, usable: float) -> dict[str, object]:
     now = case.ledger
-    needed = max(float(now.static.total), float(now.profile[-1].total))
+    needed = max(float(now.static.total), float(now.update.total))
     ways = [
         f"{RECIPES[recipe].label} with {OPTIMISERS[optimiser].label}"
         for recipe in RECIPES
         for optimiser in OPTIMISERS
         if (recipe, optimiser) != (case.setup.recipe, case.setup.optimiser)
-        and _update(case.with_(recipe=recipe, optimiser=optimiser)) < usable
+        and case.with_(batch=1, recipe=recipe, optimiser=optimiser).update < usable
     ]
     way = lab.fill("act2.static_way", ways="; ".join(ways[:3])) if ways else lab.fill("act2.static_none")
     return {"needed": _bytes(needed), "usable": _bytes(usable), "over": _bytes(needed - usable), "way": way}
 
 
-def _update(case: Case) -> float:
-    return float(case.growth.one.profile[-1].total)
-
-
 def _freed(case: Case) -> str:
-    found = []
+    words = []
     for name, other in setups.levers(case.graph, case.setup):
         if name in ("checkpoint", "loss_chunks", "fused_attention"):
             freed = case.peak - Case(case.model, case.seq, other).peak
-            found.append(f"{setups.LABELS[name]} {_bytes(freed)}")
-    return kit.Markup(", ".join(found) or "nothing more")
+            words.append(f"{setups.LABELS[name]} {_bytes(freed)}")
+    return kit.Markup(", ".join(words) or "nothing more")
 
 
 def _kept(lab: kit.Lab, case: Case, usable: float) -> dict[str, object]:
@@ -93,8 +90,10 @@ def _kept(lab: kit.Lab, case: Case, usable: float) -> dict[str, object]:
 
 
 def _head(lab: kit.Lab, case: Case, usable: float) -> dict[str, object]:
-    enough = [n for n in step.CHUNKS if n > case.setup.loss_chunks and case.with_(loss_chunks=n).peak <= usable]
-    way = lab.fill("act2.head_chunks", chunks=str(enough[0])) if enough else lab.fill("act2.head_more")
+    more = [n for n in step.CHUNKS if n > case.setup.loss_chunks]
+    place = bisect_left(more, True, key=lambda n: case.with_(loss_chunks=n).peak <= usable)  # the smaller a chunk, the lower the peak
+    enough = more[place] if place < len(more) else None
+    way = lab.fill("act2.head_chunks", chunks=str(enough)) if enough else lab.fill("act2.head_more")
     return {**_kept(lab, case, usable), "way": way, "head": _bytes(case.ledger.at_peak("head"))}
 
 
