@@ -1,0 +1,73 @@
+"""registry/trace/*.toml -> laws of requests: quantiles of published traces, with their source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ironlaw.engine.arrays import interpolate
+from ironlaw.engine.device.types import check_positive
+from ironlaw.engine.serving.llm.cache import whole
+from ironlaw.engine.serving.llm.load import Quantiles, Request
+from ironlaw.engine.streams import split, uniform
+from ironlaw.errors import BadRegistry, BadValue, unknown
+from ironlaw.registry.loader import folder, normal, read, slugs
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Quantiles of a published trace. `rate`: requests a second; `gap` in seconds, lengths in tokens."""
+
+    slug: str
+    name: str
+    source: str
+    date: str
+    note: str
+    count: int
+    rate: float
+    prompt: Quantiles
+    output: Quantiles
+    gap: Quantiles
+
+    def draw(self, n: int, seed: int = 0, rate: float | None = None) -> tuple[Request, ...]:
+        """`n` requests: gaps and lengths drawn one by one; at the trace's rate, or at another with gaps alike but for scale."""
+        scale = 1.0 / (float(check_positive("rate", self.rate if rate is None else rate)) * self.gap.mean)
+        now, requests = 0.0, []
+        lengths = zip(self.prompt.draw(split(seed, 1), n), self.output.draw(split(seed, 2), n), strict=True)
+        for u, (prompt, output) in zip(uniform(split(seed, 0), whole("n", n)), lengths, strict=True):
+            now += scale * float(interpolate(u, self.gap.shares, self.gap.values))
+            requests.append(Request(now, prompt, output))
+        return tuple(requests)
+
+
+def traces() -> tuple[str, ...]:
+    return slugs("trace")
+
+
+@cache
+def trace(name: str) -> Trace:
+    """A published trace by its slug: `trace("azure_chat_2023")`."""
+    slug = normal(name)
+    if slug not in traces():
+        raise unknown("trace", name, traces(), f"registry/trace/{slug}.toml with rate, [prompt], [output] and [gap]")
+    data, where = read(folder("trace") / f"{slug}.toml"), f"trace {slug}"
+    for key in ("name", "source", "date", "count", "rate"):
+        if not data.get(key):
+            raise BadRegistry(f"{where} has no {key}; add `{key} = …` there")
+    prompt, output, gap = (_quantiles(where, data, key) for key in ("prompt", "output", "gap"))
+    return Trace(
+        slug, str(data["name"]), str(data["source"]), str(data["date"]), str(data.get("note", "")), int(data["count"]), float(data["rate"]),
+        prompt, output, gap,
+    )  # fmt: skip
+
+
+def _quantiles(where: str, data: Mapping[str, Any], key: str) -> Quantiles:
+    table = data.get(key)
+    if not isinstance(table, Mapping) or not {"shares", "values"} <= set(table):
+        raise BadRegistry(f"{where} has no [{key}] with shares and values; add them there")
+    try:
+        return Quantiles(tuple(map(float, table["shares"])), tuple(map(float, table["values"])))
+    except (BadValue, TypeError, ValueError) as error:
+        raise BadRegistry(f"{where} [{key}]: {error}") from None
