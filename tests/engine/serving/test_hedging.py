@@ -140,6 +140,7 @@ REFUSALS = [
     (lambda: hedging_run(0.5, shards=1), "20000 requests to 1 shards; a copy needs another shard and a run at least 10 requests"),
     (lambda: hedging_run(0.5, n=9), "9 requests to 50 shards; a copy needs another shard and a run at least 10 requests"),
     (lambda: hedging_run(0.5, service=0.0), "service is 0.0; give a finite number above 0"),
+    (lambda: hedging_run(0.5, n=10, works=[]), "0 service times for 10 requests; give 20: those of the requests, then of their copies"),
     (lambda: hedge_fate(0.0), "utilisation is 0.0; give a finite number above 0"),
     (lambda: hedge_fate(0.5, -1.0), "budget is -1.0; give a finite number of at least 0"),
     (lambda: largest_budget(0.0), "utilisation is 0.0; give a finite number above 0"),

@@ -126,6 +126,7 @@ def test_ranks():
     ("arguments", "says"),
     [
         (([], []), "at least one"), (([0, 1], [1]), "2 arrivals and 1 services"), (([1, 0], [1, 1]), "sort them"),
+        (([0, math.nan], [1, 1]), "sort them"),
         (([0], [-1]), "finite times"), (([0], [math.inf]), "finite times"), (([0], [math.nan]), "finite times"),
         (([0], [1], 0), "servers is 0"), (([0], [1], True), "servers is True"), (([0], [1], 1.5), "servers is 1.5"),
         (([0], [1], 1, "best"), "known: fifo, lifo, random, shortest"),

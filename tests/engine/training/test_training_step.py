@@ -88,6 +88,40 @@ def test_a_gradient_that_two_tensors_share_is_one():
     assert told["backward", "b"][2] == 2 * T
 
 
+def test_a_gradient_that_passes_is_added_without_a_copy():
+    """h is read by an add and later by a GELU: what the add passes on is added to the GELU's part where it lies."""
+    x = tensor("x", role="input")
+    h, b = linear("h", x, weight("a")), linear("b", x, weight("wb"))
+    ops = (
+        h,
+        b,
+        op("add", "s", (tensor("h"), tensor("b")), (tensor("s"),)),
+        op("gelu", "g", h.outputs, (tensor("g"),)),
+        op("mul", "m", (tensor("s"), tensor("g")), (tensor("m"),)),
+    )
+    told = moments(Graph("passing", ops, "fp32"))
+    assert told["backward", "g"][2] == 3 * T  # the gradients of s, g and h
+    assert told["backward", "s"][2] == 2 * T  # s's, which becomes b's as well, and h's
+    assert told["backward", "b"][2] == 2 * T and told["backward", "h"][2] == T
+
+
+def order(graph, **settings):
+    return [(m.phase, m.op) for m in training_ledger(graph, optimiser="sgd", **settings).profile]
+
+
+def test_every_op_runs_once_forward_and_once_back():
+    names = ["h", "g", "y", "s", "loss.sum0"]
+    back = [("backward", name) for name in reversed(names)]
+    assert order(branch()) == [*(("forward", name) for name in names), ("between", ""), *back, ("update", "optimiser")]
+
+
+def test_each_chunk_goes_forward_and_back_before_the_layers_do():
+    head = ["top", "loss.log_softmax", "loss.pick"]
+    chunk = [*(("forward", name) for name in head), *(("backward", name) for name in reversed(head))]
+    end = [("between", ""), ("backward", "e"), ("update", "optimiser")]
+    assert order(tied(), loss_chunks=2) == [("forward", "e"), *chunk, *chunk, *end]
+
+
 def tied():
     table = weight("table", 10, 4)
     ids = tensor("ids", 2, 3, role="input", dtype="int64")

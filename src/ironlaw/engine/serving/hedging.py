@@ -104,7 +104,9 @@ def hedging_run(
     _check(rho, delay, budget, pause, shards, n)
     rate = rho * shards / check_positive("service", service)
     arrive = poisson(rate, n, seed=seed)
-    works = works or exponential(split(seed, 2), 2 * n, 1.0 / service)
+    works = exponential(split(seed, 2), 2 * n, 1.0 / service) if works is None else works
+    if len(works) != 2 * n:
+        raise BadValue(f"{len(works)} service times for {n} requests; give {2 * n}: those of the requests, then of their copies", "works")
     draws = uniform(split(seed, 3), 2 * n)
     first = [int(u * shards) for u in draws[:n]]
     other = [(home + 1 + int(u * (shards - 1))) % shards for home, u in zip(first, draws[n:], strict=True)]

@@ -148,7 +148,7 @@ def _check(arrivals: Sequence[Time], services: Sequence[Time], servers: int, ord
         raise BadValue(
             f"{len(arrivals)} arrivals and {len(services)} services; give one service to each arrival, and at least one", "services"
         )
-    if any(after < before for before, after in pairwise(arrivals)):
+    if any(not before <= after for before, after in pairwise(arrivals)):
         raise BadValue("arrivals go back in time; sort them", "arrivals")
     if not all(0 <= service < math.inf for service in services):
         raise BadValue("a service is negative or has no end; give finite times of at least 0", "services")

@@ -131,10 +131,8 @@ class Heap:
                 return 0.0
             self._new(name, 0.0 if place.kind == "sum" else whole)  # of a sum: one number, expanded
             return size if size < whole else 0.0
-        buffer = self.buffers[name]
-        if self.users[buffer] > 1 or self.sizes[buffer] < whole:  # another tensor's too, or one number expanded: the sum is new memory
-            self._leave(name)
-            self._new(name, whole)
+        self._leave(name)  # the sum takes the place of the first part, or is new memory where that is another tensor's too
+        self._new(name, whole)
         return 0.0 if passes else size
 
     def _weight(self, name: str, elements: Number, size: Number) -> Number:
@@ -155,11 +153,11 @@ def loads(known: Outline, gradient: float, segments: Sequence[range] = (), accum
     heap = Heap(known, gradient, accumulates)
     inside = {i: segment for segment in segments for i in segment}
     places = known.places
-    body = next((i for i, place in enumerate(places) if place.head), len(places)) if chunks > 1 else len(places)
+    body = next(i for i, place in enumerate(places) if place.head) if chunks > 1 else len(places)
     for i in range(body):
         segment = inside.get(i)
         yield heap.forward(i, segment is None, segment[-1] if segment else i, FORWARD)
-    for more in (True, False) if body < len(places) else ():
+    for more in (True, False) if chunks > 1 else ():
         for i in range(body, len(places)):
             yield heap.forward(i, True, i, FORWARD)
         yield from filter(None, (heap.backward(i, more) for i in range(len(places) - 1, body - 1, -1)))
