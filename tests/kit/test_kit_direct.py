@@ -8,7 +8,7 @@ import pytest
 
 from ironlaw.kit.instrument import Instrument, View
 from ironlaw.widget import direct
-from ironlaw.widget.dials import span
+from ironlaw.widget.dials import choice, span
 from ironlaw.widget.piece import Piece
 
 SPEC = {"id": "act1", "dials": [{"id": "batch", "value": 1}]}
@@ -73,15 +73,34 @@ def test_readouts_wait_until_the_dials_rest():
     assert seen[-1] == 8
 
 
-def test_where_a_turn_may_go_next_is_computed_and_neither_kept_nor_told():
-    asked = []
+def test_where_a_turn_may_go_next_is_shown_ahead_and_nothing_of_it_is_kept():
+    told = []
     made = Instrument(
-        "act1", "Act", lambda values: [span("batch", "Batch", 1, 64, 1)], lambda values: asked.append(values["batch"]) or View(),
-        on_readouts=lambda readouts: None,
+        "act1", "Act", lambda values: [span("batch", "Batch", 1, 64, 1)], lambda values: View(note=f"batch {values['batch']}"),
+        on_readouts=lambda readouts: told.append(readouts),
     )  # fmt: skip
-    ask(made.piece.spec["direct"], {"dials": {"batch": 8}, "seq": 1, "moving": True})
-    assert ask(made.piece.spec["direct"], {"dials": {"batch": 12}, "seq": 1, "moving": True, "ahead": True}) == {}
-    assert asked[-1] == 12 and made.values == {"batch": 8} and made.requested == {"batch": 8}
+    token, before = made.piece.spec["direct"], len(told)
+    ask(token, {"dials": {"batch": 8}, "seq": 1, "moving": True})
+    ahead = ask(token, {"dials": {"batch": 12}, "seq": 1, "moving": True, "ahead": True})
+    assert made.values == made.requested == {"batch": 8} and len(told) == before
+    there = ask(token, {"dials": {"batch": 12}, "seq": 2, "moving": True})
+    assert ahead["ahead"] == {"batch": 12}
+    assert ahead["view"] | {"seq": 2} == there["view"]
+
+
+def test_where_a_dial_could_not_stay_there_is_no_view_ahead():
+    """That it moved is said once, when the turn gets there."""
+
+    def dials(values):
+        disabled = {"fp8": "no FP8"} if values.get("batch", 1) > 4 else {}
+        return [span("batch", "Batch", 1, 64, 1), choice("format", "Format", [("fp16", "FP16"), ("fp8", "FP8")], disabled=disabled)]
+
+    made = Instrument("act1", "Act", dials, lambda values: View(note=values["format"]))
+    token = made.piece.spec["direct"]
+    ask(token, {"dials": {"batch": 4, "format": "fp8"}, "seq": 1, "moving": True})
+    on = {"batch": 5, "format": "fp8"}
+    assert ask(token, {"dials": on, "seq": 1, "moving": True, "ahead": True})["view"].keys() == {"seq"}
+    assert "no FP8" in ask(token, {"dials": on, "seq": 2, "moving": True})["view"]["error"]["message"]
 
 
 @pytest.mark.parametrize(

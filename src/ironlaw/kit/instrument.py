@@ -83,25 +83,28 @@ class Instrument:
     def _answer(self, state: Mapping[str, Any]) -> dict[str, Any]:
         requested = dict(state.get("dials") or {})
         dials = self.dials(requested)
-        if state.get("ahead"):  # nobody sees it yet: what is slow about it is known when the turn gets there
-            self.compute(settle(dials, requested)[0])
-            return {}
-        self.values, refusals = settle(dials, requested)
-        self.requested = requested
-        moved = {name: {"asked": requested[name], "value": self.values[name]} for name in refusals}
+        values, refusals = settle(dials, requested)
+        if state.get("ahead"):  # the turn may never get there, so nothing is kept; where a dial could not stay it is asked again
+            return {} if refusals else self._shown(dials, self.compute({**values, "moving": True}))
+        self.values, self.requested = values, requested
+        moved = {name: {"asked": requested[name], "value": values[name]} for name in refusals}
         news = {name: why for name, why in refusals.items() if self.moved.get(name) != moved[name]}  # said once, when it moves
         self.moved = moved
         if refusals:
-            dials = self.dials(self.values)
+            dials = self.dials(values)
         moving = bool(state.get("moving"))  # the browser asks once more when the dials rest
-        view = self.compute({**self.values, "moving": True} if moving else self.values)
+        view = self.compute({**values, "moving": True} if moving else values)
         if not moving:
             self.on_readouts(view.readouts)
-        changes_of = {dial["id"]: changes for dial in dials if (changes := {key: dial[key] for key in CHANGING if key in dial})}
         error = next(({"dial": dial, "message": reason} for dial, reason in news.items()), None)
+        return self._shown(dials, view) | {"moved": moved, "error": error}
+
+    @staticmethod
+    def _shown(dials: Sequence[Dial], view: View) -> dict[str, Any]:
+        changes_of = {dial["id"]: changes for dial in dials if (changes := {key: dial[key] for key in CHANGING if key in dial})}
         return {
             "figures": list(view.figures), "cards": list(view.cards), "formula": view.formula, "banner": view.banner,
-            "note": view.note, "dials": changes_of, "moved": moved, "error": error, "after": view.after,
+            "note": view.note, "dials": changes_of, "moved": {}, "error": None, "after": view.after,
         }  # fmt: skip
 
     @staticmethod

@@ -51,9 +51,8 @@ def reply(text: str) -> str:
         view = piece.look(state | {"moving": True})
     else:
         return refusal("that piece is gone; load the page again")
-    if state.get("ahead"):  # where the dials may stand next: it is computed, and nobody waits for it
-        return "{}"
-    answer = json.dumps({"piece": token, "view": view}, ensure_ascii=False, separators=(",", ":"))
+    ahead = {"ahead": state.get("dials")} if state.get("ahead") else {}  # where the dials may stand next: the page keeps it
+    answer = json.dumps({"piece": token, "view": view} | ahead, ensure_ascii=False, separators=(",", ":"))
     return answer if answer.isascii() else answer.encode("utf-8", "replace").decode()  # half a character can't be sent
 
 

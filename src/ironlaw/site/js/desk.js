@@ -55,12 +55,9 @@ const direct = (() => {
     listen: (token, listener) => listening.set(token, listener),
     opened: () => {}, // it is there from the start
     leave: (token) => listening.delete(token),
-    send: (token, state, ahead) => {
+    send: (token, state) => {
       if (!listening.has(token)) return false;
-      desk.look({ piece: token, state }).then(({ view }) => {
-        if (view) listening.get(token)?.(view);
-        if (ahead && !desk.busy()) desk.look({ piece: token, state: { ...state, dials: ahead, ahead: true } });
-      }).catch(() => {});
+      desk.look({ piece: token, state }).then(({ view, ahead }) => view && listening.get(token)?.(view, ahead)).catch(() => {});
       return true;
     },
   };

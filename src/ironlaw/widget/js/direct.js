@@ -4,7 +4,7 @@
 const AGAIN = 2000; // ms until a lost socket is opened again
 
 const direct = (() => {
-  const listening = new Map(); // token of a piece -> what to do with its view
+  const listening = new Map(); // token of a piece -> what to do with a view, and with the dials of one that was asked for ahead
   const openings = []; // what to do whenever the socket is there, again too
   let socket = null;
   let worked = false;
@@ -16,8 +16,8 @@ const direct = (() => {
       for (const opened of openings) opened();
     };
     socket.onmessage = (event) => {
-      const { piece, view } = JSON.parse(event.data);
-      listening.get(piece)?.(view);
+      const { piece, view, ahead } = JSON.parse(event.data);
+      listening.get(piece)?.(view, ahead);
     };
     socket.onclose = () => {
       socket = null;

@@ -5,6 +5,7 @@ const PATIENCE = 1500; // ms until an answer is given up and the next state is s
 const SLOW = 400; // ms until a piece that has words for it says that it is computing
 const REST = 300; // ms without a turn until the dials are at rest
 const KEEP = "ironlaw:dials:";
+const PLACES = 32; // views that are kept while a dial is being turned
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
@@ -17,7 +18,11 @@ function link(model, redraw, show) {
   let turned = -REST;
   let resting = 0;
   let ahead = null; // where the dials will stand if the turn goes on
+  let lookedAhead = -PATIENCE; // when that was last asked for, until it is answered
   let looked = null; // the view that came the short way, where it is newer than the model's
+  let asked = ""; // the place whose view comes the short way
+  let since = null; // the model's view that the places belong to: with another one they may all be different
+  const places = new Map(); // dials, as text -> the view there: where a turn has just been, and where it may go next
   const token = model.get("spec")?.direct;
   const line = { state: model.get("state") ?? {}, touched: null, turns: 0 };
 
@@ -26,7 +31,8 @@ function link(model, redraw, show) {
     sent += 1;
     waitingSince = performance.now();
     line.state = { ...line.state, seq: sent };
-    if (!line.state.moving || !direct.send(token, line.state, ahead)) {
+    asked = JSON.stringify(line.state.dials);
+    if (!line.state.moving || !direct.send(token, line.state)) {
       model.set("state", line.state);
       model.save_changes();
     }
@@ -48,6 +54,25 @@ function link(model, redraw, show) {
     else flush();
     redraw();
   };
+  const visit = (place, view) => {
+    if (since !== model.get("view")) places.clear();
+    since = model.get("view");
+    if (view.error || !view.figures || Object.keys(view.moved ?? {}).length) return; // what is said once is not said again
+    places.set(place, view);
+    if (places.size > PLACES) places.delete(places.keys().next().value);
+  };
+  const lookAhead = () => {
+    if (!ahead || places.has(JSON.stringify(ahead)) || performance.now() - lookedAhead < PATIENCE) return;
+    if (direct.send(token, { ...line.state, dials: ahead, ahead: true })) lookedAhead = performance.now();
+  };
+  // Where the view is here already, picture and dial are drawn in the frame of the key. Python hears of it when the dials rest.
+  const arrive = (dials, view) => {
+    sent += 1;
+    line.state = { ...line.state, dials, moving: true, seq: sent };
+    looked = { ...view, seq: sent };
+    show();
+    lookAhead();
+  };
   line.turn = (id, value, also = {}, next = undefined) => {
     line.touched = id;
     line.turns += 1;
@@ -59,7 +84,9 @@ function link(model, redraw, show) {
     turned = performance.now();
     clearTimeout(resting);
     if (moving) resting = setTimeout(() => line.send({}), REST);
-    line.send({ dials, moving });
+    const known = moving && since === model.get("view") && direct.ready(token) && places.get(JSON.stringify(dials));
+    if (known) arrive(dials, known);
+    else line.send({ dials, moving });
   };
   line.view = () => {
     const view = model.get("view") ?? {};
@@ -108,9 +135,15 @@ function link(model, redraw, show) {
     direct.leave(token);
   };
   if (token) {
-    direct.listen(token, (view) => {
-      looked = view;
-      show();
+    direct.listen(token, (view, place) => {
+      visit(place ? JSON.stringify(place) : asked, view);
+      if (place) {
+        lookedAhead = -PATIENCE;
+      } else if (view.seq >= (looked?.seq ?? 0)) {
+        looked = view;
+        show();
+      }
+      lookAhead();
     });
   }
   return line;
