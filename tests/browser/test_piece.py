@@ -390,7 +390,8 @@ def test_a_held_key_makes_no_backlog_and_no_place_is_asked_for_twice(page: Page,
 def test_the_next_step_of_a_turn_is_drawn_in_the_frame_of_its_key_and_so_is_the_last_one(lab: Page):
     """Both views are in the page by then. What Python shows when the dials rest is the same picture."""
     turn = """(input, by) => {
-      const label = () => [...input.getRootNode().querySelectorAll('.il-drawing')].map((drawing) => drawing.getAttribute('aria-label')).join('\\n');
+      const drawings = () => [...input.getRootNode().querySelectorAll('.il-drawing')];
+      const label = () => drawings().map((drawing) => drawing.getAttribute('aria-label')).join('\\n');
       const before = label();
       input.value = Number(input.value) + by;
       input.dispatchEvent(new Event('input', { bubbles: true }));

@@ -77,7 +77,7 @@ def test_where_a_turn_may_go_next_is_shown_ahead_and_nothing_of_it_is_kept():
     told = []
     made = Instrument(
         "act1", "Act", lambda values: [span("batch", "Batch", 1, 64, 1)], lambda values: View(note=f"batch {values['batch']}"),
-        on_readouts=lambda readouts: told.append(readouts),
+        on_readouts=told.append,
     )  # fmt: skip
     token, before = made.piece.spec["direct"], len(told)
     ask(token, {"dials": {"batch": 8}, "seq": 1, "moving": True})
