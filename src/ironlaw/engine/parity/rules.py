@@ -6,13 +6,13 @@ breaks even: so a person is worth accepting from that probability on. Profits ar
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ironlaw.engine.parity.curves import Group, Point, height, table_at
+from ironlaw.engine.parity.along import by_opportunity, by_precision, by_selection, closing_in, lowest, share_flagged, summit
+from ironlaw.engine.parity.curves import Group, Point, table_at
 from ironlaw.engine.parity.rates import Table
 from ironlaw.errors import BadValue, unknown
 
@@ -28,8 +28,6 @@ RULES = {
     NONE: "largest profit, each group by itself", ONE: "one threshold for all", SELECTION: "equal selection rates",
     OPPORTUNITY: "equal opportunity", ODDS: "equal odds", PRECISION: "equal precision",
 }  # fmt: skip
-GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
-GRID = 40  # targets that a rule tries, six times closer and closer
 
 
 @dataclass(frozen=True)
@@ -70,33 +68,29 @@ def best(groups: Sequence[Group], rule: str, breakeven: float, tolerance: float 
     return _best(tuple(groups), rule, breakeven, tolerance)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _best(groups: tuple[Group, ...], rule: str, breakeven: float, tolerance: float) -> Decision:
-    if rule == NONE:
-        return _decision(rule, groups, [_most(group, breakeven) for group in groups], breakeven)
     if rule == ONE:
         return _one_threshold(groups, breakeven)
-    if rule == ODDS:
-        return _equal_odds(groups, breakeven)
-    if rule == PRECISION:
-        return _equal_precision(groups, breakeven)
-    measure = _selected if rule == SELECTION else _found
-    own = {group.name: measure(group, _most(group, breakeven)) for group in groups}
-
-    def near(group: Group, target: float) -> Point:
-        """Each group as near to its own best as the window above the target allows: its profit falls on both sides of that."""
-        return _cross(group, measure, min(max(own[group.name], target), target + tolerance))
-
-    return _climb(rule, groups, breakeven, near)
-
-
-def _decision(rule: str, groups: Sequence[Group], points: Sequence[Point], breakeven: float) -> Decision:
+    if rule in (SELECTION, OPPORTUNITY):
+        points = _window(groups, rule, breakeven, tolerance)
+    elif rule == ODDS:
+        points = [max(lowest(groups), key=lambda point: _sum_worth(groups, [point] * len(groups), breakeven))] * len(groups)
+    elif rule == PRECISION:
+        points = _equal_precision(groups, breakeven)
+    else:
+        points = [_most(group, breakeven) for group in groups]
     tables = tuple(table_at(group, point) for group, point in zip(groups, points, strict=True))
     return Decision(rule, tuple(points), tables, profit(tables, breakeven))
 
 
 def _worth(group: Group, point: Point, breakeven: float) -> float:
+    """Of a group's decision, per head of the group."""
     return (1.0 - breakeven) * group.base * point[1] - breakeven * (1.0 - group.base) * point[0]
+
+
+def _sum_worth(groups: Sequence[Group], points: Sequence[Point], breakeven: float) -> float:
+    return sum(group.total * _worth(group, point, breakeven) for group, point in zip(groups, points, strict=True))
 
 
 def _most(group: Group, breakeven: float) -> Point:
@@ -104,97 +98,43 @@ def _most(group: Group, breakeven: float) -> Point:
     return max(group.hull, key=lambda point: _worth(group, point, breakeven))
 
 
-def _one_threshold(groups: Sequence[Group], breakeven: float) -> Decision:
+def _window(groups: Sequence[Group], rule: str, breakeven: float, tolerance: float) -> list[Point]:
+    """Each group as near to its own best as the window above one target allows: its profit falls on both sides of that."""
+    paths = [(by_selection if rule == SELECTION else by_opportunity)(group) for group in groups]
+    tops = [_most(group, breakeven) for group in groups]
+    own = [share_flagged(group, top) if rule == SELECTION else top[1] for group, top in zip(groups, tops, strict=True)]
+
+    def near(target: float) -> list[Point]:
+        return [path.at(min(max(mine, target), target + tolerance, 1.0)) for path, mine in zip(paths, own, strict=True)]
+
+    return near(summit(lambda target: _sum_worth(groups, near(target), breakeven)))
+
+
+def _equal_precision(groups: Sequence[Group], breakeven: float) -> list[Point]:
+    fans = [by_precision(group) for group in groups]
+
+    def points(target: float) -> list[Point]:
+        return [point for fan in fans if (point := fan.at(target))]
+
+    def worth(target: float) -> float | None:
+        found = points(target)
+        return _sum_worth(groups, found, breakeven) if len(found) == len(groups) else None
+
+    target = closing_in(worth)
+    if target is None:
+        raise BadValue(f"no decision of the rule {RULES[PRECISION]!r} exists for these groups; choose another rule")
+    return points(target)
+
+
+def _one_threshold(groups: tuple[Group, ...], breakeven: float) -> Decision:
+    _, _, score = max(_flags_by_score(groups), key=lambda flags: (1.0 - breakeven) * flags[0] - breakeven * flags[1])
+    tables = tuple(group.at(score) for group in groups)
+    return Decision(ONE, tuple((table.fpr, table.tpr) for table in tables), tables, profit(tables, breakeven))
+
+
+@lru_cache(maxsize=16)
+def _flags_by_score(groups: tuple[Group, ...]) -> list[tuple[float, float, float]]:
+    """Right and wrong flags of all groups together, for every threshold."""
     scores = sorted({score for group in groups for score in group.scores})
-    decisions = []
-    for score in [*scores, math.inf]:
-        tables = tuple(group.at(score) for group in groups)
-        points = tuple((table.fpr, table.tpr) for table in tables)
-        decisions.append(Decision(ONE, points, tables, profit(tables, breakeven)))
-    return max(decisions, key=lambda each: each.profit)
-
-
-def _equal_odds(groups: Sequence[Group], breakeven: float) -> Decision:
-    """One point for all: on or under every group's hull, so a corner of the lowest of them, which may be where two hulls cross."""
-    corners = sorted({fpr for group in groups for fpr, _ in group.hull})
-    heights = [[height(group.hull, fpr) for fpr in corners] for group in groups]
-    places = sorted({*corners, *_crossings(corners, heights)})
-    points = [(fpr, min(height(group.hull, fpr) for group in groups)) for fpr in places]
-    return max((_decision(ODDS, groups, [point] * len(groups), breakeven) for point in points), key=lambda each: each.profit)
-
-
-def _crossings(places: Sequence[float], heights: Sequence[Sequence[float]]) -> Iterator[float]:
-    """Where two of the lines through their heights at the same places cross between two of these."""
-    for one, other in itertools.combinations(heights, 2):
-        apart = [a - b for a, b in zip(one, other, strict=True)]
-        for (left, before), (right, after) in itertools.pairwise(zip(places, apart, strict=True)):
-            if before * after < 0.0:
-                yield left + (right - left) * before / (before - after)
-
-
-def _climb(rule: str, groups: Sequence[Group], breakeven: float, reach: Callable[[Group, float], Point]) -> Decision:
-    """The best target by the golden section: along concave hulls the profit has one summit."""
-
-    def at(target: float) -> Decision:
-        return _decision(rule, groups, [reach(group, target) for group in groups], breakeven)
-
-    low, high = 0.0, 1.0
-    for _ in range(48):
-        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        low, high = (left, high) if at(left).profit < at(right).profit else (low, right)
-    return at((low + high) / 2)
-
-
-def _equal_precision(groups: Sequence[Group], breakeven: float) -> Decision:
-    """The PPV that pays most: a grid, then closer and closer around its best."""
-    low, high = 0.0, 1.0
-    found: list[tuple[float, float, Decision]] = []
-    for _ in range(6):
-        step = (high - low) / GRID
-        for target in (low + step * i for i in range(GRID + 1)):
-            points = [point for group in groups if (point := _at_precision(group, target))]
-            if len(points) == len(groups):
-                decision = _decision(PRECISION, groups, points, breakeven)
-                found.append((decision.profit, target, decision))
-        if not found:
-            raise BadValue(f"no decision of the rule {RULES[PRECISION]!r} exists for these groups; choose another rule")
-        _, best_target, decision = max(found, key=lambda each: each[0])
-        low, high = max(0.0, best_target - 2 * step), min(1.0, best_target + 2 * step)
-    return decision
-
-
-def _selected(group: Group, point: Point) -> float:
-    return group.base * point[1] + (1.0 - group.base) * point[0]
-
-
-def _found(group: Group, point: Point) -> float:
-    return point[1]
-
-
-def _at_precision(group: Group, ppv: float) -> Point | None:
-    """Where the ray of this PPV leaves the hull; None where no decision of the group has it."""
-    if ppv >= 1.0:
-        top = height(group.hull, 0.0)
-        return (0.0, top) if top > 0.0 else None
-    slope = (1.0 - group.base) / group.base * ppv / (1.0 - ppv)
-    if slope < 1.0:
-        return None  # below chance
-    crossing = (0.0, 0.0)
-    for a, b in itertools.pairwise(group.hull):
-        start, end = a[1] - slope * a[0], b[1] - slope * b[0]
-        if start >= 0.0 >= end:
-            crossing = _between(a, b, start / (start - end) if start > end else 1.0)
-    return crossing if crossing[1] > 0.0 else None
-
-
-def _cross(group: Group, measure: Callable[[Group, Point], float], value: float) -> Point:
-    """The first point along a group's hull at which a rising measure reaches a value; the last corner where rounding keeps it below."""
-    for a, b in itertools.pairwise(group.hull):
-        start, end = measure(group, a), measure(group, b)
-        if start <= value <= end and end > start:
-            return _between(a, b, (value - start) / (end - start))
-    return group.hull[-1]
-
-
-def _between(a: Point, b: Point, share: float) -> Point:
-    return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])
+    tables = {score: [group.at(score) for group in groups] for score in [*scores, math.inf]}
+    return [(sum(table.tp for table in row), sum(table.fp for table in row), score) for score, row in tables.items()]
