@@ -51,6 +51,15 @@ def test_points_curves_and_words():
     assert figure.legend[0]["label"].startswith("African-American, base rate 51.4")
 
 
+def test_axes_say_whose_share_they_are_and_many_groups_stand_in_the_legend_alone():
+    figure = rays(lines(), 0.6, "COMPAS", flagged="accepted", true="those who repay", other="those who default")
+    assert (figure.x.label, figure.y.label) == ("accepted, of those who default", "accepted, of those who repay")
+    assert figure.table.columns[2:4] == (figure.x.label, figure.y.label)
+    assert named(figure, "Caucasian, as set").label == "Caucasian"
+    many = rays([*lines(), *(Line(f"{line.name} again", line.curve, line.base, line.point) for line in lines())], None, "four")
+    assert not any(m.label for m in many.marks if m.type == "point") and len(many.legend) == 4
+
+
 def test_too_many_groups_are_refused():
     with pytest.raises(BadValue, match="0 groups"):
         rays([], 0.5, "nobody")

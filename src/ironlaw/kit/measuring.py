@@ -7,6 +7,7 @@ from typing import Any
 
 from ironlaw.errors import LedgerError
 from ironlaw.kit import experiment, host, local_runs, step
+from ironlaw.kit.context import DATA
 from ironlaw.kit.instrument import Instrument
 from ironlaw.kit.learner_record import LearnerRecord
 from ironlaw.kit.local_runs import Measured
@@ -37,9 +38,10 @@ class Measuring(LearnerRecord):
         return self.measured.get(name)
 
     def measuring(self, act: str, captions: Mapping[str, Callable[[Measured], str]]) -> Any:
-        """`captions`: experiment -> what to say about a result, as Markdown. This machine itself is offered until it is measured."""
+        """`captions`: experiment -> what to say about a result, as Markdown. This machine itself is offered until it is measured,
+        where the lab is about devices."""
         items: list[experiment.Item | experiment.Machine] = [experiment.Item(name, caption) for name, caption in captions.items()]
-        if known_local() is None:
+        if self.current_context.regime != DATA and known_local() is None:
             items.append(experiment.Machine(lambda: known_local() is not None))
         if not items:
             return host.html(step.step(act, "measure", self.go_on(f"{act}.claims")))

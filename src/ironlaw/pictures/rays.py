@@ -1,6 +1,6 @@
 """The ROC square with rays: all decisions of one precision lie on a ray from the corner, and each base rate has its own ray.
 
-x is the share flagged of those who are not, y the share flagged of those who are. Two rays of one precision meet at the corner where
+x is the share flagged of the others, y the share flagged of the true cases. Two rays of one precision meet at the corner where
 nobody is flagged, and nowhere else.
 """
 
@@ -35,15 +35,16 @@ class Line:
 
 
 def rays(
-    groups: Sequence[Line], ppv: float | None, title: str, *, flagged: str = "flagged", note: str = "", extra: Sequence[Mark] = (),
-    id: str = "rays",
+    groups: Sequence[Line], ppv: float | None, title: str, *, flagged: str = "flagged", true: str = "the true cases",
+    other: str = "the others", note: str = "", id: str = "rays",
 ) -> Figure:  # fmt: skip
-    """`ppv`: the precision to hold, a ray for each group; None draws none."""
+    """`ppv`: the precision to hold, a ray for each group; None draws none. More than two groups are told apart by the legend alone."""
     if not groups or len(groups) > len(COLOURS):
         raise BadValue(f"{title}: {len(groups)} groups; give one to {len(COLOURS)}")
     marks: list[Mark] = [mark("line", "muted", points=[(0.0, 0.0), (100.0, 100.0)], dash="2 4", name="no better than chance", id="chance")]
+    across, up = f"{flagged}, of {other}", f"{flagged}, of {true}"
     for i, group in enumerate(groups):
-        marks += _group(i, group, ppv)
+        marks += _group(i, group, ppv, (across, up), len(groups) <= 2)
     rows = tuple(
         (group.name, _percent(group.base), _percent(group.point[0]), _percent(group.point[1]), _slope(group, ppv)) for group in groups
     )
@@ -51,15 +52,14 @@ def rays(
         {"colour": COLOURS[i], "shape": SHAPES[i], "label": f"{group.name}, base rate {_percent(group.base)}"}
         for i, group in enumerate(groups)
     )
-    columns = ("group", "base rate", f"{flagged} of those who are not", f"{flagged} of those who are", "slope of its ray")
+    columns = ("group", "base rate", across, up, "slope of its ray")
     return Figure(
-        id, title, Axis("linear", f"{flagged} of those who are not", "%", (0.0, 100.0)),
-        Axis("linear", f"{flagged} of those who are", "%", (0.0, 100.0)), (*marks, *extra), _words(groups, ppv, flagged),
-        Table(columns, rows), note, legend, {"height": 400},
+        id, title, Axis("linear", across, "%", (0.0, 100.0)), Axis("linear", up, "%", (0.0, 100.0)), tuple(marks),
+        _words(groups, ppv, across, up), Table(columns, rows), note, legend, {"height": 400},
     )  # fmt: skip
 
 
-def _group(i: int, group: Line, ppv: float | None) -> list[Mark]:
+def _group(i: int, group: Line, ppv: float | None, axes: tuple[str, str], named: bool) -> list[Mark]:
     colour, shape, dash = COLOURS[i], SHAPES[i], DASHES[i]
     curve = [(100 * x, 100 * y) for x, y in group.curve]
     marks = [mark("line", colour, points=curve, name=f"{group.name}, every threshold", dash=dash or None, id=f"curve-{group.name}")]
@@ -68,10 +68,10 @@ def _group(i: int, group: Line, ppv: float | None) -> list[Mark]:
             mark("line", colour, points=_ray(group.base, ppv), name=f"{group.name}, one precision", dash="1 3", id=f"ray-{group.name}")
         )
     x, y = group.point
-    hover = [("group", group.name), ("of those who are not", _percent(x)), ("of those who are", _percent(y))]
+    hover = [("group", group.name), (axes[0], _percent(x)), (axes[1], _percent(y))]
     marks.append(
         mark("point", colour, x=100 * x, y=100 * y, shape=shape, size=8, emphasis=True, id=f"at-{group.name}", name=f"{group.name}, as set",
-             label=group.name, hover=hover, drag=dict(group.drag) if group.drag else None)
+             label=group.name if named else "", hover=hover, drag=dict(group.drag) if group.drag else None)
     )  # fmt: skip
     return marks
 
@@ -95,11 +95,8 @@ def _percent(value: float) -> str:
     return f"{significant(100 * value)}{THIN}%"
 
 
-def _words(groups: Sequence[Line], ppv: float | None, flagged: str) -> str:
-    each = "; ".join(
-        f"{group.name}: {_percent(group.point[0])} {flagged} of those who are not, {_percent(group.point[1])} of those who are"
-        for group in groups
-    )
+def _words(groups: Sequence[Line], ppv: float | None, across: str, up: str) -> str:
+    each = "; ".join(f"{group.name}: {across} {_percent(group.point[0])}, {up} {_percent(group.point[1])}" for group in groups)
     held = (
         ""
         if ppv is None
