@@ -212,7 +212,7 @@ ACTS = {
 
 
 @pytest.mark.parametrize(
-    "slug", ["_template", "lab_01_magnitude", "lab_07_fusion", "lab_08_ledger", "lab_11_roofline", "lab_12_amdahl", "lab_14_tail"]
+    "slug", ["_template", "lab_01_magnitude", "lab_07_fusion", "lab_08_ledger", "lab_11_roofline", "lab_12_amdahl", "lab_15_parity"]
 )
 def test_the_same_learner_gives_the_same_page_on_both_hosts(slug):
     """Without marimo the page follows each act; marimo draws it anew from what the ledger holds then."""

@@ -63,6 +63,16 @@ ROWS = {
     ]
     + [case_row("model", "the model", {"variant": variant}, timing(8e-3 / factor)) for variant, factor in FASTER.items()]
     + [case_row("whole", "the whole", {"variant": variant}, timing(2e-3 + 8e-3 / factor)) for variant, factor in FASTER.items()],
+    # the gaps of COMPAS as drawn once, and intervals that narrow with the people
+    "resample": [
+        figure_row(f"{rate}_gap", rate, value, low, high, "%", 2000)
+        for rate, value, low, high in (("fpr", 21.4, 18.2, 24.6), ("fnr", -19.7, -23.4, -16.1), ("ppv", 3.8, -0.1, 7.6))
+    ],
+    "train_here": [
+        figure_row("precision", f"{group}, {people}", value, value - half, value + half, "%", people, people=people, group=group)
+        for people, half in ((1_000, 5.0), (10_000, 1.5), (100_000, 0.5))
+        for group, value in (("A", 60.0), ("B", 30.0))
+    ],
     # threads: 1.6 and 2 times as fast on two and four workers; processes: 1.9 and 3.4
     "workers": [
         case_row(way, f"{n} {way}", {"workers": n, "items": 48}, timing(0.2 / speedup))

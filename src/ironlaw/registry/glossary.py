@@ -26,7 +26,7 @@ from ironlaw.units import UNITS, show, show_capacity, significant
 # group -> its heading. NAMED are the groups of things that have a name: explaining one gives no answer away.
 GROUPS = {
     "machine": "Machines", "model": "Models", "format": "Number formats", "unit": "Units", "chip": "The chip", "software": "Software",
-    "speed": "How fast", "serving": "Serving",
+    "speed": "How fast", "serving": "Serving", "decisions": "Decisions about people",
 }  # fmt: skip
 NAMED = ("machine", "model", "format", "unit")
 

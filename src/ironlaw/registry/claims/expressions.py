@@ -30,6 +30,7 @@ from ironlaw.engine.numerics.frontier import Point, dominated_by, frontier
 from ironlaw.engine.numerics.grids import factor_per_bit, levels, noise_power, sqnr_db, step
 from ironlaw.engine.numerics.shares import trials_needed, wilson
 from ironlaw.engine.numerics.storage import csr_breakeven, csr_bytes, low_rank_bytes, nm_storage, pruned_macs, stored_bits
+from ironlaw.engine.parity.rates import Table as Counts
 from ironlaw.engine.parity.rates import fnr_of, forced_gap, fpr_of, odds, ppv_of, ray
 from ironlaw.engine.parity.rules import best as best_rule
 from ironlaw.engine.scaling.amdahl import amdahl, amdahl_ceiling, gustafson, halvings, karp_flatt, scaled_share, workers_needed
@@ -113,7 +114,7 @@ NAMESPACE: dict[str, Any] = {
     "recompute": recompute, "checkpoint_bytes": checkpoint_bytes, "best_checkpoints": best_checkpoints,
     # groups of people, and decisions about them
     "groups": groups, "best_rule": best_rule, "fpr_of": fpr_of, "fnr_of": fnr_of, "ppv_of": ppv_of, "odds": odds, "ray": ray,
-    "forced_gap": forced_gap,
+    "forced_gap": forced_gap, "Counts": Counts,
     # graphs
     "Graph": Graph, "Tensor": Tensor, "op": op, "chain": chain, "attention": attention, "fuse": fuse, "decide": decide,
     "one_launch": one_launch, "predict": predict, "Plan": Plan, "replace": replace,

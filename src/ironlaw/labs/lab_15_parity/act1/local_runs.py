@@ -1,0 +1,50 @@
+"""Act I on the learner's own machine: the table drawn anew, and a score trained on few people and on many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.measure.experiments import resample, train_here
+
+
+def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
+    return {
+        "resample": lambda run: lab.fill("act1.here_resample", **resampled(run)),
+        "train_here": lambda run: lab.fill("act1.here_trained", **trained(run)),
+    }
+
+
+def _points(row: Any, name: str) -> kit.Markup:
+    return kit.dress(f"{float(row[name]):.1f} points")
+
+
+def resampled(run: kit.Measured) -> dict[str, object]:
+    found: dict[str, object] = {"draws": f"{resample.DRAWS:,}"}
+    for rate in resample.NAMES:
+        row = run.row(name=f"{rate}_gap")
+        found |= {f"{rate}_low": _points(row, "low"), f"{rate}_high": _points(row, "high")}
+    return found
+
+
+def trained(run: kit.Measured) -> dict[str, object]:
+    def row(people: int, group: str) -> Any:
+        return run.row(name="precision", people=people, group=group)
+
+    few, many = train_here.SIZES[0], train_here.SIZES[-1]
+    widths = {people: float(row(people, "A")["high"]) - float(row(people, "A")["low"]) for people in (few, many)}
+    last = {group: kit.amount(float(row(many, group)["value"]), "%") for group in train_here.BASES}
+    return {
+        "few": f"{few:,}",
+        "many": f"{many:,}",
+        "wide": kit.dress(f"{widths[few]:.1f} points"),
+        "narrow": kit.dress(f"{widths[many]:.1f} points"),
+        "a": last["A"],
+        "b": last["B"],
+    }
+
+
+def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+    """Further arguments are states: naming them is what runs the cell again."""
+    return {}

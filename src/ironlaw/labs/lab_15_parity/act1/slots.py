@@ -1,0 +1,88 @@
+"""Act I's words: truth, distance and slots, for the prediction's own case and for COMPAS."""
+
+from __future__ import annotations
+
+from ironlaw import kit
+from ironlaw.engine.parity.rates import fpr_of, odds, ppv_of
+from ironlaw.labs.lab_15_parity import data
+from ironlaw.registry.scored_groups import COMPAS, groups
+
+A, B, PPV, FNR = 0.3, 0.1, 0.8, 0.3  # the question's own case
+CUT = 5.0
+
+
+def percent(value: float) -> kit.Markup:
+    return kit.amount(100 * value, "%")
+
+
+def message(lab: kit.Lab) -> dict[str, object]:
+    return {}
+
+
+def lock(lab: kit.Lab) -> dict[str, object]:
+    return {"a": percent(A), "b": percent(B)}
+
+
+def truth(lab: kit.Lab) -> str:
+    return str(kit.times(float(lab.question("act1").answer)))
+
+
+def distance(lab: kit.Lab) -> str:
+    option = lab.choice("act1")
+    return kit.off(kit.Distance(float(option.value), float(lab.question("act1").answer))) if option else ""
+
+
+def compas() -> dict[str, object]:
+    one, other = groups(COMPAS)
+    found = {"one": one.at(CUT), "other": other.at(CUT)}
+    rates = {f"{rate}_{name}": percent(getattr(table, rate)) for name, table in found.items() for rate in ("fpr", "fnr", "ppv")}
+    return {
+        **rates,
+        "ratio": kit.times(odds(one.base) / odds(other.base)),
+        "base_one": percent(one.base),
+        "base_other": percent(other.base),
+    }
+
+
+def reveal(lab: kit.Lab) -> dict[str, object]:
+    return {
+        **compas(),
+        "a": percent(A),
+        "b": percent(B),
+        "fpr_a": percent(fpr_of(A, PPV, FNR)),
+        "fpr_b": percent(fpr_of(B, PPV, FNR)),
+        "ppv": percent(PPV),
+        "fnr": percent(FNR),
+        "odds": kit.times(odds(A) / odds(B)),
+        "bases": kit.times(A / B),
+    }
+
+
+def reflection(lab: kit.Lab) -> dict[str, object]:
+    better = [data.made_up(A, B, separation) for separation in (1.5, 3.0)]
+    gaps = [abs(pair[0].at(s / 2).ppv - pair[1].at(s / 2).ppv) for pair, s in zip(better, (1.5, 3.0), strict=True)]
+    return {
+        "a": percent(A),
+        "b": percent(B),
+        "poor": kit.dress(f"{100 * gaps[0]:.1f} points"),
+        "good": kit.dress(f"{100 * gaps[1]:.1f} points"),
+    }
+
+
+def peek(lab: kit.Lab) -> dict[str, object]:
+    one, _ = groups(COMPAS)
+    table = one.at(CUT)
+    return {
+        "tp": f"{table.tp:,.0f}",
+        "fp": f"{table.fp:,.0f}",
+        "fn": f"{table.fn:,.0f}",
+        "tn": f"{table.tn:,.0f}",
+        "base": f"{one.base:.4f}",
+        "ppv": f"{table.ppv:.4f}",
+        "fnr": f"{table.fnr:.4f}",
+        "fpr": kit.dress(f"{100 * fpr_of(one.base, table.ppv, table.fnr):.2f} %"),
+        "same_a": percent(ppv_of(A, FNR, 0.1)),
+        "same_b": percent(ppv_of(B, FNR, 0.1)),
+        "fnr_held": percent(FNR),
+        "fpr_held": percent(0.1),
+    }

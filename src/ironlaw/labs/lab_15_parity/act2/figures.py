@@ -1,0 +1,95 @@
+"""Act II's pictures: what each rule leaves, where its decisions stand, who is accepted, and the price of a gap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from ironlaw.engine.parity.rules import NONE, OPPORTUNITY, RULES, SELECTION, best
+from ironlaw.labs.lab_15_parity.act2.policy import WINDOWED, Policy
+from ironlaw.labs.lab_15_parity.data import SPEECH
+from ironlaw.pictures import people as pictures
+from ironlaw.pictures.lines import lines
+from ironlaw.pictures.rays import Line, rays
+from ironlaw.registry.scored_groups import CREDIT, groups
+from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.quantities import THIN, exact
+
+ASKED = 0.82  # the break-even of the question: the price list is for it
+WINDOWS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
+
+
+def profits(policy: Policy, marks: Sequence[Mark] = ()) -> Figure:
+    """Of the largest profit, what each rule leaves at this break-even."""
+    top = best(policy.groups, NONE, policy.breakeven).profit
+    shares = {rule: 100 * best(policy.groups, rule, policy.breakeven).profit / top for rule in RULES}
+    shares[policy.rule] = 100 * policy.profit
+    bars = [
+        mark(
+            "bar",
+            "accent" if rule == policy.rule else "muted",
+            x=max(0.0, share),
+            y=RULES[rule],
+            id=f"rule-{rule}",
+            name=RULES[rule],
+            label=f"{significant(share)}{THIN}%",
+            emphasis=rule == policy.rule,
+            hover=[("of the largest profit", exact(share, "%"))],
+        )
+        for rule, share in shares.items()
+    ]
+    words = "; ".join(f"{RULES[rule]} {significant(share)}{THIN}%" for rule, share in shares.items())
+    return Figure(
+        "profits",
+        "What each rule leaves of the profit",
+        Axis("linear", "of the largest profit", "%", (0.0, 115.0), ticks=(0.0, 25.0, 50.0, 75.0, 100.0)),
+        Axis("band", names=tuple(RULES[rule] for rule in shares)),
+        (*bars, *marks),
+        f"{words}.",
+        Table(("rule", "of the largest profit"), tuple((RULES[rule], exact(share, "%")) for rule, share in shares.items())),
+        "bars as the dials stand; your mark and the truth for the question's own case" if marks else "",
+        more={"row": 30},
+    )
+
+
+def square(policy: Policy) -> Figure:
+    drawn = [Line(group.name, group.hull, group.base, point) for group, point in zip(policy.groups, policy.decision.points, strict=True)]
+    speech = SPEECH[CREDIT]
+    return rays(
+        drawn, None, RULES[policy.rule].capitalize(), flagged=speech.flagged, true=speech.true, other=speech.other, id="square"
+    )  # fmt: skip
+
+
+def people(policy: Policy) -> Figure:
+    """A hundred applicants of each group."""
+    rows = {group.name: table for group, table in zip(policy.groups, policy.decision.tables, strict=True)}
+    title = "A hundred applicants of each group"
+    return pictures.people(
+        rows, SPEECH[CREDIT].kinds, title, rate="fnr", note="behind each bar: refused though able, as a share of those lit"
+    )
+
+
+@cache
+def price_list() -> dict[str, list[tuple[float, float]]]:
+    data = groups(CREDIT)
+    top = best(data, NONE, ASKED).profit
+    return {
+        RULES[rule]: [(100 * window, 100 * best(data, rule, ASKED, window).profit / top) for window in WINDOWS]
+        for rule in (OPPORTUNITY, SELECTION)
+    }
+
+
+def price(policy: Policy) -> Figure:
+    """Profit against the gap that is left: the frontier, at the question's break-even."""
+    here = f"as set, {100 * policy.window:.0f}"
+    dial = mark("rule", "accent", x=100 * policy.window, dash=True, label=here, name="the dial", id="window")
+    return lines(
+        price_list(),
+        Axis("linear", "difference that is allowed, points", "", (0.0, 40.0)),
+        Axis("linear", "of the largest profit", "%", (60.0, 102.0)),
+        f"The price of a gap, at a break-even of {100 * ASKED:.0f} %",
+        extra=[dial] if policy.rule in WINDOWED else [],
+        id="price",
+        more={"height": 320},
+    )

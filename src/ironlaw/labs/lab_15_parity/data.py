@@ -1,0 +1,123 @@
+"""The data of the lab: published groups, and two made-up ones; how each is spoken of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.parity.chance import Gap, gap
+from ironlaw.engine.parity.curves import Group, normals
+from ironlaw.engine.parity.rates import Table
+from ironlaw.kit.cards import MINUS
+from ironlaw.pictures.people import Kinds
+from ironlaw.registry.publications import published
+from ironlaw.registry.scored_groups import COMPAS, CREDIT, groups
+
+MADE_UP = "made_up"
+PEOPLE = 10_000.0  # in each made-up group
+
+
+@dataclass(frozen=True)
+class Speech:
+    """How the decisions about a data set are spoken of."""
+
+    flagged: str
+    true: str
+    other: str
+    kinds: Kinds
+
+    @property
+    def rates(self) -> dict[str, str]:
+        refused = {"fpr": "False positives", "fnr": "Misses", "ppv": "Precision", "npv": f"Right when not {self.flagged}"}
+        return {**refused, "selected": self.flagged.capitalize(), "accuracy": "Accuracy"}
+
+
+SPEECH = {
+    COMPAS: Speech(
+        "flagged", "the rearrested", "those not rearrested",
+        Kinds(fn="missed", tp="flagged, rearrested", fp="flagged, not rearrested", tn="left alone"),
+    ),
+    CREDIT: Speech(
+        "accepted", "those who repay", "those who default",
+        Kinds(fn="refused, would repay", tp="accepted, repays", fp="accepted, defaults", tn="refused, would default"),
+    ),
+    MADE_UP: Speech(
+        "flagged", "the true cases", "the others", Kinds(fn="missed", tp="flagged, true", fp="flagged, not true", tn="left alone")
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A threshold's dial: from all flagged to nobody."""
+
+    low: float
+    high: float
+    step: float
+    start: float
+
+
+CUTS = {COMPAS: Cut(1, 11, 1, 5), CREDIT: Cut(0, 101, 0.5, 50), MADE_UP: Cut(-3, 6, 0.1, 1)}
+
+
+@lru_cache(maxsize=256)
+def made_up(base_a: float, base_b: float, separation: float) -> tuple[Group, Group]:
+    pair = (normals("A", base_a, separation), normals("B", base_b, separation))
+    one, other = (
+        Group(group.name, group.scores, tuple(PEOPLE * n for n in group.people), tuple(PEOPLE * n for n in group.positives))
+        for group in pair
+    )
+    return one, other
+
+
+def pair(lab: kit.Lab, values: Mapping[str, Any]) -> tuple[Group, Group]:
+    """The two groups that are compared, as the dials stand."""
+    slug = lab.current_context.slug
+    if slug == MADE_UP:
+        return made_up(values["base_a"] / 100, values["base_b"] / 100, float(values["separation"]))
+    known = {group.name: group for group in groups(slug)}
+    if slug == CREDIT:
+        return known[values["a"]], known[values["b"]]
+    one, other = known.values()
+    return one, other
+
+
+def names(slug: str) -> list[str]:
+    return [group.name for group in groups(slug)]
+
+
+def source(slug: str) -> str:
+    return "made up here" if slug == MADE_UP else published("compas" if slug == COMPAS else "credit_scores").citation
+
+
+def hits(table: Table, rate: str) -> tuple[float, float]:
+    """How many of how many: what a rate is counted from."""
+    return {
+        "fpr": (table.fp, table.fp + table.tn),
+        "fnr": (table.fn, table.tp + table.fn),
+        "ppv": (table.tp, table.tp + table.fp),
+        "npv": (table.tn, table.fn + table.tn),
+        "selected": (table.tp + table.fp, table.people),
+        "accuracy": (table.tp + table.tn, table.people),
+    }[rate]
+
+
+def gap_of(one: Table, other: Table, rate: str) -> Gap | None:
+    """The difference of a rate with its interval; None where nobody is there to be counted."""
+    (hits_a, of_a), (hits_b, of_b) = hits(one, rate), hits(other, rate)
+    return gap(min(hits_a, of_a), of_a, min(hits_b, of_b), of_b) if of_a >= 1 and of_b >= 1 else None
+
+
+def points(share: float) -> str:
+    """A difference of shares in points, to a tenth: people can't be counted closer."""
+    return f"{round(100 * share, 1) + 0.0:.1f}".replace("-", MINUS)
+
+
+def as_points(label: str, found: Gap | None, **more: str) -> dict[str, Any]:
+    """A card that shows a gap."""
+    if found is None:
+        return {"label": label, "value": "–", "unit": "", "note": "nobody to count"}
+    return {"label": label, "value": points(found.value), "unit": "points", **more}

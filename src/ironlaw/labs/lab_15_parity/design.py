@@ -1,0 +1,55 @@
+"""What the ledger keeps of this lab, and what the HUD shows: the controls as they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.parity.rules import RULES
+from ironlaw.labs.lab_15_parity.act1 import slots as first
+from ironlaw.labs.lab_15_parity.act2 import slots as second
+from ironlaw.labs.lab_15_parity.act2.instrument import TITLES
+from ironlaw.labs.lab_15_parity.act2.policy import CANT_TELL, GOOD
+from ironlaw.labs.lab_15_parity.data import points
+from ironlaw.registry.scored_groups import COMPAS, groups
+
+RULE = ("rule", "thresholds", "gap_fpr", "gap_fnr", "gap_ppv", "gap_selected", "profit_share", "constraint_hit", "justification")
+
+
+def design(lab: kit.Lab) -> dict[str, Any]:
+    """Exactly the fields that later labs may read. Gaps are the rule's: the group of the highest base rate less that of the lowest."""
+    rates, rule = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    return {
+        "context": lab.current_context.slug,
+        "data": rates.get("data"),
+        **{name: rule.get(name) for name in RULE},
+        **{f"{act}_prediction": _value(lab, act) for act in ("act1", "act2")},
+        **{f"{act}_correct": lab.correct(act) for act in ("act1", "act2")},
+    }
+
+
+def _value(lab: kit.Lab, act: str) -> float | str | None:
+    option = lab.choice(act)
+    return option.value if option else None
+
+
+def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
+    """For the receipt: per act, the truth and what was counted."""
+    one, other = (group.at(first.CUT) for group in groups(COMPAS))
+    counted = f"{kit.times(one.fpr / other.fpr)} in COMPAS, where base rates, precision and misses differ."
+    return {"act1": (first.truth(lab), counted), "act2": (second.truth(lab), "Computed from published tables.")}
+
+
+def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
+    rates, rule = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    gap = rates.get("gap_fpr")
+    one = ("False positives, gap", f"{points(gap)} points" if gap is not None else "open", "")
+    if not rule:
+        return [one, ("Rule", "open", ""), ("Profit", "open", ""), ("Design", "open", "")]
+    tone = {GOOD: "good", CANT_TELL: "warn"}.get(rule["state"], "fail")
+    return [
+        one,
+        ("Rule", RULES[rule["rule"]], ""),
+        ("Profit", f"{100 * rule['profit_share']:.3g} %", ""),
+        ("Design", TITLES[rule["state"]].lower(), tone),
+    ]

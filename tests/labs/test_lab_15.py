@@ -1,0 +1,257 @@
+"""Lab 15 at the level of what it shows and what the ledger holds."""
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from headless import Page, bare
+from measured import keep
+
+from ironlaw.engine.parity.rates import fpr_of
+from ironlaw.kit.check import problems
+from ironlaw.labs.lab_15_parity.act2.policy import LIMITS, STATES, Policy
+from ironlaw.labs.lab_15_parity.data import CUTS, points
+from ironlaw.ledger import open_ledger
+from ironlaw.registry.claims import NAMESPACE
+from ironlaw.registry.scored_groups import groups
+
+SLUG = "lab_15_parity"
+
+
+@pytest.fixture
+def page(tmp_path):
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        yield Page(ledger, SLUG)
+
+
+@pytest.fixture(scope="module")
+def revealed(tmp_path_factory):
+    """Both predictions committed, wrongly: for tests that only look and turn dials."""
+    with open_ledger(tmp_path_factory.mktemp("lab15") / "ledger.db") as ledger:
+        page = Page(ledger, SLUG)
+        page.predict("act1", "three", 4)
+        page.reload().reflect("act1", "data")
+        page.reload().predict("act2", "p80", 5)
+        keep(ledger, SLUG, "resample", "train_here")
+        yield page.reload()
+
+
+def turned(page, act, **dials):
+    start = {dial["id"]: dial["value"] for dial in page.piece(f"{act}.instrument").spec["dials"]}
+    return page.turn(act, **{**start, **dials})
+
+
+def figure(view, name):
+    return next(found for found in view["figures"] if found["id"] == name)
+
+
+def cards(view):
+    return {card["label"]: f"{card['value']} {card.get('unit') or ''}".strip() for card in view["cards"]}
+
+
+def test_the_check_finds_nothing():
+    assert problems(SLUG) == []
+
+
+# --- locked
+
+
+def test_nothing_before_the_lock_gives_an_answer_away(page):
+    texts = " ".join(bare(page.parts[name].text) for name in ("header", "act1_message", "hud", "rail"))
+    for words in ("3.9", "3.86", "44.8", "23.5", "63", "odds", "92.9", "80.4"):
+        assert words not in texts, words
+    assert page.piece("act1.instrument").view == {"seq": 0} and "This machine" not in str(page.piece("context").spec)
+
+
+# --- keys
+
+
+def test_the_keys(page):
+    asked = page.lab.question("act1")
+    assert asked.answer == pytest.approx(27 / 7) and asked.right.id == "four"
+    assert page.lab.question("act1_reflection").right.id == "equal" and page.lab.question("act2_reflection").right.id == "worst"
+    assert page.lab.question("act2").answer == pytest.approx(92.9, abs=0.1) and page.lab.question("act2").right.id == "p93"
+
+
+def test_precision_and_misses_cancel():
+    assert {round(fpr_of(0.3, ppv, fnr) / fpr_of(0.1, ppv, fnr), 9) for ppv in (0.2, 0.5, 0.9) for fnr in (0.0, 0.4, 0.9)} == {
+        round(27 / 7, 9)
+    }
+
+
+@pytest.mark.parametrize(
+    ("question", "names", "right"),
+    [
+        ("act1", {"fpr_of": lambda base, ppv, fnr: 1.0}, "same"),
+        ("act1", {"fpr_of": lambda base, ppv, fnr: base}, "three"),
+        ("act1", {"fpr_of": lambda base, ppv, fnr: 1 / base}, "third"),
+        ("act1_reflection", {"forced_gap": lambda *a, **k: 1.0, "ppv_of": lambda base, fnr, fpr: base * fpr}, "model"),
+        ("act1_reflection", {"forced_gap": lambda *a, **k: 1.0, "ppv_of": lambda base, fnr, fpr: 0.0}, "data"),
+        ("act1_reflection", {"forced_gap": lambda *a, fpr=None, **k: -1.0 if fpr is None else 0.0, "ppv_of": lambda *a: a[0]}, "one"),
+        ("act2", {"best_rule": lambda g, rule, b: type("D", (), {"profit": 0.7 if rule != "none" else 1.0})}, "p70"),
+        ("act2", {"best_rule": lambda g, rule, b: type("D", (), {"profit": 1.0})}, "p99"),
+        ("act2", {"best_rule": lambda g, rule, b: type("D", (), {"profit": 0.8 if rule != "none" else 1.0})}, "p80"),
+        ("act2_reflection", {"best_rule": lambda g, rule, b: type("D", (), {"profit": 1.0})}, "price"),
+    ],
+)
+def test_a_key_moves_with_its_premise(page, monkeypatch, question, names, right):
+    for name, value in names.items():
+        monkeypatch.setitem(NAMESPACE, name, value)
+    assert replace(page.lab.question(question)).right.id == right
+
+
+# --- Act I
+
+
+def test_compas_at_the_published_cut(revealed):
+    view = turned(revealed, "act1")
+    assert cards(view)["False positives, gap"] == "21.4 points" and cards(view)["Odds, first over second"] == "1.63 ×"
+    assert cards(view)["Precision, gap"] == "3.8 points" and cards(view)["Misses, gap"] == "−19.7 points"
+    words = {card["label"]: card.get("word") for card in view["cards"]}
+    assert words["False positives, gap"] == words["Misses, gap"] == "not chance"
+    rules = {m["role"]: m["x"] for m in figure(view, "ratio")["marks"] if m.get("role")}
+    assert rules == {"prediction": 3, "truth": pytest.approx(27 / 7)}
+    assert len(figure(view, "rates")["marks"]) == 24  # a bar and its interval for six rates of two groups
+
+
+def test_each_side_lights_the_people_it_counts(revealed):
+    for side, share in {"fpr": "44.8", "ppv": "63", "fnr": "28"}.items():
+        drawn = figure(turned(revealed, "act1", side=side), "people")
+        lit = {mark["name"] for mark in drawn["marks"] if mark.get("emphasis")}
+        assert len(lit) == 2 and ("left alone" in lit) is (side == "fpr") and ("missed" in lit) is (side == "fnr")
+        assert next(mark["label"] for mark in drawn["marks"] if mark["id"] == "African-American-rate").startswith(share)
+
+
+@pytest.mark.parametrize(("share", "words"), [(0.21391, "21.4"), (-0.19731, "−19.7"), (-3e-16, "0.0"), (0.0004, "0.0"), (1.0, "100.0")])
+def test_points_are_told_to_a_tenth_and_never_as_minus_nothing(share, words):
+    assert points(share) == words
+
+
+def test_a_point_turns_its_threshold(revealed):
+    drag = next(m["drag"] for m in figure(turned(revealed, "act1"), "rays")["marks"] if m.get("drag"))
+    group, stops = groups("compas")[0], dict(map(tuple, drag["stops"]))
+    assert drag["dial"] == "cut_compas_a" and stops[round(100 * group.at(5).fpr, 4)] == 5.0 and len(stops) == 11
+    both = [m["drag"]["dial"] for m in figure(turned(revealed, "act1", linked="each"), "rays")["marks"] if m.get("drag")]
+    assert both == ["cut_compas_a", "cut_compas_b"]
+
+
+def test_every_dial_of_act_i_changes_something_and_the_axes_stay(page):
+    page.predict("act1", "same", 2)
+    for slug, dials in {
+        "compas": ({"cut_compas_a": 7}, {"linked": "each", "cut_compas_b": 3}, {"ppv": 30}),
+        "credit": ({"a": "Asian"}, {"b": "Hispanic"}, {"cut_credit_a": 30}, {"ppv": 90}),
+        "made_up": (
+            {"base_a": 60},
+            {"base_b": 40},
+            {"separation": 3},
+            {"cut_made_up_a": 0},
+            {"linked": "each", "cut_made_up_b": 2},
+            {"ppv": 20},
+        ),
+    }.items():
+        page.send("context", value=slug)
+        page.reload()
+        start = turned(page, "act1")
+        axes = [(f["id"], f["x"].get("domain"), f["y"].get("domain")) for f in start["figures"]]
+        for dial in dials:
+            view = turned(page, "act1", **dial)
+            assert (view["cards"], view["banner"], view["figures"]) != (start["cards"], start["banner"], start["figures"]), (slug, dial)
+            assert [(f["id"], f["x"].get("domain"), f["y"].get("domain")) for f in view["figures"]] == axes
+
+
+def test_every_banner_of_act_i(page):
+    page.predict("act1", "same", 2)
+    page.send("context", value="made_up")
+    page.reload()
+    for title, dials in {
+        "Two rays, one corner": {"ppv": 30},
+        "One ray": {"base_a": 20, "base_b": 20, "ppv": 30},
+        "Not on the curve": {"ppv": 99},
+        "Perfect flags": {"separation": 6, "ppv": 100, "base_a": 40, "base_b": 30},
+    }.items():  # fmt: skip
+        view = turned(page, "act1", **dials)
+        assert view["banner"]["title"] == title, dials
+
+
+def test_nobody_flagged_is_no_error(revealed):
+    for slug in ("compas",):
+        view = turned(revealed, "act1", **{f"cut_{slug}_a": CUTS[slug].high})
+        assert cards(view)["Precision, gap"] == "–" and "nobody" in bare(view["formula"])
+
+
+# --- Act II
+
+
+def test_every_state_is_reached_from_both_sides():
+    dials = {
+        "rule": ("one_threshold", "equal_selection", "equal_opportunity", "equal_odds"),
+        "breakeven": (0.6, 0.82),
+        "within": (0.01, 0.06, 0.2, 0.39, 0.395, 0.4),
+        "floor": (0.05, 0.4),
+        "keep": (0.5, 0.75, 0.99),
+    }
+    names = list(dials)
+    settings = {v: Policy(**dict(zip(names, v, strict=True))).state for v in product(*dials.values())}
+    assert set(settings.values()) == set(STATES)
+    for state in set(settings.values()):
+        edges = set()
+        for values, found in settings.items():
+            if found == state:
+                for i, name in enumerate(names):
+                    if any(settings[(*values[:i], other, *values[i + 1 :])] != state for other in dials[name]):
+                        edges.add(name)
+        assert len(edges) >= 2, (state, edges)
+
+
+def test_states_by_hand():
+    assert Policy("equal_selection", 0.82).state == "below_floor" and Policy("equal_selection", 0.82, keep=0.7).state == "too_far"
+    far = Policy("equal_selection", 0.82, keep=0.7)
+    widest = max(far.gaps.values(), key=lambda gap: abs(gap.value))
+    assert replace(far, within=max(abs(widest.low), abs(widest.high)) + 0.001).state == "good"
+    edge = replace(far, within=abs(widest.value) + 0.001)
+    assert edge.state == "cant_tell" and edge.people_needed == pytest.approx((widest.width / 2 / 0.001) ** 2, rel=1e-6)
+    assert Policy("equal_opportunity", 0.82).state == "four_fifths" and Policy("equal_opportunity", 0.82).profit == pytest.approx(
+        0.929, abs=1e-3
+    )
+    assert Policy("equal_odds", 0.82, within=0.02, floor=0.4).state == "impossible"
+
+
+def test_the_law_leaves_one_rule(revealed):
+    view = turned(revealed, "act2", law="alike")
+    options = view["dials"]["rule"]["options"]
+    assert [o["value"] for o in options if not o["disabled"]] == ["one_threshold"]
+    assert cards(view)["Profit kept"] == "99.4 %"
+
+
+def test_every_dial_of_act_ii_changes_something(revealed):
+    start = turned(revealed, "act2")
+    for dials in ({"rule": "equal_odds"}, {"breakeven": 70}, {"window": 10}, {"within": 2}, {"floor": 50}, {"keep": 99}):
+        view = turned(revealed, "act2", **dials)
+        assert (view["cards"], view["banner"]) != (start["cards"], start["banner"]), dials
+    turned(revealed, "act2", why="equal")
+    assert revealed.lab.readouts["act2"]["justification"] == "groups get equal shares"
+    rules = {m["role"]: m["x"] for m in figure(start, "profits")["marks"] if m.get("role")}
+    assert rules == {"prediction": 80, "truth": pytest.approx(92.9, abs=0.1)}
+
+
+def test_what_was_measured_here_is_told(revealed):
+    items = {item["id"]: item for item in revealed.piece("act1.measure").view["items"]}
+    assert set(items) == {"resample", "train_here"}  # this machine itself is nothing to measure here
+    assert revealed.slots("act1.here_resample", str(items["resample"]["result"]))["fpr_low"] == "18.2 points"
+    assert revealed.slots("act1.here_trained", str(items["train_here"]["result"]))["wide"] == "10.0 points"
+
+
+def test_the_whole_lab_leaves_its_design(page):
+    page.predict("act1", "four", 3)
+    page.reload().reflect("act1", "equal")
+    page.reload().predict("act2", "p93", 4)
+    page.reload().reflect("act2", "worst")
+    page.reload().turn("act2", rule="equal_selection", keep=70, within=40, why="equal")
+    page.save()
+    saved = page.ledger.design(SLUG)
+    assert (
+        saved["rule"] == "equal_selection" and saved["profit_share"] == pytest.approx(0.7047, abs=1e-3) and saved["constraint_hit"] is False
+    )
+    assert saved["data"] == "compas" and len(saved["thresholds"]) == 4 and saved["gap_selected"] == pytest.approx(0, abs=1e-4)
+    assert saved["justification"] == "groups get equal shares" and saved["act1_correct"] is saved["act2_correct"] is True
+    assert not {"state"} & set(saved) and set(LIMITS) <= set(STATES)
