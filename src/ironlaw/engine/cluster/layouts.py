@@ -1,0 +1,135 @@
+"""How a model is spread over devices: tensor, pipeline, context, expert and data parallelism; and which layouts there are.
+
+tensor × pipeline × context × data = devices. Experts are spread over devices of the data-parallel group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ironlaw.engine.cluster.shapes import RECOMPUTE, Shape
+from ironlaw.errors import BadValue, unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """`virtual`: pieces of each pipeline stage; `micro`: sequences of a micro-batch; `zero`: ZeRO's stage over data × context."""
+
+    tensor: int = 1
+    pipeline: int = 1
+    context: int = 1
+    data: int = 1
+    expert: int = 1
+    virtual: int = 1
+    micro: int = 1
+    recompute: str = "none"
+    sequence_parallel: bool = True
+    zero: int = 1
+    gradient_bytes: float = 4.0  # gradients are summed up in FP32; 2: in the weights' format
+
+    def __post_init__(self) -> None:
+        for name in ("tensor", "pipeline", "context", "data", "expert", "virtual", "micro"):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
+                raise BadValue(f"{name} is {getattr(self, name)!r}; give a whole number of at least 1", name)
+        if self.recompute not in RECOMPUTE:
+            raise unknown("recomputation", self.recompute, RECOMPUTE, field="recompute")
+        if self.zero not in range(4):
+            raise BadValue(f"ZeRO has stages 0 to 3; {self.zero!r} is none of them", "zero")
+
+    @property
+    def devices(self) -> int:
+        return self.tensor * self.pipeline * self.context * self.data
+
+    @property
+    def replicas(self) -> int:
+        """Devices that hold the same weights, and sum up their gradients."""
+        return self.data * self.context
+
+    def __str__(self) -> str:
+        parts = (("TP", self.tensor), ("CP", self.context), ("PP", self.pipeline), ("DP", self.data), ("EP", self.expert))
+        text = " · ".join(f"{name} {size}" for name, size in parts if size > 1 or name in ("TP", "PP", "DP"))
+        return text + (f" · {self.virtual} pieces a stage" if self.virtual > 1 else "")
+
+
+def stage_layers(shape: Shape, layout: Layout) -> tuple[int, ...]:
+    """Layers of each stage. Where they don't divide, the first and last may have one fewer: those hold embedding and head."""
+    pieces = layout.pipeline * layout.virtual
+    if shape.layers % pieces == 0:
+        return (shape.layers // layout.pipeline,) * layout.pipeline
+    if layout.pipeline > 1 and (shape.layers + 2) % pieces == 0:
+        full = (shape.layers + 2) // layout.pipeline
+        return (full - 1, *(full,) * (layout.pipeline - 2), full - 1)
+    raise BadValue(
+        f"{shape.name}: {shape.layers} layers do not divide into {layout.pipeline} stages of {layout.virtual} pieces, nor with one fewer in"
+        f" the first and last; give a pipeline that divides {shape.layers} or {shape.layers + 2}", "pipeline",
+    )  # fmt: skip
+
+
+def micro_batches(layout: Layout, batch: int) -> int:
+    """How many go through each pipeline in a step of `batch` sequences."""
+    each = layout.data * layout.micro
+    if batch % each:
+        near = f"such as {-(-batch // each) * each:,}"
+        raise BadValue(
+            f"{batch:,} sequences do not divide into {layout.data} replicas with micro-batches of {layout.micro}; {near}", "batch"
+        )
+    return batch // each
+
+
+def check(shape: Shape, layout: Layout, batch: int, seq: int) -> None:
+    """Refuse what does not divide, naming the first thing that does not."""
+    stage_layers(shape, layout)
+    for what, count, by, name in (
+        ("heads", shape.heads, layout.tensor, "tensor"),
+        ("key-value heads", max(shape.kv_heads, layout.tensor), min(layout.tensor, shape.kv_heads), "tensor"),
+        ("columns of the feed-forward", shape.ffn, layout.tensor, "tensor"),
+        ("tokens of a sequence", seq, layout.context * (2 if layout.context > 1 else 1), "context"),
+        ("experts", max(1, shape.experts), layout.expert, "expert"),
+        ("replicas", layout.replicas, layout.expert, "expert"),
+    ):
+        if count % by:
+            raise BadValue(f"{shape.name}: {count:,} {what} do not divide by {by}; give a {name} parallelism that divides them", name)
+    count = micro_batches(layout, batch)
+    if layout.virtual > 1 and (layout.pipeline == 1 or count % layout.pipeline):
+        raise BadValue(
+            f"pieces of a stage need a pipeline, and a multiple of its {layout.pipeline} stages in micro-batches; here are {count}",
+            "virtual",
+        )
+
+
+def divisors(n: int) -> list[int]:
+    return [i for i in range(1, n + 1) if n % i == 0]
+
+
+def layouts(shape: Shape, devices: int, batch: int, seq: int, per_box: int, **choices: tuple[object, ...]) -> Iterator[Layout]:
+    """Every layout of so many devices that divides; tensor parallelism stays inside a box. `choices` narrows a field: micro=(1, 2)."""
+
+    def allowed(name: str, values: list[int]) -> list[int]:
+        return [value for value in values if name not in choices or value in choices[name]]
+
+    recomputes = [
+        r for r in (RECOMPUTE if not shape.fused_attention else ("none", "full")) if "recompute" not in choices or r in choices["recompute"]
+    ]
+    for tensor in allowed("tensor", [t for t in divisors(devices) if t <= per_box and shape.heads % t == 0]):
+        for context in allowed("context", [c for c in divisors(devices // tensor) if c <= max(1, seq // 8192)]):
+            for pipeline in allowed("pipeline", [p for p in divisors(devices // tensor // context) if p <= shape.layers]):
+                data = devices // tensor // context // pipeline
+                if data not in allowed("data", [data]):
+                    continue
+                for expert in allowed("expert", [e for e in divisors(max(1, shape.experts)) if data * context % e == 0]):
+                    for virtual in allowed("virtual", [1, 2, 3, 4, 6, 8] if pipeline > 1 else [1]):
+                        for micro in allowed("micro", [1, 2, 4, 8]):
+                            for recompute in recomputes:
+                                for zero in allowed("zero", [1, 3] if data > 1 and pipeline == 1 else [1]):
+                                    one = Layout(tensor, pipeline, context, data, expert, virtual, micro, recompute, True, zero)
+                                    if _divides(shape, one, batch, seq):
+                                        yield one
+
+
+def _divides(shape: Shape, layout: Layout, batch: int, seq: int) -> bool:
+    try:
+        check(shape, layout, batch, seq)
+    except BadValue:
+        return False
+    return True

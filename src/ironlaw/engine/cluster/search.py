@@ -1,0 +1,83 @@
+"""Layouts ranked by the time of a step: those that divide and fit, and what rules out the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ironlaw.engine.cluster.footprint import Parts, memory
+from ironlaw.engine.cluster.layouts import Layout, layouts, micro_batches
+from ironlaw.engine.cluster.links import Box
+from ironlaw.engine.cluster.shapes import Shape
+from ironlaw.engine.cluster.steps import Compute, Speed, StepTime, speed, step_time
+from ironlaw.engine.cluster.volumes import calls, pipeline_bytes
+from ironlaw.errors import BadValue
+from ironlaw.units import show
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is trained and on what: sequences of `seq` tokens a step; bytes a device can hold, and its peak rate."""
+
+    shape: Shape
+    box: Box
+    batch: int
+    seq: int
+    capacity: float
+    peak: float
+    overlap: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    layout: Layout
+    time: StepTime
+    memory: Parts
+    speed: Speed
+    micro_batches: int
+    traffic: dict[str, float]  # bytes that a device sends in a step, by parallelism
+
+
+Predictor = Callable[[Layout], Compute]
+
+
+def judge(job: Job, layout: Layout, compute: Predictor) -> Candidate:
+    """One layout's step, memory and traffic; what does not divide is refused."""
+    count = micro_batches(layout, job.batch)
+    time = step_time(job.shape, layout, job.box, job.batch, job.seq, compute(layout), job.overlap)
+    made = calls(job.shape, layout, job.seq, count, job.box.devices)
+    sent = {kind: float(sum(call.wire_bytes for call in group)) for kind, group in made.items()}
+    if layout.pipeline > 1:
+        sent["pipeline"] = float(pipeline_bytes(job.shape, layout, job.seq, count))
+    held = memory(job.shape, layout, job.seq, count)
+    return Candidate(layout, time, held, speed(job.shape, layout, job.batch, job.seq, time.total, job.peak), count, sent)
+
+
+def rank(job: Job, devices: int, compute: Predictor, **choices: tuple[object, ...]) -> list[Candidate]:
+    """Layouts that divide and fit, the fastest first."""
+    found = list(layouts(job.shape, devices, job.batch, job.seq, job.box.devices, **choices))
+    if not found:
+        raise BadValue(_indivisible(job, devices), "devices")
+    fitting = [one for one in found if memory(job.shape, one, job.seq, micro_batches(one, job.batch)).total <= job.capacity]
+    if not fitting:
+        raise BadValue(_too_large(job, devices, found), "devices")
+    return sorted((judge(job, one, compute) for one in fitting), key=lambda one: one.time.total)
+
+
+def _indivisible(job: Job, devices: int) -> str:
+    return (
+        f"no layout of {devices:,} devices divides {job.shape.name} ({job.shape.layers} layers, {job.shape.heads} heads) and {job.batch:,}"
+        f" sequences; try a number of devices with small factors, such as {_round(devices):,}, or another batch"
+    )
+
+
+def _round(devices: int) -> int:
+    return 1 << max(0, devices.bit_length() - 1)
+
+
+def _too_large(job: Job, devices: int, found: Iterable[Layout]) -> str:
+    least = min((memory(job.shape, one, job.seq, micro_batches(one, job.batch)).total, str(one)) for one in found)
+    return (
+        f"no layout of {devices:,} devices holds {job.shape.name}: the smallest, {least[1]}, needs {show(float(least[0]), 'B')} a device,"
+        f" which has {show(job.capacity, 'B')}; give more devices, a shorter --seq, or a box whose devices hold more"
+    )

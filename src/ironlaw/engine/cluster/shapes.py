@@ -1,0 +1,108 @@
+"""A decoder's sizes, and what follows from them alone: parameters and FLOPs.
+
+FLOPs a token of training are 6·N + 12·L·a·s, N being the parameters that multiply (layers and head) and a the width of attention; a pass
+forward is a third of it. Model FLOPs (MFU) count no recomputation, hardware FLOPs (HFU) do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ironlaw.engine.arrays import Number
+from ironlaw.errors import BadValue, unknown
+
+RECOMPUTE = ("none", "selective", "full")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`gated`: a feed-forward of three matrices (SwiGLU) and RMS norms, without biases; else two, layer norms and biases."""
+
+    name: str
+    layers: int
+    hidden: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    ffn: int
+    vocab: int
+    gated: bool = False
+    tied: bool = False
+    positions: int = 0  # learned position embeddings
+    experts: int = 0  # feed-forwards a layer, of which each token takes `top_k`; 0: one, dense
+    top_k: int = 1
+    qkv_bias: bool = False  # a gated model whose queries, keys and values have biases
+    fused_attention: bool = True  # one kernel that keeps no scores; False: three, with the scores in memory
+
+    def __post_init__(self) -> None:
+        if self.heads % self.kv_heads:
+            raise BadValue(f"{self.name}: {self.heads} heads can't share {self.kv_heads} key-value heads; give a divisor of {self.heads}")
+
+    @property
+    def width(self) -> int:
+        """Of attention: heads × their size."""
+        return self.heads * self.head_dim
+
+    @property
+    def kv_width(self) -> int:
+        return self.kv_heads * self.head_dim
+
+    @property
+    def attention_weights(self) -> int:
+        return self.hidden * (2 * self.width + 2 * self.kv_width)
+
+    @property
+    def expert_weights(self) -> int:
+        """Of one feed-forward."""
+        return (3 if self.gated else 2) * self.hidden * self.ffn
+
+    @property
+    def shared_layer_parameters(self) -> int:
+        """Of a layer, without its feed-forwards' matrices."""
+        router = self.hidden * self.experts
+        if self.gated:
+            return self.attention_weights + router + 2 * self.hidden + self.qkv_bias * (self.width + 2 * self.kv_width)
+        biases = self.width + 2 * self.kv_width + 2 * self.hidden + self.ffn
+        return self.attention_weights + router + 4 * self.hidden + biases
+
+    @property
+    def layer_parameters(self) -> int:
+        return self.shared_layer_parameters + max(1, self.experts) * self.expert_weights
+
+    @property
+    def embedding_parameters(self) -> int:
+        return (self.vocab + self.positions) * self.hidden
+
+    @property
+    def head_parameters(self) -> int:
+        """Of the head and the norm before it; the matrix is the embedding's where they are tied."""
+        return (0 if self.tied else self.vocab * self.hidden) + (1 if self.gated else 2) * self.hidden
+
+    @property
+    def parameters(self) -> int:
+        return self.layers * self.layer_parameters + self.embedding_parameters + self.head_parameters
+
+    @property
+    def layer_products(self) -> int:
+        """Parameters of a layer that a token is multiplied with."""
+        return self.attention_weights + max(1, self.top_k if self.experts else 1) * self.expert_weights + self.hidden * self.experts
+
+
+def token_flops(shape: Shape, seq: Number, recompute: str = "none", causal: bool = False) -> Number:
+    """Of one token of a training step. Scores are counted in full, as is usual, though a causal kernel skips half; `causal` counts half."""
+    if recompute not in RECOMPUTE:
+        raise unknown("recomputation", recompute, RECOMPUTE, field="recompute")
+    scores = (2.0 if causal else 4.0) * shape.width * seq
+    layer = 2.0 * shape.layer_products + scores
+    again = {"none": 0.0, "selective": 0.0 if shape.fused_attention else scores, "full": layer}[recompute]
+    return shape.layers * (3.0 * layer + again) + 6.0 * shape.vocab * shape.hidden
+
+
+def mfu(shape: Shape, tokens: Number, seq: Number, seconds: Number, devices: Number, peak: Number) -> Number:
+    """Model FLOPs over what the devices could do in the time."""
+    return tokens * token_flops(shape, seq) / (seconds * devices * peak)
+
+
+def hfu(shape: Shape, tokens: Number, seq: Number, seconds: Number, devices: Number, peak: Number, recompute: str) -> Number:
+    """The same with what is computed twice."""
+    return tokens * token_flops(shape, seq, recompute) / (seconds * devices * peak)

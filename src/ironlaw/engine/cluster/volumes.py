@@ -1,0 +1,88 @@
+"""Bytes that each kind of parallelism puts on a device's wires in one step, and the collectives that carry them.
+
+Tensor: two all-reduces of b·s·h a layer and pass (an all-gather and a reduce-scatter each, with sequence parallelism). Pipeline: an
+activation on, its gradient back. Context: keys and values of all. Experts: tokens out and back. Data: a gradient in, a weight out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ironlaw.engine.arrays import Number
+from ironlaw.engine.cluster.collectives import bus_factor
+from ironlaw.engine.cluster.footprint import WEIGHT, stage_parameters
+from ironlaw.engine.cluster.layouts import Layout, stage_layers
+from ironlaw.engine.cluster.shapes import Shape
+
+ACTIVATION = 2.0  # bytes of one number that is sent
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One collective: its kind, ranks, how many of them share a box, message bytes, and how often it is made in a step."""
+
+    kind: str
+    ranks: int
+    per_box: int
+    size: Number
+    count: float
+
+    @property
+    def wire_bytes(self) -> Number:
+        """Bytes that one device sends in a step."""
+        return self.count * self.size * (bus_factor(self.kind, self.ranks) if self.ranks > 1 else 0.0)
+
+
+def calls(shape: Shape, layout: Layout, seq: int, micro_batches: int, box_devices: int) -> dict[str, tuple[Call, ...]]:
+    """Of the busiest stage in one step, by parallelism; without the pipeline's, which are no collectives."""
+    layers = max(stage_layers(shape, layout)) * micro_batches
+    passes = 3.0 if layout.recompute == "full" else 2.0
+    rows = seq / layout.context * layout.micro
+    activation = rows * shape.hidden * ACTIVATION
+    found: dict[str, tuple[Call, ...]] = {}
+    if layout.tensor > 1:
+        inside = min(layout.tensor, box_devices)
+        kinds = ("all_gather", "reduce_scatter") if layout.sequence_parallel else ("all_reduce",)
+        found["tensor"] = tuple(Call(kind, layout.tensor, inside, activation, 2 * passes * layers) for kind in kinds)
+    if layout.context > 1:
+        keys = layout.micro * seq * 2 * shape.kv_width / min(layout.tensor, shape.kv_heads) * ACTIVATION
+        near = _near(layout.context, layout.tensor, box_devices)
+        found["context"] = (
+            Call("all_gather", layout.context, near, keys, passes * layers), Call("reduce_scatter", layout.context, near, keys, layers),
+        )  # fmt: skip
+    if layout.expert > 1:
+        sent = activation * shape.top_k / (layout.tensor if layout.sequence_parallel else 1)
+        near = _near(layout.expert, layout.tensor, box_devices)
+        found["expert"] = (Call("all_to_all", layout.expert, near, sent, 2 * passes * layers),)
+    if layout.replicas > 1:
+        found["data"] = _data(shape, layout, micro_batches, box_devices)
+    return found
+
+
+def _data(shape: Shape, layout: Layout, micro_batches: int, box_devices: int) -> tuple[Call, ...]:
+    """Gradients are summed up once; ZeRO-3 gathers the weights for each pass of each micro-batch, the others once."""
+    parameters = max(stage_parameters(shape, layout, stage) for stage in (0, layout.pipeline - 1))
+    near = _near(layout.replicas, layout.tensor, box_devices)
+    if layout.zero == 0:
+        return (Call("all_reduce", layout.replicas, near, layout.gradient_bytes * parameters, 1.0),)
+    gathers = (3.0 if layout.recompute == "full" else 2.0) * micro_batches if layout.zero == 3 else 1.0
+    sums = float(micro_batches) if layout.zero >= 2 else 1.0
+    return (
+        Call("reduce_scatter", layout.replicas, near, layout.gradient_bytes * parameters, sums),
+        Call("all_gather", layout.replicas, near, WEIGHT * parameters, gathers),
+    )  # fmt: skip
+
+
+def _near(ranks: int, stride: int, box_devices: int) -> int:
+    """Ranks of a group in one box, when neighbours in it are `stride` devices apart."""
+    return max(1, min(ranks, box_devices // stride))
+
+
+def hop_bytes(shape: Shape, layout: Layout, seq: int) -> Number:
+    """What one stage hands the next of one micro-batch; each device sends its share, also without sequence parallelism."""
+    return seq / layout.context * layout.micro * shape.hidden * ACTIVATION / layout.tensor
+
+
+def pipeline_bytes(shape: Shape, layout: Layout, seq: int, micro_batches: int) -> Number:
+    """Sent by a device in one step: activations on, gradients back, for each piece of a stage."""
+    return 2.0 * layout.virtual * micro_batches * hop_bytes(shape, layout, seq) if layout.pipeline > 1 else 0.0
