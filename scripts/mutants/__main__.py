@@ -80,7 +80,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
     options = parser.parse_args()
     os.nice(options.nice)
-    from page import LEAST, page, read_reasons, reason_of, scores
+    from page import LEAST, folders, page, read_reasons, reason_of, scores
 
     every = []
     for file in sorted(path for room in ROOMS for path in (ROOT / "src/ironlaw" / room).rglob("*.py")):
@@ -101,7 +101,7 @@ def main() -> int:
     for m in survivors if options.list else ():
         print(f"{m.file}:{m.line}  {reason_of(m, reasons) or 'NOT EXPLAINED'}\n    {m.marked}")
     rows = scores(chosen, fates)
-    print("\n".join(row.row() for row in rows))
+    print("\n".join(row.row() for row in (*rows, *folders(rows))))
     print(f"{sum(not reason_of(m, reasons) for m in survivors)} of {len(survivors)} survivors are not explained in {REASONS.name}")
     return 0 if all(row.percent >= LEAST for row in rows) else 1
 

@@ -21,6 +21,11 @@ are likelier among them.
 CODE = """
 Of the code at commit {commit}. A mutant whose statement has not changed since it was tried is not tried again.
 """
+FOLDERS = """
+## By folder
+
+| folder | mutants | killed | survived | timeout | score |
+|---|--:|--:|--:|--:|--:|"""
 SURVIVORS = """
 ## Why survivors may live
 
@@ -53,7 +58,7 @@ def reason_of(mutant: Mutant, reasons: list[Reason]) -> str:
 
 @dataclass(frozen=True)
 class Score:
-    """What became of a file's mutants."""
+    """What became of the mutants of a file, or of a folder."""
 
     file: str
     mutants: int
@@ -83,13 +88,25 @@ def scores(mutants: list[Mutant], fates: dict[str, str]) -> list[Score]:
     return rows
 
 
+def folders(rows: list[Score]) -> list[Score]:
+    """The same for each folder, and for all of them."""
+    parts = {
+        folder: [row for row in rows if str(Path(row.file).parent) == folder] for folder in sorted({str(Path(r.file).parent) for r in rows})
+    }
+    return [
+        Score(folder, *(sum(getattr(row, name) for row in part) for name in ("mutants", "killed", "survived", "timeout")))
+        for folder, part in (parts | {"all": rows}).items()
+    ]
+
+
 def page(mutants: list[Mutant], fates: dict[str, str], reasons: list[Reason], commit: str) -> str:
     survivors = [mutant for mutant in mutants if fates.get(mutant.key) == "survived"]
     classes = Counter(reason_of(mutant, reasons) for mutant in survivors)
     unexplained = classes.pop("", 0)
     text = [HEAD + CODE.format(commit=commit), "| file | mutants | killed | survived | timeout | score |", "|---|--:|--:|--:|--:|--:|"]
-    text += [score.row() for score in scores(mutants, fates)]
-    text.append(SURVIVORS)
+    rows = scores(mutants, fates)
+    text += [row.row() for row in rows]
+    text += [FOLDERS, *(row.row() for row in folders(rows)), SURVIVORS]
     text += [f"| {count} | {why} |" for why, count in classes.most_common()]
     if unexplained:
         text += ["", f"## Not explained: {unexplained}", "", "| where | change |", "|---|---|"]

@@ -35,6 +35,15 @@ def test_by_hand():
     assert math.isnan(Table(5, 5, 0, 0).npv) and ppv_of(0.5, 0.0, 0.0) == 1.0
 
 
+def test_at_the_ends_of_every_rate():
+    """Nobody flagged misses all; flags that are always right force nothing on those they miss, and flag no other."""
+    assert fnr_of(0.3, 0.5, 0.0) == 1.0 == fnr_of(0.3, 1.0, 0.0) and fnr_of(0.3, 1.0, 0.1) == -math.inf
+    assert fpr_of(0.3, 1.0, 0.4) == 0.0 and fpr_of(0.5, 0.5, 0.0) == 1.0 == ray(0.5, 0.5)
+    assert of_rates(1.0, 0.0, 1.0) == Table(1.0, 0.0, 0.0, 0.0) and of_rates(0.0, 1.0, 0.0, 5) == Table(0.0, 5.0, 0.0, 0.0)
+    assert ppv_of(0.0, 0.0, 1.0) == 0.0 and ppv_of(1.0, 0.0, 1.0) == 1.0 and math.isnan(ppv_of(0.5, 1.0, 0.0))
+    assert math.isnan(Table(0, 0, 0, 0).base)
+
+
 def test_compas_as_propublica_printed_it():
     (one, other) = (group.at(5) for group in groups("compas"))
     assert (one.tp, one.fp, one.fn, one.tn) == (1369, 805, 532, 990) and (other.tp, other.fp, other.fn, other.tn) == (505, 349, 461, 1139)
@@ -85,18 +94,26 @@ def test_what_is_forced_falls_as_base_rates_meet_and_as_flags_become_right():
 @pytest.mark.parametrize(
     ("call", "word"),
     [
-        (lambda: Table(-1, 0, 1, 1), "tp"),
-        (lambda: fpr_of(0.0, 0.5, 0.5), "base rate"),
-        (lambda: fpr_of(1.0, 0.5, 0.5), "1.0"),
-        (lambda: fpr_of(0.5, 0.0, 0.5), "PPV"),
-        (lambda: fpr_of(0.5, 1.1, 0.5), "1.1"),
-        (lambda: fpr_of(0.5, 0.5, 1.5), "FNR"),
-        (lambda: ppv_of(1.5, 0.5, 0.5), "base rate"),
-        (lambda: ppv_of(0.5, 0.5, -0.5), "FPR"),
-        (lambda: fnr_of(0.5, 0.5, 2), "FPR"),
-        (lambda: of_rates(0.5, 0.5, 1.5), "TPR"),
-        (lambda: forced_gap(0.5, 0.4, fpr=0.1), "fnr and ppv"),
-        (lambda: forced_gap(0.5, 0.4), "none"),
+        (lambda: Table(-1, 0, 1, 1), "^tp is -1"),
+        (lambda: Table(1, -1, 1, 1), "^fp is -1"),
+        (lambda: Table(1, 0, math.nan, 1), "^fn is nan"),
+        (lambda: Table(1, 0, 1, math.inf), "^tn is inf"),
+        (lambda: fpr_of(0.0, 0.5, 0.5), "^base rate is 0.0;"),
+        (lambda: fpr_of(1.0, 0.5, 0.5), "^base rate is 1.0;"),
+        (lambda: fpr_of(0.5, 0.0, 0.5), "^PPV is 0.0;"),
+        (lambda: fpr_of(0.5, 1.1, 0.5), "^PPV is 1.1;"),
+        (lambda: fpr_of(0.5, 0.5, 1.5), "^FNR is 1.5;"),
+        (lambda: ppv_of(1.5, 0.5, 0.5), "^base rate is 1.5;"),
+        (lambda: ppv_of(0.5, 1.5, 0.5), "^FNR is 1.5;"),
+        (lambda: ppv_of(0.5, 0.5, -0.5), "^FPR is -0.5;"),
+        (lambda: fnr_of(0.5, 0.5, 2), "^FPR is 2;"),
+        (lambda: fnr_of(0.5, 2, 0), "^PPV is 2;"),
+        (lambda: of_rates(0.5, 0.5, 1.5), "^TPR is 1.5;"),
+        (lambda: of_rates(0.5, 1.5, 0.5), "^FPR is 1.5;"),
+        (lambda: of_rates(1.5, 0.5, 0.5), "^base rate is 1.5;"),
+        (lambda: forced_gap(0.5, 0.4, fpr=0.1), r"^1 rates given \(fpr\); give two of fpr, fnr and ppv"),
+        (lambda: forced_gap(0.5, 0.4, fpr=0.1, fnr=0.1, ppv=0.1), r"^3 rates given \(fpr, fnr, ppv\)"),
+        (lambda: forced_gap(0.5, 0.4), r"^0 rates given \(none\)"),
     ],
 )
 def test_what_is_refused_is_named(call, word):

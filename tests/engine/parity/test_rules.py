@@ -159,6 +159,37 @@ def test_a_hull_is_above_every_point_and_turns_one_way(points):
     assert auc(corners) >= 0.5 - 1e-12 and set(corners) <= {(0.0, 0.0), (1.0, 1.0), *points}
 
 
+def test_tables_of_a_group_by_hand():
+    """Of 12 people 6 are true: 1 of 4 at the lowest score, 1 of 3, 4 of 5."""
+    group = Group("g", (1.0, 2.0, 3.0), (4.0, 3.0, 5.0), (1.0, 1.0, 4.0))
+    assert [(t.tp, t.fp, t.fn, t.tn) for t in group.tables] == [(6, 6, 0, 0), (5, 3, 1, 3), (4, 1, 2, 5), (0, 0, 6, 6)]
+    assert [group.at(threshold).tp for threshold in (1, 1.5, 2, 3, 3.5)] == [6, 5, 5, 4, 0]
+    assert group.roc == ((0, 0), (1 / 6, 4 / 6), (0.5, 5 / 6), (1, 1)) and (group.base, group.total) == (0.5, 12)
+    assert group.hull == group.roc and height(group.hull, 1 / 12) == pytest.approx(2 / 6)
+    found = table_at(group, (0.5, 1.0))
+    assert (found.tp, found.fp, found.fn, found.tn) == (6, 3, 0, 3)
+    assert profit((found, found), 0.2) == pytest.approx((0.8 * 6 - 0.2 * 3) / 12)
+
+
+def test_made_up_groups_by_their_cuts():
+    """Scores from five below the lower mean to five above the upper, in equal steps; where they are cut does not change who is who."""
+    group = normals("far", 0.3, 2.0, centre=7.0, steps=24)
+    assert group.name == "far" and len(group.scores) == 24 and group.scores[0] == 2.0 and group.scores[1] == 2.5
+    assert group.total == pytest.approx(1.0) and group.base == pytest.approx(0.3)
+    found = group.at(8.0)
+    assert (found.tpr, found.fpr) == pytest.approx((stats.norm.sf(-1), stats.norm.sf(1)))
+    assert len(normals("g", 0.5, 20.0).scores) == 240 and normals("g", 0.5, 0.0).area == pytest.approx(0.5)
+
+
+def test_one_threshold_by_hand():
+    """At half, flag from 2 up: 5 of 5 and 10 of 15 are right; at 0.9 only the sure ones pay; where nothing pays nobody is taken."""
+    decision = best((SURE, WIDE), "one_threshold", 0.5)
+    assert decision.rule == "one_threshold" and decision.points == ((0.0, 1.0), (0.5, 1.0))
+    assert decision.profit == pytest.approx((0.5 * 15 - 0.5 * 5) / 30) and decision.gap("fpr") == 0.5
+    nobody = best((WIDE, BLIND), "one_threshold", 0.9)
+    assert nobody.points == ((0.0, 0.0), (0.0, 0.0)) and nobody.profit == 0.0 and math.isnan(nobody.gap("ppv"))
+
+
 def test_points_of_the_square():
     group = groups("compas")[0]
     assert (
@@ -173,17 +204,27 @@ def test_points_of_the_square():
 @pytest.mark.parametrize(
     ("call", "error", "word"),
     [
-        (lambda: Group("g", (1.0,), (1.0, 2.0), (1.0,)), BadValue, "2 counts"),
-        (lambda: Group("g", (2.0, 1.0), (3.0, 3.0), (1.0, 1.0)), BadValue, "rise"),
-        (lambda: Group("g", (1.0,), (1.0,), (2.0,)), BadValue, "more positives"),
-        (lambda: Group("g", (1.0,), (1.0,), (1.0,)), BadValue, "both kinds"),
-        (lambda: height(((0.0, 0.0), (1.0, 1.0)), 1.5), BadValue, "1.5"),
-        (lambda: normals("g", 0.0, 1.0), BadValue, "base rate"),
-        (lambda: best(groups("compas"), "fair", 0.5), UnknownName, "equal_odds"),
-        (lambda: best(groups("compas"), "none", 1.0), BadValue, "break-even"),
-        (lambda: best((), "none", 0.5), BadValue, "no groups"),
-        (lambda: best((SURE, SURE), "none", 0.5), BadValue, "groups sure, sure; give each"),
+        (lambda: Group("g", (1.0,), (1.0, 2.0), (1.0,)), BadValue, "^group 'g' has 1 scores, 2 counts and 1 positives; give one of each"),
+        (lambda: Group("g", (), (), ()), BadValue, "^group 'g' has 0 scores"),
+        (lambda: Group("g", (2.0, 1.0), (3.0, 3.0), (1.0, 1.0)), BadValue, "^group 'g': scores must rise; sort them"),
+        (lambda: Group("g", (1.0, 1.0), (3.0, 3.0), (1.0, 1.0)), BadValue, "rise"),
         (lambda: Group("g", (1.0, math.nan), (3.0, 3.0), (1.0, 1.0)), BadValue, "rise"),
+        (lambda: Group("g", (1.0,), (1.0,), (2.0,)), BadValue, "^group 'g': more positives"),
+        (lambda: Group("g", (1.0, 2.0), (3.0, 3.0), (-1.0, 2.0)), BadValue, "fewer than none"),
+        (lambda: Group("g", (1.0,), (1.0,), (1.0,)), BadValue, "^group 'g' needs people of both kinds"),
+        (lambda: Group("g", (1.0,), (1.0,), (0.0,)), BadValue, "both kinds"),
+        (lambda: height(((0.0, 0.0), (1.0, 1.0)), 1.5), BadValue, "^FPR is 1.5;"),
+        (lambda: normals("g", 0.0, 1.0), BadValue, "^a base rate of 0.0 and a separation of 1.0;"),
+        (lambda: normals("g", 1.0, 1.0), BadValue, "base rate of 1.0"),
+        (lambda: normals("g", 0.5, 20.5), BadValue, "from 0 to 20"),
+        (lambda: normals("g", 0.5, -1.0), BadValue, "from 0 to 20"),
+        (lambda: best(groups("compas"), "fair", 0.5), UnknownName, "^no rule 'fair'.*equal_odds"),
+        (lambda: best(groups("compas"), "none", 1.0), BadValue, "^break-even is 1.0;"),
+        (lambda: best(groups("compas"), "none", 0.0), BadValue, "^break-even is 0.0;"),
+        (lambda: best((), "none", 0.5), BadValue, "^no groups; give at least one$"),
+        (lambda: best((SURE, SURE), "none", 0.5), BadValue, "^groups sure, sure; give each"),
+        (lambda: best((SURE,), "equal_selection", 0.5, -0.1), BadValue, "^tolerance is -0.1; give a share"),
+        (lambda: best((SURE,), "equal_odds", 0.5, 0.1), BadValue, "^rule 'equal_odds' has no tolerance; give one for equal_selection or"),
         (lambda: groups("loans"), UnknownName, "compas"),
     ],
 )

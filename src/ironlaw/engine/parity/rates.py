@@ -89,7 +89,8 @@ def ppv_of(base: float, fnr: float, fpr: float) -> float:
 
 def fnr_of(base: float, ppv: float, fpr: float) -> float:
     """The share that is missed, given the other two; below 0 no decision has them."""
-    return 1.0 - _check("FPR", fpr) * ray(base, ppv) if fpr else 1.0
+    slope = ray(base, ppv)
+    return 1.0 - _check("FPR", fpr) * slope if fpr else 1.0
 
 
 def odds(base: float) -> float:
