@@ -5,6 +5,7 @@ const PATIENCE = 1500; // ms until an answer is given up and the next state is s
 const SLOW = 400; // ms until a piece that has words for it says that it is computing
 const REST = 300; // ms without a turn until the dials are at rest
 const KEEP = "ironlaw:dials:";
+const STORE = 100; // ms until where the dials stand is stored: not in the frame of a key
 const PLACES = 32; // views that are kept while a dial is being turned
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
@@ -21,6 +22,8 @@ function link(model, redraw, show) {
   let lookedAhead = -PATIENCE; // when that was last asked for, until it is answered
   let looked = null; // the view that came the short way, where it is newer than the model's
   let asked = ""; // the place whose view comes the short way
+  let unstored = null; // dials that are not in the browser's storage yet
+  let storing = 0;
   let since = null; // the model's view that the places belong to: with another one they may all be different
   const places = new Map(); // dials, as text -> the view there: where a turn has just been, and where it may go next
   const token = model.get("spec")?.direct;
@@ -54,15 +57,22 @@ function link(model, redraw, show) {
     else flush();
     redraw();
   };
-  const visit = (place, view) => {
+  const store = () => {
+    if (unstored) keep(model, unstored);
+    unstored = null;
+  };
+  const known = () => {
     if (since !== model.get("view")) places.clear();
     since = model.get("view");
+    return places;
+  };
+  const visit = (place, view) => {
     if (view.error || !view.figures || Object.keys(view.moved ?? {}).length) return; // what is said once is not said again
-    places.set(place, view);
+    known().set(place, view);
     if (places.size > PLACES) places.delete(places.keys().next().value);
   };
   const lookAhead = () => {
-    if (!ahead || places.has(JSON.stringify(ahead)) || performance.now() - lookedAhead < PATIENCE) return;
+    if (!ahead || known().has(JSON.stringify(ahead)) || performance.now() - lookedAhead < PATIENCE) return;
     if (direct.send(token, { ...line.state, dials: ahead, ahead: true })) lookedAhead = performance.now();
   };
   // Where the view is here already, picture and dial are drawn in the frame of the key. Python hears of it when the dials rest.
@@ -78,14 +88,16 @@ function link(model, redraw, show) {
     line.turns += 1;
     const dials = { ...line.state.dials, [id]: value, ...also };
     ahead = next === undefined || next === value ? null : { ...dials, [id]: next };
-    keep(model, dials);
+    unstored = dials;
+    clearTimeout(storing);
+    storing = setTimeout(store, STORE);
     // while a dial is being turned only the picture follows; the cells that show or save what it reads wait until it rests
     const moving = performance.now() - turned < REST || direct.ready(token) || undefined;
     turned = performance.now();
     clearTimeout(resting);
     if (moving) resting = setTimeout(() => line.send({}), REST);
-    const known = moving && since === model.get("view") && direct.ready(token) && places.get(JSON.stringify(dials));
-    if (known) arrive(dials, known);
+    const view = direct.ready(token) && known().get(JSON.stringify(dials));
+    if (view) arrive(dials, view);
     else line.send({ dials, moving });
   };
   line.view = () => {
@@ -100,6 +112,7 @@ function link(model, redraw, show) {
     clearTimeout(timer);
     clearTimeout(slow);
     if (queued) flush();
+    else if (!line.state.moving) lookAhead(); // the dials rest: the next key goes on from here
   };
   // Python itself may set the state (a dial that could not stay, say), and then it has no number. What we have sent since
   // goes before it: Python will answer that.
@@ -111,6 +124,7 @@ function link(model, redraw, show) {
   };
   line.restore = () => {
     const linked = linkedDials(model.get("spec"));
+    store();
     if (linked) keep(model, linked);
     const dials = linked ?? storedDials(model);
     if (dials && !same(dials, line.state.dials)) line.send({ dials });
