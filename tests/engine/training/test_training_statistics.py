@@ -7,9 +7,10 @@ from ironlaw.engine.device.work import op
 from ironlaw.engine.training.autograd import kept, statistics
 from ironlaw.engine.training.growth import Growth
 from ironlaw.engine.training.layers import segments
-from ironlaw.engine.training.ledger import Ledger, Moment, static_bytes, training_ledger
+from ironlaw.engine.training.ledger import Ledger, Moment, Run, static_bytes, training_ledger
 from ironlaw.engine.training.loss import chunked, head, top_of, with_loss
 from ironlaw.engine.training.recipes import Static
+from ironlaw.engine.training.step import Load
 from ironlaw.errors import BadValue
 
 
@@ -174,7 +175,8 @@ def test_rows_of_all_sentences_are_one_list_and_are_cut_as_one():
 
 def flat(*sizes):
     """A ledger of so many bytes at each moment."""
-    return Ledger("toy", Static(0, 0, 0, 0), tuple(Moment("forward", f"op{i}", (size,)) for i, size in enumerate(sizes)))
+    *body, last = (Load("forward", f"op{i}", size, 0.0, 0.0, 0.0) for i, size in enumerate(sizes))
+    return Ledger("toy", Static(0, 0, 0, 0), Run(tuple(body)), 1.0, Moment("update", last.op, (last.kept,)))
 
 
 def test_the_largest_batch_to_the_byte():
@@ -184,7 +186,7 @@ def test_the_largest_batch_to_the_byte():
     assert [growth.peak(batch) for batch in (1, 2, 3)] == [103, 106, 114]
     assert [growth.largest(capacity) for capacity in (102, 103, 105, 106, 113, 114)] == [0, 1, 1, 2, 2, 3]
     assert [(m.phase, m.op, m.total) for m in growth.at(3).profile] == [
-        ("forward", "op0", 109), ("forward", "op1", 114), ("forward", "op2", 50),
+        ("forward", "op0", 109), ("forward", "op1", 114), ("update", "op2", 50),
     ]  # fmt: skip
     assert Growth(flat(5, 4), flat(6, 5)).lines == ((5.0, 1.0),)
 
