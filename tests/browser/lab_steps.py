@@ -1,6 +1,5 @@
 """What a learner does in any lab, and what any lab's page must keep: shared by the labs' browser tests."""
 
-import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,7 +7,8 @@ from pathlib import Path
 import axe_playwright_python
 from playwright.sync_api import Locator, Page, expect
 
-from ironlaw import labs
+from ironlaw.kit.lab import LABS
+from ironlaw.kit.questions import Question, load
 from ironlaw.ledger import Ledger
 
 AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
@@ -34,10 +34,24 @@ def patient(page: Page) -> Page:
     return page
 
 
-def label(slug: str, question: str, option: str) -> str:
+def question(slug: str, name: str) -> Question:
+    return load(LABS / slug / "questions.toml").questions[name]
+
+
+def label(slug: str, name: str, option: str) -> str:
     """The words of an option as the lab has them now: its id never changes, its words may."""
-    options = tomllib.loads((Path(labs.__file__).parent / slug / "questions.toml").read_text(encoding="utf-8"))[question]["options"]
-    return next(str(each["label"]) for each in options if each["id"] == option)
+    return question(slug, name).option(option).label
+
+
+def first_label(slug: str, name: str) -> str:
+    return question(slug, name).options[0].label
+
+
+def instrument(page: Page, act: str) -> Locator:
+    """An act's instrument, once it has drawn."""
+    found = page.locator(f"#{act}-instrument .il-instrument")
+    expect(found.locator(".il-drawing").first).to_be_visible()
+    return found
 
 
 def commit(page: Page, option: str, confidence: str, button: str = "Commit my prediction") -> None:
@@ -73,24 +87,27 @@ def trial(page: Page, act: str, name: str) -> Locator:
     return page.locator(f"#{act}-measure #trial-{name}")
 
 
-def measure(page: Page, act: str, name: str, claims: bool = True) -> None:
-    """Start it, see it go on, cancel it; then let it run to its end. `claims`: whether the act's claims show what came out."""
+def cancel(page: Page, act: str, name: str) -> None:
+    """Start it, see it go on, cancel it."""
     experiment = trial(page, act, name)
     experiment.get_by_role("button", name="Measure it here").click()
     expect(experiment.get_by_role("progressbar")).to_be_visible()
     experiment.get_by_role("button", name="Cancel").click()
     expect(experiment.get_by_text("Cancelled; nothing was kept.")).to_be_visible()
+
+
+def measure(page: Page, act: str, name: str) -> None:
+    experiment = trial(page, act, name)
     experiment.get_by_role("button", name="Measure it here").click()
     expect(experiment.get_by_role("button", name="Cancel")).to_be_focused()  # the same button, so the keyboard's focus is not lost
-    expect_measured(page, act, name, claims)
+    expect_measured(page, act, name)
 
 
-def expect_measured(page: Page, act: str, name: str, claims: bool = True) -> None:
+def expect_measured(page: Page, act: str, name: str) -> None:
     experiment = trial(page, act, name)
     expect(experiment.get_by_role("button", name="Measure again")).to_be_visible()
     expect(experiment.get_by_role("table")).to_contain_text("Median")
-    if claims:
-        expect(page.locator(f"#{act}-claims")).to_contain_text("Measured here")
+    expect(page.locator(f"#{act}-claims")).to_contain_text("Measured here")
 
 
 def payloads(ledger: Ledger, kind: str) -> list[dict]:
@@ -160,7 +177,7 @@ TALLEST = 9000  # px, of any page on a phone
 
 
 def expect_short(page: Page) -> None:
-    assert page.evaluate("document.documentElement.scrollHeight") < TALLEST
+    page.wait_for_function(f"() => document.documentElement.scrollHeight < {TALLEST}")  # what is done folds once the page stands
 
 
 def unfold(page: Page) -> None:
@@ -168,10 +185,14 @@ def unfold(page: Page) -> None:
     page.evaluate("document.adoptedStyleSheets = []")
 
 
-def open_in_the_dark(page: Page, url: str) -> None:
-    """As on a phone at night."""
+def as_on_a_phone(page: Page) -> None:
+    """At night."""
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     page.set_viewport_size({"width": 390, "height": 900})
+
+
+def open_in_the_dark(page: Page, url: str) -> None:
+    as_on_a_phone(page)
     page.goto(url)
     page.locator(".il-rail [data-place]").first.wait_for(state="attached")
 

@@ -140,8 +140,8 @@ def test_one_card_by_keyboard_alone(either: str, page: Page) -> None:
     assert shown.text not in desk(page).inner_text()
 
 
-def test_the_map_by_keyboard(either: str, page: Page) -> None:
-    page.goto(either + REVIEW)
+def test_the_map_by_keyboard(beginner: str, page: Page) -> None:
+    page.goto(beginner + REVIEW)
     node = page.locator("[data-node=why]")
     expect(node).to_be_visible()
     node.focus()

@@ -75,6 +75,11 @@ def test_a_lab_without_a_server_keeps_what_was_committed_and_hands_it_over(site,
         ledger.set_learner_name("Ada")
         back = tmp_path / "back.json"
         back.write_text(json.dumps(ledger.export()), "utf-8")
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text("[]")
+    page.get_by_label("Export to import").set_input_files(wrong)
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.locator("#import-error")).to_be_visible(timeout=PATIENCE)  # beside its control
     page.get_by_label("Export to import").set_input_files(back)
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_text("Welcome back, Ada.")).to_be_visible(timeout=PATIENCE)

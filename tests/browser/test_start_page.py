@@ -103,10 +103,10 @@ def test_export_and_import(start: Page, shared_ledger: Ledger, tmp_path: Path):
     expect(start.locator(".said")).to_have_text("Nothing was new in that file.")
 
 
-def test_a_file_that_is_no_export_is_refused_beside_its_control(page: Page, either: str, tmp_path: Path):
+def test_a_file_that_is_no_export_is_refused_beside_its_control(page: Page, beginner: str, tmp_path: Path):
     wrong = tmp_path / "wrong.json"
     wrong.write_text("[]")
-    page.goto(f"{either}/")
+    page.goto(f"{beginner}/")
     page.set_input_files("#file", wrong)
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.locator("#import-error")).to_be_visible()

@@ -1,0 +1,249 @@
+"""What a learner does in one lab and in no other, and what comes of it; test_labs_browser.py walks through all of them."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lab_steps import changes
+from playwright.sync_api import Locator, Page, expect
+
+from ironlaw.labs.lab_10_frontier import llama
+from ironlaw.registry.workloads import about
+from ironlaw.units import significant
+
+Act = Callable[[Page, Locator], None]
+
+
+@dataclass(frozen=True)
+class Walk:
+    """By mouse: what may not be read before the first lock, the ids of what is chosen, the first act's experiment, both acts, the design
+    that is saved, and at the end one control of each kind that the instruments have."""
+
+    sealed: tuple[str, ...]
+    choices: tuple[str, str, str, str]  # first lock, first reflection, second lock, second reflection
+    experiment: str
+    first: Act
+    second: Act
+    saved: Callable[[dict], bool]
+    controls: Callable[[Page, Locator, Locator], None]
+
+
+def banner(where: Locator) -> Locator:
+    return where.locator(".il-banner-title")
+
+
+def number(where: Locator, name: str, value: str) -> None:
+    where.get_by_role("spinbutton", name=re.compile(f"^{name}")).fill(value)
+
+
+def pick(where: Locator, *options: str) -> None:
+    for option in options:
+        where.locator(".il-dials").get_by_text(option, exact=True).click()
+
+
+def hud(page: Page) -> Locator:
+    return page.locator(".il-hud")
+
+
+# --- Lab 08
+
+
+def ledger_step(page: Page, step: Locator) -> None:
+    expect(page.get_by_text("too low by a factor of 7.51")).to_be_visible()
+    step.get_by_role("tab", name="The step").click()
+    expect(step.locator("[data-figure=mountain] .il-target[aria-label*='log-softmax']").first).to_be_attached()
+    changes(page, step.locator(".il-show"), lambda: step.get_by_label("Recipe").select_option(label="BF16, FP32 master"))
+    expect(hud(page)).to_contain_text("44 ×")  # over BF16 weights
+
+
+def ledger_levers(page: Page, levers: Locator) -> None:
+    expect(banner(levers)).to_contain_text("Kept too much")
+    pick(levers, "every layer")
+    expect(banner(levers)).to_contain_text("The head is the wall")
+    page.get_by_role("button", name="and take the loss in chunks").click()
+    expect(banner(levers)).to_contain_text("It fits")
+
+
+def ledger_controls(page: Page, step: Locator, levers: Locator) -> None:
+    changes(page, step, lambda: step.get_by_label("Recipe").select_option(index=0))
+    changes(page, levers, lambda: pick(levers, "nothing"))
+
+
+# --- Lab 10
+
+
+def listed(row: str) -> str:
+    """A format as the menu has it."""
+    return f"{row}, {significant(llama.size(row) / 1e9)} GB"
+
+
+def bits_and_channels(page: Page, first: Locator) -> None:
+    expect(page.locator("#act1-reveal")).to_contain_text("×4.26")
+    pick(first, "2")
+    expect(hud(page)).to_contain_text("2 bits, 90 %")
+    expect(first.locator(".il-thumbs li")).to_have_count(8)
+    page.locator("#act1-reveal").get_by_role("button", name=re.compile("Spread the channels")).click()
+    expect(hud(page)).to_contain_text("8 bits, 10.2 %")
+
+
+def frontier(page: Page, second: Locator) -> None:
+    expect(banner(second)).to_contain_text("Off the frontier")
+    second.get_by_label("Format", exact=True).select_option(label=listed("Q8_0"))
+    expect(banner(second)).to_contain_text("Worth having")
+    pick(second, "unpacks to FP16 first")
+    expect(banner(second)).to_contain_text("Smaller, and slower")
+    changes(page, second, lambda: number(second, "Perplexity at most", "6.3"))
+    pick(second, "the digit reader", "INT8 product", "6")
+    expect(banner(second)).to_contain_text("Worth having")
+    expect(hud(page)).to_contain_text("worth having")
+
+
+def frontier_controls(page: Page, first: Locator, second: Locator) -> None:
+    for option in ("4", "a tensor", "the least error", "depthwise convolutions"):
+        changes(page, first, lambda option=option: pick(first, option))
+    for option in ("50 %", "a bitmap", "sparse product", "3"):
+        changes(page, second, lambda option=option: pick(second, option))
+    changes(page, second, lambda: second.get_by_label("Width", exact=True).select_option(label="a quarter"))
+
+
+# --- Lab 12
+
+
+def the_pass(page: Page, first: Locator) -> None:
+    expect(first.locator('[data-figure="every_part"]')).to_contain_text("you said 11")
+    page.get_by_role("button", name="Leave the GPU as it is").click()
+    expect(hud(page)).to_contain_text("of 10.9× at most")
+
+
+def workers(page: Page, second: Locator) -> None:
+    expect(banner(second)).to_contain_text("Out of reach")
+    number(second, "Workers", "18")
+    number(second, "Weeks of work", "2")
+    expect(banner(second)).to_contain_text("The target is met")
+    page.get_by_role("button", name="Commit this design").click()
+    expect(page.locator("#act2-decide .il-feedback")).to_contain_text("397")
+
+
+def workers_controls(page: Page, first: Locator, second: Locator) -> None:
+    passes = first.get_by_label("The pass", exact=True)
+    passes.select_option(label="Your pipeline, four stages")  # what was measured is one of the passes
+    expect(first.get_by_label("What gets faster", exact=True).last).to_be_visible()
+    changes(page, first, lambda: passes.select_option(label=f"{about('gpt2')['name']}, batch 16"))
+    changes(page, first, lambda: first.get_by_role("button", name="100", exact=True).click())
+    changes(page, first, lambda: first.get_by_text("overlap", exact=True).click())
+    changes(page, second, lambda: second.get_by_text("the serial share", exact=True).click())
+    changes(page, second, lambda: number(second, "Serial share", "5"))
+    changes(page, second, lambda: second.get_by_text("grows with the workers", exact=True).click())
+    changes(page, first, page.locator(".il-toggle").get_by_text("Arm Neoverse, two cores", exact=True).click)
+
+
+# --- Lab 13
+
+
+def the_line(page: Page, first: Locator) -> None:
+    changes(page, first, lambda: pick(first, "rows"))
+    changes(page, first, page.get_by_role("button", name="Let them come in bursts").click)
+    expect(first.get_by_role("spinbutton", name="Requests in a burst")).to_have_value("50")
+
+
+def the_server(page: Page, second: Locator) -> None:
+    expect(banner(second)).to_contain_text("It works")
+    rate = second.get_by_role("spinbutton", name="Requests per second")
+    rate.fill("50000")
+    expect(banner(second)).to_contain_text("A line without end")
+    expect(hud(page)).to_contain_text("no end")
+    held = second.locator('[data-figure="by-rate"] .il-target[aria-label^="as set"]')
+    held.scroll_into_view_if_needed()
+    box = held.bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 150, y, steps=4)
+    page.mouse.up()
+    expect(rate).not_to_have_value("50,000")
+    expect(banner(second)).to_contain_text("It works")
+    takes = second.get_by_label("A free server takes")
+    takes.select_option(label="full batches")
+    expect(banner(second)).to_contain_text(re.compile("Waiting for nothing|Too late"))
+    takes.select_option(label="what waits")
+    expect(banner(second)).to_contain_text("It works")
+
+
+def line_controls(page: Page, first: Locator, second: Locator) -> None:
+    changes(page, first, lambda: pick(first, "any cut"))
+    first.get_by_role("tab", name="Your answer").click()
+    expect(first.locator('[data-figure="answer"] .il-drawing')).to_be_visible()
+    changes(page, second, lambda: number(second, "Replicas", "4"))
+    second.get_by_role("tab", name="Busy and loaded").click()
+    expect(second.locator('[data-figure="meters"] .il-drawing')).to_be_visible()
+
+
+# --- Lab 14
+
+
+def the_load_test(page: Page, first: Locator) -> None:
+    expect(banner(first)).to_contain_text("The test misses it")
+    expect(page.locator("#act1-reveal")).to_contain_text("too low by a factor of 91.1")
+    page.get_by_role("button", name="Open 64 connections").click()  # a sentence that turns a dial
+    expect(banner(first)).to_contain_text("The test agrees")
+    for tab in ("Around a stall", "All requests"):
+        first.get_by_role("tab", name=tab).click()
+        expect(first.locator(".il-drawing").first).to_be_visible()
+    changes(page, first, lambda: number(first, "Stopped", "30"))
+
+
+def the_page_of_shards(page: Page, second: Locator) -> None:
+    expect(banner(second)).to_contain_text("It can get stuck")
+    second.get_by_text("loser called back", exact=True).click()
+    expect(banner(second)).to_contain_text("Pages are in time")
+    number(second, "Target", "50")
+    expect(banner(second)).to_contain_text("Pages are too late")
+    number(second, "Shards that a page asks", "2000")
+    expect(banner(second)).to_contain_text("Not known")
+
+
+def tail_controls(page: Page, first: Locator, second: Locator) -> None:
+    expect(page.locator("#act1-measure")).to_contain_text("on schedule")
+    changes(page, second, lambda: second.get_by_role("slider", name="Utilisation").press("Home"))
+    expect(banner(second)).not_to_contain_text("stuck")
+
+
+WALKS = {
+    "lab_08_ledger": Walk(
+        ("14.9", "10.2 GB", "46.8", "sixteen bytes"), ("x4", "same", "checkpoint", "none"), "ledger", ledger_step, ledger_levers,
+        lambda d: d["model"] == "llama3_2_1b" and d["checkpoint"] == 16 and d["constraint_hit"] is False and d["headroom_bytes"] > 0,
+        ledger_controls,
+    ),
+    "lab_10_frontier": Walk(
+        ("4.26", "98.6", "straight line"), ("cliff", "chance", "p80", "p56"), "bits", bits_and_channels, frontier,
+        lambda d: (d["model"], d["bits"], d["on_frontier"], d["constraint_hit"]) == ("digits", 6, True, False),
+        frontier_controls,
+    ),
+    "lab_12_amdahl": Walk(
+        ("10.9",), ("x11", "x1_25", "x8", "overhead"), "stages", the_pass, workers,
+        lambda d: (d["act1_correct"], d["act2_correct"], d["challenge_met"]) == (False, True, True)
+        and (d["workers"], d["constraint_hit"]) == (18, False),
+        workers_controls,
+    ),
+    "lab_13_line": Walk(
+        ("7.06", "2,880"), ("w", "same", "x1", "six"), "line", the_line, the_server,
+        lambda d: d["policy"] == "waiting" and 1_000 < d["rate"] < 50_000 and d["act2_correct"] is True,
+        line_controls,
+    ),
+    "lab_14_tail": Walk(
+        ("911",), ("ms10", "above", "faster", "p9999"), "omission", the_load_test, the_page_of_shards,
+        lambda d: d["shards"] == 2000 and d["hedge"] == "called_back" and d["constraint_hit"] is True
+        and d["here_open_p99_s"] > d["here_closed_p99_s"] > 0 and d["page_p99_s"] is None,
+        tail_controls,
+    ),
+}  # fmt: skip
+
+# By keyboard: dials of an act's instrument as (act, kind, name, key); each press changes what the instrument shows.
+KEYS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
+    "lab_08_ledger": (("act2", "radio", "nothing", "ArrowRight"),),
+    "lab_10_frontier": (("act1", "radio", "8", "ArrowLeft"), ("act1", "button", "Two axes", "ArrowRight")),
+    "lab_12_amdahl": (("act2", "range", "Workers", "ArrowRight"),),
+    "lab_13_line": (("act1", "radio", "columns", "ArrowRight"), ("act2", "range", "Requests per second", "ArrowRight")),
+    "lab_14_tail": (("act1", "range", "Connections", "End"),),
+}
