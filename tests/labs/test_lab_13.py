@@ -7,6 +7,7 @@ import pytest
 from headless import Page, bare
 
 from ironlaw import hardware
+from ironlaw.engine.device import memory
 from ironlaw.engine.serving.batching import batch_server
 from ironlaw.engine.serving.queues import md1, mm1, mmc
 from ironlaw.kit.check import problems
@@ -15,6 +16,7 @@ from ironlaw.labs.lab_13_line.act2 import server, verdict
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.experiments import batches, line
 from ironlaw.registry import claims
+from ironlaw.registry.workloads import workload
 
 SLUG = "lab_13_line"
 H200, ORIN = "h200_sxm", "orin_nx_16gb"
@@ -319,3 +321,10 @@ def test_a_run_without_its_figures_is_passed_over(page, runs):
     measured.keep(page.ledger, SLUG, "line", "batches")
     page.reload()
     assert page.lab.local_run("line") is None and page.lab.local_run("batches") is None
+
+
+@pytest.mark.parametrize("model", server.MODELS)
+def test_memory_for_any_batch_comes_from_two(model):
+    """Against the graph of that batch itself."""
+    graph = workload(model, batch=16, dtype="fp16", **server.MODELS[model])
+    assert server.needs(model, "fp16", 16).total == pytest.approx(memory.footprint(graph).total)

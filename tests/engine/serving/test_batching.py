@@ -146,3 +146,13 @@ def test_times_between_the_sizes_given():
 def test_what_no_server_can_do_is_refused(changes, says):
     with pytest.raises(BadValue, match=says):
         batch_server(**{"rate": 10, "times": GROWING, "most": 8, "n": 100} | changes)
+
+
+@pytest.mark.parametrize(("rate", "replicas"), [(0.0005, 1), (0.5, 8), (0.01, 2)])
+def test_where_nobody_waits_the_short_way_is_the_long_one(monkeypatch, rate, replicas):
+    short = batch_server(rate, TIMES, 4, n=400, replicas=replicas)
+    assert set(short.latencies) == {1.0}
+    monkeypatch.setattr(batching, "_closest", lambda *_: 0.0)
+    long = batch_server(rate, TIMES, 4, n=400, replicas=replicas)
+    assert short.latencies == pytest.approx(long.latencies)
+    assert (short.busy, short.batch) == pytest.approx((long.busy, long.batch))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ironlaw.engine.serving.batching import batch_server
 from ironlaw.engine.serving.queues import md1, mm1
-from ironlaw.engine.serving.targets import highest_rate, least
+from ironlaw.engine.serving.targets import highest_rate, least, least_rising
 
 
 @given(st.floats(1e-3, 10), st.floats(5, 200))
@@ -39,3 +39,9 @@ def test_a_server_that_waits_for_full_batches_is_late_at_low_rates_and_meets_hig
 def test_the_least_that_does():
     assert least((1, 2, 4, 8), lambda n: n * n > 5) == 4
     assert least((1, 2), lambda n: n > 5) is None
+
+
+@given(st.integers(0, 40), st.integers(0, 45))
+def test_by_halves_it_is_the_same(count, threshold):
+    values = range(count)
+    assert least_rising(values, lambda n: n >= threshold) == least(values, lambda n: n >= threshold)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import heapreplace
+from itertools import accumulate
 
 from ironlaw.engine.arrays import interpolate
 from ironlaw.engine.device.types import check_positive
@@ -78,6 +79,8 @@ def batch_server(
         return Served(rate, capacity, 1.0, float(most), ())
     patience = math.inf if policy == "fixed" else timeout if policy == "timeout" else 0.0
     arrivals = poisson(rate, n, burst, seed)
+    if not patience and not split_lines and _closest(arrivals, replicas) > batch_times[1]:
+        return _at_once(rate, capacity, batch_times[1], replicas, arrivals)
     lines = _deal(arrivals, replicas, seed) if split_lines else [arrivals]
     servers = 1 if split_lines else replicas
     latencies: list[float] = []
@@ -91,24 +94,44 @@ def batch_server(
     return Served(rate, capacity, min(1.0, work / (replicas * end)), served / batches, tuple(sorted(latencies)))
 
 
+def _at_once(rate: float, capacity: float, alone: float, replicas: int, arrivals: Sequence[float]) -> Served:
+    """Nobody finds all servers busy, so each is served alone when it comes; no need to go through them one by one."""
+    n = len(arrivals)
+    busy = min(1.0, n * alone / (replicas * (arrivals[-1] + alone)))
+    return Served(rate, capacity, busy, 1.0, (alone,) * (n - int(START * n)))
+
+
 def full_times(times: Mapping[int, float], most: int) -> tuple[float, ...]:
     """T(b) for b = 0 … most: straight lines between the sizes that are given. T(0) is 0."""
-    sizes = sorted(times)
+    return _full_times(tuple(sorted(times.items())), most)
+
+
+@lru_cache(maxsize=256)
+def _full_times(times: tuple[tuple[int, float], ...], most: int) -> tuple[float, ...]:
+    sizes = [size for size, _ in times]
     if not sizes or sizes[0] != 1 or sizes[-1] < most:
         raise BadValue(f"times are for batches {sizes}; give T(1), T({most}) and, if you like, sizes between", "times")
-    seconds = tuple(float(check_positive(f"T({size})", times[size])) for size in sizes)
+    seconds = tuple(float(check_positive(f"T({size})", value)) for size, value in times)
     return (0.0, *(float(interpolate(float(b), tuple(map(float, sizes)), seconds)) for b in range(1, most + 1)))
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=128)
 def poisson(rate: float, n: int, burst: int = 1, seed: int = 0) -> tuple[float, ...]:
     """`n` arrival times at `rate`; `burst` requests come at each moment, and the moments are Poisson."""
-    now, moments = 0.0, []
     step = burst / rate
-    for gap in exponential(split(seed, 0), -(-n // burst)):
-        now += gap * step
-        moments.append(now)
+    moments = [moment * step for moment in _moments(-(-n // burst), seed)]
     return tuple(moments) if burst == 1 else tuple([moment for moment in moments for _ in range(burst)][:n])
+
+
+@lru_cache(maxsize=64)
+def _moments(n: int, seed: int) -> tuple[float, ...]:
+    """Arrivals at a rate of one."""
+    return tuple(accumulate(exponential(split(seed, 0), n)))
+
+
+def _closest(arrivals: Sequence[float], servers: int) -> float:
+    """The shortest time in which more requests come than there are servers."""
+    return min((later - earlier for earlier, later in zip(arrivals, arrivals[servers:], strict=False)), default=math.inf)
 
 
 def _serve(

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from ironlaw.engine.device.types import check_positive
 from ironlaw.engine.serving.batching import poisson
@@ -80,16 +80,18 @@ class HedgedRun:
 
     def windows(self, late: float, count: int = 40) -> list[Window]:
         """The run cut into stretches of equal length; a request that takes longer than `late` seconds counts as late."""
-        end, found, i = self.arrive[-1], [], 0
+        end, stretches, i = self.arrive[-1], [], 0
         for w in range(count):
             until = end * (w + 1) / count
             j = self.n if w == count - 1 else bisect_left(self.arrive, until, i)
             sent = j - i + bisect_left(self.copies, until) - bisect_left(self.copies, end * w / count)
             part = sorted(self.seconds[i:j])
             slow = len(part) - bisect_left(part, math.nextafter(late, math.inf))
-            found.append(Window(until, sent / (self.capacity * end / count), slow / max(1, len(part)), ranked(part, 0.5) if part else 0.0))
+            stretches.append(
+                Window(until, sent / (self.capacity * end / count), slow / max(1, len(part)), ranked(part, 0.5) if part else 0.0)
+            )
             i = j
-        return found
+        return stretches
 
 
 def hedging_run(
@@ -107,9 +109,7 @@ def hedging_run(
     works = exponential(split(seed, 2), 2 * n, 1.0 / service) if works is None else works
     if len(works) != 2 * n:
         raise BadValue(f"{len(works)} service times for {n} requests; give {2 * n}: those of the requests, then of their copies", "works")
-    draws = uniform(split(seed, 3), 2 * n)
-    first = [int(u * shards) for u in draws[:n]]
-    other = [(home + 1 + int(u * (shards - 1))) % shards for home, u in zip(first, draws[n:], strict=True)]
+    first, other = _shards(n, shards, seed)
     stops = arrive[int(EARLY * n)] if pause else math.inf
     still = Pause(stops, pause)
     if delay is not None and cancelled:
@@ -117,6 +117,14 @@ def hedging_run(
     else:
         done, copies = _first_answers(arrive, works, first, other, shards, delay, budget, still)
     return HedgedRun(arrive, [end - begin for end, begin in zip(done, arrive, strict=True)], copies, shards / service)
+
+
+@lru_cache(maxsize=32)
+def _shards(n: int, shards: int, seed: int) -> tuple[list[int], list[int]]:
+    """Where each request goes, and where its copy would go."""
+    draws = uniform(split(seed, 3), 2 * n)
+    first = [int(u * shards) for u in draws[:n]]
+    return first, [(home + 1 + int(u * (shards - 1))) % shards for home, u in zip(first, draws[n:], strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +167,7 @@ def _first_answers(
             copies.append(now)
 
     for i, now in enumerate(arrive):
-        if late:
+        if late and arrive[late[0]] + wait <= now:
             hedge(now)
         if each:
             left = min(left + each, SAVED)

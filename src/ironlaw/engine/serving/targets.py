@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 GRID = 8  # rates tried in each decade below capacity, from the highest down
@@ -31,3 +32,10 @@ def highest_rate(seconds: Callable[[float], float], target: float, capacity: flo
 def least(values: Sequence[int], meets: Callable[[int], bool]) -> int | None:
     """The first of the values that does, tried in their order; None where none does."""
     return next((value for value in values if meets(value)), None)
+
+
+def least_rising(values: Sequence[int], meets: Callable[[int], bool]) -> int | None:
+    """The same where every value beyond one that does does too: the last is tried, then halves."""
+    if not values or not meets(values[-1]):
+        return None
+    return values[bisect_left(values, True, hi=len(values) - 1, key=meets)]

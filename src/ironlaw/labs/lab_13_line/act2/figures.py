@@ -28,10 +28,10 @@ def by_rate(lab: kit.Lab, case: Case, outcome: Outcome, premise: Case) -> Figure
     series: dict[str, list[tuple[float, float]]] = {}
     for policy, words in POLICIES.items():
         if policy != TIMEOUT or case.policy == TIMEOUT:
-            points = [(rate, found.p99) for rate, found in case.with_policy(policy).curve if low <= found.p99 <= high]
+            points = [(rate, at.p99) for rate, at in case.with_policy(policy).curve if low <= at.p99 <= high]
             if points:
                 series[f"P99, {words}"] = points
-    mean = [(rate, found.mean) for rate, found in case.curve if low <= found.mean <= high]
+    mean = [(rate, at.mean) for rate, at in case.curve if low <= at.mean <= high]
     if mean and len(series) < 4:
         series[f"mean, {POLICIES[case.policy]}"] = mean
     extra = [_target(case, low, high), _point(case, outcome, high), *_said(lab, premise, high)]

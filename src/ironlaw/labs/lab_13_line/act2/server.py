@@ -40,7 +40,16 @@ def times_of(machine: Hardware, model: str, mode: str, fmt: str) -> dict[int, fl
 
 @lru_cache(maxsize=64)
 def needs(model: str, fmt: str, most: int) -> memory.Memory:
-    return memory.footprint(workload(model, batch=most, dtype=fmt, **MODELS[model]))
+    """What lies in memory at any moment grows along a straight line with the batch, so two batches give all others."""
+    one, alive, more = _growth(model, fmt)
+    return replace(one, activations=max(a + (most - 1) * b for a, b in zip(alive, more, strict=True)))
+
+
+@lru_cache(maxsize=16)
+def _growth(model: str, fmt: str) -> tuple[memory.Memory, tuple[float, ...], tuple[float, ...]]:
+    one, two = (workload(model, batch=batch, dtype=fmt, **MODELS[model]) for batch in (1, 2))
+    alive = tuple(map(float, memory.live_profile(one)))
+    return memory.footprint(one), alive, tuple(float(b) - a for a, b in zip(alive, memory.live_profile(two), strict=True))
 
 
 @dataclass(frozen=True)
@@ -73,6 +82,7 @@ class Case:
     split: bool = False
     burst: int = 1
     target: float = 0.02
+    moving: bool = field(default=False, compare=False)  # a dial is being turned
 
     @cached_property
     def times(self) -> dict[int, float]:
@@ -145,7 +155,7 @@ class Case:
         return float(low * (high / low) ** min(1.0, max(0.0, share)))
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=8192)
 def _outcome(
     rate: float, times: tuple[tuple[int, float], ...], most: int, policy: str, timeout: float, replicas: int, split: bool, burst: int,
     n: int,
@@ -179,4 +189,5 @@ def case_of(machine: Hardware, fmt: str, values: Mapping[str, Any]) -> Case:
     return Case(
         machine, values["rate"], values["model"], values["mode"], fmt, values["policy"], round(values["most"]), values["timeout"] / 1e3,
         round(values["replicas"]), values["line"] == "split", round(values["burst"]), values["target"] / 1e3,
+        bool(values.get("moving")),
     )  # fmt: skip

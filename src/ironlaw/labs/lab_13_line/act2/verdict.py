@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ironlaw import kit
-from ironlaw.engine.serving.targets import least
-from ironlaw.labs.lab_13_line.act2.server import FIXED, MANY, MOSTS, ONE, POLICIES, TIMEOUT, WAITING, Case
+from ironlaw.engine.serving.targets import least, least_rising
+from ironlaw.labs.lab_13_line.act2.server import FIXED, MANY, MOSTS, ONE, POLICIES, SOME, TIMEOUT, WAITING, Case
 from ironlaw.units import significant
 
 FULL, NEVER, ENDLESS, LATE, IDLE, WORKS = "does_not_fit", "never", "line_without_end", "too_late", "waiting_for_nothing", "works"
@@ -43,17 +43,20 @@ def banner(lab: kit.Lab, case: Case) -> dict[str, object]:
 
 
 def fixes(case: Case) -> list[str]:
-    """The least of each setting that meets the target with all others as they are, in words."""
+    """The least of each setting that meets the target with all others as they are, in words; from fewer requests while a dial moves."""
+    n = SOME if case.moving else MANY
 
     def meets(changed: Case) -> bool:
-        return changed.load < 1 and changed.footprint.fits and changed.outcome.p99 <= changed.target
+        return changed.load < 1 and changed.footprint.fits and changed.at(changed.rate, n).p99 <= changed.target
 
     words = []
     batching = replace(case, policy=WAITING) if case.policy == ONE else case
-    most = least([size for size in MOSTS if size > case.taken], lambda size: meets(replace(batching, most=size)))
+    larger = [size for size in MOSTS if size > case.taken]
+    search = least if case.policy in (FIXED, TIMEOUT) else least_rising  # held back for a larger batch, requests may be later
+    most = search(larger, lambda size: meets(replace(batching, most=size)))
     if most:
         words.append(f"batches of up to {most}" + (" of what waits" if case.policy == ONE else ""))
-    replicas = least(range(case.replicas + 1, REPLICAS + 1), lambda many: meets(replace(case, replicas=many)))
+    replicas = least_rising(range(case.replicas + 1, REPLICAS + 1), lambda many: meets(replace(case, replicas=many)))
     if replicas:
         words.append(f"{replicas} replicas")
     if case.policy in (FIXED, TIMEOUT) and meets(case.with_policy(WAITING)):

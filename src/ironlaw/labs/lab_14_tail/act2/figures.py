@@ -38,12 +38,12 @@ def tails(fleet: Fleet) -> Figure:
 def over_time(fleet: Fleet, mine: str, level: float | None) -> Figure:
     """A run with a pause: how much work is sent, and how many are late. `mine`: what the learner said; `level`: in percent of late."""
     late = fleet.delay or fleet.plain.quantile(0.95) * fleet.service
-    found = fleet.paused.windows(late / fleet.service, WINDOWS)
-    end = found[-1].until * fleet.service
-    at = [(w.until - found[0].until / 2) * fleet.service for w in found]
+    windows = fleet.paused.windows(late / fleet.service, WINDOWS)
+    end = windows[-1].until * fleet.service
+    at = [(w.until - windows[0].until / 2) * fleet.service for w in windows]
     series = {
-        "work sent, of what can be done": [(t, min(100 * w.load, MOST)) for t, w in zip(at, found, strict=True)],
-        "late requests": [(t, 100 * w.late) for t, w in zip(at, found, strict=True)],
+        "work sent, of what can be done": [(t, min(100 * w.load, MOST)) for t, w in zip(at, windows, strict=True)],
+        "late requests": [(t, 100 * w.late) for t, w in zip(at, windows, strict=True)],
     }
     full = "" if mine and level == 100.0 else "all that can be done"  # the learner's own words stand on that line
     extra = [mark("rule", "ridge", y=100.0, dash=True, id="full", label=full, name="capacity", hover=[("capacity", "100 %")])]
