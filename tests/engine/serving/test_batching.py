@@ -88,6 +88,19 @@ def test_a_timeout_of_nothing_takes_what_waits_and_one_without_end_waits_for_the
     assert full.latencies == pytest.approx(patient.latencies) and full.batch == 8.0
 
 
+def test_a_timeout_is_of_one_policy_alone_and_a_seed_is_a_stream():
+    assert batch_server(300, GROWING, 8, timeout=1.0, n=400) == batch_server(300, GROWING, 8, n=400)
+    assert batch_server(300, GROWING, 8, n=400, seed=1).latencies != batch_server(300, GROWING, 8, n=400).latencies
+
+
+def test_a_run_of_a_few_milliseconds():
+    """The time of the whole run is that of its last departure, on one line or on four."""
+    served, run = batch_server(1000, {1: 5e-4}, 1, n=40), simulate(poisson(1000, 40), [5e-4] * 40)
+    assert served.busy == pytest.approx(40 * 5e-4 / run.leave[-1]) and run.leave[-1] < 0.1
+    each = batch_server(1000, {1: 5e-4}, 1, n=40, replicas=4, split_lines=True)
+    assert len(each.latencies) >= 36 and 0.5 * 40 * 5e-4 / 4 < each.busy * run.leave[-1] < 1.5 * 40 * 5e-4 / 4
+
+
 def test_what_waits_beats_the_server_that_waits_for_a_full_batch():
     """500 a second in 32s: the lab upstream gives 35 ms for waiting to fill a batch that nobody needs to fill."""
     times = {1: 0.5e-3, 32: 3.6e-3}
@@ -118,7 +131,7 @@ def test_a_line_without_end():
     assert served.mean == served.quantile(0.5) == math.inf and not served.stable
     assert (served.capacity, served.busy, served.batch, served.latencies) == (64 / T, 1.0, 64.0, ())
     assert served.growth == pytest.approx(20_000 - 64 / T) and served.waiting_after(3600) == pytest.approx(3600 * served.growth)
-    assert batch_server(64 / T, FLAT, 64).mean == math.inf
+    assert batch_server(64 / T, FLAT, 64).mean == math.inf and batch_server(64 / T, FLAT, 64).latencies == ()
     calm = batch_server(10_000, FLAT, 64)
     assert calm.growth == calm.waiting_after(60) == 0.0 and calm.stable
     assert batch_server(20_000, FLAT, 64, replicas=2).stable
@@ -156,3 +169,13 @@ def test_where_nobody_waits_the_short_way_is_the_long_one(monkeypatch, rate, rep
     long = batch_server(rate, TIMES, 4, n=400, replicas=replicas)
     assert short.latencies == pytest.approx(long.latencies)
     assert (short.busy, short.batch) == pytest.approx((long.busy, long.batch))
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [({"most": 0}, "most"), ({"policy": "best"}, "policy"), ({"policy": "fixed", "n": 7}, "n"), ({"most": 65}, "times")],
+)
+def test_the_setting_that_is_refused_is_named(changes, field):
+    with pytest.raises(BadValue) as refused:
+        batch_server(**{"rate": 10, "times": GROWING, "most": 8, "n": 100} | changes)
+    assert refused.value.field == field

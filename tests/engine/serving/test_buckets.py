@@ -64,7 +64,12 @@ def test_nothing_is_a_duration_too_and_a_wide_bucket_is_told_by_its_middle() -> 
     assert Buckets(unit=1e-3, digits=1).middle(32) == pytest.approx(32.5e-3)
     coarse = Buckets(unit=1e-3, digits=1).record([0.1, 0.101])
     assert coarse.counts == {100: 2} and coarse.quantile(0.5) == pytest.approx(0.1015)
-    assert coarse.record([0.2]).digits == 1 and coarse.merge(coarse).unit == 1e-3
+    assert coarse.record([0.2]).digits == 1 and coarse.merge(coarse).unit == 1e-3 and coarse.merge(coarse).digits == 1
+
+
+def test_a_rank_is_counted_to_the_nanosecond() -> None:
+    kept = Buckets().record([n * 1e-9 for n in (1, 2, 2, 3, 4, 5, 6, 7, 8, 9)])
+    assert [kept.quantile(p) for p in (0.1, 0.2, 0.3, 0.31, 0.5, 0.99)] == pytest.approx([1e-9, 2e-9, 2e-9, 3e-9, 4e-9, 9e-9])
 
 
 REFUSALS = [

@@ -44,6 +44,7 @@ def test_fixed_service_at_four_fifths():
     assert line.quantile(0.99) == pytest.approx(56.78 * MS, abs=0.005 * MS)
     assert 1 - line.queue_tail(6.2 * 5 * MS) == pytest.approx(0.9400736635, abs=5e-11)
     assert line.in_flight == pytest.approx(2.4) and line.rho == pytest.approx(0.8)
+    assert line.queue_tail(-1 * MS) == line.tail(4 * MS) == 1.0  # nobody is done before one service
 
 
 @pytest.mark.parametrize("rho", [0.001, 0.05, 0.5, 0.8, 0.95, 0.999])

@@ -149,7 +149,7 @@ def _serve(
         elif patience == math.inf:
             break
         now = max(free[0], ready)
-        end = min(i + most, bisect_right(arrivals, now, i, min(n, i + most)))
+        end = bisect_right(arrivals, now, i, min(n, i + most))
         leave = now + times[end - i]
         latencies += [leave - arrived for arrived in arrivals[i:end]]
         heapreplace(free, leave)

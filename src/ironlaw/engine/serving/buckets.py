@@ -7,9 +7,11 @@ with every power of two, so that a bucket is never wider than 10^−digits of wh
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from ironlaw.engine.serving.samples import rank
 from ironlaw.errors import BadValue
@@ -65,12 +67,9 @@ class Buckets:
 
     def quantile(self, p: float) -> float:
         """By nearest rank, in seconds: the middle of the bucket that holds it."""
-        left = rank(self.n, p)
-        for lowest in sorted(self.counts):
-            left -= self.counts[lowest]
-            if left <= 0:
-                return self.middle(lowest)
-        raise AssertionError("a rank beyond the count")
+        lowest = sorted(self.counts)
+        so_far = list(accumulate(self.counts[each] for each in lowest))
+        return self.middle(lowest[bisect_left(so_far, rank(self.n, p))])
 
     def middle(self, lowest: int) -> float:
         return (lowest + (width(lowest, self.digits) - 1) / 2) * self.unit
