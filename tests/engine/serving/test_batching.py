@@ -171,6 +171,11 @@ def test_where_nobody_waits_the_short_way_is_the_long_one(monkeypatch, rate, rep
     assert (short.busy, short.batch) == pytest.approx((long.busy, long.batch))
 
 
+def test_two_that_come_together_are_one_batch_wherever_a_server_is_free():
+    assert set(batch_server(0.001, TIMES, 4, n=40, replicas=4, burst=2).latencies) == {1.5}
+    assert set(batch_server(0.001, TIMES, 4, n=40, replicas=4, burst=2, policy="one").latencies) == {1.0}
+
+
 @pytest.mark.parametrize(
     ("changes", "field"),
     [({"most": 0}, "most"), ({"policy": "best"}, "policy"), ({"policy": "fixed", "n": 7}, "n"), ({"most": 65}, "times")],

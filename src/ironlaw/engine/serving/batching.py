@@ -79,7 +79,8 @@ def batch_server(
         return Served(rate, capacity, 1.0, float(most), ())
     patience = math.inf if policy == "fixed" else timeout if policy == "timeout" else 0.0
     arrivals = poisson(rate, n, burst, seed)
-    if not patience and not split_lines and _closest(arrivals, replicas) > batch_times[1]:
+    alone = burst == 1 or most == 1  # who comes together is served together
+    if alone and not patience and not split_lines and _closest(arrivals, replicas) > batch_times[1]:
         return _at_once(rate, capacity, batch_times[1], replicas, arrivals)
     lines = _deal(arrivals, replicas, seed) if split_lines else [arrivals]
     servers = 1 if split_lines else replicas
