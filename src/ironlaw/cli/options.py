@@ -97,7 +97,7 @@ def figure(unit: str, zero: bool = False) -> Callable[[str], float]:
     return checked(read)
 
 
-EXAMPLES = {"s": "10 us", "B": "51 MB", "FLOP": "8.2 GFLOP"}
+EXAMPLES = {"s": "10 us", "B": "51 MB", "B/s": "2 TB/s", "FLOP": "8.2 GFLOP"}
 
 
 @checked

@@ -153,4 +153,4 @@ def test_memory_adds_up_and_splitting_never_adds() -> None:
     assert micro_batches(Layout(8, 4, data=2, micro=4), 256) == 32
     assert memory(shape, Layout(8, 1, data=8), 8192).activations > 80 * layer_activations(shape, Layout(8), 8192)
     assert math.isclose(activations(shape, Layout(8, 8), 8192, 4), 10 * 4 * layer_activations(shape, Layout(8), 8192))
-    assert str(Layout(8, 4, 2, 16, virtual=2)) == "TP 8 · CP 2 · PP 4 · DP 16 · 2 pieces a stage"
+    assert str(Layout(8, 4, 2, 16, zero=3)) == "TP 8 · CP 2 · PP 4 · DP 16 · ZeRO-3"

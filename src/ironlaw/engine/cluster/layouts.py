@@ -49,7 +49,7 @@ class Layout:
     def __str__(self) -> str:
         parts = (("TP", self.tensor), ("CP", self.context), ("PP", self.pipeline), ("DP", self.data), ("EP", self.expert))
         text = " · ".join(f"{name} {size}" for name, size in parts if size > 1 or name in ("TP", "PP", "DP"))
-        return text + (f" · {self.virtual} pieces a stage" if self.virtual > 1 else "")
+        return text + (f" · ZeRO-{self.zero}" if self.zero > 1 else "")
 
 
 def stage_layers(shape: Shape, layout: Layout) -> tuple[int, ...]:

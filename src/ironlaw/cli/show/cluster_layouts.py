@@ -1,0 +1,91 @@
+"""What `ironlaw cluster` prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw.cli.show import draw
+from ironlaw.units import show, significant
+
+PARTS = {
+    "compute": "forward and backward", "recompute": "recomputed", "tensor": "tensor collectives", "context": "context collectives",
+    "expert": "expert all-to-all", "pipeline": "sends between stages", "bubble": "pipeline bubble", "data": "gradients, not hidden",
+    "update": "optimiser",
+}  # fmt: skip
+BASES = {
+    "calibrated": "ops as measured on this device", "transferred": "≈ ops from what other devices taught",
+    "bound": "ops at the datasheet's figures: a bound",
+}  # fmt: skip
+
+
+def share(value: float) -> str:
+    return f"{significant(100 * value)} %"
+
+
+def report(result: dict[str, Any]) -> None:
+    sizes = f"{result['batch']:,} sequences of {result['seq']:,} tokens a step"
+    draw.heading(result["model"], f"{result['devices']:,} × {result['hardware']} in {result['box']}, {sizes}")
+    rows = [_layout(row) for row in result["layouts"]]
+    draw.table(["layout", "pieces", "micro", "redo", "step", "MFU", "memory"], rows, left=("layout", "redo"))
+    draw.say("pieces: of each stage; micro: sequences of a micro-batch; redo: what is recomputed in the backward pass", draw.DIM)
+    best, many = result["layouts"][0], result["layouts_that_fit"]
+    if many > len(rows):
+        draw.say(f"{many:,} layouts divide and fit; the fastest {len(rows)} are shown.", draw.DIM)
+    if not best["fits"]:
+        over = show(best["memory_bytes"] - result["usable_bytes"], "B")
+        draw.say(f"! it does not fit: {over} more than a device's {show(result['usable_bytes'], 'B')}", draw.BAD)
+    _parts(best)
+    _traffic(result["traffic"])
+    _outlook(result, best)
+
+
+def _layout(row: dict[str, Any]) -> tuple[Any, ...]:
+    memory = show(row["memory_bytes"], "B")
+    return (
+        row["label"], f"{row['virtual']}", f"{row['micro']}", row["recompute"], (show(row["step_s"], "s"), draw.STRONG),
+        share(row["mfu"]), memory if row["fits"] else (memory, draw.BAD),
+    )  # fmt: skip
+
+
+def _parts(best: dict[str, Any]) -> None:
+    draw.heading("the first one's step", best["label"])
+    rows = [
+        (PARTS[name], show(seconds, "s"), draw.percent(seconds / best["step_s"])) for name, seconds in best["parts_s"].items() if seconds
+    ]
+    draw.table(["", "time", "of the step"], rows, left=("",))
+    held = ", ".join(f"{name} {show(size, 'B')}" for name, size in best["memory"].items())
+    draw.say(f"memory of the fullest device: {held}", draw.DIM)
+
+
+def _traffic(traffic: list[dict[str, Any]]) -> None:
+    if not traffic:
+        return
+    rows = [
+        (row["parallelism"], row["wire"], "in the box" if row["inside_box"] else "between boxes", show(row["bytes"], "B"))
+        for row in traffic
+    ]
+    draw.table(["parallelism", "wire", "where", "sent by a device"], rows, left=("parallelism", "wire", "where"))
+
+
+def _outlook(result: dict[str, Any], best: dict[str, Any]) -> None:
+    stops, more = result["failures"], result["doubling"]
+    low, high = result["published_over_predicted"]
+    unit = f"{significant(stops['unit_mtbf_s'] / 3600)} h a device"
+    state = f"a checkpoint of {show(stops['state_bytes'], 'B')} takes {show(stops['save_s'], 's')}"
+    rest = f"writing {share(stops['writing'])}, lost work {share(stops['lost'])}, restarts {share(stops['restart'])}"
+    draw.pairs([
+        ("throughput", f"{significant(best['tokens_per_s'])} tokens/s; MFU {share(best['mfu'])}, HFU {share(best['hfu'])}"),
+        ("failures", f"one every {show(stops['mtbf_s'], 's')} ({unit}); {state}"),
+        ("save every", show(stops["interval_s"], "s")),
+        ("goodput", f"{share(stops['goodput'])}; {rest}"),
+        ("a day", f"{significant(stops['tokens_per_day'] / 1e9)} billion tokens; MFU with failures {share(stops['mfu'])}"),
+        ("the next doubling", _next(more)),
+        ("rests on", f"{BASES[result['basis']]}; published runs took {low:g} to {high:g} × what is predicted for them"),
+    ])  # fmt: skip
+
+
+def _next(more: dict[str, Any] | None) -> str:
+    if more is None:
+        return "twice as many devices do not divide this batch; give a larger --batch-tokens"
+    gain = f"{show(more['step_s'], 's')} a step, {significant(more['speedup'])} × as fast, MFU {share(more['mfu'])}"
+    return f"{more['devices']:,} devices: {gain} ({more['label']})"

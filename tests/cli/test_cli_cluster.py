@@ -1,0 +1,93 @@
+"""`ironlaw cluster`: layouts, traffic, failures and the next doubling; and what is refused."""
+
+import json
+
+import pytest
+
+from ironlaw.cli import cluster, main
+from ironlaw.engine.cluster.failures import optimum
+from ironlaw.engine.cluster.steps import step_time
+from ironlaw.registry.boxes import box
+from ironlaw.registry.runs import runs
+from ironlaw.registry.shard_times import compute
+
+
+def answer(capsys, *arguments: str) -> dict:
+    assert main(["cluster", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_layouts_are_ranked_and_their_parts_add_up(capsys) -> None:
+    result = answer(capsys, "llama3_8b", "--devices", "64", "--box", "dgx_h100", "--batch-tokens", "1M", "--top", "5")
+    rows = result["layouts"]
+    assert result["schema"] == "ironlaw-cluster/1" and len(rows) == 5 and result["batch"] * result["seq"] == 2**20
+    assert [row["step_s"] for row in rows] == sorted(row["step_s"] for row in rows)
+    for row in rows:
+        assert row["tensor"] * row["pipeline"] * row["context"] * row["data"] == 64
+        assert sum(row["parts_s"].values()) == pytest.approx(row["step_s"])
+        assert sum(row["memory"].values()) == pytest.approx(row["memory_bytes"]) and row["memory_bytes"] <= result["usable_bytes"]
+        assert row["tokens_per_s"] == pytest.approx(2**20 / row["step_s"])
+    stops = result["failures"]
+    assert stops["interval_s"] == pytest.approx(optimum(stops["save_s"], stops["mtbf_s"]))
+    assert stops["save_s"] == pytest.approx(14 * result["parameters"] / 2e12)
+    assert stops["goodput"] + stops["writing"] + stops["restart"] + stops["lost"] == pytest.approx(1)
+    assert result["doubling"]["devices"] == 128 and 1 < result["doubling"]["speedup"] <= 2
+    assert all(row["bytes"] > 0 and row["wire"] for row in result["traffic"])
+
+
+def test_a_given_layout_is_judged_even_if_it_does_not_fit(capsys) -> None:
+    given = ("llama3_405b", "--devices", "16384", "--box", "grand_teton_h100", "--batch-tokens", "16M", "--layout", "tp=8,pp=16,v=8,zero=1")
+    result = answer(capsys, *given)
+    (row,) = result["layouts"]
+    assert (row["tensor"], row["pipeline"], row["virtual"], row["data"], row["fits"]) == (8, 16, 8, 128, False)
+    assert result["failures"]["mtbf_s"] / 3600 == pytest.approx(3.093, abs=1e-3)
+    assert {one["parallelism"]: one["inside_box"] for one in result["traffic"]} == {"tensor": True, "data": False, "pipeline": False}
+    assert main(["cluster", *given]) == 0
+    text = capsys.readouterr().out
+    assert "it does not fit" in text and "save every" in text and "the next doubling" in text
+
+
+def test_published_runs_came_out_as_the_range_says() -> None:
+    ratios = []
+    for slug in ("megatron_2021", "megatron_2022", "llama3_2024"):
+        for run in runs(slug):
+            at = box(run.box)
+            took = step_time(
+                run.shape, run.layout, at, run.batch, run.seq, compute(run.shape, run.layout, run.seq, at.device, run.dtype), run.overlap
+            )
+            ratios.append(run.seconds / took.total)
+    low, high = cluster.OUTCOMES
+    assert low <= min(ratios) < low + 0.02 and high - 0.02 < max(ratios) <= high
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("llama3_70b", "--devices", "8", "--box", "dgx_h100"),
+            "no layout of 8 devices holds llama3_70b: the smallest, TP 8 · PP 1 · DP 1",
+        ),
+        (("llama3_8b", "--devices", "8", "--box", "a100_pairs"), "a100_pairs has no NIC; add nic and nics"),
+        (("llama3_8b", "--devices", "8", "--box", "dgx_h900"), "no box 'dgx_h900'; did you mean"),
+        (("resnet50", "--devices", "8", "--box", "dgx_h100"), "not a decoder with layers to spread"),
+        (("llama3_8b", "--devices", "64", "--box", "dgx_h100", "--layout", "tp=8,pp=5"), "64 devices do not divide by 40"),
+        (("llama3_8b", "--devices", "40", "--box", "dgx_h100", "--layout", "tp=8,pp=5"), "32 layers do not divide into 5 stages"),
+        (("llama3_8b", "--devices", "64", "--box", "dgx_h100", "--layout", "tq=8"), "no part of a layout 'tq'; did you mean"),
+        (("llama3_8b", "--devices", "64", "--box", "dgx_h100", "--layout", "tp"), "'tp' has no whole number; write it as tp=8"),
+        (
+            ("llama3_8b", "--devices", "64", "--box", "dgx_h100", "--seq", "3000"),
+            "not whole sequences of 3,000; give --batch-tokens 4194000",
+        ),
+        (("gpt3_175b", "--devices", "64", "--box", "dgx_h100", "--seq", "4096"), "has learned 2,048 positions"),
+        (("llama3_8b", "--devices", "61", "--box", "dgx_h100"), "no layout of 61 devices divides llama3_8b"),
+    ],
+)
+def test_what_is_wrong_is_said_with_the_next_step(capsys, arguments: tuple[str, ...], message: str) -> None:
+    assert main(["cluster", *arguments, "--batch-tokens", "4M"]) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_tokens_are_counted_as_publications_do(capsys) -> None:
+    assert (cluster.tokens("4M"), cluster.tokens("16k"), cluster.tokens("4_194_304")) == (2**22, 2**14, 2**22)
+    assert main(["cluster", "llama3_8b", "--devices", "8", "--box", "dgx_h100", "--batch-tokens", "many"]) == 2
+    assert "'many' is not a number of tokens; write one such as 4M" in capsys.readouterr().err
