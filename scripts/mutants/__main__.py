@@ -6,6 +6,7 @@
     make mutants ARGS="--list"                also print each survivor
     make mutants ARGS="--minutes 40"          stop after so long
     make mutants ARGS="engine/serving --tests tests/engine/serving"   with these tests alone: quicker, and at most too strict
+    make mutants ARGS="--sample 100 engine"   at most so many of each file, the same ones every time
     make mutants ARGS="--patience 10"         a mutant that 10 s of tests have not noticed has survived, even if slower ones would notice
 
 What became of each mutant is kept in mutants/fates.jsonl, so that the pieces of a run add up; docs/mutants.md shows all of it.
@@ -67,6 +68,14 @@ def mutants_in(file: str, text: str) -> list[Mutant]:
     return pickle.loads(kept.read_bytes())
 
 
+def drawn_of(mutants: list[Mutant], most: int) -> set[str]:
+    """Keys are hashes, so that the lowest of a file are drawn at random, and are the same next time."""
+    keys: dict[str, list[str]] = {}
+    for mutant in mutants:
+        keys.setdefault(mutant.file, []).append(mutant.key)
+    return {key for found in keys.values() for key in sorted(found)[: most or None]}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("paths", nargs="*", help="folders or files under src/ironlaw; all of " + ", ".join(ROOMS) + " if none is named")
@@ -74,6 +83,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print each survivor")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so long")
     parser.add_argument("--patience", type=float, default=float("inf"), help="seconds of tests for a mutant, the quickest first (all)")
+    parser.add_argument("--sample", type=int, default=0, help="at most so many of each file, drawn by their keys (all)")
     parser.add_argument("--tests", nargs="+", default=TESTS, metavar="PATH", help="folders or files of tests (those of all rooms)")
     parser.add_argument("--commit", default="", help="what the page says the code is of (git's HEAD)")
     parser.add_argument("--nice", type=int, default=10, help="how far to stand back for other programs (10)")
@@ -92,7 +102,8 @@ def main() -> int:
         )
     fates, reasons = read_fates(), read_reasons(REASONS)
     again = {m.key for m in chosen if options.again and fates.get(m.key) == "survived" and not reason_of(m, reasons)}
-    todo = [m for m in chosen if m.key not in fates or m.key in again]
+    drawn = drawn_of(chosen, options.sample)
+    todo = [m for m in chosen if (m.key not in fates and m.key in drawn) or m.key in again]
     if todo:
         run(todo, options.tests, options.jobs, options.minutes, options.patience)
         fates = read_fates()
