@@ -173,6 +173,18 @@ def test_every_banner_of_act_i(page):
         assert view["banner"]["title"] == title, dials
 
 
+def test_the_separation_that_the_banner_names_does_it(page):
+    page.predict("act1", "same", 2)
+    page.send("context", value="made_up")
+    page.reload()
+    for base, held in ((10, 87), (20, 80), (30, 87), (30, 95), (60, 99)):
+        dials = {"base_a": base, "base_b": 90, "ppv": held}
+        poor = turned(page, "act1", separation=0.5, **dials)["banner"]
+        apart = float(page.slots("act1.apart", poor["text"])["apart"])
+        titles = [turned(page, "act1", separation=round(x, 1), **dials)["banner"]["title"] for x in (apart - 0.2, apart)]
+        assert [poor["title"], *titles] == ["Not on the curve", "Not on the curve", "Two rays, one corner"], (base, held)
+
+
 def test_nobody_flagged_is_no_error(revealed):
     for slug in ("compas",):
         view = turned(revealed, "act1", **{f"cut_{slug}_a": CUTS[slug].high})

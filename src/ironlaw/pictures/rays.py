@@ -70,7 +70,8 @@ def _group(i: int, group: Line, ppv: float | None, axes: tuple[str, str], named:
     x, y = group.point
     hover = [("group", group.name), (axes[0], _percent(x)), (axes[1], _percent(y))]
     marks.append(
-        mark("point", colour, x=100 * x, y=100 * y, shape=shape, size=8, emphasis=True, id=f"at-{group.name}", name=f"{group.name}, as set",
+        mark("point", colour, x=100 * x, y=100 * y, shape=shape, size=8 if named else 6, emphasis=True, id=f"at-{group.name}",
+             name=f"{group.name}, as set",
              label=group.name if named else "", hover=hover, drag=dict(group.drag) if group.drag else None)
     )  # fmt: skip
     return marks

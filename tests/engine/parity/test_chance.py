@@ -3,10 +3,11 @@
 import math
 
 import pytest
+from scipy import stats
 
 from ironlaw.engine.parity.chance import gap
 from ironlaw.engine.parity.curves import normals
-from ironlaw.engine.parity.forced import least_gap
+from ironlaw.engine.parity.forced import least_gap, separation_needed
 from ironlaw.engine.parity.rules import best
 from ironlaw.errors import BadValue
 from ironlaw.registry.scored_groups import groups
@@ -53,3 +54,26 @@ def test_tolerance_is_a_price_list():
         best(data, "equal_odds", 0.82, 0.1)
     with pytest.raises(BadValue, match="2"):
         best(data, "equal_selection", 0.82, 2)
+
+
+@pytest.mark.parametrize("base", [0.1, 0.3, 0.6])
+@pytest.mark.parametrize("ppv", [0.7, 0.9, 0.97])
+def test_a_score_as_good_as_needed_has_that_precision_and_a_poorer_one_has_not(base, ppv):
+    """Against the thresholds of two bell curves, cut finely, and SciPy's normal quantiles."""
+    apart = separation_needed(base, ppv, 0.05)
+    exact = stats.norm.ppf(0.05 * ppv / base) - stats.norm.ppf(0.05 * (1 - ppv) / (1 - base))
+    assert apart == pytest.approx(max(0.0, exact), abs=1e-9)
+
+    def reach(separation):
+        group = normals("g", base, separation, steps=4000)
+        return max(table.ppv for table in group.tables if table.selected >= 0.05)
+
+    assert reach(apart + 0.02) >= ppv and (apart == 0.0 or reach(max(0.0, apart - 0.02)) < ppv)
+
+
+def test_what_no_score_or_only_a_perfect_one_has():
+    assert separation_needed(0.3, 1.0, 0.05) == math.inf and separation_needed(0.05, 0.9, 0.1) == math.inf
+    assert separation_needed(0.6, 0.5, 0.05) == 0.0
+    for base, ppv, floor, word in ((0.0, 0.5, 0.1, "base rate"), (0.5, 1.5, 0.1, "PPV"), (0.5, 0.5, -0.1, "floor")):
+        with pytest.raises(BadValue, match=f"a {word} of"):
+            separation_needed(base, ppv, floor)

@@ -1,4 +1,5 @@
-"""How near three rates can come to each other in two groups at once, by any pair of thresholds that flags enough of both."""
+"""How near three rates can come to each other in two groups at once, by any pair of thresholds that flags enough of both; and how good a
+score must be for one of them."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import math
 from functools import lru_cache
 
 from ironlaw.engine.parity.curves import Group
+from ironlaw.engine.serving.tails import normal_quantile
 from ironlaw.errors import BadValue
 
 
@@ -22,3 +24,15 @@ def least_gap(one: Group, other: Group, floor: float = 0.0) -> float:
             if abs(fpr - fpr_b) < least and abs(fnr - fnr_b) < least:
                 least = min(least, max(abs(fpr - fpr_b), abs(fnr - fnr_b), abs(ppv - ppv_b)))
     return least
+
+
+def separation_needed(base: float, ppv: float, floor: float) -> float:
+    """How far apart the scores of true cases and of the others, two bell curves of variance 1, must lie for the threshold that flags
+    this share of the group to have this PPV; inf where no score can, or only a perfect one."""
+    for name, value in (("base rate", base), ("PPV", ppv), ("floor", floor)):
+        if not 0.0 < value <= 1.0:
+            raise BadValue(f"a {name} of {value!r}; give a share above 0, at most 1")
+    found, wrong = ppv * floor / base, (1.0 - ppv) * floor
+    if found >= 1.0 or wrong <= 0.0:
+        return math.inf
+    return max(0.0, normal_quantile(found) - normal_quantile(wrong / (1.0 - base)))

@@ -8,8 +8,8 @@ from ironlaw import kit
 from ironlaw.engine.parity.rules import RULES
 from ironlaw.labs.lab_15_parity.act1 import slots as first
 from ironlaw.labs.lab_15_parity.act2 import slots as second
-from ironlaw.labs.lab_15_parity.act2.instrument import TITLES
 from ironlaw.labs.lab_15_parity.act2.policy import CANT_TELL, GOOD
+from ironlaw.labs.lab_15_parity.act2.verdicts import TITLES
 from ironlaw.labs.lab_15_parity.data import points
 from ironlaw.registry.scored_groups import COMPAS, groups
 

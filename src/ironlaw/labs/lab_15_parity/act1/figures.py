@@ -47,7 +47,7 @@ def ratio(groups: Sequence[Group], tables: Sequence[Table], marks: Sequence[Mark
         (*bars, *marks),
         f"{said}.",
         Figures(("what", "ratio"), tuple((name, exact(value, "×") if math.isfinite(value) else "–") for name, value in rows.items())),
-        "bars as the dials stand; your mark and the truth for the question's own case" if marks else "",
+        "both marks are for the question's own case" if marks else "",
         more={"row": 44},
     )
 
@@ -86,6 +86,6 @@ def rates(groups: Sequence[Group], tables: Sequence[Table], names: Mapping[str, 
         tuple(bars),
         "; ".join(words) + ".",
         Figures(("rate", "share", "95 %"), tuple(rows)),
-        "thin: where the true rate lies, 95 % sure",
+        f"thin: where the true rate lies, 95{THIN}% sure",
         more={"row": 34},
     )

@@ -11,7 +11,8 @@ from ironlaw.engine.parity.curves import Group
 from ironlaw.engine.parity.rates import Table, odds
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_15_parity import data
-from ironlaw.labs.lab_15_parity.act1 import figures
+from ironlaw.labs.lab_15_parity.act1 import figures, verdicts
+from ironlaw.labs.lab_15_parity.act1.verdicts import FURTHEST, STEP
 from ironlaw.labs.lab_15_parity.data import CUTS, MADE_UP, SPEECH, as_points, points
 from ironlaw.pictures.people import people
 from ironlaw.pictures.rays import Line, rays
@@ -22,7 +23,6 @@ from ironlaw.widget.quantities import THIN
 
 CLAIMS = ("compas_fpr_twice", "compas_ppv_equal", "accuracy_is_fairness", "auc_equal", "impossible_always")
 ONE, EACH = "one", "each"
-FLOOR = 0.05  # of a group: a precision that only fewer people would have is no use
 GAPS = {"fpr": "False positives", "fnr": "Misses", "ppv": "Precision"}
 SIDES = {"fpr": "false positives: the reporters", "ppv": "precision: the vendor", "fnr": "misses: asked by nobody"}
 
@@ -46,7 +46,7 @@ def dials(lab: kit.Lab) -> Any:
             *cuts,
             kit.span("base_a", "Base rate of A", 5, 95, 30, unit="%", hidden=not made),
             kit.span("base_b", "Base rate of B", 5, 95, 10, unit="%", hidden=not made),
-            kit.span("separation", "How well the score separates", 0, 6, 2, step=0.1, hidden=not made),
+            kit.span("separation", "How well the score separates", 0, FURTHEST, 2, step=STEP, hidden=not made),
             kit.span("ppv", "Precision to hold", 5, 100, 60, unit="%"),
             kit.select("side", "Light up the people who count for", list(SIDES.items()), "fpr"),
         ]
@@ -98,7 +98,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ],
         cards=cards(pair, found),
         formula=formula(pair[0], found[0]),
-        banner=banner(lab, pair, held),
+        banner=verdicts.banner(lab, pair, held),
         note=kit.html(
             "\n\n".join([lab.fill("act1.from", source=data.source(slug)), lab.words[f"act1.about_{slug}"], lab.fill("act1.mark")])
         ),
@@ -150,22 +150,3 @@ def formula(group: Group, table: Table) -> str:
     base, ppv, fnr = (f"{value:.3f}" for value in (group.base, table.ppv, table.fnr))
     filled = [fraction(base, f"1 − {base}"), "·", fraction(f"1 − {ppv}", ppv), f"· (1 − {fnr}) ="]
     return law + line("=", *filled, kit.dress(f"{100 * table.fpr:.3g} %"))
-
-
-def reach(group: Group) -> float:
-    """The best precision that a threshold has which still flags a twentieth of the group."""
-    return max(table.ppv for table in group.tables if table.selected >= FLOOR)
-
-
-def banner(lab: kit.Lab, pair: tuple[Group, Group], held: float) -> dict[str, Any]:
-    short = [group for group in pair if reach(group) < held - 1e-4]
-    slots: dict[str, object] = {"held": kit.amount(100 * held, "%"), "floor": kit.amount(100 * FLOOR, "%")}
-    if short:
-        worst = min(short, key=reach)
-        text = lab.fill("act1.off_curve", **slots, group=worst.name, most=kit.dress(f"{math.floor(1000 * reach(worst)) / 10:.1f} %"))
-        return kit.banner("fail", "Not on the curve", kit.html(text))
-    if abs(pair[0].base - pair[1].base) < 1e-9:
-        return kit.banner("good", "One ray", kit.html(lab.fill("act1.one_ray", base=kit.amount(100 * pair[0].base, "%"))))
-    if held >= 1.0:
-        return kit.banner("good", "Perfect flags", kit.html(lab.fill("act1.perfect")))
-    return kit.banner("warn", "Two rays, one corner", kit.html(lab.fill("act1.two_rays", held=slots["held"])))

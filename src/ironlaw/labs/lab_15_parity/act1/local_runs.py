@@ -43,8 +43,3 @@ def trained(run: kit.Measured) -> dict[str, object]:
         "a": last["A"],
         "b": last["B"],
     }
-
-
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
-    """Further arguments are states: naming them is what runs the cell again."""
-    return {}

@@ -48,7 +48,7 @@ def profits(policy: Policy, marks: Sequence[Mark] = ()) -> Figure:
         (*bars, *marks),
         f"{words}.",
         Table(("rule", "of the largest profit"), tuple((RULES[rule], exact(share, "%")) for rule, share in shares.items())),
-        "bars as the dials stand; your mark and the truth for the question's own case" if marks else "",
+        "both marks are for the question's own case" if marks else "",
         more={"row": 30},
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,19 +9,9 @@ from ironlaw import kit
 from ironlaw.engine.parity.rules import ONE, OPPORTUNITY, RULES
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_15_parity.act2 import figures
-from ironlaw.labs.lab_15_parity.act2.policy import (
-    BELOW_FLOOR,
-    CANT_TELL,
-    FIFTHS,
-    FOUR_FIFTHS,
-    GOOD,
-    IMPOSSIBLE,
-    LIMITS,
-    TOO_FAR,
-    WINDOWED,
-    Policy,
-)
-from ironlaw.labs.lab_15_parity.data import SPEECH, as_points, points
+from ironlaw.labs.lab_15_parity.act2.policy import FIFTHS, LIMITS, WINDOWED, Policy
+from ironlaw.labs.lab_15_parity.act2.verdicts import banner
+from ironlaw.labs.lab_15_parity.data import as_points
 from ironlaw.pictures.meter import marks as percent_marks
 from ironlaw.registry.scored_groups import CREDIT
 from ironlaw.units import significant
@@ -30,17 +19,7 @@ from ironlaw.widget.dials import settle
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("fairness_costs_3_to_5", "opportunity_passes_four_fifths")
-RATES = SPEECH[CREDIT].rates
 BY_GROUP, ALL_ALIKE = "by_group", "alike"
-TITLES = {
-    IMPOSSIBLE: "Not all three",
-    BELOW_FLOOR: "Below the floor",
-    FOUR_FIFTHS: "Four fifths",
-    TOO_FAR: "Too far apart",
-    CANT_TELL: "Can't tell",
-    GOOD: "It can be defended",
-}
-TONES = {CANT_TELL: "warn", GOOD: "good"}
 FORBIDDEN = "This rule takes a threshold for each group."
 WHY = {
     "able": "the able have equal chances",
@@ -146,29 +125,6 @@ def formula(policy: Policy) -> str:
     filled = fraction(f"{worth} · {good:,.0f} − {policy.breakeven:.2f} · {bad:,.0f}", f"{people:,.0f}")
     law = fraction("(1 − <i>b</i>) · repaid − <i>b</i> · defaulted", "applicants")
     return line("profit =", law, "=", filled, "=", f"{policy.decision.profit:.4f}")
-
-
-def banner(lab: kit.Lab, policy: Policy) -> dict[str, Any]:
-    kept = kit.amount(100 * policy.profit, "%")
-    if policy.state == IMPOSSIBLE:
-        least = "no threshold accepts so many" if math.isinf(policy.least) else f"{points(policy.least)} points"
-        text = lab.fill("act2.impossible", within=f"{100 * policy.within:.0f}", floor=kit.amount(100 * policy.floor, "%"), least=least)
-    elif policy.state == BELOW_FLOOR:
-        text = lab.fill("act2.below_floor", kept=kept, keep=kit.amount(100 * policy.keep, "%"))
-    elif policy.state == FOUR_FIFTHS:
-        text = lab.fill("act2.four_fifths", ratio=kit.dress(f"{policy.selection_ratio:.2f}"), kept=kept)
-    elif policy.state == TOO_FAR:
-        rate = max(policy.too_far, key=lambda name: abs(policy.gaps[name].value))
-        text = lab.fill(
-            "act2.too_far", rate=RATES[rate].lower(), gap=points(abs(policy.gaps[rate].value)), within=f"{100 * policy.within:.0f}"
-        )
-    elif policy.state == CANT_TELL:
-        gap = policy.gaps[policy.unsure[0]]
-        slots = {"rate": RATES[policy.unsure[0]].lower(), "low": points(gap.low), "high": points(gap.high)}
-        text = lab.fill("act2.cant_tell", **slots, within=f"{100 * policy.within:.0f}", more=kit.times(policy.people_needed))
-    else:
-        text = lab.fill("act2.good", kept=kept, ratio=kit.dress(f"{policy.selection_ratio:.2f}"))
-    return kit.banner(TONES.get(policy.state, "fail"), TITLES[policy.state], kit.html(text))
 
 
 def notes(lab: kit.Lab) -> str:
