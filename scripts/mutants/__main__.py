@@ -68,12 +68,12 @@ def mutants_in(file: str, text: str) -> list[Mutant]:
     return pickle.loads(kept.read_bytes())
 
 
-def drawn_of(mutants: list[Mutant], most: int) -> set[str]:
+def sample_of(mutants: list[Mutant], most: int) -> set[str]:
     """Keys are hashes, so that the lowest of a file are drawn at random, and are the same next time."""
     keys: dict[str, list[str]] = {}
     for mutant in mutants:
         keys.setdefault(mutant.file, []).append(mutant.key)
-    return {key for found in keys.values() for key in sorted(found)[: most or None]}
+    return {key for names in keys.values() for key in sorted(names)[: most or None]}
 
 
 def main() -> int:
@@ -102,8 +102,8 @@ def main() -> int:
         )
     fates, reasons = read_fates(), read_reasons(REASONS)
     again = {m.key for m in chosen if options.again and fates.get(m.key) == "survived" and not reason_of(m, reasons)}
-    drawn = drawn_of(chosen, options.sample)
-    todo = [m for m in chosen if (m.key not in fates and m.key in drawn) or m.key in again]
+    sample = sample_of(chosen, options.sample)
+    todo = [m for m in chosen if (m.key not in fates and m.key in sample) or m.key in again]
     if todo:
         run(todo, options.tests, options.jobs, options.minutes, options.patience)
         fates = read_fates()

@@ -27,19 +27,18 @@ def test_the_setting_that_is_refused_is_named(ask, field):
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (lambda: little(rate=0, seconds=1), "rate is 0; give a finite number above 0"),
-        (little, "little got nothing; give two of in_flight, rate, seconds and it returns the third"),
-        (lambda: little(rate=2.0), "little got rate; give two of in_flight, rate, seconds and it returns the third"),
-        (lambda: mm1(-1, 1), "rate is -1; give a finite number above 0"),
-        (lambda: mm1(1, -1), "service is -1; give a finite number above 0"),
-        (lambda: erlang_b(2, -1), "offered is -1; give a finite number above 0"),
-        (lambda: kingman(1, 0.5, -1, 0), "ca2 is -1; give a finite number of at least 0"),
-        (lambda: kingman(1, 0.5, 0, -1), "cs2 is -1; give a finite number of at least 0"),
-        (lambda: simulate([1, 0], [1, 1]), "arrivals go back in time; sort them"),
-        (lambda: simulate([0], [-1]), "a service is negative or has no end; give finite times of at least 0"),
+        (lambda: little(rate=0, seconds=1), "^rate is 0;"),
+        (little, "^little got nothing; give two"),
+        (lambda: little(rate=2.0), "^little got rate; give two"),
+        (lambda: mm1(-1, 1), "^rate is -1;"),
+        (lambda: mm1(1, -1), "^service is -1;"),
+        (lambda: erlang_b(2, -1), "^offered is -1;"),
+        (lambda: kingman(1, 0.5, -1, 0), "^ca2 is -1;"),
+        (lambda: kingman(1, 0.5, 0, -1), "^cs2 is -1;"),
+        (lambda: simulate([1, 0], [1, 1]), "^arrivals go back in time; sort them$"),
+        (lambda: simulate([0], [-1]), "^a service is negative.* at least 0$"),
     ],
 )  # fmt: skip
 def test_what_a_refusal_says(ask, words):
-    with pytest.raises(BadValue) as refused:
+    with pytest.raises(BadValue, match=words):
         ask()
-    assert str(refused.value) == words

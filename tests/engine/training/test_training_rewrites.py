@@ -13,7 +13,7 @@ def tensor(name, *shape, dtype="fp32", role="activation"):
     return Tensor(name, shape or (2, 4), dtype, role)
 
 
-def told(graph):
+def formats_of(graph):
     """(op, the formats it reads, the formats it makes), in order."""
     return [(one.name, [t.dtype for t in one.inputs], [t.dtype for t in one.outputs]) for one in graph.ops]
 
@@ -22,7 +22,7 @@ def test_a_weight_is_cast_once_and_an_activation_by_each_reader():
     x, w = tensor("x", role="input"), weight("w", 4, 4)
     ops = (op("linear", "a", (x, w), (tensor("a"),)), op("linear", "b", (x, w), (tensor("b"),)))
     narrow = autocast(Graph("g", ops, "fp32"))
-    assert told(narrow) == [
+    assert formats_of(narrow) == [
         ("a.cast x", ["fp32"], ["bf16"]), ("a.cast w", ["fp32"], ["bf16"]), ("a", ["bf16", "bf16"], ["bf16"]),
         ("b.cast x", ["fp32"], ["bf16"]), ("b", ["bf16", "bf16"], ["bf16"]),
     ]  # fmt: skip
@@ -39,7 +39,7 @@ def test_what_a_product_makes_stays_narrow_until_a_wide_op_reads_it():
         op("add", "s", (tensor("b"), tensor("n")), (tensor("s"),)),
         op("compare", "c", (tensor("b"), tensor("g")), (tensor("c", dtype="bool"),)),
     )
-    after = {name: (reads, makes) for name, reads, makes in told(autocast(Graph("g", ops, "fp32")))}
+    after = {name: (reads, makes) for name, reads, makes in formats_of(autocast(Graph("g", ops, "fp32")))}
     assert after["g"] == (["bf16"], ["bf16"])
     assert after["b"] == (["bf16", "bf16"], ["bf16"]) and "b.cast g" not in after  # narrow already
     assert after["n.cast b"] == (["bf16"], ["fp32"]) and after["n"] == (["fp32", "fp32"], ["fp32"])
@@ -53,7 +53,7 @@ def test_numbers_that_are_no_floats_and_casts_stay_as_they_are():
     q, k, v = (tensor(name, 1, 1, 2, 4, role="input") for name in "qkv")
     masked = op("attention", "p", (q, k, v, tensor("mask", 2, 2, dtype="bool", role="input")), (tensor("p", 1, 1, 2, 4),))
     half = op("cast", "half", (tensor("e", 2, 3, 4),), (tensor("half", 2, 3, 4, dtype="fp16"),))
-    after = {name: (reads, makes) for name, reads, makes in told(autocast(Graph("g", (e, masked, half), "fp32")))}
+    after = {name: (reads, makes) for name, reads, makes in formats_of(autocast(Graph("g", (e, masked, half), "fp32")))}
     assert after["e"] == (["fp32", "int64"], ["fp32"])
     assert after["p"] == (["bf16", "bf16", "bf16", "bool"], ["bf16"])
     assert after["half"] == (["fp32"], ["fp16"])
@@ -63,7 +63,7 @@ def test_a_batch_norm_takes_what_comes_in():
     x = tensor("x", 2, 3, 8, 8, role="input")
     c = op("conv2d", "c", (x, weight("w", 3, 3, 1, 1)), (tensor("c", 2, 3, 8, 8),), kernel=(1, 1))
     n = op("batch_norm", "n", (c.outputs[0], weight("gain", 3), weight("bias", 3)), (tensor("n", 2, 3, 8, 8),))
-    after = {name: (reads, makes) for name, reads, makes in told(autocast(Graph("g", (c, n), "fp32")))}
+    after = {name: (reads, makes) for name, reads, makes in formats_of(autocast(Graph("g", (c, n), "fp32")))}
     assert after["n"] == (["bf16", "fp32", "fp32"], ["bf16"])
 
 
