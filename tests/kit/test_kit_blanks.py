@@ -153,3 +153,4 @@ def test_two_contexts_of_one_regime_are_told_apart_by_device():
 def test_percentages_are_points_apart():
     assert "too high by" in points(50, 33.3) and "16.7</span> percentage points" in points(50, 33.3)
     assert "too low by" in points(5, 33.3) and "right to within" in points(33, 33.3)
+    assert points(33.3, 33.3) == "exactly right"

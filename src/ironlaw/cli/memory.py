@@ -157,11 +157,11 @@ def _fit(machine: Any, now: Ledger, grown: Growth | None) -> dict[str, Any]:
 
 
 def _levers(build: Callable[[int, str], Graph], graph: Graph, setup: Setup, now: Ledger) -> list[dict[str, Any]]:
-    found = []
+    rows = []
     for name, other in levers(graph, setup):
         try:
             peak = ledger(build, replace(other)).peak
         except IronlawError:  # a captured model is in one format, and may refuse another batch
             continue
-        found.append({"lever": name, "peak_bytes": peak, "frees_bytes": now.peak - peak})
-    return sorted(found, key=lambda one: -one["frees_bytes"])
+        rows.append({"lever": name, "peak_bytes": peak, "frees_bytes": now.peak - peak})
+    return sorted(rows, key=lambda one: -one["frees_bytes"])

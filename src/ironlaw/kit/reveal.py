@@ -12,10 +12,14 @@ from ironlaw.units import significant
 __all__ = ["Distance", "off", "points", "reveal"]
 AGAIN = "Right, with the answer in sight. Your first prediction is the one that counts."
 NEAR = 0.5  # orders: no other power of ten is nearer
+SAME = 5e-4  # a share: two figures of three digits read the same
+EXACT = "exactly right"
 
 
 def off(distance: Distance) -> str:
     """`too high by a factor of 1,010, 3.0 orders of magnitude`; inline HTML."""
+    if distance.factor - 1 < SAME:
+        return EXACT if distance.factor == 1 else "right to three digits"
     if abs(distance.orders) < NEAR:
         percent = dress(f"{significant(100 * (distance.factor - 1), 2)} %")
         orders = f"{abs(distance.orders):.1f}"
@@ -27,6 +31,8 @@ def off(distance: Distance) -> str:
 def points(guess: float, truth: float) -> str:
     """Two percentages: `too high by 16.7 percentage points`; inline HTML. Within one they count as the same."""
     apart = f"{dress(significant(abs(guess - truth)))} percentage points"
+    if guess == truth:
+        return EXACT
     if abs(guess - truth) < 1:
         return f"right to within {apart}"
     return f"too {'high' if guess > truth else 'low'} by {apart}"

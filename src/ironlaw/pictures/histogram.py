@@ -87,14 +87,14 @@ def bands(
     if not series or not all(series.values()):
         raise BadValue(f"{title}: a series has no values; give each at least one")
     low, high = domain or _span(series)
-    found = {(p, name): percentile(values, p) for p in percentiles for name, values in series.items()}
-    names = {key: f"{item.name}, {key[1]}" if len(series) > 1 else item.name for key, item in found.items()}
+    points = {(p, name): percentile(values, p) for p in percentiles for name, values in series.items()}
+    names = {key: f"{item.name}, {key[1]}" if len(series) > 1 else item.name for key, item in points.items()}
     marks: list[Mark] = []
-    for (p, name), item in found.items():
+    for (p, name), item in points.items():
         i = list(series).index(name)
         marks += _whisker(item, names[p, name], COLOURS[i % 4], SHAPES[i % 4], unit, (low, high))
-    rows = tuple((names[key], format_quantity(item.value, unit), *_ends(item, unit)) for key, item in found.items())
-    words = "; ".join(f"{names[key]}: {_band(item, unit)}" for key, item in found.items())
+    rows = tuple((names[key], format_quantity(item.value, unit), *_ends(item, unit)) for key, item in points.items())
+    words = "; ".join(f"{names[key]}: {_band(item, unit)}" for key, item in points.items())
     legend = tuple({"colour": COLOURS[i % 4], "shape": SHAPES[i % 4], "label": name} for i, name in enumerate(series))
     return Figure(
         id, title, Axis("log", "time to the answer", unit, (low, high)), Axis("band", names=tuple(names.values())), (*marks, *extra),

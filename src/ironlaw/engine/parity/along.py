@@ -83,14 +83,14 @@ def lowest(groups: tuple[Group, ...]) -> tuple[Point, ...]:
     """The corners of what lies under every hull: those of the hulls, and where two of them cross."""
     places = sorted({fpr for group in groups for fpr, _ in group.hull})
     heights = [[height(group.hull, fpr) for group in groups] for fpr in places]
-    found = dict(zip(places, map(min, heights), strict=True))
+    corners = dict(zip(places, map(min, heights), strict=True))
     for (x, at_x), (y, at_y) in itertools.pairwise(zip(places, heights, strict=True)):
         for i, j in itertools.combinations(range(len(groups)), 2):
             before, after = at_x[i] - at_x[j], at_y[i] - at_y[j]
             if before * after < 0:
                 share = before / (before - after)
-                found[x + share * (y - x)] = min(a + share * (b - a) for a, b in zip(at_x, at_y, strict=True))
-    return tuple(sorted(found.items()))
+                corners[x + share * (y - x)] = min(a + share * (b - a) for a, b in zip(at_x, at_y, strict=True))
+    return tuple(sorted(corners.items()))
 
 
 def summit(worth: Callable[[float], float]) -> float:

@@ -117,8 +117,8 @@ def _equal_precision(groups: Sequence[Group], breakeven: float) -> list[Point]:
         return [point for fan in fans if (point := fan.at(target))]
 
     def worth(target: float) -> float | None:
-        found = points(target)
-        return _sum_worth(groups, found, breakeven) if len(found) == len(groups) else None
+        at = points(target)
+        return _sum_worth(groups, at, breakeven) if len(at) == len(groups) else None
 
     target = closing_in(worth)
     if target is None:

@@ -19,7 +19,7 @@ class Place:
     name: str
     head: bool  # makes the logits or the loss
     kind: str
-    made: tuple[str, ...]
+    outputs: tuple[str, ...]
     read: tuple[tuple[str, Number], ...]  # activations that need a gradient, with the bytes that are read of each
     weights: tuple[tuple[str, Number, Number], ...]  # trained ones: elements, bytes
     flows: tuple[str, ...]  # outputs whose gradient comes back; none: nothing happens in the backward pass
@@ -54,15 +54,15 @@ def outline(graph: Graph) -> Outline:
             extra.setdefault(one.ops[0], []).append(one.name)
 
     def of(i: int, op: Op) -> Place:
-        made = tuple(home.get(t.name, t.name) for t in op.outputs if t.role == "activation")
+        outputs = tuple(home.get(t.name, t.name) for t in op.outputs if t.role == "activation")
         reads = [(home.get(t.name, t.name), t) for t in op.inputs]
         needs = any(t.name in trained for t in op.inputs)
         return Place(
-            op.name, in_head(op.name, top), op.kind, made,
+            op.name, in_head(op.name, top), op.kind, outputs,
             tuple((name, t.bytes) for name, t in reads if t.name in trained and t.role == "activation"),
             tuple((t.name, t.size, t.bytes) for _, t in reads if t.role == "weight"),
             tuple(home.get(t.name, t.name) for t in op.outputs if t.name in trained) if needs else (),
-            tuple(extra.get(i, ())), tuple(leaves.get(i, ())), not any(name in made for name, _ in reads),
+            tuple(extra.get(i, ())), tuple(leaves.get(i, ())), not any(name in outputs for name, _ in reads),
         )  # fmt: skip
 
     places = tuple(of(i, op) for i, op in enumerate(graph.ops))
@@ -71,8 +71,8 @@ def outline(graph: Graph) -> Outline:
         last.update((home.get(t.name, t.name), i) for t in (*op.outputs, *op.inputs) if t.role == "activation")
     for place in places:  # the caller's names for logits live until the loss is there
         if place.head:
-            last.update(dict.fromkeys(place.made, len(places) - 1))
-    of_head = frozenset(name for place in places if place.head for name in (*place.made, *place.extra))
+            last.update(dict.fromkeys(place.outputs, len(places) - 1))
+    of_head = frozenset(name for place in places if place.head for name in (*place.outputs, *place.extra))
     ends: dict[int, tuple[str, ...]] = {}
     for name, i in last.items():
         ends[i] = (*ends.get(i, ()), name)

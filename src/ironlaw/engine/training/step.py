@@ -52,8 +52,8 @@ class Heap:
         needed a second time."""
         place, known = self.known.places[i], self.known
         row = HEAD if place.head else KEPT
-        again = {name for name in place.made if phase == AGAIN and known.last[name] > until}
-        for name in place.made:
+        again = {name for name in place.outputs if phase == AGAIN and known.last[name] > until}
+        for name in place.outputs:
             stays = name in known.kept and name not in again and (keeps or known.last[name] > until)
             self._appear(name, row if stays else PASSING)
         if keeps:

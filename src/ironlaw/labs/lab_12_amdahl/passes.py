@@ -105,8 +105,8 @@ def _over(before: float, now: float) -> float:
     return before / now if now else math.inf
 
 
-def all_kernels(found: Pass) -> str:
-    return "all GPU work" if found.overlaps else "all operators"
+def all_kernels(one: Pass) -> str:
+    return "all GPU work" if one.overlaps else "all operators"
 
 
 def of_context(lab: kit.Lab) -> dict[str, Pass]:
@@ -118,10 +118,10 @@ def of_context(lab: kit.Lab) -> dict[str, Pass]:
 
 @cache
 def measured(machine: str) -> dict[str, Pass]:
-    found = evidence.file(FILES[machine])
-    rows = [row for row in found.rows if row.mode == "eager" and row.workload in MODELS and row.wall_s and row.busy_s]
+    run = evidence.file(FILES[machine])
+    rows = [row for row in run.rows if row.mode == "eager" and row.workload in MODELS and row.wall_s and row.busy_s]
     rows.sort(key=lambda row: (MODELS.index(row.workload), row.params["batch"]))
-    return {slug_of(row): of_row(row, _least(row, rows), machine, found.source) for row in rows}
+    return {slug_of(row): of_row(row, _least(row, rows), machine, run.source) for row in rows}
 
 
 def slug_of(row: Row) -> str:

@@ -64,7 +64,7 @@ def pages(seconds: Sequence[float], k: int) -> list[float]:
 
 def side_by_side(bench: Bench, call: Callable[[], object], k: int, count: int) -> list[float]:
     """Pages whose k calls run at once, each on a thread of its own."""
-    clock, found = bench.clock, list[float]()
+    clock, times = bench.clock, list[float]()
     assert clock is not None
     with ThreadPoolExecutor(k) as threads:
         list(threads.map(lambda _: call(), range(k)))
@@ -73,8 +73,8 @@ def side_by_side(bench: Bench, call: Callable[[], object], k: int, count: int) -
                 _go_on(bench)
             start = clock.now()
             list(threads.map(lambda _: call(), range(k)))
-            found.append(max(clock.now() - start, 1e-9))
-    return found
+            times.append(max(clock.now() - start, 1e-9))
+    return times
 
 
 def grid(ordered: Sequence[float]) -> list[float]:

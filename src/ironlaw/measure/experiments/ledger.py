@@ -118,7 +118,7 @@ def _step(batch: int) -> dict[str, tuple[int, int]]:
         before = tracemalloc.get_traced_memory()[0]
         weights = [draw.standard_normal((a, b), np.float32) * np.float32(a**-0.5) for a, b in pairwise(WIDTHS)]
         biases = [np.zeros(b, np.float32) for b in WIDTHS[1:]]
-        made = tracemalloc.get_traced_memory()[0]
+        with_weights = tracemalloc.get_traced_memory()[0]
         layers = [draw.standard_normal((batch, WIDTHS[0]), np.float32)]
         for i, (w, b) in enumerate(zip(weights, biases, strict=True)):
             z = layers[-1] @ w
@@ -128,7 +128,7 @@ def _step(batch: int) -> dict[str, tuple[int, int]]:
             layers.append(z)
         z -= z.max(axis=1, keepdims=True)
         z -= np.log(np.exp(z).sum(axis=1, keepdims=True))  # the logits become log-probabilities in place
-        kept_bytes = tracemalloc.get_traced_memory()[0] - made
+        kept_bytes = tracemalloc.get_traced_memory()[0] - with_weights
         after = tracemalloc.get_traced_memory()[0]
         g = np.exp(layers[-1])
         g[np.arange(batch), 0] -= 1
@@ -148,6 +148,6 @@ def _step(batch: int) -> dict[str, tuple[int, int]]:
         tracemalloc.stop()
     count = sum(a * b + b for a, b in pairwise(WIDTHS))
     return {
-        WEIGHTS: (made - before, 4 * count), KEPT: (kept_bytes, 4 * batch * sum(WIDTHS)), GRADIENTS: (gradients, 4 * count),
+        WEIGHTS: (with_weights - before, 4 * count), KEPT: (kept_bytes, 4 * batch * sum(WIDTHS)), GRADIENTS: (gradients, 4 * count),
         STATE: (moments, 8 * count),
     }  # fmt: skip

@@ -40,14 +40,14 @@ def rates(draw: Any, group: Group, draws: int) -> dict[str, Any]:
     table = group.at(CUT)
     shares = [count / table.people for count in (table.tp, table.fp, table.fn, table.tn)]
     tp, fp, fn, tn = draw.multinomial(int(table.people), shares, draws).T.astype(float)
-    found = {"fpr": fp / (fp + tn), "fnr": fn / (tp + fn), "ppv": tp / (tp + fp)}
+    by_name = {"fpr": fp / (fp + tn), "fnr": fn / (tp + fn), "ppv": tp / (tp + fp)}
     base = (tp + fn) / table.people
     worst = max(
         abs(fpr_of(float(b), float(p), float(f)) - float(x))
-        for b, p, f, x in zip(base, found["ppv"], found["fnr"], found["fpr"], strict=True)
+        for b, p, f, x in zip(base, by_name["ppv"], by_name["fnr"], by_name["fpr"], strict=True)
     )
     assert worst < 1e-9
-    return found
+    return by_name
 
 
 def _gap(data: tuple[Group, ...], rate: str) -> float:

@@ -50,7 +50,7 @@ def weights(features: Any, true: Any) -> Any:
     import numpy as np
 
     x = np.column_stack([np.ones(len(features)), features])
-    found = np.zeros(x.shape[1])
+    slopes = np.zeros(x.shape[1])
     for _ in range(STEPS):
-        found -= 0.5 * x.T @ (1 / (1 + np.exp(-(x @ found))) - true) / len(x)
-    return found
+        slopes -= 0.5 * x.T @ (1 / (1 + np.exp(-(x @ slopes))) - true) / len(x)
+    return slopes

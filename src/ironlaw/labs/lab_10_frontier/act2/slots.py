@@ -62,9 +62,9 @@ def _speedup(m: int) -> float:
 
 
 def _forms(m: int, **which: str) -> float:
-    found = row("h200_sxm/product_forms", m=m, k=8192, n=8192, **which)
-    assert found.busy_s is not None
-    return found.busy_s
+    product = row("h200_sxm/product_forms", m=m, k=8192, n=8192, **which)
+    assert product.busy_s is not None
+    return product.busy_s
 
 
 def peek(lab: kit.Lab) -> dict[str, object]:

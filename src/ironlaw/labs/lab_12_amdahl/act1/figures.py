@@ -18,50 +18,50 @@ LARGEST = FACTORS[-1]
 TURNS, OVERLAP = "parts take turns", "parts overlap"
 
 
-def every_part(found: Pass, target: str, factor: float, overlap: bool, marks: Sequence[Mark] = ()) -> Figure:
+def every_part(one: Pass, target: str, factor: float, overlap: bool, marks: Sequence[Mark] = ()) -> Figure:
     """How much faster the whole gets if one part does, each in its turn; the largest first. The axis holds every prediction."""
-    gains = {name: found.speedup(name, factor, overlap) for name in found.targets()}
+    gains = {name: one.speedup(name, factor, overlap) for name in one.targets()}
     ranked = sorted(gains, key=lambda name: -gains[name])
-    names = {name: found.name_of(name) for name in ranked}
+    names = {name: one.name_of(name) for name in ranked}
     truth = next((dict(each.at)["x"] for each in marks if each.name == "computed"), None)  # words must not lie over its rule
     crowded = {name for name in ranked if truth and name != target and abs(math.log(gains[name] / truth)) < 0.15}
     bars = [
         mark(
             "bar", "accent" if name == target else "muted", x=gains[name], y=names[name], id=f"part-{name}", name=names[name],
             label="" if name in crowded else format_quantity(gains[name], "×"), emphasis=name == target,
-            hover=[("whole, faster by", exact(gains[name], "×")), ("at most", _most(found, name, overlap)),
-                   ("share of the pass", f"{100 * found.share(name):.3g} %")],
+            hover=[("whole, faster by", exact(gains[name], "×")), ("at most", _most(one, name, overlap)),
+                   ("share of the pass", f"{100 * one.share(name):.3g} %")],
         )
         for name in ranked
     ]  # fmt: skip
-    rows = tuple((names[name], exact(gains[name], "×"), _most(found, name, overlap)) for name in ranked)
+    rows = tuple((names[name], exact(gains[name], "×"), _most(one, name, overlap)) for name in ranked)
     words = "; ".join(f"{names[name]} {format_quantity(gains[name], '×')}" for name in ranked)
     title = f"The whole, if one part gets {factor:.3g} times as fast"
     return Figure(
         "every_part", title, Axis("log", "speed-up of the whole", "×", (1.0, LARGEST)), Axis("band", names=tuple(names.values())),
-        (*bars, *marks), f"{found.label}: {words}.", Table(("part", "the whole", "at most"), rows),
+        (*bars, *marks), f"{one.label}: {words}.", Table(("part", "the whole", "at most"), rows),
         "bars as the dials stand; your mark and the truth for the question's own case" if marks else "", more={"row": 30},
     )  # fmt: skip
 
 
-def _most(found: Pass, name: str, overlap: bool) -> str:
-    most = found.speedup(name, math.inf, overlap)
+def _most(one: Pass, name: str, overlap: bool) -> str:
+    most = one.speedup(name, math.inf, overlap)
     return "no limit" if math.isinf(most) else format_quantity(most, "×")
 
 
-def before_and_after(found: Pass, target: str, factor: float, overlap: bool) -> Figure:
+def before_and_after(one: Pass, target: str, factor: float, overlap: bool) -> Figure:
     """The parts as measured, and as the dials have them. The longest bar is the measured one, so the axis stands still."""
     if not overlap:
-        rows = {"as measured": _parts(found, found.after(target, 1.0)), "as set": _parts(found, found.after(target, factor))}
+        rows = {"as measured": _parts(one, one.after(target, 1.0)), "as set": _parts(one, one.after(target, factor))}
         return stack(
-            rows, "s", "Where the time goes, part after part", chosen="as set", label="time of one pass", note=found.label, id="pass"
+            rows, "s", "Where the time goes, part after part", chosen="as set", label="time of one pass", note=one.label, id="pass"
         )
-    before, now = found.lane_times(target, 1.0), found.lane_times(target, factor)
+    before, now = one.lane_times(target, 1.0), one.lane_times(target, factor)
     rows = {lane_name(lane): [_lane(lane, before[lane])] for lane in before}
     rows |= {f"{lane_name(lane)}, as set": [_lane(lane, now[lane])] for lane in now if now[lane] != before[lane]}
     title = "Side by side: the longest sets the pace"
     return stack(
-        rows, "s", title, chosen=lane_name(max(now, key=lambda lane: now[lane])), label="time of one pass", note=found.label, id="pass"
+        rows, "s", title, chosen=lane_name(max(now, key=lambda lane: now[lane])), label="time of one pass", note=one.label, id="pass"
     )
 
 
@@ -73,22 +73,22 @@ def _lane(lane: str, seconds: float) -> Part:
     return Part(lane_name(lane), seconds, "overhead" if lane == HOST else "compute")
 
 
-def _parts(found: Pass, seconds: Sequence[float]) -> list[Part]:
-    return [Part(part.name, took, part.colour, part.pattern) for part, took in zip(found.parts, seconds, strict=True)]
+def _parts(one: Pass, seconds: Sequence[float]) -> list[Part]:
+    return [Part(part.name, took, part.colour, part.pattern) for part, took in zip(one.parts, seconds, strict=True)]
 
 
-def growing(found: Pass, target: str, factor: float, overlap: bool, local: Mapping[str, Sequence[tuple[float, float]]]) -> Figure:
+def growing(one: Pass, target: str, factor: float, overlap: bool, local: Mapping[str, Sequence[tuple[float, float]]]) -> Figure:
     """S over s, in turn and overlapped, and the ceiling that the chosen way has."""
     factors = sorted({*FACTORS, factor})
-    ways = {TURNS: False, OVERLAP: True} if found.overlaps else {TURNS: False}
-    series = {name: [(s, found.speedup(target, s, way)) for s in factors] for name, way in ways.items()}
-    most = found.speedup(target, math.inf, overlap)
+    ways = {TURNS: False, OVERLAP: True} if one.overlaps else {TURNS: False}
+    series = {name: [(s, one.speedup(target, s, way)) for s in factors] for name, way in ways.items()}
+    most = one.speedup(target, math.inf, overlap)
     ceiling = [mark("rule", "ridge", y=most, dash=True, label=f"ceiling {format_quantity(most, '×')}", name="the ceiling", id="ceiling",
                     hover=[("however fast the part", exact(most, "×"))])] if most < LARGEST else []  # fmt: skip
     ends = [value for points in (*series.values(), *local.values()) for _, value in points]
     high = max(10.0, decades(1.0, max(ends))[1])
     return lines(
         series, Axis("log", "how much faster the part is", "×", (1.0, LARGEST)), Axis("log", "speed-up of the whole", "×", (1.0, high)),
-        f"As {found.name_of(target)} gets faster", extra=ceiling, now=(OVERLAP if overlap else TURNS, factor), note=found.label,
+        f"As {one.name_of(target)} gets faster", extra=ceiling, now=(OVERLAP if overlap else TURNS, factor), note=one.label,
         id="growing", local=local,
     )  # fmt: skip

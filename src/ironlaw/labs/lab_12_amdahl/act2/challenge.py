@@ -19,8 +19,8 @@ WEEKS = 8
 
 
 @cache
-def _best(told: Story, pair: float, target: float, price: float, week_price: float) -> Job:
-    return cheapest(Job(2, float(karp_flatt(pair, 2.0)), 0.0, 0, target, price, week_price, told), WEEKS, MOST)
+def _best(tale: Story, pair: float, target: float, price: float, week_price: float) -> Job:
+    return cheapest(Job(2, float(karp_flatt(pair, 2.0)), 0.0, 0, target, price, week_price, tale), WEEKS, MOST)
 
 
 def best(lab: kit.Lab) -> Job:

@@ -38,12 +38,12 @@ def share(run: kit.Measured, way: str) -> float:
 
 
 def slots(run: kit.Measured) -> dict[str, object]:
-    found: dict[str, object] = {"many": f"{MANY:.0f}"}
+    figures: dict[str, object] = {"many": f"{MANY:.0f}"}
     for way in (THREADS, PROCESSES):
-        found |= {f"{way}_two": kit.times(dict(speedups(run, way))[2.0]), f"{way}_share": kit.amount(100 * share(run, way), "%", 2),
+        figures |= {f"{way}_two": kit.times(dict(speedups(run, way))[2.0]), f"{way}_share": kit.amount(100 * share(run, way), "%", 2),
                   f"{way}_many": kit.times(float(amdahl(share(run, way), MANY)))}  # fmt: skip
     n, most = max(speedups(run, PROCESSES))
-    return {**found, "most": f"{n:.0f}", "most_speedup": kit.times(most)}
+    return {**figures, "most": f"{n:.0f}", "most_speedup": kit.times(most)}
 
 
 def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
@@ -57,13 +57,13 @@ def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
 @cache
 def recorded() -> tuple[Points, str]:
     """Speed-ups by way, and the machine that they were measured on."""
-    found = evidence.file(FILE)
+    run = evidence.file(FILE)
     series: Points = {}
     for way in WAYS:
-        rows = [row for row in found.rows if row.name == way]
+        rows = [row for row in run.rows if row.name == way]
         alone = next(row.value("wall_s") for row in rows if row.params["workers"] == 1)
         series[way] = [(float(row.params["workers"]), alone / row.value("wall_s")) for row in rows]
-    return series, f"{found.machine['cpu']}, {found.machine['cores']} cores; {found.source}"
+    return series, f"{run.machine['cpu']}, {run.machine['cores']} cores; {run.source}"
 
 
 @cache
@@ -73,16 +73,16 @@ def fitted(way: str) -> UslFit:
 
 def recorded_slots() -> dict[str, object]:
     series, on = recorded()
-    found: dict[str, object] = {"machine": on}
+    figures: dict[str, object] = {"machine": on}
     for way in (THREADS, PROCESSES):
         at = dict(series[way])
         most = max(at)
         two = max(0.0, float(karp_flatt(at[2.0], 2.0)))
         fit = fitted(way)
         assert fit.sigma_interval is not None
-        found |= {
+        figures |= {
             f"{way}_two": kit.times(at[2.0]), f"{way}_said": kit.times(float(amdahl(two, most))), f"{way}_most": kit.times(at[most]),
             f"{way}_sigma": kit.amount(100 * fit.sigma, "%", 2), f"{way}_low": kit.amount(100 * fit.sigma_interval[0], "%", 2),
             f"{way}_high": kit.amount(100 * fit.sigma_interval[1], "%", 2), f"{way}_kappa": kit.dress(f"{fit.kappa:.2g}"),
         }  # fmt: skip
-    return {**found, "most": f"{max(dict(series[THREADS])):.0f}"}
+    return {**figures, "most": f"{max(dict(series[THREADS])):.0f}"}
