@@ -135,6 +135,14 @@ def test_reveal_explains_also_when_right():
         assert "Width makes the gap." in text and "You said 10⁶" in text and "989,000" in text
 
 
+def test_a_reading_that_does_not_judge_its_claim_says_so_in_the_row():
+    for name, entry in all_claims().items():
+        head = bare(claims.panel([name]).partition("</summary>")[0])
+        beside = bool(entry.measured and entry.measured.differs)
+        assert (claims.OTHER_CASE in head) == beside, name
+    assert claims.OTHER_CASE in claims.panel(["kws_eager_utilization"])
+
+
 def test_claims_stand_side_by_side_with_sources_and_the_reason():
     text = bare(claims.panel(["h100_peak_1979", "capacity_gap"])).replace("\u202f", " ")
     for words in (

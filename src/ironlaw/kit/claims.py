@@ -14,6 +14,7 @@ from ironlaw.widget.glossary import mark
 VERDICTS = {"holds": "Holds", "refuted": "Does not hold", "depends": "Depends"}
 COLUMNS = ("Claim", "Model", "Measured")
 LOCAL_COLUMN = "Measured here"
+OTHER_CASE = "Measured, another case"  # a reading that stands beside the claim and does not judge it
 CLOSED = "Kept closed: {count} more. It answers the scaling challenge, and opens once you have committed a number there."
 OFTEN_SAID = "Often said or assumed; written down for this course"
 NOT_MEASURED = "Not measured."
@@ -50,7 +51,9 @@ def row(entry: Claim, local: tuple[LocalFigure | None, ...] = ()) -> str:
         _measured(entry),
         *((dress(shown(own.value, own.unit)) if own else "–", own.source if own else "") for own in local),
     )
-    labelled = tuple(zip((*COLUMNS, LOCAL_COLUMN), cells, strict=False))
+    *first, last = COLUMNS
+    last = OTHER_CASE if entry.measured and entry.measured.differs else last
+    labelled = tuple(zip((*first, last, LOCAL_COLUMN), cells, strict=False))
     figures = "".join(
         f'<span class="il-figure-of"><span class="il-label">{label}</span> <span class="il-value">{value}</span></span> '
         for label, (value, _) in labelled
