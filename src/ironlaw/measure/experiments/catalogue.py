@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ironlaw.errors import unknown
 from ironlaw.measure.devices import choice
-from ironlaw.measure.experiments import batches, compression, fan_out, line, omission, resample, train_here, trials, workers
+from ironlaw.measure.experiments import batches, collectives, compression, fan_out, line, omission, resample, train_here, trials, workers
 from ironlaw.measure.host import compiler, in_browser
 
 TORCH_S = 4.0  # what importing PyTorch takes, roughly
@@ -102,6 +102,11 @@ EXPERIMENTS = {
             "batches", "A real server that batches",
             f"Multiplies 1 to {batches.MOST} requests by a {batches.WIDTH:,} × {batches.WIDTH:,} matrix: one by one, and whatever waits.",
             6, "numpy",
+        ),
+        Experiment(
+            "collectives", "A real all-reduce",
+            f"Adds up buffers of {collectives.RANKS} processes over TCP, by four algorithms: as fast as it goes, and with each one's wire "
+            f"held to {collectives.RATE / 1e6:.0f} MB/s.", 6, "numpy",
         ),
         Experiment(
             "bits", "The digit reader in fewer bits",

@@ -14,6 +14,7 @@ from ironlaw.measure.clock import Timing
 from ironlaw.measure.devices.device import BLOCKED, COMPILED, EAGER, Call, Device, Shape
 from ironlaw.measure.experiments import (
     batches,
+    collectives,
     compression,
     fan_out,
     keyword_spotter,
@@ -105,7 +106,7 @@ TRIALS: dict[str, Callable[[Bench], Iterator[Draft]]] = {
     "stages": stages.rows, "workers": workers.rows, "omission": omission.rows, "fan_out": fan_out.rows,
     "line": line.rows, "batches": batches.rows, "ledger": ledger.rows,
     "resample": resample.rows, "train_here": train_here.rows,
-    "bits": compression.bits, "formats": compression.formats,
+    "collectives": collectives.rows, "bits": compression.bits, "formats": compression.formats,
 }  # fmt: skip
 WAYS = {EAGER: "op by op", BLOCKED: "in one pass, block by block", COMPILED: "compiled into one kernel"}
 

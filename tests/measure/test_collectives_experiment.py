@@ -1,0 +1,117 @@
+"""The all-reduce between processes: sums that are right, rows that say what was sent, and α and β that explain them."""
+
+import json
+import math
+import socket
+from contextlib import ExitStack
+from threading import Thread
+
+import numpy as np
+import pytest
+
+from ironlaw.engine.cluster.alpha_beta import Timed, Wire, fit, mean_error
+from ironlaw.engine.cluster.collectives import time
+from ironlaw.engine.cluster.schedules import steps
+from ironlaw.errors import BadValue
+from ironlaw.measure.experiments import collectives
+from ironlaw.measure.experiments.run import run
+
+SMALL = {collectives.FREE: (1 << 10,), collectives.PACED: (1 << 10, 1 << 16)}
+
+
+@pytest.fixture(scope="module")
+def measured():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(collectives, "ROUNDS", 2)
+        patch.setattr(collectives, "RANKS", 3)
+        patch.setattr(collectives, "SIZES", SMALL)
+        return run("collectives", seconds=0.0)
+
+
+def test_real_processes_reach_the_sum_and_rows_say_what_was_sent(measured) -> None:
+    """Every rank checks its sum; a wrong one is an error."""
+    rows = measured["rows"]
+    assert len(rows) == 4 * 3 and all(row["samples"] == 2 and 0 < row["best_s"] <= row["wall_s"] for row in rows)
+    sent = {"ring": 4 / 3, "binomial": 4, "recursive_doubling": 3, "star": 4}  # times the buffer, of the busiest of three ranks
+    for row in rows:
+        params = row["params"]
+        assert params["busiest_bytes"] == pytest.approx(sent[params["algorithm"]] * params["bytes"])
+        assert params["steps"] == time("all_reduce", params["algorithm"], 3, 0.0, 1.0, 1.0).total
+    json.dumps(measured, allow_nan=False)
+
+
+def test_two_numbers_explain_the_rows(measured) -> None:
+    wire, seen, foretold = collectives.compare(measured["rows"])
+    assert wire.alpha >= 0 and wire.beta > 0 and math.isfinite(seen) and math.isfinite(foretold)
+
+
+def test_a_paced_rank_pays_for_each_byte_in_each_direction() -> None:
+    class Still:
+        def now(self) -> float:
+            return self.moment
+
+    clock = Still()
+    clock.moment = 10.0
+    pace = collectives.Pace(100.0, clock)
+    assert pace.wait("out") == 0.0
+    pace.spend("out", 50)
+    pace.spend("out", 50)
+    assert pace.wait("out") == pytest.approx(1.0) and pace.wait("into") == 0.0
+    clock.moment = 10.75
+    assert pace.wait("out") == pytest.approx(0.25)
+    clock.moment = 20.0
+    pace.spend("out", 10)
+    assert pace.wait("out") == pytest.approx(0.1)
+
+
+def test_the_fit_finds_the_wire_that_made_the_rows() -> None:
+    true = Wire(5e-6, 50e9)
+    rows = []
+    for algorithm in ("ring", "binomial", "recursive_doubling"):
+        for size in (1e3, 1e5, 1e7, 1e9):
+            terms = time("all_reduce", algorithm, 8, size, true.alpha, true.beta)
+            rows.append(Timed(terms.latency / true.alpha, terms.bandwidth * true.beta, terms.total))
+    found = fit(rows)
+    assert found == pytest.approx(true) and mean_error(found, rows) == pytest.approx(0, abs=1e-9)
+    flat = fit([Timed(2, 1.0, 1e-3), Timed(2, 1e6, 1e-3), Timed(4, 1e6, 2e-3)])
+    assert flat.beta > 1e9 or flat.beta == math.inf
+    assert fit([Timed(1, 1e6, 1e-3), Timed(5, 1e6, 1e-3), Timed(5, 2e6, 2e-3)]).alpha == 0.0
+    with pytest.raises(BadValue, match="time at least two sizes far apart"):
+        fit([Timed(2, 1e6, 1e-3), Timed(4, 2e6, 2e-3)])
+
+
+def test_two_ranks_that_both_send_first_do_not_wait_for_each_other() -> None:
+    """Buffers far larger than a socket's: without receiving meanwhile neither would end."""
+    with ExitStack() as held:
+        a, b = (held.enter_context(end) for end in socket.socketpair())
+        for line in (a, b):
+            line.setblocking(False)
+        ranks = [collectives.Rank(0, {1: a}), collectives.Rank(1, {0: b})]
+        buffers = [np.full(1 << 21, rank + 1, np.float32) for rank in range(2)]
+        schedule = steps("recursive_doubling", 2)
+        threads = [Thread(target=rank.all_reduce, args=(schedule, buffer)) for rank, buffer in zip(ranks, buffers, strict=True)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert all((buffer == 3).all() for buffer in buffers)
+
+
+def test_a_rank_that_is_gone_is_noticed() -> None:
+    a, b = socket.socketpair()
+    b.close()
+    with a, pytest.raises(EOFError, match="gone"):
+        collectives.exchange({}, {a: memoryview(bytearray(8))})
+
+
+def test_a_wrong_sum_is_refused() -> None:
+    class Line:
+        def send(self, asked: object) -> None: ...
+        def recv(self) -> tuple[list[float], float, float]:
+            return [1.0], 2.0, 3.0
+
+    ranks = object.__new__(collectives.Ranks)
+    ranks.lines = [Line(), Line()]
+    with pytest.raises(BadValue, match="ring over 2 ranks did not give the sum 3 on each"):
+        ranks.time("ring", 8, 0.0, 1)
+    assert collectives.elements(steps("ring", 3), 10) == 3
