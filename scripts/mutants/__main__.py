@@ -40,7 +40,7 @@ PAGE, REASONS = ROOT / "docs/mutants.md", Path(__file__).with_name("reasons.toml
 
 
 def copy_the_tree() -> None:
-    """Editing may go on meanwhile."""
+    """Editing may go on meanwhile: what is changed, and what the tests run, are of one moment."""
     shutil.rmtree(TREE, ignore_errors=True)
     shutil.copytree(ROOT / "src", TREE / "src", ignore=shutil.ignore_patterns("__pycache__"))
     (TREE / "pytest.ini").write_text("[pytest]\n")  # or the project's would be found, and names be relative to it
@@ -92,9 +92,10 @@ def main() -> int:
     os.nice(options.nice)
     from page import LEAST, folders, page, read_reasons, reason_of, scores
 
+    copy_the_tree()
     every = []
-    for file in sorted(path for room in ROOMS for path in (ROOT / "src/ironlaw" / room).rglob("*.py")):
-        every += mutants_in(str(file.relative_to(ROOT / "src/ironlaw")), file.read_text(encoding="utf-8"))
+    for file in sorted(path for room in ROOMS for path in (TREE / "src/ironlaw" / room).rglob("*.py")):
+        every += mutants_in(str(file.relative_to(TREE / "src/ironlaw")), file.read_text(encoding="utf-8"))
     chosen = [m for m in every if not options.paths or any(Path(m.file).is_relative_to(path) for path in options.paths)]
     if not chosen:
         sys.exit(
@@ -126,7 +127,6 @@ def run(todo: list[Mutant], paths: Sequence[str], jobs: int, minutes: float, pat
     os.environ["IRONLAW_HYPOTHESIS"] = "mutants"
     if missing := [path for path in paths if not (ROOT / path).exists()]:
         sys.exit(f"{' '.join(missing)}: no such tests; name folders or files from the root of the repository, such as tests/engine/device")
-    copy_the_tree()
     sys.path.insert(0, str(TREE / "src"))
     os.chdir(TREE)
     from reach import Tests
