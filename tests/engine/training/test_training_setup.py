@@ -8,7 +8,7 @@ from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
 from ironlaw.engine.training.ledger import ROWS, training_ledger
 from ironlaw.engine.training.rewrites import three_kernels
-from ironlaw.engine.training.setup import LABELS, Setup, growth, ledger, levers
+from ironlaw.engine.training.setup import LABELS, Setup, growth, ledger, levers, update_bytes
 from ironlaw.errors import UnknownName
 
 
@@ -52,6 +52,24 @@ def test_growth_is_the_same_setup_at_any_batch():
     setup = Setup(batch=9, optimiser="sgd", checkpoint=1)
     assert growth(model, setup).at(6).peak == pytest.approx(ledger(model, replace(setup, batch=6)).peak)
     assert growth(model, setup).one.profile == ledger(model, replace(setup, batch=1)).profile
+
+
+@pytest.mark.parametrize(
+    ("setup", "each", "scratch"),
+    [
+        (Setup(batch=3), 16, 4), (Setup(optimiser="sgd"), 8, 0), (Setup(offload=True), 8, 0), (Setup(zero_stage=3, devices=4), 4, 1),
+        (Setup(zero_stage=1, devices=2), 12, 2), (Setup(recipe="pure", batch=2), 8, 2),
+    ],
+)  # fmt: skip
+def test_bytes_of_the_update_a_parameter(setup, each, scratch):
+    """328 parameters: what each takes while the optimiser steps, its square roots, and the batch of 64 numbers a sample beside it."""
+    batch = setup.batch * 64 * (2 if setup.recipe == "pure" else 4)
+    assert update_bytes(model, setup) == 328 * (each + scratch) + batch == ledger(model, setup).profile[-1].total
+
+
+def test_growth_where_gradients_are_always_there():
+    setup = Setup(accumulate=2, checkpoint=2)
+    assert growth(model, setup).peak(5) == pytest.approx(ledger(model, replace(setup, batch=5)).peak)
 
 
 def changes(setup, graph=None):
