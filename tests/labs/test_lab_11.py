@@ -384,7 +384,7 @@ def test_memory_of_llama_3_8b_by_hand(bench):
     assert logits < need.activations < 1.05 * logits
     banner = bench.piece("act2.instrument").view["banner"]
     said = bench.slots("act2.fits", banner["text"])
-    assert banner["tone"] == "good" and (said["weights"], said["cache"], said["activations"]) == ("16.1 GB", "537 MB", "1.08 GB")
+    assert banner["tone"] == "good" and (said["weights"], said["cache"], said["activations"]) == ("16.1 GB", "0.537 GB", "1.08 GB")
     assert (said["required"], said["available"]) == ("17.7 GB", "84.4 GB")
     kept = bench.slots("act2.kept", bench.piece("act2.instrument").view["after"])
     assert kept == {"capacity": "80 GiB", "reserved": "1.5 GB"} and need.usable == (80 - 1.4) * 2**30

@@ -142,11 +142,10 @@ def formula(case: Case) -> str:
 
 def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:
     need = case.footprint
-    slots: dict[str, object] = {
-        "weights": kit.amount(float(need.weights), "B"), "cache": kit.amount(float(need.kv_cache), "B"),
-        "activations": kit.amount(float(need.activations), "B"), "required": kit.amount(float(need.total), "B"),
-        "available": kit.dress(kit.capacity(float(need.usable))),
-    }  # fmt: skip
+    parts = [float(size) for size in (need.weights, need.kv_cache, need.activations, need.total)]
+    sizes = kit.amounts(parts, "B") if need.fits else [kit.amount(size, "B") for size in parts]  # what does not fit may be a thousand times more
+    slots: dict[str, object] = dict(zip(("weights", "cache", "activations", "required"), sizes, strict=True))
+    slots["available"] = kit.dress(kit.capacity(float(need.usable)))
     if not need.fits:
         over = kit.amount(float(-need.headroom), "B")
         text = lab.fill("act2.oom", **slots, over=over) + "\n\n" + way_out(lab, case)
