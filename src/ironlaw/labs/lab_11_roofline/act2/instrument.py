@@ -143,7 +143,7 @@ def formula(case: Case) -> str:
 def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:
     need = case.footprint
     parts = [float(size) for size in (need.weights, need.kv_cache, need.activations, need.total)]
-    sizes = kit.amounts(parts, "B") if need.fits else [kit.amount(size, "B") for size in parts]  # what does not fit may be a thousand times more
+    sizes = kit.amounts(parts, "B") if need.fits else [kit.amount(size, "B") for size in parts]  # else one may be a thousand times another
     slots: dict[str, object] = dict(zip(("weights", "cache", "activations", "required"), sizes, strict=True))
     slots["available"] = kit.dress(kit.capacity(float(need.usable)))
     if not need.fits:
