@@ -65,7 +65,7 @@ def act1_reveal(act1, lab, predicted1):
 
 @app.cell
 def act1_claims(act1, claims1, lab):
-    lab.claims("act1", act1.instrument.CLAIMS) if claims1() else None
+    lab.claims("act1", act1.instrument.CLAIMS, {}) if claims1() else None
 
 
 @app.cell
