@@ -103,6 +103,33 @@ def test_a_captured_block_with_and_without_dropout(dtype, dropout, stored):
     assert kept(graph, device="cpu").bytes == saved_bytes(block, lambda: cross_entropy(block(ids)))
 
 
+class AfterLinear(nn.Module):
+    """A trained product, or convolution, and one function of it."""
+
+    def __init__(self, function, image):
+        super().__init__()
+        self.first, self.function = nn.Conv2d(3, 8, 1, bias=False) if image else nn.Linear(16, 16, bias=False), function
+
+    def forward(self, x):
+        return self.function(self.first(x))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda h: h.pow(1.5), lambda h: h.abs() ** h.sigmoid(), lambda h: h / (h + 1), lambda h: torch.ones(4, 16) / h,
+        lambda h: h.topk(3)[0], lambda h: h.sort()[0], lambda h: h.amax(-1), lambda h: functional.avg_pool2d(h, 2),
+        lambda h: functional.adaptive_avg_pool2d(h, 2),
+        lambda h: functional.adaptive_avg_pool2d(h, 1), lambda h: functional.max_pool2d(h, 2), lambda h: torch.where(h > 0, h, -h),
+    ],
+    ids=["pow", "pow_of_both", "div", "div_by", "topk", "sort", "amax", "avg_pool", "adaptive", "global", "max_pool", "where"],
+)  # fmt: skip
+def test_what_one_function_keeps(function, request):
+    image = "pool" in request.node.callspec.id or request.node.callspec.id in ("adaptive", "global")
+    module, x = AfterLinear(function, image).train(), torch.randn(2, 3, 8, 8) if image else torch.randn(4, 16)
+    assert kept(capture(module, (x,)), device="cpu").bytes == saved_bytes(module, lambda: module(x).sum())
+
+
 @pytest.mark.parametrize(("name", "make"), [
     ("adamw", torch.optim.AdamW),
     ("sgd", torch.optim.SGD),

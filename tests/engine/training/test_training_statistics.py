@@ -67,6 +67,31 @@ def test_a_buffer_is_there_anyway():
     assert training_ledger(graph, zero_stage=3, devices=4).static.weights == 64 * 4 / 4 + 8 * 4  # every device has its buffers
 
 
+def trained(name, *shape):
+    """A product that makes a trained tensor."""
+    x, w = Tensor(f"{name}.x", shape, "fp32", "input"), Tensor(f"{name}.w", (shape[-1],) * 2, "fp32", "weight")
+    return op("linear", name, (x, w), (Tensor(name, shape, "fp32"),))
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "names"),
+    [
+        ("power", ("h",), {"h"}), ("power", ("h", "fixed"), {"h", "fixed"}), ("power", ("fixed", "h"), {"h", "fixed", "y"}),
+        ("div", ("h", "fixed"), {"fixed"}), ("div", ("fixed", "h"), {"h", "fixed"}), ("mul", ("h", "fixed"), {"fixed"}),
+        ("mul", ("fixed", "h"), {"fixed"}), ("amax", ("h",), {"h", "y"}), ("topk", ("h",), {"second"}), ("dropout", ("h",), {"second"}),
+        ("select", ("fixed", "h", "h"), {"fixed"}), ("tanh", ("h",), {"y"}), ("abs", ("h",), {"h"}), ("add", ("h", "h"), set()),
+        ("gather", ("h", "fixed"), {"fixed"}), ("sigmoid", ("h",), {"y"}), ("cos", ("h",), {"h"}),
+    ],
+)  # fmt: skip
+def test_what_one_op_keeps(kind, inputs, names):
+    """By PyTorch's formulas: d(a/b) = da/b − a·db/b², d(aᵇ) = b·aᵇ⁻¹·da + aᵇ·ln a·db, …"""
+    made = op(
+        kind, "y", tuple(Tensor(name, (4, 8), "fp32") for name in inputs), (Tensor("y", (4, 8), "fp32"), Tensor("second", (4, 8), "int64"))
+    )
+    graph = Graph("g", (trained("h", 4, 8), op("fill", "fixed", (), (Tensor("fixed", (4, 8), "fp32"),)), made), "fp32")
+    assert {t.name for t in kept(graph).tensors} == {"h.x"} | names
+
+
 def two_layers(dtype="fp32"):
     x, ops = Tensor("x", (2, 4), dtype, "input"), []
     for i in range(2):

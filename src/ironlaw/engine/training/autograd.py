@@ -1,9 +1,9 @@
 """What autograd keeps of a forward pass for the backward pass.
 
 `KEEPS` has one line for each kind of op: pairs (what is kept, for the gradient of which input). An input is its place, "out" the
-op's output, "mask" its second one. So a product keeps each factor for the other's gradient, a GELU its input, a softmax its output, an add
-nothing. What a pair is kept for must need a gradient: a linear layer keeps its input because its weight is trained; a rotation
-keeps its cosines and not what it turns. From PyTorch 2.11, tools/autograd/derivatives.yaml.
+op's output, "second" its second one (a mask, indices). So a product keeps each factor for the other's gradient, a GELU its input, a softmax
+its output, an add nothing. What a pair is kept for must need a gradient: a linear layer keeps its input because its weight is trained; a
+rotation keeps its cosines and not what it turns. From PyTorch 2.11, tools/autograd/derivatives.yaml.
 """
 
 from __future__ import annotations
@@ -24,15 +24,18 @@ OUTPUT: Pairs = (("out", 0),)
 NOTHING: Pairs = ()
 
 KEEPS: Mapping[str, Pairs] = {
-    **dict.fromkeys(("linear", "matmul", "conv2d", "mul", "div", "power", "grouped_matmul"), PRODUCT),
+    **dict.fromkeys(("linear", "matmul", "conv2d", "mul", "grouped_matmul"), PRODUCT),
     **dict.fromkeys(("relu", "relu6", "hardtanh", "tanh", "sigmoid", "exp", "sqrt", "rsqrt", "softmax", "log_softmax"), OUTPUT),
     **dict.fromkeys(("gelu", "gelu_tanh", "silu", "square", "cube", "abs", "log", "erf", "cos", "sin"), INPUT),
-    **dict.fromkeys(("layer_norm", "rms_norm", "group_norm", "batch_norm", "batch_norm_train", "var", "amax", "max_pool2d"), INPUT),
+    **dict.fromkeys(("layer_norm", "rms_norm", "group_norm", "batch_norm", "batch_norm_train", "var", "max_pool2d", "avg_pool2d"), INPUT),
     **dict.fromkeys(("add", "sub", "neg", "scale", "shift", "cast", "copy", "transpose", "cat", "pad", "repeat", "view"), NOTHING),
-    **dict.fromkeys(("sum", "mean", "cumsum", "fill", "compare", "argmax", "avg_pool2d", "upsample"), NOTHING),
-    **dict.fromkeys(("embedding", "gather", "scatter", "write", "topk"), ((1, 0),)),
+    **dict.fromkeys(("sum", "mean", "cumsum", "fill", "compare", "argmax", "upsample"), NOTHING),
+    **dict.fromkeys(("embedding", "gather", "scatter", "write"), ((1, 0),)),
+    **dict.fromkeys(("dropout", "topk"), (("second", 0),)),
+    "amax": ((0, 0), ("out", 0)),
+    "div": ((1, 0), (0, 1), (1, 1)),
+    "power": ((0, 0), (1, 0), (0, 1), (1, 1), ("out", 1)),
     "select": ((0, 1), (0, 2)),
-    "dropout": (("mask", 0),),
     "attention": ((0, 0), (1, 0), (2, 0), ("out", 0)),
     "cross_entropy": (("out", 0), (1, 0)),
 }
