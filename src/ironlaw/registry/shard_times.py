@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from functools import lru_cache
 
+from ironlaw.calibration.transfer.chip import chip
+from ironlaw.calibration.transfer.model import Transfer
 from ironlaw.engine.cluster.footprint import stage_parameters
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.shapes import Shape
@@ -13,8 +17,10 @@ from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph
 from ironlaw.registry import shards
 from ironlaw.registry.machines import hardware
+from ironlaw.registry.transfers import CARRIED_FROM
 
 BUSY = Plan(launch=0.0)  # kernels of a large layer hide their launches
+LONG = 0.2  # seconds of steady work after which a clock has fallen as far as it does
 
 
 def compute(shape: Shape, layout: Layout, seq: int, machine: str, dtype: str = "bf16") -> Compute:
@@ -34,11 +40,32 @@ def _layer(
 ) -> tuple[float, float, float, float]:
     """Forward, backward, the part that selective recomputation repeats, head: they do not depend on the rest of a layout."""
     part = Layout(tensor=tensor, context=context, expert=expert, micro=micro, sequence_parallel=split)
-    chip = hardware(machine)
+    device = hardware(machine)
     graphs = (shards.forward, shards.backward, shards.attention_only, shards.head)
-    ahead, back, scores, head = (_busy(graph(shape, part, seq, dtype), chip) for graph in graphs)
+    ahead, back, scores, head = (_busy(graph(shape, part, seq, dtype), device) for graph in graphs)
     return ahead, back, scores, head
 
 
 def _busy(graph: Graph | None, machine: Hardware) -> float:
-    return 0.0 if graph is None else float(predict(graph, machine, BUSY).busy_s)
+    """Seconds of the graph in a step that lasts: its kernels, as much longer as the clock falls under steady load."""
+    if graph is None:
+        return 0.0
+    once = float(predict(graph, machine, BUSY).busy_s)
+    measured = _measured(machine)
+    return once if measured is None else once * steady(graph, measured)
+
+
+def _measured(machine: Hardware) -> Hardware | None:
+    """The machine whose fall of the clock was measured: this one, or the one with the same multiprocessors that its times come from."""
+    if machine.basis(BUSY) == "calibrated":
+        return machine
+    carried = machine.transfer
+    kin = machine.basis(BUSY) == "transferred" and isinstance(carried, Transfer) and carried.is_kin(chip(machine))
+    return hardware(CARRIED_FROM) if kin else None
+
+
+def steady(graph: Graph, machine: Hardware) -> float:
+    """How much longer a graph takes among as many copies of it as last LONG, than alone."""
+    once = float(predict(graph, machine, BUSY).busy_s)
+    copies = max(1, math.ceil(LONG / once))
+    return float(predict(replace(graph, ops=graph.ops * copies), machine, BUSY).busy_s) / copies / once

@@ -10,13 +10,14 @@ from ironlaw.engine.cluster.search import Job, judge, rank
 from ironlaw.engine.cluster.shapes import token_flops
 from ironlaw.engine.cluster.steps import Compute, step_time
 from ironlaw.engine.cluster.volumes import calls, pipeline_bytes
+from ironlaw.engine.device.predict import predict
 from ironlaw.errors import BadValue
 from ironlaw.registry import shards
 from ironlaw.registry.boxes import box
 from ironlaw.registry.decoders import decoder
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.runs import Run, runs
-from ironlaw.registry.shard_times import compute
+from ironlaw.registry.shard_times import BUSY, compute, steady
 
 
 @pytest.mark.parametrize(
@@ -56,12 +57,31 @@ def predicted(run: Run) -> float:
 
 
 @pytest.mark.parametrize(
-    ("publication", "mean", "worst"), [("megatron_2022", 0.08, 0.10), ("megatron_2021", 0.08, 0.13), ("llama3_2024", 0.15, 0.17)]
+    ("publication", "mean", "worst"), [("megatron_2022", 0.08, 0.10), ("megatron_2021", 0.08, 0.13), ("llama3_2024", 0.08, 0.10)]
 )
 def test_published_steps(publication: str, mean: float, worst: float) -> None:
     errors = [predicted(run) / run.seconds - 1 for run in runs(publication)]
     assert sum(map(abs, errors)) / len(errors) <= mean and max(map(abs, errors)) <= worst
     assert max(errors) <= 0.02  # what is left out (stragglers, input, logging) only takes time
+
+
+def test_llamas_share_of_the_peak_is_within_five_points() -> None:
+    """Published: 430, 400 and 380 TFLOP/s a device, 43, 41 and 38 %; half of the scores counted."""
+    peak = hardware("h100_sxm").peak("bf16")
+    for run, published in zip(runs("llama3_2024"), (430e12, 400e12, 380e12), strict=True):
+        done = run.tokens * token_flops(run.shape, run.seq, causal=True) / run.layout.devices
+        assert done / run.seconds == pytest.approx(published)
+        assert 0 < done / predicted(run) / peak - published / peak < 0.05
+
+
+def test_a_step_lasts_until_the_clock_has_fallen() -> None:
+    """On the H200 steady products take 1.0964 times as long as short ones; an H100's times are carried over from it, an A100's are not."""
+    layer = shards.forward(decoder("llama3_70b"), Layout(8), 8192)
+    slower = steady(layer, hardware("h200_sxm"))
+    assert 1.05 < slower < 1.0964
+    for slug, factor in (("h200_sxm", slower), ("h100_sxm", slower), ("a100_80gb_sxm", 1.0)):
+        once = predict(layer, hardware(slug), BUSY).busy_s
+        assert compute(decoder("llama3_70b"), Layout(8), 8192, slug).forward == pytest.approx(factor * once)
 
 
 def test_a_layers_products_are_the_shapes() -> None:
