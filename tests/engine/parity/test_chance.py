@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from ironlaw.engine.parity.chance import gap
-from ironlaw.engine.parity.curves import normals
+from ironlaw.engine.parity.curves import Group, normals
 from ironlaw.engine.parity.forced import least_gap, separation_needed
 from ironlaw.engine.parity.rules import best
 from ironlaw.errors import BadValue
@@ -43,6 +43,16 @@ def test_three_rates_of_compas_by_all_pairs():
         least_gap(one, other, 1.5)
 
 
+def test_the_least_gap_by_hand():
+    """Of two sure scores, one half and one quarter true, both cuts are perfect; if more must be flagged, all are: PPV 1/2 against 1/4."""
+    half, quarter = Group("half", (1.0, 2.0), (2.0, 2.0), (0.0, 2.0)), Group("quarter", (1.0, 2.0), (3.0, 1.0), (0.0, 1.0))
+    assert least_gap(half, quarter) == least_gap(half, quarter, 0.25) == 0.0 and least_gap(half, quarter, 0.3) == 0.25
+    most, few = Group("most", (1.0,), (10.0,), (9.0,)), Group("few", (1.0, 2.0), (9.0, 1.0), (0.0, 1.0))
+    assert least_gap(most, few) == pytest.approx(0.8)  # all flagged in both; few's sure cut has an FPR of 0 against 1
+    with pytest.raises(BadValue, match=r"a floor of 1\.0"):
+        least_gap(half, quarter, 1.0)
+
+
 def test_tolerance_is_a_price_list():
     data = groups("credit")
     top = best(data, "none", 0.82).profit
@@ -73,7 +83,8 @@ def test_a_score_as_good_as_needed_has_that_precision_and_a_poorer_one_has_not(b
 
 def test_what_no_score_or_only_a_perfect_one_has():
     assert separation_needed(0.3, 1.0, 0.05) == math.inf and separation_needed(0.05, 0.9, 0.1) == math.inf
-    assert separation_needed(0.6, 0.5, 0.05) == 0.0
+    assert separation_needed(0.6, 0.5, 0.05) == separation_needed(0.9, 0.5, 0.9) == separation_needed(1.0, 1.0, 0.5) == 0.0
+    assert separation_needed(0.4, 0.4, 1.0) == 0.0 and separation_needed(0.4, 0.5, 0.8) == math.inf  # all flagged; all true ones found
     for base, ppv, floor, word in ((0.0, 0.5, 0.1, "base rate"), (0.5, 1.5, 0.1, "PPV"), (0.5, 0.5, -0.1, "floor")):
         with pytest.raises(BadValue, match=f"a {word} of"):
             separation_needed(base, ppv, floor)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from ironlaw.engine.parity.curves import Group, auc, height, hull, normals, table_at, within
-from ironlaw.engine.parity.rules import RULES, best, profit
+from ironlaw.engine.parity.rates import Table
+from ironlaw.engine.parity.rules import RULES, Decision, best, profit
 from ironlaw.errors import BadValue, UnknownName
 from ironlaw.registry.scored_groups import groups
 
@@ -188,6 +189,14 @@ def test_one_threshold_by_hand():
     assert decision.profit == pytest.approx((0.5 * 15 - 0.5 * 5) / 30) and decision.gap("fpr") == 0.5
     nobody = best((WIDE, BLIND), "one_threshold", 0.9)
     assert nobody.points == ((0.0, 0.0), (0.0, 0.0)) and nobody.profit == 0.0 and math.isnan(nobody.gap("ppv"))
+
+
+def test_a_decision_names_its_rule_and_a_rate_of_nobody_has_no_gap():
+    assert [best((SURE, WIDE), rule, 0.5).rule for rule in RULES] == [*RULES] and len(set(RULES.values())) == 6
+    half = Decision("none", (), (Table(1, 1, 1, 1), Table(0, 0, 1, 1)), 0.0)
+    assert math.isnan(half.gap("ppv")) and half.gap("fpr") == 0.5
+    free, own = (best((SURE, BLIND, WIDE), rule, 0.45, tolerance) for rule, tolerance in (("equal_opportunity", 1.0), ("none", 0.0)))
+    assert free.profit == pytest.approx(own.profit)
 
 
 def test_points_of_the_square():

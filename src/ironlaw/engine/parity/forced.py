@@ -32,7 +32,9 @@ def separation_needed(base: float, ppv: float, floor: float) -> float:
     for name, value in (("base rate", base), ("PPV", ppv), ("floor", floor)):
         if not 0.0 < value <= 1.0:
             raise BadValue(f"a {name} of {value!r}; give a share above 0, at most 1")
+    if ppv <= base:
+        return 0.0  # as chance has it
     hits, wrong = ppv * floor / base, (1.0 - ppv) * floor
     if hits >= 1.0 or wrong <= 0.0:
         return math.inf
-    return max(0.0, normal_quantile(hits) - normal_quantile(wrong / (1.0 - base)))
+    return normal_quantile(hits) - normal_quantile(wrong / (1.0 - base))
