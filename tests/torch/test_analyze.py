@@ -165,7 +165,7 @@ def test_the_table(file: str, capsys: pytest.CaptureFixture[str]):
         (("my.py", "--on", "h200_sxm"), "'my.py' does not say what to analyze; write FILE.py:NAME"),
         (("none.py:x", "--on", "h200_sxm"), "there is no file none.py"),
         (("my.py:modell", "--on", "h200_sxm"), "no name in my.py 'modell'; did you mean model"),
-        (("my.py:number", "--on", "h200_sxm"), "number is a int; name an nn.Module"),
+        (("my.py:number", "--on", "h200_sxm"), "number is of type int; name an nn.Module"),
         (("my.py:model", "--input", "2x3xten", "--on", "h200_sxm"), "'2x3xten' is not a valid shape"),
         (("my.py:model", "--input", "2x3x8x8:floaty", "--on", "h200_sxm"), "number format of the input"),
         (("my.py:model", "--input", "99999999999999999999x8", "--on", "h200_sxm"), "more elements than any memory holds"),

@@ -70,7 +70,7 @@ def size(text: str) -> int:
 @checked
 def sizes(text: str) -> tuple[int, ...]:
     """`"1,8"` -> the two counts; one that is named twice counts once."""
-    return _list(text, size)
+    return _list(text, size, what="number", example="1,8")
 
 
 @checked
@@ -118,10 +118,12 @@ def machines(text: str) -> tuple[Hardware, ...]:
     return _list(text, hardware, key=lambda machine: machine.slug)
 
 
-def _list(text: str, read: Callable[[str], Any], key: Callable[[Any], Any] = str) -> tuple[Any, ...]:
+def _list(
+    text: str, read: Callable[[str], Any], key: Callable[[Any], Any] = str, what: str = "name", example: str = "a,b"
+) -> tuple[Any, ...]:
     names = [name.strip() for name in text.split(",")]
     if not all(names):
-        raise BadValue(f"{text!r} has an empty name; separate names with single commas, such as 'a,b'")
+        raise BadValue(f"{text!r} has an empty {what}; separate {what}s with single commas, such as '{example}'")
     return tuple({key(value): value for value in map(read, names)}.values())
 
 

@@ -48,6 +48,8 @@ def times(text: str) -> dict[int, float]:
         batch, colon, value = entry.partition(":")
         if not colon or not batch.strip().isdigit() or int(batch) < 1:
             raise BadValue(f"{entry!r} is not a batch and its time; write them as 64:3.6 ms")
+        if int(batch) in sizes:
+            raise BadValue(f"two times of a batch of {int(batch)} in {text!r}; leave one of them out")
         sizes[int(batch)] = parse(value.strip(), "s")
         if not 0 < sizes[int(batch)] < 1e9:
             raise BadValue(f"{entry!r} is out of range; give a time above 0")
@@ -115,7 +117,7 @@ def _highest(at: Callable[[float], Answer], target: float, capacity: float, rate
 
 def _check(args: argparse.Namespace, given: str) -> None:
     if given == "service" and args.batch > 1:
-        raise BadValue("a batch takes longer than one request, or not; give --times '1:5 ms,64:9 ms' instead of --service")
+        raise BadValue("--service is the time of one request, and says nothing of a batch; give --times '1:5 ms,64:9 ms' instead")
     if given != "service" and args.spread is not None:
         raise BadValue("--spread goes with --service; a batch takes its time exactly, so leave it out")
     if (given == "workload") != (args.on is not None):

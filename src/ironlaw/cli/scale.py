@@ -61,7 +61,10 @@ def _points(text: str, unit: str) -> tuple[tuple[float, float], ...]:
 @checked
 def speedups(text: str) -> tuple[tuple[float, float], ...]:
     """`2:1.8,4:2.9` -> workers and speed-ups."""
-    return _points(text, "")
+    pairs = _points(text, "")
+    if any(workers == 1 and speedup != 1 for workers, speedup in pairs):
+        raise BadValue(f"a speed-up of one worker over itself in {text!r} is 1; leave it out, or give times with --times")
+    return pairs
 
 
 @checked

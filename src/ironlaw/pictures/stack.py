@@ -12,9 +12,11 @@ from ironlaw.widget.quantities import exact, format_quantity, share
 
 
 def stack(
-    rows: Mapping[str, Sequence[Part]], unit: str, title: str, *, chosen: str = "", label: str = "", note: str = "", id: str = "stack"
-) -> Figure:
-    """`rows`: name -> its parts, in order; parts of one name share colour and legend. `chosen` is the row the dials stand at."""
+    rows: Mapping[str, Sequence[Part]], unit: str, title: str, *, chosen: str = "", label: str = "", note: str = "", id: str = "stack",
+    extra: Sequence[Mark] = (),
+) -> Figure:  # fmt: skip
+    """`rows`: name -> its parts, in order; parts of one name share colour and legend. `chosen` is the row the dials stand at. `extra`:
+    marks besides, such as a limit."""
     bars = {name: [part for part in parts if part.value > 0] for name, parts in rows.items()}
     if not bars or not all(bars.values()):
         raise BadValue(f"{title}: a row has no part above 0; give each at least one")
@@ -32,7 +34,7 @@ def stack(
     )
     across = Axis("linear", label or title.lower(), unit, (0.0, up_to(1.2 * max(totals.values()))))  # room for the longest bar's total
     return Figure(
-        id, title, across, Axis("band", names=tuple(bars)), tuple(marks), f"{words}.",
+        id, title, across, Axis("band", names=tuple(bars)), (*marks, *extra), f"{words}.",
         Table(("run", "part", "value", "exactly", "of the run"), table), note,
         tuple({"colour": part.colour, "pattern": part.pattern, "label": name} for name, part in kinds.items()),
         {"stacked": True, "row": 40},

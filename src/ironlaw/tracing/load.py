@@ -162,7 +162,7 @@ def instantiate(value: Any, name: str, settings: dict[str, Any], device: str, no
         return (value,)
     is_class = isinstance(value, type) and issubclass(value, torch.nn.Module)
     if not callable(value):
-        raise BadValue(f"{name} is a {type(value).__name__}; name an nn.Module, a class of one, or a function")
+        raise BadValue(f"{name} is of type {type(value).__name__}; name an nn.Module, a class of one, or a function")
     if not is_class and not _makes(value):
         return (value,)
     try:

@@ -95,4 +95,4 @@ def _pattern() -> tuple[re.Pattern[str], dict[str, str]]:
     owners = {_normal(spelling): name for name, term in terms().items() for spelling in term.spellings}
     spellings = sorted((spelling for term in terms().values() for spelling in term.spellings), key=len, reverse=True)
     words = "|".join(f"[{s[0].lower()}{s[0].upper()}]{re.escape(escape(s[1:]))}" if s[1:].islower() else re.escape(s) for s in spellings)
-    return re.compile(rf"(?<![\w/.&-])(?P<plain>{words})(?:e?s)?(?![\w/-])"), owners
+    return re.compile(rf"(?<![\w/.&-])(?P<plain>{words})(?:e?s)?(?![\w/-]|\.\d)"), owners

@@ -101,7 +101,7 @@ const MARKS = {
     const words = lane ? box.top - 7 - LINE * lane.lane : 0;
     const top = lane && !covered ? box.top - 2 - LINE * lane.lane : box.top;
     sample(plan.taken, upright ? [at, box.top] : [box.left, at], upright ? [at, box.bottom] : [box.right, at]);
-    const d = upright ? `M${at},${top}V${box.bottom}` : `M${box.left},${at}H${box.right}`;
+    const d = upright ? uprightPath(at, top, plan) : `M${box.left},${at}H${box.right}`;
     const shapes = [h("path", { key, class: classOf(mark, plan, "rule"), d, "stroke-dasharray": mark.dash === true ? "5 4" : mark.dash || null })];
     if (lane) shapes.push(h("text", { key: `${key}l`, class: `il-over c-${mark.colour ?? "ink"} ${mark.role ? "il-strong" : ""}`, x: lane.x, y: words, "text-anchor": "middle" }, ruleText(mark)));
     else if (mark.label) plan.sides.push({ mark, key, y: at });
@@ -132,6 +132,18 @@ const MARKS = {
     return { shapes: [] };
   },
 };
+
+// An upright rule from top to bottom; where the names of bars stand over them, it lets those out that it would run through.
+function uprightPath(at, top, { box, y, rows, above, figure }) {
+  if (!rows || !above) return `M${at},${top}V${box.bottom}`;
+  const through = figure.y.names.filter((name) => at < box.left + measure(name, true) + 4);
+  if (!through.length) return `M${at},${top}V${box.bottom}`;
+  const parts = figure.y.names.map((name) => {
+    const start = y.at(name) - y.step / 2;
+    return `M${at},${through.includes(name) ? start + 20 : start}V${start + y.step}`;
+  });
+  return [`M${at},${top}V${box.top + 2}`, ...parts].join("");
+}
 
 // From a point to words that do not touch it.
 function leader(key, px, py, r, box) {

@@ -1,6 +1,8 @@
-// One picture at a time beside the dials: the others are tabs. Small pictures that follow each other share one.
+// One picture at a time beside the dials: the others are tabs. Small pictures that follow each other share one, and on a phone those that
+// have a name for it (`alone`) have a tab each: two under each other leave no room for dials.
 
-const tabName = (figure) => figure.tab ?? figure.title;
+const onPhone = () => matchMedia("(max-width: 40rem)").matches;
+const tabName = (figure) => (onPhone() && figure.alone) || (figure.tab ?? figure.title);
 
 function groupsOf(figures) {
   const groups = [];

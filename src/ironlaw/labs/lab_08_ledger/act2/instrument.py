@@ -16,6 +16,8 @@ from ironlaw.labs.lab_08_ledger.act2 import banners
 from ironlaw.labs.lab_08_ledger.act2.banners import UPDATE
 from ironlaw.labs.lab_08_ledger.step import Case
 from ironlaw.labs.tables import scrolling_table
+from ironlaw.pictures.ends import up_to
+from ironlaw.pictures.lines import upright
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
 from ironlaw.units import significant
@@ -158,7 +160,11 @@ def levers(case: Case, usable: float) -> Figure:
     """The peak as it is, and after each single change."""
     peaks = [("as set", case.peak), *after_each(case)]
     rows = {name: [Part("fits", peak, "memory") if peak <= usable else Part("too much", peak, "fail")] for name, peak in peaks}
-    return stack(rows, "B", "The peak after one change", chosen="as set", label="peak", note=f"{case.name}, {case.sizes}", id="levers")
+    highest = up_to(1.2 * max(peak for _, peak in peaks))
+    limit = [upright(usable, "usable", "usable memory", "B")] if usable < highest else []
+    return stack(
+        rows, "B", "The peak after one change", chosen="as set", label="peak", note=f"{case.name}, {case.sizes}", id="levers", extra=limit
+    )
 
 
 def prediction(lab: kit.Lab) -> Figure:

@@ -20,6 +20,7 @@ THEORY, YOURS = "noise of the grid", "as you said"
 MOST_LINES = 15  # levels of a grid that are drawn one by one
 SIDE, CELL = 8, 5
 LEAST = 0.01  # percent: the foot of the histogram
+HALF = {"width": "half", "tab": "Two axes", "height": 330}
 
 
 def divergence(setting: Setting, said: float | None) -> Figure:
@@ -34,7 +35,7 @@ def divergence(setting: Setting, said: float | None) -> Figure:
     figure = lines(
         series, X, KL, "Divergence from the full net, log axis", measured={"Llama-3-8B, K-quants": table}, now=now, id="divergence"
     )
-    return replace(figure, more={"width": "half", "tab": "Two axes", "height": 330})
+    return replace(figure, more={**HALF, "alone": "Divergence"})
 
 
 def accuracy(setting: Setting) -> Figure:
@@ -50,7 +51,7 @@ def accuracy(setting: Setting) -> Figure:
     ]
     now = (name, float(setting.bits)) if setting.narrow else None
     figure = lines({name: shares}, X, ACCURACY, "Right answers, linear axis", extra=extra, now=now, id="accuracy")
-    return replace(figure, more={"width": "half", "tab": "Two axes", "height": 330})
+    return replace(figure, more={**HALF, "alone": "Right answers"})
 
 
 def weights(setting: Setting) -> Figure:
@@ -64,7 +65,7 @@ def weights(setting: Setting) -> Figure:
     width = 2 * bound / BINS
     edges = [-bound + i * width for i in range(BINS + 1)]
     outline = [(x, max(share, LEAST)) for i, share in enumerate(shares) for x in (edges[i], edges[i + 1])]
-    marks = [mark("area", "memory", points=outline, name=f"weights of {what}", id="weights")]
+    marks = [mark("area", "memory", points=outline, emphasis=True, name=f"weights of {what}", id="weights")]
     if setting.narrow:
         size, count = step(grid, setting.bits, not setting.zero), levels(setting.bits, not setting.zero)
         places = [-grid + i * size for i in range(count)] if count <= MOST_LINES else []

@@ -73,7 +73,7 @@ def formula(setting: Setting) -> str:
     below = f"{levels(setting.bits, symmetric)} − 1"
     size = step(bound, setting.bits, symmetric)
     return line("Δ =", fraction("2·max", "levels − 1"), "=", fraction(f"2 × {significant(bound)}", below), "=", significant(size)) + line(
-        "noise =", fraction("Δ²", "12"), "=", f"{noise_power(setting.bits, bound, symmetric):.3g}"
+        "noise =", fraction("Δ²", "12"), "=", _small(noise_power(setting.bits, bound, symmetric))
     )
 
 
@@ -84,7 +84,7 @@ def _small(value: float) -> str:
 
 def note(lab: kit.Lab, setting: Setting) -> str:
     drift = weights_seen(setting.net, setting.spread)["drift"]
-    same = lab.fill("act1.same", spread=str(setting.spread), drift=f"{drift:.1g}") if setting.spread > 1 else lab.fill("act1.as_trained")
+    same = lab.fill("act1.same", spread=str(setting.spread), drift=_small(drift)) if setting.spread > 1 else lab.fill("act1.as_trained")
     return same + "\n\n" + lab.fill("act1.llama")
 
 

@@ -23,12 +23,10 @@ def every_part(one: Pass, target: str, factor: float, overlap: bool, marks: Sequ
     gains = {name: one.speedup(name, factor, overlap) for name in one.targets()}
     ranked = sorted(gains, key=lambda name: -gains[name])
     names = {name: one.name_of(name) for name in ranked}
-    truth = next((dict(each.at)["x"] for each in marks if each.name == "computed"), None)  # words must not lie over its rule
-    crowded = {name for name in ranked if truth and name != target and abs(math.log(gains[name] / truth)) < 0.15}
     bars = [
         mark(
             "bar", "accent" if name == target else "muted", x=gains[name], y=names[name], id=f"part-{name}", name=names[name],
-            label="" if name in crowded else format_quantity(gains[name], "×"), emphasis=name == target,
+            label=format_quantity(gains[name], "×"), emphasis=name == target,
             hover=[("whole, faster by", exact(gains[name], "×")), ("at most", _most(one, name, overlap)),
                    ("share of the pass", f"{100 * one.share(name):.3g} %")],
         )
@@ -40,7 +38,7 @@ def every_part(one: Pass, target: str, factor: float, overlap: bool, marks: Sequ
     return Figure(
         "every_part", title, Axis("log", "speed-up of the whole", "×", (1.0, LARGEST)), Axis("band", names=tuple(names.values())),
         (*bars, *marks), f"{one.label}: {words}.", Table(("part", "the whole", "at most"), rows),
-        "bars as the dials stand; your mark and the truth for the question's own case" if marks else "", more={"row": 30},
+        "marks: the question's own case" if marks else "", more={"row": 30},
     )  # fmt: skip
 
 

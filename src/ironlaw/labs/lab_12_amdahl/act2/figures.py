@@ -37,7 +37,7 @@ def gain(job: Job, marks: Sequence[Mark] = ()) -> Figure:
     table = Table(("case", "speed-up"), tuple((name, exact(value, "×")) for name, value in rows.items()))
     return Figure(
         "gain", f"{job.workers:,} workers", Axis("log", "speed-up", "×", (1.0, float(MOST))), Axis("band", names=tuple(rows)),
-        (*bars, *marks), words, table, "bars as the dials stand; your mark and the truth for the question's own case" if marks else "",
+        (*bars, *marks), words, table, "marks: the question's own case" if marks else "",
         more={"row": 44},
     )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from ironlaw import kit
 from ironlaw.labs.lab_13_line.act2.server import ONE, POLICIES, RATES, TIMEOUT, Case, Outcome
@@ -15,6 +16,7 @@ from ironlaw.widget.quantities import exact, format_quantity
 
 SPAN, NARROW = 3000, 20  # the times on the axes go from one pass to so many, at the least
 MODES = {"eager": "eager", "compiled": "compiled", "graphs": "graph replay"}
+CLOSE = 0.3  # two points so near, as logarithms, have no room for two labels
 AGAIN, NOW = 10_000.0, 1_000.0  # requests a second, of the question
 
 
@@ -34,7 +36,11 @@ def by_rate(lab: kit.Lab, case: Case, outcome: Outcome, premise: Case) -> Figure
     mean = [(rate, at.mean) for rate, at in case.curve if low <= at.mean <= high]
     if mean and len(series) < 4:
         series[f"mean, {POLICIES[case.policy]}"] = mean
-    extra = [_target(case, low, high), _point(case, outcome, high), *_said(lab, premise, high)]
+    said = _said(lab, premise, high)
+    own = _point(case, outcome, high)
+    if any(math.dist(*(map(math.log, dict(one.at).values()) for one in (own, other))) < CLOSE for other in said if dict(other.at)["y"]):
+        own = replace(own, label="")  # the words of the prediction stand there; the figure is on its card
+    extra = [_target(case, low, high), own, *said]
     if RATES[0] < case.capacity < RATES[-1]:
         extra.append(upright(case.capacity, "capacity", "capacity, in full batches", "/s"))
     return lines(
