@@ -124,7 +124,14 @@ def test_a_model_that_does_not_fit(sh):
     )
     told = sh.json("predict", "llama3_70b", "--on", "h100,mi300x")
     assert [(p["hardware"], p["fits"]) for p in told["predictions"]] == [("h100_sxm", False), ("mi300x", True)]
-    assert [row["hardware"] for row in told["too_large"]] == ["h100_sxm"] and told["refused"] == []
+    assert "2 of them hold it, in stages one after the other" in words and "over NVLink 4" in words
+    (large,) = told["too_large"]
+    assert large["hardware"] == "h100_sxm" and told["refused"] == []
+    group, (p, _) = large["group"], told["predictions"]
+    assert (group["devices"], group["box"], len(group["stages"])) == (2, "dgx_h100", 2)
+    assert group["seconds"] == pytest.approx(p["seconds"] + group["transfer_s"]) and group["interval_s"] < 0.6 * p["seconds"]
+    assert "no box of such devices" in sh.json("predict", "llama3_70b", "--on", "t4")["too_large"][0]["reason"]
+    assert sh.json("predict", "resnet50", "--on", "cortex_m7", "--dtype", "int8")["too_large"][0]["group"] is None
     assert all(p["seconds"] > 140e9 / 5.4e12 for p in told["predictions"])  # every weight is read, at 5.3 TB/s at most
     code, out, err = sh("predict", "llama3_70b", "--on", "v100,t4", "--dtype", "bf16")
     assert (code, out) == (2, "") and "none of these machines" in err

@@ -10,6 +10,7 @@ from typing import Any
 
 from ironlaw.backends.inductor import INDUCTOR
 from ironlaw.cli.captures import Captures, capture_all, file_of
+from ironlaw.cli.group import too_large
 from ironlaw.cli.options import (
     Parser,
     add_fp32,
@@ -28,7 +29,7 @@ from ironlaw.cli.options import (
     sizes,
 )
 from ironlaw.cli.predict import as_json as prediction_json
-from ironlaw.cli.predict import predictions, reasons_json, too_large
+from ironlaw.cli.predict import predictions, reasons_json
 from ironlaw.cli.show import comparison, draw, trace
 from ironlaw.cli.show.prediction import operators, report
 from ironlaw.engine.device.compilation import NEVER
@@ -156,7 +157,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         draw.emit(as_json(args, analysis))
         return 0
-    report(graph, runs, [*too_large(runs).values(), *refused.values()], 0)
+    report(graph, runs, [*(large["reason"] for large in too_large(runs)), *refused.values()], 0)
     comparison.machines(analysis)
     comparison.variants(analysis.variants, "batches and weights")
     operators(runs[0], args.ops or OPS)
@@ -225,7 +226,7 @@ def as_json(args: argparse.Namespace, analysis: Analysis) -> dict[str, Any]:
     out["variants"] = comparison.variants_json(analysis.variants) if len(analysis.variants) > 1 else []
     out["largest"] = comparison.fits_json(analysis)
     out["refused"] = reasons_json(analysis.refused)
-    out["too_large"] = reasons_json(too_large(list(analysis.predictions)))
+    out["too_large"] = too_large(list(analysis.predictions))
     out["breakeven"] = [_payback_json(pay) for pay in paybacks(analysis)]
     if analysis.joined is not None:
         out["trace"] = trace.as_json(analysis.joined)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from ironlaw.cli.group import too_large
 from ironlaw.cli.options import (
     Parser,
     add_fp32,
@@ -21,12 +22,10 @@ from ironlaw.cli.options import (
 from ironlaw.cli.show import comparison, draw
 from ironlaw.cli.show.prediction import report
 from ironlaw.engine.device.machine import Hardware, Plan
-from ironlaw.engine.device.memory import footprint
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.report.model_variants import OWN, Variant
-from ironlaw.units import show, show_capacity, show_usable
 
 SCHEMA = "ironlaw-predict/1"  # of what --json writes
 EXAMPLE = """
@@ -80,10 +79,10 @@ def run(args: argparse.Namespace) -> int:
         about = {"schema": SCHEMA, "workload": graph.name, "dtype": graph.dtype, "settings": dict(graph.settings)}
         draw.emit({
             **about, "predictions": out, "variants": comparison.variants_json(variants) if len(variants) > 1 else [],
-            "refused": reasons_json(refused), "too_large": reasons_json(too_large(rows)),
+            "refused": reasons_json(refused), "too_large": too_large(rows),
         })  # fmt: skip
     else:
-        report(graph, rows, [*too_large(rows).values(), *refused.values()], args.ops)
+        report(graph, rows, [*(large["reason"] for large in too_large(rows)), *refused.values()], args.ops)
         comparison.variants(variants, "batches")
     return 0
 
@@ -104,32 +103,6 @@ def predictions(graph: Graph, machines: tuple[Hardware, ...], plans: list[Plan])
 
 def reasons_json(reasons: dict[str, str]) -> list[dict[str, str]]:
     return [{"hardware": slug, "reason": reason} for slug, reason in reasons.items()]
-
-
-def too_large(rows: list[Prediction]) -> dict[str, str]:
-    """The machines of which no mode holds the graph: what it needs, of what there is, and what would hold it."""
-    fitting = {p.hardware.slug for p in rows if p.fits}
-    return {p.hardware.slug: _too_large(p, p.graph) for p in rows if p.hardware.slug not in fitting}
-
-
-def _too_large(p: Prediction, graph: Graph) -> str:
-    need, has = show(p.memory.total, "B"), show_usable(p.memory.capacity, p.memory.usable)
-    if p.memory.total <= p.memory.usable:
-        need, has = f"{show(p.memory.weights, 'B')} for its weights", f"{show_capacity(float(p.memory.flash))} of flash"
-    return (
-        f"{graph.name} in {graph.dtype} does not fit into {p.hardware.slug}: it needs {need} of {has}, and its times are as if it did;"
-        f" {_larger(p, graph)}"
-    )
-
-
-def _larger(p: Prediction, graph: Graph) -> str:
-    """The next step: the smallest machines that would hold it."""
-    from ironlaw import hardware, machines
-
-    able = [m for m in map(hardware, machines()) if graph.dtype in m.peaks and footprint(graph, m).fits]
-    names = [m.slug for m in sorted(able, key=lambda m: m.usable)[:3]]
-    smaller = "take a smaller batch or context, or a narrower --dtype"
-    return f"{smaller}, or a machine that holds it: {', '.join(names)}" if names else f"{smaller}; no machine of the registry holds it"
 
 
 def as_json(p: Prediction, ops: int | None) -> dict[str, Any]:

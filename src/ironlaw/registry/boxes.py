@@ -40,6 +40,12 @@ def box(name: str) -> Box:
     return load(folder("box") / f"{slug}.toml")
 
 
+def box_with(device: str) -> Box | None:
+    """The largest box of this machine; of two that are as large, the one with the faster wires."""
+    able = [each for each in map(box, boxes()) if each.device == device]
+    return max(able, key=lambda each: (each.devices, each.link.achieved if each.link else 0.0), default=None)
+
+
 def load(path: Path) -> Box:
     """One box from one file: its device and wires must be in the registry, its figures sourced."""
     from ironlaw.registry.machines import aliases as machines

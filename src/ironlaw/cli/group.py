@@ -1,0 +1,75 @@
+"""A model that one machine does not hold: what it needs, the fewest machines that hold it, and what else would do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw.engine.cluster.stages import Group, Stage, smallest_group
+from ironlaw.engine.device.memory import footprint
+from ironlaw.engine.device.prediction import Prediction
+from ironlaw.engine.device.types import Graph
+from ironlaw.units import show, show_capacity, show_usable
+
+ALONE = ("mcu", "npu", "cpu")  # kinds of machines that nobody joins to hold one model
+
+
+def too_large(rows: list[Prediction]) -> list[dict[str, Any]]:
+    """Of each machine of which no mode holds the graph: `hardware`, `reason` as a sentence, and the `group` that holds it."""
+    fitting = {p.hardware.slug for p in rows if p.fits}
+    first: dict[str, Prediction] = {}
+    for p in rows:
+        if p.hardware.slug not in fitting:
+            first.setdefault(p.hardware.slug, p)
+    return [{"hardware": slug} | _answer(p) for slug, p in first.items()]
+
+
+def _answer(p: Prediction) -> dict[str, Any]:
+    from ironlaw.registry.boxes import box_with
+
+    graph, has = p.graph, show_usable(p.memory.capacity, p.memory.usable)
+    need = show(p.memory.total, "B")
+    if p.memory.total <= p.memory.usable:
+        need, has = f"{show(p.memory.weights, 'B')} for its weights", f"{show_capacity(float(p.memory.flash))} of flash"
+    lead = f"{graph.name} in {graph.dtype} does not fit into {p.hardware.slug}: it needs {need} of {has}, and its times are as if it did"
+    if p.hardware.kind in ALONE:
+        return {"reason": f"{lead}; {_larger(graph)}", "group": None}
+    group = smallest_group(p, box_with(p.hardware.slug))
+    if group is None:
+        alone = "one op alone needs more than a device has, so its weights have to be split"
+        return {"reason": f"{lead}; {alone}; {_larger(graph)}", "group": None}
+    return {"reason": f"{lead}. {_sentence(p, group)} Or {_larger(graph)}", "group": as_json(group)}
+
+
+def _sentence(p: Prediction, group: Group) -> str:
+    held = sorted(stage.bytes for stage in group.stages)
+    sizes = f"{show(held[0], 'B')} to {show(held[-1], 'B')} each"
+    if group.box:
+        sent = show(sum(stage.sends for stage in group.stages), "B")
+        wires = " and ".join(dict.fromkeys(group.box.edge(i, i + 1)[1].name for i in range(len(group.hops))))
+        hops = f"with {show(sum(group.hops), 's')} for {sent} over {wires}"
+    else:
+        hops = "without the transfers between them, since the registry has no box of such devices"
+    return (
+        f"{group.devices} of them hold it, in stages one after the other ({sizes}), {p.plan.mode}: a pass takes"
+        f" {show(group.seconds, 's')}, {hops}; with a pass under way in each, one ends every {show(group.interval, 's')}."
+    )
+
+
+def as_json(group: Group) -> dict[str, Any]:
+    def each(stage: Stage) -> dict[str, Any]:
+        return {"ops": [stage.first, stage.last], "bytes": stage.bytes, "seconds": stage.seconds, "sends_bytes": stage.sends}
+
+    return {
+        "devices": group.devices, "box": group.box.slug if group.box else None, "seconds": group.seconds, "transfer_s": sum(group.hops),
+        "interval_s": group.interval, "stages": [each(stage) for stage in group.stages],
+    }  # fmt: skip
+
+
+def _larger(graph: Graph) -> str:
+    """The next step: the smallest machines that would hold it."""
+    from ironlaw import hardware, machines
+
+    able = [m for m in map(hardware, machines()) if graph.dtype in m.peaks and footprint(graph, m).fits]
+    names = [m.slug for m in sorted(able, key=lambda m: m.usable)[:3]]
+    smaller = "take a smaller batch or context, or a narrower --dtype"
+    return f"{smaller}, or a machine that holds it: {', '.join(names)}" if names else f"{smaller}; no machine of the registry holds it"
