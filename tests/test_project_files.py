@@ -156,7 +156,7 @@ def named(page: Path) -> set[str]:
     quoted = {word for span in re.findall(r"`([^`\n]+)`", text) for word in span.split()}
     prose = re.sub(r"`[^`\n]*`", "", text)  # a call in code, `table[key](argument)`, is not a link
     linked = {link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", prose) if "://" not in link}
-    paths = {word.rstrip(".,;:)/") for word in quoted if "/" in word and word.partition("/")[0] in TOP and "://" not in word}
+    paths = {word.rstrip('.,;:)/"') for word in quoted if "/" in word and word.partition("/")[0] in TOP and "://" not in word}
     return {path for path in paths | linked if path and not PLACEHOLDER.search(path)}
 
 

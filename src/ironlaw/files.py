@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ironlaw.errors import BadValue
 
+HALF = ".part"  # how the name of a temporary file ends
 HEAD = 512  # bytes that say what kind of file it is
 KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -60,17 +61,22 @@ def regular(place: Place, what: str = "this") -> Path:
 
 
 def replace_text(place: Place, text: str, private: bool = False) -> Path:
-    """`text` at `place`, the whole file or none of it: written to a temporary file next to it, flushed to disk, then renamed over it.
+    """`text` at `place`, as `replace_bytes` writes."""
+    return replace_bytes(place, text.encode("utf-8", "replace"), private)
+
+
+def replace_bytes(place: Place, content: bytes | memoryview, private: bool = False) -> Path:
+    """`content` at `place`, the whole file or none of it: written to a temporary file next to it, flushed to disk, then renamed over it.
 
     A link stays a link. A file that exists keeps its permissions; a new one gets the usual ones, or the owner's alone if `private`.
     """
     target = regular(place)
     if not target.parent.is_dir():
         raise BadValue(f"there is no folder {target.parent} to write {target.name} into; create it, or name another file")
-    half = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
+    half = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}{HALF}")
     try:
         with open(half, "xb", opener=_private if private else None) as file:
-            file.write(text.encode("utf-8", "replace"))
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         if not private and target.exists():

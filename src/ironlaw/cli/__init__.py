@@ -33,6 +33,7 @@ COMMANDS = {
     "fuse": "which operators fuse into one kernel, and why others can't",
     "memory": "what a training step holds in memory, row by row; what fits, and what each change frees",
     "cluster": "how to spread a model's training over many devices: step, memory, traffic, failures",
+    "study": "a question at many points, on all cores or a Dask cluster; kept as Parquet, and resumed where it stopped",
     "claims": "common claims, recomputed",
     "measure": "measure this machine, or a model on it, and keep the evidence",
     "validate": "every claim and every measurement against the prediction",

@@ -1,0 +1,101 @@
+"""What `ironlaw study` prints: the questions, and the best points of a study."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw.cli.show import draw
+from ironlaw.units import show
+
+SHOWN = 4  # results beside the one that ranks
+FEW = 6  # values that a table spells out
+
+
+def questions(about: list[dict[str, Any]]) -> None:
+    draw.table(
+        ("question", "what is asked", "it needs", "ranked by"),
+        [(q["question"], q["about"], ", ".join(p["name"] for p in q["parameters"] if p["required"]), q["by"]) for q in about],
+        left=("question", "ranked by"), text=("what is asked", "it needs"),
+    )  # fmt: skip
+    draw.say("`ironlaw study --questions NAME` shows a question's parameters and results.")
+
+
+def question(about: dict[str, Any]) -> None:
+    draw.heading(about["question"], about["about"])
+    draw.table(
+        ("parameter", "what it is", "default", "values"),
+        [(p["name"], p["about"], _usual(p), _values(p)) for p in about["parameters"]],
+        left=("parameter", "default"), text=("what it is", "values"),
+    )  # fmt: skip
+    draw.table(
+        ("result", "what it is", "better"),
+        [(r["name"], r["about"], r["better"] or "–") for r in about["results"]],
+        left=("result", "better"), text=("what it is",),
+    )  # fmt: skip
+    first = [p for p in about["parameters"] if p["required"]]
+    lines = [f'question = "{about["question"]}"', "", "[over]", *(f"{p['name']} = {_sample(p)}" for p in first)]
+    draw.say("A study file to begin with:\n\n[study]\n" + "\n".join(lines))
+
+
+def report(result: dict[str, Any]) -> None:
+    draw.heading(f"{result['question']}: {draw.plural(result['points'], 'point')}", result["about"])
+    fixed = ", ".join(f"{name} {_value(value, result['units'][name])}" for name, value in result["fixed"].items())
+    if fixed:
+        draw.say(f"All with {fixed}.", draw.DIM)
+    if result["best"]:
+        _best(result)
+    draw.say(_counts(result))
+    for one in result["errors"]:
+        draw.say(f"  {draw.plural(one['points'], 'point')}: {one['error']}", draw.DIM)
+    draw.say(f"Results: {result['file']}")
+
+
+def _best(result: dict[str, Any]) -> None:
+    by, units, rows = result["by"], result["units"], result["best"]
+    others = [name for name in result["results"] if name not in (by, result["needs"]) and any(row[name] is not None for row in rows)]
+    shown = [*result["vary"], by, *others[: max(1, SHOWN - max(0, len(result["vary"]) - 3))]]
+    texts = [name for name in result["vary"] if isinstance(rows[0][name], str)]
+    draw.table(shown, [[_value(row[name], units[name]) for name in shown] for row in rows], left=texts)
+
+
+def _counts(result: dict[str, Any]) -> str:
+    parts = [f"{draw.plural(result['answered'], 'point')} answered, best by {result['by']} ({result['better']} is better)"]
+    if result["unfit"]:
+        parts.append(f"{result['unfit']:,} of them not ranked ({result['needs']} is false)")
+    if result["refused"]:
+        parts.append(f"{result['refused']:,} refused")
+    if result["failed"]:
+        parts.append(f"{result['failed']:,} failed; --retry asks them again")
+    return "; ".join(parts) + f"; {result['computed']:,} computed now."
+
+
+def _value(value: Any, unit: str) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if unit == "%":
+        return draw.percent(value)
+    if isinstance(value, float):
+        return show(value, unit) if unit else f"{value:,.4g}" if value < 1e4 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _usual(parameter: dict[str, Any]) -> str:
+    return "required" if parameter["required"] else _value(parameter["default"], parameter["unit"])
+
+
+def _values(parameter: dict[str, Any]) -> str:
+    names = parameter["values"]
+    if not names:
+        return {"int64": "whole numbers", "double": f"numbers{', or with ' + parameter['unit'] if parameter['unit'] else ''}"}.get(
+            parameter["type"], "true, false"
+        )
+    return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
+
+
+def _sample(parameter: dict[str, Any]) -> str:
+    names = parameter["values"]
+    if names:
+        return "[" + ", ".join(f'"{name}"' for name in names[:2]) + "]"
+    return "{ from = 8, to = 64, times = 2 }"

@@ -1,0 +1,107 @@
+"""A study on several processes, and on a Dask cluster: killed workers, a killed run; nothing lost, nothing counted twice."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pyarrow.parquet as pq
+import pytest
+
+from ironlaw.errors import BadValue
+from ironlaw.study.run import run
+from ironlaw.study.store import open_store
+from ironlaw.study.study_file import study
+
+
+def grid(*batches):
+    return study({"study": {"question": "predict"}, "over": {"model": ["mlp8_1024", "resnet50"], "machine": "t4", "batch": list(batches)}})
+
+
+def keys(path):
+    return pq.read_table(path)["key"].to_pylist()
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """What one process answers at 80 points."""
+    return run(grid(*range(1, 41)), tmp_path_factory.mktemp("alone") / "out", jobs=1)
+
+
+def test_processes_answer_as_one_does(tmp_path, alone):
+    """And a worker that is killed is replaced."""
+    victims: list[int] = []
+
+    def kill(share, doing):
+        if not victims:
+            workers = [child for child in multiprocessing.active_children() if child.name.startswith("SpawnProcess")]
+            victims.extend(child.pid for child in workers[:1])
+            os.kill(victims[0], signal.SIGKILL) if victims else None
+
+    shared = run(grid(*range(1, 41)), tmp_path / "shared", jobs=2, progress=kill)
+    assert victims and shared.rows == alone.rows and sorted(keys(shared.file)) == sorted(keys(alone.file))
+
+
+FILE = """
+[study]
+question = "predict"
+[over]
+model = ["mlp8_1024", "resnet50"]
+machine = "t4"
+batch = { from = 1, to = 60, step = 1 }
+"""
+
+
+def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
+    """SIGKILL, as the system gives it when memory runs out: no handler, no farewell."""
+    place, out = tmp_path / "s.toml", tmp_path / "out"
+    place.write_text(FILE)
+    command = [sys.executable, "-m", "ironlaw", "study", str(place), "--out", str(out), "--jobs", "2"]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not list(out.glob("parts/part-*.parquet")):
+        assert child.poll() is None
+        time.sleep(0.02)
+    child.kill()
+    child.wait()
+    store = open_store(out)
+    before = store.rows()
+    assert 0 < len(before) < 120 and not store.file.exists()
+    resumed = run(grid(*range(1, 61)), out, jobs=1)
+    assert resumed.computed == 120 - len(before)
+    assert sorted(keys(resumed.file)) == sorted({row["key"] for row in resumed.rows}) and len(resumed.rows) == 120
+    assert {row["key"]: row for row in resumed.rows}.items() >= before.items()
+
+
+def test_a_dask_cluster_that_loses_a_worker(tmp_path, alone):
+    """Two processes, one of which is killed while it works."""
+    from distributed import Client, LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        with Client(cluster) as client:
+            victim = next(iter(client.run(os.getpid).values()))
+        stored: list[int] = []
+
+        def kill(share, doing):
+            stored.append(round(share * 80))
+            if len(stored) == 2:  # the first batch is stored, thirty are to come
+                os.kill(victim, signal.SIGKILL)
+
+        shared = run(grid(*range(1, 41)), tmp_path / "out", dask=cluster.scheduler_address, progress=kill)
+        assert stored[0] == 0 and stored[-1] == 80 and len(stored) > 30
+        assert shared.computed == 80 and shared.rows == alone.rows
+        assert sorted(keys(shared.file)) == sorted(row["key"] for row in alone.rows)
+        assert run(grid(*range(1, 41)), tmp_path / "out", dask=cluster.scheduler_address).computed == 0
+        with Client(cluster) as client:
+            assert victim not in client.run(os.getpid).values()
+
+
+def test_no_scheduler_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("ironlaw.study.on_dask.CONNECT_S", 0.5)
+    with pytest.raises(BadValue, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 "):
+        run(grid(1), tmp_path, dask="tcp://127.0.0.1:9")
+    with pytest.raises(BadValue, match="no Dask scheduler answers at nonsense://x"):
+        run(grid(1), tmp_path, dask="nonsense://x")

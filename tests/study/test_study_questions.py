@@ -1,0 +1,106 @@
+"""Every question answers what it says, with the figures of the command that asks the same."""
+
+from __future__ import annotations
+
+import pytest
+
+import ironlaw as il
+from ironlaw.engine.device.machine import Plan
+from ironlaw.study.questions import QUESTIONS
+from ironlaw.study.rows import answer, key, ranked
+from ironlaw.study.study_file import study
+
+POINTS = {
+    "predict": {"model": "resnet50", "machine": "t4", "batch": 4, "mode": "compiled"},
+    "memory": {"model": "gpt2", "machine": "rtx_4090", "batch": 8, "seq": 256, "recipe": "mixed", "checkpoint": "all"},
+    "layout": {"model": "gpt3_175b", "box": "dgx_a100", "devices": 512, "batch": 512, "seq": 2048, "tensor": 8, "pipeline": 8},
+}  # fmt: skip
+
+
+def rows(name, **over):
+    made = study({"study": {"question": name}, "over": POINTS[name] | over})
+    return made.question, answer(name, [(key(made.question, point), point) for point in made])
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_every_question_answers_its_point(name):
+    asked, (row,) = rows(name)
+    assert row["error"] is None and not row["failed"]
+    assert all(row[one.name] is not None for one in asked.results)
+    assert asked.result(asked.by).better and (not asked.needs or isinstance(row[asked.needs], bool))
+
+
+def test_a_prediction_is_that_of_the_engine():
+    _, (row,) = rows("predict")
+    p = il.predict(il.workload("resnet50", batch=4), il.hardware("t4"), Plan("compiled"))
+    assert row["seconds"] == p.seconds and (row["low_s"], row["high_s"]) == p.interval
+    assert row["samples_per_s"] == pytest.approx(4 / p.seconds) and row["basis"] == p.basis
+
+
+def test_memory_is_that_of_the_command(capsys):
+    import json
+
+    from ironlaw.cli import main
+
+    _, (row,) = rows("memory")
+    assert (
+        main(["memory", "gpt2", "--batch", "8", "--seq", "256", "--recipe", "mixed", "--checkpoint", "all", "--on", "rtx_4090", "--json"])
+        == 0
+    )
+    told = json.loads(capsys.readouterr().out)
+    assert (row["peak_bytes"], row["kept_bytes"], row["static_bytes"]) == (told["peak_bytes"], told["kept_bytes"], told["static_bytes"])
+    assert row["headroom_bytes"] == told["machines"][0]["headroom_bytes"] and row["fits"] == told["machines"][0]["fits"]
+
+
+def test_a_layout_is_that_of_the_command(capsys):
+    import json
+
+    from ironlaw.cli import main
+
+    _, (row,) = rows("layout")
+    argv = [
+        "cluster",
+        "gpt3_175b",
+        "--devices",
+        "512",
+        "--box",
+        "dgx_a100",
+        "--batch-tokens",
+        "1M",
+        "--seq",
+        "2048",
+        "--layout",
+        "tp=8,pp=8",
+    ]
+    assert main([*argv, "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["layouts"]
+    for name in ("step_s", "mfu", "tokens_per_s", "memory_bytes", "fits", "data"):
+        assert row[name] == told[name]
+    assert row["bubble_s"] == told["parts_s"]["bubble"]
+
+
+def test_a_point_that_is_refused_says_why_and_leaves_the_others():
+    asked, found = rows("layout", tensor=[8, 7])
+    good, refused = found
+    assert good["error"] is None and "512 devices are not groups of" in refused["error"] and refused["failed"] is False
+    assert refused["step_s"] is None and ranked(asked, found, "step_s") == [good]
+    _, (row,) = rows("predict", dtype="bf16", model="gpt2")
+    assert "bf16" in row["error"] and not row["failed"]  # a T4 has no such units
+
+
+def test_a_fault_is_stored_as_one(monkeypatch):
+    from dataclasses import replace
+
+    def broken(point):
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setitem(QUESTIONS, "predict", replace(QUESTIONS["predict"], answer=broken))
+    _, (row,) = rows("predict")
+    assert (row["error"], row["failed"]) == ("ZeroDivisionError: oh", True)
+
+
+def test_best_first_without_what_does_not_fit():
+    asked, found = rows("predict", model="llama3_8b", machine=["t4", "h100", "h200"], batch=1, mode="eager")
+    best = ranked(asked, found, "seconds")
+    assert {row["machine"] for row in best} == {"h200_sxm", "h100_sxm"} and len(found) == 3  # a T4 does not hold it
+    assert best[0]["seconds"] < best[1]["seconds"] and ranked(asked, found, "samples_per_s") == best
