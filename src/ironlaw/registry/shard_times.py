@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import lru_cache
 
 from ironlaw.calibration.transfer.chip import chip
@@ -20,7 +19,7 @@ from ironlaw.registry.machines import hardware
 from ironlaw.registry.transfers import CARRIED_FROM
 
 BUSY = Plan(launch=0.0)  # kernels of a large layer hide their launches
-LONG = 0.2  # seconds of steady work after which a clock has fallen as far as it does
+LONG = 0.15  # seconds of steady work after which a clock has fallen as far as it does
 
 
 def compute(shape: Shape, layout: Layout, seq: int, machine: str, dtype: str = "bf16") -> Compute:
@@ -31,7 +30,13 @@ def compute(shape: Shape, layout: Layout, seq: int, machine: str, dtype: str = "
     again = {"none": 0.0, "selective": scores, "full": ahead}[layout.recompute]
     held = max(stage_parameters(shape, layout, stage) for stage in (0, layout.pipeline - 1))
     mine = held / (layout.replicas if layout.zero else 1)
-    return Compute(ahead, back, again, head, _busy(shards.update(mine, held, layout.gradient_bytes), hardware(machine)))
+    return Compute(ahead, back, again, head, _update(mine, held, layout.gradient_bytes, machine))
+
+
+@lru_cache(maxsize=512)
+def _update(mine: float, held: float, gradient_bytes: float, machine: str) -> float:
+    """The optimiser streams: no clock falls."""
+    return float(predict(shards.update(mine, held, gradient_bytes), hardware(machine), BUSY).busy_s)
 
 
 @lru_cache(maxsize=512)
@@ -65,7 +70,11 @@ def _measured(machine: Hardware) -> Hardware | None:
 
 
 def steady(graph: Graph, machine: Hardware) -> float:
-    """How much longer a graph takes among as many copies of it as last LONG, than alone."""
-    once = float(predict(graph, machine, BUSY).busy_s)
-    copies = max(1, math.ceil(LONG / once))
-    return float(predict(replace(graph, ops=graph.ops * copies), machine, BUSY).busy_s) / copies / once
+    """How much longer a graph takes among as many copies of it as last LONG, than alone; on a machine that was measured."""
+    model = machine.calibration
+    if model is None:
+        return 1.0
+    costs = [model.cost(op, machine, BUSY) for op in graph.ops]
+    alone = sum(float(cost.device) for cost in model.sustain(costs))
+    lasting = model.sustain(costs * math.ceil(LONG / alone))[: len(costs)]
+    return sum(float(cost.device) for cost in lasting) / alone

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ironlaw.engine.cluster.layouts import Layout, micro_batches
+from ironlaw.engine.cluster.layouts import Layout, layouts, micro_batches
 from ironlaw.engine.cluster.pipelines import bubble, bubble_overhead, gantt
 from ironlaw.engine.cluster.search import Job, judge, rank
 from ironlaw.engine.cluster.shapes import token_flops
@@ -139,6 +139,17 @@ def test_tensor_parallelism_across_boxes_falls_off_the_cliff() -> None:
     assert inside / (inside + half) == pytest.approx(0.19, abs=0.005) and across / (across + half) == pytest.approx(0.65, abs=0.01)
     ours = step_time(shape, layout, at, 1, 8192, compute(shape, layout, 8192, "h100_sxm"))
     assert 0.15 < ours.tensor / ours.total < 0.35
+
+
+def test_stages_in_several_boxes_meet_over_a_port() -> None:
+    shape, pairs = decoder("gpt2"), box("h100_pairs")
+    inside = [step_time(shape, Layout(t, p, zero=0), pairs, 8, 512, FIXED).pipeline for t, p in ((1, 2), (2, 2))]
+    assert inside[1] > inside[0] / 2  # half the bytes over the bridge, which is slower than the link by more than that
+    with pytest.raises(BadValue, match="h100_pairs has no NIC"):
+        step_time(shape, Layout(2, 3, zero=0), pairs, 9, 512, FIXED)
+    assert calls(shape, Layout(3, 4), 512, 8, 8)["tensor"][0].per_box == 1  # twelve devices: a group of three lies across two boxes
+    assert calls(shape, Layout(3, 2), 512, 8, 8)["tensor"][0].per_box == 3
+    assert 3 not in {one.tensor for one in layouts(shape, 12, 16, 512, 8)} and 3 in {one.tensor for one in layouts(shape, 6, 16, 512, 8)}
 
 
 FIXED = Compute(1e-3, 2e-3, 0.0, 5e-3, 1e-3)

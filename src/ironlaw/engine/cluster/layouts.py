@@ -111,7 +111,8 @@ def layouts(shape: Shape, devices: int, batch: int, seq: int, per_box: int, **ch
     recomputes = [
         r for r in (RECOMPUTE if not shape.fused_attention else ("none", "full")) if "recompute" not in choices or r in choices["recompute"]
     ]
-    for tensor in allowed("tensor", [t for t in divisors(devices) if t <= per_box and shape.heads % t == 0]):
+    whole = [t for t in divisors(devices) if t <= per_box and (devices <= per_box or per_box % t == 0)]
+    for tensor in allowed("tensor", [t for t in whole if shape.heads % t == 0]):
         for context in allowed("context", [c for c in divisors(devices // tensor) if c <= max(1, seq // 8192)]):
             for pipeline in allowed("pipeline", [p for p in divisors(devices // tensor // context) if p <= shape.layers]):
                 data = devices // tensor // context // pipeline

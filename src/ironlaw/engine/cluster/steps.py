@@ -75,10 +75,16 @@ def _hops(shape: Shape, layout: Layout, box: Box, seq: int, count: int) -> float
     """Sends between stages: neighbours are a whole group of devices apart, so most often in another box."""
     if layout.pipeline == 1:
         return 0.0
-    apart = layout.tensor * layout.context * layout.data
-    start, rate = pace(box, 2, 1 if apart * 2 > box.devices else 2)
+    start, rate = _next_stage(layout, box)
     messages = pipeline_bytes(shape, layout, seq, count) / hop_bytes(shape, layout, seq)
     return float(messages * (start + hop_bytes(shape, layout, seq) / rate))
+
+
+def _next_stage(layout: Layout, box: Box) -> tuple[float, float]:
+    """(start, bytes a second) of the slowest hop: over a port as soon as one stage is in another box."""
+    if layout.devices > box.devices:
+        return pace(box, 2, 1)
+    return box.start, box.edge(0, layout.tensor * layout.context * layout.data)[1].achieved
 
 
 def _exposed(box: Box, made: tuple[Call, ...], layers: int, compute: Compute, overlap: bool) -> float:

@@ -7,6 +7,7 @@ activation on, its gradient back. Context: keys and values of all. Experts: toke
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.cluster.collectives import bus_factor
@@ -41,7 +42,7 @@ def calls(shape: Shape, layout: Layout, seq: int, micro_batches: int, box_device
     activation = rows * shape.hidden * ACTIVATION
     found: dict[str, tuple[Call, ...]] = {}
     if layout.tensor > 1:
-        inside = min(layout.tensor, box_devices)
+        inside = layout.tensor if layout.devices <= box_devices else gcd(layout.tensor, box_devices)  # a group may lie across boxes
         kinds = ("all_gather", "reduce_scatter") if layout.sequence_parallel else ("all_reduce",)
         found["tensor"] = tuple(Call(kind, layout.tensor, inside, activation, 2 * passes * layers) for kind in kinds)
     if layout.context > 1:
