@@ -19,6 +19,7 @@ from ironlaw.report.analysis import Analysis
 from ironlaw.report.kineto import read
 from ironlaw.report.page import html, write
 from ironlaw.report.sections.fusion import every_layer, shorter
+from ironlaw.report.sections.summary import summary
 from ironlaw.report.sections.trace import plain
 from ironlaw.report.trace_join import join
 from ironlaw.widget.glossary import marked
@@ -162,6 +163,12 @@ def test_never_and_not_known(analysed):
     assert "No compile time is known here" in page.words["breakeven"]
     page = Reader(html(analysed(modes=("eager",))))
     assert "an eager and a compiled prediction" in page.words["breakeven"]
+
+
+def test_a_model_that_one_machine_does_not_hold_is_answered_for_the_fewest_that_do(analysed):
+    assert "Too large for one" not in summary(analysed(modes=("eager",)))
+    shown = summary(analysed("llama3_8b", ("t4",), ("eager",)))
+    assert "Too large for one" in shown and "2 of them hold it, in stages one after the other" in shown
 
 
 def test_a_predicted_compile_time_says_that_it_is_one(analysed):

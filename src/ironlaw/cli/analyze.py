@@ -10,7 +10,6 @@ from typing import Any
 
 from ironlaw.backends.inductor import INDUCTOR
 from ironlaw.cli.captures import Captures, capture_all, file_of
-from ironlaw.cli.group import too_large
 from ironlaw.cli.options import (
     Parser,
     add_fp32,
@@ -44,6 +43,7 @@ from ironlaw.report.capacity import capacities
 from ironlaw.report.kineto import Trace, read
 from ironlaw.report.model_variants import OWN, Variant
 from ironlaw.report.sections.breakeven import verdict
+from ironlaw.report.too_large import too_large
 from ironlaw.report.trace_join import join
 from ironlaw.units import show
 

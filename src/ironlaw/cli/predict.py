@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ironlaw.cli.group import too_large
 from ironlaw.cli.options import (
     Parser,
     add_fp32,
@@ -26,6 +25,7 @@ from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.report.model_variants import OWN, Variant
+from ironlaw.report.too_large import too_large
 
 SCHEMA = "ironlaw-predict/1"  # of what --json writes
 EXAMPLE = """

@@ -11,6 +11,7 @@ from ironlaw.report import accuracy, host_words
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import Cell, items, pairs, paragraph, table
 from ironlaw.report.model_variants import OWN, Variant, comparable, ordered
+from ironlaw.report.too_large import too_large
 from ironlaw.units import significant
 from ironlaw.widget.figure import Figure
 from ironlaw.widget.quantities import format_quantity, share
@@ -88,6 +89,8 @@ def summary(analysis: Analysis) -> str:
         out += items([f"{name}: {text}" for name, text in apart.items() if text], "il-quiet")
     out += paragraph(" ".join(host_words.each(analysis.predictions, format_quantity, lambda p: p.hardware.name)), "il-quiet")
     out += "".join(paragraph(words, "refused") for words in host_words.caveats(analysis.predictions))
+    if large := too_large(list(analysis.predictions)):
+        out += "<h3>Too large for one</h3>" + items([each["reason"] for each in large], "refused")
     if analysis.refused:
         reasons = [why if why.startswith(machine) else f"{machine}: {why}" for machine, why in analysis.refused.items()]
         out += "<h3>Left out</h3>" + items(reasons, "refused")
