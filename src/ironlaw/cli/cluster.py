@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
 
 def answer(args: argparse.Namespace) -> dict[str, Any]:
     from ironlaw.registry.boxes import box
-    from ironlaw.registry.decoders import decoder
+    from ironlaw.registry.decoder_shapes import decoder
     from ironlaw.registry.machines import hardware
     from ironlaw.registry.shard_times import BUSY, compute
 

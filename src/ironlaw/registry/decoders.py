@@ -1,48 +1,87 @@
-"""The sizes of a decoder by name: a workload of the registry, or a model of a published run."""
+"""Decoders that can be served: a model of the registry, or a folder with the config.json of one of transformers."""
 
 from __future__ import annotations
 
-from functools import cache
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
-from ironlaw.engine.cluster.shapes import Shape
-from ironlaw.errors import BadValue, unknown
-from ironlaw.registry.loader import normal, slugs
-from ironlaw.registry.runs import published_shapes
-from ironlaw.registry.workloads import about
+from ironlaw.engine.device.machine import Hardware, Plan
+from ironlaw.engine.device.types import Graph, bytes_per_element
+from ironlaw.engine.serving.llm.decoder import Decoder
+from ironlaw.engine.serving.llm.steps import Reduce, StepTable, step_table
+from ironlaw.errors import BadValue
+from ironlaw.registry.families.served import step
+from ironlaw.registry.workloads import about, workloads
 
-GATED = ("llama", "moe")
-FAMILIES = (*GATED, "gpt2")
-
-
-@cache
-def decoder(name: str) -> Shape:
-    """`decoder("llama3_70b")`, `decoder("gpt3_175b")`."""
-    slug = normal(name)
-    if slug in published_shapes():
-        return published_shapes()[slug]
-    if slug not in slugs("workload"):
-        raise unknown("decoder", name, decoders(), f"registry/workload/{slug}.toml with a family and its parameters", field="model")
-    data = about(slug)
-    if not _spreads(slug):
-        raise BadValue(
-            f"{slug} is of the family {data['family']}, not a decoder with layers to spread; try {', '.join(decoders()[:4])}", "model"
-        )
-    given = data["params"]
-    gated = data["family"] in GATED
-    return Shape(
-        slug, given["layers"], given["hidden"], given["heads"], given.get("kv_heads", given["heads"]),
-        given.get("head_dim", given["hidden"] // given["heads"]), given["ffn"], given["vocab"], gated, given.get("tied", not gated),
-        given.get("max_positions", 0), given.get("experts", 0), given.get("top_k", 1), given.get("qkv_bias", False),
-    )  # fmt: skip
+FAMILIES = ("llama", "moe")
+BIASED = ("qwen2",)  # of transformers' model types: those whose q, k and v have biases
+KIN = ("llama", "mistral", "mixtral", *BIASED, "qwen3")
+FIELDS = {
+    "vocab": "vocab_size", "layers": "num_hidden_layers", "hidden": "hidden_size", "heads": "num_attention_heads",
+    "ffn": "intermediate_size",
+}  # fmt: skip
 
 
-@cache
-def decoders() -> tuple[str, ...]:
-    """Every name that `decoder` takes."""
-    return tuple(sorted({*published_shapes(), *filter(_spreads, slugs("workload"))}))
+def decoder(name: str) -> Decoder:
+    """`decoder("llama3_8b")`, `decoder("hf:./folder")`, `decoder("./folder/config.json")`."""
+    place = Path(name.removeprefix("hf:"))
+    if name.startswith("hf:") or place.name == "config.json" or place.is_dir():
+        return from_config(place)
+    data = about(name)
+    if data["family"] not in FAMILIES:
+        able = [slug for slug in workloads() if about(slug)["family"] in FAMILIES]
+        raise BadValue(f"{name} can't be served token by token; take a decoder: {', '.join(able)}, or a folder with its config.json")
+    return Decoder(name, **data["params"])
 
 
-def _spreads(slug: str) -> bool:
-    """Whether a workload is a whole decoder."""
-    data = about(slug)
-    return data["family"] in FAMILIES and not data["params"].get("bare")
+def from_config(place: Path) -> Decoder:
+    file = place / "config.json" if place.is_dir() or place.suffix != ".json" else place
+    try:
+        config = json.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        raise BadValue(f"there is no {file}; give a folder with the config.json of a model of transformers") from None
+    except (ValueError, UnicodeDecodeError) as error:
+        raise BadValue(f"{file} is not JSON ({error}); give the config.json of a model of transformers") from None
+    if not isinstance(config, Mapping) or config.get("model_type") not in KIN:
+        kind = config.get("model_type") if isinstance(config, Mapping) else None
+        raise BadValue(f"{file} is of model_type {kind!r}; those that can be served here are {', '.join(KIN)}")
+    return Decoder(file.parent.name or "model", **_sizes(config, file))
+
+
+def _sizes(config: Mapping[str, Any], file: Path) -> dict[str, Any]:
+    missing = [field for field in FIELDS.values() if field not in config]
+    if missing:
+        raise BadValue(f"{file} has no {', '.join(missing)}; give the whole config.json")
+    sizes: dict[str, Any] = {ours: config[theirs] for ours, theirs in FIELDS.items()}
+    sizes["kv_heads"] = config.get("num_key_value_heads") or sizes["heads"]
+    sizes["head_dim"] = config.get("head_dim") or sizes["hidden"] // sizes["heads"]
+    sizes["tied"], sizes["qkv_bias"] = bool(config.get("tie_word_embeddings", False)), config["model_type"] in BIASED
+    if config["model_type"] == "mixtral":
+        sizes |= {"experts": config.get("num_local_experts", 8), "top_k": config.get("num_experts_per_tok", 2)}
+    return sizes
+
+
+def weight_bytes(model: Decoder, dtype: str = "bf16", weights: str = "") -> float:
+    """Of all parameters; products' matrices and the embedding in `weights`, where that is another format."""
+    wide = bytes_per_element(dtype)
+    narrow = bytes_per_element(weights or dtype)
+    matrices = model.matrices + model.vocab * model.hidden
+    return matrices * narrow + (model.parameters - matrices) * wide
+
+
+def steps(
+    model: Decoder, hardware: Hardware, plan: Plan, *, dtype: str = "bf16", weights: str = "", cache: str = "", devices: int = 1,
+    reduce: Reduce | None = None, overhead: float = 0.0,
+) -> StepTable:  # fmt: skip
+    """The table of a model's steps on `devices` of a kind that share it by tensor parallelism; `reduce` is then what adding up takes."""
+    share = model.shard(devices)
+    if devices > 1 and reduce is None:
+        raise BadValue(f"{devices} devices add up what each has after every part of a layer; say how long that takes (reduce)", "reduce")
+
+    def build(batch: int, context: int, chunk: int, past: int, layers: int) -> Graph:
+        return step(share, batch=batch, context=context, chunk=chunk, past=past, dtype=dtype, weights=weights, cache=cache, layers=layers)
+
+    width = model.hidden * bytes_per_element(dtype)
+    return step_table(build, model.layers, hardware, plan, reduce=reduce, width=width, overhead=overhead)

@@ -12,7 +12,7 @@ from ironlaw.engine.cluster.footprint import activations, layer_activations, mem
 from ironlaw.engine.cluster.layouts import Layout, check, layouts, micro_batches, stage_layers
 from ironlaw.engine.cluster.shapes import Shape, hfu, mfu, token_flops
 from ironlaw.errors import BadValue, UnknownName
-from ironlaw.registry.decoders import decoder, decoders
+from ironlaw.registry.decoder_shapes import decoder, decoders
 from ironlaw.registry.runs import published_shapes, runs
 
 SELENE = {  # arXiv:2205.05198, figure 1: GiB of activations with nothing and with attention recomputed, of parameters and optimiser

@@ -14,7 +14,7 @@ from ironlaw.engine.device.predict import predict
 from ironlaw.errors import BadValue
 from ironlaw.registry import shards
 from ironlaw.registry.boxes import box
-from ironlaw.registry.decoders import decoder
+from ironlaw.registry.decoder_shapes import decoder
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.runs import Run, runs
 from ironlaw.registry.shard_times import BUSY, compute, steady

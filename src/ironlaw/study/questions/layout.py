@@ -10,7 +10,7 @@ from ironlaw.engine.cluster.search import Job, judge
 from ironlaw.engine.cluster.shapes import RECOMPUTE
 from ironlaw.errors import BadValue
 from ironlaw.registry.boxes import box, boxes
-from ironlaw.registry.decoders import decoder, decoders
+from ironlaw.registry.decoder_shapes import decoder, decoders
 from ironlaw.registry.machines import registered
 from ironlaw.registry.shard_times import BUSY, compute
 from ironlaw.study.question import Question, Result, one_of, whole

@@ -1,0 +1,48 @@
+"""The sizes of a decoder that is trained, by name: a workload of the registry, or a model of a published run."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ironlaw.engine.cluster.shapes import Shape
+from ironlaw.errors import BadValue, unknown
+from ironlaw.registry.loader import normal, slugs
+from ironlaw.registry.runs import published_shapes
+from ironlaw.registry.workloads import about
+
+GATED = ("llama", "moe")
+FAMILIES = (*GATED, "gpt2")
+
+
+@cache
+def decoder(name: str) -> Shape:
+    """`decoder("llama3_70b")`, `decoder("gpt3_175b")`."""
+    slug = normal(name)
+    if slug in published_shapes():
+        return published_shapes()[slug]
+    if slug not in slugs("workload"):
+        raise unknown("decoder", name, decoders(), f"registry/workload/{slug}.toml with a family and its parameters", field="model")
+    data = about(slug)
+    if not _spreads(slug):
+        raise BadValue(
+            f"{slug} is of the family {data['family']}, not a decoder with layers to spread; try {', '.join(decoders()[:4])}", "model"
+        )
+    given = data["params"]
+    gated = data["family"] in GATED
+    return Shape(
+        slug, given["layers"], given["hidden"], given["heads"], given.get("kv_heads", given["heads"]),
+        given.get("head_dim", given["hidden"] // given["heads"]), given["ffn"], given["vocab"], gated, given.get("tied", not gated),
+        given.get("max_positions", 0), given.get("experts", 0), given.get("top_k", 1), given.get("qkv_bias", False),
+    )  # fmt: skip
+
+
+@cache
+def decoders() -> tuple[str, ...]:
+    """Every name that `decoder` takes."""
+    return tuple(sorted({*published_shapes(), *filter(_spreads, slugs("workload"))}))
+
+
+def _spreads(slug: str) -> bool:
+    """Whether a workload is a whole decoder."""
+    data = about(slug)
+    return data["family"] in FAMILIES and not data["params"].get("bare")
