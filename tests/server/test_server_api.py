@@ -1,6 +1,5 @@
 """The API says what the engine says, and refuses with the reason and the dial that caused it."""
 
-import itertools
 import math
 
 import pytest
@@ -144,18 +143,16 @@ def test_registry_lists_everything(client: TestClient):
 
 
 SMALL = ("resnet50", "mobilenet_v2", "dscnn_kws", "mlp8_1024", "vit_b16", "bert_base", "gpt2_layer", "unet_block", "moe_small")
-MODES = itertools.cycle(("eager", "compiled", "graphs"))
+MODES = ("eager", "compiled", "graphs", "eager_graphs")
 
 
 @pytest.mark.parametrize("slug", il.machines())
 def test_every_machine_answers_for_every_format_it_has(client: TestClient, slug: str):
-    workloads = itertools.cycle(SMALL)
-    for fmt in il.hardware(slug).peaks:
-        for _ in range(3):
-            query = {"workload": next(workloads), "hardware": slug, "dtype": fmt, "mode": next(MODES), "batch": "2"}
-            response = client.get("/api/predict", params=query)
-            assert response.status_code == 200, (query, response.text)
-            assert response.json()["seconds"] > 0
+    for place, fmt in enumerate(il.hardware(slug).peaks, il.machines().index(slug)):
+        query = {"workload": SMALL[place % len(SMALL)], "hardware": slug, "dtype": fmt, "mode": MODES[place % len(MODES)], "batch": "2"}
+        response = client.get("/api/predict", params=query)
+        assert response.status_code == 200, (query, response.text)
+        assert response.json()["seconds"] > 0
 
 
 @pytest.mark.parametrize("slug", il.workloads())
