@@ -22,6 +22,14 @@ SMALL = {
     ),
     "vit": ({"layers": 2, "hidden": 32, "heads": 4, "ffn": 128, "patch": 8, "image": 32}, 10, 3, 0),
     "resnet": ({"block": "basic", "depths": [2, 2, 2, 2], "widths": [8, 16, 24, 32], "stem": 8, "image": 64}, 10, 3, 0),
+    "mobilenet": ({"stem": 8, "stages": [[1, 8, 1, 1], [6, 16, 2, 2]], "last": 32, "image": 32}, 10, 3, 0),
+    "llama": (
+        {"vocab": 101, "layers": 2, "hidden": 32, "heads": 4, "kv_heads": 2, "head_dim": 8, "ffn": 64, "tied": True}, None, 3, 24,
+    ),
+    "ds_cnn": (
+        {"blocks": 2, "channels": 8, "frames": 49, "features": 10, "kernel": [10, 4], "stride": 2, "padding": [5, 1]}, 12, 3, 0,
+    ),
+    "unet": ({"channels": 16, "out_channels": 16, "time": 24, "groups": 4, "size": 8}, None, 2, 0),
     "mlp": ({"layers": 3, "width": 32}, None, 5, 0),
 }  # fmt: skip
 
@@ -56,13 +64,13 @@ def test_kept_is_what_pytorch_saves(family, dtype):
         module, args = model(family, params, classes).train(family in HERE), inputs(family, params, batch, seq)
     finally:
         torch.set_default_dtype(torch.float32)
-    kwargs = {"use_cache": False} if family == "gpt2" else {}
+    kwargs = {"use_cache": False} if family in ("gpt2", "llama") else {}
 
     def loss():
         out = module(*args, **kwargs)
         if family == "bert":
             return out.last_hidden_state.sum() + out.pooler_output.sum()
-        return out.sum() if family == "mlp" else cross_entropy(getattr(out, "logits", out))
+        return out.sum() if family in ("mlp", "unet") else cross_entropy(getattr(out, "logits", out))
 
     settings = {"batch": batch, "dtype": dtype} | ({"seq": seq} if seq else {}) | ({"classes": classes} if classes else {})
     graph = with_loss(FAMILIES[family](**params, **settings))

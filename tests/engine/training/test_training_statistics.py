@@ -67,6 +67,12 @@ def test_a_buffer_is_there_anyway():
     assert training_ledger(graph, zero_stage=3, devices=4).static.weights == 64 * 4 / 4 + 8 * 4  # every device has its buffers
 
 
+def test_the_gain_of_a_norm_needs_what_comes_in():
+    x, gain = Tensor("x", (4, 8), "fp32", "input"), Tensor("gain", (8,), "fp32", "weight")
+    graph = Graph("g", (op("layer_norm", "y", (x, gain), (Tensor("y", (4, 8), "fp32"),)),), "fp32")
+    assert {t.name for t in kept(graph).tensors} == {"x", "y statistics"}
+
+
 def trained(name, *shape):
     """A product that makes a trained tensor."""
     x, w = Tensor(f"{name}.x", shape, "fp32", "input"), Tensor(f"{name}.w", (shape[-1],) * 2, "fp32", "weight")
@@ -79,7 +85,8 @@ def trained(name, *shape):
         ("power", ("h",), {"h"}), ("power", ("h", "fixed"), {"h", "fixed"}), ("power", ("fixed", "h"), {"h", "fixed", "y"}),
         ("div", ("h", "fixed"), {"fixed"}), ("div", ("fixed", "h"), {"h", "fixed"}), ("mul", ("h", "fixed"), {"fixed"}),
         ("mul", ("fixed", "h"), {"fixed"}), ("amax", ("h",), {"h", "y"}), ("topk", ("h",), {"second"}), ("dropout", ("h",), {"second"}),
-        ("select", ("fixed", "h", "h"), {"fixed"}), ("tanh", ("h",), {"y"}), ("abs", ("h",), {"h"}), ("add", ("h", "h"), set()),
+        ("select", ("fixed", "h", "h"), {"fixed"}), ("tanh", ("h",), {"y"}), ("abs", ("h",), {"h"}), ("relu6", ("h",), {"h"}),
+        ("relu", ("h",), {"y"}), ("add", ("h", "h"), set()),
         ("gather", ("h", "fixed"), {"fixed"}), ("sigmoid", ("h",), {"y"}), ("cos", ("h",), {"h"}),
     ],
 )  # fmt: skip

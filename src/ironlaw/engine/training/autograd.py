@@ -25,9 +25,10 @@ NOTHING: Pairs = ()
 
 KEEPS: Mapping[str, Pairs] = {
     **dict.fromkeys(("linear", "matmul", "conv2d", "mul", "grouped_matmul"), PRODUCT),
-    **dict.fromkeys(("relu", "relu6", "hardtanh", "tanh", "sigmoid", "exp", "sqrt", "rsqrt", "softmax", "log_softmax"), OUTPUT),
-    **dict.fromkeys(("gelu", "gelu_tanh", "silu", "square", "cube", "abs", "log", "erf", "cos", "sin"), INPUT),
-    **dict.fromkeys(("layer_norm", "rms_norm", "group_norm", "batch_norm", "batch_norm_train", "var", "max_pool2d", "avg_pool2d"), INPUT),
+    **dict.fromkeys(("relu", "tanh", "sigmoid", "exp", "sqrt", "rsqrt", "softmax", "log_softmax"), OUTPUT),
+    **dict.fromkeys(("gelu", "gelu_tanh", "silu", "relu6", "hardtanh", "square", "cube", "abs", "log", "erf", "cos", "sin"), INPUT),
+    **dict.fromkeys(("layer_norm", "rms_norm", "group_norm", "batch_norm", "batch_norm_train"), ((0, 0), (0, 1))),
+    **dict.fromkeys(("var", "max_pool2d", "avg_pool2d"), INPUT),
     **dict.fromkeys(("add", "sub", "neg", "scale", "shift", "cast", "copy", "transpose", "cat", "pad", "repeat", "view"), NOTHING),
     **dict.fromkeys(("sum", "mean", "cumsum", "fill", "compare", "argmax", "upsample"), NOTHING),
     **dict.fromkeys(("embedding", "gather", "scatter", "write"), ((1, 0),)),
