@@ -63,7 +63,7 @@ def test_rows_are_of_known_kinds_and_have_what_the_format_asks(path):
                 if row.kind in ("function", "traffic")
                 else ()
             )
-            assert row.mode in ("eager", "compiled", "graphs", "training", *own)
+            assert row.mode in ("eager", "compiled", "graphs", "eager_graphs", "training", *own)
         assert not (row.workload and row.model)
         if row.kind == "model":
             assert row.workload or row.model

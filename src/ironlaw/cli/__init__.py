@@ -29,6 +29,7 @@ COMMANDS = {
     "breakeven": "how many calls it takes until compiling has paid for itself",
     "scale": "what more workers bring, from a serial share or measured points",
     "queue": "how long requests wait, one by one or in batches, and how loaded servers are",
+    "serve": "how many devices a language model needs for a load of requests under a promise, and what it costs",
     "quantise": "fewer bits, fewer weights: noise, bytes, and what is worth having",
     "fuse": "which operators fuse into one kernel, and why others can't",
     "memory": "what a training step holds in memory, row by row; what fits, and what each change frees",

@@ -1,8 +1,11 @@
 """A step from the table against the direct prediction of its graph; the graph against counts by hand."""
 
+import json
+from pathlib import Path
+
 import pytest
 
-from ironlaw import Plan, hardware, predict, workload
+from ironlaw import Plan, hardware, predict, registry, workload
 from ironlaw.engine.serving.llm.steps import Grid, Line
 from ironlaw.errors import BadValue
 from ironlaw.registry.decoders import decoder, steps, weight_bytes
@@ -103,3 +106,25 @@ def test_a_folder_with_a_config(tmp_path):
 def test_a_step_with_nothing_to_do():
     with pytest.raises(BadValue, match="nothing to do"):
         step(decoder(MODEL))
+
+
+def measured_steps():
+    file = Path(registry.__file__).parent / "evidence" / "h200_sxm" / "serving_steps.json"
+    return [(row["params"], row["mode"], row["event_s"]) for row in json.loads(file.read_text("utf-8"))["rows"]]
+
+
+def test_steps_as_a_graph_on_an_h200_are_within_eight_percent():
+    errors = {}
+    for p, mode, seconds in measured_steps():
+        if mode == "eager_graphs":
+            sizes = {name: p[name] for name in ("batch", "context", "chunk", "past")}
+            predicted = predict(step(decoder(p["model"]), **sizes, fused=False), hardware("h200_sxm"), Plan(mode=mode))
+            errors[tuple(sizes.values())] = float(predicted.seconds) / seconds - 1
+    assert len(errors) == 31 and max(map(abs, errors.values())) < 0.08
+    assert sum(map(abs, errors.values())) / len(errors) == pytest.approx(0.031, abs=0.003)  # docs/serving.md
+
+
+def test_fused_kernels_are_faster_than_their_parts():
+    for sizes in ({"batch": 8, "context": 500}, {"chunk": 512}, {"batch": 8, "context": 500, "chunk": 512, "past": 512}):
+        whole, apart = (predict(step(decoder(MODEL), **sizes, fused=fused), hardware("h200_sxm"), PLAN) for fused in (True, False))
+        assert whole.seconds < apart.seconds and whole.kernels < apart.kernels and whole.graph.weight_bytes == apart.graph.weight_bytes

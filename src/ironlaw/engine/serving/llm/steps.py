@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.types import Graph
 
-Build = Callable[[int, int, int, int, int], Graph]  # batch, context, chunk, past, layers (0: all of them)
+Build = Callable[[int, int, int, int, int], Graph]  # batch, context, chunk, past, layers
 Reduce = Callable[[float], float]  # bytes that every device has -> seconds until each has the sum of all
 Chunks = Sequence[tuple[int, int]]  # tokens of a prompt, and tokens of it that came before
 
@@ -25,7 +25,7 @@ BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 CONTEXTS = (16, 128, 512, 1024, 2048, 4096, 16_384, 65_536)
 CHUNKS = (16, 128, 256, 512, 1024, 2048, 4096, 8192)
 PASTS = (0, 128, 512, 2048, 8192, 32_768)
-SHALLOW = 3  # layers that stand for all where only attention is asked for
+SHALLOW = 3  # layers that are built: the one in the middle is like every other
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,23 +87,35 @@ def step_table(
 ) -> StepTable:
     """`reduce`, under tensor parallelism: how long the devices take to add up what each has; `width`: bytes of one token's activations."""
 
-    def ran(batch: int, context: int, chunk: int, past: int, shallow: bool) -> Prediction:
-        return predict(build(batch, context, chunk, past, SHALLOW if shallow else 0), hardware, plan)
+    def ran(batch: int, context: int, chunk: int, past: int) -> Prediction:
+        return predict(build(batch, context, chunk, past, min(layers, SHALLOW)), hardware, plan)
+
+    def whole_step(tokens: int) -> Prediction:
+        return predict(_deepened(build(0, 0, tokens, 0, min(layers, SHALLOW)), layers), hardware, plan)
 
     gap = hardware.model(plan)
     each = gap.graph_gap if gap and plan.replayed else 0.0
-    whole = [ran(0, 0, n, 0, False) for n in TOKENS]
+    whole = [whole_step(n) for n in TOKENS]
     exchange = [2.0 * layers * reduce(n * width) if reduce else 0.0 for n in TOKENS]
     dense = tuple(_part(p, each, _is_dense) + extra for p, extra in zip(whole, exchange, strict=True))
-    head = tuple(_part(ran(n, 1, 0, 0, True), each, _is_head) for n in ROWS)
-    deep = layers / SHALLOW
-    decode = tuple(tuple(deep * _part(ran(b, c, 0, 0, True), each, _is_decode) for c in CONTEXTS) for b in BATCHES)
-    chunk = tuple(tuple(deep * _part(ran(0, 0, n, p, True), each, _is_chunk) for p in PASTS) for n in CHUNKS)
+    head = tuple(_part(ran(n, 1, 0, 0), each, _is_head) for n in ROWS)
+    deep = layers / min(layers, SHALLOW)
+    decode = tuple(tuple(deep * _part(ran(b, c, 0, 0), each, _is_decode) for c in CONTEXTS) for b in BATCHES)
+    chunk = tuple(tuple(deep * _part(ran(0, 0, n, p), each, _is_chunk) for p in PASTS) for n in CHUNKS)
     start = float(whole[0].seconds) - _part(whole[0], each, lambda name: True)
     return StepTable(
         start + overhead, Line(_axis(TOKENS), dense), Line(_axis(ROWS), head), Grid(_axis(BATCHES), _axis(CONTEXTS), decode),
         Grid(_axis(CHUNKS), _axis(PASTS), chunk), chunk[0][0], hardware.basis(plan),
     )  # fmt: skip
+
+
+def _deepened(graph: Graph, layers: int) -> Graph:
+    """All layers of a model, from a graph of three: the middle one as often as it takes."""
+    if layers <= SHALLOW:
+        return graph
+    middle = tuple(op for op in graph.ops if op.name.startswith("layers.1."))
+    last = next(i for i, op in enumerate(graph.ops) if op.name.startswith("layers.2."))
+    return replace(graph, ops=(*graph.ops[:last], *middle * (layers - SHALLOW), *graph.ops[last:]))
 
 
 def _axis(points: Iterable[int]) -> tuple[float, ...]:

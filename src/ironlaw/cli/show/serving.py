@@ -1,0 +1,99 @@
+"""What `ironlaw serve` prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw.cli.show import draw
+from ironlaw.units import show, significant
+
+BINDS = {
+    "": "one replica is enough", "ttft": "time to first token", "tbt": "time between tokens", "ttft and tbt": "both times",
+    "cache": "the cache: requests make room for others", "work": "the work: fewer could not even compute the prompts",
+}  # fmt: skip
+BASES = {
+    "calibrated": "Steps from curves measured on this machine",
+    "transferred": "Steps from physics and constants of other machines",
+    "bound": "Steps from the datasheet's peaks: real ones take longer",
+}
+
+
+def report(result: dict[str, Any]) -> None:
+    load, promise = result["load"], result["promise"]
+    at = f"{significant(load['rate'])} requests/s" if load["rate"] else "requests at once"
+    lengths = f"{significant(load['prompt'], 4)} + {significant(load['output'], 4)} tokens on average"
+    share = f"P{significant(100 * promise['share'], 4)}"
+    draw.heading(result["model"], f"{at}, {lengths}{'' if load['source'] == 'law' else ', ' + load['source']}")
+    draw.say(
+        f"Promised, {share}: first token within {show(promise['ttft_s'], 's')}, tokens within {show(promise['tbt_s'], 's')} of each other."
+    )
+    if result["choices"]:
+        _choices(result["choices"], share)
+        _verdict(result)
+    for row in result["refused"]:
+        draw.say(f"{row['hardware']}: {row['reason']}", draw.BAD)
+    if result["frontier"]:
+        draw.heading("Decoding alone", "batches that no other beats in both time and cost")
+        priced = result["frontier"][0]["dollars_per_million_tokens"] is not None
+        names = ("machine", "devices", "batch", "between tokens", "tokens/s a device", *(("$/M",) if priced else ()))
+        draw.table(names, [_point(point, priced) for point in result["frontier"]], left=("machine",))
+    if "run" in result:
+        _run(result["run"])
+    if "from" in load:
+        draw.say(f"Load: {load['from']}", draw.DIM)
+
+
+def _point(p: dict[str, Any], priced: bool) -> tuple[Any, ...]:
+    cost = (significant(p["dollars_per_million_tokens"]),) if priced else ()
+    return (
+        p["hardware"], str(p["devices_per_replica"]), str(p["batch"]), show(p["tbt_s"], "s"), significant(p["tokens_per_s_each"]), *cost
+    )  # fmt: skip
+
+
+def _choices(rows: list[dict[str, Any]], share: str) -> None:
+    names = ("machine", "devices", "batch", "cache", f"TTFT {share}", f"TBT {share}", "tokens/s", "$/M")
+    draw.table(names, [_row(row) for row in rows], left=("machine",))
+    for row in rows:
+        replicas = draw.plural(row["replicas"], "replica")
+        shared = f"{replicas} of {row['devices_per_replica']} devices ({row['box']})" if row["box"] else replicas
+        draw.pairs([(
+            row["hardware"],
+            f"{shared}; weights in {row['weights']}, cache in {row['cache']}, {show(row['cache_bytes'], 'B')} of it a device:"
+            f" {row['slots']:,} mean requests at once; at most {row['most']} sequences and {row['budget']:,} tokens a step."
+            f" What binds: {BINDS[row['binds']]}. {BASES[row['basis']]}.",
+        )])  # fmt: skip
+
+
+def _row(row: dict[str, Any]) -> tuple[Any, ...]:
+    dollars = row["dollars_per_million_tokens"]
+    return (
+        row["hardware"], (str(row["devices"]), draw.STRONG), significant(row["batch"]), draw.percent(row["cache_peak"]),
+        show(row["ttft_s"]["promised"], "s"), show(row["tbt_s"]["promised"], "s"), significant(row["tokens_per_s"]),
+        "–" if dollars is None else significant(dollars),
+    )  # fmt: skip
+
+
+def _verdict(result: dict[str, Any]) -> None:
+    best = next(row for row in result["choices"] if row["hardware"] == result["fewest"])
+    draw.say(f"Fewest devices: {draw.plural(best['devices'], 'device')}, {best['hardware']}.", draw.GOOD)
+    if result["cheapest"]:
+        row = next(row for row in result["choices"] if row["hardware"] == result["cheapest"])
+        dollars = f"${significant(row['dollars_per_hour'])} an hour, ${significant(row['dollars_per_million_tokens'])} a million new tokens"
+        draw.say(f"Cheapest: {draw.plural(row['devices'], 'device')}, {row['hardware']}, {dollars}.", draw.GOOD)
+        draw.say("$/M: dollars for a million new tokens, all devices paid whether they work or not.", draw.DIM)
+    if result["unpriced"]:
+        names = ",".join(f"{slug}=…" for slug in result["unpriced"])
+        draw.say(f"For costs, say what a device costs an hour: --price {names}", draw.DIM)
+
+
+def _run(run: dict[str, Any]) -> None:
+    draw.heading("The run over time", f"{run['hardware']}, one replica on average")
+    names = ("from", "busy", "decoding", "cache", "waiting", "prompt tokens/s", "a step")
+    rows = [
+        (
+            show(part["from_s"], "s"), draw.percent(part["busy"]), significant(part["batch"]), draw.percent(part["cache"]),
+            significant(part["waiting"]), significant(part["prompt_tokens_per_s"]), show(part["step_s"], "s"),
+        )
+        for part in run["slices"]
+    ]  # fmt: skip
+    draw.table(names, rows)

@@ -1,0 +1,76 @@
+"""A promise on both times of a request, the fewest replicas that keep it, and what keeps fewer from doing so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ironlaw.engine.device.types import check_positive
+from ironlaw.engine.serving.llm.outcome import Outcome
+from ironlaw.errors import BadValue
+
+THRASHING = 0.01  # preemptions per request from which the cache is what binds
+Run = Callable[[int], Outcome]  # with so many replicas
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """`share` of the requests get their first token within `ttft` seconds, and that share of all gaps between tokens is within `tbt`."""
+
+    ttft: float
+    tbt: float
+    share: float = 0.99
+
+    def __post_init__(self) -> None:
+        check_positive("promised time to first token", self.ttft)
+        check_positive("promised time between tokens", self.tbt)
+        if not 0 < self.share < 1:
+            raise BadValue(f"a promise to a share of {self.share!r}; give one between 0 and 1, such as 0.99", "share")
+
+    def broken(self, outcome: Outcome) -> tuple[str, ...]:
+        """Which of "ttft" and "tbt" is not kept."""
+        late = ("ttft",) if outcome.ttft(self.share) > self.ttft else ()
+        return (*late, "tbt") if outcome.tbt(self.share) > self.tbt else late
+
+    def binds(self, outcome: Outcome) -> str:
+        """What breaks it: "cache" where requests had to make room for others, else the times themselves; "" where it is kept."""
+        broken = self.broken(outcome)
+        if broken and outcome.preempted > THRASHING * len(outcome.requests):
+            return "cache"
+        return " and ".join(broken)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The fewest replicas, what they do, and what breaks the promise with one less: "work" where those can't do it at all, "" for one."""
+
+    replicas: int
+    outcome: Outcome
+    binds: str = ""
+
+
+def fewest(run: Run, promise: Promise, most: int, least: int = 1) -> Answer | None:
+    """By doubling and halving, from `least` on, under which none can do; None where not even `most` keep it."""
+    failed: dict[int, str] = {}
+    kept: dict[int, Outcome] = {}
+
+    def holds(count: int) -> bool:
+        outcome = run(count)
+        why = promise.binds(outcome)
+        if why:
+            failed[count] = why
+        else:
+            kept[count] = outcome
+        return not why
+
+    if least > most:
+        return None
+    low, high = least - 1, least
+    while not holds(high):
+        if high >= most:
+            return None
+        low, high = high, min(2 * high, most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return Answer(high, kept[high], failed.get(high - 1, "work" if high > 1 else ""))

@@ -1,0 +1,159 @@
+"""`ironlaw serve`: what it finds, against the engine; and what it says to bad input."""
+
+import shlex
+from dataclasses import replace
+
+import pytest
+
+from ironlaw import hardware
+from ironlaw.cli import serve_search
+from ironlaw.cli.serve import EXAMPLE
+from ironlaw.engine.serving.llm.load import Request, Spread, arriving
+from ironlaw.engine.serving.llm.outcome import Moment, Outcome
+from ironlaw.engine.serving.llm.policy import Policy
+from ironlaw.engine.serving.llm.promise import Promise, fewest
+from ironlaw.registry import deployments
+from ironlaw.registry.decoders import decoder, steps
+from ironlaw.registry.deployments import deployment
+from ironlaw.registry.traces import trace
+
+MODEL = "qwen2_0_5b"
+BASE = ("serve", MODEL, "--on", "h200", "--requests", "300")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_table():
+    """A table of steps is a second's work: one for each setting is enough."""
+    known = {}
+
+    def once(model, machine, plan, **more):
+        key = (model, machine.slug, tuple(sorted((k, v) for k, v in more.items() if k != "reduce")))
+        if key not in known:
+            known[key] = steps(model, machine, plan, **more)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(deployments, "steps", once)
+        yield
+
+
+def test_one_device_is_enough(sh):
+    told = sh.json(*BASE, "--rate", "10", "--price", "h200=3.6", "--simulate")
+    row = told["choices"][0]
+    assert (row["devices"], row["replicas"], row["binds"], row["basis"]) == (1, 1, "", "calibrated")
+    assert told["fewest"] == told["cheapest"] == "h200_sxm" and told["unpriced"] == [] and told["refused"] == []
+    assert row["dollars_per_million_tokens"] == pytest.approx(3.6 / 3600 / row["tokens_per_s"] * 1e6)
+    assert row["ttft_s"]["promised"] <= 1 and row["tbt_s"]["promised"] <= 0.05 and row["goodput_per_s"] > 5
+    model = decoder(MODEL)
+    assert row["weight_bytes"] == 2 * model.parameters
+    assert row["slots"] == int(row["cache_bytes"] // (16 * model.cache().token_bytes)) // -(-1366 // 16)
+    assert len(told["run"]["slices"]) == 12 and max(part["busy"] for part in told["run"]["slices"]) <= 1.0001
+    times = [(p["tbt_s"], -p["tokens_per_s_each"]) for p in told["frontier"]]
+    assert times == sorted(times) and [cost for _, cost in times] == sorted((cost for _, cost in times), reverse=True)
+    out = sh.out(*BASE, "--rate", "10", "--price", "h200=3.6", "--simulate")
+    assert "Cheapest: 1 device, h200_sxm" in out and "one replica is enough" in out and "The run over time" in out
+
+
+def test_more_traffic_needs_more_devices_and_says_what_binds(sh):
+    told = sh.json(*BASE, "--rate", "2000", "--tp", "1", "--ttft", "50ms")
+    row = told["choices"][0]
+    assert row["devices"] > 1 and row["binds"] == "ttft" and told["cheapest"] is None
+    made = deployment(decoder(MODEL), hardware("h200_sxm"))
+    requests = arriving(2000.0, 300, Spread(1155, 1.0), Spread(211, 1.0), seed=0)
+    policy, promise = Policy(most=row["most"], budget=row["budget"]), Promise(0.05, 0.05)
+    assert promise.binds(made.run(requests, policy, row["replicas"] - 1)) == "ttft"
+    assert not promise.binds(made.run(requests, policy, row["replicas"]))
+    work = sh.json(*BASE, "--rate", "2000", "--tp", "1", "--ttft", "100s")["choices"][0]
+    assert work["binds"] == "work" and 1 < work["devices"] < row["devices"]
+    assert "--price h200_sxm=…" in sh.out(*BASE, "--rate", "2000", "--tp", "1", "--ttft", "100s")
+
+
+@pytest.mark.parametrize("line", EXAMPLE.strip().splitlines())
+def test_the_examples_work(sh, line):
+    program, *argv = shlex.split(line)
+    assert program == "ironlaw" and "Fewest devices" in sh.out(*argv, "--requests", "200")
+
+
+def test_a_trace_of_the_registry_and_one_of_ones_own(sh, tmp_path):
+    told = sh.json(*BASE, "--trace", "azure_chat_2023", "--rate", "11")
+    assert told["load"]["rate"] == 11 and told["load"]["prompt"] == pytest.approx(trace("azure_chat_2023").prompt.mean)
+    assert "arxiv.org" in sh.out(*BASE, "--trace", "azure_chat_2023")
+    path = tmp_path / "mine.csv"
+    path.write_text("when,prompt,output\n" + "".join(f"{i / 4},{100 + i},{20 + i % 7}\n" for i in range(40)))
+    told = sh.json(*BASE, "--trace", str(path), "--columns", "arrival=when", "--rate", "8")
+    assert told["load"]["source"] == "mine.csv" and told["load"]["rate"] == pytest.approx(8)
+    assert told["choices"][0]["requests"] == 40
+    path.write_text("arrival,prompt,output\n0,1,\n")
+    code, _, err = sh(*BASE, "--trace", str(path))
+    assert code == 2 and "line 2: no output" in err
+
+
+def test_a_promise_that_no_device_keeps(sh):
+    told = sh.json(*BASE, "--rate", "1", "--tbt", "10us")
+    assert told["choices"] == [] and told["fewest"] is None and "even for a request that is alone" in told["refused"][0]["reason"]
+    assert "between tokens" in sh.out(*BASE, "--rate", "1", "--tbt", "10us")
+    told = sh.json(*BASE, "--rate", "2000", "--most", "1", "--tp", "1")
+    assert "not even 1 replicas" in told["refused"][0]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ((), "--rate 5"), (("--trace", "azure_chat_2023", "--prompt", "5"), "lengths of its own"),
+        (("--trace", "azure"), "azure_chat_2023"),
+        (("--trace", "none.csv"), "there is no none.csv"), (("--rate", "5", "--price", "h200"), "h200=3.5"),
+        (("--rate", "5", "--price", "h900=1"), "h900"), (("--rate", "5", "--percentile", "100"), "between 0 and 100"),
+        (("--rate", "5", "--columns", "when=3"), "arrival=NAME"), (("--rate", "5", "--weights", "int3"), "int4"),
+        (("--rate", "5", "--memory", "1.5"), "at most 1"), (("--rate", "5", "--spread", "-1"), "all alike"),
+        (("--rate", "5", "--tp", "3"), "divisor"), (("--rate", "5", "--memory", "0.001"), "does not fit"),
+        (("--rate", "5", "--batch", "300", "--budget", "100"), "not a"),
+    ],
+)  # fmt: skip
+def test_bad_input(sh, more, words):
+    code, _, err = sh(*BASE, *more)
+    if words == "not a":  # the batch is cut to the budget
+        assert code == 0
+    else:
+        assert code == 2 and words in err
+
+
+def test_a_model_that_is_not_a_decoder(sh):
+    code, _, err = sh("serve", "resnet50", "--on", "h200", "--rate", "5")
+    assert code == 2 and "llama3_8b" in err
+
+
+def test_slices_share_out_long_stretches():
+    moments = (Moment(0.0, 10.0, 100, 4, 0, 8, 2, 6.0), Moment(10.0, 2.0, 1, 0, 50, 8, 0, 1.0))
+    out = Outcome((Request(0.0, 1, 1), Request(1.0, 1, 1)), (1.0, 2.0), (2.0, 12.0), (), moments, 16)
+    parts = serve_search.slices(out, 6)
+    assert [part["busy"] for part in parts] == pytest.approx([1.0] * 6) and parts[0]["batch"] == 4 and parts[-1]["batch"] == 0
+    assert parts[-1]["prompt_tokens_per_s"] == 25 and parts[0]["cache"] == 0.5 and parts[0]["step_s"] == pytest.approx(0.1)
+
+
+def test_the_fewest_by_halving():
+    class Kept:
+        requests = (1,)
+        preempted = 0
+
+        def __init__(self, good):
+            self.good = good
+
+        def ttft(self, p):
+            return 0.5 if self.good else 2.0
+
+        def tbt(self, p):
+            return 0.01
+
+    for least in (1, 3):
+        for need in range(least, 40):
+            found = fewest(lambda n, need=need: Kept(n >= need), Promise(1.0, 0.05), 64, least)
+            assert found.replicas == need and found.binds == ("ttft" if need > least else "work" if need > 1 else "")
+    assert fewest(lambda n: Kept(False), Promise(1.0, 0.05), 8) is None
+    assert fewest(lambda n: Kept(True), Promise(1.0, 0.05), 2, 3) is None
+
+
+def test_a_large_model_takes_the_fewest_devices_that_hold_it():
+    asked = serve_search.Search(decoder("llama3_70b"), (), lambda n: (), {}, Promise(1.0, 0.05))
+    assert serve_search._sizes(asked, hardware("h200_sxm")) == (2, 4, 8) and serve_search._sizes(asked, hardware("a100_40gb_pcie")) == (1,)
+    assert serve_search._sizes(replace(asked, weights="int4"), hardware("h100_sxm")) == (1, 2, 4, 8)
+    assert serve_search._sizes(asked, hardware("l40s")) == (1,)  # no box of the registry has several
