@@ -25,6 +25,8 @@ from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.roofline import gemm_intensity, mfu, roofline
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
+from ironlaw.engine.serving.batching import batch_server
+from ironlaw.engine.serving.queues import md1, mm1, mmc
 from ironlaw.registry.claims import NAMESPACE, attention, chain, claim, claims
 
 MS, US, NS = 1e-3, 1e-6, 1e-9
@@ -472,9 +474,54 @@ def test_erratum_35_figures_are_computed(monkeypatch):
     assert claim("compute_gap").computed != before
 
 
+def test_erratum_36_no_number_of_servers_is_faster_than_the_service():
+    alone = 0.05 * math.log(100)
+    assert is_near(mmc(1e-6, 0.05, 502).quantile(0.99), alone, 0.2)
+    assert mmc(10_000, 0.05, 502).quantile(0.99) > mmc(10_000, 0.05, 5_000).quantile(0.99) > 0.2
+
+
+def test_erratum_37_an_overloaded_line_has_no_percentile():
+    served = batch_server(10_000, {1: 1e-3}, 1, policy="one")
+    assert served.quantile(0.99) == math.inf and not served.stable
+    assert served.waiting_after(60) == pytest.approx((10_000 - 1_000) * 60)
+
+
+def test_erratum_38_a_network_takes_the_same_time_for_every_image():
+    fixed = md1(160, 5e-3)
+    assert is_near(fixed.mean, 5e-3 * (1 + 0.8 / (2 * 0.2)), 25e-3)  # Pollaczek and Khinchine
+    assert is_near(fixed.quantile(0.99), 56.8e-3, 115e-3)
+
+
+def test_erratum_39_three_ways_to_lie_below_exponential_service():
+    for lower in (md1(160, 5e-3).mean, mmc(640, 5e-3, 4).mean, batch_server(160, {1: 5e-3, 8: 6e-3}, 8).mean):
+        assert lower < mm1(160, 5e-3).mean
+
+
+def test_erratum_40_the_wait_is_not_the_time_in_the_system():
+    assert is_near(mm1(160, 5e-3).mean - 5e-3, 0.8 * 25e-3, 25e-3)
+
+
+def test_erratum_41_the_factor_from_mean_to_p99_depends_on_the_load():
+    for load, right in ((0.5, 2.891), (0.8, 3.785), (0.95, 4.375)):
+        line = md1(200 * load, 5e-3)
+        assert is_near(line.quantile(0.99) / line.mean, right, math.log(100), rel=0.001)
+
+
+def test_erratum_42_how_full_depends_on_how_many():
+    for servers, load in ((1, 0.09), (4, 0.52), (16, 0.80), (128, 0.96)):
+        below, above = (mmc(servers * one, 1.0, servers).mean - 1 for one in (load - 0.01, load + 0.01))
+        assert below < 0.1 < above
+
+
+def test_erratum_43_waiting_for_a_batch_is_no_work():
+    served = batch_server(500, {1: 0.5e-3, 32: 3.6e-3}, 32)
+    assert is_near(served.load, 500 * 3.6e-3 / 32, 0.54) and is_near(served.capacity, 32 / 3.6e-3, 925)
+    assert served.mean < 35e-3 / 50
+
+
 def test_every_erratum_has_a_test():
     numbers = {int(name.split("_")[2]) for name in globals() if name.startswith("test_erratum_")}
-    assert numbers == set(range(1, 36))
+    assert numbers == set(range(1, 44))
 
 
 # ---- docs/errata.md: each block of code gives what its comment says
@@ -485,7 +532,7 @@ SETUP, *LINES = re.findall(r"```python\n(.*?)\n```", PAGE, re.DOTALL)
 
 def test_the_page_has_all_errata():
     numbers = [int(number) for number in re.findall(r"^\*\*(\d+)\. ", PAGE, re.MULTILINE)]
-    assert sorted(numbers) == list(range(1, 36))
+    assert sorted(numbers) == list(range(1, 44))
     for section in re.split(r"^\*\*\d+\. ", PAGE, flags=re.MULTILINE)[1:]:
         assert "```python" in section, f"no way to see it: {section[:60]}"
 

@@ -111,7 +111,7 @@ def frontier_controls(page: Page, first: Locator, second: Locator) -> None:
 
 def the_pass(page: Page, first: Locator) -> None:
     expect(first.locator('[data-figure="every_part"]')).to_contain_text("you said 11")
-    page.get_by_role("button", name="Leave the GPU as it is").click()
+    page.get_by_role("button", name="Take the host's time away").click()
     expect(hud(page)).to_contain_text("of 10.9× at most")
 
 

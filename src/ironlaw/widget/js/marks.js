@@ -40,7 +40,10 @@ const MARKS = {
     const start = other.at(mark[rows ? "y" : "x"]) + (above ? other.step / 2 - room - 4 : -room / 2) + i * thick;
     const [low, long] = [Math.min(from, to), Math.max(Math.abs(to - from), mark[`${axis}0`] === undefined ? 1 : 3)];
     const area = rows ? { x: low, y: start, width: long, height: thick - (n > 1 ? 1 : 0) } : { x: start, y: low, width: thick - (n > 1 ? 1 : 0), height: long };
-    if (mark.thin && rows) Object.assign(area, { y: area.y + area.height / 2 - 1.5, height: 3 }); // an interval over its bar
+    if (mark.thin && rows) { // an interval over its bar, or through its point
+      const under = figure.marks.some((one) => one.type === "bar" && !one.thin && one.y === mark.y);
+      Object.assign(area, { y: (under ? area.y + area.height / 2 : other.at(mark.y)) - 1.5, height: 3 });
+    }
     const shapes = [h("rect", { key, class: classOf(mark, plan, "bar"), rx: 2, ...area })];
     if (mark.pattern) shapes.push(h("rect", { key: `${key}p`, class: "il-hatch", rx: 2, fill: `url(#${plan.hatch})`, ...area }));
     const words = barWords(mark);
