@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from ironlaw.calibration.transfer.chip import chip
 from ironlaw.calibration.transfer.model import Transfer
-from ironlaw.engine.cluster.footprint import stage_parameters
+from ironlaw.engine.cluster.footprint import stage_parameters, updated_parameters
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.shapes import Shape
 from ironlaw.engine.cluster.steps import Compute
@@ -28,8 +28,9 @@ def compute(shape: Shape, layout: Layout, seq: int, machine: str, dtype: str = "
         shape, layout.tensor, layout.context, layout.expert, layout.micro, layout.sequence_parallel, seq, machine, dtype
     )
     again = {"none": 0.0, "selective": scores, "full": ahead}[layout.recompute]
-    held = max(stage_parameters(shape, layout, stage) for stage in (0, layout.pipeline - 1))
-    mine = held / (layout.replicas if layout.zero else 1)
+    ends = (0, layout.pipeline - 1)
+    held = max(stage_parameters(shape, layout, stage) for stage in ends)
+    mine = max(updated_parameters(shape, layout, stage) for stage in ends)
     return Compute(ahead, back, again, head, _update(mine, held, layout.gradient_bytes, machine))
 
 

@@ -8,9 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ironlaw as il
-from ironlaw.engine.cluster.footprint import activations, layer_activations, memory, static_bytes
+from ironlaw.engine.cluster.footprint import (
+    activations,
+    expert_parameters,
+    layer_activations,
+    memory,
+    static_bytes,
+    updated_parameters,
+)
 from ironlaw.engine.cluster.layouts import Layout, check, layouts, micro_batches, stage_layers
 from ironlaw.engine.cluster.shapes import Shape, hfu, mfu, token_flops
+from ironlaw.engine.cluster.volumes import calls
 from ironlaw.errors import BadValue, UnknownName
 from ironlaw.registry.decoder_shapes import decoder, decoders
 from ironlaw.registry.runs import published_shapes, runs
@@ -154,3 +162,28 @@ def test_memory_adds_up_and_splitting_never_adds() -> None:
     assert memory(shape, Layout(8, 1, data=8), 8192).activations > 80 * layer_activations(shape, Layout(8), 8192)
     assert math.isclose(activations(shape, Layout(8, 8), 8192, 4), 10 * 4 * layer_activations(shape, Layout(8), 8192))
     assert str(Layout(8, 4, 2, 16, zero=3)) == "TP 8 · CP 2 · PP 4 · DP 16 · ZeRO-3"
+
+
+def test_experts_have_fewer_replicas_to_share_their_state() -> None:
+    """Eight experts over four of eight devices: two of them on each, the same ones on two devices."""
+    shape = decoder("moe_small")
+    together, spread = Layout(data=8), Layout(data=8, expert=4)
+    experts = 8 * shape.layers * shape.expert_weights
+    shared = shape.parameters - experts
+    assert expert_parameters(shape, together, 0) == experts and expert_parameters(shape, spread, 0) == experts / 4
+    assert expert_parameters(decoder("llama3_8b"), together, 0) == 0
+    for layout, copies in ((together, 8), (spread, 2)):
+        parts = memory(shape, layout, 512)
+        here = experts / layout.expert
+        assert parts.weights == 2 * (shared + here) and parts.gradients == 4 * (shared + here)
+        assert parts.optimiser == pytest.approx(12 * (shared / 8 + here / copies))
+        assert updated_parameters(shape, layout, 0) == pytest.approx(shared / 8 + here / copies)
+    assert updated_parameters(shape, replace(spread, zero=0), 0) == shared + experts / 4
+    sums = calls(shape, spread, 512, 1, 8)["data"]
+    assert [(call.kind, call.ranks) for call in sums] == [
+        ("reduce_scatter", 8),
+        ("all_gather", 8),
+        ("reduce_scatter", 2),
+        ("all_gather", 2),
+    ]
+    assert sums[2].size == 4 * experts / 4 and len(calls(shape, Layout(data=8, expert=8), 512, 1, 8)["data"]) == 2

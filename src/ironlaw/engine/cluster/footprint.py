@@ -45,10 +45,29 @@ def stage_parameters(shape: Shape, layout: Layout, stage: int, embeddings: bool 
     return count / layout.tensor
 
 
-def static_bytes(parameters: Number, layout: Layout) -> Parts:
-    """Of so many parameters on a device: ZeRO splits the optimiser (1), gradients (2) and weights (3) over the replicas."""
-    over = [layout.replicas if layout.zero >= stage else 1 for stage in (3, 2, 1)]
-    return Parts(WEIGHT * parameters / over[0], layout.gradient_bytes * parameters / over[1], STATE * parameters / over[2], 0.0)
+def expert_parameters(shape: Shape, layout: Layout, stage: int) -> Number:
+    """The part of them that is experts' matrices; fewer replicas hold the same ones."""
+    if not shape.experts:
+        return 0.0
+    return stage_layers(shape, layout)[stage] * shape.experts / layout.expert * shape.expert_weights / layout.tensor
+
+
+def updated_parameters(shape: Shape, layout: Layout, stage: int) -> Number:
+    """Those whose optimiser state is on this device."""
+    experts = expert_parameters(shape, layout, stage)
+    if not layout.zero:
+        return stage_parameters(shape, layout, stage)
+    return (stage_parameters(shape, layout, stage) - experts) / layout.replicas + experts * layout.expert / layout.replicas
+
+
+def static_bytes(parameters: Number, layout: Layout, experts: Number = 0.0) -> Parts:
+    """Of parameters on a device, experts' among them: ZeRO splits the optimiser (1), gradients (2) and weights (3) over replicas."""
+
+    def share(size: float, stage: int) -> Number:
+        over = layout.replicas if layout.zero >= stage else 1
+        return size * ((parameters - experts) / over + experts / max(1, over // layout.expert))
+
+    return Parts(share(WEIGHT, 3), share(layout.gradient_bytes, 2), share(STATE, 1), 0.0)
 
 
 def layer_activations(shape: Shape, layout: Layout, seq: Number) -> Number:
@@ -74,18 +93,15 @@ def activations(shape: Shape, layout: Layout, seq: Number, micro_batches: int | 
 
 def memory(shape: Shape, layout: Layout, seq: Number, micro_batches: int | None = None) -> Parts:
     """The fullest device: the first stage, or the last where its head weighs more than what waits at the first."""
-    first = _parts(stage_parameters(shape, layout, 0), layout, activations(shape, layout, seq, micro_batches))
-    if layout.pipeline == 1:
-        return _parts(
-            stage_parameters(shape, layout, 0), layout, activations(shape, layout, seq, micro_batches) + _logits(shape, layout, seq)
-        )
+    waiting, last = activations(shape, layout, seq, micro_batches), layout.pipeline - 1
+    if not last:
+        return _parts(shape, layout, 0, waiting + _logits(shape, layout, seq))
     held = stage_layers(shape, layout)[-1] * layer_activations(shape, layout, seq) + _logits(shape, layout, seq)
-    last = _parts(stage_parameters(shape, layout, layout.pipeline - 1), layout, held)
-    return max(first, last, key=lambda parts: parts.total)
+    return max(_parts(shape, layout, 0, waiting), _parts(shape, layout, last, held), key=lambda parts: parts.total)
 
 
-def _parts(parameters: Number, layout: Layout, kept: Number) -> Parts:
-    held = static_bytes(parameters, layout)
+def _parts(shape: Shape, layout: Layout, stage: int, kept: Number) -> Parts:
+    held = static_bytes(stage_parameters(shape, layout, stage), layout, expert_parameters(shape, layout, stage))
     return Parts(held.weights, held.gradients, held.optimiser, kept)
 
 

@@ -94,8 +94,8 @@ def _exposed(box: Box, made: tuple[Call, ...], layers: int, compute: Compute, ov
     """
     if not overlap:
         return sum(_seconds(box, call) for call in made)
-    each = {call.kind: _seconds(box, call) / call.count for call in made}
     counts = {call.kind: call.count for call in made}
+    each = {kind: sum(_seconds(box, call) for call in made if call.kind == kind) / count for kind, count in counts.items()}
     ahead, back = layers * compute.forward, layers * (compute.backward + compute.again)
     if "all_gather" not in each:
         return max(0.0, each.get("all_reduce", 0.0) - back)

@@ -11,7 +11,7 @@ from math import gcd
 
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.cluster.collectives import bus_factor
-from ironlaw.engine.cluster.footprint import WEIGHT, stage_parameters
+from ironlaw.engine.cluster.footprint import WEIGHT, expert_parameters, stage_parameters
 from ironlaw.engine.cluster.layouts import Layout, stage_layers
 from ironlaw.engine.cluster.shapes import Shape
 
@@ -61,16 +61,26 @@ def calls(shape: Shape, layout: Layout, seq: int, micro_batches: int, box_device
 
 
 def _data(shape: Shape, layout: Layout, micro_batches: int, box_devices: int) -> tuple[Call, ...]:
+    """Of the heavier end of the pipeline; experts' matrices over the replicas that hold the same ones."""
+    stage = max((0, layout.pipeline - 1), key=lambda stage: float(stage_parameters(shape, layout, stage)))
+    experts = expert_parameters(shape, layout, stage)
+    shared = _sums(layout, stage_parameters(shape, layout, stage) - experts, layout.replicas, layout.tensor, micro_batches, box_devices)
+    alike = layout.replicas // layout.expert
+    if not experts or alike == 1:
+        return shared
+    return (*shared, *_sums(layout, experts, alike, layout.tensor * layout.expert, micro_batches, box_devices))
+
+
+def _sums(layout: Layout, parameters: Number, ranks: int, stride: int, micro_batches: int, box_devices: int) -> tuple[Call, ...]:
     """Gradients are summed up once; ZeRO-3 gathers the weights for each pass of each micro-batch, the others once."""
-    parameters = max(stage_parameters(shape, layout, stage) for stage in (0, layout.pipeline - 1))
-    near = _near(layout.replicas, layout.tensor, box_devices)
+    near = _near(ranks, stride, box_devices)
     if layout.zero == 0:
-        return (Call("all_reduce", layout.replicas, near, layout.gradient_bytes * parameters, 1.0),)
+        return (Call("all_reduce", ranks, near, layout.gradient_bytes * parameters, 1.0),)
     gathers = (3.0 if layout.recompute == "full" else 2.0) * micro_batches if layout.zero == 3 else 1.0
     sums = float(micro_batches) if layout.zero >= 2 else 1.0
     return (
-        Call("reduce_scatter", layout.replicas, near, layout.gradient_bytes * parameters, sums),
-        Call("all_gather", layout.replicas, near, WEIGHT * parameters, gathers),
+        Call("reduce_scatter", ranks, near, layout.gradient_bytes * parameters, sums),
+        Call("all_gather", ranks, near, WEIGHT * parameters, gathers),
     )  # fmt: skip
 
 
