@@ -14,6 +14,7 @@ POINTS = {
     "predict": {"model": "resnet50", "machine": "t4", "batch": 4, "mode": "compiled"},
     "memory": {"model": "gpt2", "machine": "rtx_4090", "batch": 8, "seq": 256, "recipe": "mixed", "checkpoint": "all"},
     "layout": {"model": "gpt3_175b", "box": "dgx_a100", "devices": 512, "batch": 512, "seq": 2048, "tensor": 8, "pipeline": 8},
+    "serving": {"model": "llama3_2_1b", "machine": "h200_sxm", "rate": 5, "requests": 200, "budget": 1024},
 }  # fmt: skip
 
 
@@ -77,6 +78,34 @@ def test_a_layout_is_that_of_the_command(capsys):
     for name in ("step_s", "mfu", "tokens_per_s", "memory_bytes", "fits", "data"):
         assert row[name] == told[name]
     assert row["bubble_s"] == told["parts_s"]["bubble"]
+
+
+def test_serving_is_that_of_the_command(capsys):
+    import json
+
+    from ironlaw.cli import main
+
+    _, (row,) = rows("serving")
+    argv = ["serve", "llama3_2_1b", "--on", "h200", "--rate", "5", "--requests", "200", "--tp", "1", "--budget", "1024", "--json"]
+    assert main(argv) == 0
+    (told,) = json.loads(capsys.readouterr().out)["choices"]
+    assert (told["replicas"], row["kept"], row["total_devices"]) == (1, True, 1)
+    assert row["ttft_s"] == told["ttft_s"]["promised"] and row["tbt_p50_s"] == told["tbt_s"]["p50"]
+    for name in ("goodput_per_s", "batch", "busy", "cache_peak", "preempted"):
+        assert row[name] == told[name]
+
+
+def test_serving_takes_a_trace_or_a_rate_and_says_what_breaks_a_promise():
+    _, (row,) = rows("serving", rate=400, requests=400)
+    assert not row["kept"] and row["binds"] and row["goodput_per_s"] < 400
+    made = study(
+        {"study": {"question": "serving"}, "over": {"model": "llama3_2_1b", "machine": "h200", "requests": 50, "trace": "azure_code_2023"}}
+    )
+    (point,) = made
+    (row,) = answer("serving", [("k", point)])
+    assert row["error"] is None
+    (row,) = answer("serving", [("k", point | {"trace": None})])
+    assert "Give a rate, or a trace" in row["error"]
 
 
 def test_a_point_that_is_refused_says_why_and_leaves_the_others():

@@ -100,6 +100,7 @@ def answer(asked: Question, rows: list[Row], file: Path, by: str, top: int) -> d
 
     names = [one.name for one in asked.parameters]
     fixed = {name: rows[0][name] for name in names if len({row[name] for row in rows}) == 1}
+    usual = [one.name for one in asked.parameters if one.name in fixed and one.usual == fixed[one.name]]
     best = ranked(asked, rows, by)
     errors = Counter(row["error"] for row in rows if row["error"] is not None)
     return {
@@ -107,7 +108,7 @@ def answer(asked: Question, rows: list[Row], file: Path, by: str, top: int) -> d
         "answered": len(rows) - errors.total(), "refused": sum(row["error"] is not None and not row["failed"] for row in rows),
         "failed": sum(bool(row["failed"]) for row in rows),
         "unfit": sum(row["error"] is None and not row[asked.needs] for row in rows) if asked.needs else 0, "needs": asked.needs,
-        "by": by, "better": asked.result(by).better, "fixed": {name: value for name, value in fixed.items() if value is not None},
+        "by": by, "better": asked.result(by).better, "fixed": fixed, "usual": usual,
         "vary": [name for name in names if name not in fixed],
         "units": {one.name: one.unit for one in asked.parameters} | {one.name: one.unit for one in asked.results},
         "results": [one.name for one in asked.results], "best": best[:top],

@@ -7,7 +7,6 @@ from typing import Any
 from ironlaw.cli.show import draw
 from ironlaw.units import show
 
-SHOWN = 4  # results beside the one that ranks
 FEW = 6  # values that a table spells out
 
 
@@ -39,7 +38,9 @@ def question(about: dict[str, Any]) -> None:
 
 def report(result: dict[str, Any]) -> None:
     draw.heading(f"{result['question']}: {draw.plural(result['points'], 'point')}", result["about"])
-    fixed = ", ".join(f"{name} {_value(value, result['units'][name])}" for name, value in result["fixed"].items())
+    fixed = ", ".join(
+        f"{name} {_value(value, result['units'][name])}" for name, value in result["fixed"].items() if name not in result["usual"]
+    )
     if fixed:
         draw.say(f"All with {fixed}.", draw.DIM)
     if result["best"]:
@@ -51,11 +52,16 @@ def report(result: dict[str, Any]) -> None:
 
 
 def _best(result: dict[str, Any]) -> None:
+    """Parameters that vary, the result that ranks, and as many others as there is room for."""
     by, units, rows = result["by"], result["units"], result["best"]
-    others = [name for name in result["results"] if name not in (by, result["needs"]) and any(row[name] is not None for row in rows)]
-    shown = [*result["vary"], by, *others[: max(1, SHOWN - max(0, len(result["vary"]) - 3))]]
-    texts = [name for name in result["vary"] if isinstance(rows[0][name], str)]
-    draw.table(shown, [[_value(row[name], units[name]) for name in shown] for row in rows], left=texts)
+    texts = {name: [_value(row[name], units[name]) for row in rows] for name in (*result["vary"], *result["results"])}
+    shown = [*result["vary"], by]
+    for name in result["results"]:
+        wide = sum(2 + max(map(len, (one, *texts[one]))) for one in (*shown, name))
+        if name not in (by, result["needs"]) and any(row[name] is not None for row in rows) and wide < draw.width():
+            shown.append(name)
+    left = [name for name in shown if isinstance(rows[0][name], str)]
+    draw.table(shown, [[texts[name][i] for name in shown] for i in range(len(rows))], left=left)
 
 
 def _counts(result: dict[str, Any]) -> str:

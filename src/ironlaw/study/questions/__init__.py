@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ironlaw.errors import unknown
 from ironlaw.study.question import Question
-from ironlaw.study.questions import layout, memory, predict
+from ironlaw.study.questions import layout, memory, predict, serving
 
-QUESTIONS: dict[str, Question] = {one.QUESTION.name: one.QUESTION for one in (predict, memory, layout)}
+QUESTIONS: dict[str, Question] = {one.QUESTION.name: one.QUESTION for one in (predict, memory, layout, serving)}
 
 
 def question(name: str) -> Question:
