@@ -148,3 +148,26 @@ def test_a_test_of_one_request_and_stalls_that_touch_a_request() -> None:
     assert Stalls(1.0, 2.0, 0.0).finish(0.5, 2.5) == 5.5  # rests through two more
     assert Stalls(1.0, 10.0, 2.0).begins(3.0) == 12.0
     assert Stalls(1.0, 10.0, 2.0).begins(2.5) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("rate", "service", "stalls"),
+    [
+        (10.0, 0.03, Stalls(0.5, 2.0, 0.347)), (10.0, 0.1, Stalls(0.35, 3.0, 1.01)), (0.5, 1.2, Stalls(2.5, 20.0, 7.3)),
+        (10.0, 0.13, Stalls(0.2, 1.0)), (7.0, 0.05, Stalls()),
+    ],
+)  # fmt: skip
+def test_request_by_request(rate, service, stalls):
+    """Each starts when it is due and the one before is done; a closed loop is due when its connection is free and the pace allows."""
+    free, waits, sent, polite, at = 0.0, [], [], [], 0.0
+    for i in range(80):
+        free = stalls.finish(max(free, i / rate), service)
+        waits.append(free - i / rate)
+        sent.append(at)
+        polite.append(stalls.finish(at, service) - at)
+        at = max(at + 1 / rate, at + polite[-1])
+    assert open_loop(rate, service, stalls, 80).seconds == pytest.approx(waits, abs=1e-9)
+    alone = [stalls.finish(i / rate, service) - i / rate for i in range(80)]
+    assert open_loop(rate, service, stalls, 80, together=True).seconds == pytest.approx(alone, abs=1e-9)
+    closed = closed_loop(rate, service, stalls, 80)
+    assert closed.sent == pytest.approx(sent, abs=1e-9) and closed.seconds == pytest.approx(polite, abs=1e-9)

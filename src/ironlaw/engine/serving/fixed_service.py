@@ -63,7 +63,7 @@ def _longer_than(rho: float) -> tuple[list[float], float]:
 def _poisson_tails(mean: float) -> list[float]:
     """P(more than n arrive during a service) for n = 0, 1, …, summed from the far end."""
     terms = [math.exp(-mean)]
-    while len(terms) < 3 or terms[-1] > 1e-300:
+    while terms[-1] > 1e-300:
         terms.append(terms[-1] * mean / len(terms))
     tails = [0.0]
     for term in reversed(terms[1:]):
