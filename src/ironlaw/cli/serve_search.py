@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ironlaw.engine.device.machine import Hardware
@@ -23,6 +23,7 @@ BUDGETS = (256, 512, 1024, 2048, 4096, 8192)
 SHARED = (1, 2, 4, 8)  # devices of one replica that are tried
 TYPICAL = 32  # sequences that decode beside a prompt where its pieces are chosen
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)  # of the frontier
+SAMPLE = 4  # replicas that stand for all while the fewest are looked for
 ALONE = 200  # requests that are tried one at a time
 SLICES = 12  # of a run over time
 
@@ -130,15 +131,29 @@ def _fewest(asked: Search, made: Deployment, most: int) -> Choice | None:
     best: Choice | None = None
     for budget in _budgets(asked, made):
         policy = Policy(most=min(asked.batch, budget), budget=budget)
-
-        def outcome(replicas: int, policy: Policy = policy) -> Outcome:
-            return made.run(asked.load(replicas), policy, replicas, asked.seed)
-
         most = most if best is None else best.answer.replicas - 1
-        answer = fewest(outcome, asked.promise, most, _least(asked, made, budget)) if most else None
+        answer = _replicas(asked, made, policy, most)
         if answer is not None:
             best = Choice(made, policy, answer)
     return best
+
+
+def _replicas(asked: Search, made: Deployment, policy: Policy, most: int) -> Answer | None:
+    """The fewest by a sample of replicas, which are dealt requests alike; then all of them, and more where the sample was lucky."""
+
+    def sample(replicas: int) -> Outcome:
+        requests = asked.load(replicas)
+        few = min(replicas, SAMPLE)
+        return made.run([r for i, r in enumerate(requests) if i % replicas < few], policy, few, asked.seed)
+
+    answer = fewest(sample, asked.promise, most, _least(asked, made, policy.budget)) if most else None
+    while answer is not None and answer.replicas > SAMPLE:
+        full = made.run(asked.load(answer.replicas), policy, answer.replicas, asked.seed)
+        broken = asked.promise.binds(full)
+        if not broken:
+            return replace(answer, outcome=full)
+        answer = Answer(answer.replicas + 1, full, broken) if answer.replicas < most else None
+    return answer
 
 
 def _budgets(asked: Search, made: Deployment) -> tuple[int, ...]:
