@@ -23,7 +23,7 @@ function endClear(right, width, plan) {
 
 // Words behind a bar begin at its end, or beyond such a rule.
 function startClear(left, width, plan) {
-  const start = Math.max(left, ...rulesOf(plan).filter((at) => at > left && at < left + width + 4).map((at) => at + 7));
+  const start = Math.max(left, ...rulesOf(plan).filter((at) => at > left - 6 && at < left + width + 4).map((at) => at + 7));
   return start + width < plan.width + 8 ? start : left;
 }
 

@@ -12,6 +12,7 @@ from ironlaw.pictures.lines import lines
 from ironlaw.registry.squeezed import BINS, BITS, image, weights_seen
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Table, mark
+from ironlaw.widget.quantities import exact
 
 KL = Axis("log", "divergence", "nats", (1e-7, 100.0))
 ACCURACY = Axis("linear", "right answers", "%", (0.0, 100.0))
@@ -43,14 +44,23 @@ def accuracy(setting: Setting) -> Figure:
     name = NETS[setting.net]
     shares = [(float(b), 100 * setting.at(b).accuracy.value) for b in BITS]
     full = 100 * setting.at(32).accuracy.value
-    extra = [mark("rule", "ridge", y=full, dash=True, label=f"FP32 {significant(full)} %", name="FP32", id="full")]
+    extra = [mark("rule", "ridge", y=full, dash=True, name="FP32", id="full", hover=[("FP32", exact(full, "%"))])]
     extra += [
         mark("line", "muted", points=[(float(b), 100 * share.low), (float(b), 100 * share.high)], name="95 % interval", id=f"interval-{b}")
         for b in BITS
         for share in [setting.at(b).accuracy]
     ]
     now = (name, float(setting.bits)) if setting.narrow else None
-    figure = lines({name: shares}, X, ACCURACY, "Right answers, linear axis", extra=extra, now=now, id="accuracy")
+    figure = lines(
+        {name: shares},
+        X,
+        ACCURACY,
+        "Right answers, linear axis",
+        extra=extra,
+        now=now,
+        id="accuracy",
+        note=f"dashed: FP32, {significant(full)} %",
+    )
     return replace(figure, more={**HALF, "alone": "Right answers"})
 
 
