@@ -15,8 +15,8 @@ HEAD = f"""# Mutants
 
 Written by `make mutants`, which changes the engine, the backends and the calibration in small ways, one at a time, and runs the tests
 that run the changed line. At least {LEAST:.0f} % must be noticed in every file; a test that hangs has noticed.
-Where some of a file's mutants have not been tried yet, its score is of those that have; the rest take longest to try, and survivors
-are likelier among them.
+Where some of a file's mutants have not been tried yet, its score is of those that have: a sample drawn by their hashes (`--sample`), or all
+but those that take longest to try (tables and defaults, which need a fresh import), among which survivors are likelier.
 """
 CODE = """
 Of the code at commit {commit}. A mutant whose statement has not changed since it was tried is not tried again.

@@ -5,7 +5,7 @@ import math
 import pytest
 from scipy import stats
 
-from ironlaw.engine.parity.chance import gap
+from ironlaw.engine.parity.chance import Gap, gap
 from ironlaw.engine.parity.curves import Group, normals
 from ironlaw.engine.parity.forced import least_gap, separation_needed
 from ironlaw.engine.parity.rules import best
@@ -18,6 +18,10 @@ def test_newcombes_own_example():
     found = gap(56, 70, 48, 80)
     assert (found.value, found.low, found.high) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
     assert not found.may_be_chance and gap(5, 10, 4, 10).may_be_chance and found.width == pytest.approx(0.2815, abs=1e-4)
+
+
+def test_a_gap_that_touches_nothing_may_be_chance():
+    assert Gap(0.1, 0.0, 0.2).may_be_chance and Gap(-0.1, -0.2, 0.0).may_be_chance and not Gap(0.1, 0.01, 0.2).may_be_chance
 
 
 def test_what_may_be_chance_in_compas():

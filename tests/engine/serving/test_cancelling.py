@@ -33,6 +33,12 @@ def test_a_budget_of_half_a_copy_sends_one_of_two():
 def test_what_is_answered_in_time_is_not_copied():
     """The first takes 2 and is asked for again at 2; the second waits until then, is done at 3, before 4."""
     assert answers(2.5, works=[2.0, 1.0, 9.0, 9.0]) == ([2.0, 3.0], [])
+    assert answers(2.0, works=[2.0, 1.0, 9.0, 9.0]) == ([2.0, 3.0], [])  # just in time
+
+
+def test_who_is_late_when_another_comes_is_looked_at_first():
+    """Half a copy is saved when the first is late at 2; what the second brings is for the second."""
+    assert first_answers([0.0, 2.0], WORKS, HOME, OTHER, 2, 2.0, 0.5, NO_PAUSE) == ([10.0, 4.5], [4.0])
 
 
 def test_a_copy_that_waits_is_taken_out_of_its_line():
