@@ -9,10 +9,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
-from heapq import heappop, heappush
 from typing import Protocol
 
+from ironlaw.engine.serving.llm.batch import Batch, Job
 from ironlaw.engine.serving.llm.cache import blocks
 from ironlaw.engine.serving.llm.load import Request, checked
 from ironlaw.engine.serving.llm.outcome import Moment, Outcome
@@ -26,24 +25,6 @@ class Step(Protocol):
     """What a step takes; `StepTable` is one."""
 
     def seconds(self, batch: int, contexts: float, chunks: Chunks = (), ends: int = 0, each: int = 1) -> float: ...
-
-
-@dataclass(slots=True, eq=False)
-class Job:
-    """A request on its way through."""
-
-    place: int
-    request: Request
-    left: int  # tokens that are still to be put into the cache before the next one comes out
-    out: int  # tokens still to come
-    done: int = 0  # tokens in the cache, of those
-    held: int = 0  # blocks of its own when it began to decode
-    prefix: str = ""
-    shared: int = 0  # blocks that it shares
-    joined: int = -1  # the tick at which it began to decode; -1: not yet
-    last: int = 0  # the tick at which it is done
-    since: float = -1.0  # when it was stopped; -1: it was not
-    swapped: bool = False
 
 
 def serve(
@@ -72,11 +53,8 @@ class _Replica:
         self.waiting: deque[Job] = deque()
         self.active: list[Job] = []  # in the order in which they were let in
         self.prompts: list[Job] = []  # those of them whose prompt is not done
-        self.ends: list[tuple[int, int, Job]] = []
-        self.needs = [0] * self.block  # sequences that need a block at a tick, by tick modulo block
-        self.now, self.ticks, self.next, self.gone = 0.0, 0, 0, 0
-        self.rows = 0  # sequences that decode, or in a static batch also those that are done
-        self.live, self.contexts, self.growth = 0, 0.0, 0.0
+        self.batch, self.static = Batch(policy.block), policy.scheduling == "static"
+        self.now, self.next, self.gone = 0.0, 0, 0
         self.granted = 0  # blocks that were taken for this tick already
         self.stall = 0.0  # what the next gap is longer by: prompts that went first
         self.moving = 0.0  # what the next step is longer by: blocks on their way to the host or back
@@ -92,12 +70,12 @@ class _Replica:
             if not self.waiting and not self.active:
                 self.now = self.arrivals[self.next]
                 continue
-            if not self.policy.reserves and self.rows:
+            if not self.policy.reserves and self.batch.rows:
                 self._make_room()
             chunks = self._plan()
             if chunks:
                 self._mixed(chunks)
-            elif self.rows:
+            elif self.batch.rows:
                 self._decode()
         return Outcome(
             tuple(self.requests), tuple(self.first), tuple(self.leave), tuple(self.gaps), tuple(self.moments), self.pool.total,
@@ -114,9 +92,9 @@ class _Replica:
 
     def _make_room(self) -> None:
         """A block for each sequence that has filled its last one; the youngest make room where there is none."""
-        while self.needs[self.ticks % self.block] - self.granted > self.pool.room:
+        while self.batch.need - self.granted > self.pool.room:
             self._stop(self.active[-1])
-        need = self.needs[self.ticks % self.block]
+        need = self.batch.need
         if need >= self.granted:
             self.pool.take(need - self.granted)
         else:
@@ -131,15 +109,12 @@ class _Replica:
             job.left, job.done = job.left + job.done, 0
             self.pool.give(job.held)
         else:
-            tokens = self._tokens(job)
-            self.pool.give(blocks(tokens, self.block) - job.shared)
-            self._drop(job, tokens)
-            job.out = job.last - self.ticks
-            job.since, job.joined, job.last = self.now, -1, -1
-            job.swapped = self.policy.preemption == "swap"
+            tokens = self.batch.stop(job)
+            own = blocks(tokens, self.block) - job.shared
+            self.pool.give(own)
+            job.since, job.swapped = self.now, self.policy.preemption == "swap"
             job.left, job.done = (tokens, 0) if job.swapped else (tokens + 1, 0)
-            if job.swapped:
-                self.moving += self.swap * (blocks(tokens, self.block) - job.shared)
+            self.moving += self.swap * own if job.swapped else 0.0
         self._forget_prefix(job)
         self.waiting.appendleft(job)
 
@@ -147,17 +122,6 @@ class _Replica:
         if job.prefix:
             self.pool.leave(job.prefix)
             job.prefix, job.shared = "", 0
-
-    def _tokens(self, job: Job) -> int:
-        """In the cache, of a sequence that decodes."""
-        return job.done + self.ticks - job.joined
-
-    def _drop(self, job: Job, tokens: float) -> None:
-        self.rows -= 1
-        self.live -= 1
-        self.contexts -= tokens
-        self.growth -= 1.0
-        self.needs[(job.joined - job.done) % self.block] -= 1
 
     def _admit(self, job: Job) -> bool:
         """Whether there is room for a request's prompt; then it is let in."""
@@ -185,16 +149,15 @@ class _Replica:
     def _plan(self) -> list[tuple[int, int]]:
         """Which prompt tokens go into the next step: those under way first, then newcomers in the order of their arrival."""
         policy = self.policy
-        static = policy.scheduling == "static"
-        whole = static or not policy.chunked
-        left = policy.budget - (0 if whole else policy.reach * self.rows)
+        whole = self.static or not policy.chunked
+        left = policy.budget - (0 if whole else policy.reach * self.batch.rows)
         chunks = [(min(job.left, left), job.done) for job in self.prompts[:1] if left > 0]  # only the last let in is ever unfinished
         left -= sum(count for count, _ in chunks)
-        if static and self.active:
+        if self.static and self.active:
             return chunks
-        while self.waiting and len(self.active) < policy.most and (left > 0 or static):
+        while self.waiting and len(self.active) < policy.most and (left > 0 or self.static):
             job = self.waiting[0]
-            if (whole and not static and chunks and job.left > left and not job.swapped) or not self._admit(job):
+            if (whole and not self.static and chunks and job.left > left and not job.swapped) or not self._admit(job):
                 break
             self.waiting.popleft()
             if job.swapped:
@@ -226,10 +189,9 @@ class _Replica:
 
     def _mixed(self, chunks: list[tuple[int, int]]) -> None:
         """A step with prompt tokens; decoding goes on beside them, or stands still where prompts are not cut."""
-        beside = self.policy.chunked and self.policy.scheduling == "continuous"
-        batch = self.rows if beside else 0
+        batch = self.batch.rows if self.policy.chunked and not self.static else 0
         ends = sum(count == job.left for (count, _), job in zip(chunks, self.prompts, strict=True))
-        seconds = self._seconds(batch, self.contexts if batch else 0.0, chunks, ends) + self._moved()
+        seconds = self._seconds(batch, self.batch.contexts if batch else 0.0, chunks, ends) + self._moved()
         self._record(seconds, 1, batch, sum(count for count, _ in chunks))
         finished: list[Job] = []
         for (count, _), job in zip(chunks, self.prompts, strict=True):
@@ -240,10 +202,10 @@ class _Replica:
         if batch:
             self._ran(1, seconds)
         else:
-            self.stall += seconds if self.live else 0.0
+            self.stall += seconds if self.batch.live else 0.0
         for job in finished:
             self._first_token(job)
-        if self.policy.scheduling == "static":
+        if self.static:
             self._clear()
 
     def _first_token(self, job: Job) -> None:
@@ -266,31 +228,22 @@ class _Replica:
 
     def _join(self, job: Job) -> None:
         speculation = self.policy.speculation
-        ticks = speculation.steps(job.out, self.seed, job.place) if speculation else job.out
-        job.joined, job.last = self.ticks, self.ticks + ticks
-        self.rows += 1
-        self.live += 1
-        self.contexts += job.done
-        self.growth += job.out / ticks
-        self.needs[(job.joined - job.done) % self.block] += 1
-        heappush(self.ends, (job.last, job.place, job))
+        self.batch.join(job, speculation.steps(job.out, self.seed, job.place) if speculation else job.out)
 
     def _decode(self) -> None:
         """Steps without prompt tokens, as many as pass before someone joins, leaves or needs more room than there is."""
-        while self.ends[0][2].last != self.ends[0][0]:
-            heappop(self.ends)  # stopped since
-        count = self.ends[0][0] - self.ticks
+        batch, count = self.batch, self.batch.ticks_left()
         if not self.policy.reserves:
-            count = min(count, 1 + max(0, (self.pool.room // self.live - 1)) * self.block)
+            count = min(count, 1 + max(0, (self.pool.room // batch.live - 1)) * self.block)
         moved = self._moved()
+        once = self._seconds(batch.rows, batch.contexts) + moved
+        may_join = not self.static and len(self.active) < self.policy.most and not self.waiting
+        if may_join and self.next < len(self.requests):
+            count = min(count, max(1, -int(-(self.arrivals[self.next] - self.now) // once)))
         if moved:
             count = 1
-        once = self._seconds(self.rows, self.contexts) + moved
-        open_ = self.policy.scheduling == "continuous" and len(self.active) < self.policy.most and not self.waiting
-        if open_ and self.next < len(self.requests):
-            count = min(count, max(1, -int(-(self.arrivals[self.next] - self.now) // once)))
-        seconds = once if count == 1 else self._seconds(self.rows, self.contexts + self.growth * (count - 1) / 2)
-        self._record(seconds * count, count, self.live, 0)
+        seconds = once if count == 1 else self._seconds(batch.rows, batch.contexts + batch.growth * (count - 1) / 2)
+        self._record(seconds * count, count, batch.live, 0)
         self._ran(count, seconds)
 
     def _moved(self) -> float:
@@ -314,60 +267,44 @@ class _Replica:
 
     def _ran(self, count: int, seconds: float) -> None:
         """`count` steps of decoding are done: tokens came out, the cache grew, some are finished."""
-        end_of_first = self.now - seconds * (count - 1)
+        live, end_of_first = self.batch.live, self.now - seconds * (count - 1)
         self.gaps += [(end_of_first - since, 1.0) for since in self.returned]
-        if self.live > len(self.returned):
-            self.gaps.append((seconds + self.stall, float(self.live - len(self.returned))))
+        if live > len(self.returned):
+            self.gaps.append((seconds + self.stall, float(live - len(self.returned))))
         if count > 1:
-            self.gaps.append((seconds, float(self.live * (count - 1))))
+            self.gaps.append((seconds, float(live * (count - 1))))
         if self.policy.speculation:
-            self.gaps.append((0.0, (self.growth - self.live) * count))  # tokens beyond one a step come together with it
+            self.gaps.append((0.0, (self.batch.growth - live) * count))  # tokens beyond one a step come together with it
         self.stall, self.returned, self.granted = 0.0, [], 0
         if not self.policy.reserves:
-            self._take_blocks(count)
-        self.ticks += count
-        self.contexts += self.growth * count
-        while self.ends and self.ends[0][0] <= self.ticks:
-            _, _, job = heappop(self.ends)
-            if job.last == self.ticks and job.joined >= 0:
-                self._done(job)
-
-    def _take_blocks(self, count: int) -> None:
-        """Of the steps after the first, whose blocks `_make_room` took."""
-        later = count - 1
-        turns, rest = divmod(later, self.block)
-        need = turns * self.live + sum(self.needs[(self.ticks + 1 + i) % self.block] for i in range(rest))
-        self.pool.take(need)
+            self.pool.take(self.batch.needs_after(count - 1))  # `_make_room` took those of the first
+        for job in self.batch.advance(count, self.static):
+            self._done(job)
+        if self.static:
+            self._clear()
 
     def _done(self, job: Job) -> None:
-        self.leave[job.place] = self.now
-        self.gone += 1
-        self.live -= 1
-        self.growth -= job.out / (job.last - job.joined)
-        job.joined, tokens = -1, job.done + job.out
-        if self.policy.scheduling == "static":
-            self._clear()
+        if self.static:
+            self.leave[job.place] = self.now
+            self.gone += 1
             return
-        self.rows -= 1
-        self.contexts -= tokens
         if not self.policy.reserves:
-            self.needs[(job.last - job.out - job.done) % self.block] -= 1
-            job.held = blocks(tokens, self.block) - job.shared
+            job.held = blocks(job.done + job.out, self.block) - job.shared
         self.active.remove(job)
-        self.pool.give(job.held)
-        self._forget_prefix(job)
+        self._finish(job, self.now)
 
     def _clear(self) -> None:
         """A static batch is over when its last request is."""
-        if self.live or self.prompts:
+        if self.batch.live or self.prompts:
             return
         for job in self.active:
             self.pool.give(job.held)
             self._forget_prefix(job)
-        self.active, self.rows, self.contexts, self.growth = [], 0, 0.0, 0.0
+        self.active = []
+        self.batch.clear()
 
     def _finish(self, job: Job, at: float) -> None:
-        """Done with its prompt: one token was all it wanted."""
+        """It leaves, and its blocks are free."""
         self.leave[job.place] = at
         self.gone += 1
         self.pool.give(job.held)
