@@ -42,7 +42,9 @@ const MARKS = {
     const area = rows ? { x: low, y: start, width: long, height: thick - (n > 1 ? 1 : 0) } : { x: start, y: low, width: thick - (n > 1 ? 1 : 0), height: long };
     if (mark.thin && rows) { // an interval over its bar, or through its point
       const under = figure.marks.some((one) => one.type === "bar" && !one.thin && one.y === mark.y);
-      Object.assign(area, { y: (under ? area.y + area.height / 2 : other.at(mark.y)) - 1.5, height: 3 });
+      const middle = under ? area.y + area.height / 2 : other.at(mark.y);
+      Object.assign(area, { y: middle - 1.5, height: 3 });
+      if (!under) sample(plan.taken, [area.x, middle], [area.x + area.width, middle]);
     }
     const shapes = [h("rect", { key, class: classOf(mark, plan, "bar"), rx: 2, ...area })];
     if (mark.pattern) shapes.push(h("rect", { key: `${key}p`, class: "il-hatch", rx: 2, fill: `url(#${plan.hatch})`, ...area }));

@@ -161,7 +161,7 @@ def levers(case: Case, usable: float) -> Figure:
     peaks = [("as set", case.peak), *after_each(case)]
     rows = {name: [Part("fits", peak, "memory") if peak <= usable else Part("too much", peak, "fail")] for name, peak in peaks}
     highest = up_to(1.2 * max(peak for _, peak in peaks))
-    limit = [upright(usable, "usable", "usable memory", "B")] if usable < highest else []
+    limit = [upright(usable, f"usable {format_quantity(usable, 'B')}", "usable memory", "B")] if usable < highest else []
     return stack(
         rows, "B", "The peak after one change", chosen="as set", label="peak", note=f"{case.name}, {case.sizes}", id="levers", extra=limit
     )

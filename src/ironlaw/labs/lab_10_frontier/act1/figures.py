@@ -51,16 +51,8 @@ def accuracy(setting: Setting) -> Figure:
         for share in [setting.at(b).accuracy]
     ]
     now = (name, float(setting.bits)) if setting.narrow else None
-    figure = lines(
-        {name: shares},
-        X,
-        ACCURACY,
-        "Right answers, linear axis",
-        extra=extra,
-        now=now,
-        id="accuracy",
-        note=f"dashed: FP32, {significant(full)} %",
-    )
+    note = f"dashed: FP32, {significant(full)} %"
+    figure = lines({name: shares}, X, ACCURACY, "Right answers, linear axis", extra=extra, now=now, note=note, id="accuracy")
     return replace(figure, more={**HALF, "alone": "Right answers"})
 
 
