@@ -51,6 +51,8 @@ def test_the_least_gap_by_hand():
     """Of two sure scores, one half and one quarter true, both cuts are perfect; if more must be flagged, all are: PPV 1/2 against 1/4."""
     half, quarter = Group("half", (1.0, 2.0), (2.0, 2.0), (0.0, 2.0)), Group("quarter", (1.0, 2.0), (3.0, 1.0), (0.0, 1.0))
     assert least_gap(half, quarter) == least_gap(half, quarter, 0.25) == 0.0 and least_gap(half, quarter, 0.3) == 0.25
+    some, rare = Group("some", (1.0, 2.0), (7.0, 13.0), (0.0, 10.0)), Group("rare", (1.0, 2.0), (15.0, 5.0), (0.0, 4.0))
+    assert least_gap(some, rare) == pytest.approx(3 / 10 - 1 / 16)  # PPV 10/13 and 4/5 are closer
     most, few = Group("most", (1.0,), (10.0,), (9.0,)), Group("few", (1.0, 2.0), (9.0, 1.0), (0.0, 1.0))
     assert least_gap(most, few) == pytest.approx(0.8)  # all flagged in both; few's sure cut has an FPR of 0 against 1
     with pytest.raises(BadValue, match=r"a floor of 1\.0"):

@@ -193,6 +193,7 @@ def test_one_threshold_by_hand():
 
 def test_a_decision_names_its_rule_and_a_rate_of_nobody_has_no_gap():
     assert [best((SURE, WIDE), rule, 0.5).rule for rule in RULES] == [*RULES] and len(set(RULES.values())) == 6
+    assert all(label.islower() for label in RULES.values())  # they stand within a sentence
     half = Decision("none", (), (Table(1, 1, 1, 1), Table(0, 0, 1, 1)), 0.0)
     assert math.isnan(half.gap("ppv")) and half.gap("fpr") == 0.5
     free, own = (best((SURE, BLIND, WIDE), rule, 0.45, tolerance) for rule, tolerance in (("equal_opportunity", 1.0), ("none", 0.0)))
