@@ -1,3 +1,4 @@
+import json
 import re
 
 import pytest
@@ -264,3 +265,25 @@ def test_graphs_of_eager_code(sh):
     eager, replayed, compiled = told["predictions"]
     assert (replayed["kernels"], replayed["busy_s"]) == (eager["kernels"], eager["busy_s"]) and replayed["mode"] == "eager_graphs"
     assert compiled["kernels"] < replayed["kernels"] and replayed["seconds"] < 0.5 * eager["seconds"]
+
+
+def test_phases_in_short(sh):
+    short = sh.json("predict", "llama3_2_1b", "--on", "h200", "--decode", "--context", "1024", "--batch", "4")
+    assert short == sh.json("predict", "llama3_2_1b", "--on", "h200", "--phase", "decode", "--context", "1024", "--batch", "4")
+    prompt = sh.json("predict", "llama3_2_1b", "--on", "h200", "--prefill", "300")
+    assert prompt == sh.json("predict", "llama3_2_1b", "--on", "h200", "--phase", "prefill", "--seq", "300")
+    for more, words in ((("--prefill", "8", "--decode"), "one at a time"), (("--prefill", "8", "--seq", "9"), "--prefill and --seq")):
+        code, _, err = sh("predict", "llama3_2_1b", "--on", "h200", *more)
+        assert code == 2 and words in err
+
+
+def test_a_decoder_by_its_config(sh, tmp_path):
+    params = il.registry.workloads.about("llama3_2_1b")["params"]
+    names = {"vocab": "vocab_size", "layers": "num_hidden_layers", "hidden": "hidden_size", "heads": "num_attention_heads"}
+    names |= {"kv_heads": "num_key_value_heads", "ffn": "intermediate_size", "tied": "tie_word_embeddings", "head_dim": "head_dim"}
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"} | {theirs: params[ours] for ours, theirs in names.items()}))
+    by_file = sh.json("predict", str(tmp_path), "--on", "h200", "--decode", "--context", "1024")["predictions"]
+    by_name = sh.json("predict", "llama3_2_1b", "--on", "h200", "--decode", "--context", "1024")["predictions"]
+    assert [p["seconds"] for p in by_file] == [p["seconds"] for p in by_name]
+    code, _, err = sh("predict", str(tmp_path), "--on", "h200", "--classes", "5")
+    assert code == 2 and "takes no 'classes'" in err

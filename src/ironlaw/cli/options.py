@@ -198,6 +198,8 @@ def add_settings(parser: Parser, batches: bool = False) -> None:
     group.add_argument("--seq", metavar="N", type=size, help="tokens per sequence")
     group.add_argument("--context", metavar="N", type=size, help="tokens already in the KV cache, in decode")
     group.add_argument("--phase", choices=("prefill", "decode"), help="the phase of a language model")
+    group.add_argument("--prefill", metavar="N", type=size, help="a prompt of N tokens: --phase prefill --seq N in one")
+    group.add_argument("--decode", action="store_true", help="one token after --context: --phase decode in short")
     group.add_argument("--dtype", metavar="FMT", type=number_format, help="number format: fp32, bf16, fp16, fp8, int8 …")
     group.add_argument("--classes", metavar="N", type=size, help="outputs of a classifier's head")
 
@@ -205,4 +207,13 @@ def add_settings(parser: Parser, batches: bool = False) -> None:
 def settings(args: argparse.Namespace) -> dict[str, Any]:
     """The settings that the user gave."""
     names = ("batch", "seq", "context", "phase", "dtype", "classes")
-    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    chosen = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    if args.prefill is not None and args.decode:
+        raise BadValue("--prefill and --decode are two phases; ask for one at a time")
+    if args.prefill is not None or args.decode:
+        short = {"phase": "prefill", "seq": args.prefill} if args.prefill is not None else {"phase": "decode"}
+        twice = [name for name in short if name in chosen]
+        if twice:
+            raise BadValue(f"--{'decode' if args.decode else 'prefill'} and --{twice[0]} say the same thing; leave one of them out")
+        chosen |= short
+    return chosen

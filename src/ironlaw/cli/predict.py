@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ironlaw.cli.options import (
@@ -30,13 +32,15 @@ from ironlaw.report.too_large import too_large
 SCHEMA = "ironlaw-predict/1"  # of what --json writes
 EXAMPLE = """
 ironlaw predict resnet50 --on h100_sxm,t4 --mode eager,compiled
-ironlaw predict llama3_8b --on h200_sxm --phase decode --context 4096 --batch 1,8,64 --ops 5
+ironlaw predict llama3_8b --on h200_sxm --decode --context 4096 --batch 1,8,64 --ops 5
 """
 
 
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw predict WORKLOAD --on HW[,HW] [options]"
-    parser.add_argument("workload", metavar="WORKLOAD", help="a model; see `ironlaw workload`")
+    parser.add_argument(
+        "workload", metavar="WORKLOAD", help="a model; see `ironlaw workload`. Or a folder with the config.json of a decoder"
+    )
     add_machines(parser)
     parser.add_argument(
         "--mode",
@@ -60,11 +64,10 @@ def add(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ironlaw import workload
-
+    build = model(args.workload)
     chosen = settings(args)
     batches = chosen.pop("batch", (None,))
-    graphs = {n: workload(args.workload, **chosen, **({} if n is None else {"batch": n})) for n in batches}
+    graphs = {n: build(**chosen, **({} if n is None else {"batch": n})) for n in batches}
     graph = graphs[batches[0]]
     plans = [Plan(mode, args.dispatch, not args.uncalibrated, fp32=fp32(args), **launching(args)) for mode in args.mode]
     rows, refused = predictions(graph, args.on, plans)
@@ -85,6 +88,14 @@ def run(args: argparse.Namespace) -> int:
         report(graph, rows, [*(large["reason"] for large in too_large(rows)), *refused.values()], args.ops)
         comparison.variants(variants, "batches")
     return 0
+
+
+def model(name: str) -> Callable[..., Graph]:
+    """A workload of the registry, or a decoder by the config.json in a folder: from settings to a graph."""
+    from ironlaw import workload
+    from ironlaw.registry.decoders import decoder, forward, is_place
+
+    return partial(forward, decoder(name)) if is_place(name) else partial(workload, name)
 
 
 def predictions(graph: Graph, machines: tuple[Hardware, ...], plans: list[Plan]) -> tuple[list[Prediction], dict[str, str]]:

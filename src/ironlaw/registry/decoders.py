@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,13 @@ from ironlaw.engine.device.types import Graph, bytes_per_element
 from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.engine.serving.llm.steps import Reduce, StepTable, step_table
 from ironlaw.errors import BadValue
+from ironlaw.registry.families import FAMILIES as FORWARD
 from ironlaw.registry.families.served import step
+from ironlaw.registry.loader import normal
 from ironlaw.registry.workloads import about, workloads
 
 FAMILIES = ("llama", "moe")
+SETTINGS = ("batch", "seq", "context", "phase", "dtype")
 BIASED = ("qwen2",)  # of transformers' model types: those whose q, k and v have biases
 KIN = ("llama", "mistral", "mixtral", *BIASED, "qwen3")
 FIELDS = {
@@ -24,11 +29,16 @@ FIELDS = {
 }  # fmt: skip
 
 
+def is_place(name: str) -> bool:
+    """Whether a model is given by its config.json, and not by a slug."""
+    place = Path(name.removeprefix("hf:"))
+    return name.startswith("hf:") or place.name == "config.json" or (place.is_dir() and normal(name) not in workloads())
+
+
 def decoder(name: str) -> Decoder:
     """`decoder("llama3_8b")`, `decoder("hf:./folder")`, `decoder("./folder/config.json")`."""
-    place = Path(name.removeprefix("hf:"))
-    if name.startswith("hf:") or place.name == "config.json" or place.is_dir():
-        return from_config(place)
+    if is_place(name):
+        return from_config(Path(name.removeprefix("hf:")))
     data = about(name)
     if data["family"] not in FAMILIES:
         able = [slug for slug in workloads() if about(slug)["family"] in FAMILIES]
@@ -61,6 +71,18 @@ def _sizes(config: Mapping[str, Any], file: Path) -> dict[str, Any]:
     if config["model_type"] == "mixtral":
         sizes |= {"experts": config.get("num_local_experts", 8), "top_k": config.get("num_experts_per_tok", 2)}
     return sizes
+
+
+def forward(model: Decoder, **settings: Any) -> Graph:
+    """Its forward pass as transformers runs it: batch, seq, context, phase, dtype, as `workload` takes them."""
+    params = {field.name: getattr(model, field.name) for field in fields(model)}
+    name, experts = params.pop("name"), params["experts"]
+    taken = inspect.signature(FORWARD["moe" if experts else "llama"]).parameters
+    for key in settings:
+        if key not in SETTINGS:
+            raise BadValue(f"{name} takes no {key!r}; it takes {', '.join(SETTINGS)}", key)
+    graph: Graph = FORWARD["moe" if experts else "llama"](**{key: value for key, value in params.items() if key in taken}, **settings)
+    return Graph(name, graph.ops, graph.dtype, graph.settings, graph.outputs)
 
 
 def weight_bytes(model: Decoder, dtype: str = "bf16", weights: str = "") -> float:
