@@ -154,3 +154,26 @@ def test_a_bad_file_is_named(tmp_path):
     place.write_text('[study]\nquestion = "predict"\n[over]\nmodel = "gpt9"\nmachine = "t4"\n')
     with pytest.raises(UnknownName, match=r"s\.toml: no model 'gpt9'"):
         read_study(place)
+
+
+def test_the_file_of_the_documentation_is_one():
+    import re
+    import tomllib
+    from pathlib import Path
+
+    text = (Path(__file__).parents[2] / "docs" / "study.md").read_text(encoding="utf-8")
+    example = re.search(r"```toml\n(.*?)```", text, flags=re.DOTALL)[1]
+    assert study(tomllib.loads(example)).points == 2 * 4 * 5 * 2
+    assert study(tomllib.loads(example.replace("# search", "search").replace("# points = 500", "points = 50"))).points == 50
+    from ironlaw.study.questions import QUESTIONS
+
+    assert set(re.findall(r"^\| `(\w+)` \| a", text, flags=re.MULTILINE)) == set(QUESTIONS)
+    from ironlaw.study import study_file
+
+    assert study(tomllib.loads(study_file.__doc__.partition("\n\n")[2])).points == 10
+
+
+def test_draws_that_hardly_differ_are_refused(monkeypatch):
+    monkeypatch.setattr("ironlaw.study.study_file.DRAWS", 1)
+    with pytest.raises(BadValue, match=r"40 draws gave only \d+ different points"):
+        list(random(40, batch={"from": 1, "to": 20}))

@@ -13,7 +13,8 @@ from ironlaw.study.questions import question
 
 Row = dict[str, Any]
 Batch = list[tuple[str, Point]]  # keys and points
-OWN = ("key", "error", "failed", "ironlaw")  # columns that every study has: `failed` where the error was not a refusal, but a fault
+LARGEST = 200  # points of a batch
+PARTS = 5000  # batches of a run; more of them only where each is of the largest size
 
 
 def key(asked: Question, point: Point) -> str:
@@ -23,7 +24,7 @@ def key(asked: Question, point: Point) -> str:
 
 
 def columns(asked: Question) -> dict[str, str]:
-    """Names and types, in their order in the file."""
+    """Names and types, in their order in the file; `failed`: the error was not a refusal, but a fault."""
     found = {"key": "string"} | {one.name: one.column for one in asked.parameters} | {one.name: one.column for one in asked.results}
     return found | {"error": "string", "failed": "bool", "ironlaw": "string"}
 
@@ -60,7 +61,7 @@ def ranked(asked: Question, rows: Iterable[Row], by: str) -> list[Row]:
 
 def batches(work: Batch, workers: int) -> Sequence[Batch]:
     """Neighbours together, since they share a model and a machine; small enough that little is lost with a run."""
-    size = min(200, max(1, len(work) // (16 * workers)))
+    size = min(LARGEST, max(1, len(work) // (16 * workers), len(work) // PARTS))
     return [work[i : i + size] for i in range(0, len(work), size)]
 
 

@@ -38,8 +38,8 @@ def run(
         points = {key(study.question, point): point for point in study}
         stored = store.rows()
         missing = [(own, point) for own, point in points.items() if own not in stored or (retry and stored[own]["error"] is not None)]
-        progress((len(points) - len(missing)) / len(points), _doing(len(points) - len(missing), len(points)))
         if missing:
+            progress(1 - len(missing) / len(points), _doing(len(points) - len(missing), len(points)))
             with _answers(study.question.name, missing, jobs, dask) as answers:
                 _store(store, answers, len(missing), len(points), progress)
         file = store.merge()

@@ -32,6 +32,7 @@ class Store:
 
     def __init__(self, folder: Path, asked: Question) -> None:
         self.folder, self.question = folder, asked
+        self.last = 0  # the number of the newest part, once it is known
 
     @property
     def file(self) -> Path:
@@ -51,9 +52,9 @@ class Store:
         return {}
 
     def add(self, rows: Iterable[Row]) -> Path:
-        last = self.parts()[-1:]
-        number = int(last[0].stem.removeprefix("part-")) + 1 if last else 1
-        return self._write(self.folder / PARTS / f"part-{number:06}.parquet", rows)
+        newest = "" if self.last else next((path.stem for path in reversed(self.parts())), "")
+        self.last = (int(newest.removeprefix("part-")) if newest else self.last) + 1
+        return self._write(self.folder / PARTS / f"part-{self.last:06}.parquet", rows)
 
     def merge(self) -> Path:
         """One file of all rows."""

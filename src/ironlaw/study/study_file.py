@@ -3,7 +3,7 @@
 [study]
 question = "predict"                      # see `ironlaw study --questions`
 search = "random"                         # or "grid", the default
-points = 200                              # of a random search
+points = 10                               # of a random search
 seed = 1
 
 [over]
@@ -51,12 +51,13 @@ class Study:
             return
         random, seen = Random(self.seed), set[tuple[Any, ...]]()
         for _ in range(DRAWS * self.points):
-            if len(seen) == self.points:
-                return
             values = tuple(one.draw(random) for one in self.axes)
             if values not in seen:
                 seen.add(values)
                 yield dict(zip(names, values, strict=True))
+                if len(seen) == self.points:
+                    return
+        raise BadValue(f"{DRAWS * self.points:,} draws gave only {len(seen):,} different points; ask for fewer, or widen a range", "points")
 
 
 def read_study(place: Path, most: int = MOST) -> Study:
