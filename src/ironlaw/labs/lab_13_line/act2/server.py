@@ -169,10 +169,13 @@ def _outcome(
         return Outcome(
             line.mean, line.quantile(P), rate * full / replicas, 1.0, tuple((line.quantile(p), 1 - p) for p in TAIL) if n > SOME else ()
         )
+    if split and burst == 1:  # Poisson requests that are dealt at random are Poisson in each line, and all lines are alike
+        return _outcome(rate / replicas, times, most, policy, timeout, 1, False, 1, n)
+    working = min(replicas, 2 + math.ceil(2 * rate * full / most))  # servers that full batches keep at work, with room for chance
     enough = max(
         n,
         (_batches(n) if rate * seconds[1] > 1 else 0) * most,
-        3 * most * replicas if policy == FIXED else 0,
+        3 * most * (replicas if split else working) if policy == FIXED else 0,
         100 * replicas if split else 0,
     )
     served = batch_server(rate, seconds, most, policy=policy, timeout=timeout, replicas=replicas, split_lines=split, burst=burst, n=enough)
