@@ -209,6 +209,36 @@ def tail_controls(page: Page, first: Locator, second: Locator) -> None:
     expect(banner(second)).not_to_contain_text("stuck")
 
 
+# --- Lab 15
+
+
+def two_groups(page: Page, first: Locator) -> None:
+    expect(first.locator('[data-figure="ratio"]')).to_contain_text("you said 3")
+    expect(hud(page)).to_contain_text("21.4 points")
+    page.get_by_role("button", name="The vendor's question").click()
+    first.get_by_role("tab", name="People").click()
+    expect(first.locator('[data-figure="people"]')).to_contain_text("59.1")
+    page.locator(".il-toggle").get_by_text("Credit scores", exact=True).click()
+    expect(first.get_by_label("First group", exact=True)).to_be_visible()
+
+
+def a_rule(page: Page, second: Locator) -> None:
+    expect(banner(second)).to_contain_text("Four fifths")
+    second.get_by_label("Rule", exact=True).select_option(label="equal selection rates")
+    expect(banner(second)).to_contain_text("Below the floor")
+    number(second, "Keep of the largest", "70")
+    number(second, "All three rates within", "40")
+    expect(banner(second)).to_contain_text("It can be defended")
+
+
+def parity_controls(page: Page, first: Locator, second: Locator) -> None:
+    changes(page, first, lambda: number(first, "Threshold", "70"))
+    changes(page, second, lambda: number(second, "Repayment", "70"))
+    changes(page, second, lambda: pick(second, "one for all, by law"))
+    changes(page, first, page.locator(".il-toggle").get_by_text("Two made-up groups", exact=True).click)
+    changes(page, first, lambda: number(first, "Base rate of A", "60"))
+
+
 WALKS = {
     "lab_08_ledger": Walk(
         ("14.9", "10.2 GB", "46.8", "sixteen bytes"), ("x4", "same", "checkpoint", "none"), "ledger", ledger_step, ledger_levers,
@@ -237,6 +267,12 @@ WALKS = {
         and d["here_open_p99_s"] > d["here_closed_p99_s"] > 0 and d["page_p99_s"] is None,
         tail_controls,
     ),
+    "lab_15_parity": Walk(
+        ("3.86", "44.8", "23.5", "92.9"), ("three", "equal", "p93", "worst"), "resample", two_groups, a_rule,
+        lambda d: (d["rule"], d["act1_correct"], d["act2_correct"], d["constraint_hit"]) == ("equal_selection", False, True, False)
+        and d["context"] == d["data"] == "credit",
+        parity_controls,
+    ),
 }  # fmt: skip
 
 # By keyboard: dials of an act's instrument as (act, kind, name, key); each press changes what the instrument shows.
@@ -246,4 +282,5 @@ KEYS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "lab_12_amdahl": (("act2", "range", "Workers", "ArrowRight"),),
     "lab_13_line": (("act1", "radio", "columns", "ArrowRight"), ("act2", "range", "Requests per second", "ArrowRight")),
     "lab_14_tail": (("act1", "range", "Connections", "End"),),
+    "lab_15_parity": (("act2", "range", "Repayment", "ArrowRight"),),
 }

@@ -67,7 +67,8 @@ ROWS = {
     "resample": [
         figure_row(f"{rate}_gap", rate, value, low, high, "%", 2000)
         for rate, value, low, high in (("fpr", 21.4, 18.2, 24.6), ("fnr", -19.7, -23.4, -16.1), ("ppv", 3.8, -0.1, 7.6))
-    ],
+    ]
+    + [figure_row(f"{rate}_ratio", rate, value, 0.9 * value, 1.1 * value, "×", 2000) for rate, value in (("fpr", 1.91), ("ppv", 1.07))],
     "train_here": [
         figure_row("precision", f"{group}, {people}", value, value - half, value + half, "%", people, people=people, group=group)
         for people, half in ((1_000, 5.0), (10_000, 1.5), (100_000, 0.5))

@@ -27,6 +27,16 @@ def test_two_gaps_are_no_chance_and_the_third_is_on_the_edge(drawn):
     assert 2 * stats.norm.sf((one.ppv - other.ppv) / spread) == pytest.approx(0.0504, abs=5e-4)
 
 
+def test_one_group_over_the_other(drawn):
+    """The false positive rates differ by about 1.9 whatever is drawn; those of the flags that are right hardly."""
+    one, other = (group.at(5) for group in groups("compas"))
+    assert drawn["fpr_ratio"]["value"] == pytest.approx(one.fpr / other.fpr) and drawn["fpr_ratio"]["unit"] == "×"
+    low, high = drawn["fpr_ratio"]["low"], drawn["fpr_ratio"]["high"]
+    spread = np.sqrt((1 - one.fpr) / one.fp + (1 - other.fpr) / other.fp)  # of the logarithm, by the delta method
+    assert (low, high) == pytest.approx(tuple(one.fpr / other.fpr * np.exp(z * spread) for z in (-1.96, 1.96)), rel=0.02)
+    assert 0.99 < drawn["ppv_ratio"]["low"] < 1.03 < drawn["ppv_ratio"]["high"] < 1.16
+
+
 def test_an_interval_is_wilsons_within_the_draws_own_noise(drawn):
     for group in groups("compas"):
         table = group.at(5)

@@ -25,6 +25,7 @@ from ironlaw.widget.piece import Piece
 
 MACHINE = catalogue.MACHINE  # the whole characterisation, beside the experiments
 COLUMNS = ("What", "Median", "10 to 90 %", "Samples")
+OF_FIGURES = ("What", "Value", "95 %", "Samples")  # where nothing was timed
 OPS = {
     "nothing": "a call that does nothing", "add": "add", "mul": "multiply", "relu": "ReLU", "sum": "sum", "matmul": "matmul",
     "layer_norm": "LayerNorm",
@@ -119,8 +120,9 @@ def _view(item: Item | Machine, newest: Measured | None, running: Run | None, la
 
 
 def table(run: Measured) -> str:
-    """Every row with its median and quantiles, what ran it, and whether the machine was quiet."""
-    head = "".join(f'<th scope="col">{name}</th>' for name in COLUMNS)
+    """Every row with its median and quantiles, or a figure with its interval; what ran it, and whether the machine was quiet."""
+    columns = OF_FIGURES if all(row["kind"] == "figure" for row in run.rows) else COLUMNS
+    head = "".join(f'<th scope="col">{name}</th>' for name in columns)
     body = "".join(
         f'<tr><th scope="row">{escape(label)}</th><td>{amount(float(row[key]), str(row.get("unit", "s")))}</td><td>{span(row, key)}</td>'
         f"<td>{row['samples']:,}</td></tr>"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ironlaw.errors import BadValue
+from ironlaw.kit.cards import MINUS
 from ironlaw.ledger import Event
 from ironlaw.ledger.kinds import ROW
 from ironlaw.measure.experiments import batches, compression, fan_out, ledger, line, omission, resample, stages, train_here, workers
@@ -145,7 +146,8 @@ def cost(run: Measured, op: str = "add") -> Mapping[str, Any]:
 def span(row: Mapping[str, Any], name: str = "wall_s") -> str:
     """`0.72 to 0.81 µs`: from the tenth percentile to the ninetieth."""
     if name == "value":
-        return f"{significant(float(row['low']))} to {format_quantity(float(row['high']), str(row['unit']))}"
+        ends = f"{significant(float(row['low']))} to {format_quantity(float(row['high']), str(row['unit']))}"
+        return ends.replace("-", MINUS)
     start = "" if name == "wall_s" else name.removesuffix("s")
     low, high = (format_quantity(float(row[f"{start}{end}_s"]), "s") for end in ("low", "high"))
     number, _, unit = low.partition(THIN)

@@ -21,9 +21,9 @@ def states(lab):
 
     predicted1, claims1, reflect1, why1 = lab.states("act1", "act1.claims", "act1.reflect", "act1.peek")
     open2, predicted2, claims2, reflect2, why2 = lab.states("act2.lock", "act2", "act2.claims", "act2.reflect", "act2.peek")
-    end, progress, context, readouts = lab.states("end", "progress", "context", "readouts")
+    end, progress, context, readouts, measured = lab.states("end", "progress", "context", "readouts", "measured")
     return (
-        act1, act2, claims1, claims2, context, design, end, open2, predicted1, predicted2, progress, readouts, reflect1,
+        act1, act2, claims1, claims2, context, design, end, measured, open2, predicted1, predicted2, progress, readouts, reflect1,
         reflect2, why1, why2,
     )  # fmt: skip
 
@@ -64,8 +64,8 @@ def act1_reveal(act1, lab, predicted1):
 
 
 @app.cell
-def act1_claims(act1, claims1, lab):
-    lab.claims("act1", act1.instrument.CLAIMS, {}) if claims1() else None
+def act1_claims(act1, claims1, lab, measured):
+    lab.claims("act1", act1.instrument.CLAIMS, act1.local_runs.claims(lab, measured())) if claims1() else None
 
 
 @app.cell

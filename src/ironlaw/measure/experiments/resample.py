@@ -19,7 +19,7 @@ NAMES = {"fpr": "false positive rate", "fnr": "false negative rate", "ppv": "pre
 
 
 def rows(bench: Bench) -> Iterator[Draft]:
-    """For each rate: in both groups, and its gap, in percent, with the middle 95 % of the draws."""
+    """For each rate: its gap, in both groups, in percent, and one group's over the other's; with the middle 95 % of the draws."""
     import numpy as np
 
     draw = np.random.default_rng(SEED)
@@ -30,9 +30,12 @@ def rows(bench: Bench) -> Iterator[Draft]:
         drawn[group.name] = rates(draw, group, DRAWS)
     one, other = (group.name for group in data)
     for rate in RATES:
-        yield _row(f"{rate}_gap", f"{NAMES[rate]}, {one} less {other}", drawn[one][rate] - drawn[other][rate], _gap(data, rate))
-        for group in data:
-            yield _row(f"{rate}_{group.name}", f"{NAMES[rate]}, {group.name}", drawn[group.name][rate], getattr(group.at(CUT), rate))
+        shares = [float(getattr(group.at(CUT), rate)) for group in data]
+        yield _row(f"{rate}_gap", f"{NAMES[rate]}, {one} less {other}", drawn[one][rate] - drawn[other][rate], shares[0] - shares[1])
+        for group, value in zip(data, shares, strict=True):
+            yield _row(f"{rate}_{group.name}", f"{NAMES[rate]}, {group.name}", drawn[group.name][rate], value)
+        ratio = shares[0] / shares[1]
+        yield _row(f"{rate}_ratio", f"{NAMES[rate]}, {one} over {other}", drawn[one][rate] / drawn[other][rate], ratio, "×")
 
 
 def rates(draw: Any, group: Group, draws: int) -> dict[str, Any]:
@@ -50,13 +53,9 @@ def rates(draw: Any, group: Group, draws: int) -> dict[str, Any]:
     return by_name
 
 
-def _gap(data: tuple[Group, ...], rate: str) -> float:
-    one, other = (float(getattr(group.at(CUT), rate)) for group in data)
-    return one - other
-
-
-def _row(name: str, label: str, values: Any, measured: float) -> Draft:
+def _row(name: str, label: str, values: Any, value: float, unit: str = "%") -> Draft:
     import numpy as np
 
-    low, high = (float(100 * np.quantile(values, share)) for share in (0.025, 0.975))
-    return figure_row(name, label, 100 * measured, low, high, "%", len(values))
+    scale = 100 if unit == "%" else 1
+    low, high = (float(scale * np.quantile(values, share)) for share in (0.025, 0.975))
+    return figure_row(name, label, scale * value, low, high, unit, len(values))

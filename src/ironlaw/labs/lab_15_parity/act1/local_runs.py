@@ -8,6 +8,8 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.measure.experiments import resample, train_here
 
+RATIOS = {"compas_fpr_twice": "fpr_ratio", "compas_ppv_equal": "ppv_ratio"}  # claim -> what a run has for it
+
 
 def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
     return {
@@ -42,4 +44,15 @@ def trained(run: kit.Measured) -> dict[str, object]:
         "narrow": kit.dress(f"{widths[many]:.1f} points"),
         "a": last["A"],
         "b": last["B"],
+    }
+
+
+def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+    """Further arguments are states: naming them is what runs the cell again."""
+    run = lab.local_run("resample")
+    rows = {claim: run.row(name=name) for claim, name in RATIOS.items()} if run else {}
+    return {
+        claim: kit.LocalFigure(float(row["value"]), "×", f"{row['low']:.2f} to {row['high']:.2f} × in 95 % of draws; {run.source}")
+        for claim, row in rows.items()
+        if run and row
     }
