@@ -51,3 +51,9 @@ def test_rates_are_tried_over_six_decades_and_a_target_that_is_just_met_is_met()
     assert highest_rate(lambda rate: rate, 1.05e-6, 1.0) == pytest.approx(1.05e-6, rel=1e-6)
     assert highest_rate(lambda rate: rate, 0.9e-6, 1.0) == 0.0
     assert highest_rate(lambda rate: 1.0, 1.0, 5.0) == pytest.approx(5.0, rel=1e-6) and highest_rate(lambda rate: 1.0, 0.9, 5.0) == 0.0
+
+
+def test_no_value_is_asked_for_twice():
+    asked = []
+    assert least_rising(range(8), lambda n: asked.append(n) or n >= 7) == 7
+    assert len(asked) == len(set(asked)) <= 4
