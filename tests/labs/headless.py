@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from ironlaw import kit
 from ironlaw.ledger import open_ledger
@@ -126,6 +127,20 @@ def _pattern(section: str) -> re.Pattern[str]:
     pattern = re.sub(r"SLOT(\w+?)TOLS", group, words).replace(r")\.", r")\.(?!\d)")  # a full stop, not a decimal point
     # nothing follows a slot at the end: its value reaches to the end of the sentence
     return re.compile(pattern.removesuffix(".+?)") + r"[^.;]+)" if pattern.endswith(".+?)") else pattern)
+
+
+def figure(view: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(each for each in view["figures"] if each["id"] == name)
+
+
+def cards(view: dict[str, Any]) -> dict[str, str]:
+    return {card["label"]: f"{card['value']} {card.get('unit') or ''}".strip() for card in view["cards"]}
+
+
+def turned(page: Page, act: str, **dials: Any) -> dict[str, Any]:
+    """The view with these dials, all others at their start."""
+    start = {dial["id"]: dial["value"] for dial in page.piece(f"{act}.instrument").spec["dials"]}
+    return page.turn(act, **{**start, **dials})
 
 
 def bare(html: str) -> str:

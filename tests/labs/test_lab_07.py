@@ -4,11 +4,10 @@ import re
 from dataclasses import replace
 
 import pytest
-from headless import Page, Stages, bare
+from headless import Page, Stages, bare, figure
 
 import ironlaw as il
 from ironlaw import hardware
-from ironlaw.kit.check import problems
 from ironlaw.labs.lab_07_fusion import jobs
 from ironlaw.ledger import open_ledger
 from ironlaw.registry import claims
@@ -88,15 +87,7 @@ def cards(view):
     return {card["label"]: card for card in view["cards"]}
 
 
-def figure(view, name):
-    return next(f for f in view["figures"] if f["id"] == name)
-
-
 # --- what any lab must keep
-
-
-def test_the_check_finds_nothing():
-    assert problems(SLUG) == []
 
 
 # --- locked: erratum 33

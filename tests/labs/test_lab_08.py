@@ -4,11 +4,10 @@ import re
 from itertools import product
 
 import pytest
-from headless import Page, Stages, bare
+from headless import Page, Stages, bare, figure
 
 from ironlaw import hardware
 from ironlaw.engine.training.ledger import training_ledger
-from ironlaw.kit.check import problems
 from ironlaw.labs.lab_08_ledger import step
 from ironlaw.labs.lab_08_ledger.act1.instrument import PREMISE
 from ironlaw.labs.lab_08_ledger.act2 import banners, slots
@@ -54,16 +53,8 @@ def one_for_all(tmp_path_factory):
         yield second_lock(first_act(Page(ledger, SLUG)))
 
 
-def figure(view, name):
-    return next(f for f in view["figures"] if f["id"] == name)
-
-
 def cards(view):
     return {card["label"]: card for card in view["cards"]}
-
-
-def test_the_check_finds_nothing():
-    assert problems(SLUG) == []
 
 
 # --- locked

@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from headless import Page, bare
+from headless import Page, bare, figure
 from measured import timing
 
 from ironlaw import hardware
 from ironlaw.engine.numerics.grids import factor_per_bit
-from ironlaw.kit.check import complete, problems
+from ironlaw.kit.check import complete
 from ironlaw.labs.lab_10_frontier import llama
 from ironlaw.labs.lab_10_frontier.act1.setting import Setting as Grid
 from ironlaw.labs.lab_10_frontier.act2 import case as cases
@@ -58,16 +58,8 @@ def cards(view):
     return {card["label"]: str(card["value"]) for card in view["cards"]}
 
 
-def figure(view, name):
-    return next(found for found in view["figures"] if found["id"] == name)
-
-
 def marks(view, name):
     return {mark.get("id", ""): mark for mark in figure(view, name)["marks"]}
-
-
-def test_the_check_finds_nothing():
-    assert problems(SLUG) == []
 
 
 def test_locked_shows_act_i_and_a_closed_act_ii_and_gives_nothing_away(page):

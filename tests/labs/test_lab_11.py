@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from headless import Page, bare
+from headless import Page, bare, cards, figure
 
 from ironlaw import hardware, workload
 from ironlaw.engine.device.deployment import serving
@@ -52,14 +52,6 @@ def bench(one_for_all):
     assert one_for_all.ledger.events() == before
 
 
-def cards(view):
-    return {card["label"]: f"{card['value']} {card.get('unit') or ''}".strip() for card in view["cards"]}
-
-
-def figure(view, name):
-    return next(found for found in view["figures"] if found["id"] == name)
-
-
 def marks(view, name, kind, **wanted):
     return [m for m in figure(view, name)["marks"] if m["type"] == kind and all(m.get(key) == value for key, value in wanted.items())]
 
@@ -70,10 +62,6 @@ def now(view):
 
 def told(mark):
     return {row[0]: row[1].replace("\u202f", " ") for row in mark["hover"] if isinstance(row, list)}
-
-
-def test_the_check_finds_nothing():
-    assert problems(SLUG) == []
 
 
 # --- locked

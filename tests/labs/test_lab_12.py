@@ -5,12 +5,11 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from headless import Page, bare
+from headless import Page, bare, cards, figure, turned
 from measured import keep
 
 from ironlaw.engine.scaling.amdahl import amdahl, halvings, karp_flatt
 from ironlaw.engine.scaling.stages import in_turn, pipelined
-from ironlaw.kit.check import problems
 from ironlaw.labs.lab_12_amdahl import passes
 from ironlaw.labs.lab_12_amdahl.act2 import challenge, local_runs
 from ironlaw.labs.lab_12_amdahl.act2.figures import MOST
@@ -46,23 +45,6 @@ def revealed(tmp_path_factory):
         page.reload().predict("act2", "x58", 5)
         keep(ledger, SLUG, "stages", "workers")
         yield page.reload()
-
-
-def turned(page, act, **dials):
-    start = {dial["id"]: dial["value"] for dial in page.piece(f"{act}.instrument").spec["dials"]}
-    return page.turn(act, **{**start, **dials})
-
-
-def figure(view, name):
-    return next(found for found in view["figures"] if found["id"] == name)
-
-
-def cards(view):
-    return {card["label"]: f"{card['value']} {card.get('unit') or ''}".strip() for card in view["cards"]}
-
-
-def test_the_check_finds_nothing():
-    assert problems(SLUG) == []
 
 
 # --- locked

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import measured
 import pytest
-from headless import Page, bare
+from headless import Page, bare, cards, figure
 
 from ironlaw import hardware
 from ironlaw.engine.device import memory
@@ -42,14 +42,6 @@ def bench(tmp_path_factory):
         found = first_act(Page(ledger, SLUG))
         found.predict("act2", "x6", 2)
         yield found.reload()
-
-
-def cards(view):
-    return {card["label"]: f"{card['value']} {card.get('unit') or ''}".strip() for card in view["cards"]}
-
-
-def figure(view, name):
-    return next(found for found in view["figures"] if found["id"] == name)
 
 
 def case(**settings):

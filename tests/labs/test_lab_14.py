@@ -4,10 +4,10 @@ import math
 from dataclasses import replace
 
 import pytest
-from headless import Page, bare
+from headless import Page, bare, cards, figure
 from measured import keep
 
-from ironlaw.kit.check import complete, problems
+from ironlaw.kit.check import complete
 from ironlaw.labs.lab_14_tail.act1.case import Case, tene
 from ironlaw.labs.lab_14_tail.act2 import fleet, verdicts
 from ironlaw.labs.lab_14_tail.act2.fleet import ALL, BUDGET, CALLED_BACK, OFF, Fleet
@@ -39,18 +39,6 @@ def bench(one_for_all):
         one_for_all.turn(act, **{dial["id"]: dial["value"] for dial in one_for_all.piece(f"{act}.instrument").spec["dials"]})
     yield one_for_all
     assert one_for_all.ledger.events() == before
-
-
-def cards(view):
-    return {card["label"]: f"{card['value']} {card.get('unit') or ''}".strip() for card in view["cards"]}
-
-
-def figure(view, name):
-    return next(found for found in view["figures"] if found["id"] == name)
-
-
-def test_the_check_finds_nothing():
-    assert problems(SLUG) == []
 
 
 # --- locked

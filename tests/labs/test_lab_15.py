@@ -4,11 +4,10 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from headless import Page, bare
+from headless import Page, bare, cards, figure, turned
 from measured import keep
 
 from ironlaw.engine.parity.rates import fpr_of
-from ironlaw.kit.check import problems
 from ironlaw.labs.lab_15_parity.act2.policy import LIMITS, STATES, Policy
 from ironlaw.labs.lab_15_parity.data import CUTS, points
 from ironlaw.ledger import open_ledger
@@ -34,23 +33,6 @@ def revealed(tmp_path_factory):
         page.reload().predict("act2", "p80", 5)
         keep(ledger, SLUG, "resample", "train_here")
         yield page.reload()
-
-
-def turned(page, act, **dials):
-    start = {dial["id"]: dial["value"] for dial in page.piece(f"{act}.instrument").spec["dials"]}
-    return page.turn(act, **{**start, **dials})
-
-
-def figure(view, name):
-    return next(found for found in view["figures"] if found["id"] == name)
-
-
-def cards(view):
-    return {card["label"]: f"{card['value']} {card.get('unit') or ''}".strip() for card in view["cards"]}
-
-
-def test_the_check_finds_nothing():
-    assert problems(SLUG) == []
 
 
 # --- locked

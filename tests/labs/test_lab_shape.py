@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from ironlaw.kit.check import problems
 from ironlaw.kit.lab import LABS
 
 SLUGS = sorted(path.parent.name for path in LABS.glob("*/lab.py") if path.parent.name != "review")
@@ -12,6 +13,10 @@ SLUGS = sorted(path.parent.name for path in LABS.glob("*/lab.py") if path.parent
 @pytest.fixture(params=SLUGS)
 def folder(request):
     return LABS / request.param
+
+
+def test_the_check_finds_nothing(folder):
+    assert problems(folder.name) == []
 
 
 def test_lab_py_is_thin_and_free_of_physics(folder):
