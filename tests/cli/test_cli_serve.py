@@ -1,5 +1,7 @@
 """`ironlaw serve`: what it finds, against the engine; and what it says to bad input."""
 
+import json
+import re
 import shlex
 from dataclasses import replace
 
@@ -157,3 +159,16 @@ def test_a_large_model_takes_the_fewest_devices_that_hold_it():
     assert serve_search._sizes(asked, hardware("h200_sxm")) == (2, 4, 8) and serve_search._sizes(asked, hardware("a100_40gb_pcie")) == (1,)
     assert serve_search._sizes(replace(asked, weights="int4"), hardware("h100_sxm")) == (1, 2, 4, 8)
     assert serve_search._sizes(asked, hardware("l40s")) == (1,)  # no box of the registry has several
+
+
+def test_a_page_with_pictures(sh, tmp_path):
+    page = tmp_path / "serve.html"
+    out = sh.out(*BASE, "--rate", "10", "--price", "h200=3.6", "--html", str(page))
+    html = page.read_text("utf-8")
+    assert "Fewest devices" in out and html.startswith("<!doctype html>") and "h200_sxm: what binds" in html
+    carried = json.loads(re.search(r'id="data">(.*?)</script>', html, re.S)[1])
+    assert set(carried["figures"]) == {"frontier", "sequences", "cache"} and all(f["text"] for f in carried["figures"].values())
+    assert all(f'data-figure-of="{name}"' in html for name in carried["figures"])
+    (tmp_path / "notes.txt").write_text("mine")
+    code, _, err = sh(*BASE, "--rate", "10", "--html", str(tmp_path / "notes.txt"))
+    assert code == 2 and "notes.txt" in err and (tmp_path / "notes.txt").read_text() == "mine"

@@ -110,6 +110,7 @@ def add(parser: Parser) -> None:
     how.add_argument("--most", metavar="N", type=size, default=64, help="replicas to try, at most (default 64)")
     parser.add_argument("--price", metavar="HW=N[,…]", type=prices, default={}, help="dollars an hour for one device: h200=3.5")
     parser.add_argument("--simulate", action="store_true", help="also show the run over time, of the best choice")
+    parser.add_argument("--html", metavar="FILE", help="also write a page with pictures: one file, opens offline; holds the run over time")
     add_json(parser)
 
 
@@ -118,14 +119,28 @@ def run(args: argparse.Namespace) -> int:
 
     if not 0 < args.percentile < 100:
         raise BadValue(f"a percentile of {args.percentile:g}; give one between 0 and 100, such as 99")
+    if args.html:
+        from ironlaw.report.page import place_of
+
+        place_of(args.html, _read(args))  # a bad place is reported before the search begins
     promise = Promise(args.ttft, args.tbt, args.percentile / 100)
     draw_load, about = load_of(args)
     result = search(Search(
         decoder(args.model), args.on, draw_load, about, promise, args.weights or "", args.cache or "", args.tp, args.batch, args.budget,
-        args.memory, args.overhead, args.most, args.price, args.simulate, args.seed,
+        args.memory, args.overhead, args.most, args.price, args.simulate or bool(args.html), args.seed,
     ))  # fmt: skip
+    if args.html:
+        from ironlaw.report.page import put
+        from ironlaw.report.serving_page import html
+
+        put(html(result), args.html, _read(args))
     draw.emit(result) if args.json else serving.report(result)
     return 0
+
+
+def _read(args: argparse.Namespace) -> list[str]:
+    """Files that are read, and may not be written over."""
+    return [args.trace] if args.trace and Path(args.trace).is_file() else []
 
 
 def load_of(args: argparse.Namespace) -> tuple[Callable[[int], tuple[Request, ...]], dict[str, Any]]:

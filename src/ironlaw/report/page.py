@@ -26,9 +26,10 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 
 
 @cache
-def script() -> str:
-    own = (files("ironlaw.report") / "report.js").read_text(encoding="utf-8")
-    return '(() => {\n"use strict";\n' + f"{assets.script((*assets.DRAWING, *assets.GLOSSARY))}\n{own}" + "\n})();"
+def script(*own: str) -> str:
+    """The widget's drawing, what puts figures into their places, and a page's own files."""
+    parts = ((files("ironlaw.report") / name).read_text(encoding="utf-8") for name in ("figures.js", *own))
+    return '(() => {\n"use strict";\n' + "\n".join((assets.script((*assets.DRAWING, *assets.GLOSSARY)), *parts)) + "\n})();"
 
 
 @cache
@@ -44,9 +45,13 @@ def place_of(place: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
 
 def write(analysis: Analysis, place: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
     """Whole or not at all."""
+    return put(html(analysis), place, inputs)
+
+
+def put(page: str, place: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
     target = place_of(place, inputs)
     try:
-        replace_text(target, html(analysis))
+        replace_text(target, page)
     except OSError as error:
         raise BadValue(f"the report can't be written to {place}: {error.strerror or error}; give a file in a folder that exists") from None
     return Path(place)
@@ -57,11 +62,7 @@ def html(analysis: Analysis) -> str:
     figures: dict[str, Figure] = {}
     grids: dict[str, Any] = {}
     sections = _sections(analysis, figures, grids)
-    links = "".join(f'<li><a href="#{name}">{text(title)}</a></li>' for name, title, _ in sections)
-    body = "".join(
-        f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{text(title)}</h2>{mark(inner, TABLES)}</section>'
-        for name, title, inner in sections
-    )
+    links, body = laid_out(sections)
     carried = {
         "figures": {name: figure.to_dict() for name, figure in figures.items()},
         "details": {details.key(p): {name: f.to_dict() for name, f in details.figures(p).items()} for p in analysis.predictions},
@@ -70,18 +71,31 @@ def html(analysis: Analysis) -> str:
         "terms": explanations(marked(body)),
     }
     name = analysis.graph.name
+    head = f'<p class="kicker">ironlaw analyze {text(analysis.target)}</p><h1>{text(name)}</h1>{paragraph(summary.lede(analysis), "lede")}'
+    needs = "Pictures and long tables need JavaScript; the summary and the sources do not."
+    return frame(f"{name}: where the time goes", head, links, body, carried, script("report.js"), needs)
+
+
+def frame(title: str, head: str, links: str, body: str, carried: dict[str, Any], code: str, needs: str) -> str:
+    """A page that is whole in itself: `carried` is what its scripts draw, `needs` what is missing without them."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
-        f"<title>{text(name)}: where the time goes</title>\n<style>\n{style()}\n</style>\n</head>\n<body>\n"
-        '<a class="skip" href="#summary">Skip to the summary</a>\n'
-        f'<header><p class="kicker">ironlaw analyze {text(analysis.target)}</p><h1>{text(name)}</h1>'
-        f"{paragraph(summary.lede(analysis), 'lede')}</header>\n"
-        f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n<main>\n'
-        "<noscript><p>Pictures and long tables need JavaScript; the summary and the sources do not.</p></noscript>\n"
+        f"<title>{text(title)}</title>\n<style>\n{style()}\n</style>\n</head>\n<body>\n"
+        f'<a class="skip" href="#summary">Skip to the summary</a>\n<header>{head}</header>\n'
+        f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n<main>\n<noscript><p>{text(needs)}</p></noscript>\n'
         f'{body}</main>\n<script type="application/json" id="data">{data(carried)}</script>\n'
-        f"<script>\n{script()}\n</script>\n</body>\n</html>\n"
+        f"<script>\n{code}\n</script>\n</body>\n</html>\n"
+    )
+
+
+def laid_out(sections: list[tuple[str, str, str]]) -> tuple[str, str]:
+    """(links, body) of sections (id, title, HTML)."""
+    links = "".join(f'<li><a href="#{name}">{text(title)}</a></li>' for name, title, _ in sections)
+    return links, "".join(
+        f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{text(title)}</h2>{mark(inner, TABLES)}</section>'
+        for name, title, inner in sections
     )
 
 
@@ -92,14 +106,14 @@ def _sections(analysis: Analysis, figures: dict[str, Figure], grids: dict[str, A
     sections = [
         ("captured", "What was captured", summary.captured(analysis)),
         ("summary", "What it takes", summary.summary(analysis)),
-        ("modes", "Eager, compiled, graphs", "".join(_figure(name) for name in of_modes)),
+        ("modes", "Eager, compiled, graphs", "".join(figure_place(name) for name in of_modes)),
     ]
     if len(analysis.machines) > 1:
         words, figure = summary.devices(analysis)
         figures["devices"] = figure
         if len({p.plan.mode for p in analysis.predictions}) > 1:
             words += "<h3>Machines and modes</h3>" + variants.machines_and_modes(analysis.predictions, analysis.graph)
-        sections.append(("devices", "Several machines", _figure("devices") + words))
+        sections.append(("devices", "Several machines", figure_place("devices") + words))
     if len(analysis.variants) > 1:
         sections.append(("variants", "Batches and weights", variants.batches_and_weights(analysis.variants)))
     sections.append(
@@ -114,7 +128,7 @@ def _sections(analysis: Analysis, figures: dict[str, Figure], grids: dict[str, A
     words, picture = breakeven.section(analysis)
     if picture is not None:
         figures["saving"] = picture
-    sections.append(("breakeven", "When compiling pays", words + (_figure("saving") if picture else "")))
+    sections.append(("breakeven", "When compiling pays", words + (figure_place("saving") if picture else "")))
     if analysis.joined is not None:
         words, grids["trace"] = trace.section(analysis.joined)
         sections.append(("trace", "Predicted beside measured", words))
@@ -122,7 +136,7 @@ def _sections(analysis: Analysis, figures: dict[str, Figure], grids: dict[str, A
     return sections
 
 
-def _figure(name: str) -> str:
+def figure_place(name: str) -> str:
     return f'<div class="il-home" data-figure-of="{text(name)}"></div>'
 
 

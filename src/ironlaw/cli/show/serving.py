@@ -5,17 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw.cli.show import draw
+from ironlaw.report.serving_words import BASES, BINDS
 from ironlaw.units import show, significant
-
-BINDS = {
-    "": "one replica is enough", "ttft": "time to first token", "tbt": "time between tokens", "ttft and tbt": "both times",
-    "cache": "the cache: requests make room for others", "work": "the work: fewer could not even compute the prompts",
-}  # fmt: skip
-BASES = {
-    "calibrated": "Steps from curves measured on this machine",
-    "transferred": "Steps from physics and constants of other machines",
-    "bound": "Steps from the datasheet's peaks: real ones take longer",
-}
 
 
 def report(result: dict[str, Any]) -> None:

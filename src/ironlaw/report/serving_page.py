@@ -1,0 +1,107 @@
+"""What `ironlaw serve` found, as one HTML file: the choices, what no other batch beats, and the run over time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ironlaw.pictures.lines import lines
+from ironlaw.report.markup import Cell, items, paragraph, table, text
+from ironlaw.report.page import figure_place, frame, laid_out, script
+from ironlaw.report.serving_words import BASES, BINDS
+from ironlaw.units import show, significant
+from ironlaw.widget.figure import Axis, Figure
+from ironlaw.widget.glossary import explanations, marked
+
+
+def html(result: dict[str, Any]) -> str:
+    figures: dict[str, Figure] = {}
+    sections = [("summary", "What keeps the promise", _summary(result))]
+    if result["frontier"]:
+        figures["frontier"] = _frontier(result)
+        sections.append(("frontier", "Speed against throughput", figure_place("frontier")))
+    if "run" in result:
+        figures |= _run(result["run"])
+        sections.append(("run", "The run over time", figure_place("sequences") + figure_place("cache")))
+    if "from" in result["load"]:
+        sections.append(("sources", "Sources", paragraph(result["load"]["from"])))
+    links, body = laid_out(sections)
+    carried = {"figures": {name: figure.to_dict() for name, figure in figures.items()}, "grids": {}, "terms": explanations(marked(body))}
+    load = result["load"]
+    rate = f"{significant(load['rate'])} requests a second" if load["rate"] else "requests that come at once"
+    head = (
+        f'<p class="kicker">ironlaw serve</p><h1>{text(result["model"])}</h1>'
+        + paragraph(f"{rate}, {significant(load['prompt'], 4)} + {significant(load['output'], 4)} tokens on average.", "lede")
+    )  # fmt: skip
+    return frame(f"{result['model']}: serving", head, links, body, carried, script(), "Pictures need JavaScript; the tables do not.")
+
+
+def _summary(result: dict[str, Any]) -> str:
+    promise = result["promise"]
+    share = f"P{significant(100 * promise['share'], 4)}"
+    out = paragraph(f"Promised, {share}: first token within {show(promise['ttft_s'], 's')}, others within {show(promise['tbt_s'], 's')}.")
+    names = (
+        "machine",
+        "devices",
+        "weights",
+        "cache",
+        "mean batch",
+        "cache in use",
+        f"TTFT {share}",
+        f"TBT {share}",
+        "tokens/s",
+        "$ / M tokens",
+    )
+    rows: list[list[Cell]] = [
+        [
+            row["hardware"], str(row["devices"]), row["weights"], row["cache"], significant(row["batch"]),
+            f"{100 * row['cache_peak']:.0f} %", show(row["ttft_s"]["promised"], "s"), show(row["tbt_s"]["promised"], "s"),
+            significant(row["tokens_per_s"]),
+            "–" if row["dollars_per_million_tokens"] is None else significant(row["dollars_per_million_tokens"]),
+        ]
+        for row in result["choices"]
+    ]  # fmt: skip
+    if rows:
+        out += table(names, rows, "The fewest devices of each machine", range(4, 10))
+        out += items(f"{row['hardware']}: what binds is {BINDS[row['binds']]}. {BASES[row['basis']]}." for row in result["choices"])
+    if result["fewest"]:
+        best = f"Fewest devices: {result['fewest']}."
+        out += paragraph(best + (f" Cheapest: {result['cheapest']}." if result["cheapest"] else ""))
+    return out + items(f"{row['hardware']}: {row['reason']}" for row in result["refused"]) if result["refused"] else out
+
+
+def _frontier(result: dict[str, Any]) -> Figure:
+    series: dict[str, list[tuple[float, float]]] = {}
+    for p in result["frontier"]:
+        series.setdefault(f"{p['hardware']}, {p['devices_per_replica']} a replica", []).append((p["tbt_s"], p["tokens_per_s_each"]))
+    times, rates = ([p[key] for p in result["frontier"]] for key in ("tbt_s", "tokens_per_s_each"))
+    x, y = Axis("log", "time between tokens", "s", _around(times)), Axis("log", "new tokens from a device", "tokens/s", _around(rates))
+    return lines(
+        series, x, y, "Full batches that no other beats in both time and cost", id="frontier",
+    )  # fmt: skip
+
+
+def _run(run: dict[str, Any]) -> dict[str, Figure]:
+    parts = run["slices"]
+    middle = (parts[1]["from_s"] - parts[0]["from_s"]) / 2
+    at = [part["from_s"] + middle for part in parts]
+    time = Axis("linear", "since the first request", "s", (0.0, at[-1] + middle))
+    decoding, waiting, cache = ([part[key] for part in parts] for key in ("batch", "waiting", "cache"))
+    most = max(*decoding, *waiting, 1.0)
+    return {
+        "sequences": lines(
+            {"decoding": list(zip(at, decoding, strict=True)), "waiting": list(zip(at, waiting, strict=True))}, time,
+            Axis("linear", "requests", "", (0.0, 1.1 * most)), f"Who decodes and who waits, one replica of {run['hardware']}",
+            id="sequences",
+        ),
+        "cache": lines(
+            {"in use": [(t, 100 * value) for t, value in zip(at, cache, strict=True)]}, time,
+            Axis("linear", "of the cache", "%", (0.0, 100.0)),
+            "The cache, one replica on average", id="cache",
+        ),
+    }  # fmt: skip
+
+
+def _around(values: list[float]) -> tuple[float, float]:
+    low, high = min(values), max(values)
+    return low / 1.2, max(high, low * math.e) * 1.2
