@@ -89,12 +89,13 @@ def trial(page: Page, act: str, name: str) -> Locator:
 
 
 def cancel(page: Page, act: str, name: str) -> None:
-    """Start it, see it go on, cancel it."""
+    """Start it, see it go on, cancel it by keyboard, which stays on the button."""
     experiment = trial(page, act, name)
     experiment.get_by_role("button", name="Measure it here").click()
     expect(experiment.get_by_role("progressbar")).to_be_visible()
-    experiment.get_by_role("button", name="Cancel").click()
+    experiment.get_by_role("button", name="Cancel").press("Enter")
     expect(experiment.get_by_text("Cancelled; nothing was kept.")).to_be_visible()
+    expect(experiment.get_by_role("button", name="Measure it here")).to_be_focused()
 
 
 def measure(page: Page, act: str, name: str) -> None:
@@ -207,6 +208,12 @@ def expect_readable(page: Page) -> None:
         page.wait_for_function("() => document.documentElement.scrollWidth <= window.innerWidth")
         found = serious(page)
         assert not found, f"{scheme}, {width} px wide: {found}"
+
+
+def expect_readable_open(page: Page) -> None:
+    """With all that opens on a click."""
+    page.evaluate("document.querySelectorAll('details:not(.group)').forEach((each) => { each.open = true; })")
+    expect_readable(page)
 
 
 def changes(page: Page, where: Locator, act: Callable[[], object]) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from lab_steps import PATIENCE, commit
+from lab_steps import PATIENCE, commit, expect_readable_open
 from playwright.sync_api import expect
 
 from ironlaw.ledger import open_ledger
@@ -67,6 +67,7 @@ def test_a_lab_without_a_server_keeps_what_was_committed_and_hands_it_over(site,
     assert page.evaluate(STORED)[-1] == "prediction"
     page.goto(f"{site}/")
     expect(page.get_by_text("Act I, prediction committed").first).to_be_visible(timeout=4 * PATIENCE)
+    expect_readable_open(page)
     with page.expect_download() as saved:
         page.get_by_role("link", name="Download the export").click()
     with open_ledger(tmp_path / "ledger.db") as ledger:
@@ -89,6 +90,8 @@ def test_offline_a_lab_opens_that_was_never_visited(site, visit):
     page = visit.new_page()
     page.goto(f"{site}/explore/?workload=gpt2&hardware=h100_sxm")
     expect(page.locator(".il-piece")).to_contain_text("GPT-2", timeout=4 * PATIENCE)
+    expect(page.locator(".il-first .il-drawing .il-bar").first).to_be_attached()
+    expect_readable_open(page)
     page.evaluate("navigator.serviceWorker.ready.then(() => true)")
     visit.set_offline(True)
     page.goto(f"{site}/lab/lab_11_roofline/")
