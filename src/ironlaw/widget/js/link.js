@@ -141,8 +141,10 @@ function link(model, redraw, show) {
     if (meant.length) line.turn(...meant[0], Object.fromEntries(meant.slice(1)));
   };
   document.addEventListener("ironlaw:set", onSet);
+  window.addEventListener("pagehide", store); // whoever reloads at once finds the dials, too
   line.stop = () => {
     document.removeEventListener("ironlaw:set", onSet);
+    window.removeEventListener("pagehide", store);
     clearTimeout(timer);
     clearTimeout(slow);
     clearTimeout(resting);
