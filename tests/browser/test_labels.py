@@ -30,7 +30,7 @@ from ironlaw.widget.piece import plain
 
 SLUGS = sorted(path.parent.name for path in LABS.glob("lab_*/lab.py"))
 WIDTHS = {"phone": 336, "tablet": 482, "desk": 763}  # px that a picture has on screens of 390, 820 and 1280
-RANDOM = 15
+RANDOM = 50
 # Words as the script means to draw them, each a box; two boxes that share more than a pixel each way are a collision.
 COLLISIONS = """
 const walk = (node, out) => {
