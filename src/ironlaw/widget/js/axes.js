@@ -12,6 +12,8 @@ const valuesOn = (figure, key) => figure.marks.flatMap((mark) => [
 const barWords = (mark) => [mark.label, ...(mark.tags ?? []).map((tag) => tag.text)].filter(Boolean);
 const barWidth = (mark) => barWords(mark).reduce((sum, text) => sum + measure(text, true) + 10, 0);
 
+const ROOM = 40; // px: the room for words at the ends of bars comes in such steps
+
 // Horizontal bars; their names stand left, or over the bars where there is no room for that.
 function layout(figure, width) {
   const rows = figure.y.scale === "band";
@@ -19,7 +21,8 @@ function layout(figure, width) {
   const grounded = figure.marks.some((mark) => mark.type === "bar");
   const [xDomain, yDomain] = ["x", "y"].map((key) => figure[key].scale !== "band" && domainOf(figure[key], valuesOn(figure, key), grounded && (key === "x" ? rows : columns)));
   const bars = figure.marks.filter((mark) => mark.type === "bar" && rows);
-  const ends = figure.stacked ? 0 : Math.max(0, ...bars.map(barWidth));
+  // in steps, so that a label that grows by a letter while a dial moves does not move the axis
+  const ends = figure.stacked ? 0 : Math.ceil(Math.max(0, ...bars.map(barWidth)) / ROOM) * ROOM;
   const names = rows ? Math.max(...figure.y.names.map((name) => measure(name, true))) : 0;
   const above = rows && (names + ends > width * 0.52 || names > width * 0.32 || width < 420);
   const upright = figure.marks.filter((mark) => mark.type === "rule" && mark.label && isNumber(mark.x));

@@ -30,7 +30,8 @@ function instrumentPiece(ctx) {
     return h("section", { ...dress, class: `il-desk il-one ${mood}` }, title, dials,
       h("div", { key: "show", class: `il-show ${tall ? "il-tall" : ""}` }, tabs,
         shown.length ? h("div", { key: "figures", class: "il-figures", ...panelOf(tabs, shown, ui) }, shown.map((figure, i) => figureView(figure, drawing, i))) : null),
-      h("div", { key: "out", class: "il-readouts" }, bannerView(banner, ctx), cardsView(cards, drawing), formulaView(formula)), moreView(shown, note, after, drawing), live);
+      inTurn(ui, "out", () => h("div", { key: "out", class: "il-readouts" }, bannerView(banner, ctx), cardsView(cards, drawing), formulaView(formula))),
+      moreView(shown, note, after, drawing), live);
   }
   // the first picture leads, and readouts have the whole width
   return h("section", { ...dress, class: `il-lead ${mood}`, "aria-busy": slow ? "true" : null }, title,
@@ -39,6 +40,12 @@ function instrumentPiece(ctx) {
         figures.length ? pictures("first", figures.slice(0, 1)) : h("p", { key: "empty", class: "il-hint" }, "Nothing to draw yet."), noteView(note), dials),
       h("div", { key: "stage", class: "il-stage" }, pictures("figures", figures.slice(1)))),
     h("div", { key: "under", class: "il-under" }, readouts, sectionsView(ctx)), live);
+}
+
+// While a dial moves the picture comes first, and what is under it a frame later: laying out a formula takes as long as the picture.
+function inTurn(ui, name, make) {
+  if (!ui.pictureFirst || !ui.drawn.has(name)) ui.drawn.set(name, make());
+  return ui.drawn.get(name);
 }
 
 // Reference under the readouts: sortable tables, and HTML in a fold. They come when the dials rest; until then the last ones stay.

@@ -19,11 +19,13 @@ function render({ model, el, signal }) {
   const view = views(() => line.view());
   let frame = 0;
   let late = 0;
+  let rest = 0;
   let last = -MOVING;
   let moving = "";
   const draw = () => {
     frame = 0;
     late = clearTimeout(late);
+    rest = clearTimeout(rest);
     const began = performance.now();
     const renderer = RENDERERS[model.get("kind")];
     patch(root, renderer({ spec: model.get("spec") ?? {}, state: line.state, view: view(), line, ui, redraw }));
@@ -35,6 +37,12 @@ function render({ model, el, signal }) {
   };
   const redraw = () => {
     frame ||= requestAnimationFrame(draw);
+  };
+  // behind the frame that shows the picture
+  const drawRest = () => {
+    frame = 0;
+    clearTimeout(rest);
+    rest = setTimeout(draw);
   };
   const drawLate = () => {
     late ||= setTimeout(redraw, TOGETHER);
@@ -48,7 +56,10 @@ function render({ model, el, signal }) {
     cancelAnimationFrame(frame);
     moving = performance.now() - last < MOVING ? "il-moving" : "";
     last = performance.now();
+    ui.pictureFirst = Boolean(moving);
     draw();
+    ui.pictureFirst = false;
+    if (moving) frame = requestAnimationFrame(drawRest);
     model.onView?.(line.view()); // where the page itself goes along, its address say
   };
   let later = 0;
@@ -85,6 +96,7 @@ function render({ model, el, signal }) {
   const stop = () => {
     cancelAnimationFrame(frame);
     clearTimeout(late);
+    clearTimeout(rest);
     clearTimeout(later);
     watch.disconnect();
     line.stop();

@@ -57,7 +57,11 @@ const panelOf = (tabs, shown, ui) => (tabs ? { role: "tabpanel", id: `${ui.id}-p
 
 // Prose, the same figures as tables, and what can be taken along: under the instrument, out of its way.
 function moreView(shown, note, after, ctx) {
-  const parts = [noteView(note), noteView(after, "after"), shown.map((figure, i) => [tableView(figure, figure.id ?? `figure-${i}`, ctx), toolsView(figure, ctx)])];
+  const { ui, line } = ctx;
   if (!note && !after && !shown.length) return null;
-  return h("details", { key: "more", class: "il-more" }, h("summary", {}, note || after ? "More: what this shows, the figures as a table" : "The figures as a table"), parts);
+  if (ui.more && line.state.moving && !ui.fold?.open) return ui.more; // nobody sees it: it follows when the dials rest
+  const parts = [noteView(note), noteView(after, "after"), shown.map((figure, i) => [tableView(figure, figure.id ?? `figure-${i}`, ctx), toolsView(figure, ctx)])];
+  const title = note || after ? "More: what this shows, the figures as a table" : "The figures as a table";
+  ui.more = h("details", { key: "more", class: "il-more", after: (node) => { ui.fold = node; } }, h("summary", {}, title), parts);
+  return ui.more;
 }
