@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from ironlaw import lab_names
 from ironlaw.engine.device.machine import Figure
 from ironlaw.errors import UnknownName
 from ironlaw.kit import cards, claims, context, ending, formula, header, hud, message, peek, prose, rail, reveal, step
@@ -20,7 +21,7 @@ def bare(html: str) -> str:
 
 
 def test_header_has_names_and_no_figures(lab):
-    text = bare(header.header(3, "Title", "One sentence.", "What stays.", 40, lab.contexts, "- a chapter"))
+    text = bare(header.header("Lab 03", "Title", "One sentence.", "What stays.", 40, lab.contexts, "- a chapter"))
     for words in (
         "Lab 03",
         "about 40 minutes",
@@ -57,7 +58,7 @@ def test_the_end_leads_on():
     """The next lab and the cards that follow from this one; after the last lab, the cards."""
     text = ending.ending("lab_01_magnitude", [("Act I", "10⁴", "989,000 ×", "–")], "<save>", "- a\n- b", "- c")
     assert text.count("<li>") == 3 and "<save>" in text and "989,000" in text
-    first, second, *_, last = sorted(path.parent.name for path in LABS.glob("lab_*/lab.py"))
+    first, second, *_, last = sorted((path.parent.name for path in LABS.glob("lab_*/lab.py")), key=lab_names.order)
     assert first == "lab_01_magnitude" and f'il-primary" href="/lab/{second}/">Next: Lab {second[4:6]}' in text
     assert 'href="/lab/review/#cards"' in text and 'il-primary" href="/lab/review/#cards">' in ending.onward(last)
 

@@ -129,6 +129,23 @@ def test_labs_in_order_with_what_they_teach(page: TestClient):
     assert "Second &lt;thoughts&gt; &amp; more" in card(html, "lab_02_second")
 
 
+def test_volumes_have_a_heading_and_a_path_of_their_own(page: TestClient, labs: Path):
+    assert "Volume" not in page.get("/").text  # one alone needs no name
+    for slug in ("lab_v2_02_wires", "lab_v2_05_later", "lab_v2_06_sooner", "lab_v2_99_last", "review"):
+        put(labs / slug, LAB, words(slug.capitalize()))
+    html = page.get("/").text
+    places = [
+        html.index(text) for text in ("Volume 1: One machine", 'id="lab_01_first"', "Volume 2: Many machines", 'id="lab_v2_02_wires"')
+    ]
+    assert places == sorted(places) and html.count('<ol class="labs">') == 3
+    assert re.findall(r'id="(lab_v2_\d+)\w*"', html) == ["lab_v2_02", "lab_v2_06", "lab_v2_05", "lab_v2_99"]  # as designs are handed on
+    assert html.index("In between") > html.index("lab_v2_99") and html.index("In between") < html.index('id="review"')
+    assert "Lab V2-02" in card(html, "lab_v2_02_wires")
+    for name in ("lab_v2_02_wires", "v2_02", "V2-02", "v2-2", "Lab V2-02", "wires"):
+        assert resolve(name, labs).slug == "lab_v2_02_wires", name
+    assert resolve("02", labs).slug == "lab_02_second"
+
+
 @pytest.mark.parametrize(
     ("slug", "says"),
     [

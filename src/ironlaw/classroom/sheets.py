@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from ironlaw import lab_names
 from ironlaw.errors import IronlawError
 from ironlaw.kit import places, questions, words
 from ironlaw.recall.beliefs import LABS
@@ -58,8 +59,7 @@ class LabSheet:
 
     @property
     def name(self) -> str:
-        number = re.match(r"lab_(\d+)", self.slug)
-        return f"Lab {number[1]}" if number else self.title
+        return lab_names.name(self.slug) or self.title
 
     @property
     def required(self) -> frozenset[str]:
@@ -68,8 +68,8 @@ class LabSheet:
 
 
 def sheets(slugs: Iterable[str]) -> dict[str, LabSheet]:
-    """Numbered labs first."""
-    return {slug: sheet(slug) for slug in sorted(set(slugs), key=lambda slug: (not slug.startswith("lab_"), slug))}
+    """In the order of the course."""
+    return {slug: sheet(slug) for slug in sorted(set(slugs), key=lab_names.order)}
 
 
 @cache

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from ironlaw import lab_names
 from ironlaw.kit import words as texts
 from ironlaw.kit.prose import html, inline
 from ironlaw.recall.templates import templates
-from ironlaw.registry.loader import read
 
 LABS = Path(__file__).parent.parent / "labs"
 COLUMNS = ("", "You predicted", "The engine computes", "Measured")
@@ -39,7 +39,7 @@ def onward(slug: str) -> str:
     cards = sum(card.lab == slug for card in templates().values())
     links = []
     if after:
-        links.append(f'<a class="il-button il-primary" href="/lab/{after[0]}/">Next: Lab {after[1]:02d}, {escape(after[2])}</a>')
+        links.append(f'<a class="il-button il-primary" href="/lab/{after[0]}/">Next: {lab_names.name(after[0])}, {escape(after[1])}</a>')
     if cards:
         primary = "" if after else " il-primary"
         links.append(f'<a class="il-button{primary}" href="/lab/review/#cards">Review its {cards} cards</a>')
@@ -47,14 +47,10 @@ def onward(slug: str) -> str:
     return "".join([*links, '<a class="il-button" href="/">The map of the course</a>', export])
 
 
-def next_lab(slug: str) -> tuple[str, int, str] | None:
-    """Slug, number and title of the lab after this one; none after the last."""
-    numbers = {path.parent.name: read(path).get("lab", {}).get("number") for path in LABS.glob("lab_*/questions.toml")}
-    mine = numbers.get(slug)
-    if not isinstance(mine, int):
+def next_lab(slug: str) -> tuple[str, str] | None:
+    """Slug and title of the lab after this one in the course; none after the last."""
+    labs = sorted((path.parent.name for path in LABS.glob("lab_*/questions.toml")), key=lab_names.order)
+    if slug not in labs[:-1]:
         return None
-    later = sorted((number, name) for name, number in numbers.items() if isinstance(number, int) and number > mine)
-    if not later:
-        return None
-    number, name = later[0]
-    return name, number, texts.load(LABS / name / "words.md")["title"]
+    after = labs[labs.index(slug) + 1]
+    return after, texts.load(LABS / after / "words.md")["title"]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ironlaw import lab_names
 from ironlaw.errors import IronlawError, LedgerError, sentence, unknown
 from ironlaw.kit import context, ending, guided, header, host, hud, prose, rail
 from ironlaw.kit import places as journey
@@ -108,10 +109,15 @@ class Lab(ActSteps):
 
     # --- the pieces
 
+    @property
+    def name(self) -> str:
+        """`Lab 01`."""
+        return lab_names.name(self.slug) or f"Lab {int(self.sheet.lab['number']):02d}"
+
     def header(self) -> Any:
         about = self.sheet.lab
         text = header.header(
-            int(about["number"]), self.words["title"], self.words["sentence"], self.words["invariant"], int(about["minutes"]),
+            self.name, self.words["title"], self.words["sentence"], self.words["invariant"], int(about["minutes"]),
             self.contexts, self.words["read_first"],
         )  # fmt: skip
         if self.trouble:
@@ -173,7 +179,7 @@ class Lab(ActSteps):
         """`design`: what would be saved now. Further arguments are states: naming them is what runs the cell again."""
         receipt = self.receipt(design)
         head: list[Item] = [
-            (f"Lab {int(self.sheet.lab['number']):02d}", self.words["title"], ""),
+            (self.name, self.words["title"], ""),
             ("Context", self.current_context.label, ""),
         ]
         for act in (name for name, question in self.questions.items() if question.kind == "prediction"):

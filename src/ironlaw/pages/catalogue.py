@@ -11,6 +11,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from ironlaw import lab_names
+
 LABS = Path(__file__).parent.parent / "labs"
 
 
@@ -32,14 +34,13 @@ class Lab:
     @property
     def name(self) -> str:
         """`Lab 01` for `lab_01_magnitude`; otherwise the start of the slug."""
-        number = re.match(r"lab_(\d+)", self.slug)
-        return f"Lab {number[1]}" if number else self.slug.partition("_")[0].capitalize()
+        return lab_names.name(self.slug) or self.slug.partition("_")[0].capitalize()
 
 
 def catalogue(folder: Path = LABS) -> list[Lab]:
-    """All labs in order, the review after the numbered ones."""
+    """All labs in the order of the course, the review after the numbered ones."""
     labs = [read(path) for path in folder.glob("[!_.]*/") if path.is_dir() and path.name != "__pycache__"]
-    return sorted(labs, key=lambda lab: (not lab.slug.startswith("lab_"), lab.slug))
+    return sorted(labs, key=lambda lab: lab_names.order(lab.slug))
 
 
 def find(name: str, folder: Path = LABS) -> Lab | None:
@@ -48,11 +49,12 @@ def find(name: str, folder: Path = LABS) -> Lab | None:
 
 
 def resolve(name: str, folder: Path = LABS) -> Lab | None:
-    """The lab that a person means: `lab_01_magnitude`, `01`, `1`, `lab-01`, `magnitude`."""
+    """The lab that a person means: `lab_01_magnitude`, `01`, `1`, `lab-01`, `magnitude`; `lab_v2_02_interconnect`, `v2_02`, `v2-2`."""
     key = name.lower().replace("-", "_").replace(" ", "_").removesuffix("/")
     for lab in catalogue(folder):
-        _, number, *rest = f"{lab.slug}__".split("_")
-        if key in {lab.slug, number, number.lstrip("0"), f"lab_{number}", f"lab{number}", "_".join(rest).strip("_")} - {""}:
+        number = lab_names.name(lab.slug).lower().removeprefix("lab ").replace("-", "_")
+        short = re.sub(r"(^|_)0+", r"\1", number)
+        if key in {lab.slug, number, short, f"lab_{number}", f"lab{number}", lab_names.subject(lab.slug)} - {""}:
             return lab
     return None
 
@@ -93,4 +95,4 @@ def section(name: str, words: str) -> str:
 
 
 def plain_title(slug: str) -> str:
-    return re.sub(r"^lab_\d+_", "", slug).replace("_", " ").capitalize()
+    return lab_names.subject(slug).replace("_", " ").capitalize()

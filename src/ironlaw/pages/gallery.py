@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import NamedTuple
 
-from ironlaw import command
+from ironlaw import command, lab_names
 from ironlaw.errors import IronlawError, UnknownName
 from ironlaw.formats import rate_unit
 from ironlaw.pages.catalogue import Lab
@@ -27,6 +27,7 @@ STOP = """<details class="row ask" id="stop">
 <form method="post" action="/do/stop"><input type="hidden" name="token" value="{token}"><button class="grave">Stop</button></form>
 </details>
 """
+BETWEEN = "In between"  # the heading of what belongs to no volume, such as the review
 INSTALL = "<code>pip install ironlaw</code>, then <code>ironlaw labs</code>"
 
 
@@ -86,7 +87,7 @@ def gallery(
         "said": f'<p class="said" role="status">{escape(message)}</p>' if message else "",
         "problem": ledger_problem(records.problem, place.damaged if records.damaged else "") + ledger_notice(records.notice, place.kept),
         "resume": resume(labs, records),
-        "labs": "\n".join(entry(lab, records) for lab in labs),
+        "labs": volumes(labs, records),
         "course": course(labs, records),
         "machine": machine() if place.measures else _machine("Your own machine", ELSEWHERE, "a browser can’t measure"),
         "stays": place.stays,
@@ -183,6 +184,22 @@ def course(labs: list[Lab], records: Records) -> str:
         return ""
     complete = sum(records.standing(lab.slug).stage == len(STAGES) - 1 for lab in numbered)
     return f'<p class="course">{complete} of {len(numbered)} labs saved. The path goes from top to bottom; the review keeps it fresh.</p>'
+
+
+def volumes(labs: list[Lab], records: Records) -> str:
+    """A path of cards for each volume, under its heading where there are several."""
+    numbers = list(dict.fromkeys(lab_names.volume(lab.slug) for lab in labs))
+    if len([number for number in numbers if number]) < 2:
+        return _path(labs, records)
+    return "\n".join(
+        f'<h2 class="volume" id="volume-{number}">{escape(lab_names.heading(number) if number else BETWEEN)}</h2>\n'
+        + _path([lab for lab in labs if lab_names.volume(lab.slug) == number], records)
+        for number in numbers
+    )
+
+
+def _path(labs: list[Lab], records: Records) -> str:
+    return '<ol class="labs">\n' + "\n".join(entry(lab, records) for lab in labs) + "\n</ol>"
 
 
 def entry(lab: Lab, records: Records) -> str:
