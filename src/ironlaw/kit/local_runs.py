@@ -11,7 +11,19 @@ from ironlaw.errors import BadValue
 from ironlaw.kit.cards import MINUS
 from ironlaw.ledger import Event
 from ironlaw.ledger.kinds import ROW
-from ironlaw.measure.experiments import batches, compression, fan_out, ledger, line, omission, resample, stages, train_here, workers
+from ironlaw.measure.experiments import (
+    batches,
+    compression,
+    fan_out,
+    ledger,
+    line,
+    omission,
+    resample,
+    stages,
+    staircase,
+    train_here,
+    workers,
+)
 from ironlaw.measure.experiments.trials import COMPILED_SHAPE, LENGTHS
 from ironlaw.measure.host import cores, cpu_name, in_browser
 from ironlaw.units import significant
@@ -91,6 +103,7 @@ NEEDED: dict[str, tuple[dict[str, Any], ...]] = {
     "stages": tuple({"kind": "case", "name": name, "variant": variant} for name in ("model", "whole") for variant in stages.VARIANTS),
     "workers": tuple({"kind": "case", "name": way, "workers": n} for way in workers.WAYS for n in (1, 2)),
     "omission": tuple({"kind": "figure", "name": way, "p": 0.99} for way in (omission.CLOSED, omission.OPEN)),
+    "staircase": tuple({"kind": "case", "name": way, "bytes": size} for way, (_, size) in staircase.STEPS.items()),
     "bits": tuple({"kind": "figure", "bits": b, "scale": str(scale)} for b in compression.BITS for scale, _ in compression.SCALES),
     "formats": tuple({"kind": "case", "name": name, "batch": 1} for name in (compression.PLAIN, "fp16", "int8", "zeros_90", "csr_90")),
 }

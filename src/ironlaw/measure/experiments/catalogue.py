@@ -7,7 +7,19 @@ from dataclasses import dataclass
 
 from ironlaw.errors import unknown
 from ironlaw.measure.devices import choice
-from ironlaw.measure.experiments import batches, collectives, compression, fan_out, line, omission, resample, train_here, trials, workers
+from ironlaw.measure.experiments import (
+    batches,
+    collectives,
+    compression,
+    fan_out,
+    line,
+    omission,
+    resample,
+    staircase,
+    train_here,
+    trials,
+    workers,
+)
 from ironlaw.measure.host import compiler, in_browser
 
 TORCH_S = 4.0  # what importing PyTorch takes, roughly
@@ -107,6 +119,11 @@ EXPERIMENTS = {
             "collectives", "A real all-reduce",
             f"Adds up buffers of {collectives.RANKS} processes over TCP, by four algorithms: as fast as it goes, and with each one's wire "
             f"held to {collectives.RATE / 1e6:.0f} MB/s.", 6, "numpy",
+        ),
+        Experiment(
+            "staircase", "Your own staircase",
+            f"Copies up to {staircase.STEPS[staircase.MEMORY][1] >> 20} MiB in the cache and in memory, to another process by shared "
+            "memory, a pipe and TCP, and to the disk.", 5, "numpy",
         ),
         Experiment(
             "bits", "The digit reader in fewer bits",

@@ -23,6 +23,7 @@ from ironlaw.measure.experiments import (
     omission,
     resample,
     stages,
+    staircase,
     train_here,
     workers,
 )
@@ -106,7 +107,7 @@ TRIALS: dict[str, Callable[[Bench], Iterator[Draft]]] = {
     "stages": stages.rows, "workers": workers.rows, "omission": omission.rows, "fan_out": fan_out.rows,
     "line": line.rows, "batches": batches.rows, "ledger": ledger.rows,
     "resample": resample.rows, "train_here": train_here.rows,
-    "collectives": collectives.rows, "bits": compression.bits, "formats": compression.formats,
+    "collectives": collectives.rows, "staircase": staircase.rows, "bits": compression.bits, "formats": compression.formats,
 }  # fmt: skip
 WAYS = {EAGER: "op by op", BLOCKED: "in one pass, block by block", COMPILED: "compiled into one kernel"}
 
