@@ -36,6 +36,16 @@ def test_gaps_of_the_chat_trace_vary_as_measured():
     assert math.sqrt(sum((g - mean) ** 2 for g in gaps) / len(gaps)) / mean == pytest.approx(1.09, abs=0.04)
 
 
+@pytest.mark.parametrize(("batch", "ratio"), [(8, 2.16), (16, 2.40), (32, 2.66), (64, 2.98)])
+def test_the_longest_of_a_static_batch_against_the_mean_answer(batch, ratio):
+    """Of the shuffled chat trace, counted over all of it; its quantiles keep it: E[max of n] = ∫ x d(qⁿ) over the mean."""
+    law = trace("azure_chat_2023").output
+    points = list(zip(law.shares, law.values, strict=True))
+    longest = sum((b - a) / (q - p) * ((q ** (batch + 1) - p ** (batch + 1)) * batch / (batch + 1) - p * (q**batch - p**batch))
+                  + a * (q**batch - p**batch) for (p, a), (q, b) in pairwise(points))  # fmt: skip
+    assert longest / law.mean == pytest.approx(ratio, rel=0.02)
+
+
 def test_a_trace_that_is_not_there_or_broken(tmp_path, monkeypatch):
     with pytest.raises(UnknownName, match="azure_chat_2023"):
         trace("azure_chat")

@@ -44,6 +44,19 @@ def test_activations_and_state_are_the_published_ones(name: str) -> None:
     assert layer_activations(shape, replace(plain, recompute="full"), 2048) == 2 * 2048 * micro * shape.hidden
 
 
+def test_what_gpt_3_keeps_of_one_sequence() -> None:
+    """All layers on one device: 275 GB in full, 82 with attention computed again, 4.8 with all of it; stages do not divide it."""
+    shape = decoder("gpt3_175b")
+    kept = [activations(shape, Layout(recompute=way), 2048) / 1e9 for way in ("none", "selective", "full")]
+    assert kept == pytest.approx([275, 82, 4.8], rel=0.01)
+    whole = activations(shape, Layout(), 2048)
+    assert [activations(shape, Layout(pipeline=p), 2048) for p in (2, 8, 32)] == [whole] * 3
+
+
+def test_zero_three_of_gpt_3_on_64_devices() -> None:
+    assert static_bytes(175e9, Layout(data=64, zero=3, gradient_bytes=2.0)).static == 43.75e9
+
+
 @pytest.mark.parametrize("name", [name for name in decoders() if name not in published_shapes()])
 def test_parameters_are_those_of_the_real_model(name: str) -> None:
     assert decoder(name).parameters == il.workload(name).params

@@ -9,7 +9,7 @@ from ironlaw.engine.cluster.pipelines import bubble, bubble_overhead, gantt
 from ironlaw.engine.cluster.search import Job, judge, rank
 from ironlaw.engine.cluster.shapes import token_flops
 from ironlaw.engine.cluster.steps import Compute, step_time
-from ironlaw.engine.cluster.volumes import calls, pipeline_bytes
+from ironlaw.engine.cluster.volumes import calls, pipeline_bytes, traffic
 from ironlaw.engine.device.predict import predict
 from ironlaw.errors import BadValue
 from ironlaw.registry import shards
@@ -127,6 +127,26 @@ def test_traffic_by_hand() -> None:
     assert "tensor" not in calls(shape, Layout(data=8), 8192, 16, 8)
     keys = calls(shape, Layout(8, context=4, data=2), 131072, 16, 8)["context"]
     assert keys[0].size == 131072 * 2 * shape.kv_width / 8 * 2
+
+
+@pytest.mark.parametrize("name", ["gpt3_175b", "llama3_70b"])
+def test_twice_the_ranks_halve_the_products_and_never_the_traffic(name: str) -> None:
+    shape, seq = decoder(name), 2048
+    activation = seq * shape.hidden * 2
+    for t in (1, 2, 4):
+        once, twice = (shards.forward(shape, Layout(ranks), seq).work.matmul_flops for ranks in (t, 2 * t))
+        assert once == pytest.approx(2 * twice)
+        sent = traffic(shape, Layout(2 * t), seq, 1, 8)["tensor"]
+        assert sent >= 4 * shape.layers * 2 * (2 * t - 1) / (2 * t) * activation * (1 - 1e-12)
+        assert sent > traffic(shape, Layout(t), seq, 1, 8).get("tensor", 0.0)
+
+
+def test_traffic_is_what_the_calls_send() -> None:
+    shape, layout = decoder("llama3_70b"), Layout(8, 4, data=2)
+    sent = traffic(shape, layout, 8192, 16, 8)
+    made = calls(shape, layout, 8192, 16, 8)
+    assert set(sent) == {"tensor", "data", "pipeline"} and sent["pipeline"] == pipeline_bytes(shape, layout, 8192, 16)
+    assert sent["data"] == sum(call.wire_bytes for call in made["data"]) and "pipeline" not in traffic(shape, Layout(8), 8192, 16, 8)
 
 
 def test_tensor_parallelism_across_boxes_falls_off_the_cliff() -> None:

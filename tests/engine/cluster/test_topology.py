@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ironlaw.engine.cluster.collectives import time
 from ironlaw.engine.cluster.loads import flow, torus_all_reduce, traffic
+from ironlaw.engine.cluster.placement import fragmented
 from ironlaw.engine.cluster.topology import bisection, dragonfly, fat_tree, hosts, leaf_spine, rail, ring, switches, thin_tree, torus
 from ironlaw.errors import BadValue, UnknownName
 
@@ -67,12 +68,40 @@ def test_two_levels_send_their_share_to_the_byte() -> None:
     assert flow("two_level", leaf_spine(1024, 32, 1, RATE), 1e9, per_node=8) >= 2 * 1e9 / 8 / RATE * 127 / 128
 
 
+def test_two_scattered_leaves_pay_half() -> None:
+    """64 hosts on two leaves: every second neighbour is in the other one, so that the busiest leaf sends on about half of its edges."""
+    full, thin = (leaf_spine(64, 32, r, RATE) for r in (1, 8))
+    factors = [flow("ring", thin, 1e9, fragmented(64, 1.0, seed)) / flow("ring", full, 1e9) for seed in range(20)]
+    assert sum(factors) / 20 == pytest.approx(0.5 * 8, rel=0.06) and max(factors) <= 8
+    assert flow("ring", thin, 1e9, fragmented(64, 0.0)) == flow("ring", full, 1e9)
+
+
+@pytest.mark.parametrize(("thin", "factor"), [(1, 1), (4, 4), (32, 32)])
+def test_a_permutation_across_the_fabric_pays_for_the_spine_in_full(thin: int, factor: float) -> None:
+    fabric = leaf_spine(1024, 32, thin, RATE)
+    assert flow("permutation", fabric, 1e9) == pytest.approx(factor * 1e9 / RATE)
+    inside = [32 * (i // 32) + (i + 1) % 32 for i in range(1024)]  # to a neighbour on the same leaf
+    assert flow("permutation", fabric, 1e9, inside) == pytest.approx(1e9 / RATE)
+
+
+@pytest.mark.parametrize("kind", ["ring", "two_level"])
+@pytest.mark.parametrize("thin", [1, 4, 32])
+def test_no_all_reduce_beats_the_bytes_that_must_cross_a_cut(kind: str, thin: int) -> None:
+    """The whole message leaves every leaf, over all its uplinks; and all ports of a node carry what leaves the node."""
+    fabric = leaf_spine(1024, 32, thin, RATE)
+    for order in (None, fragmented(1024, 0.3, 1), fragmented(1024, 1.0, 1)):
+        taken = flow(kind, fabric, 1e9, order, per_node=8)
+        assert taken >= 1e9 / fabric.tiers[0].uplink
+        assert taken >= 2 * 127 / 128 * 1e9 / (8 * RATE)
+    assert flow("two_level", fabric, 1e9, per_node=8) < flow("ring", leaf_spine(1024, 32, 1, RATE), 1e9)  # which one NIC would bound
+
+
 @given(st.permutations(range(4)), st.floats(1.0, 32.0), st.floats(1.0, 1e9))
 def test_leaves_are_alike_and_less_never_takes_longer(leaves: list[int], thin: float, more: float) -> None:
     fabric = leaf_spine(16, 4, thin, RATE)
     order = [4 * leaf + place for leaf in leaves for place in range(4)]
     assert flow("ring", fabric, 1e9, order) == flow("ring", fabric, 1e9)
-    for kind in ("ring", "all_to_all", "all_gather", "neighbour", "two_level"):
+    for kind in ("ring", "all_to_all", "all_gather", "neighbour", "two_level", "permutation"):
         taken = flow(kind, fabric, 1e9)
         assert flow(kind, fabric, 1e9 + more) >= taken
         assert flow(kind, leaf_spine(16, 4, thin, 2 * RATE), 1e9) == pytest.approx(taken / 2)

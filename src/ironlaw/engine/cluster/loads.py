@@ -13,7 +13,7 @@ from ironlaw.engine.arrays import Number, maximum
 from ironlaw.engine.cluster.topology import Fabric, Tier
 from ironlaw.errors import BadValue, unknown
 
-KINDS = ("ring", "two_level", "all_gather", "all_to_all", "neighbour")
+KINDS = ("ring", "two_level", "all_gather", "all_to_all", "neighbour", "permutation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ def traffic(kind: str, fabric: Fabric, size: Number, order: Sequence[int] | None
     """One collective over every host of the fabric; `order` places rank i on host order[i].
 
     two_level: hosts are the NICs of nodes of `per_node` devices, or nodes with a port each; every NIC carries its share of the message.
+    permutation: host i sends its message to host order[i]; without an order, to the one half of the fabric away.
     """
     n = fabric.hosts
     if kind not in KINDS:
@@ -38,6 +39,9 @@ def traffic(kind: str, fabric: Fabric, size: Number, order: Sequence[int] | None
     if kind == "all_to_all":
         each = size / n
         return Loads((n - 1) * each, tuple(tier.hosts * (n - tier.hosts) * each for tier in fabric.tiers))
+    if kind == "permutation":
+        targets = [(i + n // 2) % n for i in range(n)] if order is None else order
+        return Loads(size, tuple(size * _busiest(tier, n, enumerate(targets)) for tier in fabric.tiers))
     share = {"ring": 2.0 * (n - 1) / n, "all_gather": (n - 1) / n, "neighbour": 1.0}
     if kind == "two_level":
         nodes = n // per_node

@@ -145,6 +145,13 @@ def _two_level(n: int, per_node: int) -> Schedule:
     return Schedule((*scatter, *_together(across), *gather), n)
 
 
+def _in_network(n: int, _: int) -> Schedule:
+    """Rank n is the switch: it begins with nothing, adds up what comes in, and sends the sum to all."""
+    if n == 1:
+        return Schedule((), 1)
+    return Schedule((tuple(Send(rank, n, (0,), True) for rank in range(n)), tuple(Send(n, rank, (0,), False) for rank in range(n))), 1)
+
+
 def _together(rings: list[list[Step]]) -> list[Step]:
     """Steps of several rings at the same time."""
     return [tuple(send for step in at_once for send in step) for at_once in zip(*rings, strict=True)]
@@ -152,5 +159,5 @@ def _together(rings: list[list[Step]]) -> list[Step]:
 
 SCHEDULES: dict[str, Callable[[int, int], Schedule]] = {
     "star": _star, "ring": _ring, "binomial": _binomial, "recursive_doubling": _recursive_doubling, "rabenseifner": _rabenseifner,
-    "double_tree": _double_tree, "two_level": _two_level,
+    "double_tree": _double_tree, "two_level": _two_level, "in_network": _in_network,
 }  # fmt: skip

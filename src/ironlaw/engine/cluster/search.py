@@ -10,7 +10,7 @@ from ironlaw.engine.cluster.layouts import Layout, layouts, micro_batches
 from ironlaw.engine.cluster.links import Box
 from ironlaw.engine.cluster.shapes import Shape
 from ironlaw.engine.cluster.steps import Compute, Speed, StepTime, speed, step_time
-from ironlaw.engine.cluster.volumes import calls, pipeline_bytes
+from ironlaw.engine.cluster.volumes import traffic
 from ironlaw.errors import BadValue
 from ironlaw.units import show
 
@@ -45,10 +45,7 @@ def judge(job: Job, layout: Layout, compute: Predictor) -> Candidate:
     """One layout's step, memory and traffic; what does not divide is refused."""
     count = micro_batches(layout, job.batch)
     time = step_time(job.shape, layout, job.box, job.batch, job.seq, compute(layout), job.overlap)
-    made = calls(job.shape, layout, job.seq, count, job.box.devices)
-    sent = {kind: float(sum(call.wire_bytes for call in group)) for kind, group in made.items()}
-    if layout.pipeline > 1:
-        sent["pipeline"] = float(pipeline_bytes(job.shape, layout, job.seq, count))
+    sent = traffic(job.shape, layout, job.seq, count, job.box.devices)
     held = memory(job.shape, layout, job.seq, count)
     return Candidate(layout, time, held, speed(job.shape, layout, job.batch, job.seq, time.total, job.peak), count, sent)
 

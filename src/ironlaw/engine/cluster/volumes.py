@@ -14,6 +14,7 @@ from ironlaw.engine.cluster.collectives import bus_factor
 from ironlaw.engine.cluster.footprint import WEIGHT, expert_parameters, stage_parameters
 from ironlaw.engine.cluster.layouts import Layout, stage_layers
 from ironlaw.engine.cluster.shapes import Shape
+from ironlaw.engine.device.types import bytes_per_element
 
 ACTIVATION = 2.0  # bytes of one number that is sent
 
@@ -32,6 +33,20 @@ class Call:
     def wire_bytes(self) -> Number:
         """Bytes that one device sends in a step."""
         return self.count * self.size * (bus_factor(self.kind, self.ranks) if self.ranks > 1 else 0.0)
+
+
+def tensor_bytes(layers: Number, hidden: Number, seq: Number, micro: Number, ranks: Number, dtype: str = "bf16") -> Number:
+    """What each of `ranks` devices sends of one micro-batch: four all-reduces of b·s·h a layer, two a pass. Alone it sends nothing."""
+    return 4.0 * layers * bus_factor("all_reduce", ranks) * micro * seq * hidden * bytes_per_element(dtype)
+
+
+def traffic(shape: Shape, layout: Layout, seq: int, micro_batches: int, box_devices: int) -> dict[str, float]:
+    """Bytes that a device of the busiest stage sends in a step, by parallelism."""
+    made = calls(shape, layout, seq, micro_batches, box_devices)
+    sent = {kind: float(sum(call.wire_bytes for call in group)) for kind, group in made.items()}
+    if layout.pipeline > 1:
+        sent["pipeline"] = float(pipeline_bytes(shape, layout, seq, micro_batches))
+    return sent
 
 
 def calls(shape: Shape, layout: Layout, seq: int, micro_batches: int, box_devices: int) -> dict[str, tuple[Call, ...]]:

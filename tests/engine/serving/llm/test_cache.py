@@ -37,6 +37,22 @@ def test_slots_of_llama_3_70b_on_eight_devices():
     assert slots(room, grouped(80, 64, 8, 128, "fp8"), 131_072) == 23
 
 
+def test_what_lets_more_requests_in():
+    """Llama 3 70B, 131,072 tokens, eight devices: 11; a cache of one byte 23, weights of half a byte 14, devices of 80 GiB 12."""
+    shape, weights = grouped(80, 64, 8, 128), 70_553_706_496
+    rooms = {"as it is": 640e9 - 2 * weights, "int4": 640e9 - weights / 2, "GiB": 8 * 80 * 2**30 - 2 * weights}
+    assert [slots(room, shape, 131_072) for room in rooms.values()] == [11, 14, 12]
+    assert rooms["int4"] / rooms["as it is"] == pytest.approx(1.21, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("devices", "weights", "shape", "tokens"), [(1, 8_030_261_248, "Llama 3 8B", 426_800), (4, 70_553_706_496, "Llama 3 70B", 448_300)]
+)
+def test_tokens_that_nine_tenths_of_the_memory_hold(devices, weights, shape, tokens):
+    room = 0.9 * devices * 80e9 - 2 * weights
+    assert pool_blocks(room, PUBLISHED[shape][0]) == pytest.approx(tokens, rel=2e-4)
+
+
 def test_a_pool_that_is_too_small_holds_nothing():
     assert slots(-5.0, grouped(1, 1, 1, 1), 10) == 0 and slots(39.0, grouped(1, 1, 1, 1), 10) == 0
     assert slots(40.0, grouped(1, 1, 1, 1), 10) == 1
