@@ -34,6 +34,7 @@ UNITS: dict[str, tuple[str, dict[str, float]]] = {
     "W": ("W", SMALL | DECIMAL),
     "J": ("J", SMALL | DECIMAL),
     "Hz": ("Hz", DECIMAL),
+    "USD": ("USD", {"": 1.0}),
 }
 _TEXT = re.compile(r"^\s*([+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)\s*$")
 

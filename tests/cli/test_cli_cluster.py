@@ -35,6 +35,17 @@ def test_layouts_are_ranked_and_their_parts_add_up(capsys) -> None:
     assert all(row["bytes"] > 0 and row["wire"] for row in result["traffic"])
 
 
+def test_costs_of_training_by_hand(capsys) -> None:
+    given = ("llama3_8b", "--devices", "64", "--box", "dgx_h100", "--batch-tokens", "1M", "--layout", "tp=2")
+    costs, stops = (answer(capsys, *given, "--price", "h100=2")[key] for key in ("costs", "failures"))
+    assert costs["dollars_per_hour"] == 128 and costs["unpriced"] == []
+    assert costs["dollars_per_million_tokens"] == pytest.approx(128 * 24 / stops["tokens_per_day"] * 1e6)
+    assert costs["joules_per_million_tokens"] == pytest.approx(64 * 700 * 86400 / stops["tokens_per_day"] * 1e6)
+    assert answer(capsys, *given)["costs"]["prices"]["h100_sxm"]["vendor"].startswith("RunPod")
+    assert main(["cluster", *given[:4], "gb200_nvl72", *given[5:]]) == 0
+    assert "no price is known: give --price gb200=…" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_given_layout_is_judged_even_if_it_does_not_fit(capsys) -> None:
     given = ("llama3_405b", "--devices", "16384", "--box", "grand_teton_h100", "--batch-tokens", "16M", "--layout", "tp=8,pp=16,v=8,zero=1")
     result = answer(capsys, *given)

@@ -29,7 +29,9 @@ from ironlaw.cli.options import (
 )
 from ironlaw.cli.predict import as_json as prediction_json
 from ironlaw.cli.predict import predictions, reasons_json
+from ironlaw.cli.price_options import add_costs
 from ironlaw.cli.show import comparison, draw, trace
+from ironlaw.cli.show import costs as show_costs
 from ironlaw.cli.show.prediction import operators, report
 from ironlaw.engine.device.compilation import NEVER
 from ironlaw.engine.device.fusion import fuse
@@ -40,6 +42,7 @@ from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, unknown
 from ironlaw.report.analysis import Analysis, Compiling, Payback, compiling, paybacks
 from ironlaw.report.capacity import capacities
+from ironlaw.report.costs import costs
 from ironlaw.report.kineto import Trace, read
 from ironlaw.report.model_variants import OWN, Variant
 from ironlaw.report.sections.breakeven import verdict
@@ -114,6 +117,7 @@ def add(parser: Parser) -> None:
     add_limit(parser, CAPTURE_S, CAPTURE_S)
     add_json(parser)
     add_host(parser)
+    add_costs(parser)
 
 
 @checked
@@ -165,6 +169,9 @@ def run(args: argparse.Namespace) -> int:
     comparison.weights(analysis, captures.own)
     comparison.fits(analysis)
     pays(analysis)
+    money = costs_of(args, analysis)
+    if money:
+        show_costs.report(money)
     if analysis.joined is not None:
         trace.report(analysis.joined, args.ops or OPS)
     if analysis.unknown:
@@ -228,11 +235,23 @@ def as_json(args: argparse.Namespace, analysis: Analysis) -> dict[str, Any]:
     out["refused"] = reasons_json(analysis.refused)
     out["too_large"] = too_large(list(analysis.predictions))
     out["breakeven"] = [_payback_json(pay) for pay in paybacks(analysis)]
+    money = costs_of(args, analysis)
+    if money:
+        out["costs"] = money
     if analysis.joined is not None:
         out["trace"] = trace.as_json(analysis.joined)
     if args.html:
         out["html"] = args.html
     return out
+
+
+def costs_of(args: argparse.Namespace, analysis: Analysis) -> dict[str, Any] | None:
+    """What a million samples cost, where --price or --latency asks for it."""
+    from ironlaw.registry.prices import prices_of
+
+    if args.price is None and args.latency is None:
+        return None
+    return costs(analysis.variants, prices_of([m.slug for m in analysis.machines], args.price or {}), args.latency)
 
 
 def _payback_json(pay: Payback) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ironlaw.cli.options import Parser, add_json, checked, figure, number_format, size
+from ironlaw.cli.price_options import add_price
 from ironlaw.cli.show import cluster_layouts, draw
 from ironlaw.engine.cluster.failures import goodput, mtbf, optimum
 from ironlaw.engine.cluster.footprint import STATE, WEIGHT
@@ -16,8 +17,11 @@ from ironlaw.engine.cluster.links import Box
 from ironlaw.engine.cluster.search import Candidate, Job, Predictor, judge, rank
 from ironlaw.engine.cluster.shapes import Shape
 from ironlaw.engine.cluster.volumes import calls
+from ironlaw.engine.costs import Offer
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import BadValue, IronlawError, unknown
+from ironlaw.registry.prices import Price
+from ironlaw.report.costs import ENERGY
 
 SCHEMA = "ironlaw-cluster/1"  # of what --json writes
 EXAMPLE = """
@@ -34,6 +38,7 @@ USUAL_SEQ = 8192
 # How published runs came out over their prediction (registry/run): what a range rests on. A test computes both.
 OUTCOMES = (0.99, 1.15)
 STORAGE = 2e12  # bytes/s that Llama 3's file system sustained (arXiv:2407.21783, section 3.3.1)
+DAY = 86400.0
 RESTART = 300.0  # seconds to notice, replace and start again: a premise
 
 
@@ -80,6 +85,7 @@ def add(parser: Parser) -> None:
         "--restart", metavar="TIME", type=figure("s", zero=True), default=RESTART, help="to notice and start again (default 5 min)"
     )
     parser.add_argument("--storage", metavar="RATE", type=figure("B/s"), default=STORAGE, help="where checkpoints go (default '2 TB/s')")
+    add_price(parser)
     add_json(parser)
 
 
@@ -93,6 +99,7 @@ def answer(args: argparse.Namespace) -> dict[str, Any]:
     from ironlaw.registry.boxes import box
     from ironlaw.registry.decoder_shapes import decoder
     from ironlaw.registry.machines import hardware
+    from ironlaw.registry.prices import prices_of
     from ironlaw.registry.shard_times import BUSY, compute
 
     shape, at = decoder(args.model), box(args.box)
@@ -102,14 +109,18 @@ def answer(args: argparse.Namespace) -> dict[str, Any]:
     def predictor(layout: Layout) -> Any:
         return compute(shape, layout, job.seq, at.device, args.dtype)
 
+    known = prices_of([chip.slug], args.price)
     ranked = [_given(args, job, predictor)] if args.layout else rank(job, args.devices, predictor)
     best = ranked[0]
+    failures = _failures(args, shape, best)
     return {
         "schema": SCHEMA, "model": shape.name, "parameters": shape.parameters, "devices": args.devices, "box": at.slug,
         "hardware": chip.slug, "basis": chip.basis(BUSY), "batch_tokens": args.batch_tokens, "seq": job.seq, "batch": job.batch,
         "dtype": args.dtype,
         "usable_bytes": job.capacity, "layouts_that_fit": len(ranked), "layouts": [_row(one, job) for one in ranked[: args.top]],
-        "traffic": _traffic(best, job), "failures": _failures(args, shape, best), "doubling": _doubling(args, job, best, predictor),
+        "traffic": _traffic(best, job), "failures": failures,
+        "costs": _costs(args, chip, known.get(chip.slug), failures["tokens_per_day"] / DAY),
+        "doubling": _doubling(args, job, best, predictor),
         "published_over_predicted": OUTCOMES, "sources": list(at.sources),
     }  # fmt: skip
 
@@ -165,7 +176,7 @@ def _failures(args: argparse.Namespace, shape: Shape, one: Candidate) -> dict[st
     from ironlaw.registry.runs import about
 
     stops = about("llama3_2024")["interruptions"]
-    unit = args.mtbf or stops["days"] * 86400.0 / stops["unexpected"] * stops["devices"]
+    unit = args.mtbf or stops["days"] * DAY / stops["unexpected"] * stops["devices"]
     state = (WEIGHT + STATE) * shape.parameters
     save = state / args.storage
     between = float(mtbf(unit, args.devices))
@@ -175,7 +186,17 @@ def _failures(args: argparse.Namespace, shape: Shape, one: Candidate) -> dict[st
         "unit_mtbf_s": unit, "mtbf_s": between, "state_bytes": state, "save_s": save, "restart_s": args.restart + save,
         "interval_s": interval,
         "goodput": shares.goodput, "writing": shares.writing, "restart": shares.restart, "lost": shares.lost,
-        "mfu": one.speed.mfu * shares.goodput, "tokens_per_day": one.speed.tokens_per_s * 86400.0 * shares.goodput,
+        "mfu": one.speed.mfu * shares.goodput, "tokens_per_day": one.speed.tokens_per_s * DAY * shares.goodput,
+    }  # fmt: skip
+
+
+def _costs(args: argparse.Namespace, chip: Hardware, price: Price | None, tokens_per_s: float) -> dict[str, Any]:
+    """A million tokens of training, what failures cost included: every device is paid and powered all the time."""
+    offer = Offer(chip.slug, 1.0, tokens_per_s, float(chip.power), price.per_hour if price else None, args.devices)
+    return {
+        "dollars_per_hour": price.per_hour * args.devices if price else None, "dollars_per_million_tokens": offer.dollars,
+        "joules_per_million_tokens": offer.joules, "energy": ENERGY, "unpriced": [] if price else [chip.slug],
+        "prices": {chip.slug: price.as_dict()} if price else {},
     }  # fmt: skip
 
 

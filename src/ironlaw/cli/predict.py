@@ -20,12 +20,15 @@ from ironlaw.cli.options import (
     settings,
     size,
 )
+from ironlaw.cli.price_options import add_costs
 from ironlaw.cli.show import comparison, draw
+from ironlaw.cli.show import costs as show_costs
 from ironlaw.cli.show.prediction import report
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
+from ironlaw.report.costs import costs
 from ironlaw.report.model_variants import OWN, Variant
 from ironlaw.report.too_large import too_large
 
@@ -33,7 +36,9 @@ SCHEMA = "ironlaw-predict/1"  # of what --json writes
 EXAMPLE = """
 ironlaw predict resnet50 --on h100_sxm,t4 --mode eager,compiled
 ironlaw predict llama3_8b --on h200_sxm --decode --context 4096 --batch 1,8,64 --ops 5
+ironlaw predict resnet50 --on h100_sxm,l40s,a10 --mode graphs --latency 5ms
 """
+LADDER = (1, 2, 4, 8, 16, 32, 64, 128, 256)  # batches among which the cheapest within --latency is looked for
 
 
 def add(parser: Parser) -> None:
@@ -61,12 +66,16 @@ def add(parser: Parser) -> None:
     add_json(parser)
     add_host(parser)
     add_settings(parser, batches=True)
+    add_costs(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    from ironlaw.registry.prices import prices_of
+
     build = model(args.workload)
     chosen = settings(args)
-    batches = chosen.pop("batch", (None,))
+    asks_costs = args.price is not None or args.latency is not None
+    batches = chosen.pop("batch", LADDER if args.latency is not None else (None,))
     graphs = {n: build(**chosen, **({} if n is None else {"batch": n})) for n in batches}
     graph = graphs[batches[0]]
     plans = [Plan(mode, args.dispatch, not args.uncalibrated, fp32=fp32(args), **launching(args)) for mode in args.mode]
@@ -77,16 +86,20 @@ def run(args: argparse.Namespace) -> int:
     able = tuple({p.hardware.slug: p.hardware for p in rows}.values())
     others = {n: rows if each is graph else predictions(each, able, plans)[0] for n, each in graphs.items()}
     variants = tuple(Variant(n, OWN, graphs[n], tuple(ran)) for n, ran in others.items())
+    money = costs(variants, prices_of([m.slug for m in able], args.price or {}), args.latency) if asks_costs else None
     if args.json:
         out = [as_json(p, args.ops) for p in rows]
         about = {"schema": SCHEMA, "workload": graph.name, "dtype": graph.dtype, "settings": dict(graph.settings)}
         draw.emit({
             **about, "predictions": out, "variants": comparison.variants_json(variants) if len(variants) > 1 else [],
-            "refused": reasons_json(refused), "too_large": too_large(rows),
+            "refused": reasons_json(refused), "too_large": too_large(rows), **({"costs": money} if money else {}),
         })  # fmt: skip
     else:
         report(graph, rows, [*(large["reason"] for large in too_large(rows)), *refused.values()], args.ops)
-        comparison.variants(variants, "batches")
+        if args.batch is not None:
+            comparison.variants(variants, "batches")
+        if money:
+            show_costs.report(money)
     return 0
 
 

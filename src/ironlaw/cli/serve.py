@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.cli.options import Parser, add_json, add_machines, checked, figure, number, size
+from ironlaw.cli.price_options import add_price
 from ironlaw.cli.serve_search import Search, search
 from ironlaw.cli.show import draw, serving
 from ironlaw.engine.serving.llm.load import Request, Spread, arriving, faster
@@ -22,24 +23,6 @@ ironlaw serve llama3_8b --on h200 --trace azure_chat_2023 --rate 10 --cache fp8 
 STORED = ("fp32", "bf16", "fp16", "fp8", "int8", "int4", "fp4")
 FEWEST, PER_REPLICA, LONGEST = 2000, 300, 10_000  # requests that are drawn: at least, for each replica, at most
 DRAFT = 1155, 211  # tokens of a request where nothing is said: the mean of Azure's conversations
-
-
-@checked
-def prices(text: str) -> dict[str, float]:
-    """`h100=2.5,h200=3.5` -> dollars an hour, by slug."""
-    from ironlaw import hardware
-
-    table = {}
-    for entry in text.split(","):
-        name, equals, amount = entry.partition("=")
-        try:
-            value = float(amount.strip().lstrip("$"))
-        except ValueError:
-            value = -1.0
-        if not equals or not 0 < value < 1e6:
-            raise BadValue(f"{entry.strip()!r} is not a machine and its price; write dollars an hour as h200=3.5")
-        table[hardware(name.strip()).slug] = value
-    return table
 
 
 @checked
@@ -108,7 +91,7 @@ def add(parser: Parser) -> None:
     how.add_argument("--memory", metavar="SHARE", type=share, default=0.9, help="of a device's memory to use (default 0.9)")
     how.add_argument("--overhead", metavar="TIME", type=figure("s", zero=True), default=0.0, help="what the engine adds to each step")
     how.add_argument("--most", metavar="N", type=size, default=64, help="replicas to try, at most (default 64)")
-    parser.add_argument("--price", metavar="HW=N[,…]", type=prices, default={}, help="dollars an hour for one device: h200=3.5")
+    add_price(parser)
     parser.add_argument("--simulate", action="store_true", help="also show the run over time, of the best choice")
     parser.add_argument("--html", metavar="FILE", help="also write a page with pictures: one file, opens offline; holds the run over time")
     add_json(parser)
@@ -116,6 +99,7 @@ def add(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from ironlaw.registry.decoders import decoder
+    from ironlaw.registry.prices import prices_of
 
     if not 0 < args.percentile < 100:
         raise BadValue(f"a percentile of {args.percentile:g}; give one between 0 and 100, such as 99")
@@ -127,7 +111,8 @@ def run(args: argparse.Namespace) -> int:
     draw_load, about = load_of(args)
     result = search(Search(
         decoder(args.model), args.on, draw_load, about, promise, args.weights or "", args.cache or "", args.tp, args.batch, args.budget,
-        args.memory, args.overhead, args.most, args.price, args.simulate or bool(args.html), args.seed,
+        args.memory, args.overhead, args.most, prices_of([m.slug for m in args.on], args.price),
+        args.simulate or bool(args.html), args.seed,
     ))  # fmt: skip
     if args.html:
         from ironlaw.report.page import put

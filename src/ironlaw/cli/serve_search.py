@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ironlaw.engine.costs import Offer, device_hours
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.numerics.frontier import Point, frontier
 from ironlaw.engine.serving.llm.decoder import Decoder
@@ -16,6 +17,8 @@ from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.promise import Answer, Promise, fewest
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.registry.deployments import Deployment, box_of, deployment, weigh
+from ironlaw.registry.prices import Price
+from ironlaw.report.costs import ENERGY
 from ironlaw.units import show
 
 SCHEMA = "ironlaw-serve/1"  # of what --json writes
@@ -45,7 +48,7 @@ class Search:
     memory: float = 0.9
     overhead: float = 0.0
     most: int = 64
-    prices: Mapping[str, float] = field(default_factory=dict)
+    prices: Mapping[str, Price] = field(default_factory=dict)
     simulate: bool = False
     seed: int = 0
 
@@ -88,7 +91,8 @@ def search(asked: Search) -> dict[str, Any]:
         "choices": rows, "refused": refused,
         "fewest": min(rows, key=lambda row: (row["devices"], row["dollars_per_hour"] or 0.0))["hardware"] if rows else None,
         "cheapest": min(priced, key=lambda row: row["dollars_per_hour"])["hardware"] if priced else None,
-        "unpriced": [m.slug for m in asked.machines if m.slug not in asked.prices], "frontier": _frontier(asked, tables),
+        "unpriced": [m.slug for m in asked.machines if m.slug not in asked.prices],
+        "prices": {slug: price.as_dict() for slug, price in asked.prices.items()}, "energy": ENERGY, "frontier": _frontier(asked, tables),
     }  # fmt: skip
     if asked.simulate and choices:
         chosen = next(c for c in choices if c.deployment.hardware.slug == (result["cheapest"] or result["fewest"]))
@@ -192,7 +196,7 @@ def _row(asked: Search, choice: Choice) -> dict[str, Any]:
     made, out, share = choice.deployment, choice.answer.outcome, asked.promise.share
     price = asked.prices.get(made.hardware.slug)
     tokens = tokens_per_s(out)
-    hours = choice.devices / 3600.0 / tokens * 1e6
+    offer = Offer(made.hardware.slug, 1.0, tokens, float(made.hardware.power), price.per_hour if price else None, choice.devices)
     return {
         "hardware": made.hardware.slug, "basis": made.table.basis, "devices": choice.devices, "replicas": choice.answer.replicas,
         "devices_per_replica": made.devices, "box": made.box.slug if made.box else None, "arithmetic": made.dtype, "weights": made.weights,
@@ -201,8 +205,9 @@ def _row(asked: Search, choice: Choice) -> dict[str, Any]:
         "most": choice.policy.most, "batch": out.batch, "busy": out.busy, "requests": len(out.requests), "preempted": out.preempted,
         "ttft_s": {"p50": out.ttft(0.5), "promised": out.ttft(share)}, "tbt_s": {"p50": out.tbt(0.5), "promised": out.tbt(share)},
         "tokens_per_s": tokens, "goodput_per_s": out.goodput(asked.promise.ttft, asked.promise.tbt), "binds": choice.answer.binds,
-        "device_hours_per_million_tokens": hours, "dollars_per_hour": price * choice.devices if price else None,
-        "dollars_per_million_tokens": price * hours if price else None,
+        "device_hours_per_million_tokens": device_hours(1.0, tokens, choice.devices),
+        "dollars_per_hour": price.per_hour * choice.devices if price else None, "dollars_per_million_tokens": offer.dollars,
+        "joules_per_million_tokens": offer.joules,
     }  # fmt: skip
 
 
@@ -223,8 +228,8 @@ def _frontier(asked: Search, tables: list[Deployment]) -> list[dict[str, Any]]:
                 break
             seconds = made.table.seconds(batch, batch * tokens)
             each = batch / seconds / made.devices
-            hours = 1e6 / each / 3600.0
-            dollars = hours * asked.prices[made.hardware.slug] if priced else None
+            hours = device_hours(1.0, each)
+            dollars = hours * asked.prices[made.hardware.slug].per_hour if priced else None
             points[Point(f"{made.hardware.slug} {made.devices} {batch}", seconds, hours if dollars is None else dollars)] = {
                 "hardware": made.hardware.slug, "devices_per_replica": made.devices, "batch": batch, "tbt_s": seconds,
                 "tokens_per_s_each": each, "dollars_per_million_tokens": dollars,

@@ -23,8 +23,7 @@ def html(result: dict[str, Any]) -> str:
     if "run" in result:
         figures |= _run(result["run"])
         sections.append(("run", "The run over time", figure_place("sequences") + figure_place("cache")))
-    if "from" in result["load"]:
-        sections.append(("sources", "Sources", paragraph(result["load"]["from"])))
+    sections.append(("sources", "Sources", items(_sources(result))))
     links, body = laid_out(sections)
     carried = {"figures": {name: figure.to_dict() for name, figure in figures.items()}, "grids": {}, "terms": explanations(marked(body))}
     load = result["load"]
@@ -51,6 +50,7 @@ def _summary(result: dict[str, Any]) -> str:
         f"TBT {share}",
         "tokens/s",
         "$ / M tokens",
+        "J / M tokens, at most",
     )
     rows: list[list[Cell]] = [
         [
@@ -58,16 +58,26 @@ def _summary(result: dict[str, Any]) -> str:
             f"{100 * row['cache_peak']:.0f} %", show(row["ttft_s"]["promised"], "s"), show(row["tbt_s"]["promised"], "s"),
             significant(row["tokens_per_s"]),
             "–" if row["dollars_per_million_tokens"] is None else significant(row["dollars_per_million_tokens"]),
+            show(row["joules_per_million_tokens"], "J"),
         ]
         for row in result["choices"]
     ]  # fmt: skip
     if rows:
-        out += table(names, rows, "The fewest devices of each machine", range(4, 10))
+        out += table(names, rows, "The fewest devices of each machine", range(4, 11))
         out += items(f"{row['hardware']}: what binds is {BINDS[row['binds']]}. {BASES[row['basis']]}." for row in result["choices"])
     if result["fewest"]:
         best = f"Fewest devices: {result['fewest']}."
         out += paragraph(best + (f" Cheapest: {result['cheapest']}." if result["cheapest"] else ""))
     return out + items(f"{row['hardware']}: {row['reason']}" for row in result["refused"]) if result["refused"] else out
+
+
+def _sources(result: dict[str, Any]) -> list[str]:
+    load = [result["load"]["from"]] if "from" in result["load"] else []
+    prices = [
+        f"{slug}: ${significant(p['dollars_per_hour'])} an hour, {', '.join(filter(None, (p['vendor'], p['date'], p['source'])))}"
+        for slug, p in result["prices"].items()
+    ]
+    return [*load, *prices, f"Energy: {result['energy']}."]
 
 
 def _frontier(result: dict[str, Any]) -> Figure:

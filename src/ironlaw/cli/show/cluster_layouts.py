@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw.cli.show import draw
+from ironlaw.cli.show.costs import sources
 from ironlaw.units import show, significant
 
 PARTS = {
@@ -79,9 +80,18 @@ def _outlook(result: dict[str, Any], best: dict[str, Any]) -> None:
         ("save every", show(stops["interval_s"], "s")),
         ("goodput", f"{share(stops['goodput'])}; {rest}"),
         ("a day", f"{significant(stops['tokens_per_day'] / 1e9)} billion tokens; MFU with failures {share(stops['mfu'])}"),
+        ("costs", _costs(result["costs"])),
         ("the next doubling", _next(more)),
         ("rests on", f"{BASES[result['basis']]}; published runs took {low:g} to {high:g} × what is predicted for them"),
     ])  # fmt: skip
+
+
+def _costs(about: dict[str, Any]) -> str:
+    power = f"energy {show(about['joules_per_million_tokens'], 'J')} a million tokens at most ({about['energy']})"
+    if about["dollars_per_hour"] is None:
+        return f"no price is known: give --price {about['unpriced'][0]}=…; {power}"
+    a_day, each = (significant(value) for value in (24 * about["dollars_per_hour"], about["dollars_per_million_tokens"]))
+    return f"${a_day} a day, ${each} a million tokens with failures; {power}. {sources(about)}"
 
 
 def _next(more: dict[str, Any] | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw.cli.show import draw
+from ironlaw.cli.show.costs import sources
 from ironlaw.report.serving_words import BASES, BINDS
 from ironlaw.units import show, significant
 
@@ -42,7 +43,7 @@ def _point(p: dict[str, Any], priced: bool) -> tuple[Any, ...]:
 
 
 def _choices(rows: list[dict[str, Any]], share: str) -> None:
-    names = ("machine", "devices", "batch", "cache", f"TTFT {share}", f"TBT {share}", "tokens/s", "$/M")
+    names = ("machine", "devices", "batch", "cache", f"TTFT {share}", f"TBT {share}", "tokens/s", "$/M", "J/M ≤")
     draw.table(names, [_row(row) for row in rows], left=("machine",))
     for row in rows:
         replicas = draw.plural(row["replicas"], "replica")
@@ -60,7 +61,7 @@ def _row(row: dict[str, Any]) -> tuple[Any, ...]:
     return (
         row["hardware"], (str(row["devices"]), draw.STRONG), significant(row["batch"]), draw.percent(row["cache_peak"]),
         show(row["ttft_s"]["promised"], "s"), show(row["tbt_s"]["promised"], "s"), significant(row["tokens_per_s"]),
-        "–" if dollars is None else significant(dollars),
+        "–" if dollars is None else significant(dollars), show(row["joules_per_million_tokens"], "J"),
     )  # fmt: skip
 
 
@@ -71,10 +72,11 @@ def _verdict(result: dict[str, Any]) -> None:
         row = next(row for row in result["choices"] if row["hardware"] == result["cheapest"])
         dollars = f"${significant(row['dollars_per_hour'])} an hour, ${significant(row['dollars_per_million_tokens'])} a million new tokens"
         draw.say(f"Cheapest: {draw.plural(row['devices'], 'device')}, {row['hardware']}, {dollars}.", draw.GOOD)
-        draw.say("$/M: dollars for a million new tokens, all devices paid whether they work or not.", draw.DIM)
-    if result["unpriced"]:
+        draw.say(f"$/M: dollars for a million new tokens, all devices paid whether they work or not. {sources(result)}", draw.DIM)
+    elif result["unpriced"]:
         names = ",".join(f"{slug}=…" for slug in result["unpriced"])
         draw.say(f"For costs, say what a device costs an hour: --price {names}", draw.DIM)
+    draw.say(f"J/M: joules for a million new tokens; {result['energy']}.", draw.DIM)
 
 
 def _run(run: dict[str, Any]) -> None:

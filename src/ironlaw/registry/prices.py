@@ -1,0 +1,54 @@
+"""registry/price/*.toml -> what an hour of one device costs, whose price that is, and where it was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from ironlaw.errors import BadRegistry
+from ironlaw.registry.loader import figure, folder, read, slugs
+
+GIVEN = "as given"  # the source of a price that the user named
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Dollars an hour for one device. `vendor`: who rents it out, on which terms."""
+
+    per_hour: float
+    vendor: str
+    source: str = ""
+    date: str = ""
+
+    def as_dict(self) -> dict[str, str | float]:
+        return {"dollars_per_hour": self.per_hour, "vendor": self.vendor, "source": self.source, "date": self.date}
+
+
+def prices() -> tuple[str, ...]:
+    """The machines that have one."""
+    return slugs("price")
+
+
+@cache
+def price(slug: str) -> Price | None:
+    """Of a machine by its slug; None where the registry has no price that could be read at its source."""
+    return load(folder("price") / f"{slug}.toml") if slug in prices() else None
+
+
+def load(path: Path) -> Price:
+    data = read(path)
+    vendor = data.get("vendor")
+    if not isinstance(vendor, str) or not vendor:
+        raise BadRegistry(f"{path.name} has no vendor; add `vendor = …`: who rents it out, on which terms")
+    if path.stem not in slugs("hardware"):
+        raise BadRegistry(f"{path.name} is named for no machine; name it as registry/hardware/ spells the machine")
+    hour = figure(f"{path.name} [hour]", data.get("hour"), "USD")
+    return Price(hour.value, vendor, hour.source, hour.date)
+
+
+def prices_of(machines: Iterable[str], given: Mapping[str, float]) -> dict[str, Price]:
+    """What is known of these machines, by slug: the user's figure before the registry's."""
+    known = {slug: Price(given[slug], GIVEN) if slug in given else price(slug) for slug in machines}
+    return {slug: one for slug, one in known.items() if one is not None}
