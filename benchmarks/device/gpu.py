@@ -17,9 +17,9 @@ sync = GPU.clock.sync
 DTYPES = {name: FORMATS[name].in_torch(torch) for name in ("fp16", "bf16", "fp32", "tf32")}
 
 
-def write(path, method, rows):
-    """Write an evidence file of the H200."""
-    machine = GPU.machine() | {"hardware": "h200_sxm"}
+def write(path, method, rows, **about):
+    """Write an evidence file of the H200. `about`: what else its machine says."""
+    machine = GPU.machine() | {"hardware": "h200_sxm"} | about
     evidence_file.write(Path(path), machine=machine, software=software(), method=method, rows=typed(rows))
 
 
