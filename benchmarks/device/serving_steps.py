@@ -58,25 +58,35 @@ class Decoder:
     def step(self, ids, turn, caches, batch, context, chunk, past):
         """`ids`: the decoding sequences' tokens, then the chunk's. `caches`: per layer, (of the batch, of the prompt)."""
         x = self.words[ids]
-        for layer, (ours, prompt) in zip(self.layers, caches, strict=True):
-            qkv = F.linear(self.norm(x), layer["qkv"]).view(len(ids), self.heads + 2 * self.groups, -1)
-            both = qkv[:, : self.heads + self.groups]
-            half = both.shape[-1] // 2
-            both = both * turn[0] + torch.cat((-both[..., half:], both[..., :half]), -1) * turn[1]
-            q, k, v = both[:, : self.heads], both[:, self.heads :], qkv[:, self.heads + self.groups :]
-            parts = []
-            if batch:
-                ours[0][:, :, context] = k[:batch]
-                ours[1][:, :, context] = v[:batch]
-                parts.append(self.attend(q[:batch].unsqueeze(2), ours[0], ours[1], False).reshape(batch, -1))
-            if chunk:
-                prompt[0][0, :, past:] = k[batch:].transpose(0, 1)
-                prompt[1][0, :, past:] = v[batch:].transpose(0, 1)
-                y = self.attend(q[batch:].transpose(0, 1).unsqueeze(0), *prompt, not past)
-                parts.append(y.transpose(1, 2).reshape(chunk, -1))
-            x = x + F.linear(torch.cat(parts) if len(parts) > 1 else parts[0], layer["out"])
-            gate, up = F.linear(self.norm(x), layer["up"]).chunk(2, -1)
-            x = x + F.linear(F.silu(gate) * up, layer["down"])
+        for layer, cache in zip(self.layers, caches, strict=True):
+            x = x + self.mix(self.norm(x), layer, turn, cache, batch, chunk, past, slice(context, None), slice(past, None))
+            x = x + self.feed(self.norm(x), layer)
+        return self.logits(x, batch, chunk)
+
+    def mix(self, y, layer, turn, cache, batch, chunk, past, place, places):
+        """Attention: what each token takes from those before it. `place`, `places`: where the batch's and the chunk's keys are written."""
+        qkv = F.linear(y, layer["qkv"]).view(len(y), self.heads + 2 * self.groups, -1)
+        both = qkv[:, : self.heads + self.groups]
+        half = both.shape[-1] // 2
+        both = both * turn[0] + torch.cat((-both[..., half:], both[..., :half]), -1) * turn[1]
+        q, k, v = both[:, : self.heads], both[:, self.heads :], qkv[:, self.heads + self.groups :]
+        (ours, prompt), parts = cache, []
+        if batch:
+            ours[0][:, :, place] = k[:batch].unsqueeze(2)
+            ours[1][:, :, place] = v[:batch].unsqueeze(2)
+            parts.append(self.attend(q[:batch].unsqueeze(2), ours[0], ours[1], False).reshape(batch, -1))
+        if chunk:
+            prompt[0][0, :, places] = k[batch:].transpose(0, 1)
+            prompt[1][0, :, places] = v[batch:].transpose(0, 1)
+            z = self.attend(q[batch:].transpose(0, 1).unsqueeze(0), *prompt, not past)
+            parts.append(z.transpose(1, 2).reshape(chunk, -1))
+        return F.linear(torch.cat(parts) if len(parts) > 1 else parts[0], layer["out"])
+
+    def feed(self, y, layer):
+        gate, up = F.linear(y, layer["up"]).chunk(2, -1)
+        return F.linear(F.silu(gate) * up, layer["down"])
+
+    def logits(self, x, batch, chunk):
         last = torch.cat((x[:batch], x[-1:])) if chunk else x
         return F.linear(self.norm(last), self.head)
 
@@ -92,43 +102,52 @@ class Decoder:
         return [(pair(batch, context + 1) if batch else None, pair(1, past + chunk) if chunk else None) for _ in self.layers]
 
 
-def case(model, batch, context, chunk, past):
-    """Rows of one case: eager, and as a graph where there is a GPU."""
+def inputs(model, batch, context, chunk, past):
+    """Of one step: ids, rotations and caches."""
     tokens = batch + chunk
     ids = torch.randint(model.p["vocab"], (tokens,), device=DEVICE)
     turn = torch.randn(2, tokens, 1, model.p["head_dim"], device=DEVICE, dtype=torch.bfloat16)
-    caches = model.caches(batch, context, chunk, past)
+    return ids, turn, model.caches(batch, context, chunk, past)
+
+
+def case(model, *sizes):
+    """Rows of one case: eager, and as a graph where there is a GPU."""
+    given = inputs(model, *sizes)
 
     def call():
-        return model.step(ids, turn, caches, batch, context, chunk, past)
+        return model.step(*given, *sizes)
 
-    params = {"batch": batch, "context": context, "chunk": chunk, "past": past, "dtype": "bf16", "layers": len(model.layers)}
     for mode in ("eager", "eager_graphs") if CUDA else ("eager",):
-        run = call if mode == "eager" else record(torch, call)
-        wall, piped = clock(run)
-        yield {"kind": "function", "name": "serving_step", "params": params, "mode": mode, "wall_s": wall, "event_s": piped}
+        yield row_of(call if mode == "eager" else record(torch, call), model, mode, sizes)
+
+
+def row_of(run, model, mode, sizes, **more):
+    wall, piped = clock(run)
+    params = dict(zip(("batch", "context", "chunk", "past"), sizes, strict=True)) | {"dtype": "bf16", "layers": len(model.layers)}
+    return {"kind": "function", "name": "serving_step", "params": params, "mode": mode, "wall_s": wall, "event_s": piped, **more}
 
 
 @torch.no_grad()
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def measure(make, one, cases, name, method):
+    """`one(model, *sizes)` gives the rows of a case; those that there is time for go into DIR/`name`.json."""
+    parser = argparse.ArgumentParser(description=method)
     parser.add_argument("--out", required=True)
     parser.add_argument("--model", default="llama3_8b")
     parser.add_argument("--seconds", type=float, default=150.0)
     args = parser.parse_args()
     p = about(args.model)["params"]
-    model = Decoder(p if CUDA else p | {"vocab": 1000, "hidden": 512, "heads": 4, "kv_heads": 1, "ffn": 1024}, p["layers"] if CUDA else 2)
+    model = make(p if CUDA else p | {"vocab": 1000, "hidden": 512, "heads": 4, "kv_heads": 1, "ffn": 1024}, p["layers"] if CUDA else 2)
     rows, end = [], time.monotonic() + args.seconds
-    for sizes in CASES if CUDA else ((2, 16, 0, 0), (0, 0, 8, 0), (2, 16, 8, 4)):
+    for sizes in cases if CUDA else ((2, 16, 0, 0), (0, 0, 8, 0), (2, 16, 8, 4)):
         if time.monotonic() > end:
             break
-        for row in case(model, *sizes):
+        for row in one(model, *sizes):
             rows.append({**row, "params": {"model": args.model, **row["params"]}})
             print(sizes, row["mode"], f"{1e3 * row['event_s']:.3f} ms", flush=True)
         if CUDA:
             torch.cuda.empty_cache()
-    write(f"{args.out}/serving_steps.json", METHOD, rows)
+        write(f"{args.out}/{name}.json", method, rows)
 
 
 if __name__ == "__main__":
-    main()
+    measure(Decoder, case, CASES, "serving_steps", METHOD)
