@@ -1,4 +1,4 @@
-"""A lab headless: locked, half-way, complete; each a run of the app on a ledger of its own.
+"""A lab headless, on the page of the labs' server: locked, half-way, complete; each on a ledger of its own.
 
 Tests compare figures and sections, not prose: `page.slots("act1.reveal", html)` is what a section of words.md says on the page, by slot.
 """
@@ -8,11 +8,12 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.kit.host import plain, using
+from ironlaw.kit.lab import folder
 from ironlaw.ledger import open_ledger
 from ironlaw.slots import SLOT
 
@@ -20,24 +21,23 @@ SLUG = "lab_01_magnitude"
 
 
 class Page:
-    """The lab as a learner meets it: `reload` runs the app anew, `send` is what the browser does to a piece.
+    """The lab as a learner meets it: `reload` opens the page anew, `send` is what the browser does to a piece.
 
     This learner presses every button that leads on; with `onward=False` they stay where they are.
     """
 
     def __init__(self, ledger, slug=SLUG):
         self.ledger, self.slug = ledger, slug
-        self.app = import_module(f"ironlaw.labs.{slug}.lab").app
         self.reload()
 
     def reload(self, onward=True):
-        self.lab = kit.open(self.slug, self.ledger)
+        host = plain.Page(folder(self.slug), self.ledger)
+        with using(host):
+            self.lab = kit.open(self.slug)
         while onward and (place := self.lab.places[self.lab._reached]).part not in ("lock", "reflect", "end"):
             self.ledger.append(self.slug, "step", {"step": place.name})
             self.lab._look()
-        outputs, self.defs = self.app.run(defs={"lab": self.lab})
-        names = [cell.name for cell in self.app._cell_manager.cells()]
-        self.parts = dict(zip(names[1:], outputs, strict=True))  # the first cell, which opens the lab, is replaced
+        self.parts = parts(host, self.lab)
         return self
 
     def piece(self, name):
@@ -80,8 +80,28 @@ class Page:
         return re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "", bare(html + " " + pieces))  # a time of day may hold any figure
 
 
+class Part(str):
+    """What a cell shows."""
+
+    @property
+    def text(self) -> str:
+        return str(self)
+
+
+def parts(host: plain.Page, lab: Any) -> dict[str, Part | None]:
+    """What each cell shows of a lab that is open already, None for nothing; fails where a cell does."""
+    _, *rest = host._order  # the first cell opens the lab
+    host._names["lab"] = lab
+    with using(host):
+        host._run(rest)
+    host.settle()
+    failed = [name for name, html in host.html_of.items() if f"This part ({name}) could not be shown" in html]
+    assert not failed, failed
+    return {name: Part(host.html_of[name]) if host.html_of.get(name) else None for name in host.cells[1:]}
+
+
 class Stages:
-    """A lab's ledger after each of some steps. Each is played once, and every test begins with a copy: a step takes a run of the app."""
+    """A lab's ledger after each of some steps. Each is played once, and every test begins with a copy: a step opens the page."""
 
     def __init__(self, folder: Path, slug: str, *steps: Callable[[Page], object]):
         self.folder, self.slug, self.steps = folder, slug, steps

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from html import escape
 
 from ironlaw.kit.prose import dress
@@ -44,6 +45,7 @@ def panel(names: Iterable[str], local: Mapping[str, LocalFigure] | None = None, 
     return f'<div class="il-claims">{first}{folded}{sealed}</div>'
 
 
+@lru_cache(maxsize=1024)  # a claim says the same each time a lab is opened
 def row(entry: Claim, local: tuple[LocalFigure | None, ...] = ()) -> str:
     cells = (
         (escape(entry.claimed), _said_by(entry)),

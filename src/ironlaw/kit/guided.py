@@ -22,7 +22,7 @@ Design = Callable[[], Mapping[str, Any]]
 class Guided(Measuring):
     places: tuple[Place, ...]
     words: Words
-    _predictions: dict[str, Event]
+    _predictions: dict[str, list[Event]]
     _reached: int
     _stamp: int
     _design: Event | None

@@ -66,7 +66,7 @@ class Lab(ActSteps):
         self.follows: dict[str, tuple[str, ...]] = {}
         self.elements: dict[str, Any] = {}  # a page drops an element that nothing refers to
         self.readouts: dict[str, dict[str, Any]] = {}
-        self._predictions: dict[str, Event] = {}
+        self._predictions: dict[str, list[Event]] = {}
         self._setters: dict[str, tuple[Any, Callable[[Any], None]]] = {}
         self._begin()
         self._look()

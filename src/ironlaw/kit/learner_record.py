@@ -24,7 +24,7 @@ class LearnerRecord:
     current_context: Context
     readouts: dict[str, dict[str, Any]]
     measured: dict[str, Measured]
-    _predictions: dict[str, Event]
+    _predictions: dict[str, list[Event]]
     _stamp: int
     _reached: int
     is_open: Callable[[str], bool]
@@ -35,13 +35,9 @@ class LearnerRecord:
         return self.questions[name]
 
     def prediction(self, name: str) -> Event | None:
-        """The newest prediction for a question. Cached once it exists: it can't change, and a dial need not wait for the database."""
-        if name not in self._predictions:
-            attempts = self.question(name).answers(self.ledger.attempts(self.slug, name))
-            if not attempts:
-                return None
-            self._predictions[name] = attempts[-1]
-        return self._predictions[name]
+        """The newest prediction for a question."""
+        attempts = self._attempts(name)
+        return attempts[-1] if attempts else None
 
     def choice(self, name: str) -> Option | None:
         event = self.prediction(name)
@@ -49,8 +45,15 @@ class LearnerRecord:
 
     def first_prediction(self, name: str) -> Event | None:
         """The one that counts: later attempts were made with the answer in sight."""
-        attempts = self.question(name).answers(self.ledger.attempts(self.slug, name)) if self.prediction(name) else []
+        attempts = self._attempts(name)
         return attempts[0] if attempts else None
+
+    def _attempts(self, name: str) -> list[Event]:
+        """Kept once there is one: a prediction can't change, and a dial need not wait for the database."""
+        attempts = self._predictions.get(name) or self.question(name).answers(self.ledger.attempts(self.slug, name))
+        if attempts:
+            self._predictions[name] = attempts
+        return attempts
 
     def first_choice(self, name: str) -> Option | None:
         event = self.first_prediction(name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,18 @@ class Cell:
         return shown, dict(zip(self.defines, values, strict=True))
 
 
-def read(path: Path) -> list[Cell]:
+def read(path: Path) -> tuple[Cell, ...]:
     """The cells in the order of the page."""
+    return _read(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, changed: int) -> tuple[Cell, ...]:
+    """Compiled once for all pages of a lab; a file that has changed since is another."""
     functions = [node for node in ast.parse(path.read_text("utf-8"), path.name).body if _is_cell(node)]
     if not functions:
         raise BadValue(f"{path} has no cell; write functions under `@app.cell`")
-    return [_cell(node, path) for node in functions if isinstance(node, ast.FunctionDef)]
+    return tuple(_cell(node, path) for node in functions if isinstance(node, ast.FunctionDef))
 
 
 def in_order(cells: Sequence[Cell], where: str) -> Iterator[Cell]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from ironlaw.errors import BadRegistry
@@ -155,7 +156,7 @@ class Claim:
         judged = [(reading, self.agrees(reading)) for reading in figures]
         held = sum(holds for _, holds in judged)
         verdict = HOLDS if held == len(judged) else DEPENDS if held else REFUTED
-        premise = premises.find(judged) if verdict == DEPENDS else None
+        premise = (_measured_premise(tuple(judged)) if measured else premises.find(judged)) if verdict == DEPENDS else None
         return Judgement(verdict, bool(measured), tuple(figures), held, premise)
 
     @property
@@ -217,3 +218,9 @@ class Claim:
         while digits < MOST and not holds and shown(figure, self.unit, digits) == shown(self.value, self.unit, digits):
             digits += 1
         return shown(figure, self.unit, digits)
+
+
+@cache
+def _measured_premise(judged: tuple[tuple[Reading, bool], ...]) -> premises.Premise:
+    """Sought once: every lab that shows the claim asks for it each time it opens, and the rows stay."""
+    return premises.find(judged)

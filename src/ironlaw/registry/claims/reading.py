@@ -46,9 +46,9 @@ class Source:
     differs: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Reading:
-    """One figure, and the premises it was taken under; a premise that is not among them was not recorded."""
+    """One figure, and the premises it was taken under; a premise that is not among them was not recorded. Equal to itself alone."""
 
     value: float
     premises: Mapping[str, Any]
