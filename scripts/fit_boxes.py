@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ironlaw.engine.cluster.collectives import bus_factor
-from ironlaw.engine.cluster.library import collective
+from ironlaw.engine.cluster.library import collective, switch_adds, switch_factor
 from ironlaw.engine.cluster.links import Box
 from ironlaw.registry.boxes import box
 from ironlaw.registry.loader import folder
@@ -50,13 +50,14 @@ class Timed:
     ranks: int
     size: float
     seconds: float
+    floats: bool = True  # which a switch can add
 
 
 def nccl_rows(path: Path) -> Iterator[Timed]:
     for row in csv.DictReader(path.open()):
         size = int(row["message_size"]) * WIDTHS[row["nccl_dtype"]]
         kind = KINDS.get(row["op_name"], row["op_name"])
-        yield Timed(row["gpu"], kind, int(row["num_gpus"]), size, float(row["latency"]) / 1e3)
+        yield Timed(row["gpu"], kind, int(row["num_gpus"]), size, float(row["latency"]) / 1e3, row["nccl_dtype"] == "half")
 
 
 def all_reduce_rows(path: Path) -> Iterator[Timed]:
@@ -66,7 +67,11 @@ def all_reduce_rows(path: Path) -> Iterator[Timed]:
 
 
 def errors(at: Box, rows: Sequence[Timed]) -> list[float]:
-    return [float(collective(at, row.kind, row.ranks, row.size)) / row.seconds - 1 for row in rows]
+    return [predicted(at, row) / row.seconds - 1 for row in rows]
+
+
+def predicted(at: Box, row: Timed) -> float:
+    return float(collective(at, row.kind, row.ranks, row.size, floats=row.floats))
 
 
 def mean_error(at: Box, rows: Sequence[Timed]) -> float:
@@ -97,7 +102,14 @@ def halves(rows: Sequence[Timed]) -> tuple[list[Timed], list[Timed]]:
 def beyond_wire(at: Box, rows: Sequence[Timed]) -> int:
     """Predictions that would need more than the link is built for."""
     limit = at.link.per_direction if at.link else math.inf
-    return sum(bus_factor(r.kind, r.ranks) * r.size / float(collective(at, r.kind, r.ranks, r.size)) > limit for r in rows)
+    return sum(least_bytes(at, row) / predicted(at, row) > limit for row in rows)
+
+
+def least_bytes(at: Box, row: Timed) -> float:
+    """Bytes that a wire must carry, by the ring or where the switch adds."""
+    ring = bus_factor(row.kind, row.ranks)
+    adds = row.floats and switch_adds(at, row.kind, row.ranks)
+    return row.size * (min(ring, switch_factor(row.ranks)) if adds else ring)
 
 
 def write(at: Box, source: str, alone: float, opened: float, held: float) -> None:

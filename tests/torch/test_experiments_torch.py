@@ -17,8 +17,7 @@ def small(monkeypatch):
     monkeypatch.setattr(trials, "WIDE", (256, 256))
     monkeypatch.setattr(trials, "SIZES", (32, 64))
     monkeypatch.setattr(trials, "OPS", 10)
-    monkeypatch.setattr(collectives, "RANKS", 2)
-    monkeypatch.setattr(collectives, "SIZES", {collectives.PACED: (1 << 10, 1 << 14)})
+    monkeypatch.setattr(collectives, "SIZES", {collectives.PACED: {2: (1 << 10, 1 << 14)}})
     monkeypatch.setattr(trials, "BATCHES", (1, 2))
     monkeypatch.setattr(TorchCpu, "fused_modes", lambda self: ("blocked",))  # compiling has a test of its own
 

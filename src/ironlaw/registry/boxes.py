@@ -69,9 +69,13 @@ def load(path: Path) -> Box:
     bus = _figure(path, data, "bus", "B/s")
     if link is not None and bus > link.per_direction:
         raise BadRegistry(f"{path.name}: [bus] is above what {link.slug} is built for; fit again with that limit")
+    sums = _figure(path, data, "sums", "B/s")
+    if sums and (link is None or sums > link.per_direction):
+        raise BadRegistry(f"{path.name}: [sums] needs a link that is built for as much; give it, or leave [sums] out")
     return Box(
         path.stem, data["name"], machines()[normal(data["device"])], devices, group, link, wires["bridge"], wires["nic"],
-        _count(path, data, "nics", 0), _figure(path, data, "start", "s"), bus, _figure(path, data, "network_start", "s"), _sources(data),
+        _count(path, data, "nics", 0), _figure(path, data, "start", "s"), bus, _figure(path, data, "network_start", "s"), sums,
+        _sources(data),
     )  # fmt: skip
 
 
@@ -102,5 +106,5 @@ def fitted(name: str) -> dict[str, float]:
 
 
 def _sources(data: dict[str, Any]) -> tuple[str, ...]:
-    tables = [f"{key}: {data[key]['source']}, {data[key]['date']}" for key in ("start", "bus", "network_start") if key in data]
+    tables = [f"{key}: {data[key]['source']}, {data[key]['date']}" for key in ("start", "bus", "network_start", "sums") if key in data]
     return (f"{data['source']}, {data['date']}", *tables)

@@ -45,6 +45,7 @@ class Box:
     start: float = 0.0  # seconds before the first byte of a collective inside the box
     bus: float = 0.0  # bytes/s that its collectives reach on the fast link; 0: what the link achieves
     network_start: float = 0.0  # seconds before the first byte of a collective between boxes
+    sums: float = 0.0  # bytes/s of a link while its switch adds up what devices send; 0: the switch only forwards
     sources: tuple[str, ...] = ()
 
     def __repr__(self) -> str:

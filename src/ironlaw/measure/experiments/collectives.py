@@ -10,10 +10,9 @@ import select
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, NamedTuple
 
 from ironlaw.engine.cluster.alpha_beta import Timed, Wire, fit, mean_error
-from ironlaw.engine.cluster.collectives import time
 from ironlaw.engine.cluster.schedules import Schedule, steps
 from ironlaw.errors import BadValue
 from ironlaw.measure.clock import Clock, Timing, halt
@@ -21,12 +20,14 @@ from ironlaw.measure.experiments.bench import Bench
 from ironlaw.measure.rows import Draft, case_row
 
 FREE, PACED = "free", "paced"
-RANKS = 4
-SIZES = {FREE: (1 << 10, 1 << 20), PACED: (1 << 18, 1 << 21)}  # bytes of one rank's buffer
+SIZES = {  # bytes of one rank's buffer, by how many ranks take part
+    FREE: {2: (1 << 10,), 4: (1 << 10, 1 << 20), 8: (1 << 10, 1 << 22)},
+    PACED: {4: (1 << 18, 1 << 21), 8: (1 << 21,)},
+}
 ALGORITHMS = {"ring": "ring", "binomial": "binomial tree", "recursive_doubling": "recursive doubling", "star": "star"}
 FITTED = ("ring", "binomial")
 RATE = 50e6  # bytes a second and direction of a paced rank
-ROUNDS = 5  # timed, after one that is not
+ROUNDS = 4  # timed, after one that is not
 WIDTH = 4  # bytes of one number
 PIECE = 1 << 16  # bytes handed to the kernel at once
 
@@ -51,6 +52,7 @@ class Rank:
 
     def __init__(self, rank: int, peers: dict[int, socket.socket]) -> None:
         self.rank, self.peers = rank, peers
+        self.carried: list[int] = []  # bytes of each step, the busier way
 
     def all_reduce(self, schedule: Schedule, buffer: Any, pace: Pace | None = None) -> None:
         """In place; the buffer is as long as a multiple of the schedule's parts."""
@@ -68,6 +70,7 @@ class Rank:
                     taken = np.empty(len(send.parts) * parts[0].size, buffer.dtype)
                     into[self.peers[send.source]] = taken.data.cast("B")
                     arriving.append((taken, send.parts, send.add))
+            self.carried.append(max(sum(map(len, lines.values())) for lines in (out, into)))
             exchange(out, into, pace)
             for taken, places, add in arriving:
                 for piece, i in zip(np.split(taken, len(places)), places, strict=True):
@@ -99,7 +102,7 @@ def _advance(lines: dict[socket.socket, memoryview], line: socket.socket, count:
 
 
 def _serve(calls: Any, rank: int, ranks: int) -> None:
-    """A worker process: joins the others, then times (algorithm, bytes, rate or 0, rounds) until the one that asks is gone."""
+    """A worker process: joins the others, then times (algorithm, ranks, bytes, rate or 0, rounds) until the one that asks is gone."""
     import numpy as np
 
     clock = Clock()
@@ -107,19 +110,29 @@ def _serve(calls: Any, rank: int, ranks: int) -> None:
         me = Rank(rank, _join(calls, rank, ranks, held))
         while True:
             try:
-                algorithm, size, rate, rounds = calls.recv()
+                algorithm, count, size, rate, rounds = calls.recv()
             except (EOFError, OSError):
                 return
-            schedule = steps(algorithm, ranks)
+            schedule = steps(algorithm, count)
             buffer = np.empty(elements(schedule, size), np.float32)
             seconds = []
             for _ in range(rounds + 1):
                 buffer.fill(rank + 1)
-                me.all_reduce(steps("binomial", ranks), np.zeros(1, np.float32))  # all are here
+                me.all_reduce(steps("binomial", count), np.zeros(1, np.float32))  # all are here
+                me.carried = []
                 begin = clock.now()
                 me.all_reduce(schedule, buffer, Pace(rate, clock) if rate else None)
                 seconds.append(clock.now() - begin)
-            calls.send((seconds[1:], float(buffer.min()), float(buffer.max())))
+            calls.send(Answer(seconds[1:], float(buffer.min()), float(buffer.max()), me.carried))
+
+
+class Answer(NamedTuple):
+    """What one rank says: seconds of each round, its smallest and largest sum, and bytes of each step, the busier way."""
+
+    seconds: list[float]
+    low: float
+    high: float
+    carried: list[int]
 
 
 def elements(schedule: Schedule, size: int) -> int:
@@ -166,28 +179,33 @@ class Ranks:
         for line in self.lines:
             line.send(ports)
 
-    def time(self, algorithm: str, size: int, rate: float, rounds: int) -> list[float]:
-        """Seconds of each round, until the last rank had the sum; refused where a sum is wrong."""
-        for line in self.lines:
-            line.send((algorithm, size, rate, rounds))
-        answers, count = [line.recv() for line in self.lines], len(self.lines)
+    def time(self, algorithm: str, count: int, size: int, rate: float, rounds: int) -> tuple[list[float], int]:
+        """(seconds of each round, until the last of `count` ranks had the sum; bytes of the busiest rank, step by step), sums checked."""
+        lines = self.lines[:count]
+        for line in lines:
+            line.send((algorithm, count, size, rate, rounds))
+        answers: list[Answer] = [line.recv() for line in lines]
         expected = count * (count + 1) / 2
-        if any((low, high) != (expected, expected) for _, low, high in answers):
+        if any((answer.low, answer.high) != (expected, expected) for answer in answers):
             raise BadValue(f"{algorithm} over {count} ranks did not give the sum {expected:g} on each; please report it")
-        return [max(times) for times in zip(*(seconds for seconds, _, _ in answers), strict=True)]
+        seconds = [max(times) for times in zip(*(answer.seconds for answer in answers), strict=True)]
+        return seconds, sum(max(each) for each in zip(*(answer.carried for answer in answers), strict=True))
 
 
 def rows(bench: Bench) -> Iterator[Draft]:
-    cases = [(f"{ALGORITHMS[name]}, {way}", (way, name, size)) for way in SIZES for name in ALGORITHMS for size in SIZES[way]]
+    cases = [
+        (f"{ALGORITHMS[name]}, {way}", (way, name, count, size))
+        for way, by_ranks in SIZES.items() for count, sizes in by_ranks.items() for size in sizes for name in ALGORITHMS
+    ]  # fmt: skip
     with ExitStack() as held:
         bench.progress(0.0, "starting the ranks")
-        ranks = Ranks(RANKS, held)
-        for way, name, size in bench.each(cases):
+        ranks = Ranks(max(max(by_ranks) for by_ranks in SIZES.values()), held)
+        for way, name, count, size in bench.each(cases):
             halt(bench.stop)
-            busiest = time("all_reduce", name, RANKS, size, 0.0, 1.0).total  # bytes of the rank that carries most
-            params = {"algorithm": name, "ranks": RANKS, "bytes": size, "steps": len(steps(name, RANKS).steps), "busiest_bytes": busiest}
-            taken = Timing.of(ranks.time(name, size, RATE if way == PACED else 0.0, ROUNDS)).row()
-            yield case_row(way, f"{ALGORITHMS[name]}, {way}, {size >> 10:,} KiB", params, taken)
+            seconds, carried = ranks.time(name, count, size, RATE if way == PACED else 0.0, ROUNDS)
+            params = {"algorithm": name, "ranks": count, "bytes": size, "steps": len(steps(name, count).steps), "busiest_bytes": carried}
+            title = f"{ALGORITHMS[name]}, {count} ranks, {way}, {size >> 10:,} KiB"
+            yield case_row(way, title, params, Timing.of(seconds).row())
 
 
 def compare(measured: Sequence[Draft]) -> tuple[Wire, float, float]:
