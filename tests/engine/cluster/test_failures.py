@@ -148,6 +148,20 @@ def test_sentences_about_the_best_interval() -> None:
     assert waste(young(120.0, 10_800.0), 120.0, 0.0, 10_800.0) == pytest.approx(0.149, abs=5e-4)
 
 
+def test_draws_are_the_same_everywhere() -> None:
+    assert list(draw(1, 10.0, 60.0)) == pytest.approx([30.202021348205747, 52.15293345551362])
+    assert list(draw(2, 10.0, 26.3, 0.5)) == pytest.approx([0.11537894235866333, 25.703706502257425, 26.21383548843139])
+
+
+def test_restarts_that_fail_again() -> None:
+    """Each failure costs M·(1 − e^{−R/M}) of restarting on average: a share of 1 − e^{−R/M} of the time, for numbers and arrays."""
+    for restart in (300.0, 3000.0):
+        for between in (3000.0, np.array([3000.0])):
+            assert goodput(600.0, 60.0, restart, between).restart == pytest.approx(1 - math.exp(-restart / 3000.0))
+    assert wall(1.0, 1.0, 701.0, 1.0) == wall(701.0, 1.0, 1.0, 1.0) == math.inf and wall(300.0, 1.0, 300.0, 1.0) < math.inf
+    assert daly(np.array([2.0, 1.9999]), 1.0) == pytest.approx([1.0, 0.8889], abs=1e-3)
+
+
 def test_two_levels_save_often_nearby_and_seldom_far_away() -> None:
     near, far = Level(2.0, 60.0), Level(60.0, 600.0)
     often, seldom, share = two_level(near, far, 0.9, META)
