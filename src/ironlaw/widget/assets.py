@@ -16,9 +16,9 @@ CONTRACT = "contract"  # not a file: written from Python's own tables
 # Joined in this order into one module: each file uses only names from those before it. DRAWING alone draws a figure.
 DRAWING = ("dom", "units", "scale", "labels", "words", "tip", "axes", "marks", "drag", "targets", "table", "figure", "grid")
 SCRIPTS = (
-    "dom", "units", "scale", "labels", "words", "tip", "axes", "marks", "contract", "schema", "numbers", "dials", "chain", "pins", "drag",
-    "targets", "table", "figure", "grid", "readouts", "export", "permalink", "direct", "pending", "link", "tabs", "instrument", "sealed",
-    "lock", "reflect", "small", "card", "sheet", "map", "walk", "questions", "experiment", "flow", "piece",
+    "dom", "units", "scale", "labels", "words", "tip", "axes", "marks", "contract", "schema", "numbers", "play", "dials", "chain", "pins",
+    "drag", "targets", "table", "figure", "grid", "readouts", "export", "permalink", "direct", "pending", "link", "tabs", "instrument",
+    "sealed", "lock", "reflect", "small", "card", "sheet", "map", "walk", "questions", "experiment", "flow", "piece",
 )  # fmt: skip
 HOSTED = (*SCRIPTS, "hosted", "host")  # for a page with one piece
 LAB = (*SCRIPTS, "cells", "served")  # for a lab of the labs' server

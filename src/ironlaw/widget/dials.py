@@ -30,6 +30,7 @@ def span(
 ) -> Dial:
     """A number from low to high; `log` for one whose steps are factors.
 
+    `play`: seconds that a run from end to end takes, for a dial that is time: it gets a play button and one for each single step.
     `presets`: values with a button of their own. `steps`: where the slider stops. `whole`: no fractions. `hidden`: not shown while
     something else makes it idle; where it stands is kept.
     """

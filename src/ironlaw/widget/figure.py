@@ -129,7 +129,7 @@ class Figure:
     table: Table
     note: str = ""
     legend: tuple[dict[str, Any], ...] = ()
-    more: dict[str, Any] = field(default_factory=dict)  # height, width ("half"), stacked, tab, alone (its tab on a phone)
+    more: dict[str, Any] = field(default_factory=dict)  # height, width ("half"), stacked, plain (no axes), tab, alone (its tab on a phone)
 
     def __post_init__(self) -> None:
         if not self.text.strip() or not self.title.strip():

@@ -10,10 +10,11 @@ once and its share of the sum once more, which the switch copies to all: M·(1 +
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from ironlaw.engine.arrays import Number, minimum
 from ironlaw.engine.cluster.collectives import bus_factor
-from ironlaw.engine.cluster.links import Box, ring_bandwidth
+from ironlaw.engine.cluster.links import Box, ring_bandwidth, ring_edges
 from ironlaw.errors import BadValue
 
 
@@ -65,6 +66,23 @@ def pace(box: Box, ranks: int, per_box: int | None = None) -> tuple[float, float
         )  # fmt: skip
     nics = box.nic.achieved * max(1, inside * box.nics // box.devices)
     return max(box.network_start, box.start) * math.ceil(math.log2(-(-ranks // inside))), min(fast, nics)
+
+
+def ring_pace(box: Box, ranks: int, nics: int | None = None, order: Sequence[int] | None = None) -> tuple[float, float]:
+    """The same for one ring over devices that fill boxes, in any order, with so many NICs of each box in use."""
+    edges = ring_edges(box, ranks, nics, order)
+    if not edges:
+        raise BadValue(f"a ring of {ranks} rank has no edge; give at least 2", "ranks")
+    rate = min(edge.rate for edge in edges)
+    if box.bus and any(edge.kind == "link" for edge in edges):
+        rate = min(rate, box.bus)
+    return start(box, ranks), rate
+
+
+def start(box: Box, ranks: int) -> float:
+    """Seconds before the first byte over devices that fill boxes."""
+    boxes = -(-ranks // box.devices)
+    return box.start if boxes == 1 else max(box.network_start, box.start) * math.ceil(math.log2(boxes))
 
 
 def _inside(box: Box, ranks: int) -> float:

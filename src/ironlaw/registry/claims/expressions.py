@@ -11,6 +11,12 @@ from types import CodeType
 from typing import Any
 
 from ironlaw.backends.rows import Row
+from ironlaw.engine.cluster.collectives import bus_bandwidth, bus_factor
+from ironlaw.engine.cluster.collectives import time as collective_time
+from ironlaw.engine.cluster.exchange import all_to_all
+from ironlaw.engine.cluster.library import collective
+from ironlaw.engine.cluster.links import ring_bandwidth, transfer
+from ironlaw.engine.cluster.volumes import tensor_bytes
 from ironlaw.engine.device.chains import chain as engine_chain
 from ironlaw.engine.device.compilation import breakeven, breakeven_days, devices_needed, saving
 from ironlaw.engine.device.dispatch import graph_replay, queued, synchronous, utilization
@@ -61,7 +67,11 @@ from ironlaw.engine.training.recompute import best_checkpoints, checkpoint_bytes
 from ironlaw.engine.training.rewrites import three_kernels
 from ironlaw.errors import BadRegistry
 from ironlaw.registry import evidence
+from ironlaw.registry.boxes import box
+from ironlaw.registry.decoder_shapes import decoder
+from ironlaw.registry.interconnects import interconnect
 from ironlaw.registry.machines import hardware, machines
+from ironlaw.registry.placed_steps import placed_step
 from ironlaw.registry.publications import published
 from ironlaw.registry.scored_groups import groups
 from ironlaw.registry.squeezed import at_bits, reader
@@ -109,6 +119,10 @@ NAMESPACE: dict[str, Any] = {
     "stored_bits": stored_bits, "csr_bytes": csr_bytes, "csr_breakeven": csr_breakeven, "nm_storage": nm_storage,
     "low_rank_bytes": low_rank_bytes, "pruned_macs": pruned_macs, "Point": Point, "frontier": frontier, "dominated_by": dominated_by,
     "decay": decay, "wilson": wilson, "trials_needed": trials_needed,
+    # wires and what goes over them
+    "box": box, "interconnect": interconnect, "decoder": decoder, "ring_bandwidth": ring_bandwidth, "transfer": transfer,
+    "bus_factor": bus_factor, "bus_bandwidth": bus_bandwidth, "collective": collective, "collective_time": collective_time,
+    "all_to_all": all_to_all, "tensor_bytes": tensor_bytes, "placed_step": placed_step,
     # what a training step keeps
     "training_ledger": training_ledger, "static_bytes": static_bytes, "kept": kept, "with_loss": with_loss, "three_kernels": three_kernels,
     "recompute": recompute, "checkpoint_bytes": checkpoint_bytes, "best_checkpoints": best_checkpoints,

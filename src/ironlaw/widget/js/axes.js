@@ -37,6 +37,7 @@ function layout(figure, width) {
     pad.left = figure.y.scale === "band" ? 4 : Math.max(24, ...ticks.map((tick) => measure(tick.text) + 10));
     pad.top += LINE;
   }
+  if (figure.plain) Object.assign(pad, { left: 4, right: 4, top: TOP, bottom: TOP }); // places, not quantities: no axes
   const inner = { left: pad.left, right: width - pad.right };
   const x = makeScale(figure.x, xDomain, [inner.left, inner.right]);
   const over = lanes(upright.map((mark) => ({ mark, x: x.at(mark.x), text: ruleText(mark), bold: Boolean(mark.role) })), { left: 0, right: width });
@@ -61,6 +62,7 @@ function revealPair(figure) {
 
 function axesView(plan) {
   const { figure, box, x, y, height, width } = plan;
+  if (figure.plain) return [];
   const out = [];
   if (!x.band) {
     const inside = (tick) => Math.min(Math.max(x.at(tick.value), measure(tick.text) / 2), width - measure(tick.text) / 2);

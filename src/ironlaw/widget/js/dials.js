@@ -93,6 +93,10 @@ function slider({ dial, id, ctx, value, about, wrong }, steps) {
     ctx.redraw();
   };
   const stepTo = (wanted) => {
+    pause(dial, ctx.ui); // whoever turns it by hand has
+    show(wanted);
+  };
+  const show = (wanted) => {
     local[draft] = local[bad] = null;
     const [from, to] = [nearestStep(steps, value, dial.type), Math.max(0, Math.min(steps.length - 1, wanted))];
     ctx.line.turn(dial.id, steps[to], {}, steps[to + Math.sign(to - from)]);
@@ -109,6 +113,7 @@ function slider({ dial, id, ctx, value, about, wrong }, steps) {
       step: (way) => stepTo(nearestStep(steps, value, dial.type) + way),
       oninput: type, onblur: leave, "aria-invalid": wrong ? "true" : null, ...about,
     }),
+    dial.play ? playView(dial, ctx, steps.length - 1, () => nearestStep(steps, ctx.line.state.dials?.[dial.id] ?? dial.value, dial.type), show) : null,
     dial.presets?.length ? h("div", { key: "presets", class: "il-presets", role: "group", "aria-label": `${dial.label}: presets` },
       dial.presets.map((preset) => h("button", {
         key: String(preset), type: "button", class: "il-preset", "aria-pressed": preset === value ? "true" : "false",
