@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ironlaw.engine.serving.llm.load import Quantiles, Request, Spread, arriving, faster
 from ironlaw.engine.serving.llm.policy import Policy, Speculation
-from ironlaw.engine.serving.llm.replica import _Replica, serve
+from ironlaw.engine.serving.llm.replica import Replica, serve
 from ironlaw.engine.serving.llm.replicas import apart, side_by_side
 from ironlaw.engine.serving.queues import md1
 from ironlaw.errors import BadValue
@@ -51,15 +51,16 @@ def requests_of(sizes):
 def test_tokens_memory_and_order_are_kept(sizes, policy, tokens):
     requests = requests_of(sizes)
     total = tokens // policy.block
-    run = _Replica(requests, Cost(context=1e-6), total, policy, 1e-4, 0, False)
+    run = Replica(requests, Cost(context=1e-6), total, policy, 1e-4, 0, False)
     out = run.run()
     for r, first, leave in zip(requests, out.first, out.leave, strict=True):
         assert r.arrive < first <= leave and (first < leave or r.output == 1)
     assert sum(count for _, count in out.gaps) == pytest.approx(sum(r.output - 1 for r in requests))
     assert all(seconds >= -1e-12 and count >= -1e-9 for seconds, count in out.gaps)
     assert all(0 <= m.used <= total for m in out.moments)
-    kept = sum(p.blocks for p in run.pool.prefixes.values())
-    assert run.pool.used - run.granted == kept == run.pool.kept and not run.active and not run.waiting
+    room = run.room
+    kept = sum(p.blocks for p in room.pool.prefixes.values())
+    assert room.pool.used - room.granted == kept == room.pool.kept and not room.active and not room.waiting
     if not out.preempted:
         assert list(out.first) == sorted(out.first)
     assert sum(m.prompt for m in out.moments) + out.reused >= sum(r.prompt for r in requests)

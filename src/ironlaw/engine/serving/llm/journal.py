@@ -1,0 +1,73 @@
+"""The clock of a replica and what it wrote down: who arrived, when first and last tokens came, the gaps between tokens, every stretch of steps."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+
+from ironlaw.engine.serving.llm.batch import Job
+from ironlaw.engine.serving.llm.load import Request
+from ironlaw.engine.serving.llm.outcome import Moment
+
+
+class Journal:
+    def __init__(self, requests: Sequence[Request]) -> None:
+        self.requests = requests
+        self.arrivals = [r.arrive for r in requests]
+        self.first, self.leave = [-1.0] * len(requests), [-1.0] * len(requests)
+        self.now, self.next, self.gone = 0.0, 0, 0
+        self.stall = 0.0  # what the next gap is longer by: prompts that went first
+        self.returned: list[float] = []  # when those were stopped who decode again from the next step on
+        self.gaps: list[tuple[float, float]] = []
+        self.moments: list[Moment] = []
+
+    @property
+    def over(self) -> bool:
+        return self.gone == len(self.requests)
+
+    @property
+    def expects(self) -> bool:
+        """Whether a request is still to arrive."""
+        return self.next < len(self.requests)
+
+    def wait(self) -> None:
+        """Until the next request arrives."""
+        self.now = self.arrivals[self.next]
+
+    def arrived(self) -> Iterator[tuple[int, Request]]:
+        """Those who came since the last time, by their place."""
+        while self.expects and self.arrivals[self.next] <= self.now:
+            self.next += 1
+            yield self.next - 1, self.requests[self.next - 1]
+
+    def pass_time(self, seconds: float, steps: int, batch: int, prompt: int, used: int, waiting: int) -> None:
+        """A stretch of steps. Who arrives meanwhile is inside for the rest of it."""
+        end = self.now + seconds
+        later = self.arrivals[self.next : bisect_right(self.arrivals, end, self.next)]
+        inside = self.next - self.gone + (sum(end - at for at in later) / seconds if later and seconds else 0.0)
+        self.moments.append(Moment(self.now, seconds, steps, batch, prompt, used, waiting, inside))
+        self.now = end
+
+    def tokens(self, count: int, seconds: float, live: int, ahead: float) -> None:
+        """`count` steps of `seconds` gave `live` sequences a token each, and `ahead` more a step that came together with those."""
+        end_of_first = self.now - seconds * (count - 1)
+        self.gaps += [(end_of_first - since, 1.0) for since in self.returned]
+        if live > len(self.returned):
+            self.gaps.append((seconds + self.stall, float(live - len(self.returned))))
+        if count > 1:
+            self.gaps.append((seconds, float(live * (count - 1))))
+        if ahead:
+            self.gaps.append((0.0, ahead * count))
+        self.stall, self.returned = 0.0, []
+
+    def first_token(self, job: Job) -> None:
+        """Or, of one that was stopped, the next."""
+        if job.since >= 0:
+            self.gaps.append((self.now - job.since, 1.0))
+            job.since = -1.0
+        else:
+            self.first[job.place] = self.now
+
+    def finish(self, job: Job) -> None:
+        self.leave[job.place] = self.now
+        self.gone += 1
