@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 
 from ironlaw import hardware
-from ironlaw.cli import serve_search
 from ironlaw.cli.serve import EXAMPLE
+from ironlaw.cli.serving.question import Search
+from ironlaw.cli.serving.rows import slices
+from ironlaw.cli.serving.search import sizes
 from ironlaw.engine.serving.llm.load import Request, Spread, arriving
 from ironlaw.engine.serving.llm.outcome import Moment, Outcome
 from ironlaw.engine.serving.llm.policy import Policy
@@ -130,7 +132,7 @@ def test_a_model_that_is_not_a_decoder(sh):
 def test_slices_share_out_long_stretches():
     moments = (Moment(0.0, 10.0, 100, 4, 0, 8, 2, 6.0), Moment(10.0, 2.0, 1, 0, 50, 8, 0, 1.0))
     out = Outcome((Request(0.0, 1, 1), Request(1.0, 1, 1)), (1.0, 2.0), (2.0, 12.0), (), moments, 16)
-    parts = serve_search.slices(out, 6)
+    parts = slices(out, 6)
     assert [part["busy"] for part in parts] == pytest.approx([1.0] * 6) and parts[0]["batch"] == 4 and parts[-1]["batch"] == 0
     assert parts[-1]["prompt_tokens_per_s"] == 25 and parts[0]["cache"] == 0.5 and parts[0]["step_s"] == pytest.approx(0.1)
 
@@ -158,17 +160,17 @@ def test_the_fewest_by_halving():
 
 
 def test_a_large_model_takes_the_fewest_devices_that_hold_it():
-    asked = serve_search.Search(decoder("llama3_70b"), (), lambda n: (), {}, Promise(1.0, 0.05))
-    assert serve_search._sizes(asked, hardware("h200_sxm")) == (2, 4, 8) and serve_search._sizes(asked, hardware("a100_40gb_pcie")) == (1,)
-    assert serve_search._sizes(replace(asked, weights="int4"), hardware("h100_sxm")) == (1, 2, 4, 8)
-    assert serve_search._sizes(asked, hardware("l40s")) == (1,)  # no box of the registry has several
+    asked = Search(decoder("llama3_70b"), (), lambda n: (), {}, Promise(1.0, 0.05))
+    assert sizes(asked, hardware("h200_sxm")) == (2, 4, 8) and sizes(asked, hardware("a100_40gb_pcie")) == (1,)
+    assert sizes(replace(asked, weights="int4"), hardware("h100_sxm")) == (1, 2, 4, 8)
+    assert sizes(asked, hardware("l40s")) == (1,)  # no box of the registry has several
 
 
 def test_a_page_with_pictures(sh, tmp_path):
     page = tmp_path / "serve.html"
     out = sh.out(*BASE, "--rate", "10", "--price", "h200=3.6", "--html", str(page))
     html = page.read_text("utf-8")
-    assert "Fewest devices" in out and html.startswith("<!doctype html>") and "h200_sxm: what binds" in html
+    assert "Fewest devices" in out and html.startswith("<!doctype html>") and "What binds is" in html
     carried = json.loads(re.search(r'id="data">(.*?)</script>', html, re.S)[1])
     assert set(carried["figures"]) == {"frontier", "sequences", "cache"} and all(f["text"] for f in carried["figures"].values())
     assert all(f'data-figure-of="{name}"' in html for name in carried["figures"])

@@ -91,8 +91,19 @@ def test_serving_is_that_of_the_command(capsys):
     (told,) = json.loads(capsys.readouterr().out)["choices"]
     assert (told["replicas"], row["kept"], row["total_devices"]) == (1, True, 1)
     assert row["ttft_s"] == told["ttft_s"]["promised"] and row["tbt_p50_s"] == told["tbt_s"]["p50"]
-    for name in ("goodput_per_s", "batch", "busy", "cache_peak", "preempted"):
+    for name in ("tokens_per_s", "goodput_per_s", "batch", "busy", "cache_peak", "preempted"):
         assert row[name] == told[name]
+    assert row["hours_per_million"] == told["device_hours_per_million_tokens"]
+
+
+def test_serving_puts_requests_together_as_asked():
+    usual = rows("serving")[1][0]
+    for over in ({"scheduling": "static"}, {"chunked": False}, {"prefix": 300}, {"speculate": 4, "most": 64}, {"prompt_replicas": 1}):
+        (row,) = rows("serving", **over)[1]
+        assert row["error"] is None and (row["ttft_s"], row["tbt_s"]) != (usual["ttft_s"], usual["tbt_s"])
+        assert row["total_devices"] == 1 + over.get("prompt_replicas", 0)
+    (row,) = rows("serving", speculate=4, most=64, acceptance=2)[1]
+    assert "between 0 and 1" in row["error"]
 
 
 def test_serving_takes_a_trace_or_a_rate_and_says_what_breaks_a_promise():

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ironlaw.cli.options import Parser, add_json, add_machines, checked, figure, number, size
 from ironlaw.cli.price_options import add_price
-from ironlaw.cli.serve_search import Search, search
+from ironlaw.cli.serving.load import load_of
+from ironlaw.cli.serving.question import Search
+from ironlaw.cli.serving.search import search
 from ironlaw.cli.show import draw, serving
-from ironlaw.engine.serving.llm.load import Request, Spread, arriving, faster
+from ironlaw.engine.serving.llm.policy import PREEMPTIONS, SCHEDULES
 from ironlaw.engine.serving.llm.promise import Promise
 from ironlaw.errors import BadValue, unknown
 from ironlaw.formats import FORMATS
+from ironlaw.registry.deployments import STORED, USUAL
 
 EXAMPLE = """
 ironlaw serve llama3_8b --on h100,h200 --rate 20 --prompt 1155 --output 211 --ttft 1s --tbt 50ms --price h100=2.5,h200=3.5
 ironlaw serve llama3_8b --on h200 --trace azure_chat_2023 --rate 10 --cache fp8 --simulate
+ironlaw serve llama3_8b --on h200 --rate 30 --acceptance 0.7 --prefix 500 --tbt 20ms
 """
-STORED = ("fp32", "bf16", "fp16", "fp8", "int8", "int4", "fp4")
-FEWEST, PER_REPLICA, LONGEST = 2000, 300, 10_000  # requests that are drawn: at least, for each replica, at most
-DRAFT = 1155, 211  # tokens of a request where nothing is said: the mean of Azure's conversations
+LENGTHS = (1, 2, 4, 8)  # proposed tokens that are tried where only their acceptance is known
 
 
 @checked
@@ -55,6 +57,17 @@ def spread(text: str) -> float:
 
 
 @checked
+def acceptance(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise BadValue(f"{text!r} is not a share of proposed tokens; write one from 0 to 1, such as 0.7")
+    return value
+
+
+@checked
 def share(text: str) -> float:
     try:
         value = float(text)
@@ -73,8 +86,8 @@ def add(parser: Parser) -> None:
     load.add_argument("--rate", metavar="N", type=number, help="requests a second; with --trace: the same requests at this rate")
     load.add_argument("--trace", metavar="NAME|FILE", help="azure_chat_2023, azure_code_2023, or a CSV file: arrival, prompt, output")
     load.add_argument("--columns", metavar="A=B[,…]", type=columns, default={}, help="what a file calls arrival, prompt and output")
-    load.add_argument("--prompt", metavar="N", type=size, help=f"tokens of a prompt, on average (default {DRAFT[0]:,})")
-    load.add_argument("--output", metavar="N", type=size, help=f"tokens of an answer, on average (default {DRAFT[1]:,})")
+    load.add_argument("--prompt", metavar="N", type=size, help=f"tokens of a prompt, on average (default {USUAL[0]:,})")
+    load.add_argument("--output", metavar="N", type=size, help=f"tokens of an answer, on average (default {USUAL[1]:,})")
     load.add_argument("--spread", metavar="CV", type=spread, help="of both: deviation over mean; 0: all alike (default 1)")
     load.add_argument("--requests", metavar="N", type=size, help="how many are drawn (default: as many as the replicas need)")
     load.add_argument("--seed", metavar="N", type=int, default=0, help="another draw of the same load")
@@ -91,6 +104,15 @@ def add(parser: Parser) -> None:
     how.add_argument("--memory", metavar="SHARE", type=share, default=0.9, help="of a device's memory to use (default 0.9)")
     how.add_argument("--overhead", metavar="TIME", type=figure("s", zero=True), default=0.0, help="what the engine adds to each step")
     how.add_argument("--most", metavar="N", type=size, default=64, help="replicas to try, at most (default 64)")
+    way = parser.add_argument_group("how requests are put together")
+    way.add_argument("--scheduling", choices=SCHEDULES, default="continuous", help="static: a batch begins when the one before is done")
+    way.add_argument("--prompts", choices=("pieces", "whole"), default="pieces", help="pieces beside decoding (default), or whole first")
+    way.add_argument("--preemption", choices=PREEMPTIONS, default="recompute", help="of the youngest when the cache is full")
+    way.add_argument("--prefix", metavar="N", type=size, help="tokens that every prompt begins with: computed and kept once")
+    way.add_argument("--speculate", metavar="N", type=size, help="tokens that a draft proposes a step (default: 1, 2, 4 and 8 are tried)")
+    way.add_argument("--acceptance", metavar="SHARE", type=acceptance, help="of proposed tokens that are right: decode speculatively")
+    way.add_argument("--draft", metavar="MODEL", help="a small decoder that proposes them, on every device (default: proposing is free)")
+    way.add_argument("--apart", action="store_true", help="some replicas only compute prompts, others only decode")
     add_price(parser)
     parser.add_argument("--simulate", action="store_true", help="also show the run over time, of the best choice")
     parser.add_argument("--html", metavar="FILE", help="also write a page with pictures: one file, opens offline; holds the run over time")
@@ -107,13 +129,13 @@ def run(args: argparse.Namespace) -> int:
         from ironlaw.report.page import place_of
 
         place_of(args.html, _read(args))  # a bad place is reported before the search begins
-    promise = Promise(args.ttft, args.tbt, args.percentile / 100)
     draw_load, about = load_of(args)
-    result = search(Search(
-        decoder(args.model), args.on, draw_load, about, promise, args.weights or "", args.cache or "", args.tp, args.batch, args.budget,
-        args.memory, args.overhead, args.most, prices_of([m.slug for m in args.on], args.price),
-        args.simulate or bool(args.html), args.seed,
-    ))  # fmt: skip
+    asked = Search(
+        decoder(args.model), args.on, draw_load, about, Promise(args.ttft, args.tbt, args.percentile / 100), args.weights or "",
+        args.cache or "", args.tp, args.batch, args.budget, args.memory, args.overhead, args.most,
+        prices=prices_of([m.slug for m in args.on], args.price), simulate=args.simulate or bool(args.html), seed=args.seed,
+    )  # fmt: skip
+    result = search(replace(asked, **way_of(args)))
     if args.html:
         from ironlaw.report.page import put
         from ironlaw.report.serving_page import html
@@ -123,49 +145,26 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def way_of(args: argparse.Namespace) -> dict[str, Any]:
+    """How requests are put together, as `Search` takes it; options that contradict each other are refused."""
+    from ironlaw.registry.decoders import decoder
+
+    for name in ("speculate", "draft"):
+        if getattr(args, name) is not None and args.acceptance is None:
+            raise BadValue(f"--{name} needs the share of proposed tokens that are right; give --acceptance 0.7")
+    lengths = () if args.acceptance is None else (args.speculate,) if args.speculate else LENGTHS
+    if args.budget and args.budget <= max(lengths, default=0):
+        raise BadValue(f"--budget {args.budget} holds no sequence with {max(lengths)} proposed tokens; give at least {max(lengths) + 1}")
+    if args.apart and args.scheduling == "static":
+        raise BadValue("--apart decodes in continuous batches; leave out --scheduling static")
+    if args.apart and args.most < 2:
+        raise BadValue(f"--apart takes at least two replicas and --most allows {args.most}; give --most 2 or more")
+    return {
+        "scheduling": args.scheduling, "chunked": args.prompts == "pieces", "preemption": args.preemption, "prefix": args.prefix or 0,
+        "lengths": lengths, "apart": args.apart, "acceptance": args.acceptance or 0.0, "draft": decoder(args.draft) if args.draft else None,
+    }  # fmt: skip
+
+
 def _read(args: argparse.Namespace) -> list[str]:
     """Files that are read, and may not be written over."""
     return [args.trace] if args.trace and Path(args.trace).is_file() else []
-
-
-def load_of(args: argparse.Namespace) -> tuple[Callable[[int], tuple[Request, ...]], dict[str, Any]]:
-    """How to draw the requests for so many replicas, and what they are."""
-    lengths = [name for name in ("prompt", "output", "spread") if getattr(args, name) is not None]
-    if args.trace is None and args.rate is None:
-        raise BadValue("how many requests come? Give --rate 5, --trace azure_chat_2023, or --trace FILE.csv")
-    if args.trace is not None and lengths:
-        raise BadValue(f"--{lengths[0]} goes with --rate alone: a trace has lengths of its own; leave one of them out")
-    if args.trace is None:
-        prompt, output = args.prompt or DRAFT[0], args.output or DRAFT[1]
-        spread = 1.0 if args.spread is None else args.spread
-        laws = Spread(prompt, spread), Spread(output, spread)
-        about = {"source": "law", "rate": args.rate, "prompt": prompt, "output": output, "spread": spread}
-        return lambda replicas: arriving(args.rate, _count(args, replicas), *laws, seed=args.seed), about
-    if args.trace.lower().endswith(".csv") or Path(args.trace).is_file():
-        return _from_file(args)
-    from ironlaw.registry.traces import trace
-
-    law = trace(args.trace)
-    rate = args.rate or law.rate
-    about = {"source": law.slug, "rate": rate, "prompt": law.prompt.mean, "output": law.output.mean, "from": f"{law.source}, {law.date}"}
-    return lambda replicas: law.draw(_count(args, replicas), args.seed, rate), about
-
-
-def _count(args: argparse.Namespace, replicas: int) -> int:
-    return int(args.requests or min(max(FEWEST, PER_REPLICA * replicas), LONGEST))
-
-
-def _from_file(args: argparse.Namespace) -> tuple[Callable[[int], tuple[Request, ...]], dict[str, Any]]:
-    from ironlaw.registry.trace_file import read_trace
-
-    requests = read_trace(Path(args.trace), args.columns)[: args.requests]
-    span = requests[-1].arrive
-    if args.rate is not None:
-        if not span:
-            raise BadValue(f"all requests of {args.trace} arrive at once, so no --rate can be had from them; leave it out")
-        requests = faster(requests, args.rate * span / len(requests))
-    about = {
-        "source": Path(args.trace).name, "rate": len(requests) / requests[-1].arrive if span else None,
-        "prompt": sum(r.prompt for r in requests) / len(requests), "output": sum(r.output for r in requests) / len(requests),
-    }  # fmt: skip
-    return lambda replicas: requests, about

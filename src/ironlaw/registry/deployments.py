@@ -9,12 +9,12 @@ from ironlaw.engine.cluster.library import collective
 from ironlaw.engine.cluster.links import Box
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.memory import live_activations
-from ironlaw.engine.serving.llm.cache import CacheShape, pool_blocks, slots
+from ironlaw.engine.serving.llm.cache import blocks
 from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.engine.serving.llm.load import Request
 from ironlaw.engine.serving.llm.outcome import Outcome
-from ironlaw.engine.serving.llm.policy import Policy
-from ironlaw.engine.serving.llm.replicas import side_by_side
+from ironlaw.engine.serving.llm.policy import Policy, Speculation
+from ironlaw.engine.serving.llm.replicas import apart, first_tokens, side_by_side
 from ironlaw.engine.serving.llm.steps import StepTable
 from ironlaw.errors import BadValue
 from ironlaw.registry.boxes import box, boxes
@@ -23,6 +23,8 @@ from ironlaw.registry.families.served import step
 from ironlaw.units import show
 
 PLAN = Plan(mode="eager_graphs")  # a step is one replayed graph, as serving engines run it
+STORED = ("fp32", "bf16", "fp16", "fp8", "int8", "int4", "fp4")  # formats that weights and caches may have
+USUAL = 1155, 211  # tokens of a prompt and of an answer where nothing is said: the mean of Azure's conversations
 MEMORY = 0.9  # of a device's memory, for weights, activations and cache
 
 
@@ -41,23 +43,55 @@ class Deployment:
     cache_bytes: float
     table: StepTable
     box: Box | None = None
+    draft: Decoder | None = None  # a small model on every device that proposes tokens
+    draft_table: StepTable | None = None
+
+    @property
+    def token_bytes(self) -> float:
+        """What one device keeps of a token, the draft's part included."""
+        draft = self.draft.cache(self.cache).token_bytes if self.draft else 0.0
+        return self.model.cache(self.cache).shard(self.devices).token_bytes + draft
 
     def blocks(self, block: int) -> int:
-        return pool_blocks(self.cache_bytes, self._shape, block)
+        return max(0, int(self.cache_bytes // (self.token_bytes * block)))
 
     def slots(self, tokens: int, block: int = 16) -> int:
         """Requests of so many tokens that fit at once."""
-        return slots(self.cache_bytes, self._shape, tokens, block)
+        return self.blocks(block) // blocks(tokens, block)
 
-    @property
-    def _shape(self) -> CacheShape:
-        return self.model.cache(self.cache).shard(self.devices)
+    def speculation(self, tokens: int, acceptance: float) -> Speculation:
+        return Speculation(tokens, acceptance, self.draft_table)
 
     def run(self, requests: Sequence[Request], policy: Policy, replicas: int = 1, seed: int = 0) -> Outcome:
-        """Blocks are swapped over the slowest link of the device, which is the way to its host."""
+        return side_by_side(requests, self.table, self.blocks(policy.block), policy, replicas, swap=self._swap(policy), seed=seed)
+
+    def first_tokens(self, requests: Sequence[Request], policy: Policy, prompts: int, seed: int = 0) -> Outcome:
+        return first_tokens(requests, self.table, self.blocks(policy.block), policy, prompts, seed)
+
+    def run_apart(self, requests: Sequence[Request], policy: Policy, prompts: int, decoders: int, seed: int = 0) -> Outcome:
+        """Some replicas compute prompts, others decode; a prompt's cache goes from one to the other."""
+        rate, _ = self.way(prompts + decoders)
+        return apart(
+            requests, self.table, self.blocks(policy.block), policy, prompts=prompts, decoders=decoders, move=self.token_bytes / rate,
+            seed=seed, swap=self._swap(policy),
+        )  # fmt: skip
+
+    def way(self, replicas: int) -> tuple[float, str]:
+        """Bytes a second from a device of one replica to its like in another, and over which wire; a box's ports are shared."""
+        joint = box_of(self.hardware)
+        if joint is None:
+            host = min(self.hardware.links, key=lambda one: one.per_direction, default=None)
+            if host is None:
+                raise BadValue(f"the registry knows no link of {self.hardware.slug}, so no cache can move; leave out --apart", "apart")
+            return float(host.per_direction), host.name
+        inside = replicas * self.devices <= joint.devices
+        _, wire = joint.edge(0, self.devices if inside else joint.devices)
+        return wire.achieved * (1.0 if inside else min(1.0, joint.nics / joint.devices)), wire.name
+
+    def _swap(self, policy: Policy) -> float:
+        """Seconds of a block over the slowest link of the device, which is the way to its host."""
         link = min((one.per_direction for one in self.hardware.links), default=0.0)
-        swap = self._shape.token_bytes * policy.block / link if link else 0.0
-        return side_by_side(requests, self.table, self.blocks(policy.block), policy, replicas, swap=swap, seed=seed)
+        return self.token_bytes * policy.block / link if link else 0.0
 
 
 def arithmetic(machine: Hardware) -> str:
@@ -82,13 +116,15 @@ def weigh(model: Decoder, machine: Hardware, devices: int, weights: str, budget:
 
 def deployment(
     model: Decoder, machine: Hardware, devices: int = 1, *, weights: str = "", cache: str = "", budget: int = 2048, memory: float = MEMORY,
-    overhead: float = 0.0, plan: Plan = PLAN,
+    overhead: float = 0.0, plan: Plan = PLAN, draft: Decoder | None = None,
 ) -> Deployment:  # fmt: skip
     """Refused where the weights leave no room for a cache, or no box of the registry joins so many of these devices."""
     if not 0 < memory <= 1:
         raise BadValue(f"a share of {memory!r} of the memory; give one above 0 and at most 1", "memory")
     dtype = arithmetic(machine)
     stored, alive, room = weigh(model, machine, devices, weights, budget, memory)
+    small = weight_bytes(draft, dtype, weights) if draft else 0.0
+    stored, room = stored + small, room - small
     if room <= 0:
         raise BadValue(
             f"{model.name} does not fit {devices} × {machine.slug}: {show(stored, 'B')} of weights and {show(alive, 'B')} of activations on"
@@ -114,4 +150,7 @@ def deployment(
         reduce=reduce if joint else None,
         overhead=overhead,
     )
-    return Deployment(model, machine, devices, dtype, weights or dtype, cache or dtype, stored, alive, room, table, joint)
+    proposing = steps(draft, machine, plan, dtype=dtype, weights=weights, cache=cache) if draft else None
+    return Deployment(
+        model, machine, devices, dtype, weights or dtype, cache or dtype, stored, alive, room, table, joint, draft, proposing
+    )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 from ironlaw.pictures.lines import lines
 from ironlaw.report.markup import Cell, items, paragraph, table, text
 from ironlaw.report.page import figure_place, frame, laid_out, script
-from ironlaw.report.serving_words import BASES, BINDS
+from ironlaw.report.serving_words import BASES, BINDS, replicas, way
 from ironlaw.units import show, significant
 from ironlaw.widget.figure import Axis, Figure
 from ironlaw.widget.glossary import explanations, marked
@@ -64,11 +64,16 @@ def _summary(result: dict[str, Any]) -> str:
     ]  # fmt: skip
     if rows:
         out += table(names, rows, "The fewest devices of each machine", range(4, 11))
-        out += items(f"{row['hardware']}: what binds is {BINDS[row['binds']]}. {BASES[row['basis']]}." for row in result["choices"])
+        out += items(_how(row) for row in result["choices"])
     if result["fewest"]:
         best = f"Fewest devices: {result['fewest']}."
         out += paragraph(best + (f" Cheapest: {result['cheapest']}." if result["cheapest"] else ""))
     return out + items(f"{row['hardware']}: {row['reason']}" for row in result["refused"]) if result["refused"] else out
+
+
+def _how(row: dict[str, Any]) -> str:
+    binds = f"What binds is {BINDS[row['binds']]}. {BASES[row['basis']]}."
+    return f"{row['hardware']}: {'; '.join(filter(None, (replicas(row), way(row))))}. {binds}"
 
 
 def _sources(result: dict[str, Any]) -> list[str]:

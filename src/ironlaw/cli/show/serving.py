@@ -6,7 +6,7 @@ from typing import Any
 
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.costs import sources
-from ironlaw.report.serving_words import BASES, BINDS
+from ironlaw.report.serving_words import BASES, BINDS, replicas, way
 from ironlaw.units import show, significant
 
 
@@ -46,13 +46,12 @@ def _choices(rows: list[dict[str, Any]], share: str) -> None:
     names = ("machine", "devices", "batch", "cache", f"TTFT {share}", f"TBT {share}", "tokens/s", "$/M", "J/M ≤")
     draw.table(names, [_row(row) for row in rows], left=("machine",))
     for row in rows:
-        replicas = draw.plural(row["replicas"], "replica")
-        shared = f"{replicas} of {row['devices_per_replica']} devices ({row['box']})" if row["box"] else replicas
+        unusual = way(row)
         draw.pairs([(
             row["hardware"],
-            f"{shared}; weights in {row['weights']}, cache in {row['cache']}, {show(row['cache_bytes'], 'B')} of it a device:"
-            f" {row['slots']:,} mean requests at once; at most {row['most']} sequences and {row['budget']:,} tokens a step."
-            f" What binds: {BINDS[row['binds']]}. {BASES[row['basis']]}.",
+            f"{replicas(row)}; weights in {row['weights']}, cache in {row['cache']}, {show(row['cache_bytes'], 'B')} of it a device:"
+            f" {row['slots']:,} mean requests at once; at most {row['most']} sequences and {row['budget']:,} tokens a step"
+            f"{'; ' + unusual if unusual else ''}. What binds: {BINDS[row['binds']]}. {BASES[row['basis']]}.",
         )])  # fmt: skip
 
 

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from ironlaw.engine.serving.llm.load import Request, Spread, arriving
+from ironlaw.engine.costs import device_hours
+from ironlaw.engine.serving.llm.load import Request, Spread, alike, arriving
 from ironlaw.engine.serving.llm.policy import PREEMPTIONS, SCHEDULES, Policy
 from ironlaw.engine.serving.llm.promise import Promise
 from ironlaw.errors import BadValue, unknown
 from ironlaw.registry.decoders import FAMILIES, decoder
-from ironlaw.registry.deployments import Deployment, deployment
+from ironlaw.registry.deployments import STORED, USUAL, Deployment, deployment
 from ironlaw.registry.loader import normal
 from ironlaw.registry.machines import registered
 from ironlaw.registry.traces import trace, traces
@@ -19,24 +20,32 @@ from ironlaw.registry.workloads import about, workloads
 from ironlaw.study.question import Question, Result, figure, flag, one_of, whole
 from ironlaw.study.questions.names import MACHINE
 
-STORED = ("fp32", "bf16", "fp16", "fp8", "int8", "int4", "fp4")
-USUAL = 1155, 211  # tokens of a prompt and of an answer: the mean of Azure's conversations
-
 
 def answer(point: Mapping[str, Any]) -> dict[str, Any]:
     made = _deployment(
         point["model"], point["machine"], point["devices"], point["weights"] or "", point["cache"] or "", point["budget"], point["memory"]
     )
-    policy = Policy(point["scheduling"], point["most"], point["budget"], point["chunked"], preemption=point["preemption"])
-    out = made.run(_requests(point), policy, point["replicas"], point["seed"])
-    promise, total = Promise(point["ttft"], point["tbt"], point["share"]), point["devices"] * point["replicas"]
+    policy = _policy(point, made)
+    requests, prompts = _requests(point), point["prompt_replicas"]
+    out = made.run_apart(requests, policy, prompts, point["replicas"], point["seed"]) if prompts else (
+        made.run(requests, policy, point["replicas"], point["seed"])
+    )  # fmt: skip
+    promise, total = Promise(point["ttft"], point["tbt"], point["share"]), point["devices"] * (point["replicas"] + prompts)
     return {
-        "hours_per_million": total / out.throughput / 3600.0 * 1e6, "tokens_per_s": out.throughput,
+        "hours_per_million": device_hours(1.0, out.tokens_per_s, total), "tokens_per_s": out.tokens_per_s,
         "ttft_s": out.ttft(promise.share), "tbt_s": out.tbt(promise.share), "ttft_p50_s": out.ttft(0.5), "tbt_p50_s": out.tbt(0.5),
         "goodput_per_s": out.goodput(promise.ttft, promise.tbt), "kept": not promise.broken(out), "binds": promise.binds(out),
         "batch": out.batch, "busy": out.busy, "cache_peak": out.peak, "preempted": out.preempted, "total_devices": total,
         "basis": made.table.basis,
     }  # fmt: skip
+
+
+def _policy(point: Mapping[str, Any], made: Deployment) -> Policy:
+    guess = made.speculation(point["speculate"], point["acceptance"]) if point["speculate"] else None
+    return Policy(
+        point["scheduling"], point["most"], point["budget"], point["chunked"], preemption=point["preemption"],
+        sharing=point["prefix"] > 0, speculation=guess,
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=16)  # its table of steps takes longer than the simulation
@@ -45,6 +54,11 @@ def _deployment(model: str, machine: str, devices: int, weights: str, cache: str
 
 
 def _requests(point: Mapping[str, Any]) -> tuple[Request, ...]:
+    requests = _drawn(point)
+    return alike(requests, point["prefix"]) if point["prefix"] else requests
+
+
+def _drawn(point: Mapping[str, Any]) -> tuple[Request, ...]:
     """Of a published trace, at its own rate or another; or of a law."""
     if point["trace"] is not None:
         return trace(point["trace"]).draw(point["requests"], point["seed"], point["rate"])
@@ -67,7 +81,7 @@ def _model(name: str) -> str:
 QUESTION = Question(
     "serving",
     "what a way to serve a language model gives under a load of requests",
-    1,
+    2,
     (
         one_of("model", "a decoder of the registry", _served, find=_model),
         MACHINE,
@@ -80,7 +94,11 @@ QUESTION = Question(
         one_of("scheduling", "when requests join a batch", lambda: SCHEDULES, "continuous"),
         flag("chunked", "prompts in pieces beside decoding", True),
         one_of("preemption", "what becomes of a request when the cache is full", lambda: PREEMPTIONS, "recompute"),
-        whole("replicas", "replicas side by side", 1),
+        whole("prefix", "tokens that every prompt begins with, kept once; 0: none", 0, least=0),
+        whole("speculate", "tokens proposed a step, at no cost; 0: none", 0, least=0),
+        figure("acceptance", "share of proposed tokens that are right", usual=0.7),
+        whole("replicas", "replicas side by side; with prompt_replicas, those that decode", 1),
+        whole("prompt_replicas", "replicas that only compute prompts; 0: all do both", 0, least=0),
         one_of("trace", "a published trace to draw requests from (default: a law)", traces, None, find=lambda name: trace(name).slug),
         figure("rate", "requests a second (default: the trace's)", usual=None),
         whole("prompt", "tokens of a prompt, on average; without a trace", USUAL[0]),
@@ -94,7 +112,7 @@ QUESTION = Question(
     ),
     (
         Result("hours_per_million", "devices × hours for a million new tokens", "", "low"),
-        Result("tokens_per_s", "new tokens a second, until the last answer ends", "", "high"),
+        Result("tokens_per_s", "new tokens a second while requests keep coming", "", "high"),
         Result("ttft_s", "time to first token that the promised share stays within", "s", "low"),
         Result("tbt_s", "time between tokens that the promised share stays within", "s", "low"),
         Result("goodput_per_s", "requests a second that keep the promise", "", "high"),

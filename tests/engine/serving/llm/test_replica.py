@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ironlaw.engine.serving.llm.load import Quantiles, Request, Spread, arriving, faster
+from ironlaw.engine.serving.llm.load import Quantiles, Request, Spread, alike, arriving, faster
+from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.policy import Policy, Speculation
 from ironlaw.engine.serving.llm.replica import Replica, serve
-from ironlaw.engine.serving.llm.replicas import apart, side_by_side
+from ironlaw.engine.serving.llm.replicas import apart, first_tokens, side_by_side
 from ironlaw.engine.serving.queues import md1
 from ironlaw.errors import BadValue
 
@@ -130,6 +131,16 @@ def test_a_backlog_takes_no_more_steps_in_a_continuous_batch(outputs, most):
     assert serve(backlog, step, 100_000, Policy(most=most)).steps <= static.steps
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_continuous_batches_are_never_slower_than_static_ones(seed):
+    for rate, most in ((2.0, 4), (20.0, 4), (20.0, 32)):
+        requests = load(80, rate, 200, 60, seed)
+        static = serve(requests, Cost(context=1e-6), 20_000, Policy(scheduling="static", most=most))
+        for chunked in (True, False):
+            out = serve(requests, Cost(context=1e-6), 20_000, Policy(most=most, chunked=chunked))
+            assert out.mean_time <= static.mean_time and out.span <= static.span and out.ttft(0.99) <= static.ttft(0.99)
+
+
 def test_a_full_cache_preempts_and_loses_nothing():
     requests = load(200, 40.0, 150, 80)
     wide = serve(requests, Cost(), 100_000, Policy())
@@ -170,6 +181,38 @@ def test_a_common_beginning_is_computed_once():
     assert once.ttft(0.5) < every.ttft(0.5) and max(m.used for m in once.moments) < max(m.used for m in every.moments)
 
 
+def test_a_shared_beginning_saves_exactly_its_blocks():
+    """Prompts of 100 tokens of which 70 are common, one after the other and then all at once: 64 tokens, four blocks, are kept once."""
+    first = Request(0.0, 100, 40)
+    crowd = [first, *(Request(10.0, 100, 40) for _ in range(9))]
+    apart_, together = (serve(alike(crowd, 70), Cost(), ROOM, Policy(sharing=on)) for on in (False, True))
+    assert together.reused == 9 * 64 and max(m.used for m in apart_.moments) - max(m.used for m in together.moments) == 8 * 4
+    assert sum(m.prompt for m in apart_.moments) - sum(m.prompt for m in together.moments) == 9 * 64
+    assert alike([Request(0.0, 70, 1)], 70)[0].prefix == "" and alike([Request(0.0, 71, 1)], 70)[0].shared == 70
+    with pytest.raises(BadValue, match="at least 1"):
+        alike(crowd, 0)
+
+
+def test_tokens_a_second_are_demand_or_capacity():
+    """Under light load as many as are asked for; under a flood as many as the machine makes: a step of 10 ms for 8 sequences."""
+    light = serve(load(3000, 10.0, 100, 30, 3), Cost(), ROOM, Policy())
+    asked = sum(r.output for r in light.requests) / light.requests[-1].arrive
+    assert light.tokens_per_s == pytest.approx(asked, rel=0.03)
+    flood = serve([Request(0.001 * i, 1, 1000) for i in range(80)], Cost(0.01, 0.0), 100_000, Policy(most=8))
+    assert flood.tokens_per_s == flood.throughput == pytest.approx(800, rel=0.01)
+    at_once = serve([Request(0.0, 1, 100)] * 3, Cost(0.01, 0.0), ROOM, Policy())
+    assert at_once.tokens_per_s == pytest.approx(300)
+
+
+def test_a_rate_leaves_out_the_start_and_the_end():
+    """An answer a second, of 4 tokens at 0.1 s each from its arrival on: 4 a second from the tenth request's arrival to the last's."""
+    requests = tuple(Request(float(i), 1, 4) for i in range(101))
+    out = Outcome(requests, tuple(r.arrive + 0.1 for r in requests), tuple(r.arrive + 0.4 for r in requests), (), ())
+    assert out.tokens_per_s == pytest.approx(4.0)
+    slow = Outcome(requests, tuple(r.arrive + 0.1 for r in requests), tuple(r.arrive + 50.0 for r in requests), (), ())
+    assert slow.tokens_per_s == slow.throughput == 404 / 150
+
+
 def test_replicas_and_pools_apart():
     requests = load(400, 30.0, 900, 50)
     one, two = (side_by_side(requests, Cost(), 20_000, Policy(), n) for n in (1, 2))
@@ -179,6 +222,7 @@ def test_replicas_and_pools_apart():
     assert split.tbt(0.98) < 0.5 * two.tbt(0.98) and split.requests == tuple(requests)
     assert sum(c for _, c in split.gaps) == sum(r.output - 1 for r in requests)
     assert all(r.arrive < a <= b for r, a, b in zip(requests, split.first, split.leave, strict=True))
+    assert first_tokens(requests, Cost(), 20_000, Policy(), 1).first == split.first
     far = apart(requests, Cost(), 20_000, Policy(), prompts=1, decoders=1, move=1e-4)
     assert far.mean_time > split.mean_time and far.first == split.first
     assert side_by_side(requests[:1], Cost(), 100, Policy(block=512), 3).replicas == 3

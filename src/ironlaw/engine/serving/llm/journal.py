@@ -1,4 +1,4 @@
-"""The clock of a replica and what it wrote down: who arrived, when first and last tokens came, the gaps between tokens, every stretch of steps."""
+"""The clock of a replica, and what it writes down: who came, when tokens did, how far apart they were, every stretch of steps."""
 
 from __future__ import annotations
 

@@ -83,6 +83,12 @@ def faster(requests: Sequence[Request], factor: float) -> tuple[Request, ...]:
     return tuple([r._replace(arrive=r.arrive / factor) for r in requests])
 
 
+def alike(requests: Sequence[Request], tokens: int) -> tuple[Request, ...]:
+    """The same requests, whose prompts begin with the same `tokens` (a system prompt); those that are not longer have none of it."""
+    whole("tokens", tokens)
+    return tuple([r._replace(prefix="system", shared=tokens) if r.prompt > tokens else r for r in requests])
+
+
 def checked(requests: Sequence[Request]) -> Sequence[Request]:
     """Refused where nothing arrives, time goes back, or a length is not a whole number of at least 1."""
     if not requests:

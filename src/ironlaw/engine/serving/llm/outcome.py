@@ -12,6 +12,8 @@ from ironlaw.engine.serving.line import ranked
 from ironlaw.engine.serving.llm.load import Request
 from ironlaw.errors import BadValue
 
+STEADY = 4.0  # mean times of a request for which arrivals must go on before a rate is taken from the middle of them
+
 
 class Moment(NamedTuple):
     """A stretch of equal steps."""
@@ -87,6 +89,19 @@ class Outcome:
         """New tokens a second, of all replicas together."""
         return self.tokens / self.span
 
+    @cached_property
+    def tokens_per_s(self) -> float:
+        """New tokens a second while requests keep coming: from when a tenth of them has arrived until the last has.
+
+        That leaves out a cold start and the answers after the last arrival. Where requests come for less than a few answers' time, or
+        faster than they are answered, it is `throughput`.
+        """
+        begin, end = self.requests[len(self.requests) // 10].arrive, self.requests[-1].arrive
+        if end - begin < STEADY * self.mean_time:
+            return self.throughput
+        spans = zip(self.requests, self.first, self.leave, strict=True)
+        return math.fsum(_tokens_within(r.output, first, leave, begin, end) for r, first, leave in spans) / (end - begin)
+
     @property
     def rate(self) -> float:
         return len(self.requests) / self.span
@@ -133,6 +148,12 @@ class Outcome:
     def goodput(self, ttft: float, tbt: float) -> float:
         """Requests a second that keep the promise."""
         return self.kept(ttft, tbt) / self.span
+
+
+def _tokens_within(output: int, first: float, leave: float, begin: float, end: float) -> float:
+    """Of an answer whose first token comes at `first` and the others evenly until `leave`."""
+    inside = max(0.0, min(leave, end) - max(first, begin))
+    return (begin <= first <= end) + ((output - 1) * inside / (leave - first) if leave > first else 0.0)
 
 
 def joined(parts: Sequence[Outcome], order: Iterable[Sequence[int]]) -> Outcome:

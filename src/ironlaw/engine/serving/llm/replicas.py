@@ -25,14 +25,18 @@ def side_by_side(
     return outcome if count == replicas else replace(outcome, replicas=replicas, blocks=replicas * pool_blocks)
 
 
+def first_tokens(requests: Sequence[Request], step: Step, pool_blocks: int, policy: Policy, prompts: int, seed: int = 0) -> Outcome:
+    """`prompts` replicas that compute prompts and the first token, and nothing else."""
+    return side_by_side([r._replace(output=1) for r in checked(requests)], step, pool_blocks, policy, prompts, seed=seed)
+
+
 def apart(
     requests: Sequence[Request], step: Step, pool_blocks: int, policy: Policy, *, prompts: int, decoders: int, move: float, seed: int = 0,
     swap: float = 0.0,
 ) -> Outcome:  # fmt: skip
     """`prompts` replicas compute prompts and the first token, `decoders` the rest; `move`: seconds a token's cache takes between them."""
     check_positive("move", move, zero=True)
-    alone = [r._replace(output=1) for r in checked(requests)]
-    begun = side_by_side(alone, step, pool_blocks, policy, prompts, seed=seed)
+    begun = first_tokens(requests, step, pool_blocks, policy, prompts, seed)
     ready = sorted((first + move * r.prompt, i) for i, (r, first) in enumerate(zip(requests, begun.first, strict=True)))
     moved = [requests[i]._replace(arrive=at) for at, i in ready]
     rest = side_by_side(moved, step, pool_blocks, policy, decoders, swap=swap, seed=seed, cached=True)

@@ -1,0 +1,120 @@
+"""The fewest replicas of a deployment that keep a promise: over tokens a step, proposed tokens, and pools of their own for prompts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ironlaw.cli.serving.question import Choice, Search
+from ironlaw.engine.serving.llm.outcome import Outcome
+from ironlaw.engine.serving.llm.policy import Policy
+from ironlaw.engine.serving.llm.promise import Answer, fewest
+from ironlaw.registry.deployments import Deployment
+from ironlaw.units import show
+
+BUDGETS = (256, 512, 1024, 2048, 4096, 8192)
+TYPICAL = 32  # sequences that decode beside a prompt where its pieces are chosen
+SAMPLE = 4  # replicas that stand for all while the fewest are looked for
+ALONE = 200  # requests that are tried one at a time
+
+
+def best_policy(asked: Search, made: Deployment, most: int) -> Choice | None:
+    """Of at most `most` replicas; None where none keeps the promise."""
+    best: Choice | None = None
+    for policy in policies(asked, made):
+        most = most if best is None else best.answer.replicas - 1
+        choice = _pools(asked, made, policy, most) if asked.apart else _together(asked, made, policy, most)
+        best = choice or best
+    return best
+
+
+def policies(asked: Search, made: Deployment) -> Iterator[Policy]:
+    """As asked; where nothing was said, tokens a step by what the promise allows, and proposed tokens from few to many."""
+    for length in asked.lengths or (0,):
+        speculation = made.speculation(length, asked.acceptance) if length else None
+        for budget in budgets(asked, made):
+            fitting = asked.batch if asked.scheduling == "static" else max(1, min(asked.batch, budget // (1 + length)))
+            yield Policy(
+                asked.scheduling, fitting, budget, asked.chunked, preemption=asked.preemption, sharing=bool(asked.prefix),
+                speculation=speculation,
+            )  # fmt: skip
+
+
+def budgets(asked: Search, made: Deployment) -> tuple[int, ...]:
+    """Tokens a step: as asked; all there are where nobody decodes beside a prompt; or the most with which a step beside a typical batch
+    keeps the promise, and half of that."""
+    if asked.budget:
+        return (asked.budget,)
+    if asked.apart:
+        return BUDGETS[-1:]
+    context = TYPICAL * (asked.about["prompt"] + asked.about["output"] / 2)
+    able = [b for b in BUDGETS if made.table.seconds(TYPICAL, context, [(b - TYPICAL, 0)], 1) <= asked.promise.tbt]
+    return tuple(reversed(able[-2:])) or BUDGETS[:1]
+
+
+def _together(asked: Search, made: Deployment, policy: Policy, most: int) -> Choice | None:
+    """The fewest by a sample of replicas, which are dealt requests alike; then all of them, and more where the sample was lucky."""
+
+    def sample(replicas: int) -> Outcome:
+        requests = asked.load(replicas)
+        few = min(replicas, SAMPLE)
+        return made.run([r for i, r in enumerate(requests) if i % replicas < few], policy, few, asked.seed)
+
+    answer = fewest(sample, asked.promise, most, _least(asked, made, policy.budget)) if most else None
+    while answer is not None and answer.replicas > SAMPLE:
+        full = made.run(asked.load(answer.replicas), policy, answer.replicas, asked.seed)
+        broken = asked.promise.binds(full)
+        if not broken:
+            return Choice(made, policy, replace(answer, outcome=full))
+        answer = Answer(answer.replicas + 1, full, broken) if answer.replicas < most else None
+    return None if answer is None else Choice(made, policy, answer)
+
+
+def _pools(asked: Search, made: Deployment, policy: Policy, most: int) -> Choice | None:
+    """Replicas for prompts, as many as first tokens in time need; then those that decode: the two do not wait for each other."""
+    if most < 2:
+        return None
+    prompts = fewest(
+        lambda n: made.first_tokens(asked.load(n), policy, n, asked.seed), asked.promise, most - 1, _least(asked, made, policy.budget)
+    )
+    if prompts is None:
+        return None
+    count = prompts.replicas
+    rest = fewest(lambda n: made.run_apart(asked.load(count + n), policy, count, n, asked.seed), asked.promise, most - count)
+    if rest is None:
+        return None
+    return Choice(made, policy, Answer(count + rest.replicas, rest.outcome, rest.binds or prompts.binds or "pools"), count)
+
+
+def _least(asked: Search, made: Deployment, budget: int) -> int:
+    """Replicas without which not even the prompts could be computed, were nothing else to do; what is shared is computed once."""
+    if not asked.about["rate"]:
+        return 1
+    prompt = max(1.0, asked.about["prompt"] - asked.prefix)
+    return max(1, math.ceil(0.95 * float(asked.about["rate"] * prompt) / budget * made.table.dense.at(budget)))
+
+
+def too_slow(asked: Search, made: Deployment) -> str:
+    """What breaks the promise for requests that have a replica to themselves, by the policy that is nearest; "" where one keeps it."""
+    requests = [r._replace(arrive=1e4 * i) for i, r in enumerate(asked.load(1)[:ALONE])]
+    misses: list[tuple[float, str]] = []
+    for policy in policies(asked, made):
+        alone = replace(policy, most=1)
+        out = made.run_apart(requests, alone, 1, 1) if asked.apart else made.run(requests, alone)
+        broken = asked.promise.broken(out)
+        if not broken:
+            return ""
+        times = {"ttft": (out.ttft(asked.promise.share), asked.promise.ttft), "tbt": (out.tbt(asked.promise.share), asked.promise.tbt)}
+        parts = " and ".join(f"{show(times[key][0], 's')} {WAITS[key]}" for key in broken)
+        over = max(times[key][0] / times[key][1] for key in broken)
+        misses.append((over, f"{name(made)} takes {parts} even for a request that is alone, {over:.3g} × what is promised; {ADVICE}"))
+    return min(misses)[1]
+
+
+WAITS = {"ttft": "to the first token", "tbt": "between tokens"}
+ADVICE = "promise more time, or take a faster machine, more devices a replica or narrower weights"
+
+
+def name(made: Deployment) -> str:
+    return f"{made.devices} × {made.hardware.slug}" if made.devices > 1 else made.hardware.slug

@@ -1,0 +1,82 @@
+"""The search behind `ironlaw serve`: machines, devices that share a replica, and the fewest replicas of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw.cli.serving.fewest import BUDGETS, best_policy, name, too_slow
+from ironlaw.cli.serving.question import Choice, Search
+from ironlaw.cli.serving.rows import frontier_rows, row, slices
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.errors import BadValue, IronlawError
+from ironlaw.registry.deployments import Deployment, box_of, deployment, weigh
+from ironlaw.report.costs import ENERGY
+
+SCHEMA = "ironlaw-serve/1"  # of what --json writes
+SHARED = (1, 2, 4, 8)  # devices of one replica that are tried
+
+
+def search(asked: Search) -> dict[str, Any]:
+    """Every machine's best choice, the fewest devices of all, the cheapest, and the frontier of speed against throughput."""
+    choices: list[Choice] = []
+    refused: list[dict[str, str]] = []
+    tables: list[Deployment] = []
+    for machine in asked.machines:
+        try:
+            best = _best(asked, machine, tables)
+        except IronlawError as error:
+            refused.append({"hardware": machine.slug, "reason": str(error)})
+            continue
+        if isinstance(best, Choice):
+            choices.append(best)
+        else:
+            refused.append({"hardware": machine.slug, "reason": best})
+    if not choices and not tables:
+        raise BadValue("; ".join(one["reason"] for one in refused))
+    rows = [row(asked, choice) for choice in choices]
+    priced = [one for one in rows if one["dollars_per_million_tokens"] is not None]
+    result: dict[str, Any] = {
+        "schema": SCHEMA, "model": asked.model.name, "load": dict(asked.about),
+        "promise": {"ttft_s": asked.promise.ttft, "tbt_s": asked.promise.tbt, "share": asked.promise.share},
+        "choices": rows, "refused": refused,
+        "fewest": min(rows, key=lambda one: (one["devices"], one["dollars_per_hour"] or 0.0))["hardware"] if rows else None,
+        "cheapest": min(priced, key=lambda one: one["dollars_per_hour"])["hardware"] if priced else None,
+        "unpriced": [m.slug for m in asked.machines if m.slug not in asked.prices],
+        "prices": {slug: price.as_dict() for slug, price in asked.prices.items()}, "energy": ENERGY,
+        "frontier": frontier_rows(asked, tables),
+    }  # fmt: skip
+    if asked.simulate and choices:
+        chosen = next(c for c in choices if c.deployment.hardware.slug == (result["cheapest"] or result["fewest"]))
+        result["run"] = {"hardware": chosen.deployment.hardware.slug, "slices": slices(chosen.answer.outcome)}
+    return result
+
+
+def _best(asked: Search, machine: Hardware, tables: list[Deployment]) -> Choice | str:
+    """The fewest devices on one machine; more of them share a replica as long as that may save some. Or why there is no choice."""
+    best: Choice | None = None
+    why = ""
+    for devices in sizes(asked, machine):
+        if best is not None and devices >= best.devices:
+            break
+        made = deployment(
+            asked.model, machine, devices, weights=asked.weights, cache=asked.cache, budget=asked.budget or BUDGETS[3], memory=asked.memory,
+            overhead=asked.overhead, draft=asked.draft,
+        )  # fmt: skip
+        tables.append(made)
+        why = too_slow(asked, made)
+        choice = None if why else best_policy(asked, made, asked.most if best is None else (best.devices - 1) // devices)
+        if choice is not None:
+            best = choice
+        elif not why:
+            why = f"not even {asked.most} replicas of {name(made)} keep the promise; allow more with --most, or promise more time"
+    return best or why
+
+
+def sizes(asked: Search, machine: Hardware) -> tuple[int, ...]:
+    """How many devices may share a replica: as asked, or from the fewest that hold the weights."""
+    if asked.devices:
+        return (asked.devices,)
+    joint = box_of(machine)
+    able = [n for n in SHARED if n == 1 or (joint and n <= joint.devices and not asked.model.heads % n and not asked.model.ffn % n)]
+    holding = [n for n in able if weigh(asked.model, machine, n, asked.weights, BUDGETS[3], asked.memory)[2] > 0]
+    return tuple(holding or able[-1:])  # the last one's refusal says what is missing
