@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ironlaw.engine.arrays import Number, minimum
+from ironlaw.engine.arrays import Number
 from ironlaw.engine.cluster.layouts import Layout, stage_layers
 from ironlaw.engine.cluster.shapes import Shape
 
@@ -84,25 +84,49 @@ def layer_activations(shape: Shape, layout: Layout, seq: Number) -> Number:
 
 
 def activations(shape: Shape, layout: Layout, seq: Number, micro_batches: int | None = None) -> Number:
-    """On the first stage: L/p layers of p micro-batches, and a little more where stages are in pieces; never more than there are."""
-    waiting = layout.pipeline * (1.0 if layout.virtual == 1 else 1.0 + (layout.pipeline - 1) / (layout.pipeline * layout.virtual))
+    """On the stage that keeps most: L/p layers of p micro-batches, a little more where stages are in pieces, never more than there are."""
+    stages = (0, 1, layout.pipeline - 1) if layout.pipeline > 1 else (0,)
+    return max(kept_layers(shape, layout, stage, micro_batches) for stage in stages) * layer_activations(shape, layout, seq)
+
+
+def kept_layers(shape: Shape, layout: Layout, stage: int, micro_batches: int | None = None) -> Number:
+    """Layers of micro-batches that wait at a stage for their way back, at most: every piece of it, as often as it ran ahead.
+
+    Where layers do not divide, the first piece of all and the last one have one fewer.
+    """
+    p, v, layers = layout.pipeline, layout.virtual, stage_layers(shape, layout)
+    ahead = p - stage if v == 1 else 2 * (p - stage - 1) + (v - 1) * p + 1  # pieces that have run and wait
     if micro_batches is not None:
-        waiting = minimum(waiting, float(micro_batches))
-    return max(stage_layers(shape, layout)) * layer_activations(shape, layout, seq) * waiting
+        ahead = min(ahead, micro_batches * v)
+    whole = max(layers) / v
+    missing = whole * v - layers[stage]
+    if not missing:
+        return ahead * whole
+    if stage == 0 or v == 1:
+        return ahead * whole - missing * _of_piece(ahead, 0, p, v)
+    again = micro_batches is None or micro_batches > p  # then the last piece is empty-handed once while the others wait
+    return ahead * whole - missing * (0 if again else _of_piece(ahead, v - 1, p, v))
+
+
+def _of_piece(ahead: int, piece: int, stages: int, pieces: int) -> int:
+    """How many of the first `ahead` pieces to run are this one: as many micro-batches in a row as there are stages go through each."""
+    rounds, rest = divmod(ahead, stages * pieces)
+    return rounds * stages + min(stages, max(0, rest - piece * stages))
 
 
 def memory(shape: Shape, layout: Layout, seq: Number, micro_batches: int | None = None) -> Parts:
-    """The fullest device: the first stage, or the last where its head weighs more than what waits at the first."""
-    waiting, last = activations(shape, layout, seq, micro_batches), layout.pipeline - 1
-    if not last:
-        return _parts(shape, layout, 0, waiting + _logits(shape, layout, seq))
-    held = stage_layers(shape, layout)[-1] * layer_activations(shape, layout, seq) + _logits(shape, layout, seq)
-    return max(_parts(shape, layout, 0, waiting), _parts(shape, layout, last, held), key=lambda parts: parts.total)
+    """The fullest device: one of the first two stages, or the last where its head weighs more than what waits at the others."""
+    layer, last = layer_activations(shape, layout, seq), layout.pipeline - 1
+    kept = {stage: kept_layers(shape, layout, stage, micro_batches) * layer for stage in sorted({0, min(1, last), last})}
+    kept[last] += _logits(shape, layout, seq)
+    return max((_parts(shape, layout, stage, size) for stage, size in kept.items()), key=lambda parts: parts.total)
 
 
 def _parts(shape: Shape, layout: Layout, stage: int, kept: Number) -> Parts:
-    held = static_bytes(stage_parameters(shape, layout, stage), layout, expert_parameters(shape, layout, stage))
-    return Parts(held.weights, held.gradients, held.optimiser, kept)
+    parameters = stage_parameters(shape, layout, stage)
+    held = static_bytes(parameters, layout, expert_parameters(shape, layout, stage))
+    under_way = layout.gradient_bytes * parameters / layout.virtual if layout.zero >= 2 and layout.virtual > 1 else 0.0  # of one piece
+    return Parts(held.weights, held.gradients + under_way, held.optimiser, kept)
 
 
 def _logits(shape: Shape, layout: Layout, seq: Number) -> Number:

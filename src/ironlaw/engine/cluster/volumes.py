@@ -87,16 +87,21 @@ def _data(shape: Shape, layout: Layout, micro_batches: int, box_devices: int) ->
 
 
 def _sums(layout: Layout, parameters: Number, ranks: int, stride: int, micro_batches: int, box_devices: int) -> tuple[Call, ...]:
-    """Gradients are summed up once; ZeRO-3 gathers the weights for each pass of each micro-batch, the others once."""
-    near = _near(ranks, stride, box_devices)
+    """Gradients are summed up once, from ZeRO-2 on for each visit of a piece; ZeRO-3 gathers the weights for each pass, others once."""
+    near, times = _near(ranks, stride, box_devices), visits(layout, micro_batches)
     if layout.zero == 0:
         return (Call("all_reduce", ranks, near, layout.gradient_bytes * parameters, 1.0),)
-    gathers = (3.0 if layout.recompute == "full" else 2.0) * micro_batches if layout.zero == 3 else 1.0
-    sums = float(micro_batches) if layout.zero >= 2 else 1.0
+    gathers = (3.0 if layout.recompute == "full" else 2.0) * times if layout.zero == 3 else 1.0
+    sums = times if layout.zero >= 2 else 1.0
     return (
         Call("reduce_scatter", ranks, near, layout.gradient_bytes * parameters, sums),
         Call("all_gather", ranks, near, WEIGHT * parameters, gathers),
     )  # fmt: skip
+
+
+def visits(layout: Layout, micro_batches: int) -> float:
+    """How often a device takes up the same layers: for each micro-batch; in pieces, for as many in a row as there are stages."""
+    return micro_batches / layout.pipeline if layout.virtual > 1 else float(micro_batches)
 
 
 def _near(ranks: int, stride: int, box_devices: int) -> int:
