@@ -18,13 +18,12 @@ INTRO = """# The command line
 
 Names of machines and models are matched loosely (`h100`, `H100-SXM`), sizes may have units (`"51 MB"`, `"10 us"`), and `--json`
 prints only JSON, in SI units; a figure that does not exist is `null`, and `"never"` means that compiling never pays.
-What `predict` and `analyze` write names the version of its `schema`; an error is an object, too
-(`ironlaw-error/1`), beside the words on stderr.
+It names its `schema` and the version of that ([the JSON](gate.md#the-json)); an error is an object, too, beside the words on stderr.
 
 | exit code | meaning |
 |---|---|
 | 0 | success |
-| 1 | a validation failed, or a file could not be written |
+| 1 | a validation or a gate failed, or a file could not be written |
 | 2 | bad input; one paragraph on stderr names the value, the place and what to do |
 | 70 | an internal error; `IRONLAW_DEBUG=1` shows the traceback |
 | 130 | Ctrl-C |

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from described import json_is_described  # noqa: F401
 
 from ironlaw.cli import main
 

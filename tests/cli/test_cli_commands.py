@@ -11,7 +11,7 @@ BREAKEVEN = ("breakeven", "--compile-s", "30", "--eager-rate", "1450", "--compil
 
 
 def test_hardware_check_names_what_a_transferred_time_lacks(sh):
-    told = {row["hardware"]: row for row in sh.json("hardware", "check")}
+    told = {row["hardware"]: row for row in sh.json("hardware", "check")["machines"]}
     assert told["mi300x"]["missing"] == told["h100_sxm"]["missing"] == [] and told["h200_sxm"]["kind"] == "calibrated"
     assert (told["mi300x"]["kind"], told["tpu_v5e"]["kind"]) == ("transferred", "bound")
     assert "kernels of xla" in told["tpu_v5e"]["missing"][0]
@@ -21,7 +21,7 @@ def test_hardware_check_names_what_a_transferred_time_lacks(sh):
 
 
 def test_hardware_lists_every_machine(sh):
-    told = sh.json("hardware")
+    told = sh.json("hardware")["machines"]
     assert {hw["slug"] for hw in told} == set(il.machines())
     out = sh.out("hardware")
     assert all(slug in out for slug in il.machines())
@@ -53,7 +53,7 @@ def test_one_machine_with_its_sources(sh):
 
 
 def test_workload_lists_every_model(sh):
-    told = {row["slug"]: row for row in sh.json("workload")}
+    told = {row["slug"]: row for row in sh.json("workload")["workloads"]}
     assert set(told) == set(il.workloads())
     assert told["resnet50"]["params"] == 25_557_032
     assert all(set(row) == {"slug", "family", "dtype", "params", "flops", "bytes", "kernels", "intensity"} for row in told.values())
@@ -167,9 +167,9 @@ def test_repeats_are_written_once():
 
 
 def test_claims(sh):
-    told = {claim["id"]: claim for claim in sh.json("claims")}
+    told = {claim["id"]: claim for claim in sh.json("claims")["claims"]}
     claim = told["three_op_fusion_5x"]
     assert claim["value"] == 5 and claim["verdict"] == "refuted" and claim["why"]
     assert claim["computed"] == pytest.approx(3, rel=0.1)
-    assert sh.json("claims", "three_op_fusion_5x") == claim
+    assert claim.items() <= sh.json("claims", "three_op_fusion_5x").items()
     assert "refuted" in sh.out("claims") and claim["who"] in " ".join(sh.out("claims", "three_op_fusion_5x").split())

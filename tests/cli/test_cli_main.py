@@ -48,6 +48,7 @@ def examples():
             "site",
             "study",
             "serve",
+            "diff",
         ):  # one opens a page, the others have tests of their own
             lines = import_module(f"ironlaw.cli.{name}").EXAMPLE.strip().splitlines()
             yield from (line for line in lines if "my.py" not in line)  # a file of the reader's own: tests/torch has one

@@ -13,7 +13,7 @@ KEYS = {
     "basis", "calibrated", "seconds", "overlap", "interval", "data_s", "compute_s", "overhead_s", "busy_s",
     "device_interval", "host_s", "host_interval", "measured_shares", "outside",
     "bound", "utilization", "mfu", "kernels", "flops", "bytes", "params", "memory", "fits", "energy_j", "energy_is_estimate", "sources",
-    "fp32",
+    "fp32", "ops",
 }  # fmt: skip
 
 
@@ -25,10 +25,10 @@ def one(sh, *argv):
 
 def test_json_is_what_the_api_says(sh):
     told = sh.json("predict", "resnet50", "--on", "h100", "--uncalibrated")
-    assert set(told) == {"schema", "workload", "dtype", "settings", "predictions", "variants", "refused", "too_large"}
+    assert set(told) == {"schema", "ironlaw", "workload", "dtype", "settings", "predictions", "variants", "refused", "too_large"}
     assert told["workload"] == "resnet50" and told["settings"]["batch"] == 1 and told["refused"] == []
     (row,) = told["predictions"]
-    assert set(row) == KEYS
+    assert set(row) == KEYS and len(row["ops"]) == len(il.workload("resnet50").ops)
     p = il.predict(il.workload("resnet50"), il.hardware("h100_sxm"), il.Plan(calibrated=False))
     for name in ("seconds", "data_s", "compute_s", "overhead_s", "busy_s", "bound", "utilization", "energy_j", "kernels"):
         assert row[name] == getattr(p, name)

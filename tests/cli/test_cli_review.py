@@ -226,12 +226,12 @@ def test_ctrl_c_ends_and_loses_nothing():
 
 
 def test_the_list_names_every_card(sh):
-    rows = sh.json("review", "--list")
+    rows = sh.json("review", "--list")["cards"]
     assert len(rows) >= 60 and rows[0]["card"] == "ridge_point" and {row["now"] for row in rows} == {"new"}
     assert set(rows[0]) == {
         "card", "topic", "concept", "lab", "kind", "answers", "right", "now", "due", "retrievability",
     }  # fmt: skip
-    assert {row["topic"] for row in sh.json("review", "--list", "--topic", "fusion")} == {"fusion"}
+    assert {row["topic"] for row in sh.json("review", "--list", "--topic", "fusion")["cards"]} == {"fusion"}
     out = sh.out("review", "--list")
     assert all(row["card"] in out for row in rows)
 
@@ -243,7 +243,7 @@ def test_the_list_shows_what_is_due_first(sh):
         session = Session(ledger, clock)
         shown = session.variant(template("kv_total"))
         record.save_answer(ledger, shown, "1", 5, Grade(False, "bits_for_bytes"), clock().replace(year=2020))
-    rows = sh.json("review", "--list")
+    rows = sh.json("review", "--list")["cards"]
     assert (rows[0]["card"], rows[0]["now"], rows[0]["answers"], rows[0]["right"]) == ("kv_total", "confident error", 1, 0)
     assert "now: sure, and wrong" in sh.out("review", "--list") and "0 of 1" in sh.out("review", "--list")
 

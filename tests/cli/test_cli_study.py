@@ -49,7 +49,7 @@ def test_a_study_is_run_shown_and_not_run_again(sh, file):
 
 def test_questions_are_listed_with_what_they_take(sh):
     assert all(name in sh.out("study", "--questions") for name in QUESTIONS)
-    told = {one["question"]: one for one in sh.json("study", "--questions")}
+    told = {one["question"]: one for one in sh.json("study", "--questions")["questions"]}
     assert set(told) == set(QUESTIONS)
     by_name = {one["name"]: one for one in told["predict"]["parameters"]}
     assert by_name["model"]["required"] and "resnet50" in by_name["model"]["values"] and by_name["mode"]["default"] == "eager"

@@ -19,7 +19,7 @@ def place(ironlaw_home):
 def test_it_is_a_machine_among_the_others(sh, place):
     first = sh.out("hardware").splitlines()
     assert next(line for line in first if "GFLOP/s" in line or "TFLOP" in line or "GB" in line).split()[0] == "this_machine"
-    assert sh.json("hardware")[-1]["slug"] == "this_machine"
+    assert sh.json("hardware")["machines"][-1]["slug"] == "this_machine"
     told = sh.json("hardware", "this")
     assert (told["slug"], told["aliases"], told["bandwidth"]) == ("this_machine", ["this", "here", "local"], 89.6e9)
     assert "also called" in sh.out("hardware", "here") and "this_machine" in sh.out("hardware", "here")

@@ -39,7 +39,7 @@ def told(sh):
 
 def test_json_of_everything(sh):
     told = sh.json("validate")
-    assert set(told) == {"rows", "summary", "claims"}
+    assert set(told) == {"schema", "ironlaw", "rows", "summary", "claims"}
     assert {row["machine"] for row in told["rows"]} == set(measured())
     assert {row["kind"] for row in told["rows"]} == set(KINDS)
     assert all(set(row) == ROW for row in told["rows"])

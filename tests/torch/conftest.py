@@ -8,6 +8,7 @@ import json
 from importlib import import_module
 
 import pytest
+from described import json_is_described  # noqa: F401
 
 from ironlaw import worker
 

@@ -22,6 +22,7 @@ ERROR = "ironlaw-error/1"  # the schema of an error under --json
 COMMANDS = {
     "predict": "how long a model takes on a machine, and where the time goes",
     "analyze": "the same for your own PyTorch model, without running it",
+    "diff": "what changed between two predictions, operator by operator; a gate for CI",
     "coverage": "how much of a time rests on what was measured, and what to measure next",
     "hardware": "the machines, every figure with its source",
     "workload": "the models: parameters, FLOPs, bytes, kernels, operators",
@@ -36,6 +37,7 @@ COMMANDS = {
     "cluster": "how to spread a model's training over many devices: step, memory, traffic, failures",
     "study": "a question at many points, on all cores or a Dask cluster; kept as Parquet, and resumed where it stopped",
     "claims": "common claims, recomputed",
+    "schema": "what --json writes, as JSON Schema",
     "measure": "measure this machine, or a model on it, and keep the evidence",
     "validate": "every claim and every measurement against the prediction",
     "labs": "open the labs in a browser",
@@ -66,12 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _drop_output()
         return 141
     except OSError as error:
+        place = f": {error.filename}" if error.filename else ""
+        code = complain(f"{error.strerror or error}{place}; check the file or disk, then run it again", 1, error)
         _drop_output()
-        return _complain(
-            f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}; check the file or disk, then run it again",
-            1,
-            error,
-        )
     except Exception as error:
         if os.environ.get("IRONLAW_DEBUG"):
             raise
@@ -131,7 +130,7 @@ def _complain_in_json(message: str, code: int, error: Exception) -> int:
 
     about = {"kind": type(error).__name__, "message": " ".join(message.split()), "field": getattr(error, "field", "") or None}
     with suppress(OSError, ValueError):  # where nobody reads it, standard error still says it
-        draw.emit({"schema": ERROR, "error": about, "exit_code": code})
+        draw.emit({"error": about, "exit_code": code}, ERROR)
         sys.stdout.flush()
     return _complain(message, code, error)
 

@@ -224,6 +224,7 @@ def analyse(
 def as_json(args: argparse.Namespace, analysis: Analysis) -> dict[str, Any]:
     graph = analysis.graph
     out: dict[str, Any] = {"schema": SCHEMA, "target": args.target, "dtype": graph.dtype, "ops": len(graph.ops), "training": args.training}
+    out["inputs"] = [{"name": t.name, "shape": t.shape, "dtype": t.dtype} for t in graph.tensors.values() if t.role == "input"]
     out |= {
         "unknown": analysis.unknown,
         "notes": list(analysis.notes),

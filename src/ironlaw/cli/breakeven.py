@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     if args.days is not None and args.per_day is None:
         raise BadValue("--days needs to know how many calls a day there are; add --per-day 10000")
     result = answer(args)
-    draw.emit(result) if args.json else report(args, result)
+    draw.emit(result, "ironlaw-breakeven/1") if args.json else report(args, result)
     return 0
 
 

@@ -56,10 +56,10 @@ def run(args: argparse.Namespace) -> int:
         return check(list(claims().values()), args.json)
     if args.id is not None:
         one = claim(args.id)
-        draw.emit(as_json(one)) if args.json else in_full(one)
+        draw.emit(as_json(one), "ironlaw-claim/1") if args.json else in_full(one)
     else:
         every = list(claims().values())
-        draw.emit([as_json(one) for one in every]) if args.json else listing(every)
+        draw.emit({"claims": [as_json(one) for one in every]}, "ironlaw-claims/1") if args.json else listing(every)
     return 0
 
 
@@ -69,7 +69,7 @@ def check(claims: list[Claim], json: bool) -> int:
     faults = list(problems(claims))
     count = sum(len(claim.judgement.readings) for claim in claims if claim.judgement.measured)
     if json:
-        draw.emit({"claims": len(claims), "readings": count, "problems": faults})
+        draw.emit({"claims": len(claims), "readings": count, "problems": faults}, "ironlaw-claims-check/1")
     else:
         for fault in faults:
             draw.say(f"✗ {fault}", draw.BAD)

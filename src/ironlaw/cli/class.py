@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     figures = count(hand_ins, args.idle, naming)
     paths = write(figures, out) if out else []
     if args.json:
-        draw.emit(summary(figures))
+        draw.emit(summary(figures), "ironlaw-class/1")
         return 0
     draw.heading("Class report", f"{len(figures.learners):,} learners in {figures.files:,} files")
     for title, listed in (("not counted", hand_ins.refused), ("counted, and worth a look", hand_ins.notes)):

@@ -61,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
     plan = Plan(args.mode, fp32=fp32(args))
     surveys = of_target(args, chosen, plan) if args.target else of_all(args, chosen, plan)
     if args.json:
-        draw.emit({"target": args.target or "corpus", "mode": args.mode, "machines": [as_json(s, args.families) for s in surveys]})
+        machines = [as_json(s, args.families) for s in surveys]
+        draw.emit({"target": args.target or "corpus", "mode": args.mode, "machines": machines}, "ironlaw-coverage/1")
     else:
         report(args, surveys)
     return 0

@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     from ironlaw import fuse, workload
 
     plan = fuse(workload(args.workload, **settings(args)))
-    draw.emit(as_json(plan, args.verbose)) if args.json else report(plan, args.verbose)
+    draw.emit(as_json(plan, args.verbose), "ironlaw-fuse/1") if args.json else report(plan, args.verbose)
     return 0
 
 

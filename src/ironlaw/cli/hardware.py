@@ -50,11 +50,11 @@ def run(args: argparse.Namespace) -> int:
         raise BadValue(f"one machine at a time, not {' and '.join(names)}; join a name of several words: {'-'.join(names)}")
     every = [hardware(name) for name in names or machines()]
     if checks:
-        draw.emit(check_json(every)) if args.json else show_check(every)
+        draw.emit({"machines": check_json(every)}, "ironlaw-hardware-check/1") if args.json else show_check(every)
     elif names:
-        draw.emit(as_json(every[0])) if args.json else in_full(every[0])
+        draw.emit(as_json(every[0]), "ironlaw-hardware/1") if args.json else in_full(every[0])
     else:
-        draw.emit([as_json(hw) for hw in every]) if args.json else listing(every)
+        draw.emit({"machines": [as_json(hw) for hw in every]}, "ironlaw-machines/1") if args.json else listing(every)
     return 0
 
 

@@ -74,7 +74,10 @@ def show(args: argparse.Namespace) -> None:
     with _open() as ledger:
         if args.lab:
             events = ledger.events(args.lab)
-            draw.emit([asdict(event) for event in events]) if args.json else _one_lab(args.lab, events)
+            if args.json:
+                draw.emit({"lab": args.lab, "events": [asdict(event) for event in events]}, "ironlaw-ledger-events/1")
+            else:
+                _one_lab(args.lab, events)
         else:
             _all_labs(ledger, args.json)
 
@@ -156,7 +159,7 @@ def _all_labs(ledger: Ledger, as_json: bool) -> None:
     if as_json:
         state = {lab: {**asdict(progress[lab]), "design": designs.get(lab)} for lab in labs}
         learner = {"id": ledger.learner, "name": ledger.learner_name()}
-        draw.emit({"where": ledger.where(), "learner": learner, "track": ledger.track(), "labs": state})
+        draw.emit({"where": ledger.where(), "learner": learner, "track": ledger.track(), "labs": state}, "ironlaw-ledger-show/1")
         return
     draw.heading("The Design Ledger", ledger.where())
     if not labs:

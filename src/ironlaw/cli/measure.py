@@ -91,7 +91,10 @@ def run(args: argparse.Namespace) -> int:
         figures = read_figures(result, device)
         meter(1.0, "fitting curves")
         stored = _store(result, figures, device, place, args)
-    draw.emit(as_json(result, figures, stored, args.out)) if args.json else report(result, figures, stored, args.out)
+    if args.json:
+        draw.emit(as_json(result, figures, stored, args.out), "ironlaw-measure/1")
+    else:
+        report(result, figures, stored, args.out)
     return 0
 
 

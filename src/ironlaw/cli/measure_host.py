@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
         measured = measure_launches(device, meter)
     host = judged(measured, args.noisy)
     place = store_host(host)
-    draw.emit(as_json(host, measured, place)) if args.json else report(host, place)
+    draw.emit(as_json(host, measured, place), "ironlaw-measure-host/1") if args.json else report(host, place)
     return 0
 
 

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         outcome = measured(args, meter)
     model = compared(args.target, outcome)
     store(model, outcome, places, args.noisy)
-    draw.emit(as_json(model)) if args.json else report(model, args.ops or OPS)
+    draw.emit(as_json(model), "ironlaw-measure-model/1") if args.json else report(model, args.ops or OPS)
     return 0
 
 

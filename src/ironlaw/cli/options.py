@@ -133,7 +133,7 @@ def _known(what: str, name: str, known: Iterable[str]) -> str:
     return name
 
 
-def add_json(parser: Parser) -> None:
+def add_json(parser: Any) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON only; numbers in SI units")
 
 

@@ -61,7 +61,7 @@ def add(parser: Parser) -> None:
         help="whether the host runs ahead (queued, the default) or waits for each kernel",
     )
     parser.add_argument("--uncalibrated", action="store_true", help="the datasheet's figures only: a bound")
-    parser.add_argument("--ops", metavar="N", type=size, default=0, help="also list the N operators that take most device time")
+    parser.add_argument("--ops", metavar="N", type=size, help="also list the N operators that take most device time (with --json: all)")
     add_fp32(parser)
     add_json(parser)
     add_host(parser)
@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
             "refused": reasons_json(refused), "too_large": too_large(rows), **({"costs": money} if money else {}),
         })  # fmt: skip
     else:
-        report(graph, rows, [*(large["reason"] for large in too_large(rows)), *refused.values()], args.ops)
+        report(graph, rows, [*(large["reason"] for large in too_large(rows)), *refused.values()], args.ops or 0)
         if args.batch is not None:
             comparison.variants(variants, "batches")
         if money:

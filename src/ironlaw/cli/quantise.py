@@ -54,14 +54,14 @@ def run(args: argparse.Namespace) -> int:
         if args.model or args.pruned is not None or args.group or args.bits is not BITS or args.zero_bits:
             raise BadValue("--frontier compares configurations that are measured already; leave the model and all other options out")
         result = compared(_points(args.frontier))
-        draw.emit(result) if args.json else quantising.frontier(result)
+        draw.emit(result, "ironlaw-quantise-frontier/1") if args.json else quantising.frontier(result)
         return 0
     if args.zero_bits and not args.group:
         raise BadValue("--zero-bits are stored once a group; add --group, such as --group 128")
     if max(args.bits) > 16 or min(args.bits) < 2:
         raise BadValue(f"--bits {','.join(map(str, args.bits))}: a grid has 2 to 16 bits; name bits in that range")
     result = answer(args)
-    draw.emit(result) if args.json else quantising.report(result)
+    draw.emit(result, "ironlaw-quantise/1") if args.json else quantising.report(result)
     return 0
 
 

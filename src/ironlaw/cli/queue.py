@@ -88,7 +88,7 @@ def add(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     result = answer(args)
-    draw.emit(result) if args.json else queueing.report(result)
+    draw.emit(result, "ironlaw-queue/1") if args.json else queueing.report(result)
     return 0
 
 

@@ -56,10 +56,10 @@ def run(args: argparse.Namespace) -> int:
 def _print(args: argparse.Namespace, state: State) -> None:
     if args.list:
         rows = listing(state, args.topic)
-        draw.emit(rows) if args.json else show_list(rows)
+        draw.emit({"cards": rows}, "ironlaw-review-list/1") if args.json else show_list(rows)
     else:
         figures = stats(state)
-        draw.emit(figures) if args.json else show_stats(figures)
+        draw.emit(figures, "ironlaw-review-stats/1") if args.json else show_stats(figures)
 
 
 def clock() -> datetime:

@@ -61,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
                 "work": _work(args),
                 "points": [as_json(*point) for point in reached],
                 "refused": refusals,
-            }
+            },
+            "ironlaw-roofline/1",
         )
     else:
         report(args, flops, moved, reached, refused)

@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     if args.crosstalk and given != ["serial"]:
         raise BadValue("--crosstalk goes with --serial; from several points it is fitted, so leave it out")
     result = answer(args)
-    draw.emit(result) if args.json else scaling.report(result)
+    draw.emit(result, "ironlaw-scale/1") if args.json else scaling.report(result)
     return 0
 
 

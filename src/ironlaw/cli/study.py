@@ -64,7 +64,7 @@ def _questions(args: argparse.Namespace) -> int:
     chosen = [question(args.questions)] if args.questions else list(QUESTIONS.values())
     about = [question_json(one) for one in chosen]
     if args.json:
-        draw.emit(about)
+        draw.emit({"questions": about}, "ironlaw-study-questions/1")
     else:
         studies.question(about[0]) if args.questions else studies.questions(about)
     return 0

@@ -133,7 +133,8 @@ def _emit(result: Result, changes: list[str] | None) -> None:
                 {"id": c.id, "claimed": c.value, "computed": c.computed, "verdict": c.verdict, "agrees": c.id not in result.broken}
                 for c in result.claims
             ],
-        }
+        },
+        "ironlaw-validate/1",
     )
 
 

@@ -36,12 +36,12 @@ def run(args: argparse.Namespace) -> int:
     chosen = settings(args)
     if args.name is not None:
         graph = workload(args.name, **chosen)
-        draw.emit(as_json(graph, args.ops)) if args.json else in_full(graph, args.ops)
+        draw.emit(as_json(graph, args.ops), "ironlaw-workload/1") if args.json else in_full(graph, args.ops)
         return 0
     if chosen or args.ops:
         raise BadValue(f"--{next(iter(chosen), 'ops')} is for one model; name it: ironlaw workload resnet50 …")
     graphs = [workload(slug) for slug in workloads()]
-    draw.emit([_totals(graph) for graph in graphs]) if args.json else listing(graphs)
+    draw.emit({"workloads": [_totals(graph) for graph in graphs]}, "ironlaw-workloads/1") if args.json else listing(graphs)
     return 0
 
 

@@ -12,6 +12,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
+from ironlaw import __version__
 from ironlaw.cli.show import plain
 from ironlaw.units import show
 
@@ -151,9 +152,16 @@ def plural(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
-def emit(value: Any) -> None:
-    """JSON and nothing else. Infinities and NaN are not JSON: they come out as null."""
-    print(json.dumps(_plain(value), indent=2, allow_nan=False))
+def emit(value: dict[str, Any], schema: str = "") -> None:
+    """JSON and nothing else."""
+    print(json.dumps(document(value, schema), indent=2, allow_nan=False))
+
+
+def document(value: dict[str, Any], schema: str = "") -> dict[str, Any]:
+    """With the schema that describes it (`ironlaw schema`) and the version that wrote it. Infinities and NaN are not JSON: they come out
+    as null."""
+    plain: dict[str, Any] = _plain({"schema": schema or value["schema"], "ironlaw": __version__} | value)
+    return plain
 
 
 def _plain(value: Any) -> Any:

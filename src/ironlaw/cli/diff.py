@@ -1,0 +1,79 @@
+"""`ironlaw diff`: two files of `predict --json` or `analyze --json`, for a pull request and for a gate in CI."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from ironlaw.cli.options import Parser, add_json, size
+from ironlaw.cli.quantise import share
+from ironlaw.cli.show import differences, draw
+from ironlaw.errors import BadValue
+from ironlaw.report.changes import Changes, Row, changes
+
+EXAMPLE = """
+ironlaw diff old.json new.json --fail-over 5%
+ironlaw diff old.json new.json --fail-over 5% --markdown >> "$GITHUB_STEP_SUMMARY"
+"""
+OPS = 8
+
+
+def add(parser: Parser) -> None:
+    parser.usage = "ironlaw diff OLD.json NEW.json [--fail-over SHARE] [options]"
+    parser.add_argument("old", metavar="OLD", help="what `predict --json` or `analyze --json` wrote before the change")
+    parser.add_argument("new", metavar="NEW", help="the same after it")
+    parser.add_argument(
+        "--fail-over",
+        metavar="SHARE",
+        type=share,
+        help="exit with 1 where a time grows by more, 5%% or 0.05, or what fitted no longer does",
+    )
+    parser.add_argument("--ops", metavar="N", type=size, default=OPS, help=f"operators to list for each row (default {OPS}; JSON has all)")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--markdown", action="store_true", help="as Markdown, for a pull request")
+    add_json(form)
+
+
+def run(args: argparse.Namespace) -> int:
+    found = changes(read(args.old), read(args.new))
+    if args.json:
+        draw.emit(as_json(found, args), "ironlaw-diff/1")
+    elif args.markdown:
+        print(differences.markdown(found, args.fail_over, args.ops))
+    else:
+        differences.report(found, args.fail_over, args.ops)
+    return 1 if found.failed(args.fail_over) else 0
+
+
+def read(name: str) -> dict[str, Any]:
+    """A file as JSON, whatever its schema."""
+    again = "give a file that `predict --json` or `analyze --json` wrote"
+    try:
+        content = json.loads(Path(name).read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise BadValue(f"{name} can't be read ({error.strerror or error}); {again}") from None
+    except (ValueError, RecursionError) as error:
+        raise BadValue(f"{name} is not JSON ({error}); {again}") from None
+    if not isinstance(content, dict):
+        raise BadValue(f"{name} is JSON, but not an object; {again}")
+    return content
+
+
+def as_json(found: Changes, args: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "compares": found.schema, "model": found.model, "old": args.old, "new": args.new, "fail_over": args.fail_over,
+        "failed": found.failed(args.fail_over), "rows": [_row(row, args.fail_over) for row in found.rows], "notes": list(found.notes),
+    }  # fmt: skip
+
+
+def _row(row: Row, limit: float | None) -> dict[str, Any]:
+    out: dict[str, Any] = dict(zip(("hardware", "mode", "batch", "weights"), row.key, strict=True))
+    out |= {"old_s": row.old, "new_s": row.new, "change": row.change, "old_bytes": row.old_bytes, "new_bytes": row.new_bytes}
+    out |= {"unfit": row.unfit, "over": row.over(limit)}
+    out["operators"] = [
+        {"name": op.name, "kind": op.kind, "count": op.count, "old_s": op.old, "new_s": op.new, "change_s": op.change}
+        for op in row.operators
+    ]
+    return out

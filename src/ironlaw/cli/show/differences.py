@@ -1,0 +1,92 @@
+"""What `ironlaw diff` shows: a table of rows, the operators behind each, and the same as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ironlaw.cli.show import draw
+from ironlaw.report.changes import Changes, Operator, Row, label
+from ironlaw.units import show
+
+COLUMNS = ("machine and mode", "before", "after", "change", "memory")
+OPERATORS = ("operator", "kind", "before", "after", "change")
+
+
+def report(found: Changes, limit: float | None, ops: int) -> None:
+    draw.heading(found.model, verdict(found, limit))
+    rows = []
+    for row in found.rows:
+        mark = draw.BAD if row.over(limit) else draw.GOOD if row.change < 0 else ""
+        rows.append([label(row.key), show(row.old, "s"), show(row.new, "s"), (change(row), mark), memory(row)])
+    draw.table(COLUMNS, rows, left=COLUMNS[:1])
+    for row in found.rows:
+        if row.operators:
+            shown = row.operators[:ops]
+            draw.heading(label(row.key), f"{len(shown)} of {draw.plural(len(row.operators), 'operator')} that changed, device time")
+            draw.table(OPERATORS, [_cells(op) for op in shown], left=(), text=OPERATORS[:2])
+    for note in found.notes:
+        draw.say(f"! {note}", draw.BAD)
+
+
+def markdown(found: Changes, limit: float | None, ops: int) -> str:
+    """Tables as GitHub draws them, operators folded."""
+    parts = [f"### {_escape(found.model)}: {verdict(found, limit)}", ""]
+    marked = {True: " ❌", False: ""}
+    cells = [
+        (_escape(label(row.key)), show(row.old, "s"), show(row.new, "s"), change(row) + marked[row.over(limit)], memory(row))
+        for row in found.rows
+    ]
+    parts += _table(COLUMNS, cells, 1)
+    for row in found.rows:
+        if row.operators:
+            shown = row.operators[:ops]
+            title = f"{label(row.key)}: {len(shown)} of {draw.plural(len(row.operators), 'operator')} that changed, device time"
+            parts += ["", f"<details><summary>{title}</summary>", ""]
+            parts += [*_table(OPERATORS, [tuple(map(_escape, _cells(op))) for op in shown], 2), "", "</details>"]
+    return "\n".join([*parts, *(f"\n> {_escape(note)}" for note in found.notes)])
+
+
+def verdict(found: Changes, limit: float | None) -> str:
+    """`1 of 3 times grew by more than 5 %`."""
+    if limit is None:
+        changed = sum(bool(row.change) for row in found.rows)
+        return f"{changed} of {draw.plural(len(found.rows), 'time')} changed" if changed else "no time changed"
+    over = sum(row.over(limit) for row in found.rows)
+    if not over:
+        return f"no time grew by more than {draw.percent(limit)}"
+    unfit = sum(row.unfit for row in found.rows)
+    more = f", and {unfit} no longer fit{'s' if unfit == 1 else ''}" if unfit else ""
+    grew = sum(row.change > limit for row in found.rows)
+    return f"{grew} of {draw.plural(len(found.rows), 'time')} grew by more than {draw.percent(limit)}{more}"
+
+
+def change(row: Row) -> str:
+    """`+12 %`, `−3.1 %`, `0`."""
+    if not row.change:
+        return "0"
+    return f"{'−' if row.change < 0 else '+'}{draw.percent(abs(row.change))}"
+
+
+def memory(row: Row) -> str:
+    now = show(row.new_bytes, "B")
+    return f"{now}, does not fit" if row.unfit else now
+
+
+def _cells(op: Operator) -> tuple[str, ...]:
+    times = ("–" if seconds is None else show(seconds, "s") for seconds in (op.old, op.new))
+    return (
+        op.name + (f" ×{op.count}" if op.count > 1 else ""), op.kind, *times, f"{'−' if op.change < 0 else '+'}{show(abs(op.change), 's')}",
+    )  # fmt: skip
+
+
+def _table(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: int) -> list[str]:
+    """The first `left` columns left-aligned, the others right."""
+    rule = "|".join(["", *("---" if i < left else "---:" for i in range(len(columns))), ""])
+    return [f"| {' | '.join(columns)} |", rule, *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def _escape(text: str) -> str:
+    """A name may hold what Markdown or HTML would read."""
+    for mark in "\\|*_`<>[]":
+        text = text.replace(mark, f"\\{mark}" if mark not in "<>" else {"<": "&lt;", ">": "&gt;"}[mark])
+    return " ".join(text.split())

@@ -1,0 +1,187 @@
+"""What changed between two files that `predict --json` or `analyze --json` wrote: row by row, and operator by operator.
+
+Only what can be compared is: the same model with the same inputs, on the same machines in the same modes, on the same grounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ironlaw.errors import BadValue
+
+KINDS = ("ironlaw-predict/1", "ironlaw-analyze/1")
+Document = Mapping[str, Any]
+Key = tuple[str, str, int | None, str | None]  # machine, mode, batch, storage of weights
+SAME = 1e-9  # the share under which two times are one
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """All operators of one name and kind, in seconds on the device; None where one side has none."""
+
+    name: str
+    kind: str
+    count: int
+    old: float | None
+    new: float | None
+
+    @property
+    def change(self) -> float:
+        return (self.new or 0.0) - (self.old or 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One machine, mode and batch: wall time of a call, memory, and whether it fits."""
+
+    key: Key
+    old: float
+    new: float
+    old_bytes: float
+    new_bytes: float
+    unfit: bool  # it fitted, and no longer does
+    operators: tuple[Operator, ...] = ()
+
+    @property
+    def change(self) -> float:
+        return self.new / self.old - 1.0 if self.old else 0.0
+
+    def over(self, limit: float | None) -> bool:
+        return limit is not None and (self.change > limit or self.unfit)
+
+
+@dataclass(frozen=True)
+class Changes:
+    schema: str
+    model: str
+    rows: tuple[Row, ...]  # the largest change first
+    notes: tuple[str, ...] = field(default=())
+
+    def failed(self, limit: float | None) -> bool:
+        return any(row.over(limit) for row in self.rows)
+
+
+def changes(old: Document, new: Document) -> Changes:
+    """Refuses what can't be compared, and says why."""
+    for name, file in (("the old file", old), ("the new file", new)):
+        if "error" in file:
+            raise BadValue(f"{name} holds an error and no figures: {file['error']['message']}")
+        if file.get("schema") not in KINDS:
+            raise BadValue(f"{name} has the schema {file.get('schema')!r}; give what `predict --json` or `analyze --json` wrote")
+    if old["schema"] != new["schema"]:
+        raise BadValue(f"the old file has the schema {old['schema']}, the new one {new['schema']}; write both with one command and version")
+    _same_model(old, new)
+    before, after = _rows(old), _rows(new)
+    _same_rows(before, after, new)
+    rows = [_row(key, before[key], after[key]) for key in before]
+    return Changes(old["schema"], name_of(old), tuple(sorted(rows, key=lambda row: -abs(row.change))), tuple(_notes(old, new)))
+
+
+def name_of(file: Document) -> str:
+    """The model: a workload of the registry, or the target without the folder that it lies in."""
+    return str(file.get("workload") or file["target"].replace("\\", "/").rpartition("/")[2])
+
+
+def _same_model(old: Document, new: Document) -> None:
+    if name_of(old) != name_of(new):
+        raise BadValue(f"two models: the old file is of {name_of(old)}, the new one of {name_of(new)}; give two files of one")
+    for what in ("settings", "inputs", "training"):
+        if old.get(what) != new.get(what):
+            raise BadValue(
+                f"{what} differ: {_brief(old.get(what))} in the old file, {_brief(new.get(what))} in the new one; write both with the same"
+            )
+
+
+def _brief(value: Any) -> str:
+    """`batch 8, seq 128`, or `8x3x224x224 fp32`."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {one}" for key, one in value.items())
+    if isinstance(value, list):
+        return ", ".join(f"{'x'.join(map(str, one['shape']))} {one['dtype']}" for one in value) or "none"
+    return str(value)
+
+
+def _rows(file: Document) -> dict[Key, Mapping[str, Any]]:
+    rows: dict[Key, Mapping[str, Any]] = {(p["hardware"], p["mode"], None, None): p for p in file["predictions"]}
+    first = file["variants"][0] if file["variants"] else {}
+    for v in file["variants"]:
+        if (v["batch"], v["weights"]) != (first["batch"], first["weights"]):  # the first is what the predictions are of
+            rows[v["hardware"], v["mode"], v["batch"], v["weights"]] = v
+    return rows
+
+
+def _same_rows(before: Mapping[Key, Any], after: Mapping[Key, Any], new: Document) -> None:
+    for there, here, where in ((before, after, "new"), (after, before, "old")):
+        lost = [key for key in there if key not in here]
+        if lost:
+            why = next((one["reason"] for one in new["refused"] if where == "new" and one["hardware"] == lost[0][0]), "")
+            reason = f" ({why})" if why else ""
+            raise BadValue(
+                f"the {where} file has nothing for {label(lost[0])}{reason}; write both with the same --on, --mode, --batch and --weights"
+            )
+    for key, one in before.items():
+        other = after[key]
+        if one.get("basis") != other.get("basis"):
+            raise BadValue(
+                f"{label(key)} is {one['basis']} in the old file and {other['basis']} in the new one: times on different grounds can't be"
+                " compared; write both with the same measurements at hand"
+            )
+        hosts = [{name: side.get("host", {}).get(name) for name in ("slug", "launch_s")} for side in (one, other)]
+        if hosts[0] != hosts[1]:
+            raise BadValue(f"{label(key)} has another host in each file; write both with the same --host and --launch")
+
+
+def label(key: Key) -> str:
+    """`h200_sxm eager, batch 8, int4 weights`."""
+    machine, mode, batch, weights = key
+    return f"{machine} {mode}" + (f", batch {batch}" if batch else "") + (f", {weights} weights" if weights not in (None, "own") else "")
+
+
+def _row(key: Key, old: Mapping[str, Any], new: Mapping[str, Any]) -> Row:
+    return Row(
+        key, old["seconds"], new["seconds"], _bytes(old["memory"]), _bytes(new["memory"]), old["fits"] and not new["fits"],
+        _operators(old, new),
+    )  # fmt: skip
+
+
+def _bytes(memory: Any) -> float:
+    """A prediction has parts, a variant only the total."""
+    return float(memory["total"] if isinstance(memory, Mapping) else memory)
+
+
+def _operators(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Operator, ...]:
+    """Those that changed. Operators of one name and kind, a loop's, count together."""
+    sides = [_times(one.get("ops", ())) for one in (old, new)]
+    every = [
+        Operator(*name, max(side[name][0] for side in sides if name in side), *(side[name][1] if name in side else None for side in sides))
+        for name in dict.fromkeys((*sides[0], *sides[1]))
+    ]
+    moved = [op for op in every if abs(op.change) > SAME * max(op.old or 0.0, op.new or 0.0) or (op.old is None) != (op.new is None)]
+    return tuple(sorted(moved, key=lambda op: -abs(op.change)))
+
+
+def _times(ops: Any) -> dict[tuple[str, str], tuple[int, float]]:
+    times: dict[tuple[str, str], tuple[int, float]] = {}
+    for op in ops:
+        count, seconds = times.get((op["name"], op["kind"]), (0, 0.0))
+        times[op["name"], op["kind"]] = (count + 1, seconds + op["seconds"])
+    return times
+
+
+def _notes(old: Document, new: Document) -> list[str]:
+    notes = []
+    for what, name in (("ironlaw", "versions of ironlaw"), ("dtype", "number formats")):
+        if old.get(what) != new.get(what):
+            notes.append(f"two {name}: {old.get(what)} and {new.get(what)}")
+    pairs = list(zip(old["predictions"], new["predictions"], strict=False))
+    if any(a["sources"] != b["sources"] for a, b in pairs):
+        notes.append("the figures behind the two come from different sources, so that not all of the change may be the model's")
+    if any(_partial(p) for p in (*old["predictions"], *new["predictions"])):
+        notes.append("not every operator is in both files; leave --ops out when they are written")
+    return notes
+
+
+def _partial(p: Mapping[str, Any]) -> bool:
+    return float(sum(op["seconds"] for op in p.get("ops", ()))) < float(p["busy_s"]) * (1.0 - 1e-6)
