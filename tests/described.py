@@ -29,7 +29,7 @@ def check(document):
     faults = [
         f"{'.'.join(map(str, fault.path))}: {fault.message[:300]}" for fault in validator(document["schema"]).iter_errors(short(document))
     ]
-    assert not faults, f"{document['schema']}: {faults[:5]}"
+    assert not faults, f"{document['schema']}: {faults[:5]}; a field of --json is described in src/ironlaw/cli/schemas/"
 
 
 @cache
