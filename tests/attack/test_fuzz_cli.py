@@ -12,7 +12,7 @@ import os
 import sys
 from collections import Counter
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
-from dataclasses import replace
+from functools import partial
 from unittest import mock
 
 import pytest
@@ -198,7 +198,7 @@ def place(tmp_path, monkeypatch):
     few = dict(list(claims.claims().items())[:8])  # a hundred take seconds to compute
     monkeypatch.setattr(claims, "claims", lambda: few)
     # as do the thousands of operators of the corpus
-    monkeypatch.setattr("ironlaw.cli.coverage.corpus", lambda run="eager": replace(corpus(run), seen=corpus(run).seen[:20]))
+    monkeypatch.setattr("ironlaw.cli.coverage.corpus", partial(corpus, most=20))
     return tmp_path
 
 

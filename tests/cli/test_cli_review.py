@@ -1,5 +1,6 @@
 """`ironlaw review`: a sitting by pipe and in a terminal, the list, the figures, and bad input."""
 
+import io
 import json
 import os
 import pty
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 
 import pytest
 
@@ -21,14 +23,32 @@ from ironlaw.recall.variants import variant
 COMMAND = [sys.executable, "-m", "ironlaw", "review"]
 
 
-def sit(lines, *options, **env):
-    """A whole sitting by pipe."""
+@dataclass(frozen=True)
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str = ""
+
+
+def piped(lines, *options, **env):
+    """A whole sitting by pipe, in a process of its own."""
     done = subprocess.run(
         [*COMMAND, *options], input="".join(line + "\n" for line in lines), capture_output=True, text=True, encoding="utf-8",
         env={**os.environ, "COLUMNS": "120", **env}, timeout=120, check=False,
     )  # fmt: skip
     assert "Traceback" not in done.stdout + done.stderr, done.stderr
     return done
+
+
+@pytest.fixture
+def sit(sh, monkeypatch):
+    """A whole sitting, its lines read from where a pipe would bring them."""
+
+    def sit(lines, *options):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(line + "\n" for line in lines)))
+        return Done(*sh("review", *options))
+
+    return sit
 
 
 def kept():
@@ -45,7 +65,7 @@ def first_key(seed):
 
 
 def test_answers_are_asked_graded_and_kept():
-    done = sit([str(first_key(5)), "4", "q"], "--seed", "5")
+    done = piped([str(first_key(5)), "4", "q"], "--seed", "5")
     assert (done.returncode, done.stderr) == (0, "")
     for words in ("ridge point of the", "such as 7", "How sure", "25, 45, 65, 80, 95 %", "Right:", "Peak over bandwidth", "comes back in"):
         assert words in done.stdout, words
@@ -54,13 +74,13 @@ def test_answers_are_asked_graded_and_kept():
     assert (event.payload["card"], event.payload["correct"], event.payload["confidence"]) == ("ridge_point", True, 4)
 
 
-def test_the_key_is_not_shown_before_the_answer_and_its_confidence():
+def test_the_key_is_not_shown_before_the_answer_and_its_confidence(sit):
     key = variant(template("ridge_point"), 5 * 1_000_003).answer
     out = sit(["1"], "--seed", "5").stdout
     assert "sure>" in out and key not in out and "Peak over bandwidth" not in out and kept() == []
 
 
-def test_a_mistake_is_named_and_refuted():
+def test_a_mistake_is_named_and_refuted(sit):
     shown = variant(template("ridge_point"), 5 * 1_000_003)
     out = sit([str(shown.mistakes[0].value), "5", "q"], "--seed", "5").stdout
     assert f"Wrong: {shown.answer}." in out
@@ -71,7 +91,7 @@ def test_a_mistake_is_named_and_refuted():
     assert "Misconceptions held" in stats and refutation in " ".join(stats.split())
 
 
-def test_bad_input_says_what_to_type_and_asks_again():
+def test_bad_input_says_what_to_type_and_asks_again(sit):
     out = sit(["", "lots", "12 bananas", "12 MB", "7", "", "6", "sure", "3", "q"], "--seed", "5").stdout
     assert out.count("answer> ") == 6 and out.count("sure> ") == 4, out  # five for the card and one for the next; four for its confidence
     for words in (
@@ -84,7 +104,7 @@ def test_bad_input_says_what_to_type_and_asks_again():
     assert len(kept()) == 1
 
 
-def test_undo_skip_and_quit():
+def test_undo_skip_and_quit(sit):
     done = sit(["u", "7", "3", "u", "s", "q"], "--seed", "5")
     assert "There is no answer to take back." in done.stdout and "Taken back: the answer '7' to ridge_point." in done.stdout
     assert done.stdout.count("ridge_point ·") == 3 and "relu_regime ·" in done.stdout, "asked, asked after the undo on it, asked again"
@@ -92,19 +112,19 @@ def test_undo_skip_and_quit():
     assert [event.kind for event in kept()] == ["reviewed", "undo"]
 
 
-def test_an_explanation_is_graded_by_oneself():
+def test_an_explanation_is_graded_by_oneself(sit):
     out = sit(["s", "s", "s", "it follows one run", "2", "9", "1 2", "q"], "--seed", "5").stdout
     assert "What a full answer has:" in out and "from 1 to 3, or all, or none" in out and "Right: 2 of 3 points." in out
     assert kept()[0].payload["answer"] == "it follows one run"
 
 
-def test_an_order_and_a_topic():
+def test_an_order_and_a_topic(sit):
     out = sit(["s"] * 3 + ["b a c", "a b c d", "3", "q"], "--topic", "memory", "--seed", "2").stdout
     assert "slowest first" in out or "Order" in out
     assert {event.payload["card"] for event in kept()} <= {"ladder_order", "registers_or_shared", "stream_time", "where_it_lives"}
 
 
-def test_figures_are_shown_on_request():
+def test_figures_are_shown_on_request(sit):
     out = sit(["s", "f", "q"], "--seed", "5").stdout  # the second card is about an element-wise kernel
     before, _, after = out.partition("f shows the figures that you may look up")
     assert "memory bandwidth" not in before and "FP32 peak of the vector units" in after and "memory bandwidth" in after
@@ -112,23 +132,23 @@ def test_figures_are_shown_on_request():
     assert "'f' is not a number" in out and "figures that you may look up" not in out, "the first card has none"
 
 
-def test_the_end_of_the_input_quits_and_keeps_everything():
+def test_the_end_of_the_input_quits_and_keeps_everything(sit):
     done = sit([str(first_key(5)), "4"], "--seed", "5")
     assert done.returncode == 0 and "1 answered, 1 right" in done.stdout and len(kept()) == 1
 
 
-def test_when_all_is_answered_it_says_when_the_next_comes():
+def test_when_all_is_answered_it_says_when_the_next_comes(sit):
     done = sit(["q"], "--topic", "capture", "--new", "1")
     assert "1 left; `ironlaw review` continues with it" in done.stdout
     done = sit(["x", "3", "all"], "--topic", "capture", "--new", "1")
     assert "Nothing is due now; the next card comes back in" in done.stdout
 
 
-def test_without_a_width_or_colours_or_letters():
-    done = sit(["7", "3", "q"], "--seed", "5", COLUMNS="", TERM="dumb", PYTHONIOENCODING="ascii")
+def test_without_a_width_or_colours_or_letters(sit, monkeypatch):
+    done = piped(["7", "3", "q"], "--seed", "5", COLUMNS="", TERM="dumb", PYTHONIOENCODING="ascii")
     assert done.returncode == 0 and done.stdout.isascii() and "\x1b" not in done.stdout
-    done = sit(["7", "3", "q"], "--seed", "5", COLUMNS="20")
-    assert done.returncode == 0
+    monkeypatch.setenv("COLUMNS", "20")
+    assert sit(["7", "3", "q"], "--seed", "5").returncode == 0
 
 
 def test_binary_rubbish_is_met_with_words():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import lzma
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -49,23 +49,29 @@ def path() -> Path:
 
 
 @cache
-def corpus(run: str = "eager") -> Corpus:
+def corpus(run: str = "eager", most: int | None = None) -> Corpus:
+    """`most`: only so many, the heaviest."""
     if run not in RUNS:
         raise unknown("kind of run", run, RUNS)
     data = json.loads(lzma.decompress(path().read_bytes()))
-    return Corpus(tuple(read(data, run)), data["models"], data["versions"], data["kept"][run])
+    return Corpus(tuple(read(data, run, most)), data["models"], data["versions"], data["kept"][run])
 
 
-def read(data: Mapping[str, Any], run: str) -> list[Seen]:
-    tensors = [Tensor("", tuple(shape), dtype, role) for shape, dtype, role in data["tensors"]]
+def read(data: Mapping[str, Any], run: str, most: int | None = None) -> list[Seen]:
+    tensors = [(tuple(shape), dtype, role) for shape, dtype, role in data["tensors"]]
     attrs = [decode(one) for one in data["attrs"]]
     memo: dict[Any, Any] = {}
+
+    @cache
+    def tensor(name: str, number: int) -> Tensor:
+        return Tensor(name, *tensors[number])
+
+    @cache  # a training step updates hundreds of tensors in one operator, and the same ones in the next
+    def named(side: str, numbers: tuple[int, ...]) -> tuple[Tensor, ...]:
+        """An op's tensors by their places: two of one name would be one tensor."""
+        return tuple(tensor(f"{side}{i}", number) for i, number in enumerate(numbers))
+
     return [
-        Seen(op(kind, kind, named("x", ins, tensors), named("y", outs, tensors), memo, **attrs[settings]), count, runs, weight)
-        for kind, ins, outs, settings, count, runs, weight in data[run]
+        Seen(op(kind, kind, named("x", tuple(ins)), named("y", tuple(outs)), memo, **attrs[settings]), count, runs, weight)
+        for kind, ins, outs, settings, count, runs, weight in data[run][:most]
     ]
-
-
-def named(side: str, numbers: list[int], tensors: list[Tensor]) -> list[Tensor]:
-    """An op's tensors by their places: two of one name would be one tensor."""
-    return [replace(tensors[number], name=f"{side}{i}") for i, number in enumerate(numbers)]

@@ -104,5 +104,7 @@ def _hashable_value(value: Any) -> Any:
 
 
 def _hashable(shape: tuple[Number, ...]) -> tuple[Any, ...]:
-    # a sweep's array stands for itself: the same array object means the same size
-    return tuple(d if isinstance(d, SCALARS) else id(d) for d in shape)
+    for d in shape:
+        if not isinstance(d, SCALARS):  # a sweep's array stands for itself: the same array object means the same size
+            return tuple(d if isinstance(d, SCALARS) else id(d) for d in shape)
+    return tuple(shape)
