@@ -102,7 +102,13 @@ def add(parser: Parser) -> None:
     how.add_argument("--batch", metavar="N", type=size, default=256, help="sequences at once, at most (default 256)")
     how.add_argument("--budget", metavar="N", type=size, help="tokens a step, at most (default: the most that --tbt allows)")
     how.add_argument("--memory", metavar="SHARE", type=share, default=0.9, help="of a device's memory to use (default 0.9)")
-    how.add_argument("--overhead", metavar="TIME", type=figure("s", zero=True), default=0.0, help="what the engine adds to each step")
+    how.add_argument(
+        "--overhead",
+        metavar="TIME",
+        type=figure("s", zero=True),
+        default=0.0,
+        help="what the engine adds to each step (docs/serving.md: 1.5 ms)",
+    )
     how.add_argument("--most", metavar="N", type=size, default=64, help="replicas to try, at most (default 64)")
     way = parser.add_argument_group("how requests are put together")
     way.add_argument("--scheduling", choices=SCHEDULES, default="continuous", help="static: a batch begins when the one before is done")

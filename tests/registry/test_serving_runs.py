@@ -1,0 +1,48 @@
+"""Published serving runs: models as large as their makers say, a closed loop by hand, and the errors that docs/serving.md states."""
+
+from statistics import median
+
+import pytest
+
+from ironlaw.engine.serving.llm.closed import waits
+from ironlaw.engine.serving.llm.load import Request
+from ironlaw.engine.serving.llm.outcome import Outcome
+from ironlaw.engine.serving.llm.policy import Policy
+from ironlaw.engine.serving.llm.replica import serve
+from ironlaw.errors import BadValue
+from ironlaw.registry.publications import published
+from ironlaw.registry.serving_runs import SIZES, SLUGS, replays
+
+BILLIONS = {"Qwen3-8B": 8.19, "Qwen3-14B": 14.77, "Qwen3-32B": 32.76, "Mixtral-8x7B": 46.70}  # as their makers count
+
+
+def test_models_are_as_large_as_published():
+    assert {name: round(model.parameters / 1e9, 2) for name, model in SIZES.items()} == BILLIONS
+    assert {row["model"] for row in published("serving_runs").rows} == {*SIZES, *SLUGS}
+
+
+class Second:
+    def seconds(self, batch, contexts, chunks=(), ends=0, each=1):
+        return 1.0
+
+
+def test_clients_that_wait_for_their_answers():
+    """Two clients, a step of a second: a prompt is one step, so every first token comes a second after its request was sent."""
+    out = serve([Request(0.0, 4, n) for n in (3, 2, 4, 1, 2)], Second(), 100, Policy(most=2))
+    assert waits(out, 2) == (1.0,) * 5
+    assert waits(out, 0) == out.first
+    late = Outcome((Request(1.0, 1, 1),), (2.0,), (2.0,), (), ())
+    with pytest.raises(BadValue, match="arrive at 0"):
+        waits(late, 1)
+
+
+def test_few_clients_differ_by_what_an_engine_adds():
+    plain = replays(begin="8b-")
+    assert [run.basis for run in plain] == ["transferred"] * 6 and all(run.error("whole") is None for run in plain)
+    assert all(run.error("tpot") < -0.15 and run.error("rate") > 0.2 and run.error("ttft") < -0.6 for run in plain)
+    extra = plain[0].measured["tpot"] - plain[0].predicted["tpot"]
+    assert extra == pytest.approx(1.5e-3, rel=0.03)
+    others = replays(extra, begin="8b-")[1:]
+    errors = {name: [abs(run.error(name)) for run in others] for name in ("tpot", "rate")}
+    assert median(errors["tpot"]) == pytest.approx(0.026, abs=0.003) and max(errors["tpot"]) < 0.05
+    assert median(errors["rate"]) == pytest.approx(0.044, abs=0.005) and max(errors["rate"]) < 0.08
