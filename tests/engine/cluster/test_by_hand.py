@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from ironlaw.engine.cluster.collectives import Terms, crossover, fastest, least, time
+from ironlaw.engine.cluster.collectives import ALGORITHMS, KINDS, Terms, Wires, crossover, fastest, least, time
 from ironlaw.engine.cluster.links import Box, Edge, Interconnect, ring_edges, transfer
 from ironlaw.engine.cluster.loads import Loads, flow_time, torus_all_reduce, traffic
 from ironlaw.engine.cluster.topology import Fabric, Tier, dragonfly, fat_tree, hosts, leaf_spine, rail, ring, torus
@@ -46,6 +46,7 @@ def test_the_busiest_link_paces() -> None:
     tree = fat_tree(4, 2.0, oversubscription=2.0)
     assert flow_time(tree, Loads(16.0, (0.0, 0.0))) == 8.0 and flow_time(tree, Loads(0.0, (16.0, 0.0))) == 4.0
     assert flow_time(tree, Loads(0.0, (0.0, 16.0))) == 4.0
+    assert traffic("permutation", leaf_spine(12, 6, 1, 1.0), 1.0) == Loads(1.0, (6.0,)) and torus(1.0, 4).tiers == ()
     assert flow_time(rail(16, 8, 2.0, 4), Loads(16.0, (0.0,))) == 1.0
     alone = leaf_spine(8, 8, 4, 1.0)
     assert traffic("ring", alone, 8.0) == Loads(14.0, (0,))
@@ -101,6 +102,7 @@ def test_nodes_with_faster_wires_inside() -> None:
 
 
 def test_bounds_and_choices() -> None:
+    assert tuple(ALGORITHMS) == KINDS and Wires(8, 1.0, 2.0, 4.0) == Wires(8, 1.0, 2.0, 4.0, 1, 0.0, 0.0, None)
     assert least("all_reduce", 8, 1000.0, 2.0, 10.0) == 175.0 and least("all_reduce", 8, 1.0, 2.0, 10.0) == 6.0
     assert least("all_reduce", 8, 1000.0, 2.0, 10.0, in_network=True) == 100.0 and least("broadcast", 8, 1000.0, 2.0, 10.0) == 100.0
     assert least("all_reduce", 1, 1000.0, 2.0, 10.0, in_network=True) == 0.0

@@ -44,7 +44,11 @@ SHAPE = Shape("toy", 6, 64, 8, 4, 8, 256, 1000, experts=4)
         (lambda: fat_tree(4, 1.0, tiers=4), "radix", "^a tree of 4 tiers"),
         (lambda: thin_tree(4, 5, 1), "leaves", "^5 leaves; a spine switch of 4 ports joins at most 4$"),
         (lambda: torus(1.0, 4, 0), "sides", r"^a torus of \(4, 0\); give the length of each side, such as 16, 16, 16$"),
-        (lambda: traffic("ring", leaf_spine(4, 2, 1, 1.0), 1.0, [0, 1, 1, 2]), "order", "^the order does not name each of 4 hosts once;"),
+        (
+            lambda: traffic("ring", leaf_spine(4, 2, 1, 1.0), 1.0, [0, 1, 1, 2]),
+            "order",
+            "^the order does not name each of 4 hosts once; list 0 to 3$",
+        ),
         (lambda: fragmented(4, -0.1), "share", r"^a share of -0\.1 of the ranks;"),
         (lambda: sent(0.0, 1.0, 1.0, float), "", "^gradients is 0.0;"),
         (lambda: sent(1.0, 1.0, -1.0, float), "", "^backward pass is -1.0;"),
