@@ -98,6 +98,11 @@ def test_llama_fits_where_it_ran() -> None:
         assert parts.gradients == pytest.approx(4 * mine / run.layout.replicas + 4 * mine / 8, rel=0.01)
 
 
+def test_selenes_runs_fit_its_devices() -> None:
+    for run in (*runs("megatron_2022"), *runs("megatron_2021")):
+        assert memory(run.shape, run.layout, run.seq, micro_batches(run.layout, run.batch)).total < 80e9, str(run.layout)
+
+
 def test_zero_three_of_gpt_3_on_64_devices() -> None:
     assert static_bytes(175e9, Layout(data=64, zero=3, gradient_bytes=2.0)).static == 43.75e9
 

@@ -12,6 +12,7 @@ from ironlaw.engine.serving.llm.pool import Pool, Prefix
 from ironlaw.engine.serving.llm.promise import Answer, Promise, fewest
 from ironlaw.engine.serving.llm.replica import serve
 from ironlaw.engine.serving.llm.replicas import apart, side_by_side
+from ironlaw.engine.serving.llm.steps import Grid, Line, StepTable
 from ironlaw.errors import BadValue, UnknownName
 
 
@@ -266,3 +267,18 @@ def test_an_unknown_schedule_is_refused_with_the_setting() -> None:
         with pytest.raises(UnknownName, match=f"^no {field} 'some'") as refused:
             Policy(**{field: "some"})
         assert refused.value.field == field
+
+
+def test_a_step_adds_up_its_parts() -> None:
+    """A launch of 1, a hundredth a token, a tenth a row of the head, attention by batch and context, chunks over what came before."""
+    table = StepTable(
+        1.0, Line((1.0, 101.0), (0.01, 1.01)), Line((1.0, 11.0), (0.1, 1.1)), Grid((1.0, 2.0), (0.0, 100.0), ((0.0, 1.0), (0.0, 2.0))),
+        Grid((0.0, 100.0), (0.0, 100.0), ((0.5, 0.5), (1.5, 2.5))), 0.5,
+    )  # fmt: skip
+    assert table.basis == "bound"
+    assert table.seconds(2, 100) == pytest.approx(1 + 0.02 + 0.2 + 1.0)
+    assert table.seconds(2, 100, each=3) == pytest.approx(1 + 0.06 + 0.6 + 1.0)
+    assert table.seconds(0, 0, [(50, 0)]) == pytest.approx(1 + 0.5 + 0.1 + 1.0)  # the head has a row at least
+    assert table.seconds(0, 0, [(50, 0), (50, 100)], 2) == pytest.approx(1 + 1.0 + 0.2 + 1.0 + 1.0)  # the floor is paid once
+    assert table.seconds(2, 100, [(50, 0)], 1) == pytest.approx(1 + 0.52 + 0.3 + 1.0 + 1.0)
+    assert table.seconds(0, 0, [(0, 0)]) == pytest.approx(1 + 0.0 + 0.1 + 0.5)
