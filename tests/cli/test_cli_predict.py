@@ -271,7 +271,9 @@ def test_phases_in_short(sh):
     short = sh.json("predict", "llama3_2_1b", "--on", "h200", "--decode", "--context", "1024", "--batch", "4")
     assert short == sh.json("predict", "llama3_2_1b", "--on", "h200", "--phase", "decode", "--context", "1024", "--batch", "4")
     prompt = sh.json("predict", "llama3_2_1b", "--on", "h200", "--prefill", "300")
-    assert prompt == sh.json("predict", "llama3_2_1b", "--on", "h200", "--phase", "prefill", "--seq", "300")
+    whole = sh.json("predict", "llama3_2_1b", "--on", "h200", "--phase", "prefill", "--seq", "300")
+    assert prompt["settings"] == whole["settings"]  # a forward pass has the logits of all tokens, a prompt of the last
+    assert whole["predictions"][0]["flops"] - prompt["predictions"][0]["flops"] == 2 * 299 * 2048 * 128_256
     for more, words in ((("--prefill", "8", "--decode"), "one at a time"), (("--prefill", "8", "--seq", "9"), "--prefill and --seq")):
         code, _, err = sh("predict", "llama3_2_1b", "--on", "h200", *more)
         assert code == 2 and words in err

@@ -103,7 +103,7 @@ def test_what_is_said_is_what_was_predicted(analysed):
     eager, compiled, graphs = analysis.predictions
     for p in analysis.predictions:
         assert f"{p.kernels:,.0f}" in page.words["summary"]
-        costs = data["operators"]["costs"][f"h200_sxm/{p.plan.mode}"]
+        costs = data["operators"]["costs"][f"h200_sxm/{p.plan.mode}/prefill"]
         assert len(costs["rows"]) == len(data["operators"]["graphs"][costs["graph"]]) == len(p.ops)
         assert sum(row[0] for row in costs["rows"]) == pytest.approx(float(p.busy_s), rel=1e-3)
         assert [row[0] for row in data["operators"]["graphs"][costs["graph"]]] == [row.name for row in p.ops]

@@ -12,7 +12,7 @@ transformers = pytest.importorskip("transformers")
 
 from torch import nn  # noqa: E402
 
-from ironlaw.cli.captures import capture_all  # noqa: E402
+from ironlaw.cli.captures import capture_all, capture_phases  # noqa: E402
 from ironlaw.engine.device.machine import Plan  # noqa: E402
 from ironlaw.engine.device.predict import predict  # noqa: E402
 from ironlaw.registry.machines import hardware  # noqa: E402
@@ -123,7 +123,18 @@ def test_a_size_that_can_not_be_captured_is_a_reason(tmp_path):
     (tmp_path / "my.py").write_text("import torch\n\n\ndef f(x):\n    assert len(x) < 3\n    return x + 1\n")
     parts = []
     request = {"target": f"{tmp_path}/my.py:f", "input": ["2x4"], "batch": None, "dtype": None, "seq": None, "training": False}
-    sizes = capture_job.job(request | {"set": {"dict": []}, "progress": True}, parts.append)
-    assert sizes == {"batch": 2, "tokens": None, "positions": None}
+    sizes = capture_job.job(request | {"set": {"dict": []}, "progress": True, "phases": {}}, parts.append)
+    assert sizes == {"": {"batch": 2, "tokens": None, "positions": None, "kept": None}}
     assert [(part["what"], part["size"], "graph" in part) for part in parts] == [("asked", 2, True), ("batch", 4, False)]
     assert "AssertionError" in parts[1]["reason"]
+
+
+def test_phases_of_a_language_model():
+    args = asked("hf:LlamaConfig", set=[*SMALL.items()], batch=[1, 2], dtype="bf16")
+    phases = capture_phases(args, {"prefill": 8, "decode": 24})
+    prompt, step = phases["prefill"], phases["decode"]
+    assert (prompt.kept, step.kept) == (2 * 2 * 64 * 2 * 8, 2 * 2 * 64 * 2 * 24)
+    for (batch, _), graph in step.graphs.items():
+        assert graph.cache_bytes == batch * step.kept and graph.settings["context"] == 24 and graph.settings["batch"] == batch
+    assert [growth.what for growth in prompt.growths] == ["batch", "tokens"] and [growth.what for growth in step.growths] == ["batch"]
+    assert step.growths[0].held_at(3) == step.main.weight_bytes + 3 * step.kept

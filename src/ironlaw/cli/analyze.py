@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ironlaw.backends.inductor import INDUCTOR
-from ironlaw.cli.captures import Captures, capture_all, file_of
+from ironlaw.cli.captures import Captures, capture_phases, file_of
 from ironlaw.cli.options import (
     Parser,
     add_fp32,
@@ -17,6 +17,7 @@ from ironlaw.cli.options import (
     add_json,
     add_limit,
     add_machines,
+    add_phases,
     checked,
     figure,
     fp32,
@@ -30,7 +31,8 @@ from ironlaw.cli.options import (
 from ironlaw.cli.predict import as_json as prediction_json
 from ironlaw.cli.predict import predictions, reasons_json
 from ironlaw.cli.price_options import add_costs
-from ironlaw.cli.show import comparison, draw, trace
+from ironlaw.cli.registry_graphs import as_captured, build_all, is_ours
+from ironlaw.cli.show import comparison, draw, language, trace
 from ironlaw.cli.show import costs as show_costs
 from ironlaw.cli.show.prediction import operators, report
 from ironlaw.engine.device.compilation import NEVER
@@ -44,6 +46,7 @@ from ironlaw.report.analysis import Analysis, Compiling, Payback, compiling, pay
 from ironlaw.report.capacity import capacities
 from ironlaw.report.costs import costs
 from ironlaw.report.kineto import Trace, read
+from ironlaw.report.language import Language, Phase
 from ironlaw.report.model_variants import OWN, Variant
 from ironlaw.report.sections.breakeven import verdict
 from ironlaw.report.too_large import too_large
@@ -53,6 +56,7 @@ from ironlaw.units import show
 EXAMPLE = """
 ironlaw analyze my.py:model --input 8x3x224x224 --on h100_sxm
 ironlaw analyze my.py:model --input 8x3x224x224 --on h100_sxm,a100_80gb_sxm --html report.html --per-day 10000 --compile-s 45
+ironlaw analyze llama3_8b --prefill 2048 --decode --context 4096 --batch 1,16,64 --on h200_sxm,h100_sxm
 ironlaw analyze hf:LlamaConfig --set num_hidden_layers=16 --seq 512 --dtype bf16 --on h200_sxm,a100_80gb_sxm
 """
 
@@ -60,14 +64,15 @@ ironlaw analyze hf:LlamaConfig --set num_hidden_layers=16 --seq 512 --dtype bf16
 SCHEMA = "ironlaw-analyze/1"  # of what --json writes
 OPS = 8  # that the terminal lists
 NOTES = 5  # of a capture, on the terminal
+CONTEXT = 512  # tokens in the cache where nothing is said
 CAPTURE_S = 300.0  # a model of a hundred thousand operators takes less than one
 
 
 def add(parser: Parser) -> None:
-    parser.usage = "ironlaw analyze FILE.py:NAME --on HW[,HW] [options]"
+    parser.usage = "ironlaw analyze TARGET --on HW[,HW] [options]"
     what = (
         "FILE.py:NAME: a module, a class or factory of one, a function (your own training step, too), or an exported program; FILE.pt2;"
-        " or hf:CONFIG, such as hf:LlamaConfig, or hf:FOLDER with a config.json"
+        " hf:CONFIG, such as hf:LlamaConfig, or hf:FOLDER with a config.json; or, without PyTorch, a model of the registry or FOLDER"
     )
     parser.add_argument("target", metavar="TARGET", help=what)
     add_machines(parser)
@@ -86,6 +91,7 @@ def add(parser: Parser) -> None:
         type=number_format,
         help="fp64, fp32, tf32, fp16 or bf16, or as PyTorch spells them; default: the model's own",
     )
+    add_phases(parser.add_argument_group("a language model's phases: one or both of them"))
     add_fp32(parser)
     parser.add_argument("--set", metavar="KEY=VALUE", type=setting, action="append", default=[], help="a config field or factory argument")
     parser.add_argument(
@@ -141,19 +147,24 @@ def setting(text: str) -> tuple[str, Any]:
 
 
 def run(args: argparse.Namespace) -> int:
+    args.target = as_captured(args.target)
     sources = inputs(args)
     if args.html:
         from ironlaw.report.page import place_of
 
         place_of(args.html, sources)
     profile = read(args.trace) if args.trace else None  # these first: a bad file is reported before a large model is captured
-    captures = capture_all(args)
+    lengths = phases(args)
+    captured = build_all(args, lengths) if is_ours(args.target) else capture_phases(args, lengths)
+    captures = captured[list(captured)[-1]]
     graph = captures.main
     plans = [Plan(mode, fp32=fp32(args), **launching(args)) for mode in (("eager",) if args.training else args.mode)]
     runs, refused = predictions(graph, args.on, plans)
     if not runs:
         raise BadValue("; ".join(refused.values()))
     analysis = analyse(args, captures, plans, runs, refused, profile)
+    if lengths:
+        analysis = replace(analysis, language=language_of(captured, lengths, plans, analysis))
     if args.html:
         from ironlaw.report.page import write
 
@@ -161,10 +172,12 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         draw.emit(as_json(args, analysis))
         return 0
+    if analysis.language is not None:
+        language.report(analysis.language)
     report(graph, runs, [*(large["reason"] for large in too_large(runs)), *refused.values()], 0)
     comparison.machines(analysis)
     comparison.variants(analysis.variants, "batches and weights")
-    operators(runs[0], args.ops or OPS)
+    heaviest(analysis, args.ops or OPS)
     fused(graph)
     comparison.weights(analysis, captures.own)
     comparison.fits(analysis)
@@ -186,9 +199,49 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def heaviest(analysis: Analysis, count: int) -> None:
+    """What takes longest on the first machine, in each phase of a language model."""
+    if analysis.language is None:
+        operators(analysis.predictions[0], count)
+        return
+    for phase in analysis.language.phases:
+        language.operators(next(iter(phase.predictions.values()))[0], count)
+
+
+def phases(args: argparse.Namespace) -> dict[str, int]:
+    """The phases that were asked for, the prompt first, and how long each is."""
+    if args.prefill is None and not args.decode:
+        if args.context is not None:
+            raise BadValue("--context is how many tokens the cache holds; add --decode for a step after them")
+        return {}
+    for name in ("training", "seq", "input"):
+        if getattr(args, name):
+            raise BadValue(f"--{name} does not go with --prefill and --decode, which say what goes in; leave it out")
+    if not args.target.startswith("hf:") and not is_ours(args.target):
+        raise BadValue(
+            f"{args.target} says itself what goes into it; --prefill and --decode are for a model of the registry, hf:CONFIG such as"
+            " hf:LlamaConfig, or a folder with a config.json. Give your own step its cache as an input"
+        )
+    lengths = {"prefill": args.prefill} if args.prefill is not None else {}
+    return lengths | ({"decode": args.context or args.prefill or CONTEXT} if args.decode else {})
+
+
+def language_of(captured: dict[str, Captures], lengths: dict[str, int], plans: list[Plan], analysis: Analysis) -> Language:
+    """What the phases take on the machines that can run them; those of the last phase are predicted already."""
+    every = []
+    for name, captures in captured.items():
+        batches: dict[int, tuple[Prediction, ...]] = {}
+        for (batch, _), graph in captures.graphs.items():
+            known = next((v.predictions for v in analysis.variants if v.graph is graph), None)
+            batches.setdefault(batch or 1, known or tuple(predict(graph, m, plan) for m in analysis.machines for plan in plans))
+        growth = next((curve for curve in captures.growths if curve.what == "batch"), None)
+        every.append(Phase(name, lengths[name], captures.kept or 0.0, batches, growth))
+    return Language(tuple(every))
+
+
 def inputs(args: argparse.Namespace) -> list[str]:
     """The files that are read, and may not be written over."""
-    own = [] if args.target.startswith("hf:") else [file_of(args.target)]
+    own = [] if args.target.startswith("hf:") or is_ours(args.target) else [file_of(args.target)]
     return [*own, *([args.trace] if args.trace else [])]
 
 
@@ -235,6 +288,9 @@ def as_json(args: argparse.Namespace, analysis: Analysis) -> dict[str, Any]:
     out["largest"] = comparison.fits_json(analysis)
     out["refused"] = reasons_json(analysis.refused)
     out["too_large"] = too_large(list(analysis.predictions))
+    if analysis.language is not None:
+        before = analysis.by_phase[len(analysis.predictions) :]
+        out["language"] = analysis.language.as_json() | {"before": [prediction_json(p, args.ops) for p in before]}
     out["breakeven"] = [_payback_json(pay) for pay in paybacks(analysis)]
     money = costs_of(args, analysis)
     if money:

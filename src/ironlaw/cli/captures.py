@@ -30,6 +30,7 @@ class Captures:
     graphs: dict[tuple[int | None, str], Graph]  # (batch, storage of weights) -> graph
     growths: tuple[Growth, ...]
     unsized: tuple[str, ...]
+    kept: float | None = None  # of a language model: bytes that one sequence leaves in the cache
 
     @property
     def main(self) -> Graph:
@@ -37,30 +38,41 @@ class Captures:
 
 
 def capture_all(args: argparse.Namespace) -> Captures:
-    """All of it in a process of its own, since it runs the user's file; PyTorch is imported there, and not here."""
-    captured: dict[str, dict[int | None, Graph]] = {}
-    reasons: dict[str, str] = {}
+    """The call, at all sizes that are needed."""
+    return capture_phases(args, {})[""]
+
+
+def capture_phases(args: argparse.Namespace, phases: Mapping[str, int]) -> dict[str, Captures]:
+    """Every phase, or the one call (as ""), in a process of its own, since it runs the user's file; PyTorch is imported there alone."""
+    captured: dict[str, dict[str, dict[int | None, Graph]]] = {}
+    reasons: dict[str, dict[str, str]] = {}
     with operator_count() as progress:
 
         def keep(part: Any) -> None:
             if "ops" in part:
                 progress(part["ops"])
             elif "graph" in part:
-                captured.setdefault(part["what"], {})[part["size"]] = from_json(part["graph"])
+                captured.setdefault(part["phase"], {}).setdefault(part["what"], {})[part["size"]] = from_json(part["graph"])
             else:
-                reasons.setdefault(part["what"], part["reason"])
+                reasons.setdefault(part["phase"], {}).setdefault(part["what"], part["reason"])
 
         request = {name: getattr(args, name) for name in ("target", "input", "batch", "dtype", "seq", "training")}
         if args.dtype == NARROW:  # the model is FP32's: only its products round what they read
             request["dtype"] = "fp32"
-        request |= {"set": encode(dict(args.set)), "progress": progress is not None}
+        request |= {"set": encode(dict(args.set)), "progress": progress is not None, "phases": dict(phases)}
         sizes = worker.run("ironlaw.tracing.capture_job:job", request, name=file_of(args.target), limit_s=args.limit, on_part=keep)
+    return {phase: _captures(args, graphs, reasons.get(phase, {}), sizes[phase]) for phase, graphs in captured.items()}
+
+
+def _captures(
+    args: argparse.Namespace, captured: dict[str, dict[int | None, Graph]], reasons: Mapping[str, str], sizes: Mapping[str, Any]
+) -> Captures:
     plain = captured.pop(ASKED)
     if args.dtype == NARROW:
         plain = {batch: replace(graph, dtype=NARROW) for batch, graph in plain.items()}
     grown, unsized = growths(next(iter(plain.values())), captured, reasons, sizes, args.weights[0])
     graphs = {(batch, fmt): stored(graph, fmt) for batch, graph in plain.items() for fmt in args.weights}
-    return Captures(next(iter(plain.values())), graphs, grown, unsized)
+    return Captures(next(iter(plain.values())), graphs, grown, unsized, sizes["kept"])
 
 
 def file_of(target: str) -> str:

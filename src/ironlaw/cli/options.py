@@ -196,12 +196,17 @@ def add_settings(parser: Parser, batches: bool = False) -> None:
     else:
         group.add_argument("--batch", metavar="N", type=size, help="samples per call")
     group.add_argument("--seq", metavar="N", type=size, help="tokens per sequence")
-    group.add_argument("--context", metavar="N", type=size, help="tokens already in the KV cache, in decode")
-    group.add_argument("--phase", choices=("prefill", "decode"), help="the phase of a language model")
-    group.add_argument("--prefill", metavar="N", type=size, help="a prompt of N tokens: --phase prefill --seq N in one")
-    group.add_argument("--decode", action="store_true", help="one token after --context: --phase decode in short")
+    group.add_argument("--phase", choices=("prefill", "decode"), help="a language model's forward pass over --seq or after --context")
+    add_phases(group)
     group.add_argument("--dtype", metavar="FMT", type=number_format, help="number format: fp32, bf16, fp16, fp8, int8 …")
     group.add_argument("--classes", metavar="N", type=size, help="outputs of a classifier's head")
+
+
+def add_phases(group: Any) -> None:
+    """The two phases of a language model."""
+    group.add_argument("--prefill", metavar="N", type=size, help="a prompt of N tokens, with the logits of its last one alone")
+    group.add_argument("--decode", action="store_true", help="one token after --context of them in the cache")
+    group.add_argument("--context", metavar="N", type=size, help="tokens already in the KV cache, in decode")
 
 
 def settings(args: argparse.Namespace) -> dict[str, Any]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from ironlaw.cli.options import (
@@ -21,9 +19,11 @@ from ironlaw.cli.options import (
     size,
 )
 from ironlaw.cli.price_options import add_costs
+from ironlaw.cli.registry_graphs import model
 from ironlaw.cli.show import comparison, draw
 from ironlaw.cli.show import costs as show_costs
 from ironlaw.cli.show.prediction import report
+from ironlaw.engine.device.deployment import last_logits
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.types import Graph
@@ -77,6 +77,8 @@ def run(args: argparse.Namespace) -> int:
     asks_costs = args.price is not None or args.latency is not None
     batches = chosen.pop("batch", LADDER if args.latency is not None else (None,))
     graphs = {n: build(**chosen, **({} if n is None else {"batch": n})) for n in batches}
+    if args.prefill is not None:
+        graphs = {n: last_logits(each) for n, each in graphs.items()}
     graph = graphs[batches[0]]
     plans = [Plan(mode, args.dispatch, not args.uncalibrated, fp32=fp32(args), **launching(args)) for mode in args.mode]
     rows, refused = predictions(graph, args.on, plans)
@@ -101,14 +103,6 @@ def run(args: argparse.Namespace) -> int:
         if money:
             show_costs.report(money)
     return 0
-
-
-def model(name: str) -> Callable[..., Graph]:
-    """A workload of the registry, or a decoder by the config.json in a folder: from settings to a graph."""
-    from ironlaw import workload
-    from ironlaw.registry.decoders import decoder, forward, is_place
-
-    return partial(forward, decoder(name)) if is_place(name) else partial(workload, name)
 
 
 def predictions(graph: Graph, machines: tuple[Hardware, ...], plans: list[Plan]) -> tuple[list[Prediction], dict[str, str]]:

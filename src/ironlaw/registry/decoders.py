@@ -47,6 +47,18 @@ def decoder(name: str) -> Decoder:
 
 
 def from_config(place: Path) -> Decoder:
+    file, config = _config(place)
+    if config.get("model_type") not in KIN:
+        raise BadValue(f"{file} is of model_type {config.get('model_type')!r}; those that can be served here are {', '.join(KIN)}")
+    return Decoder(file.parent.name or "model", **_sizes(config, file))
+
+
+def model_type(place: Path) -> str | None:
+    """As a folder's config.json says it."""
+    return _config(place)[1].get("model_type")
+
+
+def _config(place: Path) -> tuple[Path, Mapping[str, Any]]:
     file = place / "config.json" if place.is_dir() or place.suffix != ".json" else place
     try:
         config = json.loads(file.read_text("utf-8"))
@@ -54,10 +66,7 @@ def from_config(place: Path) -> Decoder:
         raise BadValue(f"there is no {file}; give a folder with the config.json of a model of transformers") from None
     except (ValueError, UnicodeDecodeError) as error:
         raise BadValue(f"{file} is not JSON ({error}); give the config.json of a model of transformers") from None
-    if not isinstance(config, Mapping) or config.get("model_type") not in KIN:
-        kind = config.get("model_type") if isinstance(config, Mapping) else None
-        raise BadValue(f"{file} is of model_type {kind!r}; those that can be served here are {', '.join(KIN)}")
-    return Decoder(file.parent.name or "model", **_sizes(config, file))
+    return file, config if isinstance(config, Mapping) else {}
 
 
 def _sizes(config: Mapping[str, Any], file: Path) -> dict[str, Any]:

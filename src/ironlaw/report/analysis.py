@@ -13,6 +13,7 @@ from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.registry.machines import compile_cost
 from ironlaw.report.capacity import Capacity
+from ironlaw.report.language import Language
 from ironlaw.report.model_variants import Variant
 from ironlaw.report.trace_join import TraceJoin
 from ironlaw.units import show
@@ -41,10 +42,17 @@ class Analysis:
     variants: tuple[Variant, ...] = ()  # the same model at other batches or with other storage of weights; the first is this one
     capacities: tuple[Capacity, ...] = ()
     unsized: tuple[str, ...] = ()  # why a largest size is not known
+    language: Language | None = None  # where its phases were asked for; this graph is the last of them
 
     @property
     def machines(self) -> tuple[Hardware, ...]:
         return tuple({p.hardware.slug: p.hardware for p in self.predictions}.values())
+
+    @property
+    def by_phase(self) -> tuple[Prediction, ...]:
+        """This graph's predictions, then those of the phase before it at the same batch."""
+        before = self.language.phases[:-1] if self.language else ()
+        return self.predictions + tuple(p for phase in before for p in next(iter(phase.predictions.values())))
 
     def of(self, machine: str, mode: str) -> Prediction | None:
         return next((p for p in self.predictions if p.hardware.slug == machine and p.plan.mode == mode), None)

@@ -29,7 +29,13 @@ class Growth:
     limit: int | None = None  # the model's own
 
     def total(self, size: int) -> float:
-        return _at(self.held, size) + max(_at(line, size) for line in self.alive)
+        return self.held_at(size) + self.alive_at(size)
+
+    def held_at(self, size: int) -> float:
+        return _at(self.held, size)
+
+    def alive_at(self, size: int) -> float:
+        return max(_at(line, size) for line in self.alive)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from ironlaw.errors import BadValue
 from ironlaw.files import output, replace_text
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import data, paragraph, text
-from ironlaw.report.sections import breakeven, capacity, details, fusion, sources, summary, trace, variants
+from ironlaw.report.sections import breakeven, capacity, details, fusion, language, sources, summary, trace, variants
 from ironlaw.widget import assets
 from ironlaw.widget.figure import Figure
 from ironlaw.widget.glossary import explanations, mark, marked
@@ -65,7 +65,7 @@ def html(analysis: Analysis) -> str:
     links, body = laid_out(sections)
     carried = {
         "figures": {name: figure.to_dict() for name, figure in figures.items()},
-        "details": {details.key(p): {name: f.to_dict() for name, f in details.figures(p).items()} for p in analysis.predictions},
+        "details": {details.key(p): {name: f.to_dict() for name, f in details.figures(p).items()} for p in analysis.by_phase},
         "operators": details.operators(analysis),
         "grids": grids,
         "terms": explanations(marked(body)),
@@ -108,6 +108,8 @@ def _sections(analysis: Analysis, figures: dict[str, Figure], grids: dict[str, A
         ("summary", "What it takes", summary.summary(analysis)),
         ("modes", "Eager, compiled, graphs", "".join(figure_place(name) for name in of_modes)),
     ]
+    if analysis.language is not None:
+        sections.insert(0, ("language", "As a language model", language.section(analysis.language)))
     if len(analysis.machines) > 1:
         words, figure = summary.devices(analysis)
         figures["devices"] = figure
@@ -117,7 +119,7 @@ def _sections(analysis: Analysis, figures: dict[str, Figure], grids: dict[str, A
     if len(analysis.variants) > 1:
         sections.append(("variants", "Batches and weights", variants.batches_and_weights(analysis.variants)))
     sections.append(
-        ("details", "Where the time goes", _picker(analysis.predictions) + "".join(_detail(name) for name in ("roofline", "timeline")))
+        ("details", "Where the time goes", _picker(analysis.by_phase) + "".join(_detail(name) for name in ("roofline", "timeline")))
     )
     sections.append(("operators", "Every operator", _follows() + "<div data-operators></div>"))
     holds = capacity.section(analysis.capacities) + "".join(paragraph(f"{why}.", "il-quiet") for why in analysis.unsized)
@@ -145,8 +147,13 @@ def _detail(name: str) -> str:
 
 
 def _picker(predictions: tuple[Prediction, ...]) -> str:
-    """Which machine and mode the pictures and the table show."""
-    options = "".join(f'<option value="{text(details.key(p))}">{text(f"{p.hardware.name}, {p.plan.mode}")}</option>' for p in predictions)
+    """Which machine and mode (and phase of a language model) the pictures and the table show."""
+
+    def option(p: Prediction) -> str:
+        words = ", ".join(filter(None, (p.hardware.name, p.plan.mode, details.phase(p))))
+        return f'<option value="{text(details.key(p))}">{text(words)}</option>'
+
+    options = "".join(map(option, predictions))
     return f'<p class="picker"><label for="shown">Machine and mode</label> <select id="shown">{options}</select></p>'
 
 

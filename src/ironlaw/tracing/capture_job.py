@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ironlaw.errors import IronlawError
 from ironlaw.tracing.capture import capture
+from ironlaw.tracing.decoding import DECODE, PREFILL, kept_bytes
 from ironlaw.tracing.graph_json import to_json
 from ironlaw.tracing.load import load
 from ironlaw.tracing.resize import batch_of, positions_of, resized, tokens_of
@@ -23,7 +24,12 @@ GROWN = {"batch": (2,), "tokens": (2, 3)}  # times the size at hand; memory is a
 
 
 def job(request: Json, send: Callable[[Json], None]) -> Json:
-    """Returns the sizes at hand (None where there are none) and the longest sequence that the model allows."""
+    """Of each phase (one without a name, where none was asked for): the sizes at hand (None where there are none), the longest sequence
+    that the model allows, and what a sequence leaves in the cache."""
+    return {name: _phase(request, name, tokens, send) for name, tokens in (request["phases"] or {"": None}).items()}
+
+
+def _phase(request: Json, phase: str, length: int | None, send: Callable[[Json], None]) -> Json:
     batches = request["batch"] or [None]
     target = load(
         request["target"],
@@ -33,28 +39,32 @@ def job(request: Json, send: Callable[[Json], None]) -> Json:
         request["seq"],
         decode(request["set"]),
         training=request["training"],
+        phase=(phase, length) if length is not None else None,
     )
     progress = _counter(send) if request["progress"] else None
 
     def one(call: Target) -> Json:
         graph = capture(call.call, call.args, call.kwargs, training=request["training"], progress=progress)
-        notes = (*call.notes, *graph.settings.get("notes", ()))
-        return to_json(replace(graph, settings={**graph.settings, "notes": notes}) if call.notes else graph)
+        more: dict[str, object] = {"notes": (*call.notes, *graph.settings.get("notes", ()))} if call.notes else {}
+        if length is not None:
+            more |= {"phase": phase, "batch": batch_of(call), "seq" if phase == PREFILL else "context": length}
+        return to_json(replace(graph, settings={**graph.settings, **more}) if more else graph)
 
     batch = batches[0] or batch_of(target)
-    tokens = tokens_of(target) if request["target"].startswith("hf:") else None
-    send({"what": ASKED, "size": batch, "graph": one(target)})
+    tokens = tokens_of(target) if request["target"].startswith("hf:") and phase != DECODE else None
+    send({"phase": phase, "what": ASKED, "size": batch, "graph": one(target)})
     for size in batches[1:]:
-        send({"what": ASKED, "size": size, "graph": one(resized(target, size))})
+        send({"phase": phase, "what": ASKED, "size": size, "graph": one(resized(target, size))})
     for what, now in (("batch", batch), ("tokens", tokens)):
         for size in [times * now for times in GROWN[what]] if now is not None else ():
-            part: dict[str, Json] = {"what": what, "size": size}
+            part: dict[str, Json] = {"phase": phase, "what": what, "size": size}
             try:
                 part["graph"] = one(resized(target, **{what: size}))
             except IronlawError as error:
                 part["reason"] = str(error)
             send(part)
-    return {"batch": batch, "tokens": tokens, "positions": positions_of(target)}
+    kept = kept_bytes(target) if length is not None else None
+    return {"batch": batch, "tokens": tokens, "positions": positions_of(target), "kept": kept}
 
 
 def _counter(send: Callable[[Json], None]) -> Callable[[int], None]:

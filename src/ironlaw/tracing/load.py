@@ -17,6 +17,7 @@ from typing import Any
 
 from ironlaw.errors import BadValue, IronlawError, MissingExtra, unknown
 from ironlaw.formats import FORMATS, MODEL_FORMATS
+from ironlaw.tracing.decoding import in_phase
 from ironlaw.tracing.hugging_face import hugging_face
 from ironlaw.tracing.suggest import check_inputs
 from ironlaw.tracing.target import Target, changed, described, empty, tensor
@@ -31,8 +32,11 @@ def load(
     settings: dict[str, Any] | None = None,
     device: str = "meta",
     training: bool = False,
+    phase: tuple[str, int] | None = None,
 ) -> Target:
     """The call that `text` means. Models are built on the meta device, without their weights.
+
+    `phase`: of a language model of transformers, a prompt ("prefill", tokens) or a step ("decode", tokens in the cache).
 
     With another `device` the model is built there, weights and all, to be run; inputs given as shapes stay without values. A module comes
     in the mode of a forward pass, or with `training` in that of a training step.
@@ -54,6 +58,8 @@ def load(
         target.args, target.kwargs = tuple(tensor(shape) for shape in shapes), {}
     if isinstance(target.call, torch.nn.Module):
         target.call = _prepared(target.call, dtype, device, training)
+    if phase is not None:
+        target = in_phase(target, *phase)
     check_inputs(target)
     return fitted(target, batch, dtype)
 

@@ -37,6 +37,19 @@ def serving(graph: Graph, weights: str = "", cache: str = "", tiled: bool = True
     return Graph(graph.name, tuple(ops), graph.dtype, graph.settings, graph.outputs)
 
 
+def last_logits(graph: Graph) -> Graph:
+    """A prompt as generation runs it: of each sequence [batch, tokens, width] only the last token goes through the head."""
+    head = graph.ops[-1]
+    if head.kind != "linear" or len(head.inputs[0].shape) != 3:
+        return graph
+    x, out = head.inputs[0], head.outputs[0]
+    last = make_op(
+        "linear", head.name, (replace(x, shape=(x.shape[0], 1, x.shape[2])), *head.inputs[1:]),
+        (replace(out, shape=(out.shape[0], 1, out.shape[2])),), **head.attrs,
+    )  # fmt: skip
+    return replace(graph, ops=(*graph.ops[:-1], last))
+
+
 def _input(t: Tensor, kept: dict[str, Tensor], weights: str, cache: str) -> Tensor:
     if t.name in kept:
         return replace(kept[t.name], shape=t.shape)

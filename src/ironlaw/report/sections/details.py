@@ -25,7 +25,12 @@ def columns(fmt: str) -> list[dict[str, Any]]:
 
 
 def key(p: Prediction) -> str:
-    return f"{p.hardware.slug}/{p.plan.mode}"
+    return "/".join(filter(None, (p.hardware.slug, p.plan.mode, phase(p))))
+
+
+def phase(p: Prediction) -> str:
+    """Of a language model: prefill or decode."""
+    return str(p.graph.settings.get("phase", ""))
 
 
 def figures(p: Prediction) -> dict[str, Figure]:
@@ -47,7 +52,7 @@ def operators(analysis: Analysis) -> dict[str, Any]:
     graphs: dict[str, list[list[Any]]] = {}
     places: dict[int, str] = {}
     costs: dict[str, dict[str, Any]] = {}
-    for p in analysis.predictions:
+    for p in analysis.by_phase:
         if id(p.graph) not in places:
             places[id(p.graph)] = name = f"g{len(places)}"
             graphs[name] = [[r.name, kinds(r), _short(r.work.flops), _short(r.work.bytes)] for r in p.ops]

@@ -1,0 +1,83 @@
+"""Graphs that `ironlaw predict` and `analyze` build without PyTorch: a workload of the registry, or a decoder by its config.json."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ironlaw.cli.captures import Captures, growths, stored
+from ironlaw.engine.device.deployment import last_logits
+from ironlaw.engine.device.types import Graph
+from ironlaw.errors import BadValue, IronlawError
+from ironlaw.registry.decoders import KIN, decoder, forward, is_place, model_type
+from ironlaw.registry.loader import normal
+from ironlaw.registry.workloads import about, kv_cache, workload, workloads
+from ironlaw.tracing.capture_job import GROWN
+
+IDLE = {"input": "--input", "set": "--set", "training": "--training"}  # of `analyze`, for models that are captured
+
+
+def model(name: str) -> Callable[..., Graph]:
+    """A workload of the registry, or a decoder by the config.json in a folder: from settings to a graph."""
+    return partial(forward, decoder(name)) if is_place(name) else partial(workload, name)
+
+
+def is_ours(target: str) -> bool:
+    """Whether a target of `analyze` is built here; a folder with the config.json of another kind of model is captured."""
+    if target.startswith("hf:") or ":" in target:
+        return False
+    return normal(target) in workloads() or (is_folder(target) and model_type(Path(target)) in KIN)
+
+
+def as_captured(target: str) -> str:
+    """A folder with the config.json of a model that is not built here is a model of transformers."""
+    return f"hf:{target}" if is_folder(target) and not is_ours(target) else target
+
+
+def is_folder(target: str) -> bool:
+    return Path(target).is_dir() or Path(target).name == "config.json"
+
+
+def build_all(args: argparse.Namespace, phases: Mapping[str, int]) -> dict[str, Captures]:
+    """Of each phase, or of the one pass: what `captures.capture_all` gives for a captured model."""
+    for name, option in IDLE.items():
+        if getattr(args, name):
+            raise BadValue(f"{args.target} is built from the registry and takes no {option}; give FILE.py:NAME or hf:CONFIG for that")
+    build = model(args.target)
+    return {name: _phase(args, build, name, phases.get(name)) for name in phases or ("",)}
+
+
+def _phase(args: argparse.Namespace, build: Callable[..., Graph], phase: str, tokens: int | None) -> Captures:
+    length = "context" if phase == "decode" else "seq"
+    fixed: dict[str, Any] = {"dtype": args.dtype, "seq": args.seq, **({"phase": phase, length: tokens} if phase else {})}
+    fixed = {key: value for key, value in fixed.items() if value is not None}
+
+    def one(**sizes: Any) -> Graph:
+        graph = build(**fixed | sizes)
+        return last_logits(graph) if phase == "prefill" else graph
+
+    plain = {n: one(batch=n) for n in args.batch} if args.batch else {None: one()}
+    first = next(iter(plain.values()))
+    sizes: dict[str, Any] = {"batch": first.settings.get("batch"), "tokens": None if phase == "decode" else first.settings.get("seq")}
+    grown: dict[str, dict[int | None, Graph]] = {}
+    reasons: dict[str, str] = {}
+    for what, now in sizes.items():
+        for size in [times * now for times in GROWN[what]] if now else ():
+            try:
+                grown.setdefault(what, {})[size] = one(**{"batch": first.settings.get("batch"), "seq" if what == "tokens" else what: size})
+            except IronlawError as error:
+                reasons.setdefault(what, str(error))
+    curves, unsized = growths(first, grown, reasons, sizes | {"positions": None}, args.weights[0])
+    graphs = {(n or sizes["batch"], fmt): stored(graph, fmt) for n, graph in plain.items() for fmt in args.weights}
+    kept = _kept(args.target, tokens, first.dtype) if tokens is not None else None
+    return Captures(first, graphs, curves, unsized, kept)
+
+
+def _kept(target: str, tokens: int, dtype: str) -> float:
+    """Bytes of keys and values of one sequence."""
+    if is_place(target) or "kv_heads" in about(target)["params"]:
+        return decoder(target).cache(dtype).token_bytes * tokens
+    return float(kv_cache(target, 1, tokens, dtype))
