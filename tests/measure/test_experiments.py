@@ -6,6 +6,7 @@ import sys
 from itertools import pairwise
 
 import pytest
+from small_trials import shrink
 
 from ironlaw.errors import MissingExtra, UnknownName
 from ironlaw.measure.clock import Clock
@@ -180,10 +181,7 @@ def test_it_can_be_stopped_between_two_samples(name):
 
 @pytest.mark.parametrize("name", NUMPY_ONLY)
 def test_a_real_run_with_numpy_alone(name, monkeypatch):
-    monkeypatch.setattr(trials, "SHAPES", ((64, 64), (128, 256)))
-    monkeypatch.setattr(trials, "WIDE", (256, 256))
-    monkeypatch.setattr(trials, "SIZES", (32, 64))
-    monkeypatch.setattr(trials, "OPS", 10)
+    shrink(monkeypatch)
     found = run(name, library="numpy", seconds=0.002)
     assert found["library"].startswith("NumPy ") and found["machine"]["backend"] == "cpu" and found["software"]["numpy"]
     assert found["rows"] and all(

@@ -2,10 +2,11 @@
 
 import pytest
 import torch
+from small_trials import shrink
 
 from ironlaw.measure.devices.blocks import SCALE, SHIFT
 from ironlaw.measure.devices.torch_cpu import TorchCpu
-from ironlaw.measure.experiments import collectives, trials
+from ironlaw.measure.experiments import trials
 from ironlaw.measure.experiments.bench import STEP, Bench
 from ironlaw.measure.experiments.catalogue import EXPERIMENTS
 from ironlaw.measure.experiments.run import run
@@ -13,12 +14,7 @@ from ironlaw.measure.experiments.run import run
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(trials, "SHAPES", ((64, 64), (128, 256)))
-    monkeypatch.setattr(trials, "WIDE", (256, 256))
-    monkeypatch.setattr(trials, "SIZES", (32, 64))
-    monkeypatch.setattr(trials, "OPS", 10)
-    monkeypatch.setattr(collectives, "SIZES", {collectives.PACED: {2: (1 << 10, 1 << 14)}})
-    monkeypatch.setattr(trials, "BATCHES", (1, 2))
+    shrink(monkeypatch)
     monkeypatch.setattr(TorchCpu, "fused_modes", lambda self: ("blocked",))  # compiling has a test of its own
 
 

@@ -1,0 +1,19 @@
+"""The labs' experiments at a size that takes no time: the same rows, from less work."""
+
+import pytest
+
+from ironlaw.measure.experiments import batches, collectives, compression, trials, workers
+
+SIZES = {
+    trials: {"SHAPES": ((64, 64), (128, 256)), "WIDE": (256, 256), "SIZES": (32, 64), "OPS": 10, "BATCHES": (1, 2)},
+    collectives: {"SIZES": {collectives.PACED: {2: (1 << 10, 1 << 14)}}},
+    compression: {"SIDE": 256},
+    batches: {"WIDTH": 256, "SECONDS": 0.1},
+    workers: {"ITEMS": 4},
+}
+
+
+def shrink(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, sizes in SIZES.items():
+        for name, size in sizes.items():
+            monkeypatch.setattr(module, name, size)
