@@ -15,6 +15,7 @@ from ironlaw.measure.experiments import (
     batches,
     compression,
     fan_out,
+    kv_decode,
     ledger,
     line,
     omission,
@@ -104,6 +105,7 @@ NEEDED: dict[str, tuple[dict[str, Any], ...]] = {
     "workers": tuple({"kind": "case", "name": way, "workers": n} for way in workers.WAYS for n in (1, 2)),
     "omission": tuple({"kind": "figure", "name": way, "p": 0.99} for way in (omission.CLOSED, omission.OPEN)),
     "staircase": tuple({"kind": "case", "name": way, "bytes": size} for way, (_, size) in staircase.STEPS.items()),
+    "kv_decode": tuple({"kind": "case", "way": way, "tokens": n} for way in kv_decode.WAYS for n in kv_decode.LENGTHS),
     "bits": tuple({"kind": "figure", "bits": b, "scale": str(scale)} for b in compression.BITS for scale, _ in compression.SCALES),
     "formats": tuple({"kind": "case", "name": name, "batch": 1} for name in (compression.PLAIN, "fp16", "int8", "zeros_90", "csr_90")),
 }

@@ -12,6 +12,7 @@ from ironlaw.measure.experiments import (
     collectives,
     compression,
     fan_out,
+    kv_decode,
     line,
     omission,
     resample,
@@ -124,6 +125,11 @@ EXPERIMENTS = {
             "staircase", "Your own staircase",
             f"Copies up to {staircase.STEPS[staircase.MEMORY][1] >> 20} MiB in the cache and in memory, to another process by shared "
             "memory, a pipe and TCP, and to the disk.", 5, "numpy",
+        ),
+        Experiment(
+            "kv_decode", "A decoder with its cache and without",
+            f"Generates {kv_decode.LENGTHS[0]} to {kv_decode.LENGTHS[-1]} tokens with a tiny language model, from its cache and all anew, "
+            "and counts what each way computes and moves.", 6, "numpy",
         ),
         Experiment(
             "bits", "The digit reader in fewer bits",

@@ -18,6 +18,7 @@ from ironlaw.measure.experiments import (
     compression,
     fan_out,
     keyword_spotter,
+    kv_decode,
     ledger,
     line,
     omission,
@@ -107,7 +108,8 @@ TRIALS: dict[str, Callable[[Bench], Iterator[Draft]]] = {
     "stages": stages.rows, "workers": workers.rows, "omission": omission.rows, "fan_out": fan_out.rows,
     "line": line.rows, "batches": batches.rows, "ledger": ledger.rows,
     "resample": resample.rows, "train_here": train_here.rows,
-    "collectives": collectives.rows, "staircase": staircase.rows, "bits": compression.bits, "formats": compression.formats,
+    "collectives": collectives.rows, "staircase": staircase.rows, "kv_decode": kv_decode.rows,
+    "bits": compression.bits, "formats": compression.formats,
 }  # fmt: skip
 WAYS = {EAGER: "op by op", BLOCKED: "in one pass, block by block", COMPILED: "compiled into one kernel"}
 
