@@ -8,8 +8,8 @@ import ironlaw as il
 
 # fmt: off
 NAMES = {
-    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "breakeven", "capture", "fuse", "hardware", "kv_cache", "machines",
-    "predict", "register_cost", "roofline", "workload", "workloads", "host", "hosts",
+    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "analyze", "breakeven", "capture", "fuse", "hardware", "kv_cache",
+    "machines", "predict", "register_cost", "roofline", "workload", "workloads", "host", "hosts",
 }
 MACHINES = (
     "h100_sxm", "h100_pcie", "h200_sxm", "a100_80gb_sxm", "a100_40gb_pcie", "b200", "l4", "t4", "v100", "mi300x", "tpu_v5e",
@@ -38,6 +38,7 @@ def test_the_list():
         ("roofline", ["flops", "bytes", "hardware", "fmt", "level", "work"]),
         ("fuse", ["graph", "rules"]),
         ("capture", ["module_or_fn", "args", "kwargs", "training", "progress"]),
+        ("analyze", ["model", "args", "kwargs", "on", "modes", "training", "host", "launch", "per_day"]),
         ("breakeven", ["compile_s", "eager_rate", "compiled_rate"]),
         ("kv_cache", ["name", "batch", "context", "dtype"]),
         ("machines", []),

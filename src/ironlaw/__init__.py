@@ -4,6 +4,8 @@
 >>> p = il.predict(il.workload("resnet50", batch=1, dtype="fp16"), il.hardware("h100_sxm"))
 >>> p.bound
 'overhead'
+>>> il.analyze(il.workload("resnet50"), on="h200,t4", modes=["compiled"]).fastest("h200_sxm").label
+'calibrated'
 """
 
 from ironlaw.engine.device.compilation import breakeven
@@ -16,10 +18,11 @@ from ironlaw.errors import IronlawError
 from ironlaw.registry.hosts import host, hosts
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.workloads import kv_cache, workload, workloads
+from ironlaw.report.analyze import analyze
 from ironlaw.tracing import capture, register_cost
 
 __version__ = "0.1.0"
 __all__ = [
-    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "breakeven", "capture", "fuse", "hardware", "host", "hosts", "kv_cache",
-    "machines", "predict", "register_cost", "roofline", "workload", "workloads",
+    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "analyze", "breakeven", "capture", "fuse", "hardware", "host", "hosts",
+    "kv_cache", "machines", "predict", "register_cost", "roofline", "workload", "workloads",
 ]  # fmt: skip

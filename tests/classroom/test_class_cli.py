@@ -5,6 +5,7 @@ import os
 import re
 
 import pytest
+from described import json_is_described  # noqa: F401
 from made_class import Plan, events, export, hand_in, plan, renamed, text
 
 from ironlaw.classroom import hand_ins

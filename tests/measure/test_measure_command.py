@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from described import json_is_described  # noqa: F401
 from fake import FakeDevice, Quiet
 
 from ironlaw import hardware

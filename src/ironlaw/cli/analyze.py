@@ -28,21 +28,19 @@ from ironlaw.cli.options import (
     size,
     sizes,
 )
-from ironlaw.cli.predict import as_json as prediction_json
-from ironlaw.cli.predict import predictions, reasons_json
+from ironlaw.cli.predict import predictions
 from ironlaw.cli.price_options import add_costs
 from ironlaw.cli.registry_graphs import as_captured, build_all, is_ours
 from ironlaw.cli.show import comparison, draw, language, trace
 from ironlaw.cli.show import costs as show_costs
 from ironlaw.cli.show.prediction import operators, report
-from ironlaw.engine.device.compilation import NEVER
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.stored_weights import STORED
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, unknown
-from ironlaw.report.analysis import Analysis, Compiling, Payback, compiling, paybacks
+from ironlaw.report.analysis import Analysis, Compiling, compiling, paybacks
 from ironlaw.report.capacity import capacities
 from ironlaw.report.costs import costs
 from ironlaw.report.kineto import Trace, read
@@ -61,7 +59,6 @@ ironlaw analyze hf:LlamaConfig --set num_hidden_layers=16 --seq 512 --dtype bf16
 """
 
 
-SCHEMA = "ironlaw-analyze/1"  # of what --json writes
 OPS = 8  # that the terminal lists
 NOTES = 5  # of a capture, on the terminal
 CONTEXT = 512  # tokens in the cache where nothing is said
@@ -275,28 +272,10 @@ def analyse(
 
 
 def as_json(args: argparse.Namespace, analysis: Analysis) -> dict[str, Any]:
-    graph = analysis.graph
-    out: dict[str, Any] = {"schema": SCHEMA, "target": args.target, "dtype": graph.dtype, "ops": len(graph.ops), "training": args.training}
-    out["inputs"] = [{"name": t.name, "shape": t.shape, "dtype": t.dtype} for t in graph.tensors.values() if t.role == "input"]
-    out |= {
-        "unknown": analysis.unknown,
-        "notes": list(analysis.notes),
-        "predictions": [prediction_json(p, args.ops) for p in analysis.predictions],
-    }
-    out["weights"] = comparison.stored_json(graph)
-    out["variants"] = comparison.variants_json(analysis.variants) if len(analysis.variants) > 1 else []
-    out["largest"] = comparison.fits_json(analysis)
-    out["refused"] = reasons_json(analysis.refused)
-    out["too_large"] = too_large(list(analysis.predictions))
-    if analysis.language is not None:
-        before = analysis.by_phase[len(analysis.predictions) :]
-        out["language"] = analysis.language.as_json() | {"before": [prediction_json(p, args.ops) for p in before]}
-    out["breakeven"] = [_payback_json(pay) for pay in paybacks(analysis)]
+    out = analysis.to_dict(args.ops)
     money = costs_of(args, analysis)
     if money:
         out["costs"] = money
-    if analysis.joined is not None:
-        out["trace"] = trace.as_json(analysis.joined)
     if args.html:
         out["html"] = args.html
     return out
@@ -309,16 +288,6 @@ def costs_of(args: argparse.Namespace, analysis: Analysis) -> dict[str, Any] | N
     if args.price is None and args.latency is None:
         return None
     return costs(analysis.variants, prices_of([m.slug for m in analysis.machines], args.price or {}), args.latency)
-
-
-def _payback_json(pay: Payback) -> dict[str, Any]:
-    out: dict[str, Any] = {"hardware": pay.machine.slug, "mode": pay.mode, "saved_per_call_s": pay.saved}
-    out["compile_s"] = pay.compiling.seconds if pay.compiling else None
-    out["compile_s_is_predicted"] = bool(pay.compiling and pay.compiling.predicted)
-    for name in ("calls", "days"):
-        value = getattr(pay, name)
-        out[name] = "never" if pay.saved <= 0 or value == NEVER else value
-    return out
 
 
 def pays(analysis: Analysis) -> None:

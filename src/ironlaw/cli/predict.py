@@ -28,6 +28,7 @@ from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
+from ironlaw.report.analysis_text import refusals, variant_dicts
 from ironlaw.report.costs import costs
 from ironlaw.report.model_variants import OWN, Variant
 from ironlaw.report.too_large import too_large
@@ -93,8 +94,8 @@ def run(args: argparse.Namespace) -> int:
         out = [as_json(p, args.ops) for p in rows]
         about = {"schema": SCHEMA, "workload": graph.name, "dtype": graph.dtype, "settings": dict(graph.settings)}
         draw.emit({
-            **about, "predictions": out, "variants": comparison.variants_json(variants) if len(variants) > 1 else [],
-            "refused": reasons_json(refused), "too_large": too_large(rows), **({"costs": money} if money else {}),
+            **about, "predictions": out, "variants": variant_dicts(variants) if len(variants) > 1 else [],
+            "refused": refusals(refused), "too_large": too_large(rows), **({"costs": money} if money else {}),
         })  # fmt: skip
     else:
         report(graph, rows, [*(large["reason"] for large in too_large(rows)), *refused.values()], args.ops or 0)
@@ -117,10 +118,6 @@ def predictions(graph: Graph, machines: tuple[Hardware, ...], plans: list[Plan])
         except IronlawError as error:
             refused[machine.slug] = str(error)
     return able, refused
-
-
-def reasons_json(reasons: dict[str, str]) -> list[dict[str, str]]:
-    return [{"hardware": slug, "reason": reason} for slug, reason in reasons.items()]
 
 
 def as_json(p: Prediction, ops: int | None) -> dict[str, Any]:

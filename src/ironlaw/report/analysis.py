@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from ironlaw.backends.inductor import INDUCTOR
 from ironlaw.engine.device.compilation import breakeven, breakeven_days, compile_seconds
@@ -12,6 +13,7 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.registry.machines import compile_cost
+from ironlaw.report.analysis_text import as_dict, as_html, as_records, few_lines
 from ironlaw.report.capacity import Capacity
 from ironlaw.report.language import Language
 from ironlaw.report.model_variants import Variant
@@ -30,7 +32,7 @@ class Compiling:
     predicted: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Analysis:
     graph: Graph
     predictions: tuple[Prediction, ...]
@@ -78,6 +80,22 @@ class Analysis:
     @property
     def unknown(self) -> dict[str, int]:
         return dict(self.graph.settings.get("unknown", {}))
+
+    def __repr__(self) -> str:
+        """A line for each machine and mode."""
+        return few_lines(self)
+
+    def _repr_html_(self) -> str:
+        """The same as a table, for notebooks."""
+        return as_html(self)
+
+    def to_dict(self, ops: int | None = None) -> dict[str, Any]:
+        """As `ironlaw analyze --json` has it. `ops`: the operators that take most device time; all where None is given."""
+        return as_dict(self, paybacks(self), ops)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """A flat record for each machine and mode, as a DataFrame takes them; the operators of one are `predictions[0].to_records()`."""
+        return as_records(self.predictions)
 
 
 def compiling(predictions: Iterable[Prediction]) -> dict[str, Compiling]:

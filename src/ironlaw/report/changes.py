@@ -105,6 +105,8 @@ def _brief(value: Any) -> str:
 
 def _rows(file: Document) -> dict[Key, Mapping[str, Any]]:
     rows: dict[Key, Mapping[str, Any]] = {(p["hardware"], p["mode"], None, None): p for p in file["predictions"]}
+    for p in file.get("language", {}).get("before", ()):
+        rows[p["hardware"], f"{p['mode']}, prefill", None, None] = p
     first = file["variants"][0] if file["variants"] else {}
     for v in file["variants"]:
         if (v["batch"], v["weights"]) != (first["batch"], first["weights"]):  # the first is what the predictions are of

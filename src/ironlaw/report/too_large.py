@@ -67,7 +67,7 @@ def as_json(group: Group) -> dict[str, Any]:
 
 def _larger(graph: Graph) -> str:
     """The next step: the smallest machines that would hold it."""
-    from ironlaw import hardware, machines
+    from ironlaw.registry.machines import hardware, machines
 
     able = [m for m in map(hardware, machines()) if graph.dtype in m.peaks and footprint(graph, m).fits]
     names = [m.slug for m in sorted(able, key=lambda m: m.usable)[:3]]

@@ -19,7 +19,7 @@ LEFT_OUT = (
     "site/build.py", "site/bundle.py", "site/runtime.py", "site/serve.py", "site/shells.py",
     "measure/squeeze", "registry/trained/digits.npz",
 )  # fmt: skip
-KEPT = ("report/__init__.py", "report/accuracy.py")  # of those
+KEPT = ("report/__init__.py", "report/accuracy.py", "report/analyze.py")  # of those
 LEFT_OUT_OF_LIBRARIES = ("fsrs/optimizer.py", "markdown/test_tools.py", "markdown/__main__.py")
 SINCE = (1980, 1, 1, 0, 0, 0)  # every file's date, so that the same files are the same archive
 

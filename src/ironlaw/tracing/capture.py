@@ -25,6 +25,15 @@ def capture(
     module's forward pass, its backward pass and a step of AdamW; the loss is `.loss` of what it returns, or else the sum of
     it. The module runs in the mode that it is in (`train()` or `eval()`). A function may be a training step of its own, with backward
     pass, autocast and optimiser: it is captured as it stands. `progress` is called with the number of ops so far.
+
+    >>> import torch, ironlaw as il
+    >>> with torch.device("meta"):  # no weights are made
+    ...     net = torch.nn.Sequential(torch.nn.Linear(512, 2048), torch.nn.GELU(), torch.nn.Linear(2048, 512))
+    >>> graph = il.capture(net, (torch.empty(8, 512),))
+    >>> [op.kind for op in graph.ops], graph.flops
+    (['linear', 'gelu', 'linear'], 33554432.0)
+    >>> il.predict(graph, il.hardware("h200"), il.Plan(mode="graphs")).bound
+    'overhead'
     """
     try:
         import torch

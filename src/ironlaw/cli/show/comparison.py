@@ -75,27 +75,3 @@ def stored_words(graph: Graph, own: Graph, fmt: str) -> str:
     )
     kept = graph.settings.get("kept")
     return f"{text}; kept as they are, since something else reads them too: {', '.join(kept)}" if kept else text
-
-
-def stored_json(graph: Graph) -> dict[str, Any] | None:
-    if "weights" not in graph.settings:
-        return None
-    return {"format": graph.settings["weights"], "bytes": graph.weight_bytes, "kept": list(graph.settings["kept"])}
-
-
-def variants_json(several: tuple[Variant, ...]) -> list[dict[str, Any]]:
-    return [
-        {
-            "batch": v.batch, "weights": v.weights, "hardware": p.hardware.slug, "mode": p.plan.mode, "seconds": p.seconds,
-            "memory": p.memory.total, "fits": bool(p.fits),
-        }
-        for v in several
-        for p in v.predictions
-    ]  # fmt: skip
-
-
-def fits_json(analysis: Analysis) -> list[dict[str, Any]]:
-    return [
-        {"hardware": r.machine.slug, "what": r.what, "now": r.now, "largest": r.largest, "model_limit": r.limit}
-        for r in analysis.capacities
-    ]

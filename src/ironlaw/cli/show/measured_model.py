@@ -10,6 +10,7 @@ from ironlaw.cli.show import draw, trace
 from ironlaw.engine.device.compilation import compile_seconds
 from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.registry.machines import compile_cost
+from ironlaw.report.analysis_text import trace_dict
 from ironlaw.report.trace_join import TraceJoin
 from ironlaw.units import show, significant
 
@@ -181,7 +182,7 @@ def as_json(model: MeasuredModel) -> dict[str, Any]:
             {"term": t.name, "predicted_s": t.predicted, "measured_s": t.measured, "operators": t.operators}
             for t in terms(model.joined, float(model.eager.row["wall_s"]))
         ]
-        out["operators"] = trace.as_json(model.joined)
+        out["operators"] = trace_dict(model.joined)
     return out
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ironlaw.cli.show import draw
 from ironlaw.report.sections.trace import words
 from ironlaw.report.trace_join import TraceJoin, Unmatched
@@ -33,27 +31,3 @@ def _unmatched(title: str, unmatched: tuple[Unmatched, ...]) -> None:
     if unmatched:
         listed = ", ".join(f"{item.name} ×{item.count:,.4g} ({show(item.seconds, 's')})" for item in unmatched)
         draw.say(f"! {title}: {listed}", draw.BAD)
-
-
-def as_json(joined: TraceJoin) -> dict[str, Any]:
-    def rest(unmatched: tuple[Unmatched, ...]) -> list[dict[str, Any]]:
-        return [{"name": item.name, "count": item.count, "seconds": item.seconds} for item in unmatched]
-
-    pairs = [
-        {
-            "name": p.name,
-            "kind": p.kind,
-            "aten": p.aten,
-            "predicted_s": p.predicted,
-            "measured_s": p.measured,
-            "gap_s": p.gap,
-            "kernels": p.kernels,
-        }
-        for p in joined.pairs
-    ]
-    return {
-        "file": joined.trace.name, "device": joined.trace.device, "on_device": joined.on_device, "runs": joined.runs,
-        "warning": joined.elsewhere or None,
-        "hardware": joined.prediction.hardware.slug, "predicted_s": joined.predicted, "measured_s": joined.measured,
-        "pairs": pairs, "missing": rest(joined.missing), "extra": rest(joined.extra),
-    }  # fmt: skip

@@ -31,7 +31,13 @@ EAGER = Plan()
 
 
 def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
-    """How long `graph` takes on `hardware` when run as `plan` says, and where the time goes."""
+    """How long `graph` takes on `hardware` when run as `plan` says, and where the time goes.
+
+    >>> import ironlaw as il
+    >>> p = il.predict(il.workload("gpt2", batch=8, seq=512), il.hardware("h200"), il.Plan(mode="compiled"))
+    >>> p.bound, p.label, p.fits, p.interval[0] < p.seconds < p.interval[1]
+    ('compute', 'calibrated', True, True)
+    """
     hardware.peak(graph.dtype)
     model = hardware.model(plan)
     graph = _as_run(as_computed(graph, hardware, plan), hardware, plan, model)

@@ -15,7 +15,7 @@ from ironlaw.engine.device.iron_law import binding
 from ironlaw.engine.device.least import least, needed
 from ironlaw.engine.device.machine import Cost, Hardware, Plan
 from ironlaw.engine.device.memory import Memory, footprint
-from ironlaw.engine.device.prediction_text import as_dict, as_html, one_line, op_dict, total_of
+from ironlaw.engine.device.prediction_text import as_dict, as_html, one_line, op_dict, record, records, total_of
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import Graph, Op, Work
 from ironlaw.engine.device.uncertainty import BEYOND, SAID, Doubt, Interval, around, shares
@@ -258,6 +258,22 @@ class Prediction:
         """As JSON takes it, with a version of its schema. `ops`: the operators that take most device time; all where None is given.
         An open end of an interval is None."""
         return as_dict(self, ops)
+
+    def to_record(self) -> dict[str, Any]:
+        """Its figures in one flat record: a row of a table of predictions."""
+        return record(self)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """A flat record for each operator, as a DataFrame takes them (pandas, polars), in running order.
+
+        >>> import ironlaw as il
+        >>> rows = il.predict(il.workload("resnet50"), il.hardware("h200")).to_records()
+        >>> rows[0]["name"], rows[0]["kind"], rows[0]["hardware"], rows[0]["mode"]
+        ('conv1', 'conv2d', 'h200_sxm', 'eager')
+        >>> max(rows, key=lambda row: row["seconds"])["regime"]
+        'memory'
+        """
+        return records(self)
 
 
 def _known_by(op: Op) -> str:

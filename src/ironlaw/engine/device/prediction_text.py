@@ -62,6 +62,40 @@ def as_dict(p: Any, ops: int | None = None) -> dict[str, Any]:
     return out | ({"ops": [op_dict(row) for row in rows]} if ops is None or ops else {})
 
 
+def record(p: Any) -> dict[str, Any]:
+    """Without lists and objects: the two ends of an interval are columns of their own."""
+    out = {"workload": p.graph.name, "dtype": p.graph.dtype, "hardware": p.hardware.slug, "mode": p.plan.mode, "figures": p.label}
+    names = (
+        "seconds",
+        "data_s",
+        "compute_s",
+        "overhead_s",
+        "busy_s",
+        "host_s",
+        "bound",
+        "utilization",
+        "mfu",
+        "kernels",
+        "fits",
+        "energy_j",
+    )
+    out |= {name: plain(getattr(p, name)) for name in names} | limits(p.interval)
+    return out | {"memory_bytes": plain(p.memory.total), "flops": plain(p.graph.flops), "bytes": plain(p.graph.bytes)}
+
+
+def records(p: Any) -> list[dict[str, Any]]:
+    """The same of each operator, in running order."""
+    about = {"hardware": p.hardware.slug, "mode": p.plan.mode}
+    return [
+        {**about, **{name: value for name, value in op_dict(row).items() if name != "interval"}, **limits(row.interval)} for row in p.ops
+    ]
+
+
+def limits(interval: Interval | None) -> dict[str, Any]:
+    """`low_s` and `high_s`; None where there is no interval, or its end is open."""
+    return dict(zip(("low_s", "high_s"), ends(interval) or (None, None), strict=True))
+
+
 def host_dict(p: Any) -> dict[str, Any]:
     """Who launches. `launch_s`: of an element-wise op, or of every op where it was given."""
     host, given = p.host, p.plan.launch is not None

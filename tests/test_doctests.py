@@ -1,0 +1,14 @@
+"""The examples in docstrings of the public names run as they stand; those that need PyTorch are in tests/torch/test_doctests_torch.py."""
+
+import doctest
+from importlib import import_module
+
+import pytest
+
+MODULES = ("ironlaw", "ironlaw.report.analyze", "ironlaw.engine.device.prediction", "ironlaw.engine.device.predict")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_run(name):
+    tried = doctest.testmod(import_module(name), optionflags=doctest.ELLIPSIS)
+    assert tried.attempted >= 2 and not tried.failed
