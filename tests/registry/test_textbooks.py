@@ -3,7 +3,7 @@
 import pytest
 
 from ironlaw.errors import BadRegistry, UnknownName
-from ironlaw.registry import textbooks as registry
+from ironlaw.registry import loader
 from ironlaw.registry.claims import NAMESPACE
 from ironlaw.registry.textbooks import textbook, textbooks
 
@@ -44,7 +44,7 @@ HALF = 'source = "s"\n[compiled]\ncompile = "3 s"\nsource = "s"\ndate = "2026"'
 )
 def test_a_file_that_says_too_little_is_refused(tmp_path, monkeypatch, text, complaint):
     (tmp_path / "odd.toml").write_text(text)
-    monkeypatch.setattr(registry, "folder", lambda kind: tmp_path)
-    monkeypatch.setattr(registry, "textbooks", lambda: ("odd",))
+    monkeypatch.setattr(loader, "folder", lambda kind: tmp_path)
+    monkeypatch.setattr(loader, "slugs", lambda kind: ("odd",))
     with pytest.raises(BadRegistry, match=complaint):
         textbook.__wrapped__("odd")

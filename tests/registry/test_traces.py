@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from ironlaw.errors import BadRegistry, BadValue, UnknownName
-from ironlaw.registry import loader, traces
+from ironlaw.registry import loader
 from ironlaw.registry.trace_file import read_trace
 from ironlaw.registry.traces import trace
 
@@ -50,9 +50,8 @@ def test_a_trace_that_is_not_there_or_broken(tmp_path, monkeypatch):
     with pytest.raises(UnknownName, match="azure_chat_2023"):
         trace("azure_chat")
     (tmp_path / "mine.toml").write_text('name="x"\nsource="y"\ndate="2026"\ncount=3\n')
-    monkeypatch.setattr(loader, "HERE", tmp_path.parent)
-    monkeypatch.setattr(traces, "slugs", lambda kind: ("mine",))
-    monkeypatch.setattr(traces, "folder", lambda kind: tmp_path)
+    monkeypatch.setattr(loader, "slugs", lambda kind: ("mine",))
+    monkeypatch.setattr(loader, "folder", lambda kind: tmp_path)
     trace.cache_clear()
     for text, words in (
         ("", "no rate"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from ironlaw import units
@@ -65,6 +65,15 @@ def size(text: str) -> int:
     if not 0 < value <= LARGEST:
         raise BadValue(f"{text!r} is out of range; give a whole number from 1 to {LARGEST:,}")
     return value
+
+
+def numbered(text: str, wanted: str) -> Iterator[tuple[str, int, str]]:
+    """`1:95 s,2:51 s` -> each entry with its whole number and what stands after the colon. `wanted`: what an entry is, with an example."""
+    for entry in filter(None, (part.strip() for part in text.split(","))):
+        count, colon, value = entry.partition(":")
+        if not colon or not count.strip().isdigit() or int(count) < 1:
+            raise BadValue(f"{entry!r} is not {wanted}")
+        yield entry, int(count), value.strip()
 
 
 @checked

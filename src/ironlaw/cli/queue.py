@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ironlaw.cli.options import Parser, add_json, checked, figure, number, size
+from ironlaw.cli.options import Parser, add_json, checked, figure, number, numbered, size
 from ironlaw.cli.show import draw, queueing
 from ironlaw.engine.device.machine import MODES, Hardware
 from ironlaw.engine.serving.batching import POLICIES, batch_server, full_times
@@ -44,14 +44,11 @@ def spread(text: str) -> float:
 def times(text: str) -> dict[int, float]:
     """`1:3.5 ms,64:3.6 ms` -> batch size to seconds."""
     sizes: dict[int, float] = {}
-    for entry in filter(None, (part.strip() for part in text.split(","))):
-        batch, colon, value = entry.partition(":")
-        if not colon or not batch.strip().isdigit() or int(batch) < 1:
-            raise BadValue(f"{entry!r} is not a batch and its time; write them as 64:3.6 ms")
-        if int(batch) in sizes:
-            raise BadValue(f"two times of a batch of {int(batch)} in {text!r}; leave one of them out")
-        sizes[int(batch)] = parse(value.strip(), "s")
-        if not 0 < sizes[int(batch)] < 1e9:
+    for entry, batch, value in numbered(text, "a batch and its time; write them as 64:3.6 ms"):
+        if batch in sizes:
+            raise BadValue(f"two times of a batch of {batch} in {text!r}; leave one of them out")
+        sizes[batch] = parse(value, "s")
+        if not 0 < sizes[batch] < 1e9:
             raise BadValue(f"{entry!r} is out of range; give a time above 0")
     if 1 not in sizes:
         raise BadValue(f"no time of a batch of 1 in {text!r}; add it, such as '1:3.5 ms'")

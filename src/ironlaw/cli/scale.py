@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ironlaw.cli.options import Parser, add_json, checked, number, sizes
+from ironlaw.cli.options import Parser, add_json, checked, number, numbered, sizes
 from ironlaw.cli.show import draw, scaling
 from ironlaw.engine.scaling.amdahl import amdahl_ceiling, halvings, karp_flatt, scaled_share, workers_needed
 from ironlaw.engine.scaling.usl import UslFit, best_workers, fit_usl, usl
@@ -44,13 +44,9 @@ def crosstalk(text: str) -> float:
 
 def _points(text: str, unit: str) -> tuple[tuple[float, float], ...]:
     pairs = []
-    for entry in filter(None, (part.strip() for part in text.split(","))):
-        workers, colon, value = entry.partition(":")
-        if not colon or not workers.strip().isdigit() or int(workers) < 1:
-            raise BadValue(
-                f"{entry!r} is not a point; write workers:{'time' if unit else 'speed-up'}, such as {'2:51' if unit else '2:1.8'}"
-            )
-        pairs.append((float(int(workers)), parse(value.strip(), unit) if unit else float(number(value.strip()))))
+    wanted = f"a point; write workers:{'time' if unit else 'speed-up'}, such as {'2:51' if unit else '2:1.8'}"
+    for entry, workers, value in numbered(text, wanted):
+        pairs.append((float(workers), parse(value, unit) if unit else float(number(value))))
         if pairs[-1][1] <= 0:
             raise BadValue(f"{entry!r} is out of range; give a time above 0")
     if not pairs:

@@ -73,6 +73,12 @@ class LearnerRecord:
         event = self.first_prediction(name)
         return int(event.payload["confidence"]) if event else None
 
+    def outcomes(self, *names: str) -> dict[str, Any]:
+        """For the design: what the newest prediction said of each question, and whether the first was right."""
+        chosen = {name: self.choice(name) for name in names}
+        values = {f"{name}_prediction": option.value if option else None for name, option in chosen.items()}
+        return values | {f"{name}_correct": self.correct(name) for name in names}
+
     def sealed(self, name: str, part: str) -> Any:
         """The estimate or the sketch that was sealed with the first prediction; None where there is none."""
         event = self.first_prediction(name)

@@ -9,7 +9,7 @@ from typing import Any
 from ironlaw.engine.cluster.links import Box, Interconnect
 from ironlaw.errors import BadRegistry, UnknownName, unknown
 from ironlaw.registry.interconnects import interconnect
-from ironlaw.registry.loader import figure, folder, normal, read, slugs
+from ironlaw.registry.loader import figure, folder, normal, read, require_texts, slugs
 
 WIRES = ("link", "bridge", "nic")
 NAMED = ("name", "device", "source", "date")
@@ -51,9 +51,7 @@ def load(path: Path) -> Box:
     from ironlaw.registry.machines import aliases as machines
 
     data = read(path)
-    for key in NAMED:
-        if not isinstance(data.get(key), str) or not data[key].strip():
-            raise BadRegistry(f"{path.name} has no {key}; add `{key} = …` there (every figure carries its source)")
+    require_texts(path.name, data, NAMED)
     if normal(data["device"]) not in machines():
         raise BadRegistry(f"{path.name}: device is {data['device']!r}; name a machine of registry/hardware")
     devices = _count(path, data, "devices")

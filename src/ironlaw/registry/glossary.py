@@ -16,7 +16,7 @@ from typing import Any
 from ironlaw.errors import BadRegistry
 from ironlaw.registry import evidence
 from ironlaw.registry.claims import compute, row
-from ironlaw.registry.loader import folder, read
+from ironlaw.registry.loader import folder, read, require
 from ironlaw.registry.machine_figures import machine_figure
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import about
@@ -125,9 +125,7 @@ def _source(cited: str, where: str) -> str:
 
 def _term(name: str, table: Any) -> Term:
     where = f"glossary.toml [{name}]"
-    for key in ("term", "group", "says", "figure"):
-        if not isinstance(table, Mapping) or not table.get(key):
-            raise BadRegistry(f"{where} has no {key}; add `{key} = …` there")
+    require(where, table, ("term", "group", "says", "figure"))
     if table["group"] not in GROUPS:
         raise BadRegistry(f"{where}: group is {table['group']!r}; choose one of {', '.join(GROUPS)}")
     entry, cited = table["figure"], str(table.get("source", ""))

@@ -14,7 +14,7 @@ from typing import Any
 from ironlaw.calibration import local_machine, stored_curves
 from ironlaw.engine.device.host import Host
 from ironlaw.errors import BadRegistry, UnknownName, unknown
-from ironlaw.registry.loader import folder, normal, read, slugs
+from ironlaw.registry.loader import folder, normal, read, require_texts, slugs
 
 NAMED = ("name", "source", "date", "method")  # texts that every file has
 FIGURES = ("entry", "graph_start")
@@ -70,9 +70,7 @@ def local() -> Host:
 def load(path: Path) -> Host:
     """One host from one file, every figure checked."""
     data = read(path)
-    for key in NAMED:
-        if not str(data.get(key, "")).strip():
-            raise BadRegistry(f"{path.name} has no {key}; add `{key} = …` there (every figure carries its source)")
+    require_texts(path.name, data, NAMED)
     if ("like" in data) == ("launches" in data):
         raise BadRegistry(f"{path.name}: give either [launches], or the host it is `like` and a `factor`")
     if data.get("estimate") and not data.get("why"):

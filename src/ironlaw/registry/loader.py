@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ironlaw.engine.device.machine import Figure
 from ironlaw.engine.device.types import FORMATS
-from ironlaw.errors import BadRegistry, BadValue
+from ironlaw.errors import BadRegistry, BadValue, unknown
 from ironlaw.formats import rate_unit
 from ironlaw.units import parse
 
 HERE = Path(__file__).parent
+SOURCED = " (every figure carries its source)"
 
 
 def folder(kind: str) -> Path:
@@ -40,6 +41,26 @@ def read(path: Path) -> dict[str, Any]:
         raise BadRegistry(f"{path.name}: its lists or tables are nested too deeply; write them flat") from None
 
 
+def open_by_name(kind: str, name: str, label: str, file: str) -> tuple[str, dict[str, Any]]:
+    """The slug and the file of what somebody calls so. `file`: what to write for a new one, after its path."""
+    slug = normal(name)
+    if slug not in slugs(kind):
+        raise unknown(label, name, slugs(kind), f"registry/{kind}/{slug}.toml{file}")
+    return slug, read(folder(kind) / f"{slug}.toml")
+
+
+def require(where: str, table: Any, keys: Iterable[str], why: str = "") -> None:
+    """Each key has something: no empty text or table, and no 0."""
+    for key in keys:
+        if not isinstance(table, Mapping) or not table.get(key):
+            raise BadRegistry(f"{where} has no {key}; add `{key} = …` there{why}")
+
+
+def require_texts(where: str, table: Mapping[str, Any], keys: Iterable[str]) -> None:
+    """Each key has a text that is not blank."""
+    require(where, {key: isinstance(table.get(key), str) and table[key].strip() for key in keys}, keys, SOURCED)
+
+
 def normal(name: str) -> str:
     """What people type -> how slugs and aliases are spelt: `"H100-SXM"` -> `"h100_sxm"`."""
     return "_".join(str(name).strip().lower().replace("-", " ").replace("_", " ").split())
@@ -51,7 +72,7 @@ def figure(where: str, table: Any, unit: str, fmt: str = "") -> Figure:
         raise BadRegistry(f"{where} is {table!r}; write a table with value, source and date")
     for key in ("value", "source", "date"):
         if not str(table.get(key, "")).strip():
-            raise BadRegistry(f"{where} has no {key}; add `{key} = …` there (every figure carries its source)")
+            raise BadRegistry(f"{where} has no {key}; add `{key} = …` there{SOURCED}")
     if table.get("estimate") and not table.get("why"):
         raise BadRegistry(f"{where} is an estimate without a reason; add `why = …` there")
     if fmt and fmt not in FORMATS:

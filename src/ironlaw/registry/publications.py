@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ironlaw.errors import BadRegistry, BadValue, unknown
-from ironlaw.registry.loader import folder, normal, read, slugs
+from ironlaw.registry.loader import open_by_name, require, slugs
 from ironlaw.units import parse
 
 HEAD = ("name", "source", "revision", "date", "license", "sha256", "columns", "rows")
@@ -84,18 +84,13 @@ def publications() -> tuple[str, ...]:
 @cache
 def published(name: str) -> Published:
     """A table by its slug: `published("llama_cpp_scoreboard")`."""
-    slug = normal(name)
-    if slug not in publications():
-        raise unknown("published table", name, publications(), f"registry/published/{slug}.toml (its FORMAT.md is the grammar)")
-    return parse_table(slug, read(folder("published") / f"{slug}.toml"))
+    return parse_table(*open_by_name("published", name, "published table", " (its FORMAT.md is the grammar)"))
 
 
 def parse_table(slug: str, data: Mapping[str, Any]) -> Published:
     """What a file says, checked from head to last cell."""
     where = f"published {slug}"
-    for key in HEAD:
-        if not data.get(key):
-            raise BadRegistry(f"{where} has no {key}; add `{key} = …` there (published/FORMAT.md)")
+    require(where, data, HEAD, " (published/FORMAT.md)")
     if extra := sorted(data.keys() - set(HEAD)):
         raise BadRegistry(f"{where}: unknown key {', '.join(extra)}; known: {', '.join(HEAD)}")
     text = str(data["rows"]).strip()

@@ -9,7 +9,7 @@ from typing import Any
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.shapes import Shape, token_flops
 from ironlaw.errors import BadRegistry, unknown
-from ironlaw.registry.loader import folder, normal, read, slugs
+from ironlaw.registry.loader import folder, normal, read, require_texts, slugs
 
 TEXTS = ("name", "source", "date", "box", "dtype")
 SIZES = ("tensor", "pipeline", "context", "expert", "virtual", "micro")
@@ -47,9 +47,7 @@ def about(slug: str) -> dict[str, Any]:
     if normal(slug) not in run_files():
         raise unknown("publication of runs", slug, run_files(), f"registry/run/{normal(slug)}.toml with its models and rows")
     data = read(folder("run") / f"{normal(slug)}.toml")
-    for key in TEXTS:
-        if not isinstance(data.get(key), str) or not data[key].strip():
-            raise BadRegistry(f"{slug}.toml has no {key}; add `{key} = …` there (every figure carries its source)")
+    require_texts(f"{slug}.toml", data, TEXTS)
     return data
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ironlaw.errors import BadRegistry, unknown
-from ironlaw.registry.loader import folder, normal, quantity, read, slugs
+from ironlaw.errors import BadRegistry
+from ironlaw.registry.loader import open_by_name, quantity, slugs
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,8 @@ def textbooks() -> tuple[str, ...]:
 @cache
 def textbook(name: str) -> Textbook:
     """A model of the course by its slug: `textbook("kws")`."""
-    slug = normal(name)
-    if slug not in textbooks():
-        raise unknown("textbook model", name, textbooks(), f"registry/textbook/{slug}.toml with kernels, kernel and removed")
-    data, where = read(folder("textbook") / f"{slug}.toml"), f"textbook {slug}"
+    slug, data = open_by_name("textbook", name, "textbook model", " with kernels, kernel and removed")
+    where = f"textbook {slug}"
     for key in ("name", "kernels", "kernel", "removed", "source", "date"):
         if data.get(key, "") == "":
             raise BadRegistry(f"{where} has no {key}; add `{key} = …` there")

@@ -12,8 +12,8 @@ from ironlaw.engine.device.types import check_positive
 from ironlaw.engine.serving.llm.cache import whole
 from ironlaw.engine.serving.llm.load import Quantiles, Request
 from ironlaw.engine.streams import split, uniform
-from ironlaw.errors import BadRegistry, BadValue, unknown
-from ironlaw.registry.loader import folder, normal, read, slugs
+from ironlaw.errors import BadRegistry, BadValue
+from ironlaw.registry.loader import open_by_name, require, slugs
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,9 @@ def traces() -> tuple[str, ...]:
 @cache
 def trace(name: str) -> Trace:
     """A published trace by its slug: `trace("azure_chat_2023")`."""
-    slug = normal(name)
-    if slug not in traces():
-        raise unknown("trace", name, traces(), f"registry/trace/{slug}.toml with rate, [prompt], [output] and [gap]")
-    data, where = read(folder("trace") / f"{slug}.toml"), f"trace {slug}"
-    for key in ("name", "source", "date", "count", "rate"):
-        if not data.get(key):
-            raise BadRegistry(f"{where} has no {key}; add `{key} = …` there")
+    slug, data = open_by_name("trace", name, "trace", " with rate, [prompt], [output] and [gap]")
+    where = f"trace {slug}"
+    require(where, data, ("name", "source", "date", "count", "rate"))
     prompt, output, gap = (_quantiles(where, data, key) for key in ("prompt", "output", "gap"))
     return Trace(
         slug, str(data["name"]), str(data["source"]), str(data["date"]), str(data.get("note", "")), int(data["count"]), float(data["rate"]),

@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ironlaw.errors import BadRegistry, unknown
-from ironlaw.registry.loader import folder, normal, read, slugs
+from ironlaw.errors import BadRegistry
+from ironlaw.registry.loader import folder, open_by_name, require, slugs
 
 HEAD = ("name", "source", "license", "date", "seed", "tested", "sha256", "nets")
 
@@ -54,16 +54,11 @@ def trained_nets() -> tuple[str, ...]:
 @cache
 def trained(name: str) -> Trained:
     """A family by its slug: `trained("digits")`."""
-    slug = normal(name)
-    if slug not in trained_nets():
-        raise unknown("trained net", name, trained_nets(), f"registry/trained/{slug}.toml and {slug}.npz")
-    return parse_head(slug, read(folder("trained") / f"{slug}.toml"))
+    return parse_head(*open_by_name("trained", name, "trained net", " and its .npz"))
 
 
 def parse_head(slug: str, data: Mapping[str, Any]) -> Trained:
-    for key in HEAD:
-        if not data.get(key):
-            raise BadRegistry(f"trained {slug} has no {key}; add `{key} = …` there")
+    require(f"trained {slug}", data, HEAD)
     nets = data["nets"]
     for net, figures in nets.items():
         if not (figures.get("parameters", 0) > 0 and 0 <= figures.get("hits", -1) <= data["tested"]):

@@ -10,11 +10,12 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from ironlaw.engine.device.types import check_positive
 from ironlaw.engine.serving.batching import poisson
 from ironlaw.engine.serving.cancelling import SAVED, first_answers
+from ironlaw.engine.serving.latencies import Latencies
 from ironlaw.engine.serving.line import ranked
 from ironlaw.engine.streams import exponential, split, uniform
 from ironlaw.errors import BadValue
@@ -50,7 +51,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class HedgedRun:
+class HedgedRun(Latencies):
     """Requests in the order in which they came: arrival, seconds to the first answer; and when each copy was sent."""
 
     arrive: Sequence[float]
@@ -58,21 +59,10 @@ class HedgedRun:
     copies: Sequence[float]
     capacity: float  # requests per second that all shards together can serve
 
-    @cached_property
-    def ordered(self) -> list[float]:
-        return sorted(self.seconds)
-
-    @property
-    def n(self) -> int:
-        return len(self.seconds)
-
     @property
     def extra(self) -> float:
         """Copies per request."""
         return len(self.copies) / self.n
-
-    def quantile(self, p: float) -> float:
-        return float(ranked(self.ordered, p))
 
     def last_median(self, share: float = 0.1) -> float:
         """The median of the last requests: what those who come now wait."""

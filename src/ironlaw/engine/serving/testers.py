@@ -11,10 +11,9 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from ironlaw.engine.device.types import check_positive
-from ironlaw.engine.serving.line import ranked
+from ironlaw.engine.serving.latencies import Latencies
 from ironlaw.errors import BadValue
 
 NEVER = 1 << 62  # requests: more than any test has
@@ -58,7 +57,7 @@ class Stalls:
 
 
 @dataclass(frozen=True)
-class Test:
+class Test(Latencies):
     """What a tester saw: when each request was sent, and how long its answer took, in seconds."""
 
     __test__ = False  # no test of pytest's
@@ -66,21 +65,9 @@ class Test:
     sent: Sequence[float]
     seconds: Sequence[float]
 
-    @cached_property
-    def ordered(self) -> list[float]:
-        return sorted(self.seconds)
-
-    @property
-    def n(self) -> int:
-        return len(self.seconds)
-
     @property
     def mean(self) -> float:
         return math.fsum(self.seconds) / self.n
-
-    def quantile(self, p: float) -> float:
-        """By nearest rank."""
-        return float(ranked(self.ordered, p))
 
     def share_above(self, seconds: float) -> float:
         return 1 - bisect_right(self.ordered, seconds) / self.n

@@ -10,8 +10,7 @@ from ironlaw.labs._template.act1 import instrument, slots
 
 def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read."""
-    option = lab.choice("act1")
-    return {"context": lab.current_context.slug, "act1_prediction": option.value if option else None, "act1_correct": lab.correct("act1")}
+    return {"context": lab.current_context.slug, **lab.outcomes("act1")}
 
 
 def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:

@@ -14,20 +14,12 @@ def design(lab: kit.Lab) -> dict[str, Any]:
     now = lab.readouts.get("act2", {})
     return {
         "context": lab.current_context.slug,
-        "act1_prediction": _value(lab, "act1"),
-        "act1_correct": lab.correct("act1"),
-        "act2_prediction": _value(lab, "act2"),
-        "act2_correct": lab.correct("act2"),
+        **lab.outcomes("act1", "act2"),
         "act2_bottleneck": now.get("bottleneck"),
         "constraint_hit": now.get("constraint_hit", False),  # memory is the only constraint of this lab
         "oom_triggered": now.get("oom_triggered", False),
         "confidences": {act: lab.confidence(act) for act in ("act1", "act2")},
     }
-
-
-def _value(lab: kit.Lab, act: str) -> float | str | None:
-    option = lab.choice(act)
-    return option.value if option else None
 
 
 def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:

@@ -22,17 +22,9 @@ def design(lab: kit.Lab) -> dict[str, Any]:
         **{name: tax.get(name) for name in TAX},
         **{name: fusion.get(name) for name in FUSION},
         **{name: roi.get(name) for name in ROI},
-        "act1_prediction": _value(lab, "act1"),
-        "act1_correct": lab.correct("act1"),
-        "act2_prediction": _value(lab, "act2"),
-        "act2_correct": lab.correct("act2"),
+        **lab.outcomes("act1", "act2"),
         "challenge_passed": bool(attempt.payload["correct"]) if attempt else None,
     }
-
-
-def _value(lab: kit.Lab, act: str) -> float | str | None:
-    option = lab.choice(act)
-    return option.value if option else None
 
 
 def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:

@@ -25,16 +25,8 @@ def design(lab: kit.Lab) -> dict[str, Any]:
         "act1_bits": one.get("bits"),
         "act1_scheme": one.get("scheme"),
         "act1_kl": one.get("kl"),
-        "act1_prediction": _value(lab, "act1"),
-        "act1_correct": lab.correct("act1"),
-        "act2_prediction": _value(lab, "act2"),
-        "act2_correct": lab.correct("act2"),
+        **lab.outcomes("act1", "act2"),
     }
-
-
-def _value(lab: kit.Lab, act: str) -> float | str | None:
-    option = lab.choice(act)
-    return option.value if option else None
 
 
 def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:

@@ -22,8 +22,7 @@ def design(lab: kit.Lab) -> dict[str, Any]:
     return {
         "context": lab.current_context.slug,
         **{name: one.get(name) for name in FIRST},
-        **{f"{act}_prediction": _value(lab, act) for act in ACTS},
-        **{f"{act}_correct": lab.correct(act) for act in ACTS},
+        **lab.outcomes(*ACTS),
         "act2_decision": two.get("fusion"),
         "constraint_hit": two.get("constraint_hit", False),  # memory is the only constraint of this lab
         "oom_triggered": two.get("oom_triggered", False),
@@ -34,11 +33,6 @@ def design(lab: kit.Lab) -> dict[str, Any]:
         **target_panel.design(lab),
         "confidences": {act: lab.confidence(act) for act in ACTS},
     }
-
-
-def _value(lab: kit.Lab, act: str) -> float | str | None:
-    option = lab.choice(act)
-    return option.value if option else None
 
 
 def _unit(one: Mapping[str, Any]) -> str:

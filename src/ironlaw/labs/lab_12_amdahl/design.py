@@ -25,14 +25,8 @@ def design(lab: kit.Lab) -> dict[str, Any]:
         **{name: job.get(name) for name in JOB},
         "here_serial_share": round(local_runs.share(run, "processes"), 4) if run else None,
         "challenge_met": bool(event.payload["met"]) if event else None,
-        **{f"{act}_prediction": _value(lab, act) for act in ("act1", "act2")},
-        **{f"{act}_correct": lab.correct(act) for act in ("act1", "act2")},
+        **lab.outcomes("act1", "act2"),
     }
-
-
-def _value(lab: kit.Lab, act: str) -> float | str | None:
-    option = lab.choice(act)
-    return option.value if option else None
 
 
 def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:

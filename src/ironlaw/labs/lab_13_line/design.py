@@ -21,14 +21,8 @@ def design(lab: kit.Lab) -> dict[str, Any]:
     return {
         "context": lab.current_context.slug,
         **{name: server.get(name) for name in FIELDS},
-        **{f"{act}_prediction": _value(lab, act) for act in ("act1", "act2")},
-        **{f"{act}_correct": lab.correct(act) for act in ("act1", "act2")},
+        **lab.outcomes("act1", "act2"),
     }
-
-
-def _value(lab: kit.Lab, act: str) -> float | str | None:
-    option = lab.choice(act)
-    return option.value if option else None
 
 
 def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:

@@ -28,14 +28,8 @@ def design(lab: kit.Lab) -> dict[str, Any]:
         **{name: two.get(name) for name in SECOND},
         "here_open_p99_s": local_runs.p99(run, omission.OPEN) if run else None,
         "here_closed_p99_s": local_runs.p99(run, omission.CLOSED) if run else None,
-        **{f"{act}_prediction": _value(lab, act) for act in ("act1", "act2")},
-        **{f"{act}_correct": lab.correct(act) for act in ("act1", "act2")},
+        **lab.outcomes("act1", "act2"),
     }
-
-
-def _value(lab: kit.Lab, act: str) -> float | str | None:
-    option = lab.choice(act)
-    return option.value if option else None
 
 
 def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
