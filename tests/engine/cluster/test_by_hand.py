@@ -67,6 +67,8 @@ def test_a_ring_through_two_boxes() -> None:
     assert ring_edges(pairs, 8, nics=2) == tuple(Edge(i, (i + 1) % 8, kind, rate) for i, (kind, rate) in enumerate(kinds))
     assert [edge.rate for edge in ring_edges(pairs, 4, order=(0, 2, 1, 3))] == [24.0] * 4
     assert ring_edges(pairs, 1) == () and [edge.kind for edge in ring_edges(pairs, 2)] == ["link", "link"]
+    assert Interconnect("w", "wire", 2.0, 1.0) == Interconnect("w", "wire", 2.0, 1.0, 0.0, 1)
+    assert Box("b", "b", "x", 2, 2) == Box("b", "b", "x", 2, 2, None, None, None, 0, 0.0, 0.0, 0.0, 0.0, ())
     assert wire(50.0).efficiency == 0.5 and transfer(100.0, wire(50.0)) == 2.0
     assert repr(pairs) == "<Box pairs: 4 × x>" and pairs.edge(5, 6) == ("bridge", wire(24.0))
 

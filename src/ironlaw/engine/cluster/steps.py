@@ -1,7 +1,7 @@
 """The time of one training step of a layout, term by term. What a device computes comes from a prediction of its ops.
 
 A step is m micro-batches through the busiest stage, the bubble of filling and draining the pipeline, the part of the gradients' sum that
-the last backward pass does not hide, and the optimiser.
+the passes beside it do not hide, and the optimiser.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from ironlaw.engine.cluster.layouts import Layout, check, micro_batches, stage_layers
-from ironlaw.engine.cluster.library import collective, pace
+from ironlaw.engine.cluster.library import pace
 from ironlaw.engine.cluster.links import Box
+from ironlaw.engine.cluster.overlaps import call_seconds, exposed
 from ironlaw.engine.cluster.shapes import Shape, hfu, mfu
-from ironlaw.engine.cluster.volumes import Call, calls, hop_bytes, pipeline_bytes
+from ironlaw.engine.cluster.volumes import calls, hop_bytes, pipeline_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +51,22 @@ class StepTime:
 
 
 def step_time(shape: Shape, layout: Layout, box: Box, batch: int, seq: int, compute: Compute, overlap: bool = True) -> StepTime:
-    """`overlap`: gradients are summed up while the last micro-batch goes backward, weights gathered while the first goes forward."""
+    """`overlap`: gradients are summed up and weights gathered beside the passes."""
     check(shape, layout, batch, seq)
     count, layers = micro_batches(layout, batch), stage_layers(shape, layout)
     made = calls(shape, layout, seq, count, box.devices)
-    spent = {kind: sum(_seconds(box, call) for call in made.get(kind, ())) for kind in ("tensor", "context", "expert")}
+    spent = {kind: sum(call_seconds(box, call) for call in made.get(kind, ())) for kind in ("tensor", "context", "expert")}
     most = max(layers)
     once, again = most * (compute.forward + compute.backward), most * compute.again
     head = max(0.0, compute.head - (most - layers[-1]) * (compute.forward + compute.backward + compute.again))
     hops = _hops(shape, layout, box, seq, count)
     slot = once + again + (sum(spent.values()) + hops) / count
-    data = _exposed(box, made.get("data", ()), most, compute, overlap)
+    ahead, back = most * compute.forward, most * (compute.backward + compute.again)
+    data = exposed(box, made.get("data", ()), ahead, back, overlap)
     return StepTime(
         count * (once + head), count * again, spent["tensor"], spent["context"], spent["expert"], hops,
         (layout.pipeline - 1) / layout.virtual * slot, data, compute.update,
     )  # fmt: skip
-
-
-def _seconds(box: Box, call: Call) -> float:
-    return call.count * float(collective(box, call.kind, call.ranks, call.size, call.per_box))
 
 
 def _hops(shape: Shape, layout: Layout, box: Box, seq: int, count: int) -> float:
@@ -85,24 +83,6 @@ def _next_stage(layout: Layout, box: Box) -> tuple[float, float]:
     if layout.devices > box.devices:
         return pace(box, 2, 1)
     return box.start, box.edge(0, layout.tensor * layout.context * layout.data)[1].achieved
-
-
-def _exposed(box: Box, made: tuple[Call, ...], layers: int, compute: Compute, overlap: bool) -> float:
-    """What is left of summing up gradients and gathering weights after the passes that run beside them.
-
-    Sums go with the backward pass. Weights are gathered with the forward pass; ZeRO-3 gathers them again for each pass backward.
-    """
-    if not overlap:
-        return sum(_seconds(box, call) for call in made)
-    counts = {call.kind: call.count for call in made}
-    each = {kind: sum(_seconds(box, call) for call in made if call.kind == kind) / count for kind, count in counts.items()}
-    ahead, back = layers * compute.forward, layers * (compute.backward + compute.again)
-    if "all_gather" not in each:
-        return max(0.0, each.get("all_reduce", 0.0) - back)
-    sums, gathers = counts["reduce_scatter"], counts["all_gather"]
-    again = gathers / sums - 1.0 if gathers > sums else 0.0  # gathers beside each sum
-    first = min(sums, gathers) if again else 1.0
-    return first * max(0.0, each["all_gather"] - ahead) + sums * max(0.0, each["reduce_scatter"] + again * each["all_gather"] - back)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,38 @@
+"""Gradients summed up and weights gathered beside the passes: what of it is left to see.
+
+Sums go with the backward pass, gathers with the forward pass of one micro-batch.
+"""
+
+from __future__ import annotations
+
+from ironlaw.engine.cluster.library import collective
+from ironlaw.engine.cluster.links import Box
+from ironlaw.engine.cluster.volumes import Call
+
+
+def call_seconds(box: Box, call: Call) -> float:
+    """Of all its times in a step."""
+    return call.count * float(collective(box, call.kind, call.ranks, call.size, call.per_box))
+
+
+def exposed(box: Box, made: tuple[Call, ...], ahead: float, back: float, overlap: bool = True) -> float:
+    """Seconds of a step, where a micro-batch takes `ahead` forward and `back` backward; all of them without `overlap`.
+
+    ZeRO-3 gathers weights again for each pass backward.
+    """
+    if not overlap:
+        return sum(call_seconds(box, call) for call in made)
+    counts = {call.kind: call.count for call in made}
+    each = {kind: sum(call_seconds(box, call) for call in made if call.kind == kind) / count for kind, count in counts.items()}
+    if "all_gather" not in each:
+        return left(each.get("all_reduce", 0.0), back)
+    sums, gathers = counts["reduce_scatter"], counts["all_gather"]
+    again = gathers / sums - 1.0 if gathers > sums else 0.0  # gathers beside each sum
+    first = min(sums, gathers) if again else 1.0
+    beside = each["reduce_scatter"] + again * each["all_gather"]
+    return first * left(each["all_gather"], ahead) + sums * left(beside, back)
+
+
+def left(seconds: float, window: float) -> float:
+    """What a micro-batch's pass of `window` does not hide of them."""
+    return max(0.0, seconds - window)
