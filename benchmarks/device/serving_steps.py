@@ -25,6 +25,8 @@ METHOD = (
 )
 CUDA = torch.cuda.is_available()
 DEVICE = "cuda" if CUDA else "cpu"
+SMALL = {"vocab": 1000, "hidden": 512, "heads": 4, "kv_heads": 1, "head_dim": 128, "ffn": 1024}
+TRIED = (2, 16, 0, 0), (0, 0, 8, 0), (2, 16, 8, 4)
 CASES = (
     *((b, c, 0, 0) for c in (512, 2048, 8192) for b in (1, 4, 16, 64, 128, 256) if b * c <= 524_288),
     *((0, 0, n, 0) for n in (128, 512, 2048, 8192)),
@@ -34,16 +36,16 @@ CASES = (
 
 
 class Decoder:
-    def __init__(self, p, layers):
-        self.p, wide = p, p["head_dim"]
+    def __init__(self, p, layers, dtype=torch.bfloat16):
+        self.p, self.dtype, wide = p, dtype, p["head_dim"]
         self.heads, self.groups = p["heads"], p["kv_heads"]
 
         def weight(rows, columns):
-            return torch.randn(rows, columns, device=DEVICE, dtype=torch.bfloat16) * 0.02
+            return torch.randn(rows, columns, device=DEVICE, dtype=dtype) * 0.02
 
         self.words = weight(p["vocab"], p["hidden"])
         self.head = weight(p["vocab"], p["hidden"])
-        self.gain = torch.ones(p["hidden"], device=DEVICE, dtype=torch.bfloat16)
+        self.gain = torch.ones(p["hidden"], device=DEVICE, dtype=dtype)
         self.layers = [
             {
                 "qkv": weight((self.heads + 2 * self.groups) * wide, p["hidden"]), "out": weight(p["hidden"], self.heads * wide),
@@ -97,7 +99,7 @@ class Decoder:
         wide = self.p["head_dim"]
 
         def pair(rows, tokens):
-            return [torch.randn(rows, self.groups, tokens, wide, device=DEVICE, dtype=torch.bfloat16) for _ in range(2)]
+            return [torch.randn(rows, self.groups, tokens, wide, device=DEVICE, dtype=self.dtype) for _ in range(2)]
 
         return [(pair(batch, context + 1) if batch else None, pair(1, past + chunk) if chunk else None) for _ in self.layers]
 
@@ -106,7 +108,7 @@ def inputs(model, batch, context, chunk, past):
     """Of one step: ids, rotations and caches."""
     tokens = batch + chunk
     ids = torch.randint(model.p["vocab"], (tokens,), device=DEVICE)
-    turn = torch.randn(2, tokens, 1, model.p["head_dim"], device=DEVICE, dtype=torch.bfloat16)
+    turn = torch.randn(2, tokens, 1, model.p["head_dim"], device=DEVICE, dtype=model.dtype)
     return ids, turn, model.caches(batch, context, chunk, past)
 
 
@@ -136,9 +138,9 @@ def measure(make, one, cases, name, method):
     parser.add_argument("--seconds", type=float, default=150.0)
     args = parser.parse_args()
     p = about(args.model)["params"]
-    model = make(p if CUDA else p | {"vocab": 1000, "hidden": 512, "heads": 4, "kv_heads": 1, "ffn": 1024}, p["layers"] if CUDA else 2)
+    model = make(p if CUDA else SMALL, p["layers"] if CUDA else 2)
     rows, end = [], time.monotonic() + args.seconds
-    for sizes in cases if CUDA else ((2, 16, 0, 0), (0, 0, 8, 0), (2, 16, 8, 4)):
+    for sizes in cases if CUDA else TRIED:
         if time.monotonic() > end:
             break
         for row in one(model, *sizes):

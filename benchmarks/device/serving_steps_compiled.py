@@ -2,14 +2,15 @@
 
     PYTHONPATH=src python3 benchmarks/device/serving_steps_compiled.py --out DIR [--model llama3_8b] [--seconds 150]
 
-Writes DIR/serving_steps_compiled.json. The decoder is that of `serving_steps.py`, whose logits it must give. A layer is compiled once for
-each case and called for all layers: it takes what the layer before has left to add, so that the sum and the norm share a kernel.
+Writes DIR/serving_steps_compiled.json. The decoder is that of `serving_steps.py`, whose logits a small one in FP32 must give first. A layer
+is compiled once for each case and called for all layers: it takes what the layer before has left to add, so that the sum and the norm
+share a kernel.
 """
 
 import time
 
 import torch
-from serving_steps import CUDA, DEVICE, Decoder, inputs, measure, row_of
+from serving_steps import CUDA, DEVICE, SMALL, TRIED, Decoder, inputs, measure, row_of
 
 from ironlaw.measure.devices.cuda_graphs import record
 
@@ -24,7 +25,7 @@ CASES = (
     (0, 0, 8192, 0), (64, 1024, 512, 1024), (16, 512, 0, 0), (64, 512, 0, 0), (1, 2048, 0, 0), (128, 2048, 0, 0), (16, 8192, 0, 0),
     (0, 0, 128, 0), (0, 0, 512, 2048), (16, 1024, 2048, 1024),
 )  # fmt: skip
-FAR = 0.05  # of the largest logit: what BF16's rounding in another order may change
+FAR = 1e-4  # of the largest logit
 
 
 class Compiled(Decoder):
@@ -47,27 +48,48 @@ class Compiled(Decoder):
         return residual, self.feed(self.norm(residual), layer)
 
 
-def case(model, *sizes):
+def calls(model, *sizes):
+    """The same step compiled, and in plain PyTorch."""
     batch, context, chunk, past = sizes
     ids, turn, caches = inputs(model, *sizes)
-    plain = Decoder.step(model, ids, turn, caches, *sizes)
     place, places = torch.tensor([context], device=DEVICE), torch.arange(past, past + chunk, device=DEVICE)
 
-    def call():
+    def compiled():
         return model.run(ids, turn, caches, place, places, batch, chunk, past)
 
+    return compiled, lambda: model.step(ids, turn, caches, *sizes)
+
+
+def farthest(model, *sizes):
+    """The largest difference of a logit, as a share of the largest logit."""
+    compiled, plain = calls(model, *sizes)
+    logits = plain()
+    return float((compiled() - logits).abs().max() / logits.abs().max())
+
+
+@torch.no_grad()
+def check():
+    """In FP32, where the order of sums hardly matters; in BF16 and with random weights 32 layers make 10 % of it."""
+    small = Compiled(SMALL, 3, torch.float32)
+    for sizes in TRIED:
+        small.prepare()
+        if not (far := farthest(small, *sizes)) < FAR:
+            raise SystemExit(f"{sizes}: compiled logits are {far:.1e} of the largest away from plain ones")
+        print(sizes, f"compiled as plain, within {far:.1e}", flush=True)
+
+
+def case(model, *sizes):
+    call, _ = calls(model, *sizes)
     model.prepare()
     start = time.perf_counter()
-    logits = call()
+    call()
     if CUDA:
         torch.cuda.synchronize()
     compiling = time.perf_counter() - start
-    far = float((logits - plain).abs().max() / plain.abs().max())
-    if not far < FAR:
-        raise SystemExit(f"{sizes}: compiled logits are {far:.3f} of the largest away from plain ones")
     run = record(torch, call) if CUDA else call
     yield row_of(run, model, "graphs" if CUDA else "compiled", sizes, compile_s=round(compiling, 3))
 
 
 if __name__ == "__main__":
+    check()
     measure(Compiled, case, CASES, "serving_steps_compiled", METHOD)

@@ -18,7 +18,7 @@ from ironlaw.measure.rows import Draft, case_row, figure_row
 CACHED, UNCACHED = "cached", "uncached"
 WAYS = {CACHED: "with its cache", UNCACHED: "without"}
 CONTEXTS = (32, 128, 512)  # tokens before the one that a step adds
-LENGTHS = (8, 16, 32, 64)  # tokens that are generated
+LENGTHS = (16, 32, 64, 128)  # tokens that are generated
 PROMPT = [3, 1, 4, 1, 5]
 SAME, FLOPS, BYTES, STEP, WHOLE = "same", "flops", "bytes", "step", "generate"
 COUNTED = ("linear", "bmm", "copy")  # kinds of ops whose arrays the decoder counts: its products, and what it writes into the cache
@@ -50,7 +50,7 @@ def rows(bench: Bench) -> Iterator[Draft]:
         elif kind == STEP:
             yield from _step(bench, model, way, n)
         else:
-            timing = bench.time(_generating(model, n, way), least=3, warmup=1)
+            timing = bench.time(_generating(model, n, way), least=2, warmup=1)
             yield case_row(WHOLE, f"{n} tokens, {WAYS[way]}", {"way": way, "tokens": n}, timing.row())
 
 
