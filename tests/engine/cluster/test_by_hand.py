@@ -1,6 +1,7 @@
 """Small fabrics, rings and collectives, every figure of which can be counted on paper."""
 
 import math
+from itertools import product
 
 import pytest
 
@@ -11,17 +12,17 @@ from ironlaw.engine.cluster.topology import Fabric, Tier, dragonfly, fat_tree, h
 
 
 def test_fabrics() -> None:
-    assert leaf_spine(64, 16, 4, 10.0) == Fabric("leaf and spine", 64, 10.0, 80.0, (Tier("leaf", 16, 40.0),))
+    assert leaf_spine(64, 16, 4, 10.0) == Fabric("leaf and spine", 64, 10.0, 80.0, (Tier("leaf", 16, 40.0),), hops=4)
     assert leaf_spine(9, 3, 1, 10.0).across == 30.0  # one leaf of three on one side
     assert leaf_spine(9, 9, 2, 10.0).across == 40.0  # one leaf alone: its switch does not hold anybody up
-    assert fat_tree(4, 10.0, 3, 2.0) == Fabric("fat tree", 16, 10.0, 40.0, (Tier("edge", 2, 20.0), Tier("pod", 4, 20.0)), switches=20)
-    assert fat_tree(4, 10.0, 2, 2.0) == Fabric("fat tree", 8, 10.0, 20.0, (Tier("edge", 2, 10.0),), switches=6)
+    assert fat_tree(4, 10.0, 3, 2.0) == Fabric("fat tree", 16, 10.0, 40.0, (Tier("edge", 2, 20.0), Tier("pod", 4, 20.0)), 1, 20, 6)
+    assert fat_tree(4, 10.0, 2, 2.0) == Fabric("fat tree", 8, 10.0, 20.0, (Tier("edge", 2, 10.0),), 1, 6, 4)
     assert fat_tree(6, 10.0).tiers[1] == Tier("pod", 9, 90.0) and hosts(2, 2) == 2
-    assert rail(16, 8, 10.0, 4, 2.0) == Fabric("rail-optimised", 16, 10.0, 320.0, (Tier("leaf", 4, 160.0),), ports=8)
-    assert torus(10.0, 4, 2, 1) == Fabric("torus", 8, 10.0, 40.0, ports=3)
-    assert torus(10.0, 3) == Fabric("torus", 3, 10.0, 20.0, ports=2) == ring(3, 10.0)
+    assert rail(16, 8, 10.0, 4, 2.0) == Fabric("rail-optimised", 16, 10.0, 320.0, (Tier("leaf", 4, 160.0),), ports=8, hops=4)
+    assert torus(10.0, 4, 2, 1) == Fabric("torus", 8, 10.0, 40.0, ports=3, hops=3)
+    assert torus(10.0, 3) == Fabric("torus", 3, 10.0, 20.0, ports=2, hops=1) == ring(3, 10.0)
     assert (ring(2, 10.0).across, ring(2, 10.0).ports, torus(10.0, 1).across) == (10.0, 1, 0.0)
-    assert dragonfly(4, 2, 2, 10.0) == Fabric("dragonfly", 72, 10.0, 200.0, (Tier("group", 8, 80.0),), switches=36)
+    assert dragonfly(4, 2, 2, 10.0) == Fabric("dragonfly", 72, 10.0, 200.0, (Tier("group", 8, 80.0),), switches=36, hops=5)
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,31 @@ def test_two_levels_on_a_tree_of_sixteen() -> None:
     """Nodes of two: eight of them, rings of every second host, so that both hosts of an edge switch and two of a pod's four send out."""
     assert traffic("two_level", fat_tree(4, 1.0), 16.0, per_node=2) == Loads(14.0, (28.0, 28.0))
     assert traffic("two_level", fat_tree(4, 1.0), 16.0) == traffic("ring", fat_tree(4, 1.0), 16.0)
+
+
+def farthest(neighbours: dict[tuple[int, ...], list[tuple[int, ...]]]) -> int:
+    """Links between the two nodes that are farthest apart, by walking out from each."""
+    most = 0
+    for start in neighbours:
+        seen, edge, far = {start}, [start], 0
+        while edge := [b for a in edge for b in neighbours[a] if b not in seen and not seen.add(b)]:  # type: ignore[func-returns-value]
+            far += 1
+        most = max(most, far)
+    return most
+
+
+@pytest.mark.parametrize("sides", [(2,), (3,), (4, 2), (5, 3, 2)])
+def test_the_longest_way_through_a_torus_is_half_of_every_side(sides: tuple[int, ...]) -> None:
+    nodes = list(product(*map(range, sides)))
+    near = {
+        at: [(*at[:i], (at[i] + way) % side, *at[i + 1 :]) for i, side in enumerate(sides) for way in (-1, 1) if side > 1] for at in nodes
+    }
+    assert farthest(near) == torus(1.0, *sides).hops
+
+
+def test_a_latency_for_each_link_on_the_way() -> None:
+    assert flow_time(leaf_spine(8, 4, 1, 1.0), Loads(3.0, (0.0,)), 0.5) == 3.0 + 4 * 0.5
+    assert leaf_spine(4, 4, 1, 1.0).hops == 2 and dragonfly(1, 4, 3, 1.0).hops == 3  # host, router, router, host
 
 
 def test_the_busiest_link_paces() -> None:

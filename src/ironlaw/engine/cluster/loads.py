@@ -1,7 +1,8 @@
 """What a collective puts on the links of a fabric, and how long the busiest link takes.
 
-T = max over links of bytes / rate. An all-reduce round a ring leaves a subtree of switches on as many edges as the order of the ranks makes
-it; an all-to-all sends to every host outside. Bytes are those that one host sends, or that leave the busiest subtree.
+T = max over links of bytes / rate, and a latency for each link on the longest way. An all-reduce round a ring leaves a subtree of switches
+on as many edges as the order of the ranks makes it; an all-to-all sends to every host outside. Bytes are those that one host sends, or that
+leave the busiest subtree.
 """
 
 from __future__ import annotations
@@ -51,12 +52,12 @@ def traffic(kind: str, fabric: Fabric, size: Number, order: Sequence[int] | None
     return Loads(edge, tuple(edge * _leaving(tier, n, places) for tier in fabric.tiers))
 
 
-def flow_time(fabric: Fabric, loads: Loads) -> Number:
-    """Seconds that the busiest link takes."""
+def flow_time(fabric: Fabric, loads: Loads, latency: Number = 0.0) -> Number:
+    """Seconds that the busiest link takes, and `latency` for each link between the hosts that are farthest apart."""
     longest = loads.host / (fabric.rate * fabric.ports)
     for tier, size in zip(fabric.tiers, loads.tiers, strict=True):
         longest = maximum(longest, size / tier.uplink)
-    return longest
+    return longest + latency * fabric.hops
 
 
 def flow(kind: str, fabric: Fabric, size: Number, order: Sequence[int] | None = None, per_node: int = 1) -> Number:

@@ -24,7 +24,10 @@ class Tier:
 
 @dataclass(frozen=True, slots=True)
 class Fabric:
-    """Hosts on switches. `ports` of each host, and `across`: bytes a second that cross the narrowest cut through the middle."""
+    """Hosts on switches. `ports` of each host, and `across`: bytes a second that cross the narrowest cut through the middle.
+
+    `hops`: links on the way between the two hosts that are farthest apart.
+    """
 
     name: str
     hosts: int
@@ -33,6 +36,7 @@ class Fabric:
     tiers: tuple[Tier, ...] = ()
     ports: int = 1
     switches: int = 0
+    hops: int = 0
 
 
 def bisection(fabric: Fabric) -> float:
@@ -47,7 +51,7 @@ def leaf_spine(hosts: int, per_leaf: int, oversubscription: float, rate: float) 
         raise BadValue(f"{hosts} hosts do not fill leaves of {per_leaf}; give a multiple of {per_leaf}", "hosts")
     uplink = per_leaf * rate / oversubscription
     half = hosts // per_leaf // 2 * uplink if hosts > per_leaf else hosts // 2 * rate
-    return Fabric("leaf and spine", hosts, rate, half, (Tier("leaf", per_leaf, uplink),))
+    return Fabric("leaf and spine", hosts, rate, half, (Tier("leaf", per_leaf, uplink),), hops=4 if hosts > per_leaf else 2)
 
 
 def fat_tree(radix: int, rate: float, tiers: int = 3, oversubscription: float = 1.0) -> Fabric:
@@ -55,7 +59,8 @@ def fat_tree(radix: int, rate: float, tiers: int = 3, oversubscription: float = 
     count = hosts(radix, tiers)
     edge = Tier("edge", radix // 2, radix // 2 * rate / (oversubscription if tiers == 2 else 1.0))
     pod = Tier("pod", radix**2 // 4, radix**2 // 4 * rate / oversubscription)
-    return Fabric("fat tree", count, rate, count / 2 * rate / oversubscription, (edge, pod)[: tiers - 1], switches=switches(radix, tiers))
+    across = count / 2 * rate / oversubscription
+    return Fabric("fat tree", count, rate, across, (edge, pod)[: tiers - 1], switches=switches(radix, tiers), hops=2 * tiers)
 
 
 def hosts(radix: int, tiers: int) -> int:
@@ -87,7 +92,7 @@ def rail(nodes: int, rails: int, rate: float, per_leaf: int, oversubscription: f
     """Rail-optimised: NIC i of every node is on plane i, a leaf and spine of its own; between rails traffic goes inside the nodes."""
     plane = leaf_spine(nodes, per_leaf, oversubscription, rate)
     tier = Tier("leaf", per_leaf, plane.tiers[0].uplink * rails)
-    return Fabric("rail-optimised", nodes, rate, rails * plane.across, (tier,), ports=rails)
+    return Fabric("rail-optimised", nodes, rate, rails * plane.across, (tier,), ports=rails, hops=plane.hops)
 
 
 def torus(rate: float, *sides: int) -> Fabric:
@@ -96,7 +101,8 @@ def torus(rate: float, *sides: int) -> Fabric:
         raise BadValue(f"a torus of {sides!r}; give the length of each side, such as 16, 16, 16", "sides")
     count, longest = math.prod(sides), max(sides)
     cut = count // longest * (2 if longest > 2 else longest - 1)
-    return Fabric("torus", count, rate, cut * rate, ports=sum(2 if side > 2 else side - 1 for side in sides))
+    ports = sum(2 if side > 2 else side - 1 for side in sides)
+    return Fabric("torus", count, rate, cut * rate, ports=ports, hops=sum(side // 2 for side in sides))
 
 
 def ring(count: int, rate: float) -> Fabric:
@@ -108,4 +114,6 @@ def dragonfly(routers: int, per_router: int, links: int, rate: float) -> Fabric:
     groups = routers * links + 1
     size = routers * per_router
     tier = Tier("group", size, routers * links * rate)
-    return Fabric("dragonfly", size * groups, rate, groups // 2 * ((groups + 1) // 2) * rate, (tier,), switches=routers * groups)
+    across = groups // 2 * ((groups + 1) // 2) * rate
+    inside = 1 if routers > 1 else 0  # a hop to the router that has the link, and one from where it ends
+    return Fabric("dragonfly", size * groups, rate, across, (tier,), switches=routers * groups, hops=3 + 2 * inside)
