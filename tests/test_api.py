@@ -8,8 +8,8 @@ import ironlaw as il
 
 # fmt: off
 NAMES = {
-    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "analyze", "breakeven", "capture", "fuse", "hardware", "kv_cache",
-    "machines", "predict", "register_cost", "roofline", "workload", "workloads", "host", "hosts",
+    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capture", "fuse", "hardware",
+    "kv_cache",    "machines", "predict", "register_cost", "roofline", "workload", "workloads", "host", "hosts",
 }
 MACHINES = (
     "h100_sxm", "h100_pcie", "h200_sxm", "a100_80gb_sxm", "a100_40gb_pcie", "b200", "l4", "t4", "v100", "mi300x", "tpu_v5e",

@@ -15,6 +15,7 @@ from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.roofline import roofline
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import IronlawError
+from ironlaw.registry.advice import advise
 from ironlaw.registry.hosts import host, hosts
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.workloads import kv_cache, workload, workloads
@@ -23,6 +24,7 @@ from ironlaw.tracing import capture, register_cost
 
 __version__ = "0.1.0"
 __all__ = [
-    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "analyze", "breakeven", "capture", "fuse", "hardware", "host", "hosts",
+    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capture", "fuse", "hardware", "host",
+    "hosts",
     "kv_cache", "machines", "predict", "register_cost", "roofline", "workload", "workloads",
 ]  # fmt: skip

@@ -11,8 +11,9 @@ import pytest
 import ironlaw.compare
 from ironlaw.cli import accuracy_history, validate
 from ironlaw.compare import KINDS, Comparison, comparisons
-from ironlaw.registry import claims
+from ironlaw.registry import claims, measured_gains
 from ironlaw.registry.evidence import measured
+from ironlaw.registry.measured_gains import FIRST, gain_summaries
 
 ROW = {"machine", "kind", "name", "mode", "predicted", "measured", "bound", "kernels", "measured_kernels", "source", "error", "bound_error"}
 
@@ -20,6 +21,11 @@ ROW = {"machine", "kind", "name", "mode", "predicted", "measured", "bound", "ker
 @cache
 def compared():
     return tuple(comparisons())
+
+
+@cache
+def gains():
+    return gain_summaries(measured())
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +36,8 @@ def once(monkeypatch):
         return iter([gap for gap in compared() if machine in ("", gap.machine) and kind in ("", gap.kind)])
 
     monkeypatch.setattr(ironlaw.compare, "comparisons", part)
+    every = gains()
+    monkeypatch.setattr(measured_gains, "gain_summaries", lambda slugs: {key: lines for key, lines in every.items() if key[0] in slugs})
 
 
 @pytest.fixture
@@ -39,7 +47,7 @@ def told(sh):
 
 def test_json_of_everything(sh):
     told = sh.json("validate")
-    assert set(told) == {"schema", "ironlaw", "rows", "summary", "claims"}
+    assert set(told) == {"schema", "ironlaw", "rows", "summary", "claims", "gains"}
     assert {row["machine"] for row in told["rows"]} == set(measured())
     assert {row["kind"] for row in told["rows"]} == set(KINDS)
     assert all(set(row) == ROW for row in told["rows"])
@@ -69,6 +77,13 @@ def test_one_machine(sh):
     assert {row["machine"] for row in told["rows"]} == {"neoverse_n1_2core"}
     assert told["claims"] == []
     assert sh.json("validate", "--on", "H200", "--kind", "function")["rows"][0]["machine"] == "h200_sxm"  # an alias
+
+
+def test_gains_alone(sh):
+    told = sh.json("validate", "--kind", "gain")
+    assert told["rows"] == [] == told["claims"] and {line["timed"] for line in told["gains"]} == {"by turns", "apart"}
+    first = next(line for line in told["gains"] if (line["change"], line["timed"]) == (FIRST, "by turns"))
+    assert f"{first['mean']:.1%}" in sh.out("validate", "--kind", "gain")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -173,7 +188,7 @@ STORED = Path(__file__).parents[2] / accuracy_history.PLACE
 
 def test_the_stored_history_is_of_this_engine_and_this_evidence():
     changed = accuracy_history.changes(
-        accuracy_history.read(STORED), accuracy_history.accuracy(compared()), tolerance=0.0011
+        accuracy_history.read(STORED), accuracy_history.accuracy(compared(), gains()), tolerance=0.0011
     )  # another processor may round otherwise
     assert not changed, "the accuracy has changed; run `ironlaw validate --history` and look at the difference:\n" + "\n".join(changed)
 
@@ -221,7 +236,7 @@ def test_the_history_is_compared_and_written(sh, tmp_path, monkeypatch, few):
     (tmp_path / "docs").mkdir()
     assert "h200_sxm gemm: new (" in sh.out("validate", "--history")
     kept = (tmp_path / "docs" / "accuracy.json").read_text()
-    assert kept == accuracy_history.text(accuracy_history.accuracy(compared()))
+    assert kept == accuracy_history.text(accuracy_history.accuracy(compared(), gains()))
     assert "docs/accuracy.json: accuracy unchanged" in sh.out("validate", "--history")
     place = tmp_path / "mine.json"
     place.write_text(kept.replace('"count": ', '"count": 1'))

@@ -19,6 +19,7 @@ NEEDED = {
     "launch": {"op", "wall_s"},
     "function": {"name", "params", "mode"},
     "model": {"params", "mode"},
+    "change": {"workload", "params", "mode", "piped_s"},
     "traffic": {"op", "params", "mode", "read_bytes", "written_bytes"},
     "memory": {"workload", "params", "allocated_peak_bytes", "reserved_bytes", "context_bytes", "static_bytes", "kept_bytes"},
     "flop_counter": {"tool", "model"},

@@ -111,6 +111,8 @@ def test_a_module_of_a_file(file: str, capsys: pytest.CaptureFixture[str]):
     assert (found["ops"], found["dtype"], found["unknown"]) == (3, "fp16", {})
     assert found["predictions"][0]["flops"] == 2 * 2 * 16 * 8 * 8 * 27
     assert found["predictions"][0]["params"] == 16 * 27 + 32
+    verdict = found["verdict"]
+    assert verdict["hardware"] == "h200_sxm" and verdict["actions"][0]["changes"] == ["graphs"] and verdict["actions"][0]["interval"][0] > 1
 
 
 def test_a_class_and_its_inputs(file: str, capsys: pytest.CaptureFixture[str]):
@@ -304,4 +306,4 @@ def test_a_call_that_takes_no_other_batch_says_so(file: str, capsys: pytest.Capt
     with open(file, "a") as more:
         more.write("\n\ndef fixed(x):\n    return x.view(4, 8).exp()\n")
     assert main(["analyze", f"{file}:fixed", "--input", "4x8", "--on", "t4"]) == 0
-    assert "the largest batch is not known, since the call can't be captured at 8" in " ".join(capsys.readouterr().out.split())
+    assert "the largest batch is not known, since the call can't be captured at 16" in " ".join(capsys.readouterr().out.split())

@@ -125,7 +125,7 @@ def test_a_size_that_can_not_be_captured_is_a_reason(tmp_path):
     request = {"target": f"{tmp_path}/my.py:f", "input": ["2x4"], "batch": None, "dtype": None, "seq": None, "training": False}
     sizes = capture_job.job(request | {"set": {"dict": []}, "progress": True, "phases": {}}, parts.append)
     assert sizes == {"": {"batch": 2, "tokens": None, "positions": None, "kept": None}}
-    assert [(part["what"], part["size"], "graph" in part) for part in parts] == [("asked", 2, True), ("batch", 4, False)]
+    assert [(part["what"], part["size"], "graph" in part) for part in parts] == [("asked", 2, True), ("batch", 8, False)]
     assert "AssertionError" in parts[1]["reason"]
 
 
@@ -138,3 +138,14 @@ def test_phases_of_a_language_model():
         assert graph.cache_bytes == batch * step.kept and graph.settings["context"] == 24 and graph.settings["batch"] == batch
     assert [growth.what for growth in prompt.growths] == ["batch", "tokens"] and [growth.what for growth in step.growths] == ["batch"]
     assert step.growths[0].held_at(3) == step.main.weight_bytes + 3 * step.kept
+
+
+def test_a_model_in_fp32_is_captured_in_fp16_too(tmp_path):
+    """At the batch at hand and at the grown one, as a library runs it there: Llama's norms are computed in FP32, between two casts."""
+    captures = capture_all(asked("hf:LlamaConfig", set=[*SMALL.items()], seq=16))
+    assert set(captures.sources.half) == {1, 4} and set(captures.sources.larger) == {4}
+    wide, half = captures.main, captures.sources.half[1]
+    assert (wide.dtype, half.dtype) == ("fp32", "fp16") and half.flops == wide.flops
+    assert sum(op.kind == "cast" for op in half.ops) > sum(op.kind == "cast" for op in wide.ops)
+    (tmp_path / "my.py").write_text(FILE)
+    assert capture_all(asked(f"{tmp_path}/my.py:net", batch=[2], set=[("width", 8)], dtype="fp16")).sources.half == {}

@@ -8,8 +8,9 @@ Per machine of the registry and kind of row: how many, mean |error|, worst error
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ironlaw.calibration import local_machine
@@ -18,16 +19,20 @@ from ironlaw.files import regular, replace_text
 
 if TYPE_CHECKING:
     from ironlaw.compare import Comparison
+    from ironlaw.registry.measured_gains import GainSummary
 
 PLACE = "docs/accuracy.json"
 ABOUT = "Written by `ironlaw validate --history`: errors of the predictions against the evidence, as shares. Do not edit."
 LARGEST = 1e9  # an error a billion times the measurement is none
 FIGURES = ("mean", "worst", "bias")
 Accuracy = Mapping[str, Mapping[str, Mapping[str, float]]]
+NONE: Mapping[tuple[str, str], Sequence[GainSummary]] = MappingProxyType({})
 
 
-def accuracy(rows: Iterable[Comparison]) -> dict[str, dict[str, dict[str, float]]]:
-    """machine -> kind (models by mode) -> count and errors. This machine is the reader's own, and not part of it."""
+def accuracy(
+    rows: Iterable[Comparison], gains: Mapping[tuple[str, str], Sequence[GainSummary]] = NONE
+) -> dict[str, dict[str, dict[str, float]]]:
+    """machine -> kind (models by mode, gains by change) -> count and errors. This machine is the reader's own, and not part of it."""
     from ironlaw.compare import summary
 
     groups: dict[str, dict[str, list[Comparison]]] = {}
@@ -35,7 +40,11 @@ def accuracy(rows: Iterable[Comparison]) -> dict[str, dict[str, dict[str, float]
         kind = f"model {row.mode}" if row.kind == "model" else row.kind
         if row.machine != local_machine.SLUG:
             groups.setdefault(row.machine, {}).setdefault(kind, []).append(row)
-    return {machine: {kind: _figures(summary(kind, group)) for kind, group in kinds.items()} for machine, kinds in groups.items()}
+    found = {machine: {kind: _figures(summary(kind, group)) for kind, group in kinds.items()} for machine, kinds in groups.items()}
+    for (machine, timed), lines in gains.items():
+        if machine != local_machine.SLUG:
+            found.setdefault(machine, {}).update({f"gain {line.change}, {timed}": _figures(line) for line in lines})
+    return found
 
 
 def _figures(line: Any) -> dict[str, float]:

@@ -31,7 +31,7 @@ from ironlaw.cli.options import (
 from ironlaw.cli.predict import predictions
 from ironlaw.cli.price_options import add_costs
 from ironlaw.cli.registry_graphs import as_captured, build_all, is_ours
-from ironlaw.cli.show import comparison, draw, language, trace
+from ironlaw.cli.show import comparison, draw, language, trace, verdict
 from ironlaw.cli.show import costs as show_costs
 from ironlaw.cli.show.prediction import operators, report
 from ironlaw.engine.device.fusion import fuse
@@ -46,7 +46,7 @@ from ironlaw.report.costs import costs
 from ironlaw.report.kineto import Trace, read
 from ironlaw.report.language import Language, Phase
 from ironlaw.report.model_variants import OWN, Variant
-from ironlaw.report.sections.breakeven import verdict
+from ironlaw.report.sections.breakeven import verdict as payback_words
 from ironlaw.report.too_large import too_large
 from ironlaw.report.trace_join import join
 from ironlaw.units import show
@@ -169,6 +169,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         draw.emit(as_json(args, analysis))
         return 0
+    verdict.report(analysis.verdict)
     if analysis.language is not None:
         language.report(analysis.language)
     report(graph, runs, [*(large["reason"] for large in too_large(runs)), *refused.values()], 0)
@@ -268,6 +269,7 @@ def analyse(
     return Analysis(
         captures.main, tuple(runs), args.target, refused, cost, args.per_day, joined, variants,
         capacities(captures.growths, args.on), captures.unsized,
+        sources=captures.sources, prices=args.price or {},
     )  # fmt: skip
 
 
@@ -293,7 +295,7 @@ def costs_of(args: argparse.Namespace, analysis: Analysis) -> dict[str, Any] | N
 def pays(analysis: Analysis) -> None:
     """When compiling pays, a line for each machine and mode."""
     for pay in paybacks(analysis):
-        draw.say(f"{pay.machine.slug}: {verdict(pay, analysis.per_day)}", draw.DIM)
+        draw.say(f"{pay.machine.slug}: {payback_words(pay, analysis.per_day)}", draw.DIM)
 
 
 def fused(graph: Graph) -> None:

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ironlaw import worker
+from ironlaw.engine.advice.program import Sources
 from ironlaw.engine.device.machine import NARROW
 from ironlaw.engine.device.stored_weights import quantised
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.report.capacity import Growth, growth
 from ironlaw.report.model_variants import OWN
-from ironlaw.tracing.capture_job import ASKED, GROWN
+from ironlaw.tracing.capture_job import ASKED, GROWN, HALF
 from ironlaw.tracing.graph_json import from_json
 from ironlaw.worker.values import encode
 
@@ -31,6 +32,7 @@ class Captures:
     growths: tuple[Growth, ...]
     unsized: tuple[str, ...]
     kept: float | None = None  # of a language model: bytes that one sequence leaves in the cache
+    sources: Sources | None = None  # what a changed program is made from
 
     @property
     def main(self) -> Graph:
@@ -67,12 +69,21 @@ def capture_phases(args: argparse.Namespace, phases: Mapping[str, int]) -> dict[
 def _captures(
     args: argparse.Namespace, captured: dict[str, dict[int | None, Graph]], reasons: Mapping[str, str], sizes: Mapping[str, Any]
 ) -> Captures:
-    plain = captured.pop(ASKED)
+    plain, half = captured.pop(ASKED), captured.pop(HALF, {})
     if args.dtype == NARROW:
         plain = {batch: replace(graph, dtype=NARROW) for batch, graph in plain.items()}
     grown, unsized = growths(next(iter(plain.values())), captured, reasons, sizes, args.weights[0])
     graphs = {(batch, fmt): stored(graph, fmt) for batch, graph in plain.items() for fmt in args.weights}
-    return Captures(next(iter(plain.values())), graphs, grown, unsized, sizes["kept"])
+    larger = {size // (sizes["batch"] or 1): graph for size, graph in captured.get("batch", {}).items() if size}
+    sources = sources_of(args, graphs, larger, {times: graph for times, graph in half.items() if times})
+    return Captures(next(iter(plain.values())), graphs, grown, unsized, sizes["kept"], sources)
+
+
+def sources_of(args: argparse.Namespace, graphs: Mapping[Any, Graph], larger: Mapping[int, Graph], half: Mapping[int, Graph]) -> Sources:
+    """What a changed program is made from. `larger`, `half`: by how many times the batch at hand, with the weights as they are."""
+    first = next(iter(graphs.values()))
+    more = {times: stored(replace(graph, dtype=first.dtype), args.weights[0]) for times, graph in larger.items()}
+    return Sources(first, more, {} if args.weights[0] != OWN else half)
 
 
 def file_of(target: str) -> str:

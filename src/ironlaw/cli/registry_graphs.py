@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ironlaw.cli.captures import Captures, growths, stored
+from ironlaw.cli.captures import Captures, growths, sources_of, stored
 from ironlaw.engine.device.deployment import last_logits
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
@@ -73,7 +73,9 @@ def _phase(args: argparse.Namespace, build: Callable[..., Graph], phase: str, to
     curves, unsized = growths(first, grown, reasons, sizes | {"positions": None}, args.weights[0])
     graphs = {(n or sizes["batch"], fmt): stored(graph, fmt) for n, graph in plain.items() for fmt in args.weights}
     kept = _kept(args.target, tokens, first.dtype) if tokens is not None else None
-    return Captures(first, graphs, curves, unsized, kept)
+    larger = {size // sizes["batch"]: graph for size, graph in grown.get("batch", {}).items() if size}
+    half = {times: one(batch=times * (sizes["batch"] or 1), dtype="fp16") for times in (1, *larger)} if first.dtype == "fp32" else {}
+    return Captures(first, graphs, curves, unsized, kept, sources_of(args, graphs, larger, half))
 
 
 def _kept(target: str, tokens: int, dtype: str) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,14 +16,15 @@ from ironlaw.units import show
 if TYPE_CHECKING:
     from ironlaw.compare import Comparison, Summary
     from ironlaw.registry.claims import Claim
+    from ironlaw.registry.measured_gains import GainSummary
 
 EXAMPLE = """
 ironlaw validate
 ironlaw validate --on h200_sxm --kind gemm --rows
 """
 LIMIT = 0.15  # mean error on whole models, calibrated, beyond which validation fails
-CLAIM = "claim"
-KINDS = (CLAIM, "gemm", "conv", "row", "bandwidth", "pointwise", "attention", "function", "model")
+CLAIM, GAIN = "claim", "gain"
+KINDS = (CLAIM, GAIN, "gemm", "conv", "row", "bandwidth", "pointwise", "attention", "function", "model")
 
 
 def add(parser: Parser) -> None:
@@ -51,6 +52,7 @@ class Result:
     broken: list[str]
     missed: list[str]
     own: list[str]
+    gains: dict[tuple[str, str], list[GainSummary]] = field(default_factory=dict)  # machine, how runs were timed -> by change
 
     @property
     def failed(self) -> bool:
@@ -62,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
     from ironlaw.registry.claims import claims
     from ironlaw.registry.evidence import measured
     from ironlaw.registry.machines import hardware
+    from ironlaw.registry.measured_gains import gain_summaries
 
     machine = hardware(args.on).slug if args.on else ""
     if machine and machine not in measured():
@@ -71,10 +74,11 @@ def run(args: argparse.Namespace) -> int:
     if args.history is not None and (machine or args.kind is not None):
         raise BadValue("--history covers everything; leave out --on and --kind")
     before = read(Path(args.history)) if args.history is not None else {}  # first: a bad file is reported before everything is compared
-    rows = [] if args.kind == CLAIM else list(comparisons(machine, args.kind or ""))
+    rows = [] if args.kind in (CLAIM, GAIN) else list(comparisons(machine, args.kind or ""))
     checked = list(claims().values()) if args.kind in (None, CLAIM) and not machine else []
-    result = judge(rows, checked)
-    changes = _update_history(args.history, before, rows) if args.history is not None else None
+    gains = gain_summaries([machine] if machine else measured()) if args.kind in (None, GAIN) else {}
+    result = replace(judge(rows, checked), gains=gains)
+    changes = _update_history(args.history, before, result) if args.history is not None else None
     if args.json:
         _emit(result, changes)
     else:
@@ -99,11 +103,11 @@ def judge(rows: list[Comparison], checked: list[Claim]) -> Result:
     return Result(rows, summaries, checked, broken, missed=far[False], own=far[True])
 
 
-def _update_history(place: str, before: Accuracy, rows: list[Comparison]) -> list[str]:
+def _update_history(place: str, before: Accuracy, result: Result) -> list[str]:
     """Rewrite the history and return what has changed."""
     from ironlaw.cli.accuracy_history import accuracy, changes, keep
 
-    now = accuracy(rows)
+    now = accuracy(result.rows, result.gains)
     lines = changes(before, now)
     keep(Path(place), now)
     return lines
@@ -129,6 +133,9 @@ def _emit(result: Result, changes: list[str] | None) -> None:
                 for row in result.rows
             ],
             "summary": [asdict(line) | {"machine": key[0]} for key, line in result.summaries.items()],
+            "gains": [
+                {"machine": machine, "timed": timed, **asdict(line)} for (machine, timed), lines in result.gains.items() for line in lines
+            ],
             "claims": [
                 {"id": c.id, "claimed": c.value, "computed": c.computed, "verdict": c.verdict, "agrees": c.id not in result.broken}
                 for c in result.claims
@@ -143,6 +150,7 @@ def _draw(result: Result, every: bool) -> None:
 
     _draw_rows(result, every)
     _draw_summaries(result)
+    _draw_gains(result)
     if result.claims:
         words = (("holds", "hold"), ("refuted", "refuted"), ("depends", "depend"))
         verdicts = ", ".join(f"{sum(c.verdict == verdict for c in result.claims)} {word}" for verdict, word in words)
@@ -190,6 +198,25 @@ def _draw_summaries(result: Result) -> None:
         left=("machine", "rows of"),
         sections=_ends([key[0] for key in result.summaries]),
     )
+
+
+def _draw_gains(result: Result) -> None:
+    from ironlaw.cli.show.draw import heading, table
+
+    for (machine, timed), lines in result.gains.items():
+        heading(
+            "Gains",
+            f"of a changed program on {machine}, runs timed {timed}: mean error, and how often interval and sign are right",
+        )
+        table(
+            ("change", "pairs", "wall", "device", "inside", "sign", "offered"),
+            [
+                (s.change, f"{s.count:,}", f"{s.mean:.1%}", "–" if s.device is None else f"{s.device:.1%}", f"{s.inside} of {s.count}",
+                 f"{s.right} of {s.count}", f"{s.right_offered} of {s.offered}")
+                for s in lines
+            ],
+            left=("change",),
+        )  # fmt: skip
 
 
 def _ends(machines: list[str]) -> list[int]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ironlaw.backends.inductor import INDUCTOR
+from ironlaw.engine.advice.advise import Advice
+from ironlaw.engine.advice.program import Sources
 from ironlaw.engine.device.compilation import breakeven, breakeven_days, compile_seconds
 from ironlaw.engine.device.fusion_rules import TREE, Rules
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.types import Graph
+from ironlaw.registry.advice import advice
 from ironlaw.registry.machines import compile_cost
 from ironlaw.report.analysis_text import as_dict, as_html, as_records, few_lines
 from ironlaw.report.capacity import Capacity
@@ -45,6 +49,13 @@ class Analysis:
     capacities: tuple[Capacity, ...] = ()
     unsized: tuple[str, ...] = ()  # why a largest size is not known
     language: Language | None = None  # where its phases were asked for; this graph is the last of them
+    sources: Sources | None = None  # what a changed program is made from; this graph alone where there are none
+    prices: Mapping[str, float] = field(default_factory=dict)  # dollars an hour that the reader gave
+
+    @cached_property
+    def verdict(self) -> Advice:
+        """Where the time goes on the first machine in the first mode, and what to do next."""
+        return advice(self.sources or Sources(self.graph), self.predictions[0], self.machines, self.prices)
 
     @property
     def machines(self) -> tuple[Hardware, ...]:

@@ -63,6 +63,7 @@ def as_dict(a: Any, pays: Iterable[Any], ops: int | None = None) -> dict[str, An
     out["training"] = bool(graph.settings.get("training"))
     out["inputs"] = [{"name": t.name, "shape": list(t.shape), "dtype": t.dtype} for t in graph.tensors.values() if t.role == "input"]
     out |= {"unknown": a.unknown, "notes": list(a.notes), "predictions": [p.to_dict(ops) for p in a.predictions]}
+    out["verdict"] = a.verdict.to_dict()
     out["weights"] = stored_dict(graph)
     out["variants"] = variant_dicts(a.variants) if len(a.variants) > 1 else []
     out["largest"] = [

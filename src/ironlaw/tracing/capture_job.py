@@ -6,21 +6,22 @@ is sent as the reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ironlaw.errors import IronlawError
 from ironlaw.tracing.capture import capture
 from ironlaw.tracing.decoding import DECODE, PREFILL, kept_bytes
 from ironlaw.tracing.graph_json import to_json
-from ironlaw.tracing.load import load
+from ironlaw.tracing.load import fitted, load
 from ironlaw.tracing.resize import batch_of, positions_of, resized, tokens_of
 from ironlaw.tracing.target import Target
 from ironlaw.worker.values import Json, decode
 
 EVERY = 50  # ops between two reports of progress
 ASKED = "asked"  # a graph at a batch that the user asked for; the others are named by what grows
-GROWN = {"batch": (2,), "tokens": (2, 3)}  # times the size at hand; memory is a line in the batch, at most a parabola in the tokens
+HALF = "half"  # graphs of the same model in FP16, at the batch at hand and grown
+GROWN = {"batch": (4,), "tokens": (2, 3)}  # times the size at hand; memory is a line in the batch, at most a parabola in the tokens
 
 
 def job(request: Json, send: Callable[[Json], None]) -> Json:
@@ -43,8 +44,11 @@ def _phase(request: Json, phase: str, length: int | None, send: Callable[[Json],
     )
     progress = _counter(send) if request["progress"] else None
 
+    formats: set[str] = set()
+
     def one(call: Target) -> Json:
         graph = capture(call.call, call.args, call.kwargs, training=request["training"], progress=progress)
+        formats.add(graph.dtype)
         more: dict[str, object] = {"notes": (*call.notes, *graph.settings.get("notes", ()))} if call.notes else {}
         if length is not None:
             more |= {"phase": phase, "batch": batch_of(call), "seq" if phase == PREFILL else "context": length}
@@ -64,7 +68,25 @@ def _phase(request: Json, phase: str, length: int | None, send: Callable[[Json],
                 part["reason"] = str(error)
             send(part)
     kept = kept_bytes(target) if length is not None else None
+    if formats == {"fp32"} and not request["training"]:
+        for part in _halves(target, batch, one):
+            send({"phase": phase, **part})
     return {"batch": batch, "tokens": tokens, "positions": positions_of(target), "kept": kept}
+
+
+def _halves(target: Target, batch: int | None, one: Callable[[Target], Json]) -> Iterator[dict[str, Json]]:
+    """The model in FP16, as a library runs it there; nothing where it can't be turned into that. The model stays so: this comes last."""
+    import torch
+
+    if not isinstance(target.call, torch.nn.Module):
+        return
+    try:
+        target.call.half()
+        half = fitted(target, None, "fp16")
+        for times in (1, *GROWN["batch"]) if batch is not None else (1,):
+            yield {"what": HALF, "size": times, "graph": one(half if times == 1 else resized(half, times * (batch or 1)))}
+    except (IronlawError, RuntimeError, TypeError, NotImplementedError):
+        return
 
 
 def _counter(send: Callable[[Json], None]) -> Callable[[int], None]:

@@ -60,7 +60,7 @@ def intervals(
 ) -> Intervals:
     """`given`: the launch was given, so the host is as sure as whoever gave it. `other_host`: not the one that the models were run on,
     so that its launches scatter as theirs did, but to neither side. `estimated`: nobody measured it, or nobody said that it is theirs."""
-    parts, unknown = _parts(rows)
+    parts, unknown = parts_of(rows)
     sds = combined_sds(parts)
     sd = blend(*sds, model.common)
     off = judged(model.scatter, kind)
@@ -76,8 +76,8 @@ def intervals(
     host = around(points(launching), launched.sd, launched.bias)
     walls = []
     for end in (0, 1):
-        by_device = _scaled(run, ratio(device[end], run.busy), 1.0)
-        by_host = _scaled(run, 1.0, ratio(host[end], launching)) if largest(launching) > 0 else run.wall
+        by_device = scaled(run, ratio(device[end], run.busy), 1.0)
+        by_host = scaled(run, 1.0, ratio(host[end], launching)) if largest(launching) > 0 else run.wall
         walls.append(((by_device - run.wall) ** 2 + (by_host - run.wall) ** 2) ** 0.5)
     return Intervals(device, host, (run.wall - walls[0], run.wall + walls[1]), sds)
 
@@ -90,7 +90,7 @@ def judged(scatter: Mapping[str, Scatter], kind: str) -> Scatter:
     return own or max((value for key, value in scatter.items() if key != HOST), key=lambda s: (s.scale, s.sd), default=SURE)
 
 
-def _parts(rows: Sequence[Row]) -> tuple[list[tuple[Number, Doubt]], list[Interval]]:
+def parts_of(rows: Sequence[Row]) -> tuple[list[tuple[Number, Doubt]], list[Interval]]:
     """The seconds of each distinct op with its doubt, repeats added; and the intervals of those of unknown time."""
     counts: dict[int, tuple[Cost, int]] = {}
     unknown: list[Interval] = []
@@ -108,7 +108,7 @@ def host_s(run: Run) -> Number:
     return schedule.start if schedule.dispatch == "replayed" else total(schedule.launches)
 
 
-def _scaled(run: Run, device: Number, host: Number) -> Number:
+def scaled(run: Run, device: Number, host: Number) -> Number:
     """The wall time with every kernel and every launch longer by a factor."""
     if isinstance(device, float) and math.isinf(device):
         return math.inf

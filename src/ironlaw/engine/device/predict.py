@@ -23,6 +23,7 @@ from ironlaw.engine.device.rounding import as_computed, narrowed_kinds
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import STORED, Graph, Op, Tensor
 from ironlaw.engine.device.work import op as make_op
+from ironlaw.engine.device.work import with_attrs
 from ironlaw.errors import unknown
 
 __all__ = ["OpRow", "Prediction", "bound", "is_sweep", "one_launch", "predict"]
@@ -57,7 +58,7 @@ def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
 def _as_run(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None) -> Graph:
     """The graph that the plan runs: as it is, or fused. A graph remembers what became of it."""
     if plan.lowering == "eager":
-        return graph
+        return as_recorded(graph) if plan.replayed else graph
     if model is None:
         return fuse(graph).graph
     key = (model.backend, model.rules, hardware.slug)
@@ -66,6 +67,17 @@ def _as_run(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | Non
         fused = fuse(model.prepare(graph, hardware), model.rules).graph
         run = graph.plans[key] = replace(fused, ops=model.arrange(fused.ops))
     return run
+
+
+def as_recorded(graph: Graph) -> Graph:
+    """The eager graph that a recording holds: transformers leaves out a mask that hides nothing, but not while a graph is recorded, and
+    with it no fused attention takes the operands. A graph remembers it."""
+    recorded: Graph | None = graph.plans.get(as_recorded)
+    if recorded is None:
+        masked = [op.kind == "attention" and op.attrs.get("mask") == "bidirectional" for op in graph.ops]
+        ops = tuple(with_attrs(op, path="math") if spelled else op for op, spelled in zip(graph.ops, masked, strict=True))
+        recorded = graph.plans[as_recorded] = replace(graph, ops=ops) if any(masked) else graph
+    return recorded
 
 
 def _overlapped(cost: Cost) -> Number:

@@ -98,23 +98,23 @@ def combined_sds(parts: Sequence[tuple[Number, Doubt]]) -> tuple[Number, Number]
     families: dict[str, list[tuple[float, Doubt]]] = {}
     for seconds, doubt in known:
         families.setdefault(doubt.family, []).append((seconds * doubt.sd, doubt))
-    apart = sum(_variance(weighed) for weighed in families.values())
+    apart = sum(variance(weighed) for weighed in families.values())
     together = sum(sum(weight for weight, _ in weighed) ** 2 for weighed in families.values())
     return (math.sqrt(apart) / whole, math.sqrt(together) / whole) if whole else (0.0, 0.0)
 
 
-def _variance(weighed: Sequence[tuple[float, Doubt]]) -> float:
-    """Σᵢ Σⱼ wᵢ ρᵢⱼ wⱼ over the ops of one family, wᵢ = tᵢ sᵢ."""
-    variance = 0.0
+def variance(weighed: Sequence[tuple[float, Doubt]]) -> float:
+    """Σᵢ Σⱼ wᵢ ρᵢⱼ wⱼ over the ops of one family, wᵢ = tᵢ sᵢ; below 0 for ops of what is subtracted."""
+    squares = 0.0
     weights: list[float] = []
     places: list[tuple[Number, ...]] = []
     for weight, doubt in weighed:
         here = doubt.at
         shared = sum(map(mul, weights, materns([math.dist(here, there) for there in places])))
-        variance += weight * (weight + 2.0 * shared)
+        squares += weight * (weight + 2.0 * shared)
         weights.append(weight)
         places.append(here)
-    return variance
+    return squares
 
 
 def _swept_sds(known: Sequence[tuple[Number, Doubt]], size: int) -> tuple[Number, Number]:

@@ -1,0 +1,30 @@
+"""The verdict on top of `ironlaw analyze`: where the time goes, and what to do about it."""
+
+from __future__ import annotations
+
+from ironlaw.cli.show import draw
+from ironlaw.engine.advice.action import Action
+from ironlaw.engine.advice.advise import Advice
+from ironlaw.units import show, significant
+
+
+def report(advice: Advice) -> None:
+    draw.heading("verdict", "what would help, each on top of the one before; gains as four measurements in five should find them")
+    draw.say(advice.finding)
+    for number, action in enumerate(advice.actions, 1):
+        draw.say(f"{number}. {headline(action)}", draw.STRONG)
+        draw.say(f"   {'; '.join(filter(None, (action.how, 'costs: ' + ', '.join(action.costs))))}", draw.DIM)
+    if len(advice.steps) > 1:
+        draw.say(f"   together {significant(advice.together)}× as fast", draw.STRONG)
+    if advice.reason:
+        draw.say(advice.reason, draw.DIM)
+    for action in advice.slower:
+        draw.say(f"slower: {headline(action)}", draw.BAD)
+
+
+def headline(action: Action) -> str:
+    """`FP16 or BF16: 1.52× (1.4 – 1.7), 1.05 ms → 690 µs`."""
+    low, high = action.gain.interval or (1.0, 1.0)
+    times = f"{show(action.gain.before, 's')} → {show(action.gain.after, 's')}{' for as many items' if 'batch' in action.changes else ''}"
+    kind = "" if action.after.calibrated else f", {action.after.basis}"
+    return f"{action.title}: {significant(action.gain.ratio)}× ({significant(low, 2)} – {significant(high, 2)}), {times}{kind}"

@@ -1,0 +1,1 @@
+"""What a changed program would gain: the change itself, and how sure the ratio of two predictions is."""

@@ -1,0 +1,135 @@
+"""One change of a program, what it gains and what it costs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ironlaw.engine.advice.gain import Gain
+from ironlaw.engine.advice.program import Program
+from ironlaw.engine.device.compilation import compile_seconds
+from ironlaw.engine.device.prediction import Prediction
+from ironlaw.units import show, significant
+
+# the kinds of change and their groups, in the order in which they cost least: nothing to build, nothing to lose; then build time, accuracy,
+# your own time
+GROUPS = {
+    "layout": "layout", "tf32": "format", "fp16": "format", "fp8": "format", "eager_graphs": "launching", "compiled": "launching",
+    "graphs": "launching", "int8": "weights", "int4": "weights", "kernel": "kernel", "batch": "batch", "machine": "machine",
+}  # fmt: skip
+ORDER = list(GROUPS)
+TITLES = {
+    "layout": "channels last", "tf32": "TF32 for all products", "fp16": "FP16 or BF16", "fp8": "linear layers in FP8",
+    "eager_graphs": "CUDA graphs", "compiled": "torch.compile", "graphs": "torch.compile with CUDA graphs", "int8": "weights in INT8",
+    "int4": "weights in INT4", "kernel": "a fused kernel of your own", "batch": "a larger batch", "machine": "another machine",
+}  # fmt: skip
+HOW = {
+    "layout": "model.to(memory_format=torch.channels_last), and the input too",
+    "tf32": 'torch.set_float32_matmul_precision("high")',
+    "fp16": "model.half(), or model.bfloat16(), and the input too",
+    "fp8": "torchao.quantization, Float8DynamicActivationFloat8WeightConfig",
+    "eager_graphs": "torch.cuda.graph(g), then g.replay() for each call",
+    "compiled": "torch.compile(model)",
+    "graphs": 'torch.compile(model, mode="reduce-overhead")',
+    "int8": "torchao.quantization, Int8WeightOnlyConfig",
+    "int4": "torchao.quantization, Int4WeightOnlyConfig",
+}  # fmt: skip
+LOST = {
+    "tf32": "products round what they read to 10 bits, about three decimal digits",
+    "fp16": "FP16 ends at 65,504 and BF16 keeps 8 bits: check your accuracy",
+    "fp8": "rounds weights and activations to 3 bits of mantissa: check your accuracy",
+    "int8": "rounds weights to 8 bits: check your accuracy (`ironlaw quantise`)",
+    "int4": "rounds weights to 4 bits: check your accuracy (`ironlaw quantise`)",
+}
+FIXED = "shapes must stay as they are"
+UNPACKS = "needs a kernel that unpacks weights on the way"
+
+
+@dataclass(frozen=True)
+class Action:
+    """A change of the program before it, or several at once. `changes`: of GROUPS. `prices`: dollars an hour before and after."""
+
+    changes: tuple[str, ...]
+    gain: Gain
+    program: Program
+    before: Prediction
+    after: Prediction
+    count: int = 0  # how often a fused kernel runs in a call
+    per_kernel: float = 0.0  # seconds to compile one
+    prices: tuple[float | None, float | None] = (None, None)
+
+    @property
+    def groups(self) -> set[str]:
+        return {GROUPS[change] for change in self.changes}
+
+    @property
+    def place(self) -> int:
+        """Among the kinds of change, those first that cost least."""
+        return max(map(ORDER.index, self.changes))
+
+    @property
+    def title(self) -> str:
+        """`FP16 or BF16`, `one kernel for conv2d + batch_norm + relu (×33)`."""
+        return " and ".join(map(self._title, self.changes))
+
+    def _title(self, change: str) -> str:
+        if change == "kernel":
+            return f"a kernel of your own for {' + '.join(self.program.kinds)} (×{self.count})"
+        if change == "batch":
+            return f"{self.program.times} times the batch"
+        return self.after.hardware.name if change == "machine" else TITLES[change]
+
+    @property
+    def how(self) -> str:
+        """What to write; empty where that is more than a line."""
+        return "; ".join(filter(None, (HOW.get(change, "") for change in self.changes)))
+
+    @property
+    def build_s(self) -> float | None:
+        """What compiling should take, once for each shape; None where nothing is compiled."""
+        compiled = {"compiled", "graphs"} & set(self.changes)
+        return float(compile_seconds(self.after.kernels, self.per_kernel)) if compiled and self.per_kernel else None
+
+    @property
+    def memory(self) -> tuple[float, float]:
+        """Bytes before and after."""
+        return float(self.before.memory.total), float(self.after.memory.total)
+
+    @property
+    def costs(self) -> tuple[str, ...]:
+        """Memory, accuracy, build time, latency, money, your own time: what of these it costs."""
+        said = [LOST[change] for change in self.changes if change in LOST]
+        before, after = self.memory
+        if max(before, after) > 1.05 * min(before, after) and "machine" not in self.changes:
+            said.append(f"memory {show(after, 'B')} instead of {show(before, 'B')}")
+        if self.build_s is not None:
+            said.append(f"about {show(self.build_s, 's', 2)} to compile")
+        if {"eager_graphs", "graphs"} & set(self.changes):
+            said.append(FIXED)
+        if {"int8", "int4"} & set(self.changes):
+            said.append(UNPACKS)
+        if "batch" in self.changes:
+            said.append(f"a call takes {show(float(self.after.seconds), 's')} instead of {show(float(self.before.seconds), 's')}")
+        if "kernel" in self.changes:
+            said.append("you write and test it (Triton, CUDA)")
+        if "machine" in self.changes:
+            said += self._dollars
+        return tuple(said) or ("nothing but the change",)
+
+    @property
+    def _dollars(self) -> list[str]:
+        before, after = self.prices
+        if after is None:
+            return ["its price is not in the registry"]
+        return [f"${significant(after)} an hour" + (f" instead of ${significant(before)}" if before is not None else "")]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON takes it."""
+        ends_of = [end if math.isfinite(end) else None for end in self.gain.interval] if self.gain.interval else None
+        return {
+            "changes": list(self.changes), "title": self.title, "how": self.how or None, "gain": self.gain.ratio, "interval": ends_of,
+            "before_s": self.gain.before, "after_s": self.gain.after, "saved_s": self.gain.saved, "call_s": float(self.after.seconds),
+            "per": "item" if "batch" in self.changes else "call", "basis": self.after.basis, "hardware": self.after.hardware.slug,
+            "memory": list(self.memory), "build_s": self.build_s, "dollars_per_hour": list(self.prices), "costs": list(self.costs),
+        }  # fmt: skip

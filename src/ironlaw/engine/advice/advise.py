@@ -1,0 +1,186 @@
+"""What to do next: every change of a program predicted, the one that gains most taken, and the rest tried again on top of it.
+
+A change is offered where "no gain" lies outside its interval; one that would surely slow the program down is named too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from ironlaw.engine.advice.action import GROUPS, Action
+from ironlaw.engine.advice.finding import finding
+from ironlaw.engine.advice.gain import gain
+from ironlaw.engine.advice.program import EIGHT, HALF, KERNELS, Program, Sources
+from ironlaw.engine.advice.programs import WIDE, fused_kernels
+from ironlaw.engine.device.machine import NARROW, Hardware
+from ironlaw.engine.device.predict import Prediction, predict
+from ironlaw.errors import IronlawError
+from ironlaw.units import show, significant
+
+MOST = 3  # actions
+LEAST = 1.05  # times as fast: less is not worth a line
+SIMPLER = 1.03  # a change that costs less may gain so much less than another of its group, and is taken
+UNKNOWN = "a bound has no interval, so no gain can be promised; ask for a machine that was measured, or to which measurements carry over"
+NOTHING = "no change that was tried surely gains 5 %"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """`actions`: at most three, each on top of those before it, but another machine, which stands for itself. `slower`: changes that would
+    slow the program down as it is. `unsure`: those of which nobody can say whether they help."""
+
+    prediction: Prediction
+    actions: tuple[Action, ...]
+    slower: tuple[Action, ...]
+    unsure: tuple[Action, ...]
+
+    @property
+    def finding(self) -> str:
+        """Where the time goes, in one sentence."""
+        return finding(self.prediction)
+
+    @property
+    def steps(self) -> tuple[Action, ...]:
+        """The actions that are taken one after another, on the machine at hand."""
+        return tuple(action for action in self.actions if "machine" not in action.changes)
+
+    @property
+    def together(self) -> float:
+        """How many times as fast with all steps taken, for each item."""
+        ratio = 1.0
+        for action in self.steps:
+            ratio *= action.gain.ratio
+        return ratio
+
+    @property
+    def reason(self) -> str:
+        """Why nothing is offered; empty where something is."""
+        return "" if self.actions else UNKNOWN if self.prediction.interval is None else NOTHING
+
+    def __repr__(self) -> str:
+        """A line for where the time goes, one for each action, one for each change that makes it slower."""
+        lines = [self.finding, *(f"{i}. {words(action)}" for i, action in enumerate(self.actions, 1))]
+        lines += [self.reason] if self.reason else []
+        return "\n".join([*lines, *(f"slower: {words(action)}" for action in self.slower)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON takes it."""
+        return {
+            "finding": self.finding, "hardware": self.prediction.hardware.slug, "mode": self.prediction.plan.mode,
+            "actions": [action.to_dict() for action in self.actions], "together": self.together, "reason": self.reason or None,
+            "slower": [action.to_dict() for action in self.slower], "unsure": [action.to_dict() for action in self.unsure],
+        }  # fmt: skip
+
+
+def words(action: Action) -> str:
+    """`torch.compile with CUDA graphs: 6.6× (2.2 – 20), 6.93 ms → 1.05 ms; costs about 13 s to compile`."""
+    each = " an item" if "batch" in action.changes else ""
+    span = f" ({significant(action.gain.interval[0], 2)} – {significant(action.gain.interval[1], 2)})" if action.gain.interval else ""
+    times = f"{show(action.gain.before, 's')} → {show(action.gain.after, 's')}{each}"
+    return f"{action.title}: {significant(action.gain.ratio)}×{span}, {times}; costs: {'; '.join(action.costs)}"
+
+
+def advise(
+    sources: Sources,
+    prediction: Prediction,
+    machines: Iterable[Hardware] = (),
+    per_kernel: float = 0.0,
+    prices: Mapping[str, float] | None = None,
+) -> Advice:
+    """`prediction`: of `sources.graph` as it is run now. `machines`: others that it could run on. `per_kernel`: seconds to compile one."""
+    program = Program(prediction.plan, prediction.hardware)
+    tried = list(_tried(program, prediction, sources))
+    slower = [action for action in tried if action.gain.slower]
+    unsure = [action for action in tried if not action.gain.sure and not action.gain.slower]
+    actions: list[Action] = []
+    at_once = [action for action in tried if "batch" not in action.changes]
+    best = _best(at_once) or _best(list(_pairs(program, prediction, sources))) or _best(tried)
+    while best is not None:
+        actions.append(best)
+        taken = {group for action in actions for group in action.groups}
+        best = _best(list(_tried(best.program, best.after, sources, taken))) if len(actions) < MOST else None
+    elsewhere = _best([_elsewhere(prediction, machine, sources, prices or {}) for machine in machines])
+    if elsewhere is not None:
+        place = next((i for i, step in enumerate(actions) if elsewhere.gain.ratio > step.gain.ratio), len(actions))
+        actions.insert(place, elsewhere)
+    return Advice(prediction, tuple(replace(action, per_kernel=per_kernel) for action in actions[:MOST]), tuple(slower), tuple(unsure))
+
+
+def _best(candidates: Sequence[Action | None]) -> Action | None:
+    """The one that gains most, or a simpler one of its group that gains about as much; a larger batch after all that shorten a call."""
+    sure = [a for a in candidates if a is not None and a.gain.sure and a.gain.ratio > LEAST and a.after.fits]
+    sure = [action for action in sure if "batch" not in action.changes] or sure
+    if not sure:
+        return None
+    most = max(sure, key=lambda action: action.gain.ratio)
+    alike = [action for action in sure if action.groups == most.groups and SIMPLER * action.gain.ratio >= most.gain.ratio]
+    return min(alike, key=lambda action: action.place)
+
+
+def _tried(program: Program, before: Prediction, sources: Sources, taken: set[str] | frozenset[str] = frozenset()) -> Iterator[Action]:
+    for change, other, count in changes(program, sources):
+        if GROUPS[change] not in taken and (after := other.predict(sources)) is not None:
+            yield Action((change,), gain(before, after, other.times / program.times, change), other, before, after, count)
+
+
+def _pairs(program: Program, before: Prediction, sources: Sources) -> Iterator[Action]:
+    """A narrower format and another way to launch at once: where the host and the device take about as long, one alone gains nothing."""
+    single = {change: other for change, other, _ in changes(program, sources) if GROUPS[change] in ("format", "launching")}
+    formats, modes = ([change for change in single if GROUPS[change] == group] for group in ("format", "launching"))
+    for fmt, mode in product(formats, modes):
+        other = replace(single[fmt], plan=single[mode].plan)
+        if (after := other.predict(sources)) is not None:
+            yield Action((fmt, mode), gain(before, after, 1.0, mode), other, before, after)
+
+
+def _elsewhere(prediction: Prediction, machine: Hardware, sources: Sources, prices: Mapping[str, float]) -> Action | None:
+    """The same program on another machine. Where the two times rest on different grounds, both are transferred: like with like."""
+    try:
+        before, after = prediction, predict(sources.graph, machine, prediction.plan)
+        if before.basis != after.basis:
+            plan = replace(prediction.plan, transferred=True)
+            before, after = predict(sources.graph, prediction.hardware, plan), predict(sources.graph, machine, plan)
+    except IronlawError:
+        return None
+    if before.basis != after.basis:
+        return None
+    both = prices.get(prediction.hardware.slug), prices.get(machine.slug)
+    return Action(("machine",), gain(before, after), Program(prediction.plan, machine), before, after, prices=both)
+
+
+def changes(program: Program, sources: Sources) -> Iterator[tuple[str, Program, int]]:
+    """Every program that differs in one thing, where that means something for this model and machine; and how often a fused kernel runs."""
+    graph, machine, training = sources.graph, program.machine, bool(sources.graph.settings.get("training"))
+    for mode in () if training else _modes(program):
+        yield mode, replace(program, plan=replace(program.plan, mode=mode)), 0
+    if not program.fmt:
+        yield from ((fmt, replace(program, fmt=fmt), 0) for fmt in _formats(program, graph.dtype))
+    if program.plan.lowering == "eager" and machine.dispatch == "queued" and not program.last:
+        yield "layout", replace(program, last=True), 0
+    if not training and not program.weights and program.fmt != EIGHT:
+        yield from ((fmt, replace(program, weights=fmt), 0) for fmt in ("int8", "int4"))
+    if not training and not program.kinds and program.plan.lowering == "eager" and (whole := program.graph(sources)) is not None:
+        yield from (("kernel", replace(program, kinds=kinds), count) for kinds, count, _ in fused_kernels(whole, KERNELS))
+    if program.times == 1:
+        yield from (("batch", replace(program, times=times), 0) for times in sources.larger)
+
+
+def _modes(program: Program) -> tuple[str, ...]:
+    queued = program.machine.dispatch == "queued"
+    if program.plan.mode == "eager":
+        return ("eager_graphs", "compiled", "graphs") if queued else ("compiled",)
+    return ("graphs",) if program.plan.mode == "compiled" and queued else ()
+
+
+def _formats(program: Program, dtype: str) -> Iterator[str]:
+    peaks = program.machine.peaks
+    if dtype in WIDE:
+        if NARROW not in (dtype, program.plan.fp32) and NARROW in peaks:
+            yield NARROW
+        if HALF in peaks:
+            yield HALF
+    elif EIGHT in peaks and not program.weights:
+        yield EIGHT

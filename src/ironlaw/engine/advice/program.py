@@ -1,0 +1,82 @@
+"""A model as it is run: which graph, in which format and layout, how launched, where. A change is another value of one field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ironlaw.engine.advice.programs import channels_last, fused_kernels, in_fp8, narrowed
+from ironlaw.engine.device.machine import NARROW, Hardware, Plan
+from ironlaw.engine.device.predict import Prediction, predict
+from ironlaw.engine.device.stored_weights import quantised
+from ironlaw.engine.device.types import Graph
+from ironlaw.errors import BadValue, IronlawError
+
+KERNELS = 3  # fused kernels that are tried, those that save most traffic
+HALF = "fp16"
+EIGHT = "fp8"
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The graphs that programs are made from. `larger`: the same call at more items, by how many times as many. `half`: both as captured in
+    FP16, where somebody did that: a library may run other operators there; else they follow from the graphs in FP32."""
+
+    graph: Graph
+    larger: Mapping[int, Graph] = field(default_factory=dict)
+    half: Mapping[int, Graph] = field(default_factory=dict)
+    memo: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def whole(self, times: int, fmt: str) -> Graph | None:
+        graph = self.graph if times == 1 else self.larger[times]
+        if fmt in ("", NARROW):
+            return graph
+        if fmt == EIGHT:
+            return in_fp8(graph)
+        all_captured = {1, *self.larger} <= set(self.half)
+        return self.half[times] if all_captured else narrowed(graph, fmt)
+
+
+@dataclass(frozen=True)
+class Program:
+    """`times`: items of a call, in multiples of the graph's own. `kinds`: the operators of a kernel that somebody wrote."""
+
+    plan: Plan
+    machine: Hardware
+    times: int = 1
+    fmt: str = ""  # as the model has it, or tf32, fp16, fp8
+    last: bool = False  # channels last
+    weights: str = ""  # as the model has them, or int8, int4
+    kinds: tuple[str, ...] = ()
+
+    def graph(self, sources: Sources) -> Graph | None:
+        """The graph that it runs; None where the model has nothing that could be changed so."""
+        key = (self.times, "" if self.fmt == NARROW else self.fmt, self.last, self.weights, self.kinds)
+        if key not in sources.memo:
+            sources.memo[key] = self._graph(sources)
+        return sources.memo[key]  # type: ignore[no-any-return]
+
+    def _graph(self, sources: Sources) -> Graph | None:
+        graph = sources.whole(self.times, self.fmt)
+        if graph is not None and self.last:
+            graph = channels_last(graph)
+        if graph is not None and self.weights:
+            try:
+                graph = quantised(graph, self.weights)
+            except BadValue:
+                return None
+        if graph is not None and self.kinds:
+            graph = next((fused for kinds, _, fused in fused_kernels(graph, KERNELS) if kinds == self.kinds), None)
+        return graph
+
+    def predict(self, sources: Sources) -> Prediction | None:
+        """None where nothing could be changed so, or the machine can't run it."""
+        graph = self.graph(sources)
+        if graph is None:
+            return None
+        plan = replace(self.plan, fp32=NARROW) if self.fmt == NARROW else self.plan
+        try:
+            return predict(graph, self.machine, plan)
+        except IronlawError:  # a format without a unit there
+            return None

@@ -1,0 +1,45 @@
+"""`ironlaw.advise`: what to do next, with what the registry knows of compile times, prices and other machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ironlaw.engine.advice.advise import Advice
+from ironlaw.engine.advice.advise import advise as engine_advise
+from ironlaw.engine.advice.program import Sources
+from ironlaw.engine.device.machine import Hardware, Plan
+from ironlaw.engine.device.predict import Prediction, predict
+from ironlaw.engine.device.types import Graph
+from ironlaw.registry.machines import compile_cost, hardware
+from ironlaw.registry.prices import prices, prices_of
+
+OTHERS = 3  # machines that are tried where none are named: those that rent out the most bandwidth
+
+
+def advise(graph: Graph, machine: Hardware, plan: Plan | None = None, larger: Mapping[int, Graph] | None = None) -> Advice:
+    """Where the time goes, and at most three changes that surely help, each with its gain, its interval and its costs.
+
+    `larger`: the same call at so many times the batch, to see what that would gain.
+
+    >>> import ironlaw as il
+    >>> advice = il.advise(il.workload("resnet50", batch=8, dtype="fp16"), il.hardware("h200_sxm"))
+    >>> advice.actions[0].title
+    'torch.compile with CUDA graphs'
+    """
+    return advice(Sources(graph, larger or {}), predict(graph, machine, plan or Plan()))
+
+
+def advice(sources: Sources, prediction: Prediction, machines: Iterable[Hardware] = (), given: Mapping[str, float] | None = None) -> Advice:
+    """`machines`: others to try; where none are named, some that can be rented. `given`: dollars an hour, before the registry's."""
+    others = [one for one in machines if one.slug != prediction.hardware.slug] or rented(prediction.hardware)
+    known = prices_of([prediction.hardware.slug, *(one.slug for one in others)], given or {})
+    per_hour = {slug: one.per_hour for slug, one in known.items()}
+    return engine_advise(sources, prediction, others, compile_cost(prediction.hardware)[0], per_hour)
+
+
+def rented(machine: Hardware) -> list[Hardware]:
+    """Machines with a price in the registry that stand where this one does; those with most bandwidth first."""
+    if machine.kind != "gpu":
+        return []
+    others = [one for slug in prices() if slug != machine.slug and (one := hardware(slug)).context == machine.context]
+    return sorted(others, key=lambda one: -float(one.bandwidth))[:OTHERS]
