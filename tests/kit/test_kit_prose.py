@@ -76,3 +76,10 @@ def test_memory_reads_as_its_maker_writes_it():
 
 def test_powers_of_ten():
     assert [power_of_ten(v) for v in (1e2, 1e9, 1e-3, 250.0)] == ["10²", "10⁹", "10⁻³", "250"]
+
+
+def test_a_number_stays_with_its_unit_and_a_formula_with_its_full_stop():
+    assert "70\u202f%" in html("frees 70 %.") and "1\u202fUSD an hour" in html("1 USD an hour")
+    assert "3 steps" in html("in 3 steps")  # a word that begins like a unit
+    assert re.search(r'<span class="il-together">\(<math.*</math>\)\.</span>', html("Fixed service ($c = 0$)."))
+    assert "il-together" not in html("where $c$ is")

@@ -43,7 +43,7 @@ def onward(slug: str) -> str:
     if cards:
         primary = "" if after else " il-primary"
         links.append(f'<a class="il-button{primary}" href="/lab/review/#cards">Review its {cards} cards</a>')
-    export = '<a class="il-button" href="/export" download>Download your ledger, to keep or hand in</a>'
+    export = '<a class="il-button" href="/export" download>Download your ledger</a>'
     return "".join([*links, '<a class="il-button" href="/">The map of the course</a>', export])
 
 

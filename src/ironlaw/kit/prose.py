@@ -18,6 +18,7 @@ from ironlaw.widget.glossary import mark
 from ironlaw.widget.quantities import THIN, in_one_unit
 
 NARROW = "\u202f"  # a thin space that does not break: the number stays with its unit
+UNIT = re.compile(r"(?<=\d) (?=(?:%|×|USD\b|points\b|dB\b|(?:[kMGTP]i?|[mµn])?(?:FLOP|OP|Hz|B|s|W|J)\b))")  # after a number that the words spell out
 PARAGRAPH = re.compile(r"\A<p>((?:(?!</?p\b).)*)</p>\Z", re.DOTALL)
 # A term keeps its colour in sentences too.
 TERMS = (("D/BW", "memory"), ("O/R", "compute"), ("<em>L</em>", "overhead"))
@@ -28,7 +29,7 @@ RAISED = re.compile('(?<!aria-hidden="true">)(?<![\\w\u202f])10[⁻⁰¹²³⁴�
 DISGUISE = 0xE100  # private-use characters, one for each of ASCII
 DISGUISED = re.compile("[\ue100-\ue17f]")
 SPECIAL = re.compile(r"[<>&\"'`*_\[\]!$|\\]")  # what begins a tag, an entity, emphasis, code, a link, a picture, a formula or a cell
-PLACEHOLDER = re.compile("\ue000(\\d+)\ue001")  # private-use characters: Markdown reserves the control characters
+PLACEHOLDER = re.compile("(\\(?)\ue000(\\d+)\ue001([).,;:]*)")  # private-use characters: Markdown reserves the control characters
 
 
 class Markup(str):
@@ -43,8 +44,8 @@ def plain(text: str) -> Markup:
 
 
 def html(markdown: str) -> Markup:
-    """HTML of a Markdown text, a passage: terms of the glossary are marked where it uses them first."""
-    return Markup(mark(_html(markdown)))
+    """HTML of a Markdown text, a passage: terms of the glossary are marked where it uses them first, and no line ends before a unit."""
+    return Markup(mark(UNIT.sub(NARROW, _html(markdown))))
 
 
 @lru_cache(maxsize=512)
@@ -61,8 +62,14 @@ def _html(markdown: str) -> Markup:
     text = RAISED.sub(lambda match: _read_out(match[0], spoken(match[0])), text)
     for symbol, term in TERMS:
         text = text.replace(symbol, f'<span class="il-term il-{term}">{symbol}</span>')
-    text = PLACEHOLDER.sub(lambda match: formulas[int(match[1])], text)
+    text = PLACEHOLDER.sub(lambda match: _together(match[1], formulas[int(match[2])], match[3]), text)
     return Markup(DISGUISED.sub(lambda match: escape(chr(ord(match[0]) - DISGUISE)), text))
+
+
+def _together(before: str, formula: str, after: str) -> str:
+    """A formula never parts from the bracket before it or the full stop after it."""
+    alone = formula.startswith("<span") or not (before or after)
+    return f"{before}{formula}{after}" if alone else f'<span class="il-together">{before}{formula}{after}</span>'
 
 
 def formula(match: re.Match[str]) -> str:

@@ -96,10 +96,10 @@ function rowNames(plan) {
   }, above ? shortened(name, endClear(width - 2, ends.get(name) ?? 0, plan) - (ends.get(name) ?? 0) - 12) : name));
 }
 
-// "peak rate, FLOP/s, log scale"; on a narrow screen only as much as fits
+// "peak rate, FLOP/s, log scale"; on a narrow screen only as much as fits. A short unit stands at every tick instead.
 function axisName(axis, width) {
-  const unit = axis.unit === "iB" ? "B" : axis.unit;
-  const parts = [axis.label, unit && !(axis.label ?? "").includes(unit) ? unit : null, axis.scale === "log" ? "log scale" : null].filter(Boolean);
+  const unit = standsOnce(axis.unit) && !(axis.label ?? "").includes(axis.unit) ? axis.unit : null;
+  const parts = [axis.label, unit, axis.scale === "log" ? "log scale" : null].filter(Boolean);
   while (parts.length > 1 && measure(parts.join(", ")) > width - 8) parts.pop();
   return shortened(parts.join(", "), width - 8);
 }

@@ -51,7 +51,7 @@ const MARKS = {
     const words = barWords(mark);
     if (figure.stacked) {
       const name = mark.name ?? mark.label;
-      if (name && measure(name) < area.width - 8) shapes.push(h("text", { key: `${key}l`, class: `il-inside c-${mark.colour} ${plan.dimmed && !mark.emphasis ? "il-faded" : ""}`, x: area.x + area.width / 2, y: area.y + area.height / 2 + 4.5, "text-anchor": "middle" }, name));
+      if (name && measure(name) < area.width - 8) shapes.push(h("text", { key: `${key}l`, class: `il-inside c-${mark.fail ? "fail" : mark.colour} ${plan.dimmed && !mark.emphasis ? "il-faded" : ""}`, x: area.x + area.width / 2, y: area.y + area.height / 2 + 4.5, "text-anchor": "middle" }, name));
     } else if (words.length && rows) {
       const place = above ? { x: endClear(plan.width - 2, barWidth(mark), plan), y: other.at(mark.y) - other.step / 2 + 15, "text-anchor": "end" } : { x: startClear(area.x + area.width + 7, barWidth(mark), plan), y: area.y + area.height / 2 + 4.5 };
       shapes.push(h("text", { key: `${key}l`, class: `il-value ${mark.emphasis ? "il-strong" : ""}`, ...place },

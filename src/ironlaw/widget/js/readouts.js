@@ -21,7 +21,7 @@ function cardView(card, i, ctx) {
     rows.length
       ? h("button", { type: "button", class: "il-card-value", "aria-label": `${spoken(card.value)}${card.unit ? ` ${card.unit}` : ""}, ${detail}`, ...handlers }, value)
       : h("span", { class: "il-card-value" }, value),
-    (word || card.note) && h("span", { class: "il-card-note" }, word && h("b", { class: "il-grade" }, word), word && card.note ? ", " : null, card.note));
+    (word || card.note) && h("span", { class: "il-card-note" }, word && h("b", { class: "il-grade" }, word), word && card.note ? ", " : null, card.note?.replace(/(\d) %/g, `$1${THIN}%`)));
 }
 
 const cardsView = (cards, ctx) => cards?.length ? h("ul", { key: "cards", class: "il-cards", role: "list", "aria-label": "Readouts" }, cards.map((card, i) => cardView(card, i, ctx))) : null;

@@ -47,10 +47,13 @@ function makeScale(axis, domain, [from, to]) {
   return { axis, log, domain, at: clamped, invert, low: from, high: to };
 }
 
+// A long unit stands once, in the axis' name, and not at every tick.
+const standsOnce = (unit) => (unit ?? "").length > 2;
+
 // As many ticks as have room for their words; `size` gives the pixels a label takes along the axis.
 function ticksOf(scale, size, gap, place = (tick) => scale.at(tick.value)) {
   const { axis, domain, log } = scale;
-  const long = (axis.unit ?? "").length > 2; // a long unit stands once in the axis' name
+  const long = standsOnce(axis.unit);
   const [step, name] = log ? [1, axis.unit ?? ""] : axis.unit === "s" ? longTime(domain) : axis.unit === "iB" ? binaryUnit(domain) : [1, axis.unit ?? ""];
   const [factor, prefix] = log || long || !name || name === "%" || name === "×" ? [1, ""] : prefixOf(Math.max(...domain.map((end) => Math.abs(end / step))), name);
   const text = (value) => (prefix ? `${significant(value / factor, 6)}${THIN}${prefix}${name}` : tickText(value, long ? "" : name));

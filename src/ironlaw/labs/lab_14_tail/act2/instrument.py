@@ -42,7 +42,7 @@ def dials(lab: kit.Lab) -> Any:
             {**kit.span("budget", "Copies at most", 0, 20, 5, unit="%", steps=[0, 1, 2, 5, 10, 20]), "hidden": hedge != BUDGET},
             kit.span("pause", "Pause of all shards", 0, 5, first.pause, step=0.1, unit="s", steps=list(fleet.PAUSES)),
             kit.select("leaf", "A shard's work", list(LEAVES.items()), "exponential", unmeasured),
-            {**kit.choice("work", "takes", works, "asked"), "hidden": values.get("leaf") == "here"},
+            {**kit.choice("work", "How long it takes", works, "asked"), "hidden": values.get("leaf") == "here"},
             kit.span("n", "Requests counted", COUNTS[0], COUNTS[-1], first.n, log=True, whole=True, steps=COUNTS),
             kit.span("target", "Target for the page's P99", 20, 2000, 500, unit="ms", log=True, whole=True),
         ]  # fmt: skip
