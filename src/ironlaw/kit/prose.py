@@ -18,7 +18,8 @@ from ironlaw.widget.glossary import mark
 from ironlaw.widget.quantities import THIN, in_one_unit
 
 NARROW = "\u202f"  # a thin space that does not break: the number stays with its unit
-UNIT = re.compile(r"(?<=\d) (?=(?:%|×|USD\b|points\b|dB\b|(?:[kMGTP]i?|[mµn])?(?:FLOP|OP|Hz|B|s|W|J)\b))")  # after a number that the words spell out
+# after a number that the words spell out
+UNIT = re.compile(r"(?<=\d) (?=(?:%|×|USD\b|points\b|dB\b|(?:[kMGTP]i?|[mµn])?(?:FLOP|OP|Hz|B|s|W|J)\b))")
 PARAGRAPH = re.compile(r"\A<p>((?:(?!</?p\b).)*)</p>\Z", re.DOTALL)
 # A term keeps its colour in sentences too.
 TERMS = (("D/BW", "memory"), ("O/R", "compute"), ("<em>L</em>", "overhead"))
