@@ -29,7 +29,7 @@ from ironlaw.cli.options import (
     sizes,
 )
 from ironlaw.cli.predict import predictions
-from ironlaw.cli.price_options import add_costs
+from ironlaw.cli.price_options import add_costs, known_prices
 from ironlaw.cli.registry_graphs import as_captured, build_all, is_ours
 from ironlaw.cli.show import comparison, draw, language, trace, verdict
 from ironlaw.cli.show import costs as show_costs
@@ -150,6 +150,7 @@ def run(args: argparse.Namespace) -> int:
         from ironlaw.report.page import place_of
 
         place_of(args.html, sources)
+    known_prices(args.on, args.price or {})
     profile = read(args.trace) if args.trace else None  # these first: a bad file is reported before a large model is captured
     lengths = phases(args)
     captured = build_all(args, lengths) if is_ours(args.target) else capture_phases(args, lengths)
@@ -285,11 +286,9 @@ def as_json(args: argparse.Namespace, analysis: Analysis) -> dict[str, Any]:
 
 def costs_of(args: argparse.Namespace, analysis: Analysis) -> dict[str, Any] | None:
     """What a million samples cost, where --price or --latency asks for it."""
-    from ironlaw.registry.prices import prices_of
-
     if args.price is None and args.latency is None:
         return None
-    return costs(analysis.variants, prices_of([m.slug for m in analysis.machines], args.price or {}), args.latency)
+    return costs(analysis.variants, known_prices(args.on, args.price or {}), args.latency)
 
 
 def pays(analysis: Analysis) -> None:

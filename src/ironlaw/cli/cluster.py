@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ironlaw.cli.options import Parser, add_json, checked, figure, number_format, size
-from ironlaw.cli.price_options import add_price
+from ironlaw.cli.price_options import add_price, known_prices
 from ironlaw.cli.show import cluster_layouts, draw
 from ironlaw.engine.cluster.failures import goodput, mtbf, optimum
 from ironlaw.engine.cluster.footprint import STATE, WEIGHT
@@ -39,6 +39,7 @@ USUAL_SEQ = 8192
 OUTCOMES = (0.99, 1.15)
 STORAGE = 2e12  # bytes/s that Llama 3's file system sustained (arXiv:2407.21783, section 3.3.1)
 DAY = 86400.0
+LEAST = 1e-9  # tokens a second under which nothing is learned
 RESTART = 300.0  # seconds to notice, replace and start again: a premise
 
 
@@ -62,7 +63,11 @@ def fixed(text: str) -> dict[str, Any]:
             raise unknown("part of a layout", key, KEYS)
         if key != "recompute" and not value.isdigit():
             raise BadValue(f"{entry!r} has no whole number; write it as {key}=8")
+        if KEYS[key] in found:
+            raise BadValue(f"{key} is there twice; give it once")
         found[KEYS[key]] = value if key == "recompute" else int(value)
+    if not found:
+        raise BadValue("an empty layout; write one such as tp=8,pp=4, or leave --layout out to have all tried")
     return found
 
 
@@ -99,7 +104,6 @@ def answer(args: argparse.Namespace) -> dict[str, Any]:
     from ironlaw.registry.boxes import box
     from ironlaw.registry.decoder_shapes import decoder
     from ironlaw.registry.machines import hardware
-    from ironlaw.registry.prices import prices_of
     from ironlaw.registry.shard_times import BUSY, compute
 
     shape, at = decoder(args.model), box(args.box)
@@ -109,7 +113,7 @@ def answer(args: argparse.Namespace) -> dict[str, Any]:
     def predictor(layout: Layout) -> Any:
         return compute(shape, layout, job.seq, at.device, args.dtype)
 
-    known = prices_of([chip.slug], args.price)
+    known = known_prices([chip], args.price)
     ranked = [_given(args, job, predictor)] if args.layout else rank(job, args.devices, predictor)
     best = ranked[0]
     failures = _failures(args, shape, best)
@@ -192,6 +196,8 @@ def _failures(args: argparse.Namespace, shape: Shape, one: Candidate) -> dict[st
 
 def _costs(args: argparse.Namespace, chip: Hardware, price: Price | None, tokens_per_s: float) -> dict[str, Any]:
     """A million tokens of training, what failures cost included: every device is paid and powered all the time."""
+    if tokens_per_s <= LEAST:
+        raise BadValue("failures come so often that no step is ever saved; give a longer --mtbf, a faster --storage or fewer devices")
     offer = Offer(chip.slug, 1.0, tokens_per_s, float(chip.power), price.per_hour if price else None, args.devices)
     return {
         "dollars_per_hour": price.per_hour * args.devices if price else None, "dollars_per_million_tokens": offer.dollars,

@@ -18,7 +18,7 @@ from ironlaw.cli.options import (
     settings,
     size,
 )
-from ironlaw.cli.price_options import add_costs
+from ironlaw.cli.price_options import add_costs, known_prices
 from ironlaw.cli.registry_graphs import model
 from ironlaw.cli.show import comparison, draw
 from ironlaw.cli.show import costs as show_costs
@@ -71,8 +71,7 @@ def add(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ironlaw.registry.prices import prices_of
-
+    prices = known_prices(args.on, args.price or {})
     build = model(args.workload)
     chosen = settings(args)
     asks_costs = args.price is not None or args.latency is not None
@@ -89,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     able = tuple({p.hardware.slug: p.hardware for p in rows}.values())
     others = {n: rows if each is graph else predictions(each, able, plans)[0] for n, each in graphs.items()}
     variants = tuple(Variant(n, OWN, graphs[n], tuple(ran)) for n, ran in others.items())
-    money = costs(variants, prices_of([m.slug for m in able], args.price or {}), args.latency) if asks_costs else None
+    money = costs(variants, prices, args.latency) if asks_costs else None
     if args.json:
         out = [as_json(p, args.ops) for p in rows]
         about = {"schema": SCHEMA, "workload": graph.name, "dtype": graph.dtype, "settings": dict(graph.settings)}

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from ironlaw.cli.options import Parser, checked, figure
+from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import BadValue
+from ironlaw.registry.prices import Price
 
 
 @checked
@@ -22,6 +26,17 @@ def prices(text: str) -> dict[str, float]:
             raise BadValue(f"{entry.strip()!r} is not a machine and its price; write dollars an hour as h200=3.5")
         table[hardware(name.strip()).slug] = value
     return table
+
+
+def known_prices(asked: Iterable[Hardware], given: Mapping[str, float]) -> dict[str, Price]:
+    """By slug: what was given, else the registry's. A price of a machine that is not asked about is refused."""
+    from ironlaw.registry.prices import prices_of
+
+    slugs = [machine.slug for machine in asked]
+    for slug in given:
+        if slug not in slugs:
+            raise BadValue(f"--price {slug}=…: that machine is not asked about, but {', '.join(slugs)}; leave it out, or add it")
+    return prices_of(slugs, given)
 
 
 def add_price(parser: Parser) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.cli.options import Parser, add_json, add_machines, checked, figure, number, size
-from ironlaw.cli.price_options import add_price
+from ironlaw.cli.price_options import add_price, known_prices
 from ironlaw.cli.serving.load import load_of
 from ironlaw.cli.serving.question import Search
 from ironlaw.cli.serving.search import search
@@ -16,7 +16,7 @@ from ironlaw.cli.show import draw, serving
 from ironlaw.engine.serving.llm.policy import PREEMPTIONS, SCHEDULES
 from ironlaw.engine.serving.llm.promise import Promise
 from ironlaw.errors import BadValue, unknown
-from ironlaw.formats import FORMATS
+from ironlaw.formats import FORMATS, spelled
 from ironlaw.registry.deployments import STORED, USUAL
 
 EXAMPLE = """
@@ -40,9 +40,29 @@ def columns(text: str) -> dict[str, str]:
 
 @checked
 def stored(text: str) -> str:
-    if text not in STORED:
+    name = spelled(text.lower())
+    if name not in STORED:
         raise unknown("format to store numbers in", text, STORED)
-    return FORMATS[text].name
+    return FORMATS[name].name
+
+
+@checked
+def whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise BadValue(f"{text!r} is not a whole number; write one such as 1") from None
+
+
+@checked
+def percentile(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 100:
+        raise BadValue(f"{text!r} is not a percentile; write one between 0 and 100, such as 99")
+    return value
 
 
 @checked
@@ -90,11 +110,11 @@ def add(parser: Parser) -> None:
     load.add_argument("--output", metavar="N", type=size, help=f"tokens of an answer, on average (default {USUAL[1]:,})")
     load.add_argument("--spread", metavar="CV", type=spread, help="of both: deviation over mean; 0: all alike (default 1)")
     load.add_argument("--requests", metavar="N", type=size, help="how many are drawn (default: as many as the replicas need)")
-    load.add_argument("--seed", metavar="N", type=int, default=0, help="another draw of the same load")
+    load.add_argument("--seed", metavar="N", type=whole, default=0, help="another draw of the same load")
     promise = parser.add_argument_group("the promise")
     promise.add_argument("--ttft", metavar="TIME", type=figure("s"), default=1.0, help="time to first token (default 1 s)")
     promise.add_argument("--tbt", metavar="TIME", type=figure("s"), default=0.05, help="time between tokens (default 50 ms)")
-    promise.add_argument("--percentile", metavar="P", type=number, default=99.0, help="of both that must keep it (default 99)")
+    promise.add_argument("--percentile", metavar="P", type=percentile, default=99.0, help="of both that must keep it (default 99)")
     how = parser.add_argument_group("how it is served")
     how.add_argument("--weights", metavar="FMT", type=stored, help="what weights are stored in (default: the machine's 16 bits)")
     how.add_argument("--cache", metavar="FMT", type=stored, help="what keys and values are stored in")
@@ -127,10 +147,7 @@ def add(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from ironlaw.registry.decoders import decoder
-    from ironlaw.registry.prices import prices_of
 
-    if not 0 < args.percentile < 100:
-        raise BadValue(f"a percentile of {args.percentile:g}; give one between 0 and 100, such as 99")
     if args.html:
         from ironlaw.report.page import place_of
 
@@ -139,7 +156,7 @@ def run(args: argparse.Namespace) -> int:
     asked = Search(
         decoder(args.model), args.on, draw_load, about, Promise(args.ttft, args.tbt, args.percentile / 100), args.weights or "",
         args.cache or "", args.tp, args.batch, args.budget, args.memory, args.overhead, args.most,
-        prices=prices_of([m.slug for m in args.on], args.price), simulate=args.simulate or bool(args.html), seed=args.seed,
+        prices=known_prices(args.on, args.price), simulate=args.simulate or bool(args.html), seed=args.seed,
     )  # fmt: skip
     result = search(replace(asked, **way_of(args)))
     if args.html:

@@ -74,6 +74,9 @@ def _sizes(config: Mapping[str, Any], file: Path) -> dict[str, Any]:
     if missing:
         raise BadValue(f"{file} has no {', '.join(missing)}; give the whole config.json")
     sizes: dict[str, Any] = {ours: config[theirs] for ours, theirs in FIELDS.items()}
+    for ours, theirs in FIELDS.items():
+        if isinstance(sizes[ours], bool) or not isinstance(sizes[ours], int) or sizes[ours] < 1:
+            raise BadValue(f"{file}: {theirs} is {sizes[ours]!r}; give a whole number of at least 1")
     sizes["kv_heads"] = config.get("num_key_value_heads") or sizes["heads"]
     sizes["head_dim"] = config.get("head_dim") or sizes["hidden"] // sizes["heads"]
     sizes["tied"], sizes["qkv_bias"] = bool(config.get("tie_word_embeddings", False)), config["model_type"] in BIASED

@@ -128,7 +128,8 @@ def deployment(
     if room <= 0:
         raise BadValue(
             f"{model.name} does not fit {devices} × {machine.slug}: {show(stored, 'B')} of weights and {show(alive, 'B')} of activations on"
-            f" each, of {show(memory * float(machine.capacity), 'B')}; take more devices or narrower weights",
+            f" each, of {show(memory * float(machine.capacity), 'B')}; take more devices (--tp), narrower"
+            " weights (--weights), or a larger machine",
             "devices",
         )
     joint = box_of(machine) if devices > 1 else None

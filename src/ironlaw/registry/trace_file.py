@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ironlaw.engine.serving.llm.load import Request
@@ -27,6 +27,8 @@ def read_trace(path: Path, columns: Mapping[str, str] | None = None) -> tuple[Re
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.reader(file))
+    except IsADirectoryError:
+        raise BadValue(f"{path} is a folder; give a CSV file with columns arrival, prompt and output", "trace") from None
     except FileNotFoundError:
         raise BadValue(f"there is no {path}; give a CSV file with columns arrival, prompt and output", "trace") from None
     except (UnicodeDecodeError, csv.Error) as error:
@@ -35,7 +37,7 @@ def read_trace(path: Path, columns: Mapping[str, str] | None = None) -> tuple[Re
         raise BadValue(f"{path.name} is empty; its first line names the columns arrival, prompt and output", "trace")
     places = _places(path.name, rows[0], columns or {})
     requests: list[Request] = []
-    begin = 0.0
+    begin, first = 0.0, ""
     for number, row in enumerate(rows[1:], start=2):
         if not any(cell.strip() for cell in row):
             continue
@@ -45,7 +47,9 @@ def read_trace(path: Path, columns: Mapping[str, str] | None = None) -> tuple[Re
             if not cell:
                 raise BadValue(f"{where}: no {name}; fill the hole or leave the line out", "trace")
         at = _moment(where, cells["arrival"])
-        begin = begin if requests else at
+        begin, first = (begin, first) if requests else (at, cells["arrival"])
+        if _is_number(first) != _is_number(cells["arrival"]):
+            raise BadValue(f"{where}: arrival {cells['arrival']!r}, and the first is {first!r}; give seconds or dates, not both", "trace")
         if requests and at - begin < requests[-1].arrive:
             raise BadValue(f"{where}: arrives at {cells['arrival']}, before the line above it; sort the file by arrival", "trace")
         requests.append(Request(at - begin, _tokens(where, "prompt", cells["prompt"]), _tokens(where, "output", cells["output"])))
@@ -59,10 +63,17 @@ def _places(file: str, head: list[str], columns: Mapping[str, str]) -> dict[str,
     places = {}
     for ours, usual in NAMES.items():
         wanted = (columns[ours].strip().lower(),) if ours in columns else usual
-        match = next((names.index(name) for name in wanted if name in names), None)
+        match = next((name for name in wanted if name in names), None)
         if match is None:
-            raise BadValue(f"{file} has no column {wanted[0]!r}; it has {', '.join(head)}; rename one, or say which it is", "trace")
-        places[ours] = match
+            hint = f"rename one, or say which it is: --columns {ours}=NAME"
+            if ";" in head[0] or "\t" in head[0]:
+                hint = "separate columns with commas"
+            if all(_is_number(name) for name in names):
+                hint = "its first line must name the columns, such as arrival,prompt,output"
+            raise BadValue(f"{file} has no column {wanted[0]!r}; it has {', '.join(head)}; {hint}", "trace")
+        if names.count(match) > 1:
+            raise BadValue(f"{file} has {names.count(match)} columns {match!r}; rename all but one", "trace")
+        places[ours] = names.index(match)
     return places
 
 
@@ -71,12 +82,21 @@ def _moment(where: str, cell: str) -> float:
         seconds = float(cell)
     except ValueError:
         try:
-            seconds = datetime.fromisoformat(cell).timestamp()
+            moment = datetime.fromisoformat(cell)
+            seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()  # the same everywhere
         except ValueError:
             raise BadValue(f"{where}: arrival {cell!r} is neither seconds nor a date with a time; write 12.5", "trace") from None
     if not math.isfinite(seconds) or seconds < 0:
         raise BadValue(f"{where}: arrival {cell!r}; give seconds of at least 0", "trace")
     return seconds
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _tokens(where: str, name: str, cell: str) -> int:

@@ -64,6 +64,8 @@ def read_study(place: Path, most: int = MOST) -> Study:
     try:
         with place.open("rb") as file:
             data = tomllib.load(file)
+    except IsADirectoryError:
+        raise BadValue(f"{place} is a folder; name a TOML file, or look at a folder's results with --show {place}") from None
     except FileNotFoundError:
         raise BadValue(f"there is no file {place}; `ironlaw study --questions` shows what to write into one") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

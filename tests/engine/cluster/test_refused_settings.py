@@ -93,14 +93,14 @@ SHAPE = Shape("toy", 6, 64, 8, 4, 8, 256, 1000, experts=4)
             "pipeline",
             "^toy: 6 layers do not divide into 5 stages of 1 pieces, nor .* divides 6 or 8$",
         ),
-        (lambda: check(SHAPE, Layout(tensor=3), 1, 8), "tensor", "^toy: 8 heads do not divide by 3; give a tensor parallelism"),
+        (lambda: check(SHAPE, Layout(tensor=3), 1, 8), "tensor", "^toy: 8 heads do not divide by 3; tensor parallelism has to"),
         (lambda: check(SHAPE, Layout(context=3), 1, 8), "context", "^toy: 8 tokens of a sequence do not divide by 6;"),
         (lambda: check(SHAPE, Layout(expert=3, data=3), 3, 8), "expert", "^toy: 4 experts do not divide by 3;"),
         (lambda: check(SHAPE, Layout(expert=4, data=2), 2, 8), "expert", "^toy: 2 replicas do not divide by 4;"),
         (
             lambda: check(SHAPE, Layout(data=3), 4, 8),
             "batch",
-            "^4 sequences do not divide into 3 replicas with micro-batches of 1; such as 6$",
+            "^4 sequences do not divide into 3 replicas with micro-batches of 1; give a multiple of 3 sequences, such as 6, or",
         ),
         (
             lambda: check(SHAPE, Layout(pipeline=2, virtual=3), 3, 8),

@@ -30,13 +30,16 @@ def _load(args: argparse.Namespace) -> tuple[Draw, dict[str, Any]]:
         raise BadValue("how many requests come? Give --rate 5, --trace azure_chat_2023, or --trace FILE.csv")
     if args.trace is not None and lengths:
         raise BadValue(f"--{lengths[0]} goes with --rate alone: a trace has lengths of its own; leave one of them out")
+    is_file = args.trace is not None and (args.trace.lower().endswith(".csv") or Path(args.trace).is_file())
+    if args.columns and not is_file:
+        raise BadValue("--columns names the columns of a CSV file; give one with --trace FILE.csv, or leave it out")
     if args.trace is None:
         prompt, output = args.prompt or USUAL[0], args.output or USUAL[1]
         spread = 1.0 if args.spread is None else args.spread
         laws = Spread(prompt, spread), Spread(output, spread)
         about = {"source": "law", "rate": args.rate, "prompt": prompt, "output": output, "spread": spread}
         return lambda replicas: arriving(args.rate, _count(args, replicas), *laws, seed=args.seed), about
-    if args.trace.lower().endswith(".csv") or Path(args.trace).is_file():
+    if is_file:
         return _from_file(args)
     from ironlaw.registry.traces import trace
 

@@ -8,6 +8,7 @@ from ironlaw.cli.serving.fewest import BUDGETS, best_policy, name, too_slow
 from ironlaw.cli.serving.question import Choice, Search
 from ironlaw.cli.serving.rows import frontier_rows, row, slices
 from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.registry.deployments import Deployment, box_of, deployment, weigh
 from ironlaw.report.costs import ENERGY
@@ -21,17 +22,19 @@ def search(asked: Search) -> dict[str, Any]:
     choices: list[Choice] = []
     refused: list[dict[str, str]] = []
     tables: list[Deployment] = []
+    faults = 0  # machines that can't serve it at all, whatever is promised
     for machine in asked.machines:
         try:
             best = _best(asked, machine, tables)
         except IronlawError as error:
+            faults += 1
             refused.append({"hardware": machine.slug, "reason": str(error)})
             continue
         if isinstance(best, Choice):
             choices.append(best)
         else:
             refused.append({"hardware": machine.slug, "reason": best})
-    if not choices and not tables:
+    if not choices and faults == len(asked.machines):
         raise BadValue("; ".join(one["reason"] for one in refused))
     rows = [row(asked, choice) for choice in choices]
     priced = [one for one in rows if one["dollars_per_million_tokens"] is not None]
@@ -77,6 +80,14 @@ def sizes(asked: Search, machine: Hardware) -> tuple[int, ...]:
     if asked.devices:
         return (asked.devices,)
     joint = box_of(machine)
-    able = [n for n in SHARED if n == 1 or (joint and n <= joint.devices and not asked.model.heads % n and not asked.model.ffn % n)]
+    able = [n for n in SHARED if n == 1 or (joint and n <= joint.devices and _divides(asked.model, n))]
     holding = [n for n in able if weigh(asked.model, machine, n, asked.weights, BUDGETS[3], asked.memory)[2] > 0]
     return tuple(holding or able[-1:])  # the last one's refusal says what is missing
+
+
+def _divides(model: Decoder, devices: int) -> bool:
+    try:
+        model.shard(devices)
+    except BadValue:
+        return False
+    return True

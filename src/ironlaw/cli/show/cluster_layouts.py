@@ -24,7 +24,7 @@ def share(value: float) -> str:
 
 
 def report(result: dict[str, Any]) -> None:
-    sizes = f"{result['batch']:,} sequences of {result['seq']:,} tokens a step"
+    sizes = f"{draw.plural(result['batch'], 'sequence')} of {result['seq']:,} tokens a step"
     draw.heading(result["model"], f"{result['devices']:,} × {result['hardware']} in {result['box']}, {sizes}")
     rows = [_layout(row) for row in result["layouts"]]
     draw.table(["layout", "pieces", "micro", "redo", "step", "MFU", "memory"], rows, left=("layout", "redo"))

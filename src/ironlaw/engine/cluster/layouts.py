@@ -70,7 +70,7 @@ def micro_batches(layout: Layout, batch: int) -> int:
     """How many go through each pipeline in a step of `batch` sequences."""
     each = layout.data * layout.micro
     if batch % each:
-        near = f"such as {-(-batch // each) * each:,}"
+        near = f"give a multiple of {each:,} sequences, such as {-(-batch // each) * each:,}, or smaller micro-batches"
         raise BadValue(
             f"{batch:,} sequences do not divide into {layout.data} replicas with micro-batches of {layout.micro}; {near}", "batch"
         )
@@ -89,7 +89,7 @@ def check(shape: Shape, layout: Layout, batch: int, seq: int) -> None:
         ("replicas", layout.replicas, layout.expert, "expert"),
     ):
         if count % by:
-            raise BadValue(f"{shape.name}: {count:,} {what} do not divide by {by}; give a {name} parallelism that divides them", name)
+            raise BadValue(f"{shape.name}: {count:,} {what} do not divide by {by}; {name} parallelism has to divide them", name)
     count = micro_batches(layout, batch)
     if layout.virtual > 1 and (layout.pipeline == 1 or count % layout.pipeline):
         raise BadValue(

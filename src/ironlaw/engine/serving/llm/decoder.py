@@ -28,6 +28,8 @@ class Decoder:
     def __post_init__(self) -> None:
         for field in ("vocab", "layers", "hidden", "heads", "kv_heads", "head_dim", "ffn"):
             whole(f"{self.name}: {field}", getattr(self, field))
+        if self.heads % self.kv_heads:
+            raise BadValue(f"{self.name}: {self.heads} heads can't share {self.kv_heads} key-value heads evenly; give a divisor")
         if not self.top_k <= self.experts:
             raise BadValue(f"{self.name}: top_k is {self.top_k} of {self.experts} experts; give at most {self.experts}")
 
