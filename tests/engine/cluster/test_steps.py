@@ -84,6 +84,12 @@ def test_a_step_lasts_until_the_clock_has_fallen() -> None:
         assert compute(decoder("llama3_70b"), Layout(8), 8192, slug).forward == pytest.approx(factor * once)
 
 
+def test_a_layer_for_seconds_on_end() -> None:
+    """benchmarks/device/steady_layer.py on an H200 at its 692 W: 32.27 ms after four seconds (27.5 before the clock fell)."""
+    once = compute(decoder("llama3_405b"), Layout(8), 8192, "h200_sxm")
+    assert once.forward + once.backward == pytest.approx(32.27e-3, rel=0.03)
+
+
 def test_a_layers_products_are_the_shapes() -> None:
     """Ops of one shard against 6·N + 12·L·a·s by hand: forward once, backward twice; attention's kernel computes the scores once more."""
     for name, layout in (("gpt3_175b", Layout(8)), ("llama3_70b", Layout(4)), ("gpt3_175b", Layout(2, micro=2, sequence_parallel=False))):

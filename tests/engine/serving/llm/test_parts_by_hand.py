@@ -3,10 +3,21 @@
 import pytest
 
 from ironlaw.engine.serving.llm.batch import Batch, Job
-from ironlaw.engine.serving.llm.cache import CacheShape, contiguous, grouped, latent, multi_head, multi_query, paged, pool_blocks, slots
+from ironlaw.engine.serving.llm.cache import (
+    CacheShape,
+    Paging,
+    contiguous,
+    grouped,
+    latent,
+    multi_head,
+    multi_query,
+    paged,
+    pool_blocks,
+    slots,
+)
 from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.engine.serving.llm.load import Quantiles, Request, Spread, arriving, checked, faster
-from ironlaw.engine.serving.llm.outcome import Moment, Outcome, joined
+from ironlaw.engine.serving.llm.outcome import STEADY, Moment, Outcome, joined
 from ironlaw.engine.serving.llm.policy import Policy, Speculation
 from ironlaw.engine.serving.llm.pool import Pool, Prefix
 from ironlaw.engine.serving.llm.promise import Answer, Promise, fewest
@@ -44,6 +55,15 @@ def test_only_as_much_is_given_up_as_is_needed() -> None:
         pool.leave(name)
     assert pool.take(1) and (list(pool.prefixes), pool.kept, pool.free) == (["b", "c"], 5, 0)
     assert pool.take(2) and (list(pool.prefixes), pool.kept, pool.free) == (["c"], 3, 0)
+    pool.give(1)
+    assert pool.take(1) and list(pool.prefixes) == ["c"]  # as many as are free: nothing is given up
+    other = Pool(4)
+    assert other.take(3)
+    for name in ("a", "b", "c"):
+        other.keep(name, 1)
+        other.leave(name)
+    assert other.take(2) and (list(other.prefixes), other.free) == (["b", "c"], 0)  # one was free
+    assert other.take(2) and (other.prefixes, other.free, other.kept) == ({}, 0, 0)
 
 
 def job(place: int, done: int, out: int) -> Job:
@@ -65,6 +85,26 @@ def test_a_batch_of_two() -> None:
     assert (first.out, first.joined, first.last) == (2, -1, -1) and batch.needs == [0] * 4
     batch.join(second, 2)
     assert batch.ticks_left() == 2  # the stopped one's end is stale
+
+
+def test_an_end_that_is_stale_hides_nobody() -> None:
+    """The first is stopped after a step and joins again, for three; the second is done when the first would have been."""
+    batch = Batch(4)
+    first, second = job(0, 4, 2), job(1, 4, 2)
+    batch.join(first, 2)
+    batch.join(second, 2)
+    assert batch.advance(1, False) == [] and batch.stop(first) == 5 and first.out == 1
+    first.done, first.out = 5, 3
+    batch.join(first, 3)
+    assert batch.advance(1, False) == [second] and (batch.live, batch.rows, batch.growth) == (1, 1, 1.0)
+    assert second.joined == -1 and batch.ticks_left() == 2
+    assert batch.advance(2, False) == [first] and (batch.live, batch.growth, batch.contexts) == (0, 0.0, 0.0)
+
+
+def test_a_job_that_has_not_begun() -> None:
+    fresh = Job(3, REQUESTS[0], 10, 5)
+    assert (fresh.done, fresh.held, fresh.prefix, fresh.shared, fresh.joined, fresh.last) == (0, 0, "", 0, -1, 0)
+    assert fresh.since == -1.0 and not fresh.swapped
 
 
 def test_a_static_batch_keeps_its_rows_until_it_is_cleared() -> None:
@@ -98,6 +138,28 @@ def test_an_outcome_of_three_requests() -> None:
     assert Outcome(REQUESTS[:1], (2.0,), (2.0,), (), OUTCOME.moments[:1], 8).batch == 0.0
 
 
+def paced(start: float, lasts: float) -> Outcome:
+    """Eleven requests a second apart; half a second to the first token, four more evenly until it leaves."""
+    requests = tuple(Request(start + i, 10, 5) for i in range(11))
+    first, leave = (tuple(r.arrive + after for r in requests) for after in (0.5, lasts))
+    return Outcome(requests, first, leave, ((0.1, 44.0),), OUTCOME.moments, 8)
+
+
+@pytest.mark.parametrize("lasts", [1.0, 1.25, 1.5])
+def test_tokens_a_second_while_requests_keep_coming(lasts: float) -> None:
+    """Between the second arrival and the last: nine answers' worth of tokens in nine seconds, whichever of them lie across the ends."""
+    assert paced(100.0, lasts).tokens_per_s == pytest.approx(5.0)
+    assert paced(100.0, lasts).throughput == pytest.approx(55 / (10 + lasts))
+
+
+def test_answers_that_last_long_are_counted_over_the_whole_run() -> None:
+    long = 9.0 / STEADY
+    assert paced(100.0, long * 1.001).tokens_per_s == paced(100.0, long * 1.001).throughput
+    assert paced(100.0, long * 0.999).tokens_per_s != paced(100.0, long * 0.999).throughput
+    at_once = Outcome(REQUESTS, (1.0, 2.0, 4.0), (1.0, 2.0, 4.0), (), OUTCOME.moments, 8)
+    assert at_once.tokens_per_s == pytest.approx(at_once.throughput if STEADY * at_once.mean_time > 3 else 3 / 3.0)
+
+
 def test_two_outcomes_side_by_side() -> None:
     second = Outcome(REQUESTS[:1], (3.0,), (3.0,), ((0.5, 1.0),), OUTCOME.moments[:1], 4, 1, 1, 1)
     both = joined((OUTCOME, second), ((0, 2, 3), (1,)))
@@ -112,6 +174,8 @@ def test_a_promise_is_broken_by_the_times_or_by_the_cache() -> None:
     assert Promise(2.0, 1.9).broken(OUTCOME) == ("tbt",) and Promise(1.0, 1.0).broken(OUTCOME) == ("ttft", "tbt")
     assert Promise(1.9, 2.0).binds(OUTCOME) == "cache" and Promise(2.0, 2.0).binds(OUTCOME) == ""
     calm = Outcome(*[getattr(OUTCOME, name) for name in ("requests", "first", "leave", "gaps", "moments", "blocks")])
+    many = Outcome(REQUESTS[:1] * 200, (9.0,) * 200, (9.0,) * 200, (), OUTCOME.moments, 8, preempted=2)
+    assert Promise(1.0, 1.0).binds(many) == "ttft"  # one in a hundred made room: not yet the cache
     assert Promise(1.0, 1.0).binds(calm) == "ttft and tbt" and Promise(1.0, 1.0, 0.6).binds(calm) == ""
 
 
@@ -168,7 +232,7 @@ def test_shapes_of_caches() -> None:
     assert multi_head(2, 4, 8) == CacheShape(2, 4, 16) and grouped(2, 4, 2, 8, "fp8") == CacheShape(2, 2, 16, "fp8")
     assert multi_query(2, 8) == CacheShape(2, 1, 16) and latent(2, 32, 4, "fp8") == CacheShape(2, 1, 36, "fp8")
     assert CacheShape(2, 3, 16).shard(2) == CacheShape(2, 2, 16) and CacheShape(2, 4, 16, "fp8").token_bytes == 128
-    assert paged([], 4).share_used == 1.0 and paged([3, 5], 4).share_used == 8 / 12 and contiguous([3, 5], 8).waste == 8
+    assert paged([], 4).share_used == 1.0 and paged([3, 5], 4).share_used == 8 / 12 and contiguous([3, 5], 8) == Paging(8, 8)
     assert pool_blocks(1000.0, CacheShape(2, 2, 16), 2) == 3 and slots(1000.0, CacheShape(2, 2, 16), 3, 2) == 1
 
 
