@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ironlaw.engine.cluster.alpha_beta import Timed, fit, mean_error
-from ironlaw.engine.cluster.collectives import bus_bandwidth, bus_factor, time
+from ironlaw.engine.cluster.collectives import bus_bandwidth, time
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.links import Box, binding_edge, ring_bandwidth, ring_edges
 from ironlaw.engine.cluster.volumes import calls, tensor_bytes
@@ -18,15 +17,9 @@ from ironlaw.registry.publications import published
 ROWS = published("vidur_all_reduce")
 
 
-def seen(slug: str, ranks: int, per_box: int | None = None) -> list[tuple[float, float]]:
-    """(bytes, seconds) by size."""
-    rows = ROWS.where(box=slug, ranks=ranks, per_box=per_box or ranks)
-    return sorted((float(row["size"]), float(row["median"])) for row in rows)
-
-
 def bus_of_the_longest(slug: str, ranks: int, per_box: int | None = None) -> float:
-    size, seconds = seen(slug, ranks, per_box)[-1]
-    return bus_bandwidth("all_reduce", ranks, size, seconds)
+    (row,) = ROWS.where(box=slug, ranks=ranks, per_box=per_box or ranks)
+    return bus_bandwidth("all_reduce", ranks, float(row["size"]), float(row["median"]))
 
 
 @pytest.mark.parametrize(
@@ -68,19 +61,6 @@ def test_another_cluster_of_the_same_boxes_has_few_and_slow_ports() -> None:
     assert across < alone * 4 < inside / 5
     poor = replace(box("dgx_a100"), nic=replace(interconnect("hdr200"), achieved=alone), nics=4)
     assert ring_bandwidth(poor, 16, nics=3) == pytest.approx(across, rel=0.05)
-
-
-@pytest.mark.parametrize(
-    ("slug", "ranks", "start", "rate", "error"), [("dgx_h100", 8, 28.6e-6, 339e9, 0.055), ("a100_pairs", 4, 60e-6, 23.6e9, 0.013)]
-)
-def test_two_numbers_explain_all_sizes(slug: str, ranks: int, start: float, rate: float, error: float) -> None:
-    """Least squares of the relative error over every size; α here is of the whole all-reduce."""
-    rows = [Timed(1.0, bus_factor("all_reduce", ranks) * size, seconds) for size, seconds in seen(slug, ranks)]
-    found = fit(rows)
-    assert found.alpha == pytest.approx(start, rel=0.10) and found.beta == pytest.approx(rate, rel=0.10)
-    assert mean_error(found, rows) == pytest.approx(error, abs=0.005)
-    if slug == "dgx_h100":  # NCCL's planner, 8 ranks on NVLink: base and fourteen hops, LL and Simple protocol
-        assert 6.6e-6 + 14 * 0.6e-6 < found.alpha < 8.4e-6 + 14 * 3.4e-6
 
 
 def test_shares_of_a_step_inside_a_box_and_between_boxes() -> None:
