@@ -9,8 +9,9 @@ import time
 from ironlaw import Plan, hardware
 from ironlaw.engine.serving.llm.cache import pool_blocks
 from ironlaw.engine.serving.llm.load import Spread, arriving
-from ironlaw.engine.serving.llm.policy import Policy, Speculation
+from ironlaw.engine.serving.llm.policy import PREEMPTIONS, Policy, Speculation
 from ironlaw.engine.serving.llm.replica import serve
+from ironlaw.engine.serving.llm.replicas import apart
 from ironlaw.registry.decoders import decoder, steps, weight_bytes
 
 POLICIES = {
@@ -20,6 +21,7 @@ POLICIES = {
     "speculative": Policy(speculation=Speculation(4, 0.7)),
     "prefixes shared": Policy(sharing=True),
 }
+TIGHT = 28  # times less cache than there is: requests make room for each other
 
 
 def main():
@@ -43,6 +45,15 @@ def main():
         taken = time.process_time() - start
         base = base or taken
         print(f"{name}: {taken:.2f} s ({taken / base:.2f} x), {out.steps:,} steps in {len(out.moments):,} stretches")
+    for preemption in PREEMPTIONS:
+        start = time.process_time()
+        out = serve(requests, table, room // TIGHT, Policy(preemption=preemption), swap=1e-5)
+        taken = time.process_time() - start
+        print(f"a small cache, {preemption}: {taken:.2f} s ({taken / base:.2f} x), {out.preempted:,} times that one made room")
+    start = time.process_time()
+    apart(requests, table, room, Policy(), prompts=1, decoders=1, move=1e-6)
+    taken = time.process_time() - start
+    print(f"prompts apart: {taken:.2f} s ({taken / base:.2f} x)")
 
 
 if __name__ == "__main__":

@@ -20,25 +20,42 @@ ALONE = 200  # requests that are tried one at a time
 
 
 def best_policy(asked: Search, made: Deployment, most: int) -> Choice | None:
-    """Of at most `most` replicas; None where none keeps the promise."""
+    """Of at most `most` replicas; None where none keeps the promise. Of equal numbers, the proposed tokens with the shortest requests."""
     best: Choice | None = None
-    for policy in policies(asked, made):
-        most = most if best is None else best.answer.replicas - 1
-        choice = _pools(asked, made, policy, most) if asked.apart else _together(asked, made, policy, most)
-        best = choice or best
+    for length in asked.lengths or (0,):
+        choice = _of_length(asked, made, length, most if best is None else best.answer.replicas)
+        if choice is not None and (best is None or _rank(choice) < _rank(best)):
+            best = choice
     return best
+
+
+def _of_length(asked: Search, made: Deployment, length: int, most: int) -> Choice | None:
+    """The largest steps that do, unless smaller ones need fewer replicas."""
+    best: Choice | None = None
+    for budget in budgets(asked, made):
+        policy = _policy(asked, made, length, budget)
+        most = most if best is None else best.answer.replicas - 1
+        best = (_pools if asked.apart else _together)(asked, made, policy, most) or best
+    return best
+
+
+def _rank(choice: Choice) -> tuple[int, float]:
+    return choice.answer.replicas, choice.answer.outcome.mean_time
 
 
 def policies(asked: Search, made: Deployment) -> Iterator[Policy]:
     """As asked; where nothing was said, tokens a step by what the promise allows, and proposed tokens from few to many."""
     for length in asked.lengths or (0,):
-        speculation = made.speculation(length, asked.acceptance) if length else None
         for budget in budgets(asked, made):
-            fitting = asked.batch if asked.scheduling == "static" else max(1, min(asked.batch, budget // (1 + length)))
-            yield Policy(
-                asked.scheduling, fitting, budget, asked.chunked, preemption=asked.preemption, sharing=bool(asked.prefix),
-                speculation=speculation,
-            )  # fmt: skip
+            yield _policy(asked, made, length, budget)
+
+
+def _policy(asked: Search, made: Deployment, length: int, budget: int) -> Policy:
+    fitting = asked.batch if asked.scheduling == "static" else max(1, min(asked.batch, budget // (1 + length)))
+    return Policy(
+        asked.scheduling, fitting, budget, asked.chunked, preemption=asked.preemption, sharing=bool(asked.prefix),
+        speculation=made.speculation(length, asked.acceptance) if length else None,
+    )  # fmt: skip
 
 
 def budgets(asked: Search, made: Deployment) -> tuple[int, ...]:
