@@ -211,3 +211,16 @@ def test_a_sweep_is_its_points():
         swept = il.predict(il.workload("gpt2", batch=batches), il.hardware(slug))
         alone = [float(il.predict(il.workload("gpt2", batch=batch), il.hardware(slug)).seconds) for batch in batches]
         assert swept.seconds == pytest.approx(alone, rel=1e-6)
+
+
+def test_the_clock_of_kin_falls_under_steady_load_unless_power_is_ample():
+    """A product of 7 ms, and sixteen times its work: an H100, with an H200's watts for each operation, takes longer than sixteen."""
+
+    def longer(slug):
+        graphs = (graph_of(linear(rows, 8192, 8192, "bf16")) for rows in (32_768, 524_288))
+        short, long = (il.predict(graph, il.hardware(slug), il.Plan(launch=0.0)).busy_s for graph in graphs)
+        return long / (16 * short)
+
+    assert longer("h100_sxm") == pytest.approx(longer("h200_sxm"), abs=0.02) and longer("h100_sxm") > 1.05
+    for slug in ("a100_80gb_sxm", "h20", "b200"):
+        assert longer(slug) < 1.01

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from ironlaw.calibration.transfer.chip import chip
-from ironlaw.calibration.transfer.model import Transfer
 from ironlaw.engine.cluster.footprint import stage_parameters, updated_parameters
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.shapes import Shape
@@ -16,7 +14,6 @@ from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph
 from ironlaw.registry import shards
 from ironlaw.registry.machines import hardware
-from ironlaw.registry.transfers import CARRIED_FROM
 
 BUSY = Plan(launch=0.0)  # kernels of a large layer hide their launches
 LONG = 0.15  # seconds of steady work after which a clock has fallen as far as it does
@@ -56,23 +53,12 @@ def _busy(graph: Graph | None, machine: Hardware) -> float:
     """Seconds of the graph in a step that lasts: its kernels, as much longer as the clock falls under steady load."""
     if graph is None:
         return 0.0
-    once = float(predict(graph, machine, BUSY).busy_s)
-    measured = _measured(machine)
-    return once if measured is None else once * steady(graph, measured)
-
-
-def _measured(machine: Hardware) -> Hardware | None:
-    """The machine whose fall of the clock was measured: this one, or the one with the same multiprocessors that its times come from."""
-    if machine.basis(BUSY) == "calibrated":
-        return machine
-    carried = machine.transfer
-    kin = machine.basis(BUSY) == "transferred" and isinstance(carried, Transfer) and carried.is_kin(chip(machine))
-    return hardware(CARRIED_FROM) if kin else None
+    return float(predict(graph, machine, BUSY).busy_s) * steady(graph, machine)
 
 
 def steady(graph: Graph, machine: Hardware) -> float:
-    """How much longer a graph takes among as many copies of it as last LONG, than alone; on a machine that was measured."""
-    model = machine.calibration
+    """How much longer a graph takes among as many copies of it as last LONG, than alone; 1 where no fall of the clock is known."""
+    model = machine.model(BUSY)
     if model is None:
         return 1.0
     costs = [model.cost(op, machine, BUSY) for op in graph.ops]

@@ -33,4 +33,4 @@ def transfer(machine: Hardware, load: Callable[[str], Hardware]) -> Transfer | N
             raise BadRegistry(f"no curves are stored for {CARRIED_FROM}; run: python scripts/calibrate.py {CARRIED_FROM}")
         return Taught(laws(), pattern, load(CARRIED_FROM))
 
-    return Transfer(taught, machine.typical_host)
+    return Transfer(taught, machine.typical_host, machine)

@@ -75,11 +75,13 @@ def test_llamas_share_of_the_peak_is_within_five_points() -> None:
 
 
 def test_a_step_lasts_until_the_clock_has_fallen() -> None:
-    """On the H200 steady products take 1.0964 times as long as short ones; an H100's times are carried over from it, an A100's are not."""
+    """On the H200 steady products take 1.0964 times as long as short ones; an H100's times are carried over from it, an A100's are not,
+    and an H20 has power to spare."""
     layer = shards.forward(decoder("llama3_70b"), Layout(8), 8192)
-    slower = steady(layer, hardware("h200_sxm"))
-    assert 1.05 < slower < 1.0964
-    for slug, factor in (("h200_sxm", slower), ("h100_sxm", slower), ("a100_80gb_sxm", 1.0)):
+    slower = {slug: steady(layer, hardware(slug)) for slug in ("h200_sxm", "h100_sxm", "a100_80gb_sxm", "h20")}
+    assert 1.05 < slower["h200_sxm"] < 1.0964 and slower["h100_sxm"] == pytest.approx(slower["h200_sxm"], abs=0.005)
+    assert slower["a100_80gb_sxm"] == slower["h20"] == 1.0
+    for slug, factor in slower.items():
         once = predict(layer, hardware(slug), BUSY).busy_s
         assert compute(decoder("llama3_70b"), Layout(8), 8192, slug).forward == pytest.approx(factor * once)
 

@@ -18,6 +18,7 @@ from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.transfer.chip import Chip, chip, multiprocessors
 from ironlaw.calibration.transfer.families import PUBLISHED, law
 from ironlaw.calibration.transfer.laws import Laws
+from ironlaw.calibration.transfer.power import as_tight
 from ironlaw.engine.arrays import Number, largest, log2, maximum, minimum
 from ironlaw.engine.device.fusion_rules import Rules
 from ironlaw.engine.device.host import Host
@@ -48,10 +49,12 @@ class Taught(NamedTuple):
 
 @dataclass(frozen=True)
 class Transfer:
-    """A cost model of one machine. `taught` is asked once, with the first prediction."""
+    """A cost model of one machine. `taught` is asked once, with the first prediction. `own`: the machine, where it may be the kin of
+    the measured one."""
 
     taught: Callable[[], Taught]
     host: Host
+    own: Hardware | None = None
     backend: str = LIBRARY
     graph_gap: float = 0.0
     compile_kernel_s: float = 0.0
@@ -111,12 +114,15 @@ class Transfer:
         return costs
 
     def sustain(self, costs: list[Cost]) -> list[Cost]:
-        """A kernel among others takes longer than by itself, as on the measured machine; power is in the laws' shares already."""
+        """A kernel among others takes longer than by itself, as on the measured machine. Power is in the laws' shares already; what is
+        carried to kin was measured in short calls, so there the clock falls under steady load as it does at home, unless power is ample."""
         return self._steady.sustain(costs)
 
     @cached_property
     def _steady(self) -> Calibration:
-        return replace(self.pattern, slower=1.0, families={})
+        target = chip(self.own) if self.own is not None else None
+        falls = target is not None and self.is_kin(target) and as_tight(target, self.home)
+        return replace(self.pattern, slower=self.pattern.slower if falls else 1.0, families={})
 
     def cost(self, op: Op, hardware: Hardware, plan: Plan) -> Cost:
         """An op's cost, never below what the datasheet allows."""

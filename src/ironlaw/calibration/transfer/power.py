@@ -7,6 +7,11 @@ from collections.abc import Mapping
 from ironlaw.calibration.transfer.chip import NEWEST, Chip
 
 
+def as_tight(chip: Chip, other: Chip) -> bool:
+    """Whether a chip has no more watts for each operation of its peak at 16 bits than another, so that its clock falls as far."""
+    return chip.power / chip.peaks["fp16"] < 1.01 * other.power / other.peaks["fp16"]
+
+
 def sustained(chip: Chip, fmt: str, share: float, watts: Mapping[str, Mapping[str, float]]) -> float:
     """The share of the datasheet's peak that products keep up. `watts`: FLOP/s a watt by node, in the vector units and in the matrix units
     at 16 bits; narrower formats do as many more as their peak says."""
