@@ -9,7 +9,6 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from ironlaw.engine.cluster.alpha_beta import Timed, Wire, fit, mean_error
 from ironlaw.engine.cluster.collectives import time
 from ironlaw.engine.cluster.schedules import steps
 from ironlaw.errors import BadValue
@@ -61,22 +60,6 @@ def test_a_paced_rank_pays_for_each_byte_in_each_direction() -> None:
     clock.moment = 20.0
     pace.spend("out", 10)
     assert pace.wait("out") == pytest.approx(0.1)
-
-
-def test_the_fit_finds_the_wire_that_made_the_rows() -> None:
-    true = Wire(5e-6, 50e9)
-    rows = []
-    for algorithm in ("ring", "binomial", "recursive_doubling"):
-        for size in (1e3, 1e5, 1e7, 1e9):
-            terms = time("all_reduce", algorithm, 8, size, true.alpha, true.beta)
-            rows.append(Timed(terms.latency / true.alpha, terms.bandwidth * true.beta, terms.total))
-    found = fit(rows)
-    assert found == pytest.approx(true) and mean_error(found, rows) == pytest.approx(0, abs=1e-9)
-    flat = fit([Timed(2, 1.0, 1e-3), Timed(2, 1e6, 1e-3), Timed(4, 1e6, 2e-3)])
-    assert flat.beta > 1e9 or flat.beta == math.inf
-    assert fit([Timed(1, 1e6, 1e-3), Timed(5, 1e6, 1e-3), Timed(5, 2e6, 2e-3)]).alpha == 0.0
-    with pytest.raises(BadValue, match="time at least two sizes far apart"):
-        fit([Timed(2, 1e6, 1e-3), Timed(4, 2e6, 2e-3)])
 
 
 def test_two_ranks_that_both_send_first_do_not_wait_for_each_other() -> None:

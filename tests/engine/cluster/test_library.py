@@ -45,6 +45,13 @@ def test_between_boxes_each_doubling_is_a_level_and_the_slower_of_link_and_ports
     assert pace(replace(pairs, bus=0.0), 2)[1] == pairs.link.achieved
 
 
+def test_devices_of_several_boxes_go_through_their_ports() -> None:
+    dgx = box("dgx_h100")
+    apart, together = (collective(dgx, "all_reduce", 8, 1e9, per_box=inside) for inside in (4, 8))
+    assert apart == pipelined(dgx.network_start, 1.75e9 / (4 * 47e9)) and together == collective(dgx, "all_reduce", 8, 1e9)
+    assert collective(dgx, "all_reduce", 1, 0.0) == 0.0
+
+
 def test_a_switch_that_adds_is_what_its_makers_see() -> None:
     """nccl-tests#212: 480 GB/s of bus bandwidth on eight H100 for very long messages, 370 with a ring."""
     dgx = box("dgx_h100")
