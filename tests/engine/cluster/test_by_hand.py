@@ -5,6 +5,7 @@ from itertools import product
 
 import pytest
 
+from ironlaw.engine.cluster import exchange
 from ironlaw.engine.cluster.collectives import ALGORITHMS, KINDS, Terms, Wires, crossover, fastest, least, time
 from ironlaw.engine.cluster.links import Box, Edge, Interconnect, ring_edges, transfer
 from ironlaw.engine.cluster.loads import Loads, flow_time, torus_all_reduce, traffic
@@ -97,6 +98,16 @@ def test_a_ring_through_two_boxes() -> None:
     assert Box("b", "b", "x", 2, 2) == Box("b", "b", "x", 2, 2, None, None, None, 0, 0.0, 0.0, 0.0, 0.0, ())
     assert wire(50.0).efficiency == 0.5 and transfer(100.0, wire(50.0)) == 2.0
     assert repr(pairs) == "<Box pairs: 4 × x>" and pairs.edge(5, 6) == ("bridge", wire(24.0))
+
+
+def test_an_all_to_all_of_six_in_two_boxes() -> None:
+    """Two bytes for each other rank: one neighbour on the link, two over the bridge, four ranks to two over the NICs."""
+    pairs = Box("pairs", "pairs", "x", 4, 2, wire(200.0), wire(24.0), wire(10.0), 4, bus=150.0)
+    assert exchange.loads(pairs, 6, 12.0, nics=3) == (
+        exchange.Load("link", 2.0, 150.0), exchange.Load("bridge", 4.0, 24.0), exchange.Load("nic", 16.0, 30.0),
+    )  # fmt: skip
+    alone = Box("alone", "alone", "x", 2, 1, None, wire(24.0))
+    assert exchange.loads(alone, 2, 12.0) == (exchange.Load("bridge", 6.0, 24.0),) and exchange.all_to_all(alone, 2, 12.0) == 0.25
 
 
 @pytest.mark.parametrize(

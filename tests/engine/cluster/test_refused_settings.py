@@ -5,9 +5,10 @@ import pytest
 from ironlaw.engine.cluster.alpha_beta import Timed, fit
 from ironlaw.engine.cluster.buckets import sent
 from ironlaw.engine.cluster.collectives import time
+from ironlaw.engine.cluster.exchange import loads
 from ironlaw.engine.cluster.failures import Level, goodput, mtbf, optimum, series, two_level, wall
 from ironlaw.engine.cluster.layouts import Layout, check, stage_layers
-from ironlaw.engine.cluster.library import collective, pace
+from ironlaw.engine.cluster.library import collective, pace, ring_pace
 from ironlaw.engine.cluster.links import Box, Interconnect, binding_edge, ring_bandwidth
 from ironlaw.engine.cluster.loads import traffic
 from ironlaw.engine.cluster.pipelines import gantt
@@ -79,6 +80,9 @@ SHAPE = Shape("toy", 6, 64, 8, 4, 8, 256, 1000, experts=4)
         (lambda: ring_bandwidth(PORTS, 8, nics=0), "nics", "^0 NICs a box; ports has 2: give 1 to 2$"),
         (lambda: ring_bandwidth(PORTS, 8, nics=3), "nics", "^3 NICs a box;"),
         (lambda: ring_bandwidth(BARE, 2, order=(0, 2)), "order", r"^the order \[0, 2\] does not name each of 2 ranks once; list 0 to 1$"),
+        (lambda: loads(PORTS, 1, 1.0), "ranks", "^1 rank has nobody to send to; give at least 2$"),
+        (lambda: loads(PORTS, 8, 1.0, nics=3), "nics", "^3 NICs a box; ports has 2: give 1 to 2$"),
+        (lambda: ring_pace(PORTS, 1), "ranks", "^a ring of 1 rank has no edge; give at least 2$"),
         (lambda: collective(BARE, "all_reduce", 0, 1.0), "ranks", "^0 ranks; give at least 1$"),
         (
             lambda: pace(BARE, 8, 2),
