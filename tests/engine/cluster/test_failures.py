@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import lambertw
 
-from ironlaw.engine.cluster.failures import Level, daly, draw, goodput, mtbf, optimum, series, two_level, wall, waste, young
-from ironlaw.engine.cluster.strips import shares, strip
+from ironlaw.engine.cluster.failures import Level, Shares, daly, draw, goodput, mtbf, optimum, series, two_level, wall, waste, young
+from ironlaw.engine.cluster.strips import Stretch, shares, strip
 from ironlaw.errors import BadValue
 
 META = 54 * 86400 / 419  # Llama 3: 419 unexpected interruptions in 54 days
@@ -133,6 +133,8 @@ def test_a_strip_by_hand() -> None:
     ]  # fmt: skip
     assert list(strip([], 2.0, 0.0, 1.0, 5.0)) == [("work", 0, 2), ("work", 2, 4), ("lost", 4, 5)]
     assert list(strip([9.0], 2.0, 0.0, 1.0, 4.0)) == [("work", 0, 2), ("work", 2, 4)]
+    assert shares([Stretch("work", 0.0, 2.0)]) == Shares(1.0, 0.0, 0.0, 0.0)
+    assert shares(found) == Shares(*(pytest.approx(spent / 16) for spent in (6.0, 3.0, 5.0, 2.0)))
     with pytest.raises(BadValue, match="interval"):
         list(strip([], 0.0, 1.0, 1.0, 5.0))
 

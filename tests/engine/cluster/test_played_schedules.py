@@ -51,7 +51,8 @@ def test_buckets_by_hand() -> None:
         return 1.0 + 0.1 * size
 
     found = sent(100.0, 40.0, 10.0, cost)
-    assert [(b.size, b.ready, b.start, b.end) for b in found] == pytest.approx([(40, 4, 4, 9), (40, 8, 9, 14), (20, 10, 14, 17)])
+    figures = [figure for b in found for figure in (b.size, b.ready, b.start, b.end)]
+    assert figures == pytest.approx([40, 4, 4, 9, 40, 8, 9, 14, 20, 10, 14, 17])
     assert exposed(100.0, 40.0, 10.0, cost) == pytest.approx(7.0)
     assert exposed(100.0, 1000.0, 10.0, cost) == pytest.approx(11.0)  # one bucket: all of it shows
     assert exposed(100.0, 1.0, 10.0, cost) == pytest.approx(0.1 + 110 - 10)  # a hundred starts
