@@ -16,7 +16,7 @@ from ironlaw.engine.serving.llm.cache import (
     slots,
 )
 from ironlaw.engine.serving.llm.decoder import Decoder
-from ironlaw.engine.serving.llm.load import Quantiles, Request, Spread, arriving, checked, faster
+from ironlaw.engine.serving.llm.load import Quantiles, Request, Spread, alike, arriving, checked, faster
 from ironlaw.engine.serving.llm.outcome import STEADY, Moment, Outcome, joined
 from ironlaw.engine.serving.llm.policy import Policy, Speculation
 from ironlaw.engine.serving.llm.pool import Pool, Prefix
@@ -202,6 +202,7 @@ def test_draws_are_the_same_everywhere() -> None:
     common = arriving(10.0, 2, Spread(100), Spread(0.2), seed=3, prefix=7)
     assert [(r.prompt, r.output, r.prefix, r.shared) for r in common] == [(107, 1, "system", 7)] * 2
     assert Quantiles((0.0, 0.5, 1.0), (1, 101, 301)).draw(4, 4) == (87, 258, 245, 99)
+    assert (Request(0.0, 1, 1).prefix, Request(0.0, 1, 1).shared) == ("", 0) and min(Spread(2.0, 2.0).draw(1, 50)) == 1
     assert Spread(2e6, 3.0).draw(1, 4) == (600_409, 88_959, 14_238, 1_000_000)
     assert [Speculation(4, 0.7).steps(100, 0, place) for place in range(4)] == [31, 39, 39, 38]
     assert Speculation(4, 0.7).steps(100, 1, 0) == 37
@@ -209,6 +210,7 @@ def test_draws_are_the_same_everywhere() -> None:
 
 
 def test_what_policies_reserve() -> None:
+    assert Policy(preemption="swap").preemption == "swap" and Policy().preemption == "recompute"
     assert not Policy().reserves and Policy(scheduling="static").reserves and Policy(speculation=Speculation(2, 0.5)).reserves
     assert Policy(most=64, budget=64).budget == 64 and Policy(most=64, budget=32, chunked=False).budget == 32
     assert Policy(most=64, budget=32, scheduling="static").budget == 32
@@ -225,6 +227,7 @@ def test_a_small_decoder() -> None:
     assert toy.cache() == CacheShape(2, 2, 16) and toy.cache("fp8").token_bytes == 64
     half, quarter = toy.shard(2), toy.shard(4)
     assert toy.shard(1) is toy and (half.vocab, half.heads, half.kv_heads, half.ffn, half.hidden) == (50, 2, 1, 16, 16)
+    assert isinstance(half.kv_heads, int) and Decoder("d", 9, 1, 6, 6, 6, 1, 6).shard(3).kv_heads == 2
     assert (quarter.heads, quarter.kv_heads, quarter.vocab, quarter.ffn) == (1, 1, 25, 8)
 
 
@@ -253,6 +256,24 @@ def test_two_requests_step_by_step() -> None:
     assert (each.first, each.leave, each.replicas, each.blocks) == ((1.0, 1.5), (3.0, 2.5), 2, 18)
     more = side_by_side(pair, Step(), 9, Policy(most=2, budget=8, block=4), 3)
     assert (more.leave, more.replicas, more.blocks) == (each.leave, 3, 27)
+
+
+def test_each_replica_guesses_by_a_seed_of_its_own() -> None:
+    requests = [Request(0.1 * i, 4, 30 + i) for i in range(8)]
+    policy = Policy(most=4, budget=32, speculation=Speculation(2, 0.5))
+    both = side_by_side(requests, Step(), 99, policy, 2, seed=5)
+    alone = [serve(requests[k::2], Step(), 99, policy, seed=5 + k) for k in (0, 1)]
+    assert both.leave == tuple(alone[i % 2].leave[i // 2] for i in range(8))
+    assert side_by_side(requests, Step(), 99, policy, 2) == side_by_side(requests, Step(), 99, policy, 2, seed=0) != both
+
+
+def test_blocks_that_move_to_the_host_take_their_time() -> None:
+    requests = [Request(0.0, 4, 12) for _ in range(4)]
+    policy = Policy(most=4, budget=16, block=4, preemption="swap")
+    still, slow = (apart(requests, Step(), 9, policy, prompts=1, decoders=1, move=0.0, swap=swap) for swap in (0.0, 0.5))
+    assert apart(requests, Step(), 9, policy, prompts=1, decoders=1, move=0.0) == still
+    assert still.preempted > 0 and max(slow.leave) > max(still.leave)
+    assert sum(m.prompt for m in still.moments) == 16 and list(still.moments) == sorted(still.moments)
 
 
 def test_prompts_on_devices_of_their_own() -> None:
@@ -285,6 +306,7 @@ def test_prompts_on_devices_of_their_own() -> None:
         (lambda: checked([Request(0.0, 1.5, 1)]), "requests", "^request 1 has prompt 1.5;"),
         (lambda: checked([Request(0.0, 2, 1, "a", 3)]), "requests", "^request 1 shares 3 of 2 prompt tokens; give at most all of them$"),
         (lambda: checked([Request(0.0, 2, 1, "a", -1)]), "requests", "^request 1 shares -1 of 2"),
+        (lambda: alike([Request(0.0, 1, 1)], 0), "tokens", "^tokens is 0;"),
         (lambda: arriving(1.0, 0, Spread(1), Spread(1)), "n", "^n is 0;"),
         (lambda: arriving(0.0, 1, Spread(1), Spread(1)), "", "^rate is 0.0;"),
         (lambda: Spread(0.0).draw(1, 1), "", "^mean length is 0.0;"),
@@ -309,6 +331,12 @@ def test_prompts_on_devices_of_their_own() -> None:
             "devices",
             "^d has 6 columns of the feed-forward, which 4 devices can't share",
         ),
+        (
+            lambda: Decoder("d", 1, 1, 1, 6, 2, 1, 8).shard(4),
+            "devices",
+            "^d has 6 heads, which 4 devices can't share evenly; give a divisor$",
+        ),
+        (lambda: Decoder("d", 1, 1, 1, 6, 2, 1, 8).shard(0), "devices", "^devices is 0;"),
         (lambda: Decoder("d", 1, 1, 1, 6, 2, 1, 6).shard(3), "devices", "^d has 2 key-value heads, which 3 devices can't share evenly$"),
         (
             lambda: serve([Request(0.0, 30, 3)], Step(), 2, Policy(most=1)),
