@@ -33,16 +33,20 @@ def captured(phase: str, tokens: int, batch: int = 1, config: str = "LlamaConfig
     return capture(target.call, target.args, target.kwargs), target
 
 
-def built(phase: str, tokens: int, batch: int) -> Graph:
+def built(phase: str, tokens: int, batch: int, **more: Any) -> Graph:
     length = "seq" if phase == "prefill" else "context"
-    graph = FAMILIES["llama"](**SIZES, tied=False, phase=phase, batch=batch, dtype="bf16", **{length: tokens})
+    graph = FAMILIES["llama"](**SIZES, **more, tied=False, phase=phase, batch=batch, dtype="bf16", **{length: tokens})
     return last_logits(graph) if phase == "prefill" else graph
 
 
-@pytest.mark.parametrize("batch", [1, 3])
+KINDS: dict[str, dict[str, Any]] = {"LlamaConfig": {}, "Qwen3Config": {"qk_norm": True}}
+
+
+@pytest.mark.parametrize(("config", "batch"), [("LlamaConfig", 1), ("LlamaConfig", 3), ("Qwen3Config", 2)])
 @pytest.mark.parametrize(("phase", "tokens"), [("decode", 100), ("prefill", 48)])
-def test_captured_and_registry_agree(phase: str, tokens: int, batch: int) -> None:
-    ours, (graph, target) = built(phase, tokens, batch), captured(phase, tokens, batch)
+def test_captured_and_registry_agree(phase: str, tokens: int, config: str, batch: int) -> None:
+    ours, (graph, target) = built(phase, tokens, batch, **KINDS[config]), captured(phase, tokens, batch, config)
+    assert graph.params == ours.params and [op.kind for op in graph.ops].count("rsqrt") == [op.kind for op in ours.ops].count("rsqrt")
     assert graph.flops == ours.flops and graph.cache_bytes == ours.cache_bytes and graph.weight_bytes == ours.weight_bytes
     kinds = [[op.kind for op in each.ops if op.work.matmul_flops or op.kind == "cat"] for each in (graph, ours)]
     assert kinds[0] == kinds[1]

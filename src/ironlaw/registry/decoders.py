@@ -22,7 +22,8 @@ from ironlaw.registry.workloads import about, workloads
 FAMILIES = ("llama", "moe")
 SETTINGS = ("batch", "seq", "context", "phase", "dtype")
 BIASED = ("qwen2",)  # of transformers' model types: those whose q, k and v have biases
-KIN = ("llama", "mistral", "mixtral", *BIASED, "qwen3")
+NORMED = ("qwen3",)  # those whose q and k are normalised
+KIN = ("llama", "mistral", "mixtral", *BIASED, *NORMED)
 FIELDS = {
     "vocab": "vocab_size", "layers": "num_hidden_layers", "hidden": "hidden_size", "heads": "num_attention_heads",
     "ffn": "intermediate_size",
@@ -80,6 +81,7 @@ def _sizes(config: Mapping[str, Any], file: Path) -> dict[str, Any]:
     sizes["kv_heads"] = config.get("num_key_value_heads") or sizes["heads"]
     sizes["head_dim"] = config.get("head_dim") or sizes["hidden"] // sizes["heads"]
     sizes["tied"], sizes["qkv_bias"] = bool(config.get("tie_word_embeddings", False)), config["model_type"] in BIASED
+    sizes["qk_norm"] = config["model_type"] in NORMED
     if config["model_type"] == "mixtral":
         sizes |= {"experts": config.get("num_local_experts", 8), "top_k": config.get("num_experts_per_tok", 2)}
     return sizes

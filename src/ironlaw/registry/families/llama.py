@@ -1,4 +1,4 @@
-"""Llama and its kin (Qwen2 adds biases to q, k and v): RMS norm, rotary positions, grouped-query attention, SwiGLU.
+"""Llama and its kin (Qwen2 adds biases to q, k and v, Qwen3 norms to q and k): RMS norm, rotary positions, grouped-query attention, SwiGLU.
 
 As transformers runs it eagerly: RMS norm goes through FP32 and is eight ops, a rotation is five for q and five for k.
 The decoder takes its feed-forward as a function, so that `moe` can put experts there.
@@ -28,6 +28,7 @@ def build(
     ffn: int,
     tied: bool,
     qkv_bias: bool = False,
+    qk_norm: bool = False,
     batch: Number = 1,
     seq: Number = 512,
     context: Number = 512,
@@ -41,7 +42,7 @@ def build(
 
     b = Builder("llama", dtype, layers=layers, hidden=hidden, heads=heads, batch=batch)
     at = span("llama", phase, seq, context)
-    logits = decoder(b, at, swiglu, batch, vocab, layers, hidden, heads, kv_heads, head_dim, tied, qkv_bias)
+    logits = decoder(b, at, swiglu, batch, vocab, layers, hidden, heads, kv_heads, head_dim, tied, qkv_bias, qk_norm)
     return b.graph([logits], batch=batch, seq=seq, context=context, phase=phase, dtype=dtype)
 
 
@@ -58,6 +59,7 @@ def decoder(
     head_dim: int,
     tied: bool,
     qkv_bias: bool = False,
+    qk_norm: bool = False,
 ) -> Tensor:
     """Token ids to logits of every position that goes in, as HF computes them."""
     if heads % kv_heads:
@@ -73,7 +75,7 @@ def decoder(
         name = f"layers.{i}"
         y = rms_norm(b, f"{name}.input_norm", x)
         q, k, v = (
-            split_heads(b.linear(f"{name}.attn.{part}_proj", y, count * head_dim, bias=qkv_bias), count)
+            _heads(b, f"{name}.attn.{part}", y, count, head_dim, qkv_bias, qk_norm and part != "v")
             for part, count in (("q", heads), ("k", kv_heads), ("v", kv_heads))
         )
         q = rotate(b, f"{name}.attn.rotary_q", q, cos, sin, at)
@@ -85,6 +87,14 @@ def decoder(
         x = b.emit("add", f"{name}.mlp.add", x, y)
     x = rms_norm(b, "norm", x)
     return b.linear("lm_head", x, vocab, bias=False, weight=words if tied else None)
+
+
+def _heads(b: Builder, name: str, x: Tensor, count: int, head_dim: int, bias: bool, normalised: bool) -> Tensor:
+    """Queries, keys or values of every head: [b, h, s, d]."""
+    y = b.linear(f"{name}_proj", x, count * head_dim, bias=bias)
+    if normalised:
+        y = view(rms_norm(b, f"{name}_norm", view(y, *y.shape[:-1], count, head_dim)), *y.shape)
+    return split_heads(y, count)
 
 
 def cast(b: Builder, name: str, x: Tensor, dtype: str) -> Tensor:

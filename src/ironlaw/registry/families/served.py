@@ -64,6 +64,9 @@ def _attention(b: Builder, name: str, x: Tensor, turn: Tensor, m: Decoder, sizes
     batch, context, chunk, past = sizes
     tokens, kept = batch + chunk, m.kv_heads * m.head_dim
     qkv = b.linear(f"{name}.qkv_proj", x, m.heads * m.head_dim + 2 * kept, bias=m.qkv_bias)
+    for part, count in (("q", m.heads), ("k", m.kv_heads)) if m.qk_norm else ():
+        gain = b.weight(f"{name}.{part}_norm.weight", m.head_dim)
+        b.emit("rms_norm", f"{name}.{part}_norm", view(qkv, tokens, count, m.head_dim), gain, inplace=True)
     q = _rotated(b, f"{name}.rotary", view(qkv, tokens, (m.heads + m.kv_heads) * m.head_dim), turn, fused)
     if fused:
         b.emit("copy", f"{name}.write_cache", view(qkv, tokens, 2 * kept))

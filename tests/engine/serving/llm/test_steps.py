@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ironlaw import Plan, hardware, predict, registry, workload
+from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.engine.serving.llm.steps import Grid, Line
 from ironlaw.errors import BadValue
 from ironlaw.registry.decoders import decoder, steps, weight_bytes
@@ -67,6 +68,19 @@ def test_narrow_weights_and_cache_move_fewer_bytes():
     wide, narrow = step(m, batch=8, context=4096), step(m, batch=8, context=4096, weights="fp8", cache="fp8")
     assert narrow.cache_bytes == wide.cache_bytes / 2
     assert narrow.weight_bytes == weight_bytes(m, "bf16", "fp8") == pytest.approx(wide.weight_bytes / 2, rel=1e-4)
+
+
+def test_norms_of_queries_and_keys():
+    """Qwen3: a layer has two norms more, each over the heads of its part, with a gain for each of a head's numbers."""
+    sizes = {"vocab": 151_936, "layers": 36, "hidden": 4096, "heads": 32, "kv_heads": 8, "head_dim": 128, "ffn": 12_288}
+    plain, normed = (Decoder("qwen3", **sizes, qk_norm=norm) for norm in (False, True))
+    assert normed.parameters - plain.parameters == 36 * 2 * 128
+    for fused in (True, False):
+        graphs = [step(model, batch=4, context=10, chunk=6, fused=fused) for model in (plain, normed)]
+        norms = [[op for op in graph.ops if op.kind == "rms_norm"] for graph in graphs]
+        assert len(norms[1]) - len(norms[0]) == 72 and graphs[0].flops == graphs[1].flops
+        assert graphs[1].params == normed.parameters
+        assert [op.outputs[0].shape for op in norms[1][1:3]] == [(10, 32, 128), (10, 8, 128)]
 
 
 def test_shards_of_a_model(table):

@@ -24,6 +24,7 @@ class Decoder:
     qkv_bias: bool = False
     experts: int = 0
     top_k: int = 0
+    qk_norm: bool = False  # queries and keys are normalised head by head
 
     def __post_init__(self) -> None:
         for field in ("vocab", "layers", "hidden", "heads", "kv_heads", "head_dim", "ffn"):
@@ -44,7 +45,8 @@ class Decoder:
     @property
     def parameters(self) -> int:
         biases = (self.heads + 2 * self.kv_heads) * self.head_dim if self.qkv_bias else 0
-        return self.matrices + self.vocab * self.hidden + self.layers * (2 * self.hidden + biases) + self.hidden
+        gains = 2 * self.head_dim if self.qk_norm else 0
+        return self.matrices + self.vocab * self.hidden + self.layers * (2 * self.hidden + biases + gains) + self.hidden
 
     def cache(self, dtype: str = "fp16") -> CacheShape:
         return grouped(self.layers, self.heads, self.kv_heads, self.head_dim, dtype)
