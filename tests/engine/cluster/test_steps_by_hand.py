@@ -29,6 +29,7 @@ def test_parameters_and_flops() -> None:
     assert GATED.layer_parameters == 192 + 384 + 16 + 16 and GATED.parameters == 4 * 608 + 80 + 8
     mixed = replace(TOY, experts=4, top_k=2)
     assert mixed.layer_parameters == LAYER + 3 * 256 + 32 and mixed.layer_products == 256 + 2 * 256 + 32
+    assert replace(TOY, top_k=3).layer_products == 512 and TOY.top_k == 1  # of one feed-forward a token takes one
     learned = replace(TOY, positions=5)
     assert learned.parameters == TOY.parameters + 40
     layer = 2 * 512 + 4 * 8 * 6
@@ -152,6 +153,8 @@ def test_layouts_of_a_toy() -> None:
         4,
         8,
     }
+    mixed = list(layouts(replace(TOY, experts=4, top_k=2), 4, 8, 64, 4, expert=(2,), virtual=(1,)))
+    assert mixed and all((one.expert, one.virtual, one.sequence_parallel) == (2, 1, True) for one in mixed)
     long = {one.context for one in layouts(TOY, 4, 8, 32768, 4)}
     assert long == {1, 2, 4} and {one.context for one in layouts(TOY, 4, 8, 8192, 4)} == {1}
     scores = {one.recompute for one in layouts(replace(TOY, fused_attention=False), 2, 8, 64, 4)}
