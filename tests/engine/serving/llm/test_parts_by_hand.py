@@ -240,10 +240,13 @@ def test_shapes_of_caches() -> None:
 
 
 class Step:
-    """A second a step."""
+    """As long whatever it holds."""
+
+    def __init__(self, length=1.0):
+        self.length = length
 
     def seconds(self, batch, contexts, chunks=(), ends=0, each=1):
-        return 1.0
+        return self.length
 
 
 def test_two_requests_step_by_step() -> None:
@@ -256,6 +259,39 @@ def test_two_requests_step_by_step() -> None:
     assert (each.first, each.leave, each.replicas, each.blocks) == ((1.0, 1.5), (3.0, 2.5), 2, 18)
     more = side_by_side(pair, Step(), 9, Policy(most=2, budget=8, block=4), 3)
     assert (more.leave, more.replicas, more.blocks) == (each.leave, 3, 27)
+
+
+def test_the_youngest_makes_room_and_computes_again() -> None:
+    """Blocks of four, four of them; two prompts of four, six tokens each. At 5 s both need a third block: the second request gives up its
+    two and waits. The first leaves at 6; the nine tokens of the other are computed anew, and its last one comes at 7."""
+    pair = (Request(0.0, 4, 6), Request(0.0, 4, 6))
+    out = serve(pair, Step(), 4, Policy(most=2, budget=16, block=4), swap=0.25)
+    assert (out.first, out.leave, out.preempted) == ((1.0, 1.0), (6.0, 7.0), 1)
+    assert sum(m.prompt for m in out.moments) == 8 + 9 and sorted(out.gaps)[-1] == (2.0, 1.0)
+    assert sum(count for _, count in out.gaps) == 10 and out.peak == 1.0
+    assert [(m.at, m.seconds, m.batch, m.used, m.waiting) for m in out.moments][-2:] == [(5.0, 1.0, 1, 3, 1), (6.0, 1.0, 0, 3, 0)]
+
+
+def test_the_youngest_makes_room_and_comes_back_from_the_host() -> None:
+    """A quarter of a second a block: two on their way out make the sixth step 1.5 s long, two on their way back the next one."""
+    pair = (Request(0.0, 4, 6), Request(0.0, 4, 6))
+    out = serve(pair, Step(), 4, Policy(most=2, budget=16, block=4, preemption="swap"), swap=0.25)
+    assert (out.first, out.leave, out.preempted) == ((1.0, 1.0), (6.5, 8.0), 1)
+    assert sum(m.prompt for m in out.moments) == 8 and sorted(out.gaps)[-1] == (3.0, 1.0)
+
+
+def test_whole_blocks_of_a_common_beginning_are_shared() -> None:
+    """Eight tokens alike: one block of four, since the last token of a prompt is always computed."""
+    pair = (Request(0.0, 8, 2, "system", 8), Request(5.0, 8, 2, "system", 8))
+    out = serve(pair, Step(), 9, Policy(most=2, budget=16, block=4, sharing=True))
+    assert out.reused == 4 and [m.prompt for m in out.moments if m.prompt] == [8, 4]
+
+
+def test_who_arrives_in_a_step_is_inside_for_the_rest_of_it() -> None:
+    out = serve((Request(0.0, 4, 2), Request(0.5, 4, 2)), Step(2.0), 9, Policy(most=2, budget=8, block=4))
+    assert [(m.at, m.seconds, m.inside) for m in out.moments] == [(0.0, 2.0, 1.75), (2.0, 2.0, 2.0), (4.0, 2.0, 1.0)]
+    idle = serve((Request(0.0, 4, 1), Request(7.0, 4, 3)), Step(2.0), 9, Policy(most=2, budget=8, block=4))
+    assert (idle.first, idle.leave) == ((2.0, 9.0), (2.0, 13.0)) and idle.gaps == ((2.0, 1.0), (2.0, 1.0))
 
 
 def test_each_replica_guesses_by_a_seed_of_its_own() -> None:
