@@ -7,7 +7,7 @@ import argparse
 import time
 
 from ironlaw import Plan, hardware
-from ironlaw.engine.serving.llm.cache import pool_blocks
+from ironlaw.engine.serving.llm.cache import blocks, pool_blocks
 from ironlaw.engine.serving.llm.load import Spread, arriving
 from ironlaw.engine.serving.llm.policy import PREEMPTIONS, Policy, Speculation
 from ironlaw.engine.serving.llm.replica import serve
@@ -21,7 +21,6 @@ POLICIES = {
     "speculative": Policy(speculation=Speculation(4, 0.7)),
     "prefixes shared": Policy(sharing=True),
 }
-TIGHT = 28  # times less cache than there is: requests make room for each other
 
 
 def main():
@@ -45,9 +44,10 @@ def main():
         taken = time.process_time() - start
         base = base or taken
         print(f"{name}: {taken:.2f} s ({taken / base:.2f} x), {out.steps:,} steps in {len(out.moments):,} stretches")
+    small = max(blocks(r.prompt + r.output, 16) for r in requests)  # holds the longest and no more: requests make room for each other
     for preemption in PREEMPTIONS:
         start = time.process_time()
-        out = serve(requests, table, room // TIGHT, Policy(preemption=preemption), swap=1e-5)
+        out = serve(requests, table, small, Policy(preemption=preemption), swap=1e-5)
         taken = time.process_time() - start
         print(f"a small cache, {preemption}: {taken:.2f} s ({taken / base:.2f} x), {out.preempted:,} times that one made room")
     start = time.process_time()
