@@ -272,9 +272,13 @@ def test_batches_and_stored_weights_side_by_side(file: str, capsys: pytest.Captu
     shown = " ".join(capsys.readouterr().out.split())
     assert "side by side time, and how many times as fast as h200_sxm eager, all transferred" in shown
     assert "batches and weights" in shown and "batch 64" in shown
-    costs = told(capsys, f"{file}:Net", "--on", "h200_sxm", "--batch", "8,64", "--dtype", "fp16", "--price", "h200=3.6")["costs"]
+    costs = told(
+        capsys, f"{file}:Net", "--on", "h200_sxm", "--batch", "8,64", "--dtype", "fp16", "--price", "h200=3.6", "--html", "costs.html"
+    )["costs"]
     assert {row["batch"] for row in costs["rows"]} == {8, 64} and costs["cheapest"]["batch"] == 64 and costs["per"] == "sample"
     assert all(row["dollars_per_million"] == pytest.approx(row["seconds"] / row["batch"] * 1000) for row in costs["rows"])
+    page = Path("costs.html").read_text(encoding="utf-8")
+    assert "What it costs" in page and "Cheapest: h200_sxm" in page and "an upper bound" in page
 
 
 def test_stored_weights_say_what_they_change(file: str, capsys: pytest.CaptureFixture[str]):

@@ -150,7 +150,7 @@ def run(args: argparse.Namespace) -> int:
         from ironlaw.report.page import place_of
 
         place_of(args.html, sources)
-    known_prices(args.on, args.price or {})
+    prices = known_prices(args.on, args.price or {})
     profile = read(args.trace) if args.trace else None  # these first: a bad file is reported before a large model is captured
     lengths = phases(args)
     captured = build_all(args, lengths) if is_ours(args.target) else capture_phases(args, lengths)
@@ -163,6 +163,9 @@ def run(args: argparse.Namespace) -> int:
     analysis = analyse(args, captures, plans, runs, refused, profile)
     if lengths:
         analysis = replace(analysis, language=language_of(captured, lengths, plans, analysis))
+    if args.price is not None or args.latency is not None:
+        per_hour = {slug: price.per_hour for slug, price in prices.items()}
+        analysis = replace(analysis, prices=per_hour, costs=costs(analysis.variants, prices, args.latency))
     if args.html:
         from ironlaw.report.page import write
 
@@ -181,9 +184,8 @@ def run(args: argparse.Namespace) -> int:
     comparison.weights(analysis, captures.own)
     comparison.fits(analysis)
     pays(analysis)
-    money = costs_of(args, analysis)
-    if money:
-        show_costs.report(money)
+    if analysis.costs is not None:
+        show_costs.report(analysis.costs)
     if analysis.joined is not None:
         trace.report(analysis.joined, args.ops or OPS)
     if analysis.unknown:
@@ -270,25 +272,17 @@ def analyse(
     return Analysis(
         captures.main, tuple(runs), args.target, refused, cost, args.per_day, joined, variants,
         capacities(captures.growths, args.on), captures.unsized,
-        sources=captures.sources, prices=args.price or {},
+        sources=captures.sources,
     )  # fmt: skip
 
 
 def as_json(args: argparse.Namespace, analysis: Analysis) -> dict[str, Any]:
     out = analysis.to_dict(args.ops)
-    money = costs_of(args, analysis)
-    if money:
-        out["costs"] = money
+    if analysis.costs is not None:
+        out["costs"] = analysis.costs
     if args.html:
         out["html"] = args.html
     return out
-
-
-def costs_of(args: argparse.Namespace, analysis: Analysis) -> dict[str, Any] | None:
-    """What a million samples cost, where --price or --latency asks for it."""
-    if args.price is None and args.latency is None:
-        return None
-    return costs(analysis.variants, known_prices(args.on, args.price or {}), args.latency)
 
 
 def pays(analysis: Analysis) -> None:

@@ -50,7 +50,8 @@ class Analysis:
     unsized: tuple[str, ...] = ()  # why a largest size is not known
     language: Language | None = None  # where its phases were asked for; this graph is the last of them
     sources: Sources | None = None  # what a changed program is made from; this graph alone where there are none
-    prices: Mapping[str, float] = field(default_factory=dict)  # dollars an hour that the reader gave
+    prices: Mapping[str, float] = field(default_factory=dict)  # dollars an hour, where the reader asked for money
+    costs: dict[str, Any] | None = None  # of a million samples, where the reader asked for them: `report.costs`
 
     @cached_property
     def verdict(self) -> Advice:

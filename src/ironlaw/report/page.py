@@ -16,7 +16,7 @@ from ironlaw.errors import BadValue
 from ironlaw.files import output, replace_text
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import data, paragraph, text
-from ironlaw.report.sections import breakeven, capacity, details, fusion, language, sources, summary, trace, variants
+from ironlaw.report.sections import breakeven, capacity, costs, details, fusion, language, sources, summary, trace, variants
 from ironlaw.widget import assets
 from ironlaw.widget.figure import Figure
 from ironlaw.widget.glossary import explanations, mark, marked
@@ -118,6 +118,8 @@ def _sections(analysis: Analysis, figures: dict[str, Figure], grids: dict[str, A
         sections.append(("devices", "Several machines", figure_place("devices") + words))
     if len(analysis.variants) > 1:
         sections.append(("variants", "Batches and weights", variants.batches_and_weights(analysis.variants)))
+    if analysis.costs is not None:
+        sections.append(("costs", "What it costs", costs.section(analysis.costs)))
     sections.append(
         ("details", "Where the time goes", _picker(analysis.by_phase) + "".join(_detail(name) for name in ("roofline", "timeline")))
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw.cli.show import draw
-from ironlaw.cli.show.costs import sources
+from ironlaw.report.cost_words import sources
 from ironlaw.report.serving_words import BASES, BINDS, replicas, way
 from ironlaw.units import show, significant
 
