@@ -14,14 +14,14 @@ def links(where: str, data: dict[str, Any]) -> tuple[Link, ...]:
     tables = data.get("link", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise BadRegistry(f"{where}: link is {tables!r:.60}; write each as a table under [[link]]")
-    found = []
+    wires = []
     for table in tables:
         name = table.get("name")
         if not isinstance(name, str) or not name:
             raise BadRegistry(f"{where}: a [[link]] has no name; add `name = …` there (NVLink 4, PCI Express 5.0 x16)")
         one = figure(f"{where} [[link]] {name}", {**table, "value": table.get("per_direction", "")}, "B/s")
-        found.append(Link(name, one.value, one.source, one.date, one.estimate, one.why))
-    return tuple(found)
+        wires.append(Link(name, one.value, one.source, one.date, one.estimate, one.why))
+    return tuple(wires)
 
 
 def achieved(where: str, data: dict[str, Any], figures: dict[str, Figure]) -> dict[str, Figure]:
@@ -29,7 +29,7 @@ def achieved(where: str, data: dict[str, Any], figures: dict[str, Figure]) -> di
     table = data.get("achieved", {})
     if not isinstance(table, dict):
         raise BadRegistry(f"{where}: achieved is {table!r:.60}; write tables, [achieved.bandwidth] and [achieved.fp16]")
-    found = {}
+    limits = {}
     for name, one in table.items():
         place, known = f"{where} [achieved.{name}]", "bandwidth" if name == "bandwidth" else f"peak.{name}"
         if known not in figures:
@@ -38,8 +38,8 @@ def achieved(where: str, data: dict[str, Any], figures: dict[str, Figure]) -> di
         seen = figure(place, one, figures[known].unit if name == "bandwidth" else "FLOP/s", "" if name == "bandwidth" else name)
         if seen.value > figures[known].value:
             raise BadRegistry(f"{place} is above [{known}]; check both")
-        found[f"achieved.{name}"] = seen
-    return found
+        limits[f"achieved.{name}"] = seen
+    return limits
 
 
 def process(where: str, data: dict[str, Any]) -> str:

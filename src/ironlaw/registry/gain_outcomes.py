@@ -47,10 +47,10 @@ def reach(one: GainOutcome) -> float:
     return math.sqrt(max(beyond, 0.0)) / one.sd
 
 
-def by_change(found: Iterable[GainOutcome]) -> dict[str, list[GainOutcome]]:
+def by_change(outcomes: Iterable[GainOutcome]) -> dict[str, list[GainOutcome]]:
     """Changes that enough models were measured with: of each, those that were unseen, or all where these are too few."""
     changes: dict[str, list[GainOutcome]] = {}
-    for one in found:
+    for one in outcomes:
         changes.setdefault(one.change, []).append(one)
     judges = {change: _judges(mine) for change, mine in sorted(changes.items())}
     return {change: mine for change, mine in judges.items() if mine}
@@ -74,6 +74,6 @@ def stored(slug: str) -> list[GainOutcome]:
     return [GainOutcome(**one) for one in json.loads(path(slug).read_text())]
 
 
-def write(slug: str, found: Iterable[GainOutcome]) -> None:
-    lines = [json.dumps(one._asdict()) for one in sorted(found)]
+def write(slug: str, outcomes: Iterable[GainOutcome]) -> None:
+    lines = [json.dumps(one._asdict()) for one in sorted(outcomes)]
     path(slug).write_text("[\n" + ",\n".join(lines) + "\n]\n")

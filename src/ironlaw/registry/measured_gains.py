@@ -98,11 +98,11 @@ def pairs(runs: Iterable[TimedRun], machine: Hardware) -> Iterator[list[Measured
         models.setdefault(run.model, []).append(run)
     for mine in models.values():
         predictions = {id(run): run.predict(machine) for run in mine}
-        found: dict[int, list[MeasuredGain]] = {}
+        gains: dict[int, list[MeasuredGain]] = {}
         for one, two in permutations(mine, 2):
             if change := change_of(one, two):
-                found.setdefault(id(one), []).append(_pair(one, two, *change, predictions[id(one)], predictions[id(two)]))
-        yield from found.values()
+                gains.setdefault(id(one), []).append(_pair(one, two, *change, predictions[id(one)], predictions[id(two)]))
+        yield from gains.values()
 
 
 def _pair(one: TimedRun, two: TimedRun, change: str, times: float, before: Prediction, after: Prediction) -> MeasuredGain:

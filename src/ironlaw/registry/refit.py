@@ -119,10 +119,10 @@ def _judges(row: Row) -> bool:
 
 def write(slug: str, models: Iterable[tuple[Row, Graph]] | None = None, runs: Iterable[Run] = ()) -> Path:
     """Fit, and store the curves and how each model came out."""
-    fitted, found = refit(slug, models, runs)
-    write_outcomes(slug, [o for o in found if not o.run])
-    if any(o.run for o in found):
-        write_unseen(slug, [o for o in found if o.run])
+    fitted, outcomes = refit(slug, models, runs)
+    write_outcomes(slug, [o for o in outcomes if not o.run])
+    if any(o.run for o in outcomes):
+        write_unseen(slug, [o for o in outcomes if o.run])
     return write_calibration(slug, fitted)
 
 

@@ -57,12 +57,12 @@ def replays(overhead: float = 0.0, begin: str = "") -> list[Replay]:
 
 
 def _replay(row: Mapping[str, Any], overhead: float) -> Replay:
-    made = _deployment(str(row["model"]), str(row["machine"]), int(row["devices"]))
-    made = replace(made, table=replace(made.table, start=made.table.start + overhead))
+    server = _deployment(str(row["model"]), str(row["machine"]), int(row["devices"]))
+    server = replace(server, table=replace(server.table, start=server.table.start + overhead))
     clients = int(row["clients"])
-    draws = [_figures(made.run(_requests(row, seed), Policy(most=clients or MOST, budget=BUDGET)), clients) for seed in _seeds(row)]
+    draws = [_figures(server.run(_requests(row, seed), Policy(most=clients or MOST, budget=BUDGET)), clients) for seed in _seeds(row)]
     predicted = {name: fmean(draw[name] for draw in draws) for name in MEASURES}
-    return Replay(str(row["run"]), made.table.basis, {name: float(row[name]) for name in MEASURES}, predicted)
+    return Replay(str(row["run"]), server.table.basis, {name: float(row[name]) for name in MEASURES}, predicted)
 
 
 @lru_cache(maxsize=16)

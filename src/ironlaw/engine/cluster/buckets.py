@@ -32,14 +32,14 @@ def sent(gradients: float, bucket: float, backward: float, cost: Cost) -> tuple[
     check_positive("backward pass", backward, zero=True)
     full = max(float(check_positive("bucket", bucket)), gradients / MOST)
     marks = [min(i * full, gradients) for i in range(math.ceil(gradients / full - 1e-9) + 1)]
-    found: list[Bucket] = []
+    queue: list[Bucket] = []
     free = 0.0
     for before, after in pairwise(marks):
         ready = backward * after / gradients
         start = max(ready, free)
         free = start + cost(after - before)
-        found.append(Bucket(after - before, ready, start, free))
-    return tuple(found)
+        queue.append(Bucket(after - before, ready, start, free))
+    return tuple(queue)
 
 
 def exposed(gradients: float, bucket: float, backward: float, cost: Cost) -> float:

@@ -32,19 +32,19 @@ def loads(box: Box, ranks: int, size: float, nics: int | None = None) -> tuple[L
     part = size / ranks
     inside = min(ranks, box.devices)
     near, beyond = min(ranks, box.group) - 1, (inside - 1) // box.group * box.group  # of the last device, whose group may not be full
-    found = []
+    wires = []
     if near:
         wire = box.edge(0, 1)[1]
-        found.append(Load("link", near * part, min(wire.achieved, box.bus) if box.bus else wire.achieved))
+        wires.append(Load("link", near * part, min(wire.achieved, box.bus) if box.bus else wire.achieved))
     if beyond:
-        found.append(Load("bridge", beyond * part, box.edge(0, box.group)[1].achieved))
+        wires.append(Load("bridge", beyond * part, box.edge(0, box.group)[1].achieved))
     if ranks > box.devices:
         used = box.nics if nics is None else nics
         if not 1 <= used <= box.nics:
             raise BadValue(f"{used!r} NICs a box; {box.slug} has {box.nics}: give 1 to {box.nics}", "nics")
         leaving = max(count * (ranks - count) for count in _boxes(box, ranks))
-        found.append(Load("nic", leaving * part, used * box.edge(0, box.devices)[1].achieved))
-    return tuple(found)
+        wires.append(Load("nic", leaving * part, used * box.edge(0, box.devices)[1].achieved))
+    return tuple(wires)
 
 
 def _boxes(box: Box, ranks: int) -> tuple[int, ...]:

@@ -15,15 +15,15 @@ def call_seconds(box: Box, call: Call) -> float:
     return call.count * float(collective(box, call.kind, call.ranks, call.size, call.per_box))
 
 
-def exposed(box: Box, made: tuple[Call, ...], ahead: float, back: float, overlap: bool = True) -> float:
+def exposed(box: Box, group: tuple[Call, ...], ahead: float, back: float, overlap: bool = True) -> float:
     """Seconds of a step, where a micro-batch takes `ahead` forward and `back` backward; all of them without `overlap`.
 
     ZeRO-3 gathers weights again for each pass backward.
     """
     if not overlap:
-        return sum(call_seconds(box, call) for call in made)
-    counts = {call.kind: call.count for call in made}
-    each = {kind: sum(call_seconds(box, call) for call in made if call.kind == kind) / count for kind, count in counts.items()}
+        return sum(call_seconds(box, call) for call in group)
+    counts = {call.kind: call.count for call in group}
+    each = {kind: sum(call_seconds(box, call) for call in group if call.kind == kind) / count for kind, count in counts.items()}
     if "all_gather" not in each:
         return left(each.get("all_reduce", 0.0), back)
     sums, gathers = counts["reduce_scatter"], counts["all_gather"]

@@ -47,18 +47,18 @@ def _star(n: int, _: int) -> Schedule:
 def _ring_of(ranks: tuple[int, ...], parts: tuple[tuple[int, ...], ...], gather: bool = True, scatter: bool = True) -> list[Step]:
     """A reduce-scatter and an all-gather round a ring; `parts[i]` ends, reduced, at the rank after `ranks[i]`'s predecessor."""
     n = len(ranks)
-    found = []
+    rounds = []
     if scatter:
-        found += [
+        rounds += [
             tuple(Send(ranks[i], ranks[(i + 1) % n], parts[(i - step) % n], True) for i in range(n) if parts[(i - step) % n])
             for step in range(n - 1)
         ]
     if gather:
-        found += [
+        rounds += [
             tuple(Send(ranks[i], ranks[(i + 1) % n], parts[(i + 1 - step) % n], False) for i in range(n) if parts[(i + 1 - step) % n])
             for step in range(n - 1)
         ]
-    return found
+    return rounds
 
 
 def _ring(n: int, _: int) -> Schedule:
@@ -77,16 +77,16 @@ def _binomial(n: int, _: int) -> Schedule:
 
 def _recursive_doubling(n: int, _: int) -> Schedule:
     whole = 2 ** (n.bit_length() - 1)
-    found: list[Step] = []
+    rounds: list[Step] = []
     if n > whole:
-        found.append(tuple(Send(rank, rank - whole, (0,), True) for rank in range(whole, n)))
+        rounds.append(tuple(Send(rank, rank - whole, (0,), True) for rank in range(whole, n)))
     hop = 1
     while hop < whole:
-        found.append(tuple(Send(rank, rank ^ hop, (0,), True) for rank in range(whole)))
+        rounds.append(tuple(Send(rank, rank ^ hop, (0,), True) for rank in range(whole)))
         hop *= 2
     if n > whole:
-        found.append(tuple(Send(rank - whole, rank, (0,), False) for rank in range(whole, n)))
-    return Schedule(tuple(found), 1)
+        rounds.append(tuple(Send(rank - whole, rank, (0,), False) for rank in range(whole, n)))
+    return Schedule(tuple(rounds), 1)
 
 
 def _rabenseifner(n: int, _: int) -> Schedule:
@@ -94,19 +94,19 @@ def _rabenseifner(n: int, _: int) -> Schedule:
     if n & (n - 1):
         raise BadValue(f"rabenseifner over {n} ranks; it needs a power of two", "n")
     owned = {rank: tuple(range(n)) for rank in range(n)}
-    found: list[Step] = []
+    rounds: list[Step] = []
     hop = n // 2
     while hop:
         halves = {rank: _halves(owned[rank], bool(rank & hop)) for rank in range(n)}
-        found.append(tuple(Send(rank, rank ^ hop, halves[rank][1], True) for rank in range(n)))
+        rounds.append(tuple(Send(rank, rank ^ hop, halves[rank][1], True) for rank in range(n)))
         owned = {rank: halves[rank][0] for rank in range(n)}
         hop //= 2
     hop = 1
     while hop < n:
-        found.append(tuple(Send(rank, rank ^ hop, owned[rank], False) for rank in range(n)))
+        rounds.append(tuple(Send(rank, rank ^ hop, owned[rank], False) for rank in range(n)))
         owned = {rank: tuple(sorted((*owned[rank], *owned[rank ^ hop]))) for rank in range(n)}
         hop *= 2
-    return Schedule(tuple(found), n)
+    return Schedule(tuple(rounds), n)
 
 
 def _halves(parts: tuple[int, ...], upper: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -52,12 +52,12 @@ def judge(job: Job, layout: Layout, compute: Predictor) -> Candidate:
 
 def rank(job: Job, devices: int, compute: Predictor, **choices: tuple[object, ...]) -> list[Candidate]:
     """Layouts that divide and fit, the fastest first."""
-    found = list(layouts(job.shape, devices, job.batch, job.seq, job.box.devices, **choices))
-    if not found:
+    candidates = list(layouts(job.shape, devices, job.batch, job.seq, job.box.devices, **choices))
+    if not candidates:
         raise BadValue(_indivisible(job, devices), "devices")
-    fitting = [one for one in found if memory(job.shape, one, job.seq, micro_batches(one, job.batch)).total <= job.capacity]
+    fitting = [one for one in candidates if memory(job.shape, one, job.seq, micro_batches(one, job.batch)).total <= job.capacity]
     if not fitting:
-        raise BadValue(_too_large(job, devices, found), "devices")
+        raise BadValue(_too_large(job, devices, candidates), "devices")
     return sorted((judge(job, one, compute) for one in fitting), key=lambda one: one.time.total)
 
 
@@ -72,8 +72,8 @@ def _round(devices: int) -> int:
     return 1 << max(0, devices.bit_length() - 1)
 
 
-def _too_large(job: Job, devices: int, found: Iterable[Layout]) -> str:
-    least = min((memory(job.shape, one, job.seq, micro_batches(one, job.batch)).total, str(one)) for one in found)
+def _too_large(job: Job, devices: int, candidates: Iterable[Layout]) -> str:
+    least = min((memory(job.shape, one, job.seq, micro_batches(one, job.batch)).total, str(one)) for one in candidates)
     return (
         f"no layout of {devices:,} devices holds {job.shape.name}: the smallest, {least[1]}, needs {show(float(least[0]), 'B')} a device,"
         f" which has {show(job.capacity, 'B')}; give more devices, a shorter --seq, or a box whose devices hold more"

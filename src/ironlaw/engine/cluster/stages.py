@@ -133,13 +133,13 @@ class Needs:
 def _crossing(graph: Graph) -> list[float]:
     """Bytes that are made before op i and read by it or later, for each i: what a cut there sends on. Nothing after the last op."""
     home = homes(graph)
-    made = {t.name: 0 for t in graph.tensors.values() if t.role == "input"}
+    starts = {t.name: 0 for t in graph.tensors.values() if t.role == "input"}
     read: dict[str, int] = {}
     for i, op in enumerate(graph.ops):
         read.update({home.get(t.name, t.name): i for t in op.inputs})
-        made.update({t.name: i + 1 for t in op.outputs if t.role == "activation" and t.name not in home})
+        starts.update({t.name: i + 1 for t in op.outputs if t.role == "activation" and t.name not in home})
     changes = [0.0] * (len(graph.ops) + 2)
-    for name, start in made.items():
+    for name, start in starts.items():
         if read.get(name, -1) >= start:
             size = float(graph.tensors[name].bytes)
             changes[start] += size

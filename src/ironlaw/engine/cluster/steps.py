@@ -54,15 +54,15 @@ def step_time(shape: Shape, layout: Layout, box: Box, batch: int, seq: int, comp
     """`overlap`: gradients are summed up and weights gathered beside the passes."""
     check(shape, layout, batch, seq)
     count, layers = micro_batches(layout, batch), stage_layers(shape, layout)
-    made = calls(shape, layout, seq, count, box.devices)
-    spent = {kind: sum(call_seconds(box, call) for call in made.get(kind, ())) for kind in ("tensor", "context", "expert")}
+    groups = calls(shape, layout, seq, count, box.devices)
+    spent = {kind: sum(call_seconds(box, call) for call in groups.get(kind, ())) for kind in ("tensor", "context", "expert")}
     most = max(layers)
     once, again = most * (compute.forward + compute.backward), most * compute.again
     head = max(0.0, compute.head - (most - layers[-1]) * (compute.forward + compute.backward + compute.again))
     hops = _hops(shape, layout, box, seq, count)
     slot = once + again + (sum(spent.values()) + hops) / count
     ahead, back = most * compute.forward, most * (compute.backward + compute.again)
-    data = exposed(box, made.get("data", ()), ahead, back, overlap)
+    data = exposed(box, groups.get("data", ()), ahead, back, overlap)
     return StepTime(
         count * (once + head), count * again, spent["tensor"], spent["context"], spent["expert"], hops,
         (layout.pipeline - 1) / layout.virtual * slot, data, compute.update,

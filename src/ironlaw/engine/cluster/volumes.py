@@ -42,8 +42,8 @@ def tensor_bytes(layers: Number, hidden: Number, seq: Number, micro: Number, ran
 
 def traffic(shape: Shape, layout: Layout, seq: int, micro_batches: int, box_devices: int) -> dict[str, float]:
     """Bytes that a device of the busiest stage sends in a step, by parallelism."""
-    made = calls(shape, layout, seq, micro_batches, box_devices)
-    sent = {kind: float(sum(call.wire_bytes for call in group)) for kind, group in made.items()}
+    groups = calls(shape, layout, seq, micro_batches, box_devices)
+    sent = {kind: float(sum(call.wire_bytes for call in group)) for kind, group in groups.items()}
     if layout.pipeline > 1:
         sent["pipeline"] = float(pipeline_bytes(shape, layout, seq, micro_batches))
     return sent
@@ -55,24 +55,24 @@ def calls(shape: Shape, layout: Layout, seq: int, micro_batches: int, box_device
     passes = 3.0 if layout.recompute == "full" else 2.0
     rows = seq / layout.context * layout.micro
     activation = rows * shape.hidden * ACTIVATION
-    found: dict[str, tuple[Call, ...]] = {}
+    groups: dict[str, tuple[Call, ...]] = {}
     if layout.tensor > 1:
         inside = layout.tensor if layout.devices <= box_devices else gcd(layout.tensor, box_devices)  # a group may lie across boxes
         kinds = ("all_gather", "reduce_scatter") if layout.sequence_parallel else ("all_reduce",)
-        found["tensor"] = tuple(Call(kind, layout.tensor, inside, activation, 2 * passes * layers) for kind in kinds)
+        groups["tensor"] = tuple(Call(kind, layout.tensor, inside, activation, 2 * passes * layers) for kind in kinds)
     if layout.context > 1:
         keys = layout.micro * seq * 2 * shape.kv_width / min(layout.tensor, shape.kv_heads) * ACTIVATION
         near = _near(layout.context, layout.tensor, box_devices)
-        found["context"] = (
+        groups["context"] = (
             Call("all_gather", layout.context, near, keys, passes * layers), Call("reduce_scatter", layout.context, near, keys, layers),
         )  # fmt: skip
     if layout.expert > 1:
         sent = activation * shape.top_k / (layout.tensor if layout.sequence_parallel else 1)
         near = _near(layout.expert, layout.tensor, box_devices)
-        found["expert"] = (Call("all_to_all", layout.expert, near, sent, 2 * passes * layers),)
+        groups["expert"] = (Call("all_to_all", layout.expert, near, sent, 2 * passes * layers),)
     if layout.replicas > 1:
-        found["data"] = _data(shape, layout, micro_batches, box_devices)
-    return found
+        groups["data"] = _data(shape, layout, micro_batches, box_devices)
+    return groups
 
 
 def _data(shape: Shape, layout: Layout, micro_batches: int, box_devices: int) -> tuple[Call, ...]:

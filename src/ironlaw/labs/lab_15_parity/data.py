@@ -116,8 +116,8 @@ def points(share: float) -> str:
     return f"{round(100 * share, 1) + 0.0:.1f}".replace("-", MINUS)
 
 
-def as_points(label: str, found: Gap | None, **more: str) -> dict[str, Any]:
+def as_points(label: str, gap: Gap | None, **more: str) -> dict[str, Any]:
     """A card that shows a gap."""
-    if found is None:
+    if gap is None:
         return {"label": label, "value": "–", "unit": "", "note": "nobody to count"}
-    return {"label": label, "value": points(found.value), "unit": "points", **more}
+    return {"label": label, "value": points(gap.value), "unit": "points", **more}

@@ -30,8 +30,8 @@ def design(lab: kit.Lab) -> dict[str, Any]:
 def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
     """For the receipt: per act, the truth and what was counted."""
     one, other = (group.at(first.CUT) for group in groups(COMPAS))
-    counted = f"{kit.times(one.fpr / other.fpr)} in COMPAS, where base rates, precision and misses differ."
-    return {"act1": (first.truth(lab), counted), "act2": (second.truth(lab), "Computed from published tables.")}
+    compas = f"{kit.times(one.fpr / other.fpr)} in COMPAS, where base rates, precision and misses differ."
+    return {"act1": (first.truth(lab), compas), "act2": (second.truth(lab), "Computed from published tables.")}
 
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:

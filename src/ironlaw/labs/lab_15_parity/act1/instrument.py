@@ -30,7 +30,7 @@ SIDES = {"fpr": "false positives: the reporters", "ppv": "precision: the vendor"
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         slug, apart = lab.current_context.slug, values.get("linked") == EACH
-        credit, made = slug == CREDIT, slug == MADE_UP
+        credit, toy = slug == CREDIT, slug == MADE_UP
         pairs = [(name, name) for name in data.names(CREDIT)]
         cuts = [
             kit.span(
@@ -44,9 +44,9 @@ def dials(lab: kit.Lab) -> Any:
             kit.select("b", "Second group", pairs, "Black", hidden=not credit),
             kit.choice("linked", "Thresholds", [(ONE, "one for both"), (EACH, "one each")], ONE),
             *cuts,
-            kit.span("base_a", "Base rate of A", 5, 95, 30, unit="%", hidden=not made),
-            kit.span("base_b", "Base rate of B", 5, 95, 10, unit="%", hidden=not made),
-            kit.span("separation", "How well the score separates", 0, FURTHEST, 2, step=STEP, hidden=not made),
+            kit.span("base_a", "Base rate of A", 5, 95, 30, unit="%", hidden=not toy),
+            kit.span("base_b", "Base rate of B", 5, 95, 10, unit="%", hidden=not toy),
+            kit.span("separation", "How well the score separates", 0, FURTHEST, 2, step=STEP, hidden=not toy),
             kit.span("ppv", "Precision to hold", 5, 100, 60, unit="%"),
             kit.select("side", "Light up the people who count for", list(SIDES.items()), "fpr"),
         ]
@@ -62,16 +62,16 @@ def tables(lab: kit.Lab, values: Mapping[str, Any]) -> tuple[tuple[Group, Group]
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    pair, found = tables(lab, values)
+    pair, counts = tables(lab, values)
     slug, held = lab.current_context.slug, values["ppv"] / 100
     speech = SPEECH[slug]
     lines = [
         Line(_name(pair, i), group.roc, group.base, (table.fpr, table.tpr), _drag(slug, values, group, "ab"[i]))
-        for i, (group, table) in enumerate(zip(pair, found, strict=True))
+        for i, (group, table) in enumerate(zip(pair, counts, strict=True))
     ]
     return kit.View(
         figures=[
-            tabbed(figures.ratio(pair, found, marks(lab)), "Asked"),
+            tabbed(figures.ratio(pair, counts, marks(lab)), "Asked"),
             tabbed(
                 rays(
                     lines,
@@ -86,7 +86,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
             ),
             tabbed(
                 people(
-                    {_name(pair, i): found[i] for i in (0, 1)},
+                    {_name(pair, i): counts[i] for i in (0, 1)},
                     speech.kinds,
                     "A hundred people of each group",
                     rate=str(values["side"]),
@@ -94,15 +94,15 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
                 ),
                 "People",
             ),
-            tabbed(figures.rates(pair, found, speech.rates), "Every rate"),
+            tabbed(figures.rates(pair, counts, speech.rates), "Every rate"),
         ],
-        cards=cards(pair, found),
-        formula=formula(pair[0], found[0]),
+        cards=cards(pair, counts),
+        formula=formula(pair[0], counts[0]),
         banner=verdicts.banner(lab, pair, held),
         note=kit.html(
             "\n\n".join([lab.fill("act1.from", source=data.source(slug)), lab.words[f"act1.about_{slug}"], lab.fill("act1.mark")])
         ),
-        readouts=readouts(slug, found),
+        readouts=readouts(slug, counts),
     )
 
 
@@ -125,15 +125,15 @@ def marks(lab: kit.Lab) -> tuple[Any, ...]:
     return rules(float(option.value), float(lab.question("act1").answer), "×") if option else ()
 
 
-def readouts(slug: str, found: tuple[Table, Table]) -> dict[str, Any]:
-    gaps = {rate: data.gap_of(*found, rate) for rate in ("fpr", "fnr", "ppv", "selected")}
+def readouts(slug: str, counts: tuple[Table, Table]) -> dict[str, Any]:
+    gaps = {rate: data.gap_of(*counts, rate) for rate in ("fpr", "fnr", "ppv", "selected")}
     return {"data": slug, **{f"gap_{rate}": round(gap.value, 4) if gap else None for rate, gap in gaps.items()}}
 
 
-def cards(pair: tuple[Group, Group], found: tuple[Table, Table]) -> list[dict[str, Any]]:
+def cards(pair: tuple[Group, Group], counts: tuple[Table, Table]) -> list[dict[str, Any]]:
     shown = []
     for rate, label in GAPS.items():
-        gap = data.gap_of(*found, rate)
+        gap = data.gap_of(*counts, rate)
         sure = gap is not None and not gap.may_be_chance
         note = f"{points(gap.low)} to {points(gap.high)} points" if gap else ""
         word = "not chance" if sure else "may be chance"

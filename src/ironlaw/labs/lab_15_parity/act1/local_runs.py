@@ -23,11 +23,11 @@ def _points(row: Any, name: str) -> kit.Markup:
 
 
 def resampled(run: kit.Measured) -> dict[str, object]:
-    found: dict[str, object] = {"draws": f"{resample.DRAWS:,}"}
+    slots: dict[str, object] = {"draws": f"{resample.DRAWS:,}"}
     for rate in resample.NAMES:
         row = run.row(name=f"{rate}_gap")
-        found |= {f"{rate}_low": _points(row, "low"), f"{rate}_high": _points(row, "high")}
-    return found
+        slots |= {f"{rate}_low": _points(row, "low"), f"{rate}_high": _points(row, "high")}
+    return slots
 
 
 def trained(run: kit.Measured) -> dict[str, object]:

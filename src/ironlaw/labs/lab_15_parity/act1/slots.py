@@ -34,8 +34,8 @@ def distance(lab: kit.Lab) -> str:
 
 def compas() -> dict[str, object]:
     one, other = groups(COMPAS)
-    found = {"one": one.at(CUT), "other": other.at(CUT)}
-    rates = {f"{rate}_{name}": percent(getattr(table, rate)) for name, table in found.items() for rate in ("fpr", "fnr", "ppv")}
+    by_group = {"one": one.at(CUT), "other": other.at(CUT)}
+    rates = {f"{rate}_{name}": percent(getattr(table, rate)) for name, table in by_group.items() for rate in ("fpr", "fnr", "ppv")}
     return {
         **rates,
         "ratio": kit.times(odds(one.base) / odds(other.base)),
