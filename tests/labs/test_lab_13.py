@@ -10,7 +10,6 @@ from ironlaw import hardware
 from ironlaw.engine.device import memory
 from ironlaw.engine.serving.batching import batch_server
 from ironlaw.engine.serving.queues import md1, mm1, mmc
-from ironlaw.kit.check import problems
 from ironlaw.labs.lab_13_line.act1 import system
 from ironlaw.labs.lab_13_line.act2 import server, verdict
 from ironlaw.ledger import open_ledger
@@ -53,10 +52,6 @@ def test_nothing_gives_an_answer_away(page):
     for sealed in ("24 s, ", "7.06", "18,0", "5.5 %", "2,880", "Mean time, W", "capacity"):
         assert sealed not in before, f"{sealed} is on the page before the first prediction"
     assert page.parts["act1_reveal"] is None and page.piece("act1.instrument").view.get("figures") in (None, [])
-
-
-def test_the_lab_checks_itself():
-    assert not problems(SLUG)
 
 
 # --- Act I
