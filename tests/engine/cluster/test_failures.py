@@ -115,7 +115,7 @@ def test_draws_have_the_stated_mean_and_shape_one_is_exponential() -> None:
 def test_a_strip_adds_up_and_follows_the_law_where_there_is_one(shape: float) -> None:
     """Shape 1 is a Poisson process; failures that come in bunches leave more of the time, for the same mean between them."""
     interval, save, lost = 1200.0, 60.0, 300.0
-    went = shares(strip(draw(3, 10_000.0, 2e8, shape), interval, save, lost, 2e8))
+    went = shares(strip(draw(3, 10_000.0, 6e7, shape), interval, save, lost, 6e7))
     law = goodput(interval, save, lost, 10_000.0)
     assert went.total == pytest.approx(1, abs=1e-9)
     if shape == 1.0:

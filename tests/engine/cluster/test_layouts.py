@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -55,6 +56,9 @@ def test_what_gpt_3_keeps_of_one_sequence() -> None:
     assert [activations(shape, Layout(pipeline=p), 2048) for p in (2, 8, 32)] == [whole] * 3
 
 
+schedule = cache(gantt)
+
+
 def waiting(shape: Shape, layout: Layout, stage: int, micro_batches: int) -> float:
     """Layers of micro-batches that wait, at most, in the schedule as it runs: a piece begins to wait when it runs forward."""
     pieces = layout.pipeline * layout.virtual
@@ -62,7 +66,7 @@ def waiting(shape: Shape, layout: Layout, stage: int, micro_batches: int) -> flo
     if shape.layers % pieces:
         sizes[0] -= 1
         sizes[pieces - 1] -= 1
-    slots = sorted((s for s in gantt(layout.pipeline, micro_batches, layout.virtual) if s.stage == stage), key=lambda s: s.start)
+    slots = sorted((s for s in schedule(layout.pipeline, micro_batches, layout.virtual) if s.stage == stage), key=lambda s: s.start)
     held = most = 0
     for slot in slots:
         size = sizes[slot.piece * layout.pipeline + stage]
