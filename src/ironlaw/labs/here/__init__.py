@@ -1,0 +1,1 @@
+"""A small working lab to copy: `ironlaw lab new NAME`."""
