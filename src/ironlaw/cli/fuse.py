@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from functools import partial
 from typing import Any
 
-from ironlaw.cli.options import Parser, add_json, add_settings, settings
+from ironlaw.cli.options import Parser, add_json, add_settings, by_batch, settings
 from ironlaw.cli.show import draw
 from ironlaw.engine.device.fusion import FusionPlan, Group
 from ironlaw.engine.device.fusion_rules import Verdict
@@ -23,15 +24,30 @@ def add(parser: Parser) -> None:
     parser.add_argument("workload", metavar="WORKLOAD", help="a model; see `ironlaw workload`")
     parser.add_argument("--verbose", action="store_true", help="every verdict of the tree, refusals too")
     add_json(parser)
-    add_settings(parser)
+    add_settings(parser, batches=True)
 
 
 def run(args: argparse.Namespace) -> int:
     from ironlaw import fuse, workload
 
-    plan = fuse(workload(args.workload, **settings(args)))
-    draw.emit(as_json(plan, args.verbose), "ironlaw-fuse/1") if args.json else report(plan, args.verbose)
+    plans = {n: fuse(graph) for n, graph in by_batch(settings(args), partial(workload, args.workload)).items()}
+    plan = next(iter(plans.values()))
+    if args.json:
+        several = [{"batch": n} | _before_after(each) for n, each in plans.items()] if len(plans) > 1 else []
+        draw.emit(as_json(plan, args.verbose) | {"variants": several}, "ironlaw-fuse/1")
+        return 0
+    report(plan, args.verbose)
+    batches(plans)
     return 0
+
+
+def batches(plans: dict[int | None, FusionPlan]) -> None:
+    """Several batches side by side."""
+    if len(plans) > 1:
+        draw.heading("batches", "bytes moved")
+        amounts = {n: (plan.source.bytes, plan.graph.bytes) for n, plan in plans.items()}
+        rows = [(f"{n:,}", show(a, "B"), show(b, "B"), _less(a, b)) for n, (a, b) in amounts.items()]
+        draw.table(["batch", "before", "after", "less by"], rows)
 
 
 def report(plan: FusionPlan, verbose: bool) -> None:
@@ -106,11 +122,13 @@ def verdicts(decisions: tuple[Verdict, ...]) -> None:
     draw.table(["producer", "consumer", "fused", "because"], rows, left=("fused",), text=("producer", "consumer", "because"))
 
 
+def _before_after(plan: FusionPlan) -> dict[str, Any]:
+    sides = {"before": plan.source, "after": plan.graph}
+    return {name: {"kernels": int(graph.kernels), "bytes": graph.bytes} for name, graph in sides.items()}
+
+
 def as_json(plan: FusionPlan, verbose: bool) -> dict[str, Any]:
-    before, after = plan.source, plan.graph
-    out: dict[str, Any] = {"workload": before.name, "dtype": before.dtype}
-    out["before"] = {"kernels": int(before.kernels), "bytes": before.bytes}
-    out["after"] = {"kernels": int(after.kernels), "bytes": after.bytes}
+    out: dict[str, Any] = {"workload": plan.source.name, "dtype": plan.source.dtype} | _before_after(plan)
     out["groups"] = [{"name": g.name, "ops": [op.name for op in g.ops], "patterns": g.patterns, "reason": g.reason} for g in plan.groups]
     if verbose:
         out["verdicts"] = [

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ironlaw.cli.analyze import CAPTURE_S, setting
-from ironlaw.cli.options import Parser, add_json, add_limit, checked, machines, size
+from ironlaw.cli.options import Parser, add_json, add_limit, checked, machines, size, sizes
 from ironlaw.cli.show import draw, training_memory
 from ironlaw.engine.device.types import Graph
 from ironlaw.engine.training.growth import Growth
@@ -52,7 +52,9 @@ def add(parser: Parser) -> None:
     parser.add_argument("--on", metavar="HW[,HW]", type=machines, default=(), help="machines that it should fit; see `ironlaw hardware`")
     parser.add_argument("--recipe", metavar="NAME", type=one_of("training recipe", RECIPES), default="fp32", help=", ".join(RECIPES))
     parser.add_argument("--optimiser", metavar="NAME", type=one_of("optimiser", OPTIMISERS), default="adamw", help=", ".join(OPTIMISERS))
-    parser.add_argument("--batch", metavar="N", type=size, help="samples of one micro-batch (default: the model's)")
+    parser.add_argument(
+        "--batch", metavar="N[,N]", type=sizes, help="samples of one micro-batch (default: the model's); several are shown side by side"
+    )
     parser.add_argument("--seq", metavar="N", type=size, help="tokens per sequence")
     parser.add_argument("--accumulate", metavar="N", type=size, default=1, help="micro-batches an update")
     parser.add_argument("--checkpoint", metavar="N|all", type=checkpoints, default=0, help="recompute N segments of layers, or all of them")
@@ -70,6 +72,7 @@ def add(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.devices > 1 and not args.zero:
         raise BadValue("--devices share nothing at stage 0; add --zero 1, 2 or 3")
+    batches, args.batch = args.batch or (), args.batch[0] if args.batch else None
     build, batch = source(args)
     graph = build(batch, RECIPES[args.recipe].dtype)
     count = len(layers(graph)) if args.checkpoint == "all" else args.checkpoint
@@ -77,6 +80,7 @@ def run(args: argparse.Namespace) -> int:
         args.recipe, args.optimiser, batch, args.accumulate, count, args.loss_chunks, args.attention, args.zero, args.devices, args.offload
     )
     result = answer(args, build, graph, setup)
+    result["variants"] = [_at(build, replace(setup, batch=n), args.on) for n in batches] if len(batches) > 1 else []
     draw.emit(result) if args.json else training_memory.report(result)
     return 0
 
@@ -138,6 +142,15 @@ def answer(args: argparse.Namespace, build: Callable[[int, str], Graph], graph: 
     result["machines"] = [_fit(machine, now, grown) for machine in args.on]
     result["levers"] = _levers(build, graph, setup, now)
     return result
+
+
+def _at(build: Callable[[int, str], Graph], setup: Setup, machines: Any) -> dict[str, Any]:
+    """The same step at another batch."""
+    now = ledger(build, setup)
+    return {
+        "batch": setup.batch, "static_bytes": now.static.total, "kept_bytes": now.kept, "peak_bytes": now.peak,
+        "fits": {machine.slug: now.fits(machine.usable) for machine in machines},
+    }  # fmt: skip
 
 
 def _growth(build: Callable[[int, str], Graph], setup: Setup) -> Growth | None:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from ironlaw import units
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import MODES, Hardware
-from ironlaw.engine.device.types import FORMATS
+from ironlaw.engine.device.types import FORMATS, Graph
 from ironlaw.errors import BadValue, IronlawError, unknown
 from ironlaw.formats import computed_in, spelled
 
@@ -216,6 +216,12 @@ def add_phases(group: Any) -> None:
     group.add_argument("--prefill", metavar="N", type=size, help="a prompt of N tokens, with the logits of its last one alone")
     group.add_argument("--decode", action="store_true", help="one token after --context of them in the cache")
     group.add_argument("--context", metavar="N", type=size, help="tokens already in the KV cache, in decode")
+
+
+def by_batch(chosen: dict[str, Any], build: Callable[..., Graph]) -> dict[int | None, Graph]:
+    """The graph at each batch that was asked for, or at the model's own; `chosen` are the settings."""
+    others = {name: value for name, value in chosen.items() if name != "batch"}
+    return {n: build(**others, **({} if n is None else {"batch": n})) for n in chosen.get("batch", (None,))}
 
 
 def settings(args: argparse.Namespace) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from ironlaw.cli.options import (
     add_json,
     add_machines,
     add_settings,
+    by_batch,
     fp32,
     launching,
     modes,
@@ -75,11 +76,10 @@ def run(args: argparse.Namespace) -> int:
     build = model(args.workload)
     chosen = settings(args)
     asks_costs = args.price is not None or args.latency is not None
-    batches = chosen.pop("batch", LADDER if args.latency is not None else (None,))
-    graphs = {n: build(**chosen, **({} if n is None else {"batch": n})) for n in batches}
+    graphs = by_batch({"batch": LADDER} | chosen if args.latency is not None else chosen, build)
     if args.prefill is not None:
         graphs = {n: last_logits(each) for n, each in graphs.items()}
-    graph = graphs[batches[0]]
+    graph = next(iter(graphs.values()))
     plans = [Plan(mode, args.dispatch, not args.uncalibrated, fp32=fp32(args), **launching(args)) for mode in args.mode]
     rows, refused = predictions(graph, args.on, plans)
     if not rows:

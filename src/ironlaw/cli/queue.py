@@ -7,9 +7,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ironlaw.cli.options import Parser, add_json, checked, figure, number, numbered, size
+from ironlaw.cli.options import Parser, add_json, checked, figure, machines, modes, number, numbered, size
 from ironlaw.cli.show import draw, queueing
-from ironlaw.engine.device.machine import MODES, Hardware
 from ironlaw.engine.serving.batching import POLICIES, batch_server, full_times
 from ironlaw.engine.serving.queues import md1, mg1_mean, mm1, mmc
 from ironlaw.engine.serving.targets import highest_rate
@@ -55,13 +54,6 @@ def times(text: str) -> dict[int, float]:
     return sizes
 
 
-@checked
-def machine(text: str) -> Hardware:
-    from ironlaw import hardware
-
-    return hardware(text)
-
-
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw queue --rate N (--service TIME | --times SIZES | --workload NAME --on HW) [options]"
     parser.add_argument("--rate", metavar="N", type=number, action="append", required=True, help="requests per second; may be given again")
@@ -74,8 +66,10 @@ def add(parser: Parser) -> None:
         "--times", metavar="SIZES", type=times, help="what a batch takes, batch:time, straight between: '1:3.5 ms,64:3.6 ms'"
     )
     parser.add_argument("--workload", metavar="NAME", help="instead: a model of the registry, whose batches are predicted")
-    parser.add_argument("--on", metavar="HW", type=machine, help="with --workload: the machine")
-    parser.add_argument("--mode", choices=MODES, default="eager", help="with --workload: how it runs (default eager)")
+    parser.add_argument("--on", metavar="HW[,HW]", type=machines, help="with --workload: machines, side by side where there are several")
+    parser.add_argument(
+        "--mode", metavar="MODE[,MODE]", type=modes, default=("eager",), help="with --workload: how it runs (default eager)"
+    )
     parser.add_argument("--batch", metavar="N", type=size, default=1, help="the most that a server takes at once (default 1)")
     parser.add_argument("--policy", choices=POLICIES[1:], default="waiting", help="what a free server takes (default: what is waiting)")
     parser.add_argument("--timeout", metavar="TIME", type=figure("s", zero=True), help="with --policy timeout: how long it holds back")
@@ -84,8 +78,17 @@ def add(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    result = answer(args)
-    draw.emit(result, "ironlaw-queue/1") if args.json else queueing.report(result)
+    several = [(machine, mode) for machine in args.on or (None,) for mode in args.mode]
+    answers = [answer(argparse.Namespace(**vars(args) | {"on": machine, "mode": mode})) for machine, mode in several]
+    both = list(zip(several, answers, strict=True))
+    if args.json:
+        named = [{"hardware": machine.slug, "mode": mode} | result for (machine, mode), result in both if machine is not None]
+        draw.emit(answers[0] | {"variants": named if len(named) > 1 else []}, "ironlaw-queue/1")
+        return 0
+    for (machine, mode), result in both:
+        if machine is not None:
+            draw.heading(args.workload, f"{machine.slug}, {mode}")
+        queueing.report(result)
     return 0
 
 

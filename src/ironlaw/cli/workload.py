@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from ironlaw.cli.options import Parser, add_json, add_settings, settings
+from ironlaw.cli.options import Parser, add_json, add_settings, by_batch, settings
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.prediction import sizes
 from ironlaw.engine.device.types import Graph, Op, Work
@@ -16,7 +17,7 @@ from ironlaw.units import show, significant
 
 EXAMPLE = """
 ironlaw workload
-ironlaw workload resnet50 --batch 32 --dtype fp16
+ironlaw workload resnet50 --batch 1,32 --dtype fp16
 """
 TOP = 10
 
@@ -26,7 +27,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="a slug, such as resnet50; without it, all models")
     parser.add_argument("--ops", action="store_true", help="every operator, in running order")
     add_json(parser)
-    add_settings(parser)
+    add_settings(parser, batches=True)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,13 +36,19 @@ def run(args: argparse.Namespace) -> int:
 
     chosen = settings(args)
     if args.name is not None:
-        graph = workload(args.name, **chosen)
-        draw.emit(as_json(graph, args.ops), "ironlaw-workload/1") if args.json else in_full(graph, args.ops)
+        graphs = by_batch(chosen, partial(workload, args.name))
+        graph, *others = graphs.values()
+        if args.json:
+            several = [{"batch": n} | _totals(each) for n, each in graphs.items()] if others else []
+            draw.emit(as_json(graph, args.ops) | {"variants": several}, "ironlaw-workload/1")
+        else:
+            in_full(graph, args.ops)
+            batches(graphs)
         return 0
     if chosen or args.ops:
         raise BadValue(f"--{next(iter(chosen), 'ops')} is for one model; name it: ironlaw workload resnet50 …")
-    graphs = [workload(slug) for slug in workloads()]
-    draw.emit({"workloads": [_totals(graph) for graph in graphs]}, "ironlaw-workloads/1") if args.json else listing(graphs)
+    every = [workload(slug) for slug in workloads()]
+    draw.emit({"workloads": [_totals(graph) for graph in every]}, "ironlaw-workloads/1") if args.json else listing(every)
     return 0
 
 
@@ -61,6 +68,18 @@ def listing(graphs: list[Graph]) -> None:
     draw.table(["slug", "family", "parameters", "work", "moved", "kernels", "tokens"], rows, left=("slug", "family"))
     draw.say("At each model's defaults (one sample; --batch, --seq, --dtype … of `ironlaw workload NAME` change them).", draw.DIM)
     draw.say("work: matmuls, convolutions and attention. moved: bytes that cross memory when run operator by operator.", draw.DIM)
+
+
+def batches(graphs: dict[int | None, Graph]) -> None:
+    """Several batches side by side."""
+    if len(graphs) < 2:
+        return
+    draw.heading("batches", "one call of each")
+    rows = []
+    for n, g in graphs.items():
+        amounts = (show(g.flops, operation(g.dtype)), show(g.bytes, "B"), significant(g.work.intensity), draw.count(g.kernels))
+        rows.append((f"{n:,}", *amounts))
+    draw.table(["batch", "work", "moved", intensity_unit(next(iter(graphs.values())).dtype), "kernels"], rows)
 
 
 def about_family(graph: Graph) -> str:

@@ -21,6 +21,19 @@ NAMES = {
 PHASES = {"forward": "forward", "between": "between", "again": "recomputing", "backward": "backward", "update": "the update"}
 
 
+def batches(variants: list[dict[str, Any]]) -> None:
+    """Several batches side by side."""
+    if not variants:
+        return
+    machines = list(variants[0]["fits"])
+    rows = []
+    for one in variants:
+        fits = [("fits", draw.GOOD) if one["fits"][slug] else ("does not fit", draw.BAD) for slug in machines]
+        rows.append([f"{one['batch']:,}", show(one["peak_bytes"], "B"), show(one["kept_bytes"], "B"), *fits])
+    draw.heading("batches", "one training step of each")
+    draw.table(["batch", "peak", "kept for the backward pass", *machines], rows)
+
+
 def report(result: dict[str, Any]) -> None:
     sizes = f"batch {result['batch']:,}" + (f" × {result['seq']:,} tokens" if result["seq"] else "")
     draw.heading(
@@ -38,6 +51,7 @@ def report(result: dict[str, Any]) -> None:
         left=("",),
         sections=[len(rows) - 1],
     )
+    batches(result["variants"])
     times = significant(peak / result["weight_bytes"])
     draw.say(f"peak: {show(peak, 'B')}, {times} × the weights, in {PHASES[result['peak_phase']]} at {result['peak_op']}", draw.STRONG)
     draw.say(
