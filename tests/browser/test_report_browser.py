@@ -53,6 +53,7 @@ def opened(chromium: Browser, report: str) -> Iterator[Page]:
         context.on("request", lambda request: asked.append(request.url))
         with watched(context.new_page()) as page:
             page.goto(report)
+            page.locator("main > section > details").evaluate_all("folds => folds.forEach((fold) => { fold.open = true; })")
             expect(page.locator("[data-operators] tbody tr").first).to_be_visible()
             yield page
         assert asked == [report]
@@ -64,7 +65,7 @@ def column(page: Page, place: str, at: int) -> list[str]:
 
 def test_pictures_are_drawn_and_tell_their_figures(opened: Page):
     drawings = opened.locator("svg.il-drawing")
-    expect(drawings).to_have_count(7)  # two machines' modes, devices, roofline, timeline, memory, saving
+    expect(drawings).to_have_count(7)  # all machines, each kind's modes, roofline, timeline, memory, saving
     for i in range(7):
         assert drawings.nth(i).get_attribute("aria-label")
         assert drawings.nth(i).locator("rect, path").count() > 5
@@ -128,11 +129,34 @@ def test_fusion_tables_and_the_trace(opened: Page):
     expect(opened.locator("#breakeven")).to_contain_text("at your volume of 1,000,000 a day on day")
 
 
+def test_answers_on_one_screen_and_the_rest_folded(chromium: Browser, report: str):
+    """1280 × 800: the verdict ends above the fold; nothing else is open; a link opens its section, and its picture has its width."""
+    with chromium.new_context(viewport={"width": 1280, "height": 800}) as context, watched(context.new_page()) as page:
+        page.goto(report)
+        expect(page.locator("#verdict svg.il-drawing")).to_be_visible()
+        assert page.locator("#verdict").bounding_box()["y"] + page.locator("#verdict").bounding_box()["height"] < 800
+        assert page.evaluate("document.documentElement.scrollHeight") < 4000
+        expect(page.locator("main > section > details[open]")).to_have_count(0)
+        expect(page.locator("[data-detail=roofline]")).to_be_hidden()
+        page.locator("#details summary").first.press("Enter")
+        expect(page.locator("[data-detail=roofline] svg.il-drawing")).to_be_visible()
+        assert page.locator("[data-detail=roofline] svg.il-drawing").bounding_box()["width"] > 800
+        page.goto(report + "#memory")
+        expect(page.locator("#memory details").first).to_have_attribute("open", "")
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.goto("about:blank")
+        page.goto(report)
+        expect(page.locator("#verdict svg.il-drawing")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollHeight") < 4000 and fits_across(page)
+
+
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 def test_no_serious_axe_violation_and_nothing_scrolls_sideways(chromium: Browser, report: str, scheme: str, width: int):
     looks = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}, "bypass_csp": True}  # axe is let in
     with chromium.new_context(**looks) as context, watched(context.new_page()) as page:
         page.goto(report)
+        assert serious(page) == []
+        page.locator("main > section > details").evaluate_all("folds => folds.forEach((fold) => { fold.open = true; })")
         expect(page.locator("svg.il-drawing")).to_have_count(7)
         assert fits_across(page)
         assert serious(page) == []
@@ -143,6 +167,7 @@ def test_three_thousand_operators(chromium: Browser, tmp_path: Path):
     analysis = Analysis(graph, tuple(predict(graph, hardware("t4"), Plan(mode)) for mode in ("eager", "graphs")))
     with chromium.new_context() as context, watched(context.new_page()) as page:
         page.goto(write(analysis, tmp_path / "long.html").as_uri())
+        page.locator("#operators summary").first.click()
         grid = page.locator("[data-operators]")
         expect(grid.locator("tbody tr")).to_have_count(100)
         expect(grid.get_by_role("status")).to_have_text("3,000 rows, 100 shown")
@@ -158,6 +183,8 @@ def test_three_thousand_operators(chromium: Browser, tmp_path: Path):
 
 
 def test_it_prints(opened: Page):
+    """All of it, folded or not."""
+    opened.locator("main > section > details").evaluate_all("folds => folds.forEach((fold) => { fold.open = false; })")
     opened.emulate_media(media="print")
     expect(opened.locator(".picker")).to_be_hidden()
     expect(opened.locator("[data-detail=roofline] svg.il-drawing")).to_be_visible()

@@ -77,7 +77,20 @@ def test_every_section_is_there_and_the_links_lead_to_them(analysed, named):
     joined = join(predict(graph, hardware("h200_sxm"), Plan()), read(DATA / "cuda.json"))
     page = Reader(html(analysed(machines=("h200_sxm", "t4"), per_day=1e6, joined=joined, refused={"esp32_s3": "has no fp16"})))
     assert not page.wrong and not page.open
-    names = ["captured", "summary", "modes", "devices", "details", "operators", "memory", "fusion", "breakeven", "trace", "sources"]
+    names = [
+        "verdict",
+        "captured",
+        "summary",
+        "modes",
+        "devices",
+        "details",
+        "operators",
+        "memory",
+        "fusion",
+        "breakeven",
+        "trace",
+        "sources",
+    ]
     assert [name for name in page.words if name] == names
     assert len(set(page.ids)) == len(page.ids)
     assert {link.removeprefix("#") for link in page.links} <= set(page.ids)
@@ -107,7 +120,7 @@ def test_what_is_said_is_what_was_predicted(analysed):
         assert len(costs["rows"]) == len(data["operators"]["graphs"][costs["graph"]]) == len(p.ops)
         assert sum(row[0] for row in costs["rows"]) == pytest.approx(float(p.busy_s), rel=1e-3)
         assert [row[0] for row in data["operators"]["graphs"][costs["graph"]]] == [row.name for row in p.ops]
-        bars = [m for m in data["figures"]["modes-h200_sxm"]["marks"] if m["type"] == "bar" and m["y"] == p.plan.mode]
+        bars = [m for m in data["figures"]["machines"]["marks"] if m["type"] == "bar" and m["y"] == p.plan.mode]
         assert bars[-1]["x1"] == pytest.approx(float(p.seconds))  # the parts add up to the run
     assert len(data["operators"]["graphs"]) == 2  # compiled and graphs share theirs
     saved = float(eager.seconds) - float(compiled.seconds)
@@ -118,6 +131,35 @@ def test_what_is_said_is_what_was_predicted(analysed):
     assert float(graphs.seconds) < float(compiled.seconds)
     for line in eager.sources:
         assert line in page.words["sources"]
+
+
+def test_the_first_screen_answers(analysed):
+    analysis = analysed(machines=("h200_sxm",), per_day=10_000)
+    text = html(analysis)
+    words = " ".join(Reader(text).words["verdict"].split())
+    advice = analysis.verdict
+    assert advice.finding in words and advice.actions
+    for action in advice.actions:
+        assert action.title in words and all(cost in words for cost in action.costs)
+    assert "Does compiling pay?" in words and "Would another machine help?" in words
+    assert [action.after.hardware.name in words for action in advice.elsewhere] == [True] * 3
+    assert "modes" not in Reader(text).words  # the picture has them all
+
+
+def test_machines_of_different_kinds_share_an_axis_on_the_same_grounds_and_the_same_host(analysed):
+    analysis = analysed(machines=("h200_sxm", "t4"))
+    text = html(analysis)
+    figures = carried(text)["figures"]
+    assert {"machines", "modes-calibrated", "modes-transferred"} <= set(figures) and "transferred: like with like" in str(
+        figures["machines"]
+    )
+    first = analysis.predictions[0]
+    plan = Plan("eager", transferred=True, host=first.host)
+    for slug in ("h200_sxm", "t4"):
+        bars = [m for m in figures["machines"]["marks"] if m["type"] == "bar" and m["y"] == f"{slug} eager"]
+        assert bars[-1]["x1"] == pytest.approx(float(predict(analysis.graph, hardware(slug), plan).seconds))
+        own = "calibrated" if slug == "h200_sxm" else "transferred"
+        assert {m["y"].split()[0] for m in figures[f"modes-{own}"]["marks"] if m["type"] == "bar"} == {slug}
 
 
 def test_fusion_groups_and_refused_edges(analysed):

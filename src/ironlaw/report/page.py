@@ -16,7 +16,7 @@ from ironlaw.errors import BadValue
 from ironlaw.files import output, replace_text
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import data, paragraph, text
-from ironlaw.report.sections import breakeven, capacity, costs, details, fusion, language, sources, summary, trace, variants
+from ironlaw.report.sections import breakeven, capacity, costs, details, fusion, language, sources, summary, trace, variants, verdict
 from ironlaw.widget import assets
 from ironlaw.widget.figure import Figure
 from ironlaw.widget.glossary import explanations, mark, marked
@@ -62,7 +62,9 @@ def html(analysis: Analysis) -> str:
     figures: dict[str, Figure] = {}
     grids: dict[str, Any] = {}
     sections = _sections(analysis, figures, grids)
-    links, body = laid_out(sections)
+    figures[verdict.PICTURE] = verdict.picture(analysis)
+    first = f'<section id="verdict">{mark(verdict.section(analysis, figure_place(verdict.PICTURE)), TABLES)}</section>'
+    body = first + folded(sections)
     carried = {
         "figures": {name: figure.to_dict() for name, figure in figures.items()},
         "details": {details.key(p): {name: f.to_dict() for name, f in details.figures(p).items()} for p in analysis.by_phase},
@@ -71,9 +73,9 @@ def html(analysis: Analysis) -> str:
         "terms": explanations(marked(body)),
     }
     name = analysis.graph.name
-    head = f'<p class="kicker">ironlaw analyze {text(analysis.target)}</p><h1>{text(name)}</h1>{paragraph(summary.lede(analysis), "lede")}'
+    head = f'<p class="kicker">ironlaw analyze {text(analysis.target)}</p><h1>{text(name)}</h1>'
     needs = "Pictures and long tables need JavaScript; the summary and the sources do not."
-    return frame(f"{name}: where the time goes", head, links, body, carried, script("report.js"), needs)
+    return frame(f"{name}: where the time goes", head, "", body, carried, script("report.js"), needs)
 
 
 def frame(title: str, head: str, links: str, body: str, carried: dict[str, Any], code: str, needs: str) -> str:
@@ -83,8 +85,9 @@ def frame(title: str, head: str, links: str, body: str, carried: dict[str, Any],
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         f"<title>{text(title)}</title>\n<style>\n{style()}\n</style>\n</head>\n<body>\n"
-        f'<a class="skip" href="#summary">Skip to the summary</a>\n<header>{head}</header>\n'
-        f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n<main>\n<noscript><p>{text(needs)}</p></noscript>\n'
+        f'<a class="skip" href="#{"summary" if links else "verdict"}">Skip to the summary</a>\n<header>{head}</header>\n'
+        + (f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n' if links else "")
+        + f"<main>\n<noscript><p>{text(needs)}</p></noscript>\n"
         f'{body}</main>\n<script type="application/json" id="data">{data(carried)}</script>\n'
         f"<script>\n{code}\n</script>\n</body>\n</html>\n"
     )
@@ -99,23 +102,32 @@ def laid_out(sections: list[tuple[str, str, str]]) -> tuple[str, str]:
     )
 
 
+def folded(sections: list[tuple[str, str, str]]) -> str:
+    """Sections (id, title, HTML) under headings that open them."""
+    return "".join(
+        f'<section id="{name}" aria-labelledby="{name}-title"><details><summary><h2 id="{name}-title">{text(title)}</h2></summary>'
+        f"{mark(inner, TABLES)}</details></section>"
+        for name, title, inner in sections
+    )
+
+
 def _sections(analysis: Analysis, figures: dict[str, Figure], grids: dict[str, Any]) -> list[tuple[str, str, str]]:
     """(id, title, HTML) in order; figures and tables they refer to go into `figures` and `grids`."""
-    of_modes = summary.modes(analysis)
+    of_modes = summary.modes(analysis) if verdict.leaves_out(analysis) else {}
     figures |= of_modes
     sections = [
         ("captured", "What was captured", summary.captured(analysis)),
         ("summary", "What it takes", summary.summary(analysis)),
-        ("modes", "Eager, compiled, graphs", "".join(figure_place(name) for name in of_modes)),
     ]
+    if of_modes:
+        sections.append(("modes", "Eager, compiled, graphs", "".join(figure_place(name) for name in of_modes)))
     if analysis.language is not None:
         sections.insert(0, ("language", "As a language model", language.section(analysis.language)))
     if len(analysis.machines) > 1:
-        words, figure = summary.devices(analysis)
-        figures["devices"] = figure
+        words = summary.devices(analysis)
         if len({p.plan.mode for p in analysis.predictions}) > 1:
             words += "<h3>Machines and modes</h3>" + variants.machines_and_modes(analysis.predictions, analysis.graph)
-        sections.append(("devices", "Several machines", figure_place("devices") + words))
+        sections.append(("devices", "Several machines", words))
     if len(analysis.variants) > 1:
         sections.append(("variants", "Batches and weights", variants.batches_and_weights(analysis.variants)))
     if analysis.costs is not None:

@@ -22,3 +22,16 @@ function show() {
 }
 choice.addEventListener("change", show);
 show();
+
+// a link to a folded section opens it, and paper has nothing to click on
+const folds = [...document.querySelectorAll("main details")];
+function unfold() {
+  const section = location.hash && document.getElementById(location.hash.slice(1));
+  const fold = section && section.querySelector("details");
+  if (fold) fold.open = true;
+}
+addEventListener("hashchange", unfold);
+unfold();
+matchMedia("print").addEventListener("change", (event) => {
+  if (event.matches) for (const fold of folds) fold.open = true;
+});

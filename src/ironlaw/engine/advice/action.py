@@ -39,8 +39,8 @@ LOST = {
     "tf32": "products round what they read to 10 bits, about three decimal digits",
     "fp16": "FP16 ends at 65,504 and BF16 keeps 8 bits: check your accuracy",
     "fp8": "rounds weights and activations to 3 bits of mantissa: check your accuracy",
-    "int8": "rounds weights to 8 bits: check your accuracy (`ironlaw quantise`)",
-    "int4": "rounds weights to 4 bits: check your accuracy (`ironlaw quantise`)",
+    "int8": "rounds weights to 8 bits: check your accuracy (see ironlaw quantise)",
+    "int4": "rounds weights to 4 bits: check your accuracy (see ironlaw quantise)",
 }
 FIXED = "shapes must stay as they are"
 UNPACKS = "needs a kernel that unpacks weights on the way"

@@ -36,6 +36,7 @@ class Advice:
     actions: tuple[Action, ...]
     slower: tuple[Action, ...]
     unsure: tuple[Action, ...]
+    elsewhere: tuple[Action, ...] = ()  # every other machine that was tried, the fastest first
 
     @property
     def finding(self) -> str:
@@ -72,6 +73,7 @@ class Advice:
             "finding": self.finding, "hardware": self.prediction.hardware.slug, "mode": self.prediction.plan.mode,
             "actions": [action.to_dict() for action in self.actions], "together": self.together, "reason": self.reason or None,
             "slower": [action.to_dict() for action in self.slower], "unsure": [action.to_dict() for action in self.unsure],
+            "elsewhere": [action.to_dict() for action in self.elsewhere],
         }  # fmt: skip
 
 
@@ -102,11 +104,12 @@ def advise(
         actions.append(best)
         taken = {group for action in actions for group in action.groups}
         best = _best(list(_tried(best.program, best.after, sources, taken))) if len(actions) < MOST else None
-    elsewhere = _best([_elsewhere(prediction, machine, sources, prices or {}) for machine in machines])
-    if elsewhere is not None:
-        place = next((i for i, step in enumerate(actions) if elsewhere.gain.ratio > step.gain.ratio), len(actions))
-        actions.insert(place, elsewhere)
-    return Advice(prediction, tuple(replace(action, per_kernel=per_kernel) for action in actions[:MOST]), tuple(slower), tuple(unsure))
+    tried_elsewhere = [_elsewhere(prediction, machine, sources, prices or {}) for machine in machines]
+    elsewhere = sorted((action for action in tried_elsewhere if action is not None), key=lambda action: -action.gain.ratio)
+    if (other := _best(elsewhere)) is not None:
+        actions.insert(next((i for i, step in enumerate(actions) if other.gain.ratio > step.gain.ratio), len(actions)), other)
+    offered = tuple(replace(action, per_kernel=per_kernel) for action in actions[:MOST])
+    return Advice(prediction, offered, tuple(slower), tuple(unsure), tuple(elsewhere))
 
 
 def _best(candidates: Sequence[Action | None]) -> Action | None:
@@ -137,11 +140,12 @@ def _pairs(program: Program, before: Prediction, sources: Sources) -> Iterator[A
 
 
 def _elsewhere(prediction: Prediction, machine: Hardware, sources: Sources, prices: Mapping[str, float]) -> Action | None:
-    """The same program on another machine. Where the two times rest on different grounds, both are transferred: like with like."""
+    """The same program on another machine. Where the two times rest on different grounds, both are transferred, and the same host
+    launches: like with like."""
     try:
         before, after = prediction, predict(sources.graph, machine, prediction.plan)
         if before.basis != after.basis:
-            plan = replace(prediction.plan, transferred=True)
+            plan = replace(prediction.plan, transferred=True, host=prediction.host)
             before, after = predict(sources.graph, prediction.hardware, plan), predict(sources.graph, machine, plan)
     except IronlawError:
         return None

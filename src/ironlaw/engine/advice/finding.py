@@ -28,14 +28,14 @@ def family(row: OpRow) -> str:
 
 
 def finding(p: Prediction) -> str:
-    """`A call takes 6.93 ms on h200_sxm, eager: 84 % of it the device waits for launches (175 kernels); …`."""
+    """`A call takes 6.93 ms on h200_sxm, eager: for 79% of it the device waits for the host, which launches 349 kernels; …`."""
     seconds, busy = float(p.seconds), float(p.busy_s)
     said = f"A call takes {show(seconds, 's')} on {p.hardware.name}, {p.plan.mode}: "
     waits = max(0.0, 1.0 - busy / seconds)
     work = _work(p, busy)
     if waits < WAITS:
         return f"{said}{work}; the device is busy throughout."
-    waiting = f"{waits:.0%} of it the device waits for the host, which launches {float(p.kernels):,.0f} kernels"
+    waiting = f"for {waits:.0%} of it the device waits for the host, which launches {float(p.kernels):,.0f} kernels"
     return f"{said}{waiting}; {work}." if waits > 0.5 else f"{said}{work}; {waiting}."
 
 

@@ -17,32 +17,7 @@ from ironlaw.widget.figure import Figure
 from ironlaw.widget.quantities import format_quantity, share
 
 NUMBERS = (2, *range(4, 13))
-NAMES = {
-    "eager": "eager", "compiled": "compiled", "graphs": "compiled and replayed as a graph", "eager_graphs": "eager and replayed as a graph",
-}  # fmt: skip
 CLASSES = {"memory": "c-memory", "compute": "c-compute", "overhead": "c-overhead"}
-
-
-def lede(analysis: Analysis) -> str:
-    """The finding in a sentence or two, for the first machine."""
-    first = analysis.predictions[0]
-    best = analysis.fastest(first.hardware.slug)
-    text = (
-        f"On {first.hardware.name}, {first.plan.mode} takes {format_quantity(float(first.seconds), 's')},"
-        f" bound by {TERM_NAMES[str(first.bound)]};"
-        f" the device is busy {share(float(first.busy_s), float(first.seconds))} of that time."
-    )
-    if best is not first:
-        text += f" {mode_name(best).capitalize()} takes {format_quantity(float(best.seconds), 's')}, {times(first, best)}."
-    return text
-
-
-def times(slow: Prediction, fast: Prediction) -> str:
-    return f"{significant(float(slow.seconds) / float(fast.seconds))}× as fast"
-
-
-def mode_name(p: Prediction) -> str:
-    return NAMES[p.plan.mode]
 
 
 def captured(analysis: Analysis) -> str:
@@ -138,25 +113,19 @@ def shares(p: Prediction) -> list[Part]:
 
 
 def modes(analysis: Analysis) -> dict[str, Figure]:
-    """Per machine its modes under each other."""
-    figures = {}
-    for machine in analysis.machines:
-        rows = analysis.on(machine.slug)
-        best = analysis.fastest(machine.slug)
-        note = "" if best is rows[0] else f"{best.plan.mode} is {times(rows[0], best)} as {rows[0].plan.mode}"
-        figure = stack(
-            {p.plan.mode: shares(p) for p in rows},
-            "s",
-            machine.name,
-            label="time",
-            note=note,
-            id=f"modes-{machine.slug}",
+    """Machines and modes under each other on one axis: a picture for each kind of figure, since kinds don't compare."""
+    kinds = {basis: [p for p in analysis.predictions if p.basis == basis] for basis in dict.fromkeys(p.basis for p in analysis.predictions)}
+    several = len(analysis.machines) > 1
+    return {
+        f"modes-{basis}": stack(
+            {f"{p.hardware.slug} {p.plan.mode}" if several else p.plan.mode: shares(p) for p in mine},
+            "s", f"Machines and modes, {basis}" if several else analysis.machines[0].name, label="time", id=f"modes-{basis}",
         )
-        figures[f"modes-{machine.slug}"] = figure
-    return figures
+        for basis, mine in kinds.items()
+    }  # fmt: skip
 
 
-def devices(analysis: Analysis) -> tuple[str, Figure]:
+def devices(analysis: Analysis) -> str:
     """The fastest mode of each machine, side by side; where they rest on different grounds, all of them on the same."""
     shown, mixed = comparable(analysis.predictions, analysis.graph)
     best = Variant(None, OWN, analysis.graph, shown).fastest()
@@ -167,6 +136,5 @@ def devices(analysis: Analysis) -> tuple[str, Figure]:
         for p in best
     ]  # fmt: skip
     columns = ("machine", "fastest mode", "time", f"speed, {first.hardware.slug} = 1", "bound by", "memory used", "energy", "figures")
-    figure = stack({p.hardware.name: shares(p) for p in best}, "s", "The fastest mode of each machine", label="time", id="devices")
     words = paragraph(accuracy.LIKE_WITH_LIKE[mixed]) if mixed else ""
-    return words + table(columns, rows, "The same over several machines", (2, 3, 5, 6)), figure
+    return words + table(columns, rows, "The same over several machines", (2, 3, 5, 6))
