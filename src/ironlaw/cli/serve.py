@@ -117,6 +117,7 @@ def add(parser: Parser) -> None:
     promise.add_argument("--percentile", metavar="P", type=percentile, default=99.0, help="of both that must keep it (default 99)")
     how = parser.add_argument_group("how it is served")
     how.add_argument("--weights", metavar="FMT", type=stored, help="what weights are stored in (default: the machine's 16 bits)")
+    how.add_argument("--arithmetic", choices=("fp8",), help="what layers' products are computed in (default: the machine's 16 bits)")
     how.add_argument("--cache", metavar="FMT", type=stored, help="what keys and values are stored in")
     how.add_argument("--tp", metavar="N", type=size, help="devices that share one replica (default: tried from the fewest that hold it)")
     how.add_argument("--batch", metavar="N", type=size, default=256, help="sequences at once, at most (default 256)")
@@ -155,7 +156,7 @@ def run(args: argparse.Namespace) -> int:
     draw_load, about = load_of(args)
     asked = Search(
         decoder(args.model), args.on, draw_load, about, Promise(args.ttft, args.tbt, args.percentile / 100), args.weights or "",
-        args.cache or "", args.tp, args.batch, args.budget, args.memory, args.overhead, args.most,
+        args.cache or "", args.arithmetic or "", args.tp, args.batch, args.budget, args.memory, args.overhead, args.most,
         prices=known_prices(args.on, args.price), simulate=args.simulate or bool(args.html), seed=args.seed,
     )  # fmt: skip
     result = search(replace(asked, **way_of(args)))

@@ -109,7 +109,7 @@ def weight_bytes(model: Decoder, dtype: str = "bf16", weights: str = "") -> floa
 
 def steps(
     model: Decoder, hardware: Hardware, plan: Plan, *, dtype: str = "bf16", weights: str = "", cache: str = "", devices: int = 1,
-    reduce: Reduce | None = None, overhead: float = 0.0,
+    reduce: Reduce | None = None, overhead: float = 0.0, products: str = "",
 ) -> StepTable:  # fmt: skip
     """The table of a model's steps on `devices` of a kind that share it by tensor parallelism; `reduce` is then what adding up takes."""
     share = model.shard(devices)
@@ -117,7 +117,10 @@ def steps(
         raise BadValue(f"{devices} devices add up what each has after every part of a layer; say how long that takes (reduce)", "reduce")
 
     def build(batch: int, context: int, chunk: int, past: int, layers: int) -> Graph:
-        return step(share, batch=batch, context=context, chunk=chunk, past=past, dtype=dtype, weights=weights, cache=cache, layers=layers)
+        return step(
+            share, batch=batch, context=context, chunk=chunk, past=past, dtype=dtype, weights=weights, cache=cache, layers=layers,
+            products=products,
+        )  # fmt: skip
 
     width = model.hidden * bytes_per_element(dtype)
     return step_table(build, model.layers, hardware, plan, reduce=reduce, width=width, overhead=overhead)

@@ -45,6 +45,7 @@ class Deployment:
     box: Box | None = None
     draft: Decoder | None = None  # a small model on every device that proposes tokens
     draft_table: StepTable | None = None
+    products: str = ""  # the format of the layers' products, where it is not `dtype`
 
     @property
     def token_bytes(self) -> float:
@@ -116,12 +117,17 @@ def weigh(model: Decoder, machine: Hardware, devices: int, weights: str, budget:
 
 def deployment(
     model: Decoder, machine: Hardware, devices: int = 1, *, weights: str = "", cache: str = "", budget: int = 2048, memory: float = MEMORY,
-    overhead: float = 0.0, plan: Plan = PLAN, draft: Decoder | None = None,
+    overhead: float = 0.0, plan: Plan = PLAN, draft: Decoder | None = None, products: str = "",
 ) -> Deployment:  # fmt: skip
     """Refused where the weights leave no room for a cache, or no box of the registry joins so many of these devices."""
     if not 0 < memory <= 1:
         raise BadValue(f"a share of {memory!r} of the memory; give one above 0 and at most 1", "memory")
     dtype = arithmetic(machine)
+    if products:
+        machine.peak(products)  # refused where there is none
+        if weights not in ("", products):
+            raise BadValue(f"products in {products} read weights in {products}, and these are in {weights}; leave --weights out", "weights")
+        weights = products
     stored, alive, room = weigh(model, machine, devices, weights, budget, memory)
     small = weight_bytes(draft, dtype, weights) if draft else 0.0
     stored, room = stored + small, room - small
@@ -150,8 +156,9 @@ def deployment(
         devices=devices,
         reduce=reduce if joint else None,
         overhead=overhead,
+        products=products,
     )
-    proposing = steps(draft, machine, plan, dtype=dtype, weights=weights, cache=cache) if draft else None
+    proposing = steps(draft, machine, plan, dtype=dtype, weights=weights, cache=cache, products=products) if draft else None
     return Deployment(
-        model, machine, devices, dtype, weights or dtype, cache or dtype, stored, alive, room, table, joint, draft, proposing
+        model, machine, devices, dtype, weights or dtype, cache or dtype, stored, alive, room, table, joint, draft, proposing, products
     )  # fmt: skip

@@ -42,10 +42,10 @@ def refit(slug: str, models: Iterable[tuple[Row, Graph]] | None = None, runs: It
 
     `models`: measured rows and their graphs; the registry's own where none are given. `runs`: of models that nobody had looked at.
     """
-    files = [file for file in evidence(slug) if any(row.kind in ("op", "launch") for row in file.rows)]
+    files = [file for file in evidence(slug) if any(row.kind in ("op", "launch") or is_narrow(row) for row in file.rows)]
     if not files:
         raise BadRegistry(f"no op or launch rows for {slug}; put evidence into registry/evidence/{slug}/ first (see FORMAT.md there)")
-    rows = [row for file in files for row in file.rows]
+    rows = [as_product(row) for file in files for row in file.rows]
     described = next((file.machine for file in reversed(files) if "host" in file.machine), files[-1].machine)
     fitted = calibrate(rows, described, hardware(slug), tuple(file.source for file in files))
     judges = list(registry_models(slug) if models is None else models)
@@ -55,6 +55,20 @@ def refit(slug: str, models: Iterable[tuple[Row, Graph]] | None = None, runs: It
     unseen = with_first(outcomes_of(machine, runs), stored_unseen(slug), datetime.now(UTC).date().isoformat())
     each_kernel = compile_kernel_s(row for file in evidence(slug) for row in file.rows)
     return replace(judged(fitted, [*seen, *unseen]), compile_kernel_s=each_kernel), [*seen, *unseen]
+
+
+def is_narrow(row: Row) -> bool:
+    """A product in FP8 as a layer runs it, few rows or many, whatever it was measured for."""
+    return row.kind == "function" and row.name == "product_forms" and row.mode == "fp8" and row.busy_s is not None
+
+
+def as_product(row: Row) -> Row:
+    """Such a row as one of single products: its own kernel, without the one that fills in a scale."""
+    if not is_narrow(row):
+        return row
+    sizes = {name: row.params[name] for name in ("m", "n", "k")}
+    busy = sum(kernel.seconds for kernel in row.kernel_times if "FillFunctor" not in kernel.name)
+    return Row(kind="op", op="matmul", params={**sizes, "dtype": "fp8"}, busy_s=busy, kernels=1)
 
 
 def among(machine: Hardware, models: Iterable[tuple[Row, Graph]]) -> float:

@@ -26,6 +26,7 @@ class Search:
     promise: Promise
     weights: str = ""
     cache: str = ""
+    products: str = ""
     devices: int | None = None
     batch: int = 256
     budget: int | None = None

@@ -21,7 +21,8 @@ def row(asked: Search, choice: Choice) -> dict[str, Any]:
     offer = Offer(made.hardware.slug, 1.0, tokens, float(made.hardware.power), price.per_hour if price else None, choice.devices)
     return {
         "hardware": made.hardware.slug, "basis": made.table.basis, "devices": choice.devices, "replicas": choice.answer.replicas,
-        "devices_per_replica": made.devices, "box": made.box.slug if made.box else None, "arithmetic": made.dtype, "weights": made.weights,
+        "devices_per_replica": made.devices, "box": made.box.slug if made.box else None,
+        "arithmetic": made.products or made.dtype, "weights": made.weights,
         "cache": made.cache, "weight_bytes": made.weight_bytes, "cache_bytes": made.cache_bytes, "cache_peak": out.peak,
         "slots": made.slots(round(asked.about["prompt"] + asked.about["output"])), "budget": choice.policy.budget,
         "most": choice.policy.most, **_policy(asked, choice), "batch": out.batch, "busy": out.busy, "requests": len(out.requests),

@@ -63,7 +63,7 @@ def _best(asked: Search, machine: Hardware, tables: list[Deployment]) -> Choice 
             break
         made = deployment(
             asked.model, machine, devices, weights=asked.weights, cache=asked.cache, budget=asked.budget or BUDGETS[3], memory=asked.memory,
-            overhead=asked.overhead, draft=asked.draft,
+            overhead=asked.overhead, draft=asked.draft, products=asked.products,
         )  # fmt: skip
         tables.append(made)
         why = too_slow(asked, made)
@@ -81,7 +81,7 @@ def sizes(asked: Search, machine: Hardware) -> tuple[int, ...]:
         return (asked.devices,)
     joint = box_of(machine)
     able = [n for n in SHARED if n == 1 or (joint and n <= joint.devices and _divides(asked.model, n))]
-    holding = [n for n in able if weigh(asked.model, machine, n, asked.weights, BUDGETS[3], asked.memory)[2] > 0]
+    holding = [n for n in able if weigh(asked.model, machine, n, asked.weights or asked.products, BUDGETS[3], asked.memory)[2] > 0]
     return tuple(holding or able[-1:])  # the last one's refusal says what is missing
 
 

@@ -49,7 +49,8 @@ def _choices(rows: list[dict[str, Any]], share: str) -> None:
         unusual = way(row)
         draw.pairs([(
             row["hardware"],
-            f"{replicas(row)}; weights in {row['weights']}, cache in {row['cache']}, {show(row['cache_bytes'], 'B')} of it a device:"
+            f"{replicas(row)}; weights in {row['weights']}, products in {row['arithmetic']}, cache in {row['cache']},"
+            f" {show(row['cache_bytes'], 'B')} of it a device:"
             f" {row['slots']:,} mean requests at once; at most {row['most']} sequences and {row['budget']:,} tokens a step"
             f"{'; ' + unusual if unusual else ''}. What binds: {BINDS[row['binds']]}. {BASES[row['basis']]}.",
         )])  # fmt: skip

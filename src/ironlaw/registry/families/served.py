@@ -8,6 +8,7 @@ follows get logits. Products take the tokens of all requests together; attention
 from __future__ import annotations
 
 from ironlaw.engine.device.deployment import serving
+from ironlaw.engine.device.narrow_products import narrow_products
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.errors import BadValue
@@ -17,10 +18,11 @@ from ironlaw.registry.families.moe import mixture
 
 def step(
     model: Decoder, *, batch: int = 0, context: int = 0, chunk: int = 0, past: int = 0, dtype: str = "bf16", weights: str = "",
-    cache: str = "", layers: int = 0, fused: bool = True,
+    cache: str = "", layers: int = 0, fused: bool = True, products: str = "",
 ) -> Graph:  # fmt: skip
     """`batch` sequences decode after `context` tokens each; `chunk` tokens of a prompt come after `past` of it. `layers`: only so many.
 
+    `products`: the format that the layers' products are computed in, where it is another.
     `fused=False`: norm, rotation, activation and cache op by op, as plain PyTorch runs them (`benchmarks/device/serving_steps.py`).
     """
     if batch + chunk < 1 or min(batch, context, chunk, past) < 0:
@@ -45,7 +47,7 @@ def step(
     rows = batch + (1 if chunk else 0)
     logits = b.linear("lm_head", view(y, rows, model.hidden), model.vocab, bias=False, weight=words if model.tied else None)
     graph = b.graph([logits], batch=batch, context=context, chunk=chunk, past=past, dtype=dtype)
-    return serving(graph, weights, cache)
+    return narrow_products(serving(graph, weights, cache), products)
 
 
 def _norm(b: Builder, name: str, residual: Tensor, added: Tensor | None, fused: bool) -> tuple[Tensor, Tensor]:
