@@ -1,6 +1,7 @@
 """What is stored is valid, and nothing is stored of a noisy machine unless it is asked for."""
 
 import json
+import math
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,8 @@ import pytest
 from fake import FakeDevice, Quiet
 
 from ironlaw import Plan, hardware, predict, workload
+from ironlaw.calibration import local_machine
+from ironlaw.engine.device.uncertainty import FOUR_IN_FIVE
 from ironlaw.errors import BadValue, UnknownName
 from ironlaw.measure.machine import keep as keeping
 from ironlaw.measure.machine.characterise import characterise
@@ -76,6 +79,24 @@ def test_unless_it_is_asked_for_and_then_it_says_so(noisy):
     for plan in (Plan(), Plan(launch=1e-6), Plan(host=host("bare"))):  # whoever launches: the curves are noisy, too
         sources = predict(workload("mlp8_1024", dtype="fp32"), machine, plan).sources
         assert any(words.startswith("noisy: measured while the machine was busy") and "ironlaw measure" in words for words in sources)
+
+
+def test_noise_widens_every_interval(found, noisy, monkeypatch):
+    """Half of the processors gone is a factor of two: an sd of ln 2 beside whatever the sd was, of the device and of the host."""
+    curves = hardware("neoverse_n1_2core").calibration
+    monkeypatch.setattr(local_machine, "calibration", lambda: curves)
+    graph = workload("mlp8_1024", dtype="fp32")
+    sds = {}
+    for name, result in (("quiet", found), ("noisy", noisy)):
+        keep(result, read_figures(result, DEVICE), DEVICE, force=True)
+        p = predict(graph, hardware("this"))
+        sds[name] = [math.log(high / low) / (2 * FOUR_IN_FIVE) for low, high in (p.device_interval, p.host_interval)]
+    for quiet, busy in zip(sds["quiet"], sds["noisy"], strict=True):
+        assert busy == pytest.approx(math.hypot(quiet, math.log(2)), rel=0.02)
+
+
+def test_without_a_figure_of_the_noise_it_counts_as_half():
+    assert local_machine.noise_sd() == pytest.approx(math.log(2))
 
 
 def test_a_quiet_machine_says_nothing_of_noise(found):

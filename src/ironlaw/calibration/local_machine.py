@@ -11,6 +11,7 @@ Another process may measure again at any time: what was read is kept only as lon
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -27,13 +28,16 @@ from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.fit import calibrate
 from ironlaw.engine.device.chains import chain
 from ironlaw.engine.device.host import Host
+from ironlaw.engine.device.intervals import HOST
 from ironlaw.engine.device.machine import Hardware, Plan
+from ironlaw.engine.device.uncertainty import SURE
 from ironlaw.errors import BadRegistry, IronlawError
 
 SLUG = "this_machine"
 NAMES = ("this", "here", "local", SLUG)  # what people may type
 HOST_AGAIN = "ironlaw measure --host"
 NOISY = ", noisy"  # in the source of figures that were measured while the machine was busy
+MOST_TAKEN = 0.5  # of the processors, where the evidence does not say how much: half of them is twice the time
 AGAIN = "run `ironlaw measure` to measure this machine again"
 FIRST = "this machine was not measured yet; run `ironlaw measure` first (about a minute), then ask again"
 FIRST_HOST = "what launching costs here was not measured yet; run `ironlaw measure --host` first (seconds), then ask again"
@@ -57,6 +61,24 @@ def launcher() -> Path:
 
 def evidence_folder() -> Path:
     return home.folder() / "evidence" / SLUG
+
+
+def noise_sd() -> float:
+    """What a busy machine adds to the sd of the logarithm of every time, by the noise that its evidence keeps: work that gets a share
+    s less of the processors takes up to 1 / (1 - s) times as long, and the reference's own drift comes on top."""
+    try:
+        noise = json.loads((evidence_folder() / "machine.json").read_text(encoding="utf-8"))["noise"]
+        taken, drift = (float(noise.get("others", 0.0)) + float(noise.get("stolen", 0.0)), float(noise.get("drift", 0.0)))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        taken, drift = MOST_TAKEN, 0.0  # all that is known is that it was busy
+    return math.hypot(math.log(1.0 - min(max(taken, 0.0), MOST_TAKEN)), math.log1p(max(drift, 0.0)))
+
+
+def noisy(own: Calibration, sd: float) -> Calibration:
+    """The same calibration with wider intervals: of models in every mode, and of launches."""
+    models = {mode: one for mode, one in own.scatter.items() if mode != HOST} or {"eager": SURE}
+    known = {**models, HOST: own.scatter.get(HOST, SURE)}
+    return replace(own, scatter={mode: one._replace(sd=math.hypot(one.sd, sd)) for mode, one in known.items()})
 
 
 def stamp(*paths: Path) -> Stamp:

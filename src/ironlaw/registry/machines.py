@@ -91,6 +91,7 @@ def _local(path: Path, _: local_machine.Stamp) -> Hardware:
             caveats = (*caveats, f"likely: no model was measured here, so models scatter as on {whose}") if whose else caveats
         if any(local_machine.NOISY in figure.source for figure in machine.figures.values()):
             caveats = (*caveats, f"noisy: measured while the machine was busy, so that every time may be far too long; {again}")
+            own = local_machine.noisy(own, local_machine.noise_sd()) if own is not None else None
         sold = _text(path.name, read(path), "datasheet")  # the machine of the registry that it is, where its driver says so
         if own is None and sold:
             machine, caveats = briefly_measured(machine, registered(sold)), (*caveats, BRIEFLY)
