@@ -112,7 +112,7 @@ def test_sorting_and_filtering_by_keyboard(opened: Page):
 
 def test_the_choice_moves_pictures_and_table(opened: Page):
     before = opened.locator("[data-detail=roofline] svg.il-drawing").get_attribute("aria-label")
-    opened.get_by_label("Machine and mode").select_option("t4/graphs")
+    opened.get_by_label("Machine and mode").select_option("t4/graphs/prefill")
     expect(opened.locator("[data-detail=roofline] svg.il-drawing")).not_to_have_attribute("aria-label", before or "")
     expect(opened.locator("[data-detail=timeline] figcaption")).to_contain_text("busy")
     fused = predict(workload("gpt2_layer"), hardware("t4"), Plan("graphs"))
