@@ -177,3 +177,12 @@ def test_a_page_with_pictures(sh, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     code, _, err = sh(*BASE, "--rate", "10", "--html", str(tmp_path / "notes.txt"))
     assert code == 2 and "notes.txt" in err and (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_products_in_fp8(sh):
+    argv = ("serve", "llama3_2_1b", "--on", "h200", "--rate", "5", "--requests", "60", "--arithmetic", "fp8")
+    (row,) = sh.json(*argv)["choices"]
+    assert (row["arithmetic"], row["weights"], row["cache"]) == ("fp8", "fp8", "bf16")
+    assert "products in fp8" in " ".join(sh.out(*argv).split())
+    code, _, err = sh(*argv, "--weights", "int4")
+    assert code == 2 and "leave --weights out" in err
