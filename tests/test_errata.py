@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import ironlaw as il
+from ironlaw.engine.cluster.links import ring_bandwidth
 from ironlaw.engine.device.compilation import breakeven, breakeven_days
 from ironlaw.engine.device.dispatch import queued, synchronous, utilization
 from ironlaw.engine.device.fusion import fuse
@@ -27,7 +28,10 @@ from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
 from ironlaw.engine.serving.batching import batch_server
 from ironlaw.engine.serving.queues import md1, mm1, mmc
+from ironlaw.registry.boxes import box
 from ironlaw.registry.claims import NAMESPACE, attention, chain, claim, claims
+from ironlaw.registry.interconnects import interconnect
+from ironlaw.registry.placed_steps import placed_step
 
 MS, US, NS = 1e-3, 1e-6, 1e-9
 BOUND = Plan(calibrated=False)
@@ -519,9 +523,25 @@ def test_erratum_43_waiting_for_a_batch_is_no_work():
     assert served.mean < 35e-3 / 50
 
 
+def test_erratum_44_directions_and_ports():
+    link, port, dgx = interconnect("nvlink4"), interconnect("ndr400"), box("dgx_a100")
+    assert is_near(link.per_direction / port.per_direction, 450 / 50, 18)
+    assert is_near(ring_bandwidth(dgx, 8) / ring_bandwidth(dgx, 16), 240 / 192, 18)
+
+
+def test_erratum_45_bits_and_lanes():
+    assert is_near(interconnect("hdr200").per_direction, 200e9 / 8, 400e9)
+    assert is_near(interconnect("pcie4_x16").per_direction, 16e9 * 16 / 8 * 128 / 130, 50e9)
+
+
+def test_erratum_46_a_replica_on_each_device():
+    one = placed_step("llama3_70b", "dgx_h100", 1, 8, zero=0, seq=2048)
+    assert is_near(float(one.memory.static), 18 * 70.55e9, 140e9) and not one.fits
+
+
 def test_every_erratum_has_a_test():
     numbers = {int(name.split("_")[2]) for name in globals() if name.startswith("test_erratum_")}
-    assert numbers == set(range(1, 44))
+    assert numbers == set(range(1, 47))
 
 
 # ---- docs/errata.md: each block of code gives what its comment says
@@ -532,7 +552,7 @@ SETUP, *LINES = re.findall(r"```python\n(.*?)\n```", PAGE, re.DOTALL)
 
 def test_the_page_has_all_errata():
     numbers = [int(number) for number in re.findall(r"^\*\*(\d+)\. ", PAGE, re.MULTILINE)]
-    assert sorted(numbers) == list(range(1, 44))
+    assert sorted(numbers) == list(range(1, 47))
     for section in re.split(r"^\*\*\d+\. ", PAGE, flags=re.MULTILINE)[1:]:
         assert "```python" in section, f"no way to see it: {section[:60]}"
 

@@ -62,6 +62,8 @@ def commit(page: Page, option: str, confidence: str, button: str = "Commit my pr
     lock.get_by_text(option, exact=True).click()
     if lock.locator(".il-sketch").count():  # a curve is asked for too: one point is enough
         lock.get_by_role("slider").first.press("ArrowDown")
+    if lock.locator(".il-estimate").count():  # a figure too
+        lock.get_by_role("slider").first.press("ArrowRight")
     lock.get_by_text(confidence).click()
     lock.get_by_role("button", name=button).click()
 
@@ -163,6 +165,9 @@ def commit_by_keyboard(page: Page, first: str) -> None:
     tab_to(page, "radio", first)
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
+    if page.locator(".il-lock").last.locator(".il-estimate").count():
+        tab_to(page, "range", "")
+        page.keyboard.press("ArrowRight")
     tab_to(page, "radio", "guessing")
     page.keyboard.press("ArrowRight")
     tab_to(page, "button", "Commit my prediction")

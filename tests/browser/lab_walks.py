@@ -239,6 +239,50 @@ def parity_controls(page: Page, first: Locator, second: Locator) -> None:
     changes(page, first, lambda: number(first, "Base rate of A", "60"))
 
 
+# --- Lab V2-02
+
+
+def the_ring(page: Page, first: Locator) -> None:
+    expect(page.locator("#act1-reveal")).to_contain_text("23.6")
+    into = first.get_by_role("slider", name="Into a step")
+    first.get_by_role("button", name="Into a step: one step on").click()
+    expect(into).to_have_value("21")
+    first.get_by_role("button", name="Into a step: play").click()
+    expect(into).to_have_value("50")  # the end of fifty steps
+    expect(first.locator('[data-figure="wires"] .il-drawing')).to_have_attribute("aria-label", re.compile("4 of 4 have arrived"))
+    page.get_by_role("button", name="Send the ring to and fro").click()
+    expect(first.get_by_label("to and fro")).to_be_checked()
+    changes(page, first, lambda: number(first, "Cards in use", "2"))
+    expect(hud(page)).to_contain_text("199 GB/s")  # of 210 that the bridge reaches: the start is in it
+
+
+def the_groups(page: Page, second: Locator) -> None:
+    page.locator(".il-toggle").get_by_text("DGX H100", exact=True).click()
+    expect(banner(second)).to_contain_text("It runs, at a price")
+    group = second.locator('[data-dial="tensor"]')
+    group.get_by_text("16", exact=True).click()
+    expect(banner(second)).to_contain_text("over the cliff")
+    group.get_by_text("2", exact=True).click()
+    expect(banner(second)).to_contain_text("It works")
+    number(second, "NICs of each box in use", "1")
+    expect(banner(second)).to_contain_text("The sum waits")
+    second.get_by_label("Model", exact=True).select_option(label=about("llama3_70b")["name"])
+    expect(banner(second)).to_contain_text("does not fit")
+    second.get_by_label("Model", exact=True).select_option(label=about("llama3_8b")["name"])
+    number(second, "NICs of each box in use", "8")
+    expect(banner(second)).to_contain_text("It works")
+
+
+def wires_controls(page: Page, first: Locator, second: Locator) -> None:
+    changes(page, first, lambda: pick(first, "all-to-all"))
+    for tab, drawn in (("Time by size", "by-size"), ("The staircase", "staircase")):
+        first.get_by_role("tab", name=tab).click()
+        expect(first.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
+    changes(page, second, lambda: second.get_by_label("Tokens in a sequence").select_option(label="2,048"))
+    second.get_by_role("tab", name="Memory").click()
+    expect(second.locator('[data-figure="memory"] .il-drawing')).to_be_visible()
+
+
 WALKS = {
     "lab_08_ledger": Walk(
         ("14.9", "10.2 GB", "46.8", "sixteen bytes"), ("x4", "same", "checkpoint", "none"), "ledger", ledger_step, ledger_levers,
@@ -273,6 +317,12 @@ WALKS = {
         and d["context"] == d["data"] == "credit",
         parity_controls,
     ),
+    "lab_v2_02_interconnect": Walk(
+        ("23.6", "8.3", "89.7", "34.7"), ("same", "edge", "p66", "data"), "staircase", the_ring, the_groups,
+        lambda d: (d["box"], d["tensor"], d["data"], d["nics"], d["constraint_hit"]) == ("dgx_h100", 2, 8, 8, None)
+        and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["host_bytes_per_s"] > 4e10,
+        wires_controls,
+    ),
 }  # fmt: skip
 
 # By keyboard: dials of an act's instrument as (act, kind, name, key); each press changes what the instrument shows.
@@ -283,4 +333,5 @@ KEYS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "lab_13_line": (("act1", "radio", "columns", "ArrowRight"), ("act2", "range", "Requests per second", "ArrowRight")),
     "lab_14_tail": (("act1", "range", "Connections", "End"),),
     "lab_15_parity": (("act2", "range", "Repayment", "ArrowRight"),),
+    "lab_v2_02_interconnect": (("act1", "range", "Into a step", "ArrowRight"), ("act2", "radio", "4", "ArrowLeft")),
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
@@ -57,12 +58,12 @@ def places(boxes: int, per_box: int) -> list[tuple[float, float]]:
 
 def wires(
     nodes: Sequence[Node], edges: Sequence[Edge], title: str, *, frames: Mapping[str, tuple[float, float, float, float]] | None = None,
-    text: str, note: str = "", legend: tuple[dict[str, object], ...] = (), id: str = "wires",
+    text: str, note: str = "", legend: tuple[dict[str, Any], ...] = (), id: str = "wires",
 ) -> Figure:  # fmt: skip
     """`frames`: name -> x0, x1, y0, y1 of a box around some nodes. `text` says what the picture shows in a sentence."""
     at = {node.name: (node.x, node.y) for node in nodes}
     marks: list[Mark] = [
-        mark("area", "muted", x0=x0, x1=x1, y0=y0, y1=y1, id=f"frame-{name}", name=name, label=name)
+        mark("area", "ridge", x0=x0, x1=x1, y0=y0, y1=y1, id=f"frame-{name}", name=name, label=name)
         for name, (x0, x1, y0, y1) in (frames or {}).items()
     ]
     for edge in edges:

@@ -24,7 +24,7 @@ def pipelined(start: Number, seconds: Number) -> Number:
 
 
 def collective(box: Box, kind: str, ranks: int, size: Number, per_box: int | None = None, floats: bool = True) -> Number:
-    """Seconds of a collective over `ranks` devices that fill boxes, or take `per_box` of each.
+    """Seconds of a collective over `ranks` devices that fill boxes, or take `per_box` of each while the others do the same.
 
     Inside a group of devices the box's own two numbers hold; a wider ring is paced by its slowest edge. A switch adds `floats` only.
     """
@@ -64,7 +64,7 @@ def pace(box: Box, ranks: int, per_box: int | None = None) -> tuple[float, float
             f"{ranks} devices with {inside} in a box need {-(-ranks // inside)} boxes, and {box.slug} has no NIC;"
             f" add nic and nics to registry/box/{box.slug}.toml, or ask for at most {box.devices}", "box",
         )  # fmt: skip
-    nics = box.nic.achieved * max(1, inside * box.nics // box.devices)
+    nics = box.nic.achieved * inside * box.nics / box.devices  # the box's other devices send for groups of their own
     return max(box.network_start, box.start) * math.ceil(math.log2(-(-ranks // inside))), min(fast, nics)
 
 

@@ -1,0 +1,1 @@
+"""Lab V2-02, Which Cliff?"""

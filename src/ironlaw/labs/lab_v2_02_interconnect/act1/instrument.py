@@ -1,0 +1,125 @@
+"""Act I: box, ranks, order and message to the pace of a ring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit.context import LOCAL
+from ironlaw.kit.formula import fraction, line
+from ironlaw.labs.lab_v2_02_interconnect.act1 import figures
+from ironlaw.labs.lab_v2_02_interconnect.act1.ring import (
+    ALGORITHMS,
+    IN_ORDER,
+    NAMES,
+    ORDERS,
+    REDUCE,
+    SEND,
+    TWO_LEVEL,
+    WHAT,
+    Setting,
+    setting_of,
+)  # fmt: skip
+from ironlaw.labs.lab_v2_02_interconnect.act1.slots import cliffs
+from ironlaw.labs.lab_v2_02_interconnect.box_of_context import box_of, most_ranks, own_box
+from ironlaw.labs.tables import scrolling_table
+from ironlaw.registry.boxes import boxes, fitted
+from ironlaw.registry.interconnects import interconnect
+from ironlaw.units import show
+from ironlaw.widget.figure import tabbed
+
+CLAIMS = ("nvlink_infiniband_18x", "pcie_is_good_enough", "ports_make_the_cliff", "more_cards_same_bus")
+FOLLOWS = ("ranks", "nics", "order", "first", "second", "algorithm")
+
+
+def dials(lab: kit.Lab) -> Any:
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
+        box = box_of(lab)
+        most = most_ranks(box)
+        what, ranks = values.get("what") or REDUCE, min(round(values.get("ranks") or box.devices), most)
+        across = ranks > box.devices
+        groups = what == REDUCE and (across or (box.group < box.devices and ranks > box.group))
+        uneven = {TWO_LEVEL: "needs full boxes"} if ranks % box.devices else {}
+        return [
+            kit.span("ranks", "Cards in use", 2, most, box.devices, whole=True),
+            kit.choice("what", "What they do", list(WHAT.items())),
+            kit.span("size", "Message", figures.SMALLEST / 1e6, figures.LARGEST / 1e6, 1000, log=True, unit="MB"),
+            kit.span(
+                "nics", "NICs of each box in use", 1, max(1, box.nics), max(1, box.nics), whole=True, hidden=not across or what == SEND
+            ),
+            kit.choice("algorithm", "All-reduce by", list(ALGORITHMS.items()), disabled=uneven, hidden=not across or what != REDUCE),
+            kit.choice("order", "The ring goes", list(ORDERS.items()), IN_ORDER, hidden=not groups),
+            kit.span("first", "Swap card", 0, most - 1, 0, whole=True, hidden=what != REDUCE),
+            kit.span("second", "with card", 0, most - 1, 0, whole=True, hidden=what != REDUCE),
+            kit.span("into", "Into a step", 0, 100, 40, step=2, unit="%", play=6),
+        ]
+
+    return dials_at
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    setting = setting_of(box_of(lab), values)
+    return kit.View(
+        figures=[
+            tabbed(figures.on_the_wires(setting, values["into"] / 100), "The wires"),
+            tabbed(figures.by_size(setting), "Time by size"),
+            tabbed(figures.staircase(lab, setting), "The staircase"),
+        ],
+        cards=cards(setting),
+        formula=formula(setting),
+        note=kit.html(notes(lab, setting)),
+        readouts={
+            "box": setting.box.slug, "ranks": setting.ranks, "nics": setting.used_nics, "what": setting.what,
+            "bus_bytes_per_s": round(setting.bus), "beta_bytes_per_s": round(setting.binding[1]), "alpha_s": setting.start,
+        },
+        after=table(lab),
+    )  # fmt: skip
+
+
+def cards(setting: Setting) -> list[dict[str, Any]]:
+    kind, rate = setting.binding
+    return [
+        kit.card("Bus bandwidth", setting.bus, "B/s", note="what a wire carries"),
+        kit.card("Algorithm bandwidth", setting.algorithm_bandwidth, "B/s", note="message over time"),
+        kit.card("Time", setting.seconds, "s"),
+        {"label": "Slowest edge", "value": NAMES[kind], "unit": "", "note": show(rate, "B/s")},
+    ]
+
+
+def formula(setting: Setting) -> str:
+    symbols = line("<i>T</i> = (√<i>α</i> + √<i>x</i>)², ", "<i>α</i> =", kit.amount(setting.start, "s"))
+    if setting.what == SEND:
+        share, written = fraction("<i>M</i>", "<i>B</i>"), fraction(kit.amount(setting.size, "B"), kit.amount(setting.binding[1], "B/s"))
+    elif setting.what == REDUCE and not setting.levels:
+        share = fraction("2(<i>N</i> − 1)", "<i>N</i>") + " · " + fraction("<i>M</i>", "<i>B</i>")
+        n = setting.ranks
+        written = fraction(f"2 × {n - 1}", str(n)) + " · " + fraction(kit.amount(setting.size, "B"), kit.amount(setting.binding[1], "B/s"))
+    else:
+        share, written = "the busiest wire", kit.amount(setting.bytes_seconds, "s")
+    return symbols + line("<i>x</i> =", share, "=", written, "=", kit.amount(setting.bytes_seconds, "s"))
+
+
+def notes(lab: kit.Lab, setting: Setting) -> str:
+    texts = []
+    if lab.current_context.slug == LOCAL:
+        texts.append(lab.fill("act1.own_machine") if own_box(lab) else lab.fill("act1.own_machine_open"))
+    if setting.box.slug == "dgx_a100" and setting.boxes > 1:
+        nic = interconnect("hdr200")
+        rows = figures.published_dots("dgx_a100", setting.ranks, setting.box.devices)
+        if rows:
+            size, seconds = rows[-1]
+            bus = setting.at(size).factor * size / seconds
+            texts.append(
+                lab.fill("act1.other_cluster", bus=kit.amount(bus, "B/s"), size=kit.amount(size, "B"), port=kit.amount(nic.achieved, "B/s"))
+            )
+    held_out = fitted(setting.box.slug).get("held_out") if setting.box.slug in boxes() else None
+    if held_out:
+        texts.append(lab.fill("act1.dots", held_out=kit.amount(100 * held_out, "%", 2)))
+    return "\n\n".join(texts)
+
+
+def table(lab: kit.Lab) -> str:
+    """The cliffs, one under the other."""
+    rows = [(name, kit.amount(high, "B/s"), kit.amount(low, "B/s"), kit.times(high / low)) for name, high, low in cliffs()]
+    return scrolling_table("One word, several cliffs", ("from, to", "before", "after", "falls by"), rows)

@@ -1,0 +1,50 @@
+"""Act I beside the learner's own machine: its staircase, from the cache to the disk, and a real all-reduce on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.measure.experiments import staircase
+
+
+def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
+    """Experiment -> what the lab says about a run of it."""
+    return {"staircase": lambda run: lab.fill("act1.here_staircase", **slots(run))}
+
+
+def rates(run: kit.Measured) -> dict[str, float]:
+    """Step -> bytes a second of its long message."""
+    found = {}
+    for way, (_, size) in staircase.STEPS.items():
+        row = run.row(kind="case", name=way, bytes=size)
+        if row is not None:
+            found[way] = size / float(row["wall_s"])
+    return found
+
+
+def steps(lab: kit.Lab) -> dict[str, float]:
+    """The steps as the picture calls them; empty until they were measured."""
+    run = lab.local_run("staircase")
+    return {} if run is None else {f"here: {staircase.STEPS[way][0]}": rate for way, rate in rates(run).items()}
+
+
+def slots(run: kit.Measured) -> dict[str, object]:
+    by = rates(run)
+    slowest = min((staircase.SHARED, staircase.PIPE, staircase.TCP), key=lambda way: by[way])
+    small = run.row(kind="case", name=staircase.PIPE, bytes=staircase.SMALL)
+    return {
+        **{way: kit.amount(rate, "B/s") for way, rate in by.items()},
+        "slowest": staircase.STEPS[slowest][0], "fall": kit.times(by[staircase.MEMORY] / by[slowest]),
+        "small": kit.amount(float(staircase.SMALL), "B"), "start": kit.amount(float(small["wall_s"]), "s") if small else "not measured",
+    }  # fmt: skip
+
+
+def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+    """Further arguments are states: naming them is what runs the cell again."""
+    run = lab.local_run("staircase")
+    if run is None:
+        return {}
+    by = rates(run)
+    return {"pcie_is_good_enough": kit.LocalFigure(by[staircase.MEMORY] / by[staircase.TCP], "×", f"memory to TCP; {run.source}")}

@@ -1,0 +1,131 @@
+"""Act I's settings -> what a collective takes on a box: the engine's rings, kept per setting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ironlaw.engine.cluster.collectives import bus_factor, time
+from ironlaw.engine.cluster.exchange import Load, loads
+from ironlaw.engine.cluster.library import pipelined, ring_pace, start
+from ironlaw.engine.cluster.links import Box, Edge, Interconnect, ring_edges
+
+REDUCE, EXCHANGE, SEND = "all_reduce", "all_to_all", "send"
+WHAT = {REDUCE: "all-reduce", EXCHANGE: "all-to-all", SEND: "one to one"}
+RING, TWO_LEVEL = "ring", "two_level"
+ALGORITHMS = {RING: "one ring", TWO_LEVEL: "inside, across, inside"}
+IN_ORDER, CROSSED = "in_order", "crossed"
+ORDERS = {IN_ORDER: "in order", CROSSED: "to and fro"}
+NAMES = {"link": "fast link", "bridge": "bridge", "nic": "NICs"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where the dials of Act I stand."""
+
+    box: Box
+    ranks: int
+    size: float = 1e9
+    nics: int | None = None
+    what: str = REDUCE
+    algorithm: str = RING
+    order: tuple[int, ...] | None = None
+
+    @property
+    def boxes(self) -> int:
+        return -(-self.ranks // self.box.devices)
+
+    @property
+    def used_nics(self) -> int | None:
+        return self.nics if self.boxes > 1 else None
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        return ring_edges(self.box, self.ranks, self.used_nics, self.order)
+
+    @property
+    def loads(self) -> tuple[Load, ...]:
+        """The busiest wire of each kind in an all-to-all."""
+        return loads(self.box, self.ranks, self.size, self.used_nics)
+
+    @property
+    def binding(self) -> tuple[str, float]:
+        """(kind of wire, bytes a second) that everything waits for."""
+        if self.what == SEND:
+            kind, wire = self.box.edge(0, self.ranks - 1)
+            return kind, wire.achieved
+        if self.what == EXCHANGE:
+            load = max(self.loads, key=lambda each: each.seconds)
+            return load.kind, load.rate
+        if self.levels:
+            across = (self.nics or self.box.nics) * self.wire("nic").achieved
+            inside = ring_pace(self.box, self.box.devices)[1]
+            return ("nic", across) if across < inside else ("link", inside)
+        edge = min(self.edges, key=lambda each: each.rate)
+        rate = ring_pace(self.box, self.ranks, self.used_nics, self.order)[1]
+        return edge.kind if rate >= edge.rate else "link", rate
+
+    @property
+    def levels(self) -> bool:
+        """Whether it goes inside, across and inside: that takes full boxes."""
+        return self.what == REDUCE and self.algorithm == TWO_LEVEL and self.boxes > 1 and self.ranks % self.box.devices == 0
+
+    @property
+    def start(self) -> float:
+        return start(self.box, self.ranks)
+
+    @property
+    def factor(self) -> float:
+        """Bytes that each wire must carry, over the message."""
+        return 1.0 if self.what == SEND else float(bus_factor(self.what, self.ranks))
+
+    @property
+    def bytes_seconds(self) -> float:
+        """x: what the bytes alone take on the busiest wire."""
+        if self.what == EXCHANGE:
+            return max(load.seconds for load in self.loads)
+        if self.levels:
+            inside, each = ring_pace(self.box, self.box.devices)[1], (self.nics or self.box.nics) * self.wire("nic").achieved
+            per_box = self.box.devices
+            terms = time(REDUCE, TWO_LEVEL, self.ranks, self.size, 0.0, each / per_box, per_node=per_box, beta_inner=inside)
+            return float(terms.bandwidth)
+        return self.factor * self.size / self.binding[1]
+
+    @property
+    def seconds(self) -> float:
+        return float(pipelined(self.start, self.bytes_seconds))
+
+    @property
+    def bus(self) -> float:
+        """Bus bandwidth, by nccl-tests' convention."""
+        return self.factor * self.size / self.seconds
+
+    @property
+    def algorithm_bandwidth(self) -> float:
+        return self.size / self.seconds
+
+    def wire(self, kind: str) -> Interconnect:
+        wire: Interconnect | None = getattr(self.box, kind)
+        assert wire is not None, f"{self.box.slug} has no {kind}"
+        return wire
+
+    def at(self, size: float) -> Setting:
+        return replace(self, size=size)
+
+
+def order_of(box: Box, ranks: int, name: str, first: int, second: int) -> tuple[int, ...]:
+    """A ring's order: to and fro between groups (or boxes), then two ranks swapped."""
+    unit = box.devices if ranks > box.devices else box.group
+    places = sorted(range(ranks), key=lambda rank: (rank % unit, rank // unit)) if name == CROSSED else list(range(ranks))
+    if first < ranks and second < ranks:
+        a, b = places.index(first), places.index(second)
+        places[a], places[b] = places[b], places[a]
+    return tuple(places)
+
+
+def setting_of(box: Box, values: Mapping[str, Any]) -> Setting:
+    ranks = min(round(values["ranks"]), box.devices * (2 if box.nic else 1))
+    order = order_of(box, ranks, values["order"], round(values["first"]), round(values["second"]))
+    nics = min(round(values["nics"]), box.nics) if box.nic else None
+    return Setting(box, ranks, 1e6 * float(values["size"]), nics, values["what"], values["algorithm"], order)

@@ -1,0 +1,87 @@
+"""Act II's settings -> a training step with its groups on the wires: the engine's, kept per setting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.cluster.links import Box
+from ironlaw.labs.lab_v2_02_interconnect.box_of_context import BOXES
+from ironlaw.registry.boxes import box
+from ironlaw.registry.placed_steps import PlacedStep, placed_step
+
+MODELS = ("llama3_2_1b", "llama3_8b", "llama3_70b")
+TENSOR = (1, 2, 4, 8, 16)
+SEQUENCES = tuple(1024 * 2**i for i in range(6))
+MICRO = (1, 2, 4, 8)
+ZEROS = (0, 1, 2, 3)
+MOST_BOXES = 4
+STORY = "dgx_h100"  # the question's own boxes
+
+
+@dataclass(frozen=True)
+class Case:
+    """Where the dials of Act II stand."""
+
+    box: Box
+    model: str = "llama3_8b"
+    boxes: int = 2
+    nics: int = 8
+    tensor: int = 8
+    micro: int = 1
+    seq: int = 8192
+    zero: int = 1
+    overlap: float = 1.0
+
+    @property
+    def devices(self) -> int:
+        return self.boxes * self.box.devices
+
+    @property
+    def data(self) -> int:
+        return self.devices // self.tensor
+
+    @property
+    def placed(self) -> PlacedStep:
+        return placed_step(
+            self.model, self.box, self.tensor, self.data, seq=self.seq, micro=self.micro, nics=self.nics if self.box.nic else None,
+            zero=self.zero, overlap=self.overlap,
+        )  # fmt: skip
+
+    @property
+    def choices(self) -> tuple[int, ...]:
+        """Groups that divide the devices."""
+        return tuple(size for size in TENSOR if self.devices % size == 0)
+
+    @property
+    def crosses(self) -> bool:
+        """Whether a tensor-parallel group leaves its box."""
+        return self.tensor > self.box.devices
+
+    def with_tensor(self, size: int) -> Case:
+        return replace(self, tensor=size)
+
+
+def box_for(lab: kit.Lab) -> Box:
+    """The context's box. This machine has no accelerators to group: there it is the question's own."""
+    return box(BOXES.get(lab.current_context.slug, STORY))
+
+
+def boxes_at_most(at: Box) -> int:
+    return MOST_BOXES if at.nic else 1
+
+
+def premise(tensor: int = 16, nics: int = 1) -> Case:
+    """The question's own group: over both boxes, one NIC of each in use."""
+    return Case(box(STORY), tensor=tensor, nics=nics)
+
+
+def case_of(at: Box, values: Mapping[str, Any]) -> Case:
+    boxes = min(round(values["boxes"]), boxes_at_most(at))
+    case = Case(
+        at, values["model"], boxes, min(round(values["nics"]), max(1, at.nics)), int(values["tensor"]), int(values["micro"]),
+        int(values["seq"]), int(values["zero"]), values["overlap"] / 100,
+    )  # fmt: skip
+    return case if case.tensor in case.choices else case.with_tensor(case.choices[-1])

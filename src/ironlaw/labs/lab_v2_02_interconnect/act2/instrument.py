@@ -1,0 +1,113 @@
+"""Act II: model, boxes and groups to the parts of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.cluster.volumes import tensor_bytes
+from ironlaw.kit.context import LOCAL
+from ironlaw.kit.formula import fraction, line
+from ironlaw.labs.lab_v2_02_interconnect.act2 import figures, verdict
+from ironlaw.labs.lab_v2_02_interconnect.act2.groups import (
+    MICRO,
+    MODELS,
+    SEQUENCES,
+    TENSOR,
+    ZEROS,
+    Case,
+    box_for,
+    boxes_at_most,
+    case_of,
+    premise,
+)  # fmt: skip
+from ironlaw.registry.workloads import about
+from ironlaw.widget.figure import tabbed
+
+CLAIMS = ("tensor_parallelism_stays_inside", "data_parallelism_hides", "tensor_group_is_free_on_nvlink")
+FOLLOWS = ("boxes", "nics", "tensor")
+
+
+def dials(lab: kit.Lab) -> Any:
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
+        at = box_for(lab)
+        most = boxes_at_most(at)
+        boxes = min(round(values.get("boxes") or 2), most)
+        devices = boxes * at.devices
+        barred = {size: f"does not divide {devices} devices" for size in TENSOR if devices % size}
+        usual = min(at.devices, 8)
+        return [
+            kit.select("model", "Model", [(name, about(name)["name"]) for name in MODELS], "llama3_8b"),
+            kit.span("boxes", "Boxes", 1, max(2, most), min(2, most), whole=True, hidden=most == 1),
+            kit.span("nics", "NICs of each box in use", 1, max(2, at.nics), max(1, at.nics), whole=True, hidden=boxes == 1),
+            kit.choice("tensor", "Tensor parallelism over", [(size, str(size)) for size in TENSOR], usual, disabled=barred),
+            kit.choice("micro", "Sequences in a micro-batch", [(count, str(count)) for count in MICRO]),
+            kit.select("seq", "Tokens in a sequence", [(count, f"{count:,}") for count in SEQUENCES], 8192),
+            kit.choice("zero", "ZeRO stage", [(stage, str(stage)) for stage in ZEROS], 1),
+            kit.span("overlap", "Of what could be hidden of the sum", 0, 100, 100, step=5, unit="%"),
+        ]
+
+    return dials_at
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    case = case_of(box_for(lab), values)
+    own = figures.said(lab, shares())
+    return kit.View(
+        figures=[
+            tabbed(figures.step(lab, case), "The step"), tabbed(figures.memory(case), "Memory"),
+            *([tabbed(own, "Your answer")] if own else []),
+        ],
+        cards=cards(case),
+        formula=formula(case),
+        banner=verdict.banner(lab, case),
+        note=kit.html(notes(lab, case)),
+        readouts=readouts(case),
+    )  # fmt: skip
+
+
+def shares() -> dict[str, float]:
+    """The question's two shares in percent: the group inside a box, and over both."""
+    return {"in one box": 100 * premise(8).placed.tensor_share, "over both": 100 * premise().placed.tensor_share}
+
+
+def cards(case: Case) -> list[dict[str, Any]]:
+    placed = case.placed
+    step = placed.step
+    good = placed.communication <= verdict.ALL_MOST
+    return [
+        kit.card("On wires", 100 * placed.communication, "%", tone="good" if good else "bad", note="of the step"),
+        kit.card("Tensor group", 100 * step.tensor / step.total, "%", note="of the step"),
+        kit.card("Sum not hidden", step.data, "s"),
+        kit.card("Step", step.total, "s"),
+        kit.card("Tokens", placed.tokens_per_s, "/s"),
+    ]
+
+
+def formula(case: Case) -> str:
+    """What one device of a group sends in a step."""
+    shape = case.placed.shape
+    sent = float(tensor_bytes(shape.layers, shape.hidden, case.seq, case.micro, case.tensor))
+    t = case.tensor
+    symbols = ("4<i>L</i> ·", fraction("2(<i>t</i> − 1)", "<i>t</i>"), "· 2<i>b</i><i>s</i><i>h</i>")
+    figures_in = (f"4 × {shape.layers} ·", fraction(f"2 × {t - 1}", str(t)), f"· 2 × {case.micro} × {case.seq:,} × {shape.hidden:,}")
+    return line("sent by a device of the group =", *symbols) + line("=", *figures_in, "=", kit.amount(sent, "B"))
+
+
+def notes(lab: kit.Lab, case: Case) -> str:
+    texts = [lab.fill("act2.own_machine")] if lab.current_context.slug == LOCAL else []
+    if case.boxes > 1:
+        texts.append(lab.fill("act2.network_start", start=kit.amount(case.box.network_start, "s")))
+    texts.append(lab.fill("act2.arithmetic", machine=case.placed.box.name))
+    return "\n\n".join(texts)
+
+
+def readouts(case: Case) -> dict[str, Any]:
+    hit, placed = verdict.state(case), case.placed
+    return {
+        "model": case.model, "box": case.box.slug, "boxes": case.boxes, "nics": case.nics if case.box.nic else 0, "tensor": case.tensor,
+        "data": case.data, "micro": case.micro, "seq": case.seq, "zero": case.zero, "overlap": case.overlap,
+        "tensor_share": round(placed.step.tensor / placed.step.total, 6), "communication_share": round(placed.communication, 6),
+        "step_s": placed.step.total, "constraint_hit": hit if verdict.TONES[hit] == "fail" else None,
+    }  # fmt: skip

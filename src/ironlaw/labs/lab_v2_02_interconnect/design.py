@@ -1,0 +1,60 @@
+"""What the ledger keeps of this lab, and what the HUD shows: the controls as they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.labs.lab_v2_02_interconnect.act1 import slots as first
+from ironlaw.labs.lab_v2_02_interconnect.act2 import slots as second
+from ironlaw.registry.boxes import box, boxes
+from ironlaw.units import show, significant
+
+RING = ("ranks", "bus_bytes_per_s", "beta_bytes_per_s", "alpha_s")
+GROUPS = (
+    "model", "box", "boxes", "nics", "tensor", "data", "micro", "seq", "zero", "overlap", "tensor_share", "communication_share", "step_s",
+    "constraint_hit",
+)  # fmt: skip
+
+
+def design(lab: kit.Lab) -> dict[str, Any]:
+    """Exactly the fields that later labs may read: V2-06 starts from the box, its ranks, NICs, α and β, V2-05 from the groups, V2-07 from
+    the rate to the host."""
+    ring, groups = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    return {
+        "context": lab.current_context.slug,
+        **{name: ring.get(name) for name in RING},
+        **{name: groups.get(name) for name in GROUPS},
+        "host_bytes_per_s": host_rate(groups.get("box")),
+        **{f"{act}_prediction": _value(lab, act) for act in ("act1", "act2")},
+        **{f"{act}_correct": lab.correct(act) for act in ("act1", "act2")},
+    }
+
+
+def host_rate(slug: str | None) -> float | None:
+    """Between a device and its host: the bridge of the box."""
+    bridge = box(slug).bridge if slug in boxes() else None
+    return bridge.achieved if bridge else None
+
+
+def _value(lab: kit.Lab, act: str) -> float | str | None:
+    option = lab.choice(act)
+    return option.value if option else None
+
+
+def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
+    """For the receipt: per act, the truth and what was measured."""
+    _, four = first.timed(first.PAIRS, first.RANKS)
+    return {"act1": (first.truth(lab), f"{show(four, 'B/s')}, NCCL on four A100 in pairs (Vidur)"), "act2": (second.truth(lab), "–")}
+
+
+def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
+    ring, groups = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    rows = [("Bus", show(ring["bus_bytes_per_s"], "B/s") if ring else "open", "")]
+    if not groups:
+        return [*rows, ("Groups", "open", ""), ("On wires", "open", "")]
+    return [
+        *rows,
+        ("Groups", f"TP {groups['tensor']} × DP {groups['data']}", ""),
+        ("On wires", f"{significant(100 * groups['communication_share'])} %", "fail" if groups["constraint_hit"] else ""),
+    ]

@@ -1,0 +1,313 @@
+"""Lab V2-02 at the level of what it shows and what the ledger holds; every state of Act II from both sides."""
+
+from dataclasses import replace
+
+import measured
+import pytest
+from headless import Page, bare, cards, figure
+
+from ironlaw.engine.cluster.collectives import bus_bandwidth
+from ironlaw.engine.cluster.exchange import all_to_all
+from ironlaw.engine.cluster.library import collective
+from ironlaw.engine.cluster.links import ring_bandwidth
+from ironlaw.kit.check import problems
+from ironlaw.labs.lab_v2_02_interconnect.act1 import ring, slots
+from ironlaw.labs.lab_v2_02_interconnect.act2 import groups, verdict
+from ironlaw.ledger import open_ledger
+from ironlaw.measure.experiments import staircase
+from ironlaw.measure.rows import case_row
+from ironlaw.registry import claims
+from ironlaw.registry.boxes import box
+from ironlaw.registry.interconnects import interconnect
+from ironlaw.registry.placed_steps import placed_step
+
+SLUG = "lab_v2_02_interconnect"
+
+
+def first_act(page, option="same", answer="edge"):
+    page.predict("act1", option, 4)
+    page.reload()
+    page.reflect("act1", answer)
+    return page.reload()
+
+
+@pytest.fixture
+def page(tmp_path):
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        yield Page(ledger, SLUG)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """The revealed lab, for tests that only turn dials."""
+    with open_ledger(tmp_path_factory.mktemp("shared") / "ledger.db") as ledger:
+        found = first_act(Page(ledger, SLUG))
+        found.predict("act2", "p66", 2, estimate=20.0)
+        yield found.reload()
+
+
+def start_of(page, act):
+    return {dial["id"]: dial["value"] for dial in page.piece(f"{act}.instrument").spec["dials"]}
+
+
+def test_nothing_gives_an_answer_away(page):
+    for sealed in ("23.6", "8.3 ×", "89.7", "34.7", "Slowest edge", "over the cliff"):
+        assert sealed not in page.text, f"{sealed} is on the page before the first prediction"
+    assert page.parts["act1_reveal"] is None and page.piece("act1.instrument").view.get("figures") in (None, [])
+
+
+def test_the_lab_checks_itself():
+    assert not problems(SLUG)
+
+
+# --- Act I
+
+
+def test_the_ring_of_the_story(bench):
+    view = bench.piece("act1.instrument").view
+    assert cards(view)["Slowest edge"] == "bridge" and cards(view)["Bus bandwidth"].startswith("23.")
+    wires = figure(view, "wires")
+    edges = {row[0]: row for row in wires["table"]["rows"]}
+    assert [row[0] for row in wires["table"]["rows"] if row[-1] == "the slowest"] == ["1 to 2", "3 to 0"]
+    assert edges["0 to 1"][3] == "100 %" and edges["1 to 2"][3] == "40 %"  # the fast ones have arrived, and wait
+    rules = {mark["id"]: mark["x"] for mark in figure(view, "staircase")["marks"] if mark["type"] == "rule"}
+    assert rules == {"prediction": 195e9, "truth": ring_bandwidth(box("a100_pairs"), 4)}
+
+
+@pytest.mark.parametrize(("slug", "ranks"), [("a100_pairs", 2), ("a100_pairs", 4), ("dgx_h100", 8), ("dgx_a100", 16)])
+@pytest.mark.parametrize("size", [1e4, 1e7, 1e9])
+def test_times_are_the_engines(slug, ranks, size):
+    one = ring.Setting(box(slug), ranks, size)
+    assert one.seconds == pytest.approx(collective(box(slug), "all_reduce", ranks, size, floats=False))  # no sums in a switch
+    assert one.bus == pytest.approx(bus_bandwidth("all_reduce", ranks, size, one.seconds))
+    assert replace(one, what=ring.EXCHANGE).seconds == pytest.approx(all_to_all(box(slug), ranks, size))
+
+
+def test_one_message_goes_over_one_port():
+    one = ring.Setting(box("dgx_h100"), 16, 1e9, what=ring.SEND)
+    assert one.binding == ("nic", interconnect("ndr400").achieved) and one.factor == 1
+    assert replace(one, ranks=8).binding[0] == "link"
+
+
+def test_two_levels_send_less_between_boxes():
+    """With one port of each box: M over the port instead of 15/8 of it, and a little inside."""
+    flat = ring.Setting(box("dgx_a100"), 16, 4e9, nics=1)
+    levels = replace(flat, algorithm=ring.TWO_LEVEL)
+    port, inside = interconnect("hdr200").achieved, ring_bandwidth(box("dgx_a100"), 8)
+    assert levels.bytes_seconds == pytest.approx(4e9 / port + 2 * 7 / 8 * 4e9 / min(inside, box("dgx_a100").bus))
+    assert 1.5 < flat.seconds / levels.seconds < 1.9
+    assert not replace(levels, ranks=12).levels and replace(levels, nics=8).binding[0] == "nic"
+
+
+def test_orders_of_a_ring():
+    pairs, dgx = box("a100_pairs"), box("dgx_a100")
+    assert ring.order_of(pairs, 4, ring.IN_ORDER, 0, 0) == (0, 1, 2, 3)
+    assert ring.order_of(pairs, 4, ring.CROSSED, 0, 0) == (0, 2, 1, 3)
+    assert ring.order_of(pairs, 4, ring.IN_ORDER, 1, 2) == (0, 2, 1, 3) and ring.order_of(pairs, 3, ring.IN_ORDER, 1, 3) == (0, 1, 2)
+    crossed = ring.Setting(dgx, 16, 1e9, order=ring.order_of(dgx, 16, ring.CROSSED, 0, 0))
+    assert all(edge.kind == "nic" for edge in crossed.edges) and crossed.binding[1] == dgx.nic.achieved  # eight edges share eight ports
+
+
+def test_every_dial_of_act_one_changes_what_is_seen(bench):
+    bench.send("context", value="a100_80gb_sxm")
+    start = start_of(bench, "act1")
+    base = {"ranks": 16, "nics": 4, "into": 40}
+    moves = {
+        "ranks": 8, "what": "all_to_all", "size": 0.1, "nics": 1, "algorithm": "two_level", "order": "crossed", "second": 5, "into": 60,
+    }  # fmt: skip
+    assert set(moves) | {"first"} == set(start)
+    still = str(bench.turn("act1", **{**start, **base}))
+    for dial, value in moves.items():
+        assert str(bench.turn("act1", **{**start, **base, dial: value})) != still, dial
+    assert str(bench.turn("act1", **{**start, **base, "first": 3, "second": 9})) != str(
+        bench.turn("act1", **{**start, **base, "second": 9})
+    )
+    note = bench.turn("act1", **{**start, **base})["note"]
+    assert bench.shows("act1.other_cluster", note)
+    bench.turn("act1", **start)
+    bench.send("context", value="a100_80gb_pcie")
+
+
+def test_axes_hold_still(bench):
+    start = start_of(bench, "act1")
+    axes = set()
+    for size in (0.001, 1, 4000):
+        view = bench.turn("act1", **{**start, "size": size})
+        axes.add(str([(one["x"], one["y"]) for one in (figure(view, name) for name in ("wires", "by-size"))]))
+    assert len(axes) == 1
+    bench.turn("act1", **start)
+
+
+def test_what_others_timed_stands_beside_the_line(bench):
+    view = bench.piece("act1.instrument").view
+    dots = [mark for mark in figure(view, "by-size")["marks"] if mark.get("name", "").startswith("NCCL")]
+    assert dots
+    for mark in dots:
+        assert ring.Setting(box("a100_pairs"), 4, mark["x"]).seconds == pytest.approx(mark["y"], rel=0.05)
+
+
+@pytest.mark.parametrize("option", ["same", "mean", "edge", "divided"])
+def test_every_answer_of_act_one_is_met(page, option):
+    page.predict("act1", option, 3)
+    text = page.reload().parts["act1_reveal"].text
+    assert page.shows(f"act1.feedback.{option}", text) and ("Your prediction holds" in bare(text)) == (option == "edge")
+
+
+def test_a_size_stands_with_its_bandwidth():
+    size, two = slots.timed("a100_pairs", 2)
+    assert size > 5e8 and two == pytest.approx(195.5e9, rel=0.01)
+
+
+def test_the_cliffs():
+    factors = [high / low for _, high, low in slots.cliffs()]
+    assert factors == pytest.approx([9.0, 7.14, 1.25, 10.0, 10.16], rel=0.01)
+
+
+# --- Act II
+
+
+def case(slug="dgx_h100", **settings):
+    return groups.Case(box(slug), **settings)
+
+
+# state -> (a setting that shows it, the same with one dial turned)
+BOTH_SIDES = {
+    verdict.FULL: ({"tensor": 1, "zero": 0}, {"zero": 3}),
+    verdict.CLIFF: ({"tensor": 16, "nics": 1}, {"tensor": 4}),
+    verdict.STARVED: ({"tensor": 2, "nics": 1}, {"nics": 8}),
+    verdict.COSTLY: ({}, {"tensor": 4}),
+    verdict.WORKS: ({"tensor": 2}, {"nics": 1}),
+}
+
+
+@pytest.mark.parametrize("state", BOTH_SIDES)
+def test_every_state_is_reached_from_both_sides(bench, state):
+    there, away = BOTH_SIDES[state]
+    assert verdict.state(case(**there)) == state != verdict.state(case(**{**there, **away}))
+    shown = verdict.banner(bench.lab, case(**there))
+    assert shown["tone"] == verdict.TONES[state] and bench.shows(f"act2.{state}", shown["text"])
+
+
+def test_a_sweep_of_the_dials_meets_every_state():
+    seen = {
+        verdict.state(case(slug, boxes=boxes, tensor=tensor, nics=nics, zero=zero))
+        for slug, boxes in (("dgx_h100", 2), ("a100_pairs", 1))
+        for tensor in (1, 4) + ((16,) if boxes == 2 else ())
+        for nics in (1, 8) for zero in (0, 3)
+    }  # fmt: skip
+    assert seen == set(BOTH_SIDES)
+
+
+@pytest.mark.parametrize("failing", [{"tensor": 16}, {"tensor": 2, "nics": 1}, {"tensor": 1, "zero": 0}, {"tensor": 8}])
+def test_what_would_do_does(failing):
+    one = case(**failing)
+    words = verdict.cures(one)
+    assert words and verdict.state(one) != verdict.WORKS
+    for cure in words:
+        if cure.startswith("tensor"):
+            changed = one.with_tensor(int(cure.split()[-1]))
+        elif cure.startswith("ZeRO"):
+            changed = replace(one, zero=int(cure[-1]))
+            assert verdict.state(replace(one, zero=changed.zero - 1)) != verdict.WORKS
+        elif "NICs" in cure:
+            changed = replace(one, nics=int(cure.split()[0]))
+            assert verdict.state(replace(one, nics=changed.nics - 1)) != verdict.WORKS
+        else:
+            changed = replace(one, overlap=1.0)
+        assert verdict.state(changed) == verdict.WORKS, cure
+
+
+def test_the_box_of_act_one_has_its_cliff_here_too():
+    """Four A100 in pairs: inside a pair next to nothing, over all four half of the step."""
+    two, four = (case("a100_pairs", boxes=1, tensor=size).placed.tensor_share for size in (2, 4))
+    assert two < 0.08 and four > 0.45
+
+
+def test_every_dial_of_act_two_changes_what_is_seen(bench):
+    bench.send("context", value="h100_sxm")
+    start = start_of(bench, "act2")
+    base = {"nics": 1, "tensor": 2, "overlap": 50}
+    moves = {"model": "llama3_2_1b", "boxes": 4, "nics": 4, "tensor": 8, "micro": 2, "seq": 2048, "zero": 3, "overlap": 0}
+    assert set(moves) == set(start)
+    still = bench.turn("act2", **{**start, **base})
+    for dial, value in moves.items():
+        view = bench.turn("act2", **{**start, **base, dial: value})
+        assert (str(view["figures"]), str(view["cards"])) != (str(still["figures"]), str(still["cards"])), dial
+    three = bench.turn("act2", **{**start, "boxes": 3, "tensor": 16})  # sixteen do not divide 24
+    assert three["moved"] and "does not divide 24 devices" in three["error"]["message"]
+    bench.turn("act2", **start)
+    bench.send("context", value="a100_80gb_pcie")
+
+
+def test_both_answers_stand_beside_the_shares(bench):
+    bars = {mark["name"]: mark["x"] for mark in figure(bench.piece("act2.instrument").view, "said")["marks"]}
+    assert bars["in one box: you said"] == 20 and bars["over both: you said"] == 66
+    assert bars["over both"] == pytest.approx(100 * placed_step("llama3_8b", "dgx_h100", 16, nics=1).tensor_share)
+
+
+# --- keys, the ledger, the learner's own machine
+
+
+def test_the_keys_move_with_the_registry(page, monkeypatch):
+    assert [page.lab.question(name).right.id for name in ("act1", "act1_reflection", "act2", "act2_reflection")] == [
+        "edge",
+        "edge",
+        "p90",
+        "data",
+    ]
+    pairs, plain = box("a100_pairs"), claims.NAMESPACE["box"]
+    faster = replace(pairs, bridge=interconnect("pcie5_x16"))
+    monkeypatch.setitem(claims.NAMESPACE, "box", lambda name: faster if name == "a100_pairs" else plain(name))
+    assert float(page.lab.question("act1").answer) == pytest.approx(47.3, abs=0.5) and page.lab.question("act1").right.id == "edge"
+    everywhere = replace(pairs, bridge=pairs.link)
+    monkeypatch.setitem(claims.NAMESPACE, "box", lambda name: everywhere if name == "a100_pairs" else plain(name))
+    assert page.lab.question("act1").right.id == "same" and page.lab.question("act1_reflection").right.id == "bytes"
+    step = claims.NAMESPACE["placed_step"]
+    dgx = box("dgx_h100")
+    fast = replace(dgx, nic=replace(dgx.nic, achieved=8 * dgx.nic.achieved), network_start=0.0)
+    monkeypatch.setitem(claims.NAMESPACE, "placed_step", lambda model, _, *rest, **more: step(model, fast, *rest, **more))
+    assert page.lab.question("act2").right.id in ("p35", "p66")
+    slow = replace(dgx, nic=replace(dgx.nic, achieved=dgx.nic.achieved / 1000), network_start=0.0)
+    monkeypatch.setitem(claims.NAMESPACE, "placed_step", lambda model, _, *rest, **more: step(model, slow, *rest, **more, overlap=0.0))
+    assert page.lab.question("act2_reflection").answer in ("tensor", "data", "same")
+
+
+def test_the_ledger_keeps_what_later_labs_start_from(page):
+    first_act(page, "edge")
+    page.predict("act2", "p90", 3, estimate=40.0)
+    page.reload().reflect("act2", "data")
+    page.reload()
+    page.send("context", value="h100_sxm")
+    page.turn("act2", tensor=4, nics=8, boxes=2)
+    page.turn("act1", ranks=16, nics=4)
+    page.save()
+    design = page.ledger.design(SLUG)
+    at = box("dgx_h100")
+    assert (design["box"], design["boxes"], design["nics"], design["tensor"], design["data"]) == ("dgx_h100", 2, 8, 4, 4)
+    assert (design["ranks"], design["beta_bytes_per_s"], design["alpha_s"]) == (16, 4 * at.nic.achieved, at.network_start)
+    assert design["host_bytes_per_s"] == at.bridge.achieved and design["constraint_hit"] is None
+    assert 0 < design["tensor_share"] <= design["communication_share"] < 0.25
+    assert (design["act1_prediction"], design["act1_correct"], design["act2_correct"]) == (24, True, True)
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """A gigabyte a second at every step but the cache, and a millisecond to start."""
+    rows = [
+        case_row(
+            way, label, {"bytes": size}, measured.timing(1e-3 if size == staircase.SMALL else size / (1e10 if way == "cache" else 1e9))
+        )
+        for way, (label, _) in staircase.STEPS.items()
+        for size in staircase.sizes(way)
+    ]
+    monkeypatch.setitem(measured.ROWS, "staircase", rows)
+
+
+def test_the_learners_own_staircase(page, run):
+    measured.keep(page.ledger, SLUG, "staircase")
+    first_act(page.reload())
+    told = " ".join(item["result"] for item in page.piece("act1.measure").view["items"])
+    assert page.slots("act1.here_staircase", told)["memory"] == "1 GB/s"
+    bars = {mark["name"]: mark["x"] for mark in figure(page.piece("act1.instrument").view, "staircase")["marks"] if mark["type"] == "bar"}
+    assert bars["here: copy in the cache"] == pytest.approx(1e10) and bars["here: TCP on this machine"] == pytest.approx(1e9)
+    assert "1 ×" in bare(page.parts["act1_claims"].text)
