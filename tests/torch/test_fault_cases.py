@@ -231,4 +231,5 @@ def test_the_python_of_the_docs_runs() -> None:
     exec(block, names)
     p = names["p"]
     assert "il.capture(" in block and p.graph.flops == 2 * 2 * 8 * 512 * 2048 and p.plan.mode == "compiled"
-    assert names["rows"] == p.to_dict()["ops"] and len(repr(p)) < 200
+    assert names["rows"] == p.to_records() and len(names["rows"]) == len(p.to_dict()["ops"]) and len(repr(p)) < 200
+    assert names["table"] == names["a"].to_records() and repr(names["a"]).startswith("<Analysis Sequential: 3 operators")
