@@ -45,13 +45,14 @@ def width() -> int:
     return int(console().width)
 
 
-def say(text: str = "", style: str = "") -> None:
+def say(text: str = "", style: str = "", indent: int = 0) -> None:
     """A paragraph, wrapped to the terminal."""
     if not rich():
-        return plain.say(text)
+        return plain.say(text, indent)
+    from rich.padding import Padding
     from rich.text import Text
 
-    console().print(Text(text, style))
+    console().print(Padding(Text(text, style), (0, 0, 0, indent), expand=False) if indent else Text(text, style))
 
 
 def heading(text: str, more: str = "") -> None:

@@ -12,8 +12,9 @@ def width() -> int:
     return shutil.get_terminal_size().columns
 
 
-def say(text: str = "") -> None:
-    print("\n".join(textwrap.wrap(text, max(width(), 40))) if text else "")
+def say(text: str = "", indent: int = 0) -> None:
+    start = " " * indent
+    print("\n".join(textwrap.wrap(text, max(width(), 40), initial_indent=start, subsequent_indent=start)) if text else "")
 
 
 def heading(text: str, more: str = "") -> None:

@@ -13,9 +13,9 @@ def report(advice: Advice) -> None:
     draw.say(advice.finding)
     for number, action in enumerate(advice.actions, 1):
         draw.say(f"{number}. {headline(action)}", draw.STRONG)
-        draw.say(f"   {'; '.join(filter(None, (action.how, 'costs: ' + ', '.join(action.costs))))}", draw.DIM)
+        draw.say("; ".join(filter(None, (action.how, "costs: " + ", ".join(action.costs)))), draw.DIM, indent=3)
     if len(advice.steps) > 1:
-        draw.say(f"   together {significant(advice.together)}× as fast", draw.STRONG)
+        draw.say(f"together {significant(advice.together)}× as fast", draw.STRONG, indent=3)
     if advice.reason:
         draw.say(advice.reason, draw.DIM)
     for action in advice.slower:
@@ -23,8 +23,8 @@ def report(advice: Advice) -> None:
 
 
 def headline(action: Action) -> str:
-    """`FP16 or BF16: 1.52× (1.4 – 1.7), 1.05 ms → 690 µs`."""
+    """`FP16 or BF16: 1.52× (1.38 – 1.7), 1.05 ms → 690 µs`."""
     low, high = action.gain.interval or (1.0, 1.0)
     times = f"{show(action.gain.before, 's')} → {show(action.gain.after, 's')}{' for as many items' if 'batch' in action.changes else ''}"
     kind = "" if action.after.calibrated else f", {action.after.basis}"
-    return f"{action.title}: {significant(action.gain.ratio)}× ({significant(low, 2)} – {significant(high, 2)}), {times}{kind}"
+    return f"{action.title}: {significant(action.gain.ratio)}× ({significant(low)} – {significant(high)}), {times}{kind}"

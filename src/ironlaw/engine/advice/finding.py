@@ -28,14 +28,14 @@ def family(row: OpRow) -> str:
 
 
 def finding(p: Prediction) -> str:
-    """`A call takes 6.93 ms on h200_sxm, eager: for 79% of it the device waits for the host, which launches 349 kernels; …`."""
+    """`A call takes 6.93 ms on h200_sxm, eager: for 79 % of it the device waits for the host, which launches 349 kernels; …`."""
     seconds, busy = float(p.seconds), float(p.busy_s)
     said = f"A call takes {show(seconds, 's')} on {p.hardware.name}, {p.plan.mode}: "
     waits = max(0.0, 1.0 - busy / seconds)
     work = _work(p, busy)
     if waits < WAITS:
         return f"{said}{work}; the device is busy throughout."
-    waiting = f"for {waits:.0%} of it the device waits for the host, which launches {float(p.kernels):,.0f} kernels"
+    waiting = f"for {100 * waits:.0f} % of it the device waits for the host, which launches {float(p.kernels):,.0f} kernels"
     return f"{said}{waiting}; {work}." if waits > 0.5 else f"{said}{work}; {waiting}."
 
 
@@ -48,4 +48,4 @@ def _work(p: Prediction, busy: float) -> str:
         moving[name] += seconds if row.regime == "memory" else 0.0  # type: ignore[assignment]
     (name, most), *_ = times.most_common(1)
     bound = BINDS["memory" if moving[name] > most / 2 else "compute"]
-    return f"{most / busy:.0%} of the device's work is {name}, bound by {bound}"
+    return f"{100 * most / busy:.0f} % of the device's work is {name}, bound by {bound}"

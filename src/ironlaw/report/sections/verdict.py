@@ -21,6 +21,7 @@ from ironlaw.widget.quantities import format_quantity
 
 ROWS = 8  # that a picture of one screen holds
 PICTURE = "machines"
+LITTLE = 1.1  # a gain that is not worth another machine
 SAME_HOST = " The same host launches for all."
 
 
@@ -66,7 +67,7 @@ def _ratio(action: Action) -> str:
 
 def _span(action: Action) -> str:
     low, high = action.gain.interval or (math.nan, math.nan)
-    return f"({significant(low, 2)} – {significant(high, 2)})"
+    return f"({significant(low)} – {significant(high)})"
 
 
 def _gain(action: Action) -> str:
@@ -87,11 +88,12 @@ def elsewhere(advice: Advice) -> str:
         return "No other machine was tried: name several with --on."
     said = []
     for action in advice.elsewhere:
-        price = f", ${significant(action.prices[1])} an hour" if action.prices[1] is not None else ""
+        price = f" at ${significant(action.prices[1])} an hour" if action.prices[1] is not None else ""
         said.append(f"{action.after.hardware.name} {_gain(action)}{price}")
     gains = [action.gain for action in advice.elsewhere]
-    word = "Yes" if any(gain.sure for gain in gains) else "No" if all(gain.slower for gain in gains) else "Not surely"
-    return f"{word}, as it is run now ({advice.elsewhere[0].after.basis} times, the same host): {'; '.join(said)}."
+    ends = [gain.interval[1] for gain in gains if gain.interval]
+    word = "Yes" if any(gain.sure for gain in gains) else "No" if ends and max(ends) < LITTLE else "Perhaps"
+    return f"{word}. Run as it is now, with the same host ({advice.elsewhere[0].after.basis} times): {'; '.join(said)}."
 
 
 def picture(analysis: Analysis) -> Figure:
