@@ -1,11 +1,13 @@
 """300 argument lists, drawn by seed over all commands: whatever is typed, the answer is a result or one paragraph, never a traceback."""
 
 import random
+import shutil
 
 import pytest
 
 from ironlaw.cli import COMMANDS, parser
 from ironlaw.errors import BadValue
+from ironlaw.kit.lab import LABS
 
 LISTS = 300
 PARTS = 12  # tests that share them, so that two workers can
@@ -50,6 +52,8 @@ POOLS = {
 def quick(monkeypatch, tmp_path):
     """Without what takes minutes or never ends: a server, a browser, a GPU's worth of measuring, the user's own file."""
     monkeypatch.chdir(tmp_path)
+    shutil.copytree(LABS / "_template", tmp_path / "labs" / "_template")
+    monkeypatch.setattr("ironlaw.cli.lab.labs", lambda: tmp_path / "labs")  # where `lab new` writes
 
     def refuse(*args, **kwargs):
         raise BadValue("not here; try elsewhere")

@@ -15,6 +15,10 @@ def folder(request):
     return LABS / request.param
 
 
+def test_no_copy_of_the_template_is_left_behind():
+    assert [slug for slug in SLUGS if slug != "_template" and not re.match(r"lab_(v2_)?\d\d_[a-z]", slug)] == []
+
+
 def test_the_check_finds_nothing(folder):
     assert problems(folder.name) == []
 

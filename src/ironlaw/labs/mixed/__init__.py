@@ -1,1 +1,0 @@
-"""A small working lab to copy: `ironlaw lab new NAME`."""
