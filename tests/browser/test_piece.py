@@ -373,7 +373,7 @@ def test_dragging_the_point_turns_the_dial(lab: Page):
 
 
 def test_a_held_key_makes_no_backlog_and_few_questions(page: Page, served: tuple[str, Start]):
-    """Back and forth between two places, at the pace of a held key; the page itself turns, so that a busy machine makes no pause."""
+    """Back and forth between two places, faster than any held key; the page itself turns, so that a busy machine makes no pause."""
     questions: list[str] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda text: questions.append(str(text))))
     opened(page, served[0])
@@ -384,7 +384,7 @@ def test_a_held_key_makes_no_backlog_and_few_questions(page: Page, served: tuple
           for (let i = 0; i < 120; i += 1) {
             input.value = Number(input.value) + (i % 2 ? -1 : 1);
             input.dispatchEvent(new Event('input', { bubbles: true }));
-            await new Promise((done) => setTimeout(done, 20));
+            await new Promise((done) => setTimeout(done));
           }
         }"""
     )
@@ -392,7 +392,7 @@ def test_a_held_key_makes_no_backlog_and_few_questions(page: Page, served: tuple
     page.keyboard.press("End")
     expect(page.locator("#seen")).to_have_text("batch 256")
     expect(piece.locator(".il-banner")).to_contain_text("Too large")
-    assert 2 <= sum('"moving":true' in question for question in questions) < 60
+    assert 1 <= sum('"moving":true' in question for question in questions) < 60
 
 
 def test_the_next_step_of_a_turn_is_drawn_in_the_frame_of_its_key_and_so_is_the_last_one(lab: Page):

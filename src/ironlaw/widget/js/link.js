@@ -26,6 +26,7 @@ function link(model, redraw, show) {
   let storing = 0;
   let since = null; // the model's view that the places belong to: with another one they may all be different
   const places = new Map(); // dials, as text -> the view there: where a turn has just been, and where it may go next
+  const later = []; // what waits for the view of the place where the dials stand
   const token = model.get("spec")?.direct;
   const line = { state: model.get("state") ?? {}, touched: null, turns: 0 };
 
@@ -48,8 +49,11 @@ function link(model, redraw, show) {
     timer = setTimeout(() => {
       waitingSince = 0;
       if (queued) flush();
+      else settle();
     }, PATIENCE);
   };
+  const settle = () => later.splice(0).forEach((act) => act());
+  line.settled = (act) => (waitingSince ? later.push(act) : act());
   line.send = (change) => {
     line.state = { ...line.state, moving: undefined, ...change };
     pending.keep(model, line.state);
@@ -111,8 +115,9 @@ function link(model, redraw, show) {
     pending.settle(model, line.state);
     clearTimeout(timer);
     clearTimeout(slow);
-    if (queued) flush();
-    else if (!line.state.moving) lookAhead(); // the dials rest: the next key goes on from here
+    if (queued) return flush();
+    settle();
+    if (!line.state.moving) lookAhead(); // the dials rest: the next key goes on from here
   };
   // Python itself may set the state (a dial that could not stay, say), and then it has no number. What we have sent since
   // goes before it: Python will answer that.

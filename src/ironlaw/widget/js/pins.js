@@ -9,10 +9,12 @@ DIALS.pins = ({ dial, ctx, value }) => {
   };
   const current = () => Object.fromEntries(dial.of.map((id) => [id, line.state.dials[id]]).filter(([, at]) => at !== undefined));
   const fresh = (name) => (value.some((pin) => pin.name === name) ? fresh(`${name}′`) : name);
-  const add = () => {
-    const name = fresh(dial.suggest || `Pin ${value.length + 1}`).slice(0, LONGEST_NAME);
+  // named after where the dials stand, and not after the view that they have just left
+  const add = () => line.settled(() => {
+    const { suggest } = line.view().dials?.[dial.id] ?? dial;
+    const name = fresh(suggest || `Pin ${value.length + 1}`).slice(0, LONGEST_NAME);
     put([...value, { name, values: current() }], `${name} pinned`);
-  };
+  });
   const rename = (i) => (event) => {
     const name = event.target.value.trim().slice(0, LONGEST_NAME);
     ui.local[draft(i)] = null;
