@@ -1,14 +1,17 @@
 """Predicted beside measured: which op is which, several runs, and nothing dropped."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ironlaw.cli.show import trace as show_trace
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.registry.machines import hardware
 from ironlaw.report.kineto import parse, read
+from ironlaw.report.sections.trace import section
 from ironlaw.report.trace_join import calls_predicted, family, join
 
 DATA = Path(__file__).parent / "data"
@@ -138,3 +141,29 @@ def test_calls_come_from_the_capture_and_not_from_names(named):
 def test_without_a_capture_each_op_is_a_call_of_its_own(named):
     predicted = calls_predicted(predict(replace(named("a", "a:1"), settings={}), hardware("h200_sxm"), Plan()))
     assert [(call.aten, len(call.rows)) for call in predicted] == [("relu", 1), ("relu", 1)]
+
+
+# ---- how it is told
+
+
+@pytest.mark.parametrize(("factor", "sign"), [(0.5, "−"), (2.0, "+")])
+def test_longer_and_shorter_than_predicted_are_told_apart(named, capsys, factor, sign):
+    """ "A real run is slower" stood beside a measurement that was shorter: gap and ratio say which, and no words say otherwise."""
+    found = joined(named("x._to_copy", "conv.convolution", "fc.addmm", "act.relu"), "cuda.json")
+    found = replace(found, pairs=tuple(replace(pair, measured=factor * pair.predicted) for pair in found.pairs), missing=(), extra=())
+    show_trace.report(found, 9)
+    told = capsys.readouterr().out
+    text, grid = section(found)
+    assert f": {factor:.3g}×." in " ".join(told.split()) and f": {factor:.3g}×." in text
+    lines = [line for line in told.splitlines() if re.search(r"_to_copy|convolution|addmm|relu", line)]
+    assert len(lines) == 4 and all(sign in line and f" {factor:.3g}×" in line for line in lines)
+    assert all((row[5] > 0) is (sign == "+") and row[6] == pytest.approx(factor) for row in grid["rows"])
+    assert not re.search(r"slower|longer|faster|shorter", told + text)
+
+
+def test_a_trace_from_elsewhere_is_marked_wherever_it_is_shown(named, capsys):
+    for machine, marked in (("h200_sxm", True), ("neoverse_n1_2core", False)):
+        found = join(predict(named(*CPU), hardware(machine), Plan()), read(DATA / "cpu_three_runs.json.gz"))
+        show_trace.report(found, 3)
+        assert ("! the trace is of a processor" in " ".join(capsys.readouterr().out.split())) is marked
+        assert ("c-warn" in section(found)[0]) is marked

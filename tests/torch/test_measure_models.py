@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,7 +12,7 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 
-from ironlaw.cli import main  # noqa: E402
+from ironlaw.cli import main, measure_model  # noqa: E402
 from ironlaw.cli.show import measured_model  # noqa: E402
 from ironlaw.engine.device.predict import Cost, OpRow  # noqa: E402
 from ironlaw.errors import BadValue, MissingExtra  # noqa: E402
@@ -373,3 +374,13 @@ def test_terms_add_up_to_both_wholes():
         "overhead between them": (2.0, 2.5, 0),
     }  # fmt: skip
     assert [sum(column) for column in list(zip(*found.values(), strict=True))[:2]] == [12.0, 15.0]
+
+
+@pytest.mark.parametrize(("wall_s", "said"), [(1.44e-3, "eager took less time than predicted"), (1.88e-3, "a bound from the machine's")])
+def test_a_bound_is_only_called_one_where_no_run_was_shorter(wall_s, said):
+    """1.44 ms measured stood beside 1.66 ms predicted, and "a real run is slower"."""
+    run = SimpleNamespace(mode="eager", error="", row={"wall_s": wall_s})
+    failed = SimpleNamespace(mode="compiled", error="no compiler", row={})
+    model = measured_model.MeasuredModel("mine", "cpu", "fp32", 8, [run, failed], {"eager": SimpleNamespace(seconds=1.66e-3)})
+    note = measure_model.grounds(model)
+    assert said in note and ("bound from" in note) is (wall_s > 1.66e-3) and "too little was measured for curves" in note

@@ -98,10 +98,20 @@ def compared(name: str, outcome: Outcome) -> MeasuredModel:
         model.reason = str(error)
         return model
     if machine.calibration is None:
-        model.note = "a bound from the machine's best rates: too little was measured for curves; measure it with `ironlaw measure`"
+        model.note = grounds(model)
     if model.eager is not None and model.eager.events:
         model.joined = join(model.predictions["eager"], parse(model.eager.events, "the profile", machine.name))
     return model
+
+
+def grounds(model: MeasuredModel) -> str:
+    """What a prediction without curves is: a bound, unless a run was shorter."""
+    beaten = [run.mode for run in model.runs if not run.error and run.row["wall_s"] < float(model.predictions[run.mode].seconds)]
+    if beaten:
+        said = f"predicted from the machine's best measured rates, which are no bound: {' and '.join(beaten)} took less time than predicted"
+    else:
+        said = "a bound from the machine's best rates"
+    return f"{said}; too little was measured for curves: measure the machine with `ironlaw measure`"
 
 
 # ---- what is kept of it

@@ -11,7 +11,7 @@ from typing import Any
 from ironlaw.errors import BadValue, unknown
 from ironlaw.formats import FORMATS, spelled
 
-INPUT_FORMATS = ("fp64", "fp32", "fp16", "bf16", "int64", "int32", "int16", "int8", "uint8", "bool", "complex64", "complex128")
+INPUT_FORMATS = ("fp64", "fp32", "fp16", "bf16", "int64", "int32", "int16", "int8", "uint8", "fp8", "bool", "complex64", "complex128")
 MOST_ELEMENTS = 10**15  # of an input
 MOST_AXES = 64  # that PyTorch gives a tensor
 
