@@ -1,4 +1,5 @@
-"""Write docs/cli.md from the commands' own help, docs/glossary.md and docs/transfer.md from the registry, so that they can't differ.
+"""Write docs/cli.md and what shells complete from the commands' own help, docs/glossary.md and docs/transfer.md from the registry,
+so that they can't differ.
 
 python scripts/docs.py            write them
 python scripts/docs.py --check    exit 1 if one is out of date
@@ -11,7 +12,6 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCS = ROOT / "docs"
 INTRO = """# The command line
 
 <!-- Written by `scripts/docs.py` from the commands' help; change that, then run it again. -->
@@ -109,7 +109,16 @@ def transfer() -> str:
     return "\n".join([*parts, f"## Sources\n\n{sources}\n\nRows of the H200 in FP32, and its streams, are the project's own.\n"])
 
 
-PAGES = {"cli.md": commands, "glossary.md": glossary, "transfer.md": transfer}
+def grammar() -> str:
+    """What a shell completes commands by."""
+    from ironlaw.cli.grammar import text
+
+    return text()
+
+
+PAGES = {
+    "docs/cli.md": commands, "docs/glossary.md": glossary, "docs/transfer.md": transfer, "src/ironlaw/cli/grammar.json": grammar,
+}  # fmt: skip
 
 
 def main(arguments: list[str]) -> int:
@@ -119,9 +128,8 @@ def main(arguments: list[str]) -> int:
     sys.path.insert(0, str(ROOT / "src"))
     late = 0
     for name, write in PAGES.items():
-        place, text = DOCS / name, write()
+        place, text = ROOT / name, write()
         if not arguments:
-            DOCS.mkdir(exist_ok=True)
             place.write_text(text, encoding="utf-8")
         elif not place.exists() or place.read_text(encoding="utf-8") != text:
             print(f"{place.relative_to(ROOT)} is out of date; run: python scripts/docs.py", file=sys.stderr)

@@ -27,6 +27,10 @@ def test_the_list():
     for name in il.__all__:
         assert getattr(il, name) is not None
     assert il.__version__.count(".") == 2
+    assert sorted(name for given in il.HOMES.values() for name in given) == sorted(il.__all__)
+    assert set(il.__all__) <= set(dir(il))
+    with pytest.raises(AttributeError, match="no attribute 'predicts'"):
+        il.predicts  # noqa: B018
 
 
 @pytest.mark.parametrize(

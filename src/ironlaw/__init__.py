@@ -8,19 +8,22 @@
 'calibrated'
 """
 
-from ironlaw.engine.device.compilation import breakeven
-from ironlaw.engine.device.fusion import fuse
-from ironlaw.engine.device.machine import Hardware, Plan
-from ironlaw.engine.device.predict import Prediction, predict
-from ironlaw.engine.device.roofline import roofline
-from ironlaw.engine.device.types import Graph
-from ironlaw.errors import IronlawError
-from ironlaw.registry.advice import advise
-from ironlaw.registry.hosts import host, hosts
-from ironlaw.registry.machines import hardware, machines
-from ironlaw.registry.workloads import kv_cache, workload, workloads
-from ironlaw.report.analyze import analyze
-from ironlaw.tracing import capture, register_cost
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ironlaw.engine.device.compilation import breakeven
+    from ironlaw.engine.device.fusion import fuse
+    from ironlaw.engine.device.machine import Hardware, Plan
+    from ironlaw.engine.device.predict import Prediction, predict
+    from ironlaw.engine.device.roofline import roofline
+    from ironlaw.engine.device.types import Graph
+    from ironlaw.errors import IronlawError
+    from ironlaw.registry.advice import advise
+    from ironlaw.registry.hosts import host, hosts
+    from ironlaw.registry.machines import hardware, machines
+    from ironlaw.registry.workloads import kv_cache, workload, workloads
+    from ironlaw.report.analyze import analyze
+    from ironlaw.tracing import capture, register_cost
 
 __version__ = "0.1.0"
 __all__ = [
@@ -28,3 +31,32 @@ __all__ = [
     "hosts",
     "kv_cache", "machines", "predict", "register_cost", "roofline", "workload", "workloads",
 ]  # fmt: skip
+HOMES = {
+    "engine.device.compilation": ("breakeven",),
+    "engine.device.fusion": ("fuse",),
+    "engine.device.machine": ("Hardware", "Plan"),
+    "engine.device.predict": ("Prediction", "predict"),
+    "engine.device.roofline": ("roofline",),
+    "engine.device.types": ("Graph",),
+    "errors": ("IronlawError",),
+    "registry.advice": ("advise",),
+    "registry.hosts": ("host", "hosts"),
+    "registry.machines": ("hardware", "machines"),
+    "registry.workloads": ("kv_cache", "workload", "workloads"),
+    "report.analyze": ("analyze",),
+    "tracing": ("capture", "register_cost"),
+}  # what each module gives this one, on first use: a command that needs little of it starts at once
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        from importlib import import_module
+
+        for home, given in HOMES.items():
+            if name in given:
+                globals()[name] = value = getattr(import_module(f"ironlaw.{home}"), name)
+                return value
+        raise AttributeError(f"module 'ironlaw' has no attribute {name!r}")
+
+    def __dir__():
+        return sorted({*globals(), *__all__})

@@ -6,6 +6,7 @@ import pytest
 import ironlaw as il
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
+from ironlaw.registry.workloads import about
 from ironlaw.units import show
 
 KEYS = {
@@ -280,7 +281,7 @@ def test_phases_in_short(sh):
 
 
 def test_a_decoder_by_its_config(sh, tmp_path):
-    params = il.registry.workloads.about("llama3_2_1b")["params"]
+    params = about("llama3_2_1b")["params"]
     names = {"vocab": "vocab_size", "layers": "num_hidden_layers", "hidden": "hidden_size", "heads": "num_attention_heads"}
     names |= {"kv_heads": "num_key_value_heads", "ffn": "intermediate_size", "tied": "tie_word_embeddings", "head_dim": "head_dim"}
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"} | {theirs: params[ours] for ours, theirs in names.items()}))

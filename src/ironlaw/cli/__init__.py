@@ -1,6 +1,7 @@
 """The command line. One file per command; each has EXAMPLE, `add(parser)` and `run(args)`.
 
-Only the command in use is imported, and rich only when a table is drawn, so that `--help` answers at once.
+Only the command in use is imported, and rich only when a table is drawn, so that `--help` answers at once; a shell that completes a
+line is answered without any of them.
 With --json an error is an object on standard output too.
 Exit codes: 0 success, 1 a failed validation or a file that can't be written, 2 bad input, 70 an internal error,
 130 Ctrl-C, 141 a closed pipe.
@@ -13,10 +14,13 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from ironlaw import __version__
-from ironlaw.cli.options import Parser, parse
 from ironlaw.errors import IronlawError, unknown
+
+if TYPE_CHECKING:
+    from ironlaw.cli.options import Parser
 
 ERROR = "ironlaw-error/1"  # the schema of an error under --json
 COMMANDS = {
@@ -38,6 +42,7 @@ COMMANDS = {
     "study": "a question at many points, on all cores or a Dask cluster; kept as Parquet, and resumed where it stopped",
     "claims": "common claims, recomputed",
     "schema": "what --json writes, as JSON Schema",
+    "completion": "commands, options and names at the press of TAB, in bash, zsh and fish",
     "measure": "measure this machine, or a model on it, and keep the evidence",
     "validate": "every claim and every measurement against the prediction",
     "labs": "open the labs in a browser",
@@ -85,6 +90,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parser(command: str = "") -> Parser:
     """The parser of one command, or of `ironlaw` itself."""
+    from ironlaw.cli.options import Parser
+
     if command:
         module = import_module(f"ironlaw.cli.{command}")
         command_parser = Parser(
@@ -105,6 +112,12 @@ def parser(command: str = "") -> Parser:
 
 
 def _run(args: list[str]) -> int:
+    if "_ARGCOMPLETE" in os.environ:
+        from ironlaw.cli.tab import answer
+
+        answer(COMMANDS)
+    from ironlaw.cli.options import parse
+
     name = args[0] if args else ""
     if name and not name.startswith("-") and name not in COMMANDS:
         raise unknown("command", name, COMMANDS)

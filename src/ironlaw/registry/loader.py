@@ -6,13 +6,14 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ironlaw.engine.device.machine import Figure
-from ironlaw.engine.device.types import FORMATS
 from ironlaw.errors import BadRegistry, BadValue, unknown
-from ironlaw.formats import rate_unit
+from ironlaw.formats import FORMATS, rate_unit
 from ironlaw.units import parse
+
+if TYPE_CHECKING:
+    from ironlaw.engine.device.machine import Figure
 
 HERE = Path(__file__).parent
 SOURCED = " (every figure carries its source)"
@@ -68,6 +69,8 @@ def normal(name: str) -> str:
 
 def figure(where: str, table: Any, unit: str, fmt: str = "") -> Figure:
     """A sourced number. Without value, source or date it is refused; an estimate must say why."""
+    from ironlaw.engine.device.machine import Figure  # here, since the registry's names alone need no engine
+
     if not isinstance(table, Mapping):
         raise BadRegistry(f"{where} is {table!r}; write a table with value, source and date")
     for key in ("value", "source", "date"):
