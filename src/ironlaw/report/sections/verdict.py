@@ -21,6 +21,8 @@ from ironlaw.widget.quantities import format_quantity
 
 ROWS = 8  # that a picture of one screen holds
 PICTURE = "machines"
+NARROW = "\u202f"  # does not break
+EQUAL = 0.01
 LITTLE = 1.1  # a gain that is not worth another machine
 SAME_HOST = " The same host launches for all."
 
@@ -28,7 +30,7 @@ SAME_HOST = " The same host launches for all."
 def section(analysis: Analysis, place: str) -> str:
     """`place`: where the picture goes."""
     advice = analysis.verdict
-    said = paragraph(advice.finding, "lede") + actions(advice)
+    said = paragraph(advice.finding.replace(" %", f"{NARROW}%"), "lede") + actions(advice)
     answers = [("Does compiling pay?", compiles(analysis)), ("Would another machine help?", elsewhere(advice))]
     if advice.slower:
         answers.append(("What makes it slower?", "; ".join(f"{action.title} {_gain(action)}" for action in advice.slower) + "."))
@@ -67,7 +69,7 @@ def _ratio(action: Action) -> str:
 
 def _span(action: Action) -> str:
     low, high = action.gain.interval or (math.nan, math.nan)
-    return f"({significant(low)} – {significant(high)})"
+    return f"({significant(low)}{NARROW}–{NARROW}{significant(high)})"
 
 
 def _gain(action: Action) -> str:
@@ -89,7 +91,8 @@ def elsewhere(advice: Advice) -> str:
     said = []
     for action in advice.elsewhere:
         price = f" at ${significant(action.prices[1])} an hour" if action.prices[1] is not None else ""
-        said.append(f"{action.after.hardware.name} {_gain(action)}{price}")
+        speed = "is as fast" if abs(action.gain.ratio - 1) < EQUAL else f"is {_gain(action)} as fast"
+        said.append(f"{action.after.hardware.name} {speed}{price}")
     gains = [action.gain for action in advice.elsewhere]
     ends = [gain.interval[1] for gain in gains if gain.interval]
     word = "Yes" if any(gain.sure for gain in gains) else "No" if ends and max(ends) < LITTLE else "Perhaps"
