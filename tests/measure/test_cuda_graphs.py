@@ -1,6 +1,8 @@
 """The recorder of CUDA graphs, on a made-up PyTorch that keeps what is launched while a graph is recorded."""
 
+import gc
 import warnings
+import weakref
 from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 
@@ -73,3 +75,19 @@ def test_a_call_that_waits_or_launches_nothing_can_not_be_recorded():
     with pytest.raises(Unsupported, match="The CUDA Graph is empty"):
         record(gpu.torch, lambda: None)
     assert gpu.waited == 2  # the device is usable again
+
+
+def test_what_the_call_reads_lives_as_long_as_its_graph():
+    gpu, weights = Gpu(), Weights()
+    alive = weakref.ref(weights)
+    replay = record(gpu.torch, lambda reads=weights: gpu.launch())
+    del weights
+    gc.collect()
+    assert alive() is not None
+    del replay
+    gc.collect()
+    assert alive() is None
+
+
+class Weights:
+    """Memory of the device that would be given to others once nobody holds it."""

@@ -28,4 +28,8 @@ def record(torch: Any, call: Call, times: int = 1) -> Call:
     except (RuntimeError, UserWarning) as error:
         torch.cuda.synchronize()
         raise Unsupported(f"no graph can be recorded of this call ({str(error).strip().splitlines()[0][:120]})") from error
-    return graph.replay  # type: ignore[no-any-return]
+
+    def replay(reads: Call = call) -> None:  # what the call holds stays alive as long as the graph that reads it
+        graph.replay()
+
+    return replay
