@@ -2,9 +2,12 @@
 
 import json
 from functools import partial
+from itertools import product
+from types import SimpleNamespace
 
 import pytest
 
+from ironlaw import workload
 from ironlaw.cli import coverage as command
 from ironlaw.registry.corpus_signatures import corpus
 
@@ -48,6 +51,28 @@ def test_fp32_and_training_are_read_from_the_same_corpus(sh):
 def test_a_machine_without_a_calibration_is_refused(sh):
     code, _, err = sh("coverage", "--on", "t4")
     assert code == 2 and "t4 was not measured" in err and "h200_sxm" in err
+
+
+def test_batches_and_modes_of_a_model_side_by_side(sh, monkeypatch):
+    def capture_all(args):
+        return SimpleNamespace(graphs={(n, "own"): workload("resnet50", batch=n, dtype="fp16") for n in args.batch})
+
+    monkeypatch.setattr(command, "capture_all", capture_all)
+    argv = ("coverage", "my.py:net", "--on", "h200,neoverse_n1_2core")
+    told = sh.json(*argv, "--batch", "1,8", "--mode", "eager,compiled")
+    cases = [(one["batch"], one["hardware"], one["mode"]) for one in told["machines"]]
+    assert cases == list(product((1, 8), ("h200_sxm", "neoverse_n1_2core"), ("eager", "compiled"))) and told["mode"] == "eager,compiled"
+    alone = sh.json(*argv, "--batch", "8", "--mode", "compiled")
+    assert [one for one in told["machines"] if (one["batch"], one["mode"]) == (8, "compiled")] == alone["machines"]
+    assert len({one["shares"]["inside"] for one in told["machines"]}) > 4
+    out = sh.out(*argv, "--batch", "1,8", "--mode", "eager,compiled", "--families", "1")
+    assert "h200_sxm, batch 8, compiled" in out and "batch" not in sh.out(*argv, "--batch", "8", "--families", "1").partition("\n")[2]
+
+
+def test_what_the_corpus_can_not_be_asked(sh):
+    for more, words in ((("--batch", "8"), "leave --batch out"), (("--mode", "eager,graphs"), "replay the kernels")):
+        code, _, err = sh("coverage", *more)
+        assert code == 2 and words in err
 
 
 def test_the_corpus_is_not_compiled(sh):

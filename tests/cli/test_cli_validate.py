@@ -79,6 +79,16 @@ def test_one_machine(sh):
     assert sh.json("validate", "--on", "H200", "--kind", "function")["rows"][0]["machine"] == "h200_sxm"  # an alias
 
 
+def test_several_machines(sh):
+    told = sh.json("validate", "--on", "neoverse_n1_2core,H200,h200_sxm", "--kind", "function")
+    assert list(dict.fromkeys(row["machine"] for row in told["rows"])) == ["neoverse_n1_2core", "h200_sxm"]
+    alone = [sh.json("validate", "--on", slug, "--kind", "function") for slug in ("neoverse_n1_2core", "h200_sxm")]
+    for part in ("rows", "summary"):
+        assert told[part] == [row for one in alone for row in one[part]]
+    code, _, err = sh("validate", "--on", "h200,t4")
+    assert code == 2 and "nothing was measured on t4" in err
+
+
 def test_gains_alone(sh):
     told = sh.json("validate", "--kind", "gain")
     assert told["rows"] == [] == told["claims"] and {line["timed"] for line in told["gains"]} == {"by turns", "apart"}

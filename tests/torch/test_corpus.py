@@ -113,9 +113,10 @@ def test_coverage_of_ones_own_model(tmp_path, capsys):
     from ironlaw.cli import main
 
     (tmp_path / "net.py").write_text("import torch\nnet = torch.nn.Linear(4096, 4096).half()\n")
-    assert main(["coverage", f"{tmp_path / 'net.py'}:net", "--input", "4096x4096:fp16", "--on", "h200", "--json"]) == 0
-    (machine,) = json.loads(capsys.readouterr().out)["machines"]
-    assert machine["operators"] == 1 and machine["shares"]["inside"] == pytest.approx(1.0)  # a size that was measured
+    assert main(["coverage", f"{tmp_path / 'net.py'}:net", "--input", "4096x4096:fp16", "--on", "h200", "--batch", "4096,3", "--json"]) == 0
+    square, few = json.loads(capsys.readouterr().out)["machines"]
+    assert square["operators"] == 1 and square["shares"]["inside"] == pytest.approx(1.0)  # a size that was measured
+    assert (square["batch"], few["batch"], few["operators"]) == (4096, 3, 1)
 
 
 def test_the_page_keeps_tables_of_runs_that_were_not_made_again(tmp_path):

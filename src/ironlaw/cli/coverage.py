@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import math
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 from ironlaw.cli.analyze import CAPTURE_S, setting
 from ironlaw.cli.captures import capture_all
-from ironlaw.cli.options import Parser, add_fp32, add_json, add_limit, fp32, machines, number_format, size
+from ironlaw.cli.options import Parser, add_fp32, add_json, add_limit, checked, fp32, machines, modes, number_format, size, sizes
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.progress_bar import ProgressBar
 from ironlaw.engine.device.machine import Hardware, Plan
@@ -26,7 +27,7 @@ from ironlaw.report.model_variants import OWN
 EXAMPLE = """
 ironlaw coverage
 ironlaw coverage --on h200_sxm --dtype fp32 --families 20
-ironlaw coverage my.py:model --input 8x3x224x224 --on h200_sxm
+ironlaw coverage my.py:model --input 8x3x224x224 --on h200_sxm --batch 1,8 --mode eager,compiled
 """
 LEGEND = (
     "inside: within half a length scale of a measured row; near: within one, or measured in another format; outside: farther, or only"
@@ -35,22 +36,47 @@ LEGEND = (
 FORMATS = ("fp16", "bf16", "fp32")
 
 
+@checked
+def ways(text: str) -> tuple[str, ...]:
+    """Modes in which kernels differ."""
+    chosen: tuple[str, ...] = modes(text)
+    if not set(chosen) <= {"eager", "compiled"}:
+        raise BadValue(f"{text!r} names graphs, which replay the kernels of eager or compiled code; ask for those")
+    return chosen
+
+
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw coverage [TARGET] [--on HW[,HW]] [options]"
     what = "FILE.py:NAME or hf:CONFIG as for `ironlaw analyze`; without one, the models of the corpus, every one counting the same"
     parser.add_argument("target", metavar="TARGET", nargs="?", help=what)
     parser.add_argument("--on", metavar="HW[,HW]", type=machines, help="machines with a calibration (default: all that were measured)")
     parser.add_argument("--input", metavar="SHAPE[:FMT]", action="append", default=[], help="an argument of the call, as for analyze")
-    parser.add_argument("--batch", metavar="N", type=lambda text: (size(text),), help="the first size of every input")
+    parser.add_argument("--batch", metavar="N[,N]", type=sizes, help="the first size of every input; several are shown side by side")
     parser.add_argument("--seq", metavar="N", type=size, help="tokens, for hf: models that take them")
     parser.add_argument("--set", metavar="KEY=VALUE", type=setting, action="append", default=[], help="a config field or factory argument")
     parser.add_argument("--dtype", metavar="FMT", type=number_format, help="the corpus in fp16 (default), bf16, fp32; a target in its own")
     add_fp32(parser)
     parser.add_argument("--training", action="store_true", help="training steps: forward, backward and AdamW")
-    parser.add_argument("--mode", choices=("eager", "compiled"), default="eager", help="how a target is run (default eager)")
+    parser.add_argument(
+        "--mode", metavar="MODE[,MODE]", type=ways, default=("eager",), help="how a target is run: eager (default), compiled"
+    )
     parser.add_argument("--families", metavar="N", type=size, default=12, help="the N heaviest families that are not inside (default 12)")
     add_limit(parser, CAPTURE_S, CAPTURE_S)
     add_json(parser)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A survey, and what it is of. `batch`: where one was asked for."""
+
+    survey: Survey
+    mode: str = "eager"
+    batch: int | None = None
+
+    def name(self, others: list[Case]) -> str:
+        """Its machine, with the batch and the mode where the others differ in them."""
+        batch = f", batch {self.batch}" if len({case.batch for case in others}) > 1 else ""
+        return f"{self.survey.hardware.slug}{batch}" + (f", {self.mode}" if len({case.mode for case in others}) > 1 else "")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,13 +84,12 @@ def run(args: argparse.Namespace) -> int:
     bare = [machine.slug for machine in chosen if machine.calibration is None]
     if bare:
         raise BadValue(f"{bare[0]} was not measured: all its times are bounds; choose from {', '.join(m.slug for m in measured())}")
-    plan = Plan(args.mode, fp32=fp32(args))
-    surveys = of_target(args, chosen, plan) if args.target else of_all(args, chosen, plan)
+    cases = of_target(args, chosen) if args.target else of_all(args, chosen)
     if args.json:
-        machines = [as_json(s, args.families) for s in surveys]
-        draw.emit({"target": args.target or "corpus", "mode": args.mode, "machines": machines}, "ironlaw-coverage/1")
+        machines = [as_json(case, args.families) for case in cases]
+        draw.emit({"target": args.target or "corpus", "mode": ",".join(args.mode), "machines": machines}, "ironlaw-coverage/1")
     else:
-        report(args, surveys)
+        report(args, cases)
     return 0
 
 
@@ -75,26 +100,32 @@ def measured() -> tuple[Hardware, ...]:
     return (*stored, *([here] if here is not None and here.calibration is not None else []))
 
 
-def of_target(args: argparse.Namespace, chosen: tuple[Hardware, ...], plan: Plan) -> list[Survey]:
+def of_target(args: argparse.Namespace, chosen: tuple[Hardware, ...]) -> list[Case]:
     args.weights = (OWN,)
-    graph = capture_all(args).main
-    predictions = [predict(graph, machine, plan) for machine in chosen]
-    return [survey([(row.op, float(row.seconds)) for row in p.ops], p.hardware, plan) for p in predictions]
+    products, cases = fp32(args), []
+    for (batch, _), graph in capture_all(args).graphs.items():
+        for machine, mode in product(chosen, args.mode):
+            plan = Plan(mode, fp32=products)
+            rows = predict(graph, machine, plan).ops
+            cases.append(Case(survey([(row.op, float(row.seconds)) for row in rows], machine, plan), mode, batch))
+    return cases
 
 
-def of_all(args: argparse.Namespace, chosen: tuple[Hardware, ...], plan: Plan) -> list[Survey]:
-    if args.mode != "eager":
+def of_all(args: argparse.Namespace, chosen: tuple[Hardware, ...]) -> list[Case]:
+    if args.mode != ("eager",):
         raise BadValue("the corpus keeps single operators, and compiling fuses them: leave --mode out, or name a model of yours")
-    dtype = args.dtype or "fp16"
+    if args.batch:
+        raise BadValue("the models of the corpus have batches of their own: leave --batch out, or name a model of yours")
+    plan, dtype = Plan(fp32=fp32(args)), args.dtype or "fp16"
     if dtype not in FORMATS:
         raise BadValue(f"--dtype is {dtype}; the corpus is read in {', '.join(FORMATS)}")
     seen = corpus("training" if args.training else "eager").seen
-    surveys = []
+    cases = []
     with ProgressBar() as bar:
         for machine in chosen:
             timed, refused = of_corpus(seen, machine, plan, dtype, partial(_shown, bar, machine.slug, len(seen)))
-            surveys.append(survey(timed, machine, plan, refused))
-    return surveys
+            cases.append(Case(survey(timed, machine, plan, refused)))
+    return cases
 
 
 def _shown(bar: ProgressBar, slug: str, count: int, done: int) -> None:
@@ -102,15 +133,16 @@ def _shown(bar: ProgressBar, slug: str, count: int, done: int) -> None:
         bar(done / count, slug)
 
 
-def report(args: argparse.Namespace, surveys: list[Survey]) -> None:
+def report(args: argparse.Namespace, cases: list[Case]) -> None:
     if args.target:
         draw.heading(args.target, "share of the predicted device time")
     else:
         draw.heading("the corpus", described(corpus("training" if args.training else "eager")))
-    rows = [(s.hardware.slug, *(draw.percent(s.shares[place]) for place in PLACES), f"{s.ops:,}") for s in surveys]
+    named = [(case.name(cases), case.survey) for case in cases]
+    rows = [(name, *(draw.percent(s.shares[place]) for place in PLACES), f"{s.ops:,}") for name, s in named]
     draw.table(["machine", *PLACES, "operators"], rows, left=("machine",))
-    for s in surveys:
-        families(s, args.families)
+    for name, s in named:
+        families(name, s, args.families)
         if s.unpredicted:
             draw.say(f"{s.unpredicted:,} operators have no prediction on {s.hardware.slug}, and are not in these shares.", draw.DIM)
     draw.say(LEGEND, draw.DIM)
@@ -121,10 +153,10 @@ def described(known: Corpus) -> str:
     return f"{models}; every run counts the same; the signatures shown hold {draw.percent(known.kept)} of the time"
 
 
-def families(s: Survey, limit: int) -> None:
+def families(name: str, s: Survey, limit: int) -> None:
     if not s.families:
         return
-    draw.heading(s.hardware.slug, f"the heaviest of {len(s.families)} families that are not inside")
+    draw.heading(name, f"the heaviest of {len(s.families)} families that are not inside")
     cells = [
         (f.kind, f.family, draw.percent(f.share), draw.percent(f.outside), f"{f.count:,}", "\n".join(shape(e.op) for e in f.examples))
         for f in s.families[:limit]
@@ -133,9 +165,11 @@ def families(s: Survey, limit: int) -> None:
     draw.table(columns, cells, left=("kind",), text=("family or curve", "such as"))
 
 
-def as_json(s: Survey, limit: int) -> dict[str, Any]:
+def as_json(case: Case, limit: int) -> dict[str, Any]:
+    s = case.survey
     uncovered = [asdict(replace(f, examples=())) | {"examples": [example(e) for e in f.examples]} for f in s.families[:limit]]
-    return {"hardware": s.hardware.slug, "shares": s.shares, "operators": s.ops, "unpredicted": s.unpredicted, "uncovered": uncovered}
+    about = {"hardware": s.hardware.slug, "mode": case.mode, "batch": case.batch}
+    return about | {"shares": s.shares, "operators": s.ops, "unpredicted": s.unpredicted, "uncovered": uncovered}
 
 
 def example(one: Example) -> dict[str, Any]:

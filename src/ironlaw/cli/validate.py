@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ironlaw.calibration import local_machine
 from ironlaw.cli.accuracy_history import PLACE, Accuracy, read
-from ironlaw.cli.options import Parser, add_json
+from ironlaw.cli.options import Parser, add_json, machines
 from ironlaw.errors import BadValue, unknown
 from ironlaw.units import show
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 EXAMPLE = """
 ironlaw validate
 ironlaw validate --on h200_sxm --kind gemm --rows
+ironlaw validate --on h200_sxm,this --kind model
 """
 LIMIT = 0.15  # mean error on whole models, calibrated, beyond which validation fails
 CLAIM, GAIN = "claim", "gain"
@@ -28,8 +29,10 @@ KINDS = (CLAIM, GAIN, "gemm", "conv", "row", "bandwidth", "pointwise", "attentio
 
 
 def add(parser: Parser) -> None:
-    parser.usage = "ironlaw validate [--on HW] [--kind KIND] [--rows] [--json] [--history [FILE]]"
-    parser.add_argument("--on", metavar="HW", help="only what was measured on this machine; `this` is your own")
+    parser.usage = "ironlaw validate [--on HW[,HW]] [--kind KIND] [--rows] [--json] [--history [FILE]]"
+    parser.add_argument(
+        "--on", metavar="HW[,HW]", type=machines, default=(), help="only what was measured on these machines; `this` is your own"
+    )
     parser.add_argument("--kind", metavar="KIND", help=f"only this kind: {', '.join(KINDS)}")
     parser.add_argument("--rows", action="store_true", help="also every row of single ops, not only their summary")
     parser.add_argument(
@@ -63,20 +66,20 @@ def run(args: argparse.Namespace) -> int:
     from ironlaw.compare import comparisons
     from ironlaw.registry.claims import claims
     from ironlaw.registry.evidence import measured
-    from ironlaw.registry.machines import hardware
     from ironlaw.registry.measured_gains import gain_summaries
 
-    machine = hardware(args.on).slug if args.on else ""
-    if machine and machine not in measured():
-        raise BadValue(f"nothing was measured on {machine}; machines with measurements: {', '.join(measured())}")
+    chosen = [machine.slug for machine in args.on]
+    bare = [slug for slug in chosen if slug not in measured()]
+    if bare:
+        raise BadValue(f"nothing was measured on {bare[0]}; machines with measurements: {', '.join(measured())}")
     if args.kind is not None and args.kind not in KINDS:
         raise unknown("kind of row", args.kind, KINDS)
-    if args.history is not None and (machine or args.kind is not None):
+    if args.history is not None and (chosen or args.kind is not None):
         raise BadValue("--history covers everything; leave out --on and --kind")
     before = read(Path(args.history)) if args.history is not None else {}  # first: a bad file is reported before everything is compared
-    rows = [] if args.kind in (CLAIM, GAIN) else list(comparisons(machine, args.kind or ""))
-    checked = list(claims().values()) if args.kind in (None, CLAIM) and not machine else []
-    gains = gain_summaries([machine] if machine else measured()) if args.kind in (None, GAIN) else {}
+    rows = [] if args.kind in (CLAIM, GAIN) else [row for slug in chosen or [""] for row in comparisons(slug, args.kind or "")]
+    checked = list(claims().values()) if args.kind in (None, CLAIM) and not chosen else []
+    gains = gain_summaries(chosen or measured()) if args.kind in (None, GAIN) else {}
     result = replace(judge(rows, checked), gains=gains)
     changes = _update_history(args.history, before, result) if args.history is not None else None
     if args.json:
