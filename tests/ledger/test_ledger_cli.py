@@ -58,7 +58,7 @@ def test_show_as_json(run, worked):
     told = json.loads(run("show", "--json")[1])
     assert told["learner"]["name"] == "Ada" and list(told["labs"]) == [LAB]
     assert told["labs"][LAB]["predictions"] == 1 and told["labs"][LAB]["design"]["batch"] == 8
-    assert [event["kind"] for event in json.loads(run("show", "--lab", LAB, "--json")[1])] == ["opened", "prediction", "design"]
+    assert [event["kind"] for event in json.loads(run("show", "--lab", LAB, "--json")[1])["events"]] == ["opened", "prediction", "design"]
 
 
 def test_path_creates_nothing(run, ironlaw_home):
