@@ -1,4 +1,4 @@
-"""What a change of program gains, predicted beside measured: open evidence, models that were opened, and, as totals alone, sealed ones.
+"""What a change of program gains, predicted beside measured: sealed models (totals alone), open evidence, models opened since.
 
     python benchmarks/gains.py            all tables
     python benchmarks/gains.py --write    those that docs/analyze.md shows, too
@@ -61,10 +61,10 @@ def main():
     parser.add_argument("--write", action="store_true", help="into docs/analyze.md, too")
     args = parser.parse_args()
     tables = [
+        table("sealed", gains_of(SEALED)),
         table("open evidence, runs by turns", measured_gains(sealed.MACHINE, turns=True)),
         table("open evidence, runs one after another", measured_gains(sealed.MACHINE, turns=False)),
         table("drawn by seed and opened since", gains_of(OPENED)),
-        table("sealed", gains_of(SEALED)),
     ]
     text = "\n\n".join(tables)
     print(text)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import ast
-from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from ironlaw.backends.inductor import INDUCTOR
 from ironlaw.cli.captures import Captures, capture_phases, file_of
 from ironlaw.cli.options import (
     Parser,
@@ -31,25 +29,19 @@ from ironlaw.cli.options import (
 from ironlaw.cli.predict import predictions
 from ironlaw.cli.price_options import add_costs, known_prices
 from ironlaw.cli.registry_graphs import as_captured, build_all, is_ours
-from ironlaw.cli.show import comparison, draw, language, trace, verdict
-from ironlaw.cli.show import costs as show_costs
-from ironlaw.cli.show.prediction import operators, report
-from ironlaw.engine.device.fusion import fuse
+from ironlaw.cli.show import analysis as terminal
+from ironlaw.cli.show import draw
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.stored_weights import STORED
-from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, unknown
-from ironlaw.report.analysis import Analysis, Compiling, compiling, paybacks
+from ironlaw.report.analysis import Analysis, Compiling, compiling
 from ironlaw.report.capacity import capacities
 from ironlaw.report.costs import costs
 from ironlaw.report.kineto import Trace, read
 from ironlaw.report.language import Language, Phase
 from ironlaw.report.model_variants import OWN, Variant
-from ironlaw.report.sections.breakeven import verdict as payback_words
-from ironlaw.report.too_large import too_large
 from ironlaw.report.trace_join import join
-from ironlaw.units import show
 
 EXAMPLE = """
 ironlaw analyze my.py:model --input 8x3x224x224 --on h100_sxm
@@ -59,8 +51,6 @@ ironlaw analyze hf:LlamaConfig --set num_hidden_layers=16 --seq 512 --dtype bf16
 """
 
 
-OPS = 8  # that the terminal lists
-NOTES = 5  # of a capture, on the terminal
 CONTEXT = 512  # tokens in the cache where nothing is said
 CAPTURE_S = 300.0  # a model of a hundred thousand operators takes less than one
 
@@ -173,40 +163,10 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         draw.emit(as_json(args, analysis))
         return 0
-    verdict.report(analysis.verdict)
-    if analysis.language is not None:
-        language.report(analysis.language)
-    report(graph, runs, [*(large["reason"] for large in too_large(runs)), *refused.values()], 0)
-    comparison.machines(analysis)
-    comparison.variants(analysis.variants, "batches and weights")
-    heaviest(analysis, args.ops or OPS)
-    fused(graph)
-    comparison.weights(analysis, captures.own)
-    comparison.fits(analysis)
-    pays(analysis)
-    if analysis.costs is not None:
-        show_costs.report(analysis.costs)
-    if analysis.joined is not None:
-        trace.report(analysis.joined, args.ops or OPS)
-    if analysis.unknown:
-        listed = ", ".join(f"{name} ×{count}" for name, count in analysis.unknown.items())
-        draw.say(f"! unknown operators, counted by their tensors alone: {listed}", draw.BAD)
-    for note in analysis.notes[:NOTES]:
-        draw.say(f"note: {note}", draw.DIM)
-    if len(analysis.notes) > NOTES:
-        draw.say(f"note: {len(analysis.notes) - NOTES} more of this kind with --json", draw.DIM)
+    terminal.report(analysis, args.ops, captures.own)
     if args.html:
         draw.say(f"report: {args.html}", draw.GOOD)
     return 0
-
-
-def heaviest(analysis: Analysis, count: int) -> None:
-    """What takes longest on the first machine, in each phase of a language model."""
-    if analysis.language is None:
-        operators(analysis.predictions[0], count)
-        return
-    for phase in analysis.language.phases:
-        language.operators(next(iter(phase.predictions.values()))[0], count)
 
 
 def phases(args: argparse.Namespace) -> dict[str, int]:
@@ -283,25 +243,3 @@ def as_json(args: argparse.Namespace, analysis: Analysis) -> dict[str, Any]:
     if args.html:
         out["html"] = args.html
     return out
-
-
-def pays(analysis: Analysis) -> None:
-    """When compiling pays, a line for each machine and mode."""
-    for pay in paybacks(analysis):
-        draw.say(f"{pay.machine.slug}: {payback_words(pay, analysis.per_day)}", draw.DIM)
-
-
-def fused(graph: Graph) -> None:
-    """What torch.compile would join, in one line."""
-    plan = fuse(graph, INDUCTOR)
-    joined = [group for group in plan.groups if len(group.ops) > 1]
-    if not joined:
-        draw.say("compiling would join nothing: no two neighbours may share a kernel", draw.DIM)
-        return
-    common = Counter(" + ".join(op.kind for op in group.ops) for group in joined).most_common(1)[0]
-    inside = sum(len(group.ops) for group in joined)
-    draw.say(
-        f"compiling joins {inside:,} of {len(graph.ops):,} operators into {draw.plural(len(joined), 'kernel')}"
-        f" and saves {show(plan.bytes_saved, 'B')} of traffic; most often {common[0]} (×{common[1]})",
-        draw.DIM,
-    )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ironlaw.cli.show import draw
-from ironlaw.engine.advice.action import Action
-from ironlaw.engine.advice.advise import Advice
-from ironlaw.units import show, significant
+from ironlaw.engine.advice.advise import Advice, headline
+from ironlaw.units import significant
 
 
 def report(advice: Advice) -> None:
@@ -20,11 +19,3 @@ def report(advice: Advice) -> None:
         draw.say(advice.reason, draw.DIM)
     for action in advice.slower:
         draw.say(f"slower: {headline(action)}", draw.BAD)
-
-
-def headline(action: Action) -> str:
-    """`FP16 or BF16: 1.52× (1.38 – 1.7), 1.05 ms → 690 µs`."""
-    low, high = action.gain.interval or (1.0, 1.0)
-    times = f"{show(action.gain.before, 's')} → {show(action.gain.after, 's')}{' for as many items' if 'batch' in action.changes else ''}"
-    kind = "" if action.after.calibrated else f", {action.after.basis}"
-    return f"{action.title}: {significant(action.gain.ratio)}× ({significant(low)} – {significant(high)}), {times}{kind}"
