@@ -37,14 +37,14 @@ def add(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    found = changes(read(args.old), read(args.new))
+    delta = changes(read(args.old), read(args.new))
     if args.json:
-        draw.emit(as_json(found, args), "ironlaw-diff/1")
+        draw.emit(as_json(delta, args), "ironlaw-diff/1")
     elif args.markdown:
-        print(differences.markdown(found, args.fail_over, args.ops))
+        print(differences.markdown(delta, args.fail_over, args.ops))
     else:
-        differences.report(found, args.fail_over, args.ops)
-    return 1 if found.failed(args.fail_over) else 0
+        differences.report(delta, args.fail_over, args.ops)
+    return 1 if delta.failed(args.fail_over) else 0
 
 
 def read(name: str) -> dict[str, Any]:
@@ -61,10 +61,10 @@ def read(name: str) -> dict[str, Any]:
     return content
 
 
-def as_json(found: Changes, args: argparse.Namespace) -> dict[str, Any]:
+def as_json(delta: Changes, args: argparse.Namespace) -> dict[str, Any]:
     return {
-        "compares": found.schema, "model": found.model, "old": args.old, "new": args.new, "fail_over": args.fail_over,
-        "failed": found.failed(args.fail_over), "rows": [_row(row, args.fail_over) for row in found.rows], "notes": list(found.notes),
+        "compares": delta.schema, "model": delta.model, "old": args.old, "new": args.new, "fail_over": args.fail_over,
+        "failed": delta.failed(args.fail_over), "rows": [_row(row, args.fail_over) for row in delta.rows], "notes": list(delta.notes),
     }  # fmt: skip
 
 

@@ -19,23 +19,23 @@ SAMPLE = 4  # replicas that stand for all while the fewest are looked for
 ALONE = 200  # requests that are tried one at a time
 
 
-def best_policy(asked: Search, made: Deployment, most: int) -> Choice | None:
+def best_policy(asked: Search, rig: Deployment, most: int) -> Choice | None:
     """Of at most `most` replicas; None where none keeps the promise. Of equal numbers, the proposed tokens with the shortest requests."""
     best: Choice | None = None
     for length in asked.lengths or (0,):
-        choice = _of_length(asked, made, length, most if best is None else best.answer.replicas)
+        choice = _of_length(asked, rig, length, most if best is None else best.answer.replicas)
         if choice is not None and (best is None or _rank(choice) < _rank(best)):
             best = choice
     return best
 
 
-def _of_length(asked: Search, made: Deployment, length: int, most: int) -> Choice | None:
+def _of_length(asked: Search, rig: Deployment, length: int, most: int) -> Choice | None:
     """The largest steps that do, unless smaller ones need fewer replicas."""
     best: Choice | None = None
-    for budget in budgets(asked, made):
-        policy = _policy(asked, made, length, budget)
+    for budget in budgets(asked, rig):
+        policy = _policy(asked, rig, length, budget)
         most = most if best is None else best.answer.replicas - 1
-        best = (_pools if asked.apart else _together)(asked, made, policy, most) or best
+        best = (_pools if asked.apart else _together)(asked, rig, policy, most) or best
     return best
 
 
@@ -43,22 +43,22 @@ def _rank(choice: Choice) -> tuple[int, float]:
     return choice.answer.replicas, choice.answer.outcome.mean_time
 
 
-def policies(asked: Search, made: Deployment) -> Iterator[Policy]:
+def policies(asked: Search, rig: Deployment) -> Iterator[Policy]:
     """As asked; where nothing was said, tokens a step by what the promise allows, and proposed tokens from few to many."""
     for length in asked.lengths or (0,):
-        for budget in budgets(asked, made):
-            yield _policy(asked, made, length, budget)
+        for budget in budgets(asked, rig):
+            yield _policy(asked, rig, length, budget)
 
 
-def _policy(asked: Search, made: Deployment, length: int, budget: int) -> Policy:
+def _policy(asked: Search, rig: Deployment, length: int, budget: int) -> Policy:
     fitting = asked.batch if asked.scheduling == "static" else max(1, min(asked.batch, budget // (1 + length)))
     return Policy(
         asked.scheduling, fitting, budget, asked.chunked, preemption=asked.preemption, sharing=bool(asked.prefix),
-        speculation=made.speculation(length, asked.acceptance) if length else None,
+        speculation=rig.speculation(length, asked.acceptance) if length else None,
     )  # fmt: skip
 
 
-def budgets(asked: Search, made: Deployment) -> tuple[int, ...]:
+def budgets(asked: Search, rig: Deployment) -> tuple[int, ...]:
     """Tokens a step: as asked; all there are where nobody decodes beside a prompt; or the most with which a step beside a typical batch
     keeps the promise, and half of that."""
     if asked.budget:
@@ -66,66 +66,66 @@ def budgets(asked: Search, made: Deployment) -> tuple[int, ...]:
     if asked.apart:
         return BUDGETS[-1:]
     context = TYPICAL * (asked.about["prompt"] + asked.about["output"] / 2)
-    able = [b for b in BUDGETS if made.table.seconds(TYPICAL, context, [(b - TYPICAL, 0)], 1) <= asked.promise.tbt]
+    able = [b for b in BUDGETS if rig.table.seconds(TYPICAL, context, [(b - TYPICAL, 0)], 1) <= asked.promise.tbt]
     return tuple(reversed(able[-2:])) or BUDGETS[:1]
 
 
-def _together(asked: Search, made: Deployment, policy: Policy, most: int) -> Choice | None:
+def _together(asked: Search, rig: Deployment, policy: Policy, most: int) -> Choice | None:
     """The fewest by a sample of replicas, which are dealt requests alike; then all of them, and more where the sample was lucky."""
 
     def sample(replicas: int) -> Outcome:
         requests = asked.load(replicas)
         few = min(replicas, SAMPLE)
-        return made.run([r for i, r in enumerate(requests) if i % replicas < few], policy, few, asked.seed)
+        return rig.run([r for i, r in enumerate(requests) if i % replicas < few], policy, few, asked.seed)
 
-    answer = fewest(sample, asked.promise, most, _least(asked, made, policy.budget)) if most else None
+    answer = fewest(sample, asked.promise, most, _least(asked, rig, policy.budget)) if most else None
     while answer is not None and answer.replicas > SAMPLE:
-        full = made.run(asked.load(answer.replicas), policy, answer.replicas, asked.seed)
+        full = rig.run(asked.load(answer.replicas), policy, answer.replicas, asked.seed)
         broken = asked.promise.binds(full)
         if not broken:
-            return Choice(made, policy, replace(answer, outcome=full))
+            return Choice(rig, policy, replace(answer, outcome=full))
         answer = Answer(answer.replicas + 1, full, broken) if answer.replicas < most else None
-    return None if answer is None else Choice(made, policy, answer)
+    return None if answer is None else Choice(rig, policy, answer)
 
 
-def _pools(asked: Search, made: Deployment, policy: Policy, most: int) -> Choice | None:
+def _pools(asked: Search, rig: Deployment, policy: Policy, most: int) -> Choice | None:
     """Replicas for prompts, as many as first tokens in time need; then those that decode: the two do not wait for each other."""
     if most < 2:
         return None
     prompts = fewest(
-        lambda n: made.first_tokens(asked.load(n), policy, n, asked.seed), asked.promise, most - 1, _least(asked, made, policy.budget)
+        lambda n: rig.first_tokens(asked.load(n), policy, n, asked.seed), asked.promise, most - 1, _least(asked, rig, policy.budget)
     )
     if prompts is None:
         return None
     count = prompts.replicas
-    rest = fewest(lambda n: made.run_apart(asked.load(count + n), policy, count, n, asked.seed), asked.promise, most - count)
+    rest = fewest(lambda n: rig.run_apart(asked.load(count + n), policy, count, n, asked.seed), asked.promise, most - count)
     if rest is None:
         return None
-    return Choice(made, policy, Answer(count + rest.replicas, rest.outcome, rest.binds or prompts.binds or "pools"), count)
+    return Choice(rig, policy, Answer(count + rest.replicas, rest.outcome, rest.binds or prompts.binds or "pools"), count)
 
 
-def _least(asked: Search, made: Deployment, budget: int) -> int:
+def _least(asked: Search, rig: Deployment, budget: int) -> int:
     """Replicas without which not even the prompts could be computed, were nothing else to do; what is shared is computed once."""
     if not asked.about["rate"]:
         return 1
     prompt = max(1.0, asked.about["prompt"] - asked.prefix)
-    return max(1, math.ceil(0.95 * float(asked.about["rate"] * prompt) / budget * made.table.dense.at(budget)))
+    return max(1, math.ceil(0.95 * float(asked.about["rate"] * prompt) / budget * rig.table.dense.at(budget)))
 
 
-def too_slow(asked: Search, made: Deployment) -> str:
+def too_slow(asked: Search, rig: Deployment) -> str:
     """What breaks the promise for requests that have a replica to themselves, by the policy that is nearest; "" where one keeps it."""
     requests = [r._replace(arrive=1e4 * i) for i, r in enumerate(asked.load(1)[:ALONE])]
     misses: list[tuple[float, str]] = []
-    for policy in policies(asked, made):
+    for policy in policies(asked, rig):
         alone = replace(policy, most=1)
-        out = made.run_apart(requests, alone, 1, 1) if asked.apart else made.run(requests, alone)
+        out = rig.run_apart(requests, alone, 1, 1) if asked.apart else rig.run(requests, alone)
         broken = asked.promise.broken(out)
         if not broken:
             return ""
         times = {"ttft": (out.ttft(asked.promise.share), asked.promise.ttft), "tbt": (out.tbt(asked.promise.share), asked.promise.tbt)}
         parts = " and ".join(f"{show(times[key][0], 's')} {WAITS[key]}" for key in broken)
         over = max(times[key][0] / times[key][1] for key in broken)
-        misses.append((over, f"{name(made)} takes {parts} even for a request that is alone, {over:.3g} × what is promised; {ADVICE}"))
+        misses.append((over, f"{name(rig)} takes {parts} even for a request that is alone, {over:.3g} × what is promised; {ADVICE}"))
     return min(misses)[1]
 
 
@@ -133,5 +133,5 @@ WAITS = {"ttft": "to the first token", "tbt": "between tokens"}
 ADVICE = "promise more time, or take a faster machine, more devices a replica or narrower weights"
 
 
-def name(made: Deployment) -> str:
-    return f"{made.devices} × {made.hardware.slug}" if made.devices > 1 else made.hardware.slug
+def name(rig: Deployment) -> str:
+    return f"{rig.devices} × {rig.hardware.slug}" if rig.devices > 1 else rig.hardware.slug

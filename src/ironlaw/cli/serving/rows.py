@@ -15,16 +15,16 @@ SLICES = 12  # of a run over time
 
 
 def row(asked: Search, choice: Choice) -> dict[str, Any]:
-    made, out, share = choice.deployment, choice.answer.outcome, asked.promise.share
-    price = asked.prices.get(made.hardware.slug)
+    rig, out, share = choice.deployment, choice.answer.outcome, asked.promise.share
+    price = asked.prices.get(rig.hardware.slug)
     tokens = out.tokens_per_s
-    offer = Offer(made.hardware.slug, 1.0, tokens, float(made.hardware.power), price.per_hour if price else None, choice.devices)
+    offer = Offer(rig.hardware.slug, 1.0, tokens, float(rig.hardware.power), price.per_hour if price else None, choice.devices)
     return {
-        "hardware": made.hardware.slug, "basis": made.table.basis, "devices": choice.devices, "replicas": choice.answer.replicas,
-        "devices_per_replica": made.devices, "box": made.box.slug if made.box else None,
-        "arithmetic": made.products or made.dtype, "weights": made.weights,
-        "cache": made.cache, "weight_bytes": made.weight_bytes, "cache_bytes": made.cache_bytes, "cache_peak": out.peak,
-        "slots": made.slots(round(asked.about["prompt"] + asked.about["output"])), "budget": choice.policy.budget,
+        "hardware": rig.hardware.slug, "basis": rig.table.basis, "devices": choice.devices, "replicas": choice.answer.replicas,
+        "devices_per_replica": rig.devices, "box": rig.box.slug if rig.box else None,
+        "arithmetic": rig.products or rig.dtype, "weights": rig.weights,
+        "cache": rig.cache, "weight_bytes": rig.weight_bytes, "cache_bytes": rig.cache_bytes, "cache_peak": out.peak,
+        "slots": rig.slots(round(asked.about["prompt"] + asked.about["output"])), "budget": choice.policy.budget,
         "most": choice.policy.most, **_policy(asked, choice), "batch": out.batch, "busy": out.busy, "requests": len(out.requests),
         "preempted": out.preempted, "reused_tokens": out.reused,
         "ttft_s": {"p50": out.ttft(0.5), "promised": out.ttft(share)}, "tbt_s": {"p50": out.tbt(0.5), "promised": out.tbt(share)},
@@ -36,18 +36,18 @@ def row(asked: Search, choice: Choice) -> dict[str, Any]:
 
 
 def _policy(asked: Search, choice: Choice) -> dict[str, Any]:
-    policy, made, guess = choice.policy, choice.deployment, choice.policy.speculation
-    rate, wire = made.way(choice.answer.replicas) if choice.prompts else (0.0, "")
+    policy, rig, guess = choice.policy, choice.deployment, choice.policy.speculation
+    rate, wire = rig.way(choice.answer.replicas) if choice.prompts else (0.0, "")
     return {
         "scheduling": policy.scheduling, "prompts": "pieces" if policy.chunked and policy.scheduling == "continuous" else "whole",
         "preemption": policy.preemption, "prefix": asked.prefix,
         "speculation": {
-            "tokens": guess.tokens, "acceptance": guess.acceptance, "draft": made.draft.name if made.draft else None,
+            "tokens": guess.tokens, "acceptance": guess.acceptance, "draft": rig.draft.name if rig.draft else None,
             "tokens_per_step": guess.mean,
         } if guess else None,
         "pools": {
             "prompts": choice.prompts, "decoders": choice.answer.replicas - choice.prompts, "wire": wire,
-            "move_s_per_token": made.token_bytes / rate,
+            "move_s_per_token": rig.token_bytes / rate,
         } if choice.prompts else None,
     }  # fmt: skip
 
@@ -55,18 +55,18 @@ def _policy(asked: Search, choice: Choice) -> dict[str, Any]:
 def frontier_rows(asked: Search, tables: list[Deployment]) -> list[dict[str, Any]]:
     """Full batches of decoding that no other beats in both time between tokens and cost: dollars, or devices where a price is missing."""
     tokens = round(asked.about["prompt"] + asked.about["output"] / 2)
-    priced = all(made.hardware.slug in asked.prices for made in tables)
+    priced = all(rig.hardware.slug in asked.prices for rig in tables)
     points: dict[Point, dict[str, Any]] = {}
-    for made in tables:
+    for rig in tables:
         for batch in BATCHES:
-            if batch > min(made.slots(tokens), asked.batch):
+            if batch > min(rig.slots(tokens), asked.batch):
                 break
-            seconds = made.table.seconds(batch, batch * tokens)
-            each = batch / seconds / made.devices
+            seconds = rig.table.seconds(batch, batch * tokens)
+            each = batch / seconds / rig.devices
             hours = device_hours(1.0, each)
-            dollars = hours * asked.prices[made.hardware.slug].per_hour if priced else None
-            points[Point(f"{made.hardware.slug} {made.devices} {batch}", seconds, hours if dollars is None else dollars)] = {
-                "hardware": made.hardware.slug, "devices_per_replica": made.devices, "batch": batch, "tbt_s": seconds,
+            dollars = hours * asked.prices[rig.hardware.slug].per_hour if priced else None
+            points[Point(f"{rig.hardware.slug} {rig.devices} {batch}", seconds, hours if dollars is None else dollars)] = {
+                "hardware": rig.hardware.slug, "devices_per_replica": rig.devices, "batch": batch, "tbt_s": seconds,
                 "tokens_per_s_each": each, "dollars_per_million_tokens": dollars,
             }  # fmt: skip
     return [points[point] for point in frontier(points)]

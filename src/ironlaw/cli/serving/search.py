@@ -61,17 +61,17 @@ def _best(asked: Search, machine: Hardware, tables: list[Deployment]) -> Choice 
     for devices in sizes(asked, machine):
         if best is not None and devices >= best.devices:
             break
-        made = deployment(
+        rig = deployment(
             asked.model, machine, devices, weights=asked.weights, cache=asked.cache, budget=asked.budget or BUDGETS[3], memory=asked.memory,
             overhead=asked.overhead, draft=asked.draft, products=asked.products,
         )  # fmt: skip
-        tables.append(made)
-        why = too_slow(asked, made)
-        choice = None if why else best_policy(asked, made, asked.most if best is None else (best.devices - 1) // devices)
+        tables.append(rig)
+        why = too_slow(asked, rig)
+        choice = None if why else best_policy(asked, rig, asked.most if best is None else (best.devices - 1) // devices)
         if choice is not None:
             best = choice
         elif not why:
-            why = f"not even {asked.most} replicas of {name(made)} keep the promise; allow more with --most, or promise more time"
+            why = f"not even {asked.most} replicas of {name(rig)} keep the promise; allow more with --most, or promise more time"
     return best or why
 
 

@@ -22,13 +22,13 @@ from ironlaw.study.questions.names import MACHINE
 
 
 def answer(point: Mapping[str, Any]) -> dict[str, Any]:
-    made = _deployment(
+    rig = _deployment(
         point["model"], point["machine"], point["devices"], point["weights"] or "", point["cache"] or "", point["budget"], point["memory"]
     )
-    policy = _policy(point, made)
+    policy = _policy(point, rig)
     requests, prompts = _requests(point), point["prompt_replicas"]
-    out = made.run_apart(requests, policy, prompts, point["replicas"], point["seed"]) if prompts else (
-        made.run(requests, policy, point["replicas"], point["seed"])
+    out = rig.run_apart(requests, policy, prompts, point["replicas"], point["seed"]) if prompts else (
+        rig.run(requests, policy, point["replicas"], point["seed"])
     )  # fmt: skip
     promise, total = Promise(point["ttft"], point["tbt"], point["share"]), point["devices"] * (point["replicas"] + prompts)
     return {
@@ -36,12 +36,12 @@ def answer(point: Mapping[str, Any]) -> dict[str, Any]:
         "ttft_s": out.ttft(promise.share), "tbt_s": out.tbt(promise.share), "ttft_p50_s": out.ttft(0.5), "tbt_p50_s": out.tbt(0.5),
         "goodput_per_s": out.goodput(promise.ttft, promise.tbt), "kept": not promise.broken(out), "binds": promise.binds(out),
         "batch": out.batch, "busy": out.busy, "cache_peak": out.peak, "preempted": out.preempted, "total_devices": total,
-        "basis": made.table.basis,
+        "basis": rig.table.basis,
     }  # fmt: skip
 
 
-def _policy(point: Mapping[str, Any], made: Deployment) -> Policy:
-    guess = made.speculation(point["speculate"], point["acceptance"]) if point["speculate"] else None
+def _policy(point: Mapping[str, Any], rig: Deployment) -> Policy:
+    guess = rig.speculation(point["speculate"], point["acceptance"]) if point["speculate"] else None
     return Policy(
         point["scheduling"], point["most"], point["budget"], point["chunked"], preemption=point["preemption"],
         sharing=point["prefix"] > 0, speculation=guess,
