@@ -10,7 +10,7 @@ from ironlaw.report.markup import Cell, items, paragraph, table, text
 from ironlaw.report.page import figure_place, frame, laid_out, script
 from ironlaw.report.serving_words import BASES, BINDS, replicas, way
 from ironlaw.units import show, significant
-from ironlaw.widget.figure import Axis, Figure
+from ironlaw.widget.figure import Axis, Figure, mark
 from ironlaw.widget.glossary import explanations, marked
 
 
@@ -91,8 +91,10 @@ def _frontier(result: dict[str, Any]) -> Figure:
         series.setdefault(f"{p['hardware']}, {p['devices_per_replica']} a replica", []).append((p["tbt_s"], p["tokens_per_s_each"]))
     times, rates = ([p[key] for p in result["frontier"]] for key in ("tbt_s", "tokens_per_s_each"))
     x, y = Axis("log", "time between tokens", "s", _around(times)), Axis("log", "new tokens from a device", "tokens/s", _around(rates))
+    alone = [(name, points[0]) for name, points in series.items() if len(points) == 1]  # a line of one point is none
+    extra = [mark("point", "accent", x=at, y=rate, id=f"point-{name}", name=name, label=name) for name, (at, rate) in alone]
     return lines(
-        series, x, y, "Full batches that no other beats in both time and cost", id="frontier",
+        series, x, y, "Full batches that no other beats in both time and cost", extra=extra, id="frontier",
     )  # fmt: skip
 
 
