@@ -20,8 +20,8 @@ def test_fabrics() -> None:
     assert fat_tree(4, 10.0, 2, 2.0) == Fabric("fat tree", 8, 10.0, 20.0, (Tier("edge", 2, 10.0),), 1, 6, 4)
     assert fat_tree(6, 10.0).tiers[1] == Tier("pod", 9, 90.0) and hosts(2, 2) == 2
     assert rail(16, 8, 10.0, 4, 2.0) == Fabric("rail-optimised", 16, 10.0, 320.0, (Tier("leaf", 4, 160.0),), ports=8, hops=4)
-    assert torus(10.0, 4, 2, 1) == Fabric("torus", 8, 10.0, 40.0, ports=3, hops=3)
-    assert torus(10.0, 3) == Fabric("torus", 3, 10.0, 20.0, ports=2, hops=1) == ring(3, 10.0)
+    assert torus(10.0, 4, 2, 1) == Fabric("torus", 8, 10.0, 40.0, (Tier("half", 4, 40.0),), 3, hops=3, direct=True)
+    assert torus(10.0, 3) == Fabric("torus", 3, 10.0, 20.0, (Tier("half", 1, 20.0),), 2, hops=1, direct=True) == ring(3, 10.0)
     assert (ring(2, 10.0).across, ring(2, 10.0).ports, torus(10.0, 1).across) == (10.0, 1, 0.0)
     assert dragonfly(4, 2, 2, 10.0) == Fabric("dragonfly", 72, 10.0, 200.0, (Tier("group", 8, 80.0),), switches=36, hops=5)
 
@@ -73,7 +73,7 @@ def test_the_busiest_link_paces() -> None:
     tree = fat_tree(4, 2.0, oversubscription=2.0)
     assert flow_time(tree, Loads(16.0, (0.0, 0.0))) == 8.0 and flow_time(tree, Loads(0.0, (16.0, 0.0))) == 4.0
     assert flow_time(tree, Loads(0.0, (0.0, 16.0))) == 4.0
-    assert traffic("permutation", leaf_spine(12, 6, 1, 1.0), 1.0) == Loads(1.0, (6.0,)) and torus(1.0, 4).tiers == ()
+    assert traffic("permutation", leaf_spine(12, 6, 1, 1.0), 1.0) == Loads(1.0, (6.0,)) and torus(1.0, 4).tiers == (Tier("half", 2, 2.0),)
     assert flow_time(rail(16, 8, 2.0, 4), Loads(16.0, (0.0,))) == 1.0
     alone = leaf_spine(8, 8, 4, 1.0)
     assert traffic("ring", alone, 8.0) == Loads(14.0, (0,))

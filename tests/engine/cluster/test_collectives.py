@@ -7,6 +7,7 @@ import pytest
 
 from ironlaw.engine.cluster.collectives import (
     ALGORITHMS,
+    BEST,
     POWERS_OF_TWO,
     Wires,
     algorithm_bandwidth,
@@ -102,6 +103,20 @@ def test_the_best_chunk_of_a_double_tree_is_the_derived_one() -> None:
     for factor in (0.5, 0.9, 1.1, 2.0):
         assert time("all_reduce", "double_tree", n, size, alpha, beta, chunk=size / 2 / count * factor).total >= best
     assert best > time("all_reduce", "double_tree", n, size, alpha, beta).total
+    assert time("all_reduce", "double_tree", n, size, alpha, beta, chunk=BEST).total == pytest.approx(best)
+    chain = time("broadcast", "chain", n, size, alpha, beta, chunk=BEST).total
+    assert all(time("broadcast", "chain", n, size, alpha, beta, chunk=chunk).total >= chain for chunk in (1e3, 1e5, 1e6, 1e7))
+    assert time("all_reduce", "double_tree", n, 8.0, alpha, beta, chunk=BEST).latency == pytest.approx(12 * alpha)  # one piece
+    for chunk, start in (("small", alpha), (BEST, 0.0)):
+        with pytest.raises(BadValue, match="or 'best' with an α above 0"):
+            time("all_reduce", "double_tree", n, size, start, beta, chunk=chunk)
+
+
+def test_the_best_chunks_bring_the_crossing_back_onto_the_page() -> None:
+    """√x against its square: 2(N−1)α + 2(N−1)/N·x = (√((2h−1)α) + √(2x))², h = 8, N = 256, at 0.45 GB."""
+    at = crossover("ring", "double_tree", 256, 5e-6, 50e9, chunk=BEST)
+    x, alpha = at / 50e9, 5e-6
+    assert (math.sqrt(15 * alpha) + math.sqrt(2 * x)) ** 2 == pytest.approx(510 * alpha + 510 / 256 * x) and 0.4e9 < at < 0.6e9
 
 
 @pytest.mark.parametrize("kind", ALGORITHMS)

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ironlaw.engine.cluster.buckets import best_bucket, exposed, sent
+from ironlaw.engine.cluster.buckets import Queue, best_bucket, sent
 from ironlaw.engine.cluster.collectives import time
 from ironlaw.engine.cluster.placement import fragmented
-from ironlaw.engine.cluster.playing import busiest, step_ends
+from ironlaw.engine.cluster.playing import Inside, addends, busiest, step_ends
 from ironlaw.engine.cluster.schedules import Send, steps
 from ironlaw.errors import BadValue
 
@@ -53,13 +53,50 @@ def test_buckets_by_hand() -> None:
     found = sent(100.0, 40.0, 10.0, cost)
     figures = [figure for b in found for figure in (b.size, b.ready, b.start, b.end)]
     assert figures == pytest.approx([40, 4, 4, 9, 40, 8, 9, 14, 20, 10, 14, 17])
-    assert exposed(100.0, 40.0, 10.0, cost) == pytest.approx(7.0)
-    assert exposed(100.0, 1000.0, 10.0, cost) == pytest.approx(11.0)  # one bucket: all of it shows
-    assert exposed(100.0, 1.0, 10.0, cost) == pytest.approx(0.1 + 110 - 10)  # a hundred starts
+    assert Queue(100.0, 40.0, 10.0, cost).exposed == pytest.approx(7.0)
+    assert Queue(100.0, 1000.0, 10.0, cost).exposed == pytest.approx(11.0)  # one bucket: all of it shows
+    assert Queue(100.0, 1.0, 10.0, cost).exposed == pytest.approx(0.1 + 110 - 10)  # a hundred starts
+    assert Queue(100.0, 40.0, 10.0, cost, as_made=False).exposed == pytest.approx(5 + 5 + 3) and Queue(1, 1, 1, cost).seconds == 1.1
     assert best_bucket(100.0, 10.0, cost, (1, 10, 20, 40, 1000)) == 40
     assert best_bucket(100.0, 10.0, lambda size: 0.0, (1, 10)) == 10
     with pytest.raises(BadValue, match="bucket"):
         sent(100.0, 0.0, 10.0, cost)
+
+
+@given(st.floats(1.0, 1e9), st.floats(2e-3, 2.0), st.floats(1e-3, 100.0), st.floats(1e-6, 1.0), st.floats(1e3, 1e12))
+def test_the_closed_form_is_the_queue_gone_through(gradients: float, share: float, backward: float, start: float, rate: float) -> None:
+    def cost(size: float) -> float:
+        return start + size / rate
+
+    found, queue = sent(gradients, share * gradients, backward, cost), Queue(gradients, share * gradients, backward, cost)
+    assert queue.count == len(found) and queue.seconds == pytest.approx(sum(b.end - b.start for b in found))
+    for i in {1, len(found) // 2 or 1, len(found)}:
+        one = found[i - 1]
+        assert (queue.ready(i), queue.start(i), queue.end(i)) == pytest.approx((one.ready, one.start, one.end), rel=1e-6)
+    late = 1e-9 * found[-1].end
+    waiting = max(sum(b.size for b in found[: i + 1] if b.end > one.ready + late) for i, one in enumerate(found))
+    assert abs(queue.waiting - waiting) <= queue.full * (1 + 1e-6)  # one more or less where it ends at that very moment
+    turned = Queue(gradients, share * gradients, backward, cost, as_made=False)
+    assert turned.exposed == pytest.approx(queue.seconds) and turned.waiting == gradients
+    assert turned.end(turned.count) >= queue.end(queue.count) * (1 - 1e-9)
+
+
+def test_nodes_have_their_own_wires_inside() -> None:
+    for n, per_node in ((8, 2), (16, 8)):
+        law = time("all_reduce", "two_level", n, 1e6, 5e-6, 50e9, per_node=per_node, alpha_inner=2e-6, beta_inner=400e9)
+        played = step_ends(steps("two_level", n, per_node), 1e6, 5e-6, 50e9, inside=Inside(per_node, 2e-6, 400e9))
+        assert played[-1] == pytest.approx(law.total, rel=1e-12)
+
+
+@pytest.mark.parametrize("algorithm", [*PLAYED, "double_tree", "two_level", "in_network"])
+def test_addends_grow_to_the_sum_on_every_rank(algorithm: str) -> None:
+    schedule = steps(algorithm, 8, 4)
+    whole = ((8,) * schedule.parts,) * 8
+    assert addends(schedule, 8, 0) == ((1,) * schedule.parts,) * 8 and addends(schedule, 8, len(schedule.steps)) == whole
+    if algorithm == "ring":  # half-way each rank has one part of eight, and it is the whole sum
+        assert [sum(count == 8 for count in parts) for parts in addends(schedule, 8, 7)] == [1] * 8
+    if algorithm == "binomial":  # at the top of the tree one rank has all of it
+        assert [parts[0] for parts in addends(schedule, 8, 3)] == [8, 1, 2, 1, 4, 1, 2, 1]
 
 
 @given(st.floats(1.0, 1e12), st.floats(1e-3, 1.0), st.floats(0.0, 100.0), st.floats(0.0, 1e-2), st.floats(1e6, 1e12))

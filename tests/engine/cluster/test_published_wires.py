@@ -8,11 +8,13 @@ from ironlaw.engine.cluster.collectives import bus_bandwidth, time
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.links import Box, binding_edge, ring_bandwidth, ring_edges
 from ironlaw.engine.cluster.volumes import calls, tensor_bytes
+from ironlaw.errors import BadRegistry
 from ironlaw.registry.boxes import box
 from ironlaw.registry.decoder_shapes import decoder
 from ironlaw.registry.interconnects import interconnect
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.publications import published
+from ironlaw.registry.timed_wires import timed_wire
 
 ROWS = published("vidur_all_reduce")
 
@@ -97,3 +99,34 @@ def test_what_of_a_bucket_is_latency(algorithm: str, more: dict[str, float], sha
     """25 MB over 512 ranks, 5 µs a step and 50 GB/s."""
     terms = time("all_reduce", algorithm, 512, 25e6, 5e-6, 50e9, **more)
     assert terms.latency / terms.total == pytest.approx(share, abs=0.006)
+
+
+@pytest.mark.parametrize(
+    ("slug", "ranks", "start", "rate", "error"), [("dgx_h100", 8, 28.6e-6, 339e9, 0.055), ("a100_pairs", 4, 60e-6, 23.6e9, 0.013)]
+)
+def test_two_numbers_explain_every_size(slug: str, ranks: int, start: float, rate: float, error: float) -> None:
+    """Fitted elsewhere to the same rows by another loss: starts of a whole ring, bus bandwidth, mean error."""
+    found = timed_wire(slug, ranks)
+    assert found.wire.alpha * 2 * (ranks - 1) == pytest.approx(start, rel=0.1) and found.wire.beta == pytest.approx(rate, rel=0.1)
+    assert found.error == pytest.approx(error, rel=0.1) and found.rows > 60
+
+
+def test_what_a_library_takes_for_its_steps_brackets_what_was_timed() -> None:
+    """Eight ranks on NVLink: NCCL's tuner has 15 µs for small messages and 56 for large ones."""
+    counts = {row["protocol"]: row["base"] + 14 * row["step"] for row in published("nccl_tuning").where(wire="nvlink", algorithm="ring")}
+    assert (counts["LL"], counts["Simple"]) == pytest.approx((15.0e-6, 56.0e-6))
+    assert counts["LL"] < 14 * timed_wire("dgx_h100", 8).wire.alpha < counts["Simple"]
+
+
+def test_a_switch_that_adds_is_above_its_wire_by_the_convention() -> None:
+    for row in published("nvlink_sharp").where():
+        for way in ("ring", "switch"):
+            assert bus_bandwidth("all_reduce", 8, row[f"{way}_alg"], 1.0) == pytest.approx(row[f"{way}_bus"], rel=0.005)
+    row = published("nvlink_sharp").where(device="H100")[0]
+    assert row["switch_bus"] > interconnect("nvlink4").per_direction > row["ring_bus"] == pytest.approx(box("dgx_h100").bus, rel=0.01)
+    assert row["switch_alg"] * 9 / 8 < interconnect("nvlink4").per_direction  # what a wire carries: the message and an eighth of it
+
+
+def test_a_box_that_nobody_timed_is_refused() -> None:
+    with pytest.raises(BadRegistry, match="no fit of 8 ranks on 'a100_pairs'"):
+        timed_wire("a100_pairs", 8)

@@ -144,7 +144,8 @@ def test_layouts_of_a_toy() -> None:
     assert stage_layers(replace(TOY, layers=6), Layout(1, 4)) == (1, 2, 2, 1)
     assert micro_batches(Layout(data=2, micro=3), 12) == 2
     found = {str(one) for one in layouts(TOY, 4, 8, 64, 4, virtual=(1,), micro=(1,), recompute=("none",))}
-    assert found == {"TP 1 · PP 1 · DP 4", "TP 1 · PP 1 · DP 4 · ZeRO-3", "TP 1 · PP 2 · DP 2", "TP 1 · PP 4 · DP 1", "TP 2 · PP 1 · DP 2",
+    assert found == {"TP 1 · PP 1 · DP 4", "TP 1 · PP 1 · DP 4 · ZeRO-2", "TP 1 · PP 1 · DP 4 · ZeRO-3", "TP 1 · PP 2 · DP 2",
+                     "TP 1 · PP 2 · DP 2 · ZeRO-2", "TP 1 · PP 4 · DP 1", "TP 2 · PP 1 · DP 2", "TP 2 · PP 1 · DP 2 · ZeRO-2",
                      "TP 2 · PP 1 · DP 2 · ZeRO-3", "TP 2 · PP 2 · DP 1"}  # fmt: skip
     assert {one.data for one in layouts(TOY, 4, 8, 64, 4, data=(2,))} == {2} and not list(layouts(TOY, 4, 8, 64, 4, tensor=(3,)))
     assert {one.virtual for one in layouts(TOY, 2, 8, 64, 4)} == {1, 2, 3} and {one.micro for one in layouts(TOY, 2, 8, 64, 4)} == {

@@ -6,6 +6,7 @@ all-reduce   ring            2(N−1)·α + 2(N−1)/N · M/β
              rec. doubling   ⌈log₂N⌉·(α + M/β)
              Rabenseifner    2⌈log₂N⌉·α + 2(N−1)/N · M/β
              in-network      2·α + M/β
+In chunks of M/2k a double tree takes (2h + k − 1)·(α + 2M/(k·β)) with h = ⌈log₂N⌉, which is least at k = √((2h − 1)·2M/(α·β)).
 M is the buffer of one rank before an all-reduce, the whole of all ranks after an all-gather or before a reduce-scatter.
 """
 
@@ -14,12 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from ironlaw.engine.arrays import SCALARS, Number, ceil, log2, maximum
 from ironlaw.engine.device.types import check_positive
 from ironlaw.errors import BadValue, unknown
 
 KINDS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast")
+BEST = "best"  # chunks of the size that takes least time
 POWERS_OF_TWO = ("rabenseifner",)  # these are written for 2, 4, 8, … ranks
 
 
@@ -49,7 +52,7 @@ class Wires:
     per_node: int = 1
     alpha_inner: Number = 0.0
     beta_inner: Number = 0.0
-    chunk: Number | None = None
+    chunk: Number | str | None = None
 
     @property
     def levels(self) -> Number:
@@ -87,9 +90,14 @@ def _double_tree(w: Wires) -> Terms:
     """Two trees with half of M each, reduced up and sent down in k chunks: (2h + k − 1)·(α + 2M/(k·β)); without a chunk, its limit."""
     if w.chunk is None:
         return Terms(2 * w.levels * w.alpha, 2 * w.seconds * (w.n > 1))
-    count = maximum(1.0, w.size / 2 / w.chunk)
+    count = maximum(1.0, _best_count(2 * w.levels - 1, 2 * w.seconds, w.alpha) if w.chunk == BEST else w.size / 2 / w.chunk)
     slots = 2 * w.levels + count - 1
     return Terms(slots * w.alpha * (w.n > 1), slots * 2 * w.seconds / count * (w.n > 1))
+
+
+def _best_count(others: Number, seconds: Number, alpha: Number) -> Number:
+    """k where (k + others)·(α + x/k) is least: √(others·x/α)."""
+    return (maximum(0.0, others) * seconds / alpha) ** 0.5
 
 
 def _recursive_doubling(w: Wires) -> Terms:
@@ -136,7 +144,7 @@ def _chain(w: Wires) -> Terms:
     """A broadcast down a line of ranks, in chunks so small that only their number of hops is felt."""
     if w.chunk is None:
         return Terms((w.n - 1) * w.alpha, w.seconds * (w.n > 1))
-    count = maximum(1.0, w.size / w.chunk)
+    count = maximum(1.0, _best_count(w.n - 2, w.seconds, w.alpha) if w.chunk == BEST else w.size / w.chunk)
     slots = (w.n - 2 + count) * (w.n > 1)
     return Terms(slots * w.alpha, slots * w.seconds / count)
 
@@ -163,9 +171,14 @@ def time(
     per_node: int = 1,
     beta_inner: Number | None = None,
     alpha_inner: Number | None = None,
-    chunk: Number | None = None,
+    chunk: Number | str | None = None,
 ) -> Terms:
-    """Seconds of a collective over `n` ranks: α seconds a step, β bytes a second and direction. One rank takes no time."""
+    """Seconds of a collective over `n` ranks: α seconds a step, β bytes a second and direction. One rank takes no time.
+
+    `chunk`: bytes of the pieces of a pipeline, or BEST; None: so small that only their number of hops is felt.
+    """
+    if isinstance(chunk, str) and (chunk != BEST or not alpha > 0):
+        raise BadValue(f"chunks of {chunk!r} with α = {alpha!r}; give bytes, or {BEST!r} with an α above 0", "chunk")
     law = algorithms(kind).get(algorithm)
     if law is None:
         raise unknown(f"algorithm for {kind}", algorithm, ALGORITHMS[kind], field="algorithm")
@@ -214,12 +227,15 @@ def least(kind: str, n: Number, size: Number, alpha: Number, beta: Number, in_ne
     return carried if in_network else maximum(ceil(log2(n)) * alpha, carried)
 
 
-def crossover(a: str, b: str, n: int, alpha: float, beta: float, kind: str = "all_reduce", chunk: float | None = None) -> float:
-    """The message from which algorithm `a` is at least as fast as `b`; inf where it never is, 0 where it always is."""
+def crossover(a: str, b: str, n: int, alpha: float, beta: float, kind: str = "all_reduce", **wires: Any) -> float:
+    """The message from which algorithm `a` is at least as fast as `b`; inf where it never is, 0 where it always is.
+
+    `wires`: what `time` takes besides, such as `chunk`.
+    """
 
     def ahead(size: float) -> bool:
-        first = time(kind, a, n, size, alpha, beta, chunk=chunk).total
-        return bool(first <= time(kind, b, n, size, alpha, beta, chunk=chunk).total * (1 + 1e-15))
+        first = time(kind, a, n, size, alpha, beta, **wires).total
+        return bool(first <= time(kind, b, n, size, alpha, beta, **wires).total * (1 + 1e-15))
 
     low, high = 1e-6, 1e24
     if ahead(low):
@@ -228,11 +244,13 @@ def crossover(a: str, b: str, n: int, alpha: float, beta: float, kind: str = "al
         return math.inf
     for _ in range(200):
         middle = math.sqrt(low * high)
+        if not low < middle < high:
+            break
         low, high = (low, middle) if ahead(middle) else (middle, high)
     return high
 
 
-def fastest(n: int, size: float, alpha: float, beta: float, kind: str = "all_reduce", **wires: float) -> str:
+def fastest(n: int, size: float, alpha: float, beta: float, kind: str = "all_reduce", **wires: float | str) -> str:
     """The algorithm that takes the least time, among those that run on plain wires and this many ranks."""
     power = 2 ** round(math.log2(n)) == n
     names = [name for name in algorithms(kind) if name not in ("in_network", "two_level") and (power or name not in POWERS_OF_TWO)]

@@ -122,10 +122,17 @@ def layouts(shape: Shape, devices: int, batch: int, seq: int, per_box: int, **ch
                     for virtual in allowed("virtual", [1, 2, 3, 4, 6, 8] if pipeline > 1 else [1]):
                         for micro in allowed("micro", [1, 2, 4, 8]):
                             for recompute in recomputes:
-                                for zero in allowed("zero", [1, 3] if data > 1 and pipeline == 1 else [1]):
+                                for zero in allowed("zero", _stages(data, pipeline)):
                                     one = Layout(tensor, pipeline, context, data, expert, virtual, micro, recompute, True, zero)
                                     if _divides(shape, one, batch, seq):
                                         yield one
+
+
+def _stages(data: int, pipeline: int) -> list[int]:
+    """ZeRO's stages worth a try; the third would gather a pipeline stage's weights for each micro-batch."""
+    if data == 1:
+        return [1]
+    return [1, 2] if pipeline > 1 else [1, 2, 3]
 
 
 def _divides(shape: Shape, layout: Layout, batch: int, seq: int) -> bool:

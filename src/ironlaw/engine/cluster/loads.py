@@ -7,7 +7,7 @@ leave the busiest subtree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ironlaw.engine.arrays import Number, maximum
@@ -34,22 +34,37 @@ def traffic(kind: str, fabric: Fabric, size: Number, order: Sequence[int] | None
     n = fabric.hosts
     if kind not in KINDS:
         raise unknown("traffic", kind, KINDS, field="kind")
-    places = range(n) if order is None else order
     if order is not None and sorted(order) != list(range(n)):
         raise BadValue(f"the order does not name each of {n} hosts once; list 0 to {n - 1}", "order")
+    tiers = tuple(size * max(shares) for shares in (subtrees(kind, fabric, tier, order, per_node) for tier in fabric.tiers))
+    alone = fabric.ports if fabric.direct and kind in ("neighbour", "permutation") else 1  # one way out of several
+    return Loads(alone * _sent(kind, n, per_node) * size, tiers)
+
+
+def _sent(kind: str, n: int, per_node: int) -> float:
+    """Bytes that a host sends, over the message's."""
+    nodes = n // per_node
+    return {
+        "ring": 2.0 * (n - 1) / n, "all_gather": (n - 1) / n, "all_to_all": (n - 1) / n,
+        "two_level": 2.0 * (nodes - 1) / nodes / per_node,
+    }.get(kind, 1.0)  # fmt: skip
+
+
+def subtrees(kind: str, fabric: Fabric, tier: Tier, order: Sequence[int] | None = None, per_node: int = 1) -> list[float]:
+    """Bytes that leave each subtree of a tier, over the message's."""
+    n = fabric.hosts
     if kind == "all_to_all":
-        each = size / n
-        return Loads((n - 1) * each, tuple(tier.hosts * (n - tier.hosts) * each for tier in fabric.tiers))
+        inside = [min(tier.hosts, n - first) for first in range(0, n, tier.hosts)]
+        return [count * (n - count) / n for count in inside]
+    sources: Sequence[int] = range(n)
     if kind == "permutation":
-        targets = [(i + n // 2) % n for i in range(n)] if order is None else order
-        return Loads(size, tuple(size * _busiest(tier, n, enumerate(targets)) for tier in fabric.tiers))
-    share = {"ring": 2.0 * (n - 1) / n, "all_gather": (n - 1) / n, "neighbour": 1.0}
-    if kind == "two_level":
-        nodes = n // per_node
-        edge = 2.0 * (nodes - 1) / nodes * size / per_node
-        return Loads(edge, tuple(edge * _strided(tier, n, per_node, places) for tier in fabric.tiers))
-    edge = share[kind] * size
-    return Loads(edge, tuple(edge * _leaving(tier, n, places) for tier in fabric.tiers))
+        targets = order or [(i + n // 2) % n for i in range(n)]
+    else:
+        sources = order or sources
+        ahead = per_node if kind == "two_level" else 1
+        targets = [*sources[ahead:], *sources[:ahead]]
+    each = _sent(kind, n, per_node)
+    return [each * count for count in _leaving(tier, n, sources, targets)]
 
 
 def flow_time(fabric: Fabric, loads: Loads, latency: Number = 0.0) -> Number:
@@ -64,24 +79,14 @@ def flow(kind: str, fabric: Fabric, size: Number, order: Sequence[int] | None = 
     return flow_time(fabric, traffic(kind, fabric, size, order, per_node))
 
 
-def _leaving(tier: Tier, n: int, places: Sequence[int]) -> int:
-    """Edges of the ring that leave the busiest subtree."""
-    return _busiest(tier, n, ((places[i], places[(i + 1) % n]) for i in range(n)))
-
-
-def _strided(tier: Tier, n: int, per_node: int, places: Sequence[int]) -> int:
-    """The same where rank i's ring goes on at rank i + per_node."""
-    return _busiest(tier, n, ((places[i], places[(i + per_node) % n]) for i in range(n)))
-
-
-def _busiest(tier: Tier, n: int, edges: Iterable[tuple[int, int]]) -> int:
-    if n <= tier.hosts:
-        return 0
-    counts: dict[int, int] = {}
-    for a, b in edges:
-        if a // tier.hosts != b // tier.hosts:
-            counts[a // tier.hosts] = counts.get(a // tier.hosts, 0) + 1
-    return max(counts.values(), default=0)
+def _leaving(tier: Tier, n: int, sources: Sequence[int], targets: Sequence[int]) -> list[int]:
+    """Edges that leave each subtree."""
+    size = tier.hosts
+    counts = [0] * -(-n // size)
+    for a, b in zip([place // size for place in sources], [place // size for place in targets], strict=True):
+        if a != b:
+            counts[a] += 1
+    return counts
 
 
 def torus_all_reduce(fabric: Fabric, size: Number) -> Number:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ironlaw.engine.cluster.footprint import Parts, memory
 from ironlaw.engine.cluster.layouts import Layout, layouts, micro_batches
@@ -58,7 +58,9 @@ def rank(job: Job, devices: int, compute: Predictor, **choices: tuple[object, ..
     fitting = [one for one in candidates if memory(job.shape, one, job.seq, micro_batches(one, job.batch)).total <= job.capacity]
     if not fitting:
         raise BadValue(_too_large(job, devices, candidates), "devices")
-    return sorted((judge(job, one, compute) for one in fitting), key=lambda one: one.time.total)
+    held = set(fitting)  # ZeRO-2 sends more than ZeRO-1 and saves nothing that is needed where that fits
+    wanted = [one for one in fitting if one.zero != 2 or replace(one, zero=1) not in held]
+    return sorted((judge(job, one, compute) for one in wanted), key=lambda one: one.time.total)
 
 
 def _indivisible(job: Job, devices: int) -> str:

@@ -37,6 +37,7 @@ class Fabric:
     ports: int = 1
     switches: int = 0
     hops: int = 0
+    direct: bool = False  # hosts are joined to each other: what goes to one neighbour has one port
 
 
 def bisection(fabric: Fabric) -> float:
@@ -54,6 +55,13 @@ def leaf_spine(hosts: int, per_leaf: int, oversubscription: float, rate: float) 
     return Fabric("leaf and spine", hosts, rate, half, (Tier("leaf", per_leaf, uplink),), hops=4 if hosts > per_leaf else 2)
 
 
+def three_tiers(hosts: int, per_leaf: int, per_pod: int, oversubscription: float, rate: float) -> Fabric:
+    """Leaves joined without loss into pods, and pods by a top tier that is as thin as told."""
+    pods = leaf_spine(hosts, per_pod, oversubscription, rate)
+    inside = leaf_spine(per_pod, per_leaf, 1.0, rate)
+    return Fabric("three tiers", hosts, rate, pods.across, (*inside.tiers, Tier("pod", per_pod, pods.tiers[0].uplink)), hops=6)
+
+
 def fat_tree(radix: int, rate: float, tiers: int = 3, oversubscription: float = 1.0) -> Fabric:
     """The k-ary tree of equal switches: k³/4 hosts on three tiers, k²/2 on two. Oversubscription is between the last two tiers."""
     count = hosts(radix, tiers)
@@ -65,25 +73,25 @@ def fat_tree(radix: int, rate: float, tiers: int = 3, oversubscription: float = 
 
 def hosts(radix: int, tiers: int) -> int:
     """The most hosts that a non-blocking tree of such switches holds."""
-    _check_radix(radix, tiers)
+    check_radix(radix, tiers)
     return radix**3 // 4 if tiers == 3 else radix**2 // 2
 
 
 def switches(radix: int, tiers: int) -> int:
-    _check_radix(radix, tiers)
+    check_radix(radix, tiers)
     return 5 * radix**2 // 4 if tiers == 3 else 3 * radix // 2
 
 
 def thin_tree(radix: int, leaves: int, oversubscription: float) -> tuple[int, int]:
     """(hosts, switches) of two tiers whose leaves give r of r + 1 ports to hosts and the rest to the spine."""
-    _check_radix(radix, 2)
+    check_radix(radix, 2)
     up = round(radix / (oversubscription + 1.0))
     if leaves > radix:
         raise BadValue(f"{leaves} leaves; a spine switch of {radix} ports joins at most {radix}", "leaves")
     return leaves * (radix - up), leaves + math.ceil(leaves * up / radix)
 
 
-def _check_radix(radix: int, tiers: int) -> None:
+def check_radix(radix: int, tiers: int) -> None:
     if radix < 2 or radix % 2 or tiers not in (2, 3):
         raise BadValue(f"a tree of {tiers} tiers of {radix}-port switches; give an even number of ports and 2 or 3 tiers", "radix")
 
@@ -102,7 +110,8 @@ def torus(rate: float, *sides: int) -> Fabric:
     count, longest = math.prod(sides), max(sides)
     cut = count // longest * (2 if longest > 2 else longest - 1)
     ports = sum(2 if side > 2 else side - 1 for side in sides)
-    return Fabric("torus", count, rate, cut * rate, ports=ports, hops=sum(side // 2 for side in sides))
+    halves = (Tier("half", count // longest * (longest // 2), cut * rate),) if longest > 1 else ()  # hosts are counted along the longest
+    return Fabric("torus", count, rate, cut * rate, halves, ports, hops=sum(side // 2 for side in sides), direct=True)
 
 
 def ring(count: int, rate: float) -> Fabric:

@@ -51,3 +51,61 @@ def _z(confidence: float) -> float:
     from statistics import NormalDist  # slow to import, and asked for once
 
     return NormalDist().inv_cdf((1 + confidence) / 2)
+
+
+def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> Share:
+    """The exact interval: never holds the true share less often than it says (Clopper and Pearson 1934). Wider than Wilson's."""
+    if (
+        isinstance(trials, bool)
+        or isinstance(hits, bool)
+        or hits != int(hits)
+        or trials != int(trials)
+        or not 0 <= hits <= trials
+        or trials < 1
+    ):
+        raise BadValue(f"{hits} hits of {trials} trials; give whole numbers, at least one trial, and no more hits than trials")
+    if not 0 < confidence < 1:
+        raise BadValue(f"a confidence of {confidence}; give one between 0 and 1, such as 0.95", "confidence")
+    half = (1 - confidence) / 2
+    return Share(hits, trials, lower_bound(hits, trials, half), 1 - lower_bound(trials - hits, trials, half))
+
+
+def lower_bound(hits: int, trials: int, doubt: float) -> float:
+    """The share below which so many hits come with at most this probability: one side of the exact interval."""
+    if hits == 0:
+        return 0.0
+    if hits == trials:
+        return float(doubt ** (1 / trials))
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if beta(hits, trials - hits + 1, middle) < doubt else (low, middle)
+    return low
+
+
+def beta(a: float, b: float, x: float) -> float:
+    """The regularised incomplete beta function, by its continued fraction (Lentz): P(at least a of a + b − 1 hits) at a share x."""
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    if x > (a + 1) / (a + b + 2):
+        return 1 - beta(b, a, 1 - x)
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
+    c, d, whole = 1.0, 0.0, 1.0
+    for i in range(10_000):
+        m = i // 2
+        if i == 0:
+            numerator = 1.0
+        elif i % 2 == 0:
+            numerator = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        else:
+            numerator = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        d = 1 / (_off_zero(1 + numerator * d))
+        c = _off_zero(1 + numerator / c)
+        whole *= c * d
+        if abs(1 - c * d) < 1e-13:
+            break
+    return front * (whole - 1)
+
+
+def _off_zero(value: float) -> float:
+    return value if abs(value) > 1e-300 else 1e-300

@@ -12,6 +12,7 @@ from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.policy import Policy, Speculation
 from ironlaw.engine.serving.llm.replica import Replica, serve
 from ironlaw.engine.serving.llm.replicas import apart, first_tokens, side_by_side
+from ironlaw.engine.serving.llm.stays import inside
 from ironlaw.engine.serving.queues import md1
 from ironlaw.errors import BadValue
 
@@ -68,6 +69,20 @@ def test_tokens_memory_and_order_are_kept(sizes, policy, tokens):
     assert out.in_system == pytest.approx(out.rate * out.mean_time, rel=0.02)
     again = serve(requests, Cost(context=1e-6), total, policy, swap=1e-4)
     assert (again.first, again.leave, again.gaps) == (out.first, out.leave, out.gaps)
+
+
+@given(loads, policies, st.sampled_from([128, 200, 1000]))
+def test_whoever_is_in_the_cache_holds_what_is_used_of_it(sizes, policy, tokens):
+    """The stays against the pool's own count, which knows nothing of them."""
+    policy = replace(policy, sharing=False)
+    out = serve(requests_of(sizes), Cost(context=1e-6), tokens // policy.block, policy, swap=1e-4)
+    assert {stay.place for stay in out.stays} == set(range(len(sizes))) and len(out.stays) == len(sizes) + out.preempted
+    for m in out.moments:
+        there = inside(out.stays, out.moments, m.at, policy.block, policy.reserves)
+        held = sum(count for _, count, _ in there)
+        ahead = 0 if m.batch or policy.reserves else len(there)  # while prompts go first, decoding has its next blocks already
+        assert held <= m.used <= held + ahead, (m, there)
+        assert all(in_use <= count * policy.block for _, count, in_use in there)
 
 
 def one_by_one(requests, cost, most, budget):

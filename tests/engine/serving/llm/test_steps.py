@@ -7,7 +7,7 @@ import pytest
 
 from ironlaw import Plan, hardware, predict, registry, workload
 from ironlaw.engine.serving.llm.decoder import Decoder
-from ironlaw.engine.serving.llm.steps import Grid, Line
+from ironlaw.engine.serving.llm.steps import Grid, Line, Points
 from ironlaw.errors import BadValue
 from ironlaw.registry.decoders import decoder, steps, weight_bytes
 from ironlaw.registry.families.served import step
@@ -45,6 +45,20 @@ def test_a_table_is_straight_between_its_points_and_goes_on_beyond():
     assert [line.at(x) for x in (1, 1.5, 3, 6, 0)] == [10, 15, 25, 40, 0]
     grid = Grid((0.0, 1.0), (0.0, 2.0), ((0.0, 2.0), (1.0, 5.0)))
     assert [grid.at(0, 1), grid.at(1, 1), grid.at(0.5, 2), grid.at(2, 2)] == [1, 3, 3.5, 8]
+
+
+def test_fewer_points_stay_close_and_each_is_predicted_once(table):
+    few = steps(decoder(MODEL), hardware("h200_sxm"), PLAN, coarse=True)
+    assert len(few.dense.ys) < len(table.dense.ys) / 2
+    for batch, context, chunk, past in CASES:
+        chunks, ends = [(chunk, past)] if chunk else (), 1 if chunk else 0
+        assert few.seconds(batch, batch * context, chunks, ends) == pytest.approx(
+            table.seconds(batch, batch * context, chunks, ends), rel=0.05
+        )
+    asked = []
+    points = Points(3, lambda i: asked.append(i) or float(i))
+    assert Line((0.0, 1.0, 2.0), points).at(1.5) == 1.5 and Line((0.0, 1.0, 2.0), points).at(1.2) == pytest.approx(1.2)
+    assert asked == [1, 2] and list(points) == [0, 1, 2] and asked == [1, 2, 0]
 
 
 @pytest.mark.parametrize("name", ["llama3_8b", "llama3_70b", MODEL, "moe_small"])
@@ -93,7 +107,8 @@ def test_shards_of_a_model(table):
     with pytest.raises(BadValue, match="reduce"):
         steps(small, hardware("h200_sxm"), PLAN, devices=2)
     half = steps(small, hardware("h200_sxm"), PLAN, devices=2, overhead=1e-3, reduce=lambda size: calls.append(size) or 1e-5)
-    assert calls[0] == 2 * small.hidden and half.dense.at(4096) < table.dense.at(4096) * 0.6 + 2 * small.layers * 1e-5
+    assert half.dense.at(4096) < table.dense.at(4096) * 0.6 + 2 * small.layers * 1e-5
+    assert half.dense.at(1) > 2 * small.layers * 1e-5 and 2 * small.hidden in calls
     assert half.start == pytest.approx(table.start + 1e-3)
 
 

@@ -37,6 +37,7 @@ class Admission:
     def _stop(self, job: Job, now: float) -> None:
         self.active.pop()
         self.preempted += 1
+        job.stopped = now
         if job.joined < 0:
             self.prompts.remove(job)
             job.left, job.done = job.left + job.done, 0

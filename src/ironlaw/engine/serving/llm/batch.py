@@ -24,6 +24,7 @@ class Job:
     last: int = 0  # the tick at which it is done
     since: float = -1.0  # when it was stopped; -1: it was not
     swapped: bool = False
+    stopped: float = 0.0  # when it last had to make room
 
 
 class Batch:

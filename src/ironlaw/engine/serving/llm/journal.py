@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ironlaw.engine.serving.llm.batch import Job
 from ironlaw.engine.serving.llm.load import Request
-from ironlaw.engine.serving.llm.outcome import Moment
+from ironlaw.engine.serving.llm.outcome import Moment, Stay
 
 
 class Journal:
@@ -20,6 +20,8 @@ class Journal:
         self.returned: list[float] = []  # when those were stopped who decode again from the next step on
         self.gaps: list[tuple[float, float]] = []
         self.moments: list[Moment] = []
+        self.stays: list[Stay] = []
+        self._open: dict[int, Stay] = {}
 
     @property
     def over(self) -> bool:
@@ -59,6 +61,21 @@ class Journal:
         if ahead:
             self.gaps.append((0.0, ahead * count))
         self.stall, self.returned = 0.0, []
+
+    def enter(self, job: Job) -> None:
+        """It was let in with the blocks that it holds now."""
+        if job.place in self._open:
+            self._open[job.place].end = job.stopped
+        stay = Stay(job.place, self.now, job.held + job.shared, job.done + job.left)
+        self._open[job.place] = stay
+        self.stays.append(stay)
+
+    def decodes(self, job: Job) -> None:
+        self._open[job.place].decode = self.now
+
+    def empty(self, job: Job) -> None:
+        """Its blocks are free."""
+        self._open.pop(job.place).end = self.now
 
     def first_token(self, job: Job) -> None:
         """Or, of one that was stopped, the next."""

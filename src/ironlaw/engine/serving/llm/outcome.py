@@ -28,6 +28,18 @@ class Moment(NamedTuple):
     inside: float  # requests that have arrived and not left, on average over it
 
 
+@dataclass(slots=True)
+class Stay:
+    """From admission until it leaves or has to make room; a request that made room comes back for another."""
+
+    place: int  # of the request, in the order in which they were given
+    begin: float
+    held: int  # blocks that it was let in with
+    tokens: int  # in the cache when it begins to decode
+    decode: float = math.inf  # when it does
+    end: float = math.inf
+
+
 @dataclass(frozen=True)
 class Outcome:
     """Requests in the order in which they were given; times in seconds from the start."""
@@ -41,6 +53,7 @@ class Outcome:
     preempted: int = 0  # times that a request had to make room
     reused: int = 0  # prompt tokens that were in the cache already
     replicas: int = 1
+    stays: tuple[Stay, ...] = field(default=(), repr=False)  # of a single replica: who was in the cache, from when to when
 
     @cached_property
     def waits(self) -> tuple[float, ...]:

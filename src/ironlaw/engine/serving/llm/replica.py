@@ -66,7 +66,7 @@ class Replica:
                 self._decode()
         return Outcome(
             tuple(journal.requests), tuple(journal.first), tuple(journal.leave), tuple(journal.gaps), tuple(journal.moments),
-            room.pool.total, room.preempted, room.reused,
+            room.pool.total, room.preempted, room.reused, stays=tuple(journal.stays),
         )  # fmt: skip
 
     def _plan(self) -> list[tuple[int, int]]:
@@ -83,6 +83,7 @@ class Replica:
             if (whole and not self.static and chunks and job.left > left and not job.swapped) or not room.admit(job):
                 break
             room.waiting.popleft()
+            self.journal.enter(job)
             if job.swapped:
                 self._return(job)
                 continue
@@ -139,6 +140,7 @@ class Replica:
             self._finish(job)
 
     def _join(self, job: Job) -> None:
+        self.journal.decodes(job)
         speculation = self.policy.speculation
         self.batch.join(job, speculation.steps(job.out, self.seed, job.place) if speculation else job.out)
 
@@ -184,9 +186,12 @@ class Replica:
 
     def _finish(self, job: Job) -> None:
         self.room.release(job)
+        self.journal.empty(job)
         self.journal.finish(job)
 
     def _clear(self) -> None:
         """A static batch is over when its last request is."""
         if self.static and not self.batch.live and not self.room.prompts:
+            for job in self.room.active:
+                self.journal.empty(job)
             self.room.release_all()

@@ -2,7 +2,7 @@
 
 A step is made of parts that add up: products and norms over all its tokens, the head over the sequences that get a new token, attention
 over the decoding sequences, attention over each chunk of a prompt, and one launch for all. Each part is predicted on a grid and is
-straight between its points; beyond the last point the last slope goes on.
+straight between its points; beyond the last point the last slope goes on. A point is predicted when it is first looked up.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import Prediction, predict
@@ -20,6 +21,7 @@ Reduce = Callable[[float], float]  # bytes that every device has -> seconds unti
 Chunks = Sequence[tuple[int, int]]  # tokens of a prompt, and tokens of it that came before
 
 TOKENS = (1, 2, 4, 8, 16, 32, 64, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024, 1280, 1536, 2048, 3072, 4096, 8192)
+FEW_TOKENS = (1, 16, 64, 128, 256, 512, 1024, 2048, 8192)  # where the first answer matters more than the last two percent
 ROWS = (1, 16, 64, 128, 256, 512, 1024)
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 CONTEXTS = (16, 128, 512, 1024, 2048, 4096, 16_384, 65_536)
@@ -28,12 +30,29 @@ PASTS = (0, 128, 512, 2048, 8192, 32_768)
 SHALLOW = 3  # layers that are built: the one in the middle is like every other
 
 
+class Points(Sequence[float]):
+    """Values of a part at its points, each predicted when it is asked for."""
+
+    def __init__(self, count: int, value: Callable[[int], float]) -> None:
+        self._values: list[float | None] = [None] * count
+        self._value = value
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, i: Any) -> Any:
+        value = self._values[i]
+        if value is None:
+            value = self._values[i] = self._value(i)
+        return value
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """Straight between points; the last slope goes on."""
 
     xs: tuple[float, ...]
-    ys: tuple[float, ...]
+    ys: Sequence[float]
 
     def at(self, x: float) -> float:
         xs, ys = self.xs, self.ys
@@ -47,7 +66,7 @@ class Grid:
 
     xs: tuple[float, ...]
     ys: tuple[float, ...]
-    rows: tuple[tuple[float, ...], ...]  # rows[i][j] is at (xs[i], ys[j])
+    rows: Sequence[Sequence[float]]  # rows[i][j] is at (xs[i], ys[j])
 
     def at(self, x: float, y: float) -> float:
         xs, ys = self.xs, self.ys
@@ -83,9 +102,14 @@ class StepTable:
 
 
 def step_table(
-    build: Build, layers: int, hardware: Hardware, plan: Plan, *, reduce: Reduce | None = None, width: float = 0.0, overhead: float = 0.0
-) -> StepTable:
-    """`reduce`, under tensor parallelism: how long the devices take to add up what each has; `width`: bytes of one token's activations."""
+    build: Build, layers: int, hardware: Hardware, plan: Plan, *, reduce: Reduce | None = None, width: float = 0.0, overhead: float = 0.0,
+    coarse: bool = False,
+) -> StepTable:  # fmt: skip
+    """`reduce`, under tensor parallelism: how long the devices take to add up what each has; `width`: bytes of one token's activations.
+
+    `coarse`: fewer points over tokens.
+    """
+    grid = FEW_TOKENS if coarse else TOKENS
 
     def ran(batch: int, context: int, chunk: int, past: int) -> Prediction:
         return predict(build(batch, context, chunk, past, min(layers, SHALLOW)), hardware, plan)
@@ -93,20 +117,28 @@ def step_table(
     def whole_step(tokens: int) -> Prediction:
         return predict(_deepened(build(0, 0, tokens, 0, min(layers, SHALLOW)), layers), hardware, plan)
 
+    def products(tokens: int) -> float:
+        return _part(whole_step(tokens), each, _is_dense) + (2.0 * layers * reduce(tokens * width) if reduce else 0.0)
+
     gap = hardware.model(plan)
     each = gap.graph_gap if gap and plan.replayed else 0.0
-    whole = [whole_step(n) for n in TOKENS]
-    exchange = [2.0 * layers * reduce(n * width) if reduce else 0.0 for n in TOKENS]
-    dense = tuple(_part(p, each, _is_dense) + extra for p, extra in zip(whole, exchange, strict=True))
-    head = tuple(_part(ran(n, 1, 0, 0), each, _is_head) for n in ROWS)
     deep = layers / min(layers, SHALLOW)
-    decode = tuple(tuple(deep * _part(ran(b, c, 0, 0), each, _is_decode) for c in CONTEXTS) for b in BATCHES)
-    chunk = tuple(tuple(deep * _part(ran(0, 0, n, p), each, _is_chunk) for p in PASTS) for n in CHUNKS)
-    start = float(whole[0].seconds) - _part(whole[0], each, lambda name: True)
+    dense = Points(len(grid), lambda i: products(grid[i]))
+    head = Points(len(ROWS), lambda i: _part(ran(ROWS[i], 1, 0, 0), each, _is_head))
+    decode = _grid(BATCHES, CONTEXTS, lambda b, c: deep * _part(ran(b, c, 0, 0), each, _is_decode))
+    chunk = _grid(CHUNKS, PASTS, lambda n, p: deep * _part(ran(0, 0, n, p), each, _is_chunk))
+    least = whole_step(grid[0])
+    start = float(least.seconds) - _part(least, each, lambda name: True)
     return StepTable(
-        start + overhead, Line(_axis(TOKENS), dense), Line(_axis(ROWS), head), Grid(_axis(BATCHES), _axis(CONTEXTS), decode),
-        Grid(_axis(CHUNKS), _axis(PASTS), chunk), chunk[0][0], hardware.basis(plan),
-    )  # fmt: skip
+        start + overhead, Line(_axis(grid), dense), Line(_axis(ROWS), head), decode, chunk, chunk.rows[0][0], hardware.basis(plan)
+    )
+
+
+def _grid(xs: Sequence[int], ys: Sequence[int], value: Callable[[int, int], float]) -> Grid:
+    def row(x: int) -> Points:
+        return Points(len(ys), lambda j: value(x, ys[j]))
+
+    return Grid(_axis(xs), _axis(ys), tuple(row(x) for x in xs))
 
 
 def _deepened(graph: Graph, layers: int) -> Graph:

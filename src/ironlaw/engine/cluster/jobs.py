@@ -1,0 +1,139 @@
+"""Jobs that share a tree of switches: what each puts on the links, and how long it waits for the slowest.
+
+A job takes whole nodes, and NIC i of a node talks to NIC i of others. Jobs that meet on an uplink get equal parts of it, and none more than
+its NICs can send. Where a share c of the flows meet in pairs on a link, c/2 of the links stand idle: that much is lost, at the least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ironlaw.engine.cluster.trees import NODE, Tree
+from ironlaw.errors import BadValue, unknown
+
+RING, EXCHANGE, LINE = "two_level", "all_to_all", "neighbour"
+KINDS = (RING, EXCHANGE, LINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`size`: bytes that a NIC sends to the next node of a ring or a line, or that a device has for all of its group.
+
+    `group`: nodes that exchange, or that a line is long; a ring goes round all nodes. `compute`: seconds of a step without communication.
+    """
+
+    name: str
+    nodes: int
+    kind: str
+    size: float
+    compute: float
+    group: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise unknown("traffic of a job", self.kind, KINDS, field="kind")
+        if self.kind != RING and (self.group < 1 or self.nodes % self.group):
+            raise BadValue(f"{self.name}: {self.nodes} nodes in groups of {self.group}; give a divisor of {self.nodes}", "group")
+
+    @property
+    def port_bytes(self) -> float:
+        """Out of one NIC in a step; the ends of a line send one way only, the others both."""
+        if self.kind == EXCHANGE:
+            return self.size * (self.group - 1) / self.group
+        if self.kind == LINE:
+            return self.size * min(2, self.group - 1)
+        return self.size if self.nodes > 1 else 0.0
+
+    def flows(self) -> Iterator[tuple[int, int, float]]:
+        """(node, node, bytes of one NIC) of a step."""
+        if self.kind == RING:
+            yield from ((i, (i + 1) % self.nodes, self.size) for i in range(self.nodes) if self.nodes > 1)
+            return
+        for first in range(0, self.nodes, self.group):
+            members = range(first, first + self.group)
+            if self.kind == LINE:
+                yield from ((a, a + step, self.size) for step in (1, -1) for a in members if a + step in members)
+            else:
+                yield from ((a, b, self.size / self.group) for a in members for b in members if a != b)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """One job on the fabric: seconds that its ports need, and that its busiest uplink of each tier needs."""
+
+    job: Job
+    port: float
+    uplinks: tuple[tuple[str, float], ...]
+
+    @property
+    def communication(self) -> float:
+        return max((self.port, *(seconds for _, seconds in self.uplinks)))
+
+    @property
+    def step(self) -> float:
+        return self.job.compute + self.communication
+
+    @property
+    def share(self) -> float:
+        """Of the step that is communication."""
+        return self.communication / self.step
+
+
+class Uplink(NamedTuple):
+    """What leaves one subtree. `load`: bytes a second that its jobs' ports could send, over what it carries; above 1 they wait for it."""
+
+    load: float
+    seconds: dict[str, float]  # job -> what its bytes take here
+
+
+def uplinks(tree: Tree, jobs: Sequence[Job], order: Sequence[int], collisions: float = 0.0) -> dict[str, list[Uplink]]:
+    """Tier -> each of its subtrees in one plane; the planes are alike."""
+    if not 0.0 <= collisions < 1.0:
+        raise BadValue(f"a share of {collisions!r} of the flows; give one from 0 to below 1", "collisions")
+    needed = sum(job.nodes for job in jobs)
+    if needed > len(order) or len(order) * NODE != tree.hosts:
+        raise BadValue(f"jobs of {needed} nodes on {len(order)}, and {tree.hosts} hosts of {NODE} a node; give a place to each", "jobs")
+    nics = NODE // tree.planes
+    found: dict[str, list[Uplink]] = {}
+    for name, hosts, rates in tree.tiers:
+        leaving: list[dict[str, float]] = [{} for _ in rates]
+        wanted: list[dict[str, float]] = [{} for _ in rates]
+        first = 0
+        for job in jobs:
+            at = [node // (hosts // nics) for node in order[first : first + job.nodes]]
+            for a, b, size in job.flows():
+                if at[a] != at[b]:
+                    out = leaving[at[a]]
+                    out[job.name] = out.get(job.name, 0.0) + nics * size
+            for out, rate in zip(leaving, wanted, strict=True):
+                if job.name in out:
+                    rate[job.name] = out[job.name] * tree.rate / job.port_bytes
+            first += job.nodes
+        usable = [rate * (1.0 - collisions / 2.0) for rate in rates]
+        found[name] = [_uplink(*each) for each in zip(leaving, wanted, usable, strict=True)]
+    return found
+
+
+def _uplink(leaving: dict[str, float], wanted: dict[str, float], capacity: float) -> Uplink:
+    shares = fair_shares(capacity, wanted)
+    return Uplink(sum(wanted.values()) / capacity, {job: size / shares[job] for job, size in leaving.items()})
+
+
+def fair_shares(capacity: float, wanted: dict[str, float]) -> dict[str, float]:
+    """Equal parts of a capacity; whoever wants less than its part leaves the rest to the others."""
+    shares: dict[str, float] = {}
+    for left, name in zip(range(len(wanted), 0, -1), sorted(wanted, key=lambda each: wanted[each]), strict=True):
+        shares[name] = min(wanted[name], (capacity - sum(shares.values())) / left)
+    return shares
+
+
+def waiting(tree: Tree, jobs: Sequence[Job], order: Sequence[int], collisions: float = 0.0) -> dict[str, Waiting]:
+    """Every job on its nodes: those that `order` lists, one job after the other."""
+    tiers = uplinks(tree, jobs, order, collisions)
+
+    def slowest(job: str, tier: str) -> float:
+        return max(each.seconds.get(job, 0.0) for each in tiers[tier])
+
+    return {job.name: Waiting(job, job.port_bytes / tree.rate, tuple((tier, slowest(job.name, tier)) for tier in tiers)) for job in jobs}

@@ -1,0 +1,167 @@
+"""Services in a row: the law of a sum. Percentiles do not add, except where all are slow together.
+
+The sum is taken on a line of even steps up to a horizon: Fourier transforms multiply, and a factor e^(−θt), taken off again at the end,
+keeps what lies beyond the horizon from folding back. A sum lies within the horizon only if each part does, so nothing else is lost.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from ironlaw.engine.fourier import spectrum, values
+from ironlaw.engine.serving.laws import Law
+from ironlaw.engine.serving.tails import quantile as tail_quantile
+from ironlaw.errors import BadValue
+
+STEPS = 1024
+MANY = 50  # parts beyond which a step has to be finer: each is then a small part of the whole
+DAMPING = 16.0  # θ times the horizon: what folds back shrinks by e^16, and rounding grows by it
+ROOM = 2.5  # a horizon beyond this many times the quantile is too coarse, and is taken again
+FINE = 400  # points of a mean
+DEPTHS = tuple(-k / 20 for k in range(1, 640))  # ln(1 − p) at which quantiles of dependent laws are added
+
+
+@dataclass(frozen=True)
+class Total(Law):
+    """The sum of the laws. `dependence`: the share of requests in which one cause makes all services equally slow, each at the same
+    quantile of its own law; in the others they are independent. The laws themselves stay as they are, whatever the dependence."""
+
+    laws: tuple[Law, ...]
+    dependence: float = 0.0
+    steps: int = STEPS
+
+    def tail(self, t: float) -> float:
+        """P(sum > t)."""
+        if t <= 0:
+            return 1.0
+        if len(self.laws) == 1:
+            return self.laws[0].tail(t)
+        # a horizon a little beyond t, the same for all t nearby, so that neighbours share a distribution
+        return self._over(t, float(2.0 ** (math.floor(4 * math.log2(t)) / 4 + 0.5)))
+
+    def quantile(self, p: float) -> float:
+        if not 0 < p < 1:
+            raise BadValue(f"a quantile of {p!r}; give a share between 0 and 1, such as 0.99", "p")
+        if p > 1 - self.fails:
+            return math.inf
+        if len(self.laws) == 1:
+            return self.laws[0].quantile(p)
+        if self.dependence == 1:
+            return math.fsum(law.quantile(p) for law in self.laws)
+        # if each of n is within its quantile 1 − (1 − p)/n, all are in a share p of cases
+        rest = max((1 - p) / len(self.laws), 1e-15)
+        horizon = math.fsum(n * law.quantile(1 - rest) for law, n in Counter(self.laws).items())
+        while True:
+            if self._over(horizon, horizon) > 1 - p:
+                horizon *= 2
+                continue
+            t = tail_quantile(lambda t, end=horizon: self._over(t, end) if t < end else 0.0, p)  # type: ignore[misc]
+            if horizon <= ROOM * t:
+                return t
+            horizon = max(0.6 * ROOM * t, 4 * horizon / self.steps)
+
+    @cached_property
+    def fails(self) -> float:
+        """Where a part fails the whole does."""
+        each = [law.fails for law in self.laws]
+        return self.dependence * max(each) + (1 - self.dependence) * (1 - math.prod(1 - f for f in each))
+
+    def curve(self, until: float, points: int = 200) -> list[tuple[float, float]]:
+        """(t, P(sum > t)) in even steps up to a horizon: a picture's line."""
+        if not 0 < until < math.inf:
+            raise BadValue(f"a horizon of {until!r} seconds; give a finite time above 0", "until")
+        return [(t, self._over(t, until)) for t in (until * k / points for k in range(1, points + 1))]
+
+    def _over(self, t: float, horizon: float) -> float:
+        apart = self.laws[0].tail(t) if len(self.laws) == 1 else 1 - distribution(self.laws, horizon, self.steps).within(t)
+        return self.dependence * self._together(t) + (1 - self.dependence) * apart if self.dependence else apart
+
+    def _together(self, t: float) -> float:
+        """P(sum > t) where all are at the same quantile: the p at which the quantiles add up to t."""
+        if len(set(self.laws)) == 1:
+            return self.laws[0].tail(t / len(self.laws))
+        sums = _added(self.laws)
+        i = bisect_left(sums, t)
+        if i == 0:
+            return 1.0
+        if i == len(sums) or math.isinf(sums[i]):
+            return math.exp(DEPTHS[i - 1])
+        part = math.log(t / sums[i - 1]) / math.log(sums[i] / sums[i - 1])
+        return math.exp(DEPTHS[i - 1] + part * (DEPTHS[i] - DEPTHS[i - 1]))
+
+
+def total(laws: Sequence[Law], dependence: float = 0.0, steps: int = 0) -> Total:
+    """The law of services called one after the other. `steps`: of the line that the sum is taken on; 0 for what is enough."""
+    if not laws:
+        raise BadValue("a chain of no services; name at least one", "laws")
+    if not 0 <= dependence <= 1:
+        raise BadValue(f"a dependence of {dependence!r}; give a share from 0 (independent) to 1 (all slow together)", "dependence")
+    return Total(tuple(laws), dependence, steps or (STEPS if len(laws) <= MANY else 4 * STEPS))
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """`shares[k]`: P(sum ≤ shift + (k + ½) · step)."""
+
+    shares: tuple[float, ...]
+    step: float
+    shift: float
+
+    def within(self, t: float) -> float:
+        """Straight lines between the steps."""
+        k = (t - self.shift) / self.step - 0.5
+        if k < 0:
+            return self.shares[0] * max(0.0, 2 * (k + 0.5))
+        i = min(int(k), len(self.shares) - 2)
+        return self.shares[i] + (self.shares[i + 1] - self.shares[i]) * min(k - i, 1.0)
+
+
+@lru_cache(maxsize=64)
+def distribution(laws: tuple[Law, ...], horizon: float, steps: int = STEPS) -> Distribution:
+    """Of the sum of independent laws, up to the horizon."""
+    product = [complex(1.0)] * (steps // 2 + 1)
+    shift = 0.0
+    for law, times in Counter(laws).items():
+        each, gap = _stepped(law, horizon, steps)
+        product = [a * b**times for a, b in zip(product, each, strict=True)]
+        shift += times * gap
+    shares, so_far, growth, theta = [], 0.0, 1.0, math.exp(DAMPING / steps)
+    for mass in values(product):
+        so_far += mass * growth
+        growth *= theta
+        shares.append(min(1.0, max(0.0, so_far)))
+    return Distribution(tuple(shares), horizon / steps, shift)
+
+
+@lru_cache(maxsize=64)
+def _stepped(law: Law, horizon: float, steps: int) -> tuple[tuple[complex, ...], float]:
+    """What falls within half a step of each point stands there, damped; and by how much that moves the mean."""
+    step, theta = horizon / steps, math.exp(-DAMPING / steps)
+    tails = [law.tail((k + 0.5) * step) for k in range(steps)]
+    masses, damping = [], 1.0
+    for before, after in zip([1.0, *tails], tails, strict=False):
+        masses.append((before - after) * damping)
+        damping *= theta
+    return tuple(spectrum(masses)), _mean(law, horizon) - step * math.fsum(tails)
+
+
+def _mean(law: Law, horizon: float) -> float:
+    """∫ P(X > t) dt up to the horizon, by Simpson's rule in the logarithm of t."""
+    low, width = horizon * 1e-9, math.log(1e9) / FINE
+    total = 0.0
+    for k in range(FINE + 1):
+        t = low * math.exp(k * width)
+        total += (1 if k in (0, FINE) else 4 if k % 2 else 2) * t * law.tail(t)
+    return low + total * width / 3
+
+
+@lru_cache(maxsize=64)
+def _added(laws: tuple[Law, ...]) -> tuple[float, ...]:
+    """The sums of the laws' quantiles, at each depth."""
+    kinds = Counter(laws).items()
+    return tuple(math.fsum(n * law.quantile(-math.expm1(depth)) for law, n in kinds) for depth in DEPTHS)
