@@ -7,7 +7,7 @@ from ironlaw.errors import BadRegistry, UnknownName
 from ironlaw.registry import runs as files
 from ironlaw.registry.boxes import box
 from ironlaw.registry.loader import folder
-from ironlaw.registry.runs import about, run_files, runs
+from ironlaw.registry.runs import about, between_failures, run_files, runs, unit_between_failures
 
 
 @pytest.mark.parametrize("slug", run_files())
@@ -21,8 +21,8 @@ def test_llamas_rows_are_the_published_table() -> None:
     assert [(r.layout.devices, r.layout.data, r.layout.context, r.seq, r.tokens) for r in runs("llama3_2024")] == [
         (8192, 64, 1, 8192, 2**24), (16384, 128, 1, 8192, 2**24), (16384, 8, 16, 131072, 2**24),
     ]  # fmt: skip
-    stops = about("llama3_2024")["interruptions"]
-    assert stops["days"] * 24 / stops["unexpected"] * stops["devices"] == pytest.approx(50_677, abs=1)
+    assert between_failures("llama3_2024") == 54 * 86400 / 419 and about("llama3_2024")["storage"]["sustained"] == 2e12
+    assert unit_between_failures("llama3_2024") / 3600 == pytest.approx(50_677, abs=1)
 
 
 def test_an_unknown_publication_says_where_to_add_one() -> None:

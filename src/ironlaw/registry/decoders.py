@@ -109,9 +109,12 @@ def weight_bytes(model: Decoder, dtype: str = "bf16", weights: str = "") -> floa
 
 def steps(
     model: Decoder, hardware: Hardware, plan: Plan, *, dtype: str = "bf16", weights: str = "", cache: str = "", devices: int = 1,
-    reduce: Reduce | None = None, overhead: float = 0.0, products: str = "",
+    reduce: Reduce | None = None, overhead: float = 0.0, products: str = "", coarse: bool = False,
 ) -> StepTable:  # fmt: skip
-    """The table of a model's steps on `devices` of a kind that share it by tensor parallelism; `reduce` is then what adding up takes."""
+    """The table of a model's steps on `devices` of a kind that share it by tensor parallelism; `reduce` is then what adding up takes.
+
+    `coarse`: fewer points, sooner there.
+    """
     share = model.shard(devices)
     if devices > 1 and reduce is None:
         raise BadValue(f"{devices} devices add up what each has after every part of a layer; say how long that takes (reduce)", "reduce")
@@ -123,4 +126,4 @@ def steps(
         )  # fmt: skip
 
     width = model.hidden * bytes_per_element(dtype)
-    return step_table(build, model.layers, hardware, plan, reduce=reduce, width=width, overhead=overhead)
+    return step_table(build, model.layers, hardware, plan, reduce=reduce, width=width, overhead=overhead, coarse=coarse)

@@ -117,9 +117,12 @@ def weigh(model: Decoder, machine: Hardware, devices: int, weights: str, budget:
 
 def deployment(
     model: Decoder, machine: Hardware, devices: int = 1, *, weights: str = "", cache: str = "", budget: int = 2048, memory: float = MEMORY,
-    overhead: float = 0.0, plan: Plan = PLAN, draft: Decoder | None = None, products: str = "",
+    overhead: float = 0.0, plan: Plan = PLAN, draft: Decoder | None = None, products: str = "", coarse: bool = False,
 ) -> Deployment:  # fmt: skip
-    """Refused where the weights leave no room for a cache, or no box of the registry joins so many of these devices."""
+    """Refused where the weights leave no room for a cache, or no box of the registry joins so many of these devices.
+
+    `coarse`: a table of steps with fewer points, for a page that must answer at once.
+    """
     if not 0 < memory <= 1:
         raise BadValue(f"a share of {memory!r} of the memory; give one above 0 and at most 1", "memory")
     dtype = arithmetic(machine)
@@ -157,6 +160,7 @@ def deployment(
         reduce=reduce if joint else None,
         overhead=overhead,
         products=products,
+        coarse=coarse,
     )
     proposing = steps(draft, machine, plan, dtype=dtype, weights=weights, cache=cache, products=products) if draft else None
     return Deployment(

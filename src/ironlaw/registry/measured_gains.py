@@ -23,7 +23,8 @@ from ironlaw.registry.workloads import workload
 
 LAST = "channels_last"
 BASE = "eager"
-TURNS, APART = "by turns", "apart"  # how the runs of a model were timed: a host that drifts slows those alike that took turns
+# how the runs of a model were timed: a host that drifts slows those alike that took turns. HELD: by turns, and nothing is fitted to them
+TURNS, APART, HELD = TIMINGS = "by turns", "apart", "by turns, held out"
 FIRST = "first action"
 BARE = ("mlp", "ds_cnn", "unet", "resnet", "mobilenet")  # run as bare modules; the others have transformers' Python around each call
 
@@ -41,6 +42,7 @@ class TimedRun:
     seconds: float
     busy: float | None
     host: Host | None = None
+    timing: str = APART
 
     def predict(self, machine: Hardware) -> Prediction:
         graph = (channels_last(self.graph) or self.graph) if self.variant == LAST else self.graph
@@ -124,26 +126,27 @@ def evidence_runs(slug: str) -> Iterator[TimedRun]:
     for file in evidence(slug):
         launching = file.machine.get("launching")
         host = stored_curves.host(launching) if launching else None
+        turns = HELD if file.machine.get("held_out") else TURNS
         for row in file.rows:
             if row.kind in ("change", "model") and row.workload and not row.error and row.piped_s and row.mode in MODES and _plain(row):
                 rest = {name: value for name, value in row.params.items() if name not in ("batch", "dtype")}
                 about = ", ".join(f"{name} {value}" for name, value in rest.items() if name not in ("classes", "padding"))
-                name = " ".join(filter(None, (row.workload, about, TURNS if row.kind == "change" else "")))
+                timing = turns if row.kind == "change" else APART
+                name = " ".join(filter(None, (row.workload, about, timing if timing != APART else "")))
                 graph = workload(row.workload, **row.params)
                 if about_model(row.workload)["family"] not in BARE:
                     graph = replace(graph, settings={**graph.settings, "captured": True})
                 batch = int(row.params.get("batch", 1))
-                yield TimedRun(name, row.mode, row.dtype, batch, row.variant, graph, row.piped_s, row.busy_s, host)
+                yield TimedRun(name, row.mode, row.dtype, batch, row.variant, graph, row.piped_s, row.busy_s, host, timing)
 
 
 def _plain(row: Row) -> bool:
     return "attention" not in row.params and (not row.variant or row.kind == "change")
 
 
-def measured_gains(slug: str, turns: bool | None = None) -> list[list[MeasuredGain]]:
-    """Of a machine's evidence, by the run that is changed; only of runs by turns, or only of others, where that is asked."""
-    runs = (run for run in evidence_runs(slug) if turns is None or run.model.endswith(TURNS) == turns)
-    return list(pairs(runs, hardware(slug)))
+def measured_gains(slug: str, timings: Sequence[str] = TIMINGS) -> list[list[MeasuredGain]]:
+    """Of a machine's evidence, by the run that is changed; of runs that were timed so."""
+    return list(pairs((run for run in evidence_runs(slug) if run.timing in timings), hardware(slug)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,5 +188,5 @@ def summaries(gains: Iterable[Sequence[MeasuredGain]]) -> list[GainSummary]:
 
 def gain_summaries(machines: Iterable[str]) -> dict[tuple[str, str], list[GainSummary]]:
     """(machine, how its runs were timed) -> a line for each change."""
-    sets = {(slug, TURNS if turns else APART): summaries(measured_gains(slug, turns)) for slug in machines for turns in (True, False)}
+    sets = {(slug, timing): summaries(measured_gains(slug, (timing,))) for slug in machines for timing in (HELD, TURNS, APART)}
     return {key: lines for key, lines in sets.items() if lines}

@@ -51,6 +51,17 @@ def about(slug: str) -> dict[str, Any]:
     return data
 
 
+def between_failures(slug: str) -> float:
+    """Seconds between unexpected interruptions of the published run, all its devices together."""
+    stops = about(slug)["interruptions"]
+    return float(stops["days"]) * 86400.0 / float(stops["unexpected"])
+
+
+def unit_between_failures(slug: str) -> float:
+    """The same for one of its devices."""
+    return between_failures(slug) * float(about(slug)["interruptions"]["devices"])
+
+
 @cache
 def published_shapes() -> dict[str, Shape]:
     """The models of all publications, by slug."""

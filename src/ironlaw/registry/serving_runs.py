@@ -19,6 +19,7 @@ from ironlaw.engine.serving.llm.load import Request, Spread
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.streams import split
+from ironlaw.errors import BadValue
 from ironlaw.registry.decoders import decoder
 from ironlaw.registry.deployments import Deployment, deployment
 from ironlaw.registry.machines import registered
@@ -56,8 +57,21 @@ def replays(overhead: float = 0.0, begin: str = "") -> list[Replay]:
     return [_replay(row, overhead) for row in published("serving_runs").rows if str(row["run"]).startswith(begin)]
 
 
-def _replay(row: Mapping[str, Any], overhead: float) -> Replay:
-    server = _deployment(str(row["model"]), str(row["machine"]), int(row["devices"]))
+@lru_cache(maxsize=64)
+def replayed(run: str, measure: str, overhead: float = 0.0) -> float:
+    """Predicted over measured, of one run, with fewer points in the table of steps: `replayed("8b-4", "tpot", 1.5e-3)`."""
+    row = next((row for row in published("serving_runs").rows if row["run"] == run), None)
+    if row is None or measure not in MEASURES:
+        known = ", ".join(str(row["run"]) for row in published("serving_runs").rows)
+        raise BadValue(f"no {measure!r} of a run {run!r}; runs are {known}, measures {', '.join(MEASURES)}")
+    error = _replay(row, overhead, coarse=True).error(measure)
+    if error is None:
+        raise BadValue(f"{run} has no {measure} that was published; take another measure", "measure")
+    return 1.0 + error
+
+
+def _replay(row: Mapping[str, Any], overhead: float, coarse: bool = False) -> Replay:
+    server = _deployment(str(row["model"]), str(row["machine"]), int(row["devices"]), coarse)
     server = replace(server, table=replace(server.table, start=server.table.start + overhead))
     clients = int(row["clients"])
     draws = [_figures(server.run(_requests(row, seed), Policy(most=clients or MOST, budget=BUDGET)), clients) for seed in _seeds(row)]
@@ -66,9 +80,9 @@ def _replay(row: Mapping[str, Any], overhead: float) -> Replay:
 
 
 @lru_cache(maxsize=16)
-def _deployment(model: str, machine: str, devices: int) -> Deployment:
+def _deployment(model: str, machine: str, devices: int, coarse: bool) -> Deployment:
     shape = SIZES.get(model) or decoder(SLUGS[model])
-    return deployment(shape, registered(machine), devices, budget=BUDGET)
+    return deployment(shape, registered(machine), devices, budget=BUDGET, coarse=coarse)
 
 
 def _seeds(row: Mapping[str, Any]) -> range:

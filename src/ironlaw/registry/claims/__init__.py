@@ -16,7 +16,8 @@ from ironlaw.registry.claims.check import problems
 from ironlaw.registry.claims.expressions import NAMESPACE, attention, chain, compute, row
 from ironlaw.registry.claims.judging import PLAIN_UNITS, RELATIONS, VERDICTS, Claim, Judgement, Measured
 from ironlaw.registry.claims.parsing import load
-from ironlaw.registry.claims.reading import Reading, Source, readings
+from ironlaw.registry.claims.reading import Reading, readings
+from ironlaw.registry.claims.source import Source
 from ironlaw.registry.claims.words import describe, shown
 from ironlaw.registry.loader import folder
 

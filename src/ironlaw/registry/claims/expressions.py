@@ -11,11 +11,23 @@ from types import CodeType
 from typing import Any
 
 from ironlaw.backends.rows import Row
-from ironlaw.engine.cluster.collectives import bus_bandwidth, bus_factor
+from ironlaw.engine.cluster.collectives import bus_bandwidth, bus_factor, crossover
 from ironlaw.engine.cluster.collectives import time as collective_time
 from ironlaw.engine.cluster.exchange import all_to_all
+from ironlaw.engine.cluster.failures import daly, goodput, mtbf, wall, waste, young
+from ironlaw.engine.cluster.failures import optimum as best_interval
+from ironlaw.engine.cluster.footprint import activations, memory
+from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.library import collective
 from ironlaw.engine.cluster.links import ring_bandwidth, transfer
+from ironlaw.engine.cluster.loads import flow, torus_all_reduce
+from ironlaw.engine.cluster.pipelines import bubble, bubble_overhead
+from ironlaw.engine.cluster.placement import fragmented
+from ironlaw.engine.cluster.renewals import goodput as renewal_goodput
+from ironlaw.engine.cluster.shapes import token_flops
+from ironlaw.engine.cluster.topology import bisection, fat_tree, leaf_spine, three_tiers, torus
+from ironlaw.engine.cluster.topology import hosts as tree_hosts
+from ironlaw.engine.cluster.topology import switches as tree_switches
 from ironlaw.engine.cluster.volumes import tensor_bytes
 from ironlaw.engine.device.chains import chain as engine_chain
 from ironlaw.engine.device.compilation import breakeven, breakeven_days, devices_needed, saving
@@ -68,14 +80,24 @@ from ironlaw.engine.training.rewrites import three_kernels
 from ironlaw.errors import BadRegistry
 from ironlaw.registry import evidence
 from ironlaw.registry.boxes import box
+from ironlaw.registry.bucketed_steps import bucketed_step
 from ironlaw.registry.decoder_shapes import decoder
+from ironlaw.registry.fabric_jobs import shared_fabric, shared_tree
 from ironlaw.registry.interconnects import interconnect
+from ironlaw.registry.kv_capacity import batch_gain, kv_room, kv_slots, kv_used, step_floor, token_bytes
+from ironlaw.registry.layout_steps import layout_ranking, layout_step
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.placed_steps import placed_step
 from ironlaw.registry.publications import published
+from ironlaw.registry.runs import about as published_run
+from ironlaw.registry.runs import between_failures, runs, unit_between_failures
 from ironlaw.registry.scored_groups import groups
+from ironlaw.registry.served_cases import served, step_predicted
+from ironlaw.registry.serving_runs import replayed
 from ironlaw.registry.squeezed import at_bits, reader
 from ironlaw.registry.textbooks import textbook
+from ironlaw.registry.timed_wires import timed_wire
+from ironlaw.registry.traces import trace
 from ironlaw.registry.trained_nets import trained
 from ironlaw.registry.workloads import kv_cache, workload
 
@@ -122,7 +144,22 @@ NAMESPACE: dict[str, Any] = {
     # wires and what goes over them
     "box": box, "interconnect": interconnect, "decoder": decoder, "ring_bandwidth": ring_bandwidth, "transfer": transfer,
     "bus_factor": bus_factor, "bus_bandwidth": bus_bandwidth, "collective": collective, "collective_time": collective_time,
-    "all_to_all": all_to_all, "tensor_bytes": tensor_bytes, "placed_step": placed_step,
+    "all_to_all": all_to_all, "tensor_bytes": tensor_bytes, "placed_step": placed_step, "crossover": crossover, "timed_wire": timed_wire,
+    "bucketed_step": bucketed_step,
+    # switches between many hosts
+    "leaf_spine": leaf_spine, "three_tiers": three_tiers, "fat_tree": fat_tree, "torus": torus, "bisection": bisection, "flow": flow,
+    "torus_all_reduce": torus_all_reduce, "fragmented": fragmented, "tree_hosts": tree_hosts, "tree_switches": tree_switches,
+    "shared_tree": shared_tree, "shared_fabric": shared_fabric,
+    # failures and checkpoints
+    "mtbf": mtbf, "young": young, "daly": daly, "best_interval": best_interval, "wall": wall, "goodput": goodput, "waste": waste,
+    "renewal_goodput": renewal_goodput, "published_run": published_run, "between_failures": between_failures,
+    "unit_between_failures": unit_between_failures,
+    # layouts of many devices
+    "Layout": Layout, "bubble": bubble, "bubble_overhead": bubble_overhead, "layout_step": layout_step, "layout_ranking": layout_ranking,
+    "layout_memory": memory, "layout_activations": activations, "token_flops": token_flops, "published_runs": runs,
+    # language models behind a trace
+    "trace": trace, "token_bytes": token_bytes, "kv_slots": kv_slots, "kv_room": kv_room, "kv_used": kv_used,
+    "batch_gain": batch_gain, "served": served, "step_floor": step_floor, "step_predicted": step_predicted, "replayed": replayed,
     # what a training step keeps
     "training_ledger": training_ledger, "static_bytes": static_bytes, "kept": kept, "with_loss": with_loss, "three_kernels": three_kernels,
     "recompute": recompute, "checkpoint_bytes": checkpoint_bytes, "best_checkpoints": best_checkpoints,

@@ -10,7 +10,8 @@ from typing import Any
 from ironlaw.errors import BadRegistry
 from ironlaw.registry.claims import premises
 from ironlaw.registry.claims.expressions import figure
-from ironlaw.registry.claims.reading import Reading, Source, readings
+from ironlaw.registry.claims.reading import Reading, readings
+from ironlaw.registry.claims.source import Source
 from ironlaw.registry.claims.words import describe, recorded, shown, slot_text
 from ironlaw.slots import SLOT, fill
 from ironlaw.units import significant
@@ -21,7 +22,9 @@ HOLDS, REFUTED, DEPENDS = VERDICTS = ("holds", "refuted", "depends")
 # how the claimed value is meant: near it, no less, no more, or from `value` up to `upto`
 RELATIONS = ("about", "at least", "at most", "between")
 # units that a claim may have besides those of `ironlaw.units`
-PLAIN_UNITS = ("%", "×", "orders of magnitude", "kernels", "parameters", "calls", "devices", "FLOP/element", "N", "segments", "perplexity")
+PLAIN_UNITS = (
+    "%", "×", "orders of magnitude", "kernels", "parameters", "calls", "devices", "requests", "FLOP/element", "N", "segments", "perplexity",
+)  # fmt: skip
 MOST_FILES = 3  # that are named one by one
 COMPUTED_ONLY = "Computed only: no row of evidence measures it."
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from ironlaw.errors import BadRegistry
 from ironlaw.registry.claims.judging import PLAIN_UNITS, RELATIONS, VERDICTS, Claim
-from ironlaw.registry.claims.reading import Source
+from ironlaw.registry.claims.source import Source
 from ironlaw.registry.loader import read
 from ironlaw.units import UNITS
 
 REQUIRED = ("says", "value", "unit", "who", "source", "date", "expression", "tolerance", "expected", "why")
 OPTIONAL = ("relation", "upto", "on", "cases", "measured", "at", "slots", "facts")
-OF_SOURCE = ("rows", "figure", "clocks", "across", "keep", "premises", "names", "relation", "differs")
+OF_SOURCE = ("rows", "figure", "clocks", "across", "keep", "premises", "names", "relation", "differs", "published")
 
 
 def load(path: Path) -> Iterator[Claim]:
@@ -72,12 +72,14 @@ def _sources(where: str, tables: Any, claims: Mapping[str, Any]) -> Iterator[Sou
         for key in table:
             if key not in OF_SOURCE:
                 raise BadRegistry(f"{where}: unknown key {key!r} of measured; known: {', '.join(OF_SOURCE)}")
+        if table.get("published") and (table.get("clocks") or table.get("across")):
+            raise BadRegistry(f"{where}: a published table has no clocks and no machines; take `clocks` and `across` out")
         if table.get("relation"):
             _choose(f"{where} measured", "relation", table["relation"], RELATIONS)
         yield Source(
             f"{where} measured", table["rows"], table["figure"], tuple(table.get("clocks", ())), bool(table.get("across")),
             table.get("keep", ""), _premises(table.get("premises", {})), table.get("names", {}), table.get("relation", ""),
-            table.get("differs", ""),
+            table.get("differs", ""), table.get("published", ""),
         )  # fmt: skip
 
 

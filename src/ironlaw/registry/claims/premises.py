@@ -21,12 +21,13 @@ LABELS = {
     "phase": "the phase", "variant": "the compiler's variant", "op": "the operator", "classes": "the number of classes",
     "context": "the context", "fused": "the fused kernel", "numel": "the elements", "attention": "how attention is written",
     "peak": "which peak is meant", "plain": "the plain version", "counted": "what is counted", "reads": "how often a row is read",
-    "link": "the link", "crossings": "how often keys and values reach DRAM",
+    "link": "the link", "box": "the box", "ports": "ports of each box", "case": "the case", "ranks": "how many take part",
+    "crossings": "how often keys and values reach DRAM",
     FILE: "something that the rows don't record and the files differ in",
 }  # fmt: skip
 # what stands before a value; nothing where the value says what it is
 SYMBOLS = {"s": "S"} | dict.fromkeys(
-    ("shape", "model", "machine", "dtype", "clock", "op", "phase", "fused", "peak", "plain", "counted", "link", FILE), ""
+    ("shape", "model", "machine", "dtype", "clock", "op", "phase", "fused", "peak", "plain", "counted", "link", "box", "case", FILE), ""
 )
 CLOCKS = {
     "busy_s": "device time", "wall_s": "time of a call", "piped_s": "queued calls", "graph_s": "graph replay", "event_s": "events",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from typing import Any
@@ -20,30 +20,16 @@ from typing import Any
 from ironlaw.backends.rows import Row
 from ironlaw.calibration import local_machine
 from ironlaw.registry.claims.expressions import compute, evaluate
+from ironlaw.registry.claims.filters import agrees
+from ironlaw.registry.claims.published_reading import groups as published_groups
+from ironlaw.registry.claims.source import Source
 from ironlaw.registry.evidence import Evidence, evidence, measured
 from ironlaw.registry.machines import hardware
 
 IDENTITY = ("op", "name", "mode", "variant", "tool", "tensors")  # fields that say what was run; shapes and formats are in `params`
-ANY, NOT = "any", "not"
 FILE = "file"
 DEFAULT = "default"  # a variant that was not asked for
 MACHINE = "machine"  # the kind of the row that stands for a file's head: what the machine reports about itself
-
-
-@dataclass(frozen=True, eq=False)
-class Source:
-    """Which rows speak about a claim, and how. `differs`: why they do not judge it, where their premises are others."""
-
-    where: str
-    rows: Mapping[str, Mapping[str, Any]]  # role -> what its rows must have
-    figure: str
-    clocks: tuple[str, ...] = ()
-    across: bool = False  # roles may come from different files of a machine
-    keep: str = ""  # an expression over the roles; where it is false the rows are left out
-    premises: Mapping[str, Any] = field(default_factory=dict)  # what the file's method says and its rows don't
-    names: Mapping[str, str] = field(default_factory=dict)  # a parameter -> what other sources call it; empty: it repeats another
-    relation: str = ""  # of a reading to the claimed value, where it is not the claim's: a bound is `at least`
-    differs: str = ""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -63,6 +49,8 @@ class Reading:
 @cache
 def readings(source: Source) -> tuple[Reading, ...]:
     """Over every evidence file that ships. What was measured on this machine is left out: a verdict is the same everywhere."""
+    if source.published:
+        return tuple(Reading(figure, premises, (table,), source.relation) for figure, premises, table in published_groups(source))
     return tuple(reading for slug in measured() if slug != local_machine.SLUG for reading in _on(slug, source))
 
 
@@ -125,18 +113,12 @@ def _matches(slug: str, wanted: Mapping[str, Any]) -> Iterator[tuple[str, Row]]:
         for row in _heads(file) if kind == MACHINE else file.rows:
             if (kind and row.kind != kind) or (isinstance(op, str) and row.op != op):
                 continue  # most of thousands of rows, before the rest is compared
-            if not row.error and all(_agrees(row.get(key), value) for key, value in rest.items()):
+            if not row.error and all(agrees(row.get(key), value) for key, value in rest.items()):
                 yield file.name, row
 
 
 def _heads(file: Evidence) -> tuple[Row, ...]:
     return (Row(kind=MACHINE, extra=file.machine),)
-
-
-def _agrees(value: Any, wanted: Any) -> bool:
-    if isinstance(wanted, Mapping):
-        return (ANY not in wanted or value in wanted[ANY]) and (NOT not in wanted or value not in wanted[NOT])
-    return bool(value == wanted)
 
 
 def _join(row: Row, file: str, fixed: set[str], across: bool) -> str:

@@ -1,0 +1,30 @@
+"""α and β of boxes on which others timed a ring over many sizes: seconds a step, and bytes a second of the busiest wire."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from ironlaw.engine.cluster.alpha_beta import Wire
+from ironlaw.errors import BadRegistry
+from ironlaw.registry.publications import published
+
+TABLE = "vidur_fits"
+
+
+class TimedWire(NamedTuple):
+    """The two numbers, their mean error over the rows that they were fitted to, and how many those are."""
+
+    wire: Wire
+    error: float
+    rows: int
+
+
+@lru_cache(maxsize=16)
+def timed_wire(box: str, ranks: int) -> TimedWire:
+    """`timed_wire("dgx_h100", 8)`. `scripts/fit_wires.py` fitted it; the rows are with their source."""
+    found = published(TABLE).where(box=box, ranks=ranks)
+    if not found:
+        raise BadRegistry(f"published table {TABLE} has no fit of {ranks} ranks on {box!r}; add it, or ask for one that it has")
+    row = found[0]
+    return TimedWire(Wire(float(row["alpha"]), float(row["beta"])), float(row["error"]) / 100, int(row["sizes"]))

@@ -1,0 +1,27 @@
+"""RobustBench's figures: who is on the front, and whose own figures did not survive AutoAttack."""
+
+import pytest
+
+from ironlaw.engine.numerics.fronts import Candidate, pareto
+from ironlaw.registry.publications import published
+
+SENSES = {"clean": "more", "autoattack": "more"}
+
+
+def test_the_front_and_claims_that_fell():
+    table = published("robustbench_linf")
+    cifar = table.where(dataset="cifar10")
+    front = pareto([Candidate(row["model"], {name: row[name] for name in SENSES}) for row in cifar], SENSES)
+    points = {(one.figures["clean"], one.figures["autoattack"]) for one in front}
+    assert len(front) == 5 and {(93.6, 75.28), (93.68, 73.71), (95.23, 68.06)} <= points
+    standard = table.value("autoattack", dataset="cifar10", model="Standard")
+    assert standard == 0 and table.value("clean", dataset="cifar10", model="Standard") == 94.78
+    for model, reported, left in (("Alfarra2020ClusTR", 74.04, 0.0), ("JinRinard2020Manifold", 71.22, 1.35)):
+        assert (table.value("reported", model=model), table.value("autoattack", model=model)) == (reported, left)
+    assert table.value("clean", model="Standard_R50") - table.value("clean", model="Salman2020Do_R50") == pytest.approx(12.5)
+
+
+def test_many_models_are_accurate_and_robust():
+    """21 of 99 are right on 90 % of plain and on half of attacked images: the trade is bought off."""
+    (row,) = published("robustbench_counts").rows
+    assert (row["models"], row["strong"], row["robust"], row["fell"]) == (99, 21, 74, 14)
