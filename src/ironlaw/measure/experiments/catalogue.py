@@ -9,14 +9,18 @@ from ironlaw.errors import unknown
 from ironlaw.measure.devices import choice
 from ironlaw.measure.experiments import (
     batches,
+    checkpointing,
     collectives,
     compression,
+    dp_sgd,
     fan_out,
     kv_decode,
     line,
     omission,
     resample,
+    scaling,
     staircase,
+    tails,
     train_here,
     trials,
     workers,
@@ -122,6 +126,11 @@ EXPERIMENTS = {
             f"held to {collectives.RATE / 1e6:.0f} MB/s.", 16, "numpy",
         ),
         Experiment(
+            "scaling", "The same batch on two processes",
+            f"Trains a net of {scaling.LAYERS} matrices on one process and on two, {scaling.BATCHES[0]} to {scaling.BATCHES[-1]:,} "
+            "examples a step; two add up their gradients over TCP.", 8, "numpy",
+        ),
+        Experiment(
             "staircase", "Your own staircase",
             f"Copies up to {staircase.STEPS[staircase.MEMORY][1] >> 20} MiB in the cache and in memory, to another process by shared "
             "memory, a pipe and TCP, and to the disk.", 5, "numpy",
@@ -130,6 +139,26 @@ EXPERIMENTS = {
             "kv_decode", "A decoder with its cache and without",
             f"Generates {kv_decode.LENGTHS[0]} to {kv_decode.LENGTHS[-1]} tokens with a tiny language model, from its cache and all anew, "
             "and counts what each way computes and moves.", 6, "numpy",
+        ),
+        Experiment(
+            "checkpointing", "A job that is killed and starts again",
+            f"Kills a job with {checkpointing.STATE >> 20} MiB of state {checkpointing.KILLS} times at each of "
+            f"{len(checkpointing.FACTORS)} intervals between synced saves, starts it again each time, and counts the work that lasts.",
+            25, "numpy",
+        ),
+        Experiment(
+            "tails", "Five calls in a row",
+            f"Times {tails.CALLS:,} equal products alone, then beside {tails.NEIGHBOURS} busy neighbours, and adds up every five in a row "
+            "and every five drawn at random.", 3, "numpy",
+        ),
+        Experiment(
+            "dp_sgd", "Training with noise",
+            f"Trains a classifier on 1,000 and on 20,000 made-up records, {dp_sgd.STEPS} steps each, without noise and with it, and says "
+            "what privacy each run proves.", 5, "numpy",
+        ),
+        Experiment(
+            "pgd", "The digit reader under attack",
+            "Moves the pixels of 797 digits against the reader, in one step and in twenty, and times a step beside a pass.", 4, "numpy",
         ),
         Experiment(
             "bits", "The digit reader in fewer bits",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import select
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
@@ -107,7 +107,7 @@ def _serve(calls: Any, rank: int, ranks: int) -> None:
 
     clock = Clock()
     with ExitStack() as held:
-        me = Rank(rank, _join(calls, rank, ranks, held))
+        me = Rank(rank, join(calls, rank, ranks, held))
         while True:
             try:
                 algorithm, count, size, rate, rounds = calls.recv()
@@ -140,7 +140,7 @@ def elements(schedule: Schedule, size: int) -> int:
     return -(-size // WIDTH // schedule.parts) * schedule.parts
 
 
-def _join(calls: Any, rank: int, ranks: int, held: ExitStack) -> dict[int, socket.socket]:
+def join(calls: Any, rank: int, ranks: int, held: ExitStack) -> dict[int, socket.socket]:
     """Listen, say where, and connect: the higher rank calls the lower."""
     door = held.enter_context(socket.create_server(("127.0.0.1", 0)))
     calls.send(door.getsockname()[1])
@@ -160,16 +160,16 @@ def _join(calls: Any, rank: int, ranks: int, held: ExitStack) -> dict[int, socke
 
 
 class Ranks:
-    """The processes, started once and joined."""
+    """The processes, started once and joined. `serve`: what each does, given its line, its rank and their number."""
 
-    def __init__(self, count: int, held: ExitStack) -> None:
+    def __init__(self, count: int, held: ExitStack, serve: Callable[[Any, int, int], None] = _serve) -> None:
         import multiprocessing  # not in a browser, which shows what is measured elsewhere
 
         spawn = multiprocessing.get_context("spawn")  # a fork would copy the library's own threads in whatever state they are
         self.lines: list[Any] = []
         for rank in range(count):
             mine, theirs = spawn.Pipe()
-            process = spawn.Process(target=_serve, args=(theirs, rank, count), daemon=True)
+            process = spawn.Process(target=serve, args=(theirs, rank, count), daemon=True)
             process.start()
             theirs.close()
             held.callback(process.join)
@@ -206,6 +206,20 @@ def rows(bench: Bench) -> Iterator[Draft]:
             params = {"algorithm": name, "ranks": count, "bytes": size, "steps": len(steps(name, count).steps), "busiest_bytes": carried}
             title = f"{ALGORITHMS[name]}, {count} ranks, {way}, {size >> 10:,} KiB"
             yield case_row(way, title, params, Timing.of(seconds).row())
+
+
+def smallest() -> tuple[dict[str, Any], ...]:
+    """What identifies the free rows of most ranks and fewest bytes, one of each algorithm: there only steps count."""
+    most = max(SIZES[FREE])
+    return tuple({"algorithm": name, "ranks": most, "bytes": min(SIZES[FREE][most])} for name in ALGORITHMS)
+
+
+def paced() -> tuple[dict[str, Any], ...]:
+    """What identifies each paced row."""
+    return tuple(
+        {"name": PACED, "algorithm": name, "ranks": count, "bytes": size}
+        for count, sizes in SIZES[PACED].items() for size in sizes for name in ALGORITHMS
+    )  # fmt: skip
 
 
 def compare(measured: Sequence[Draft]) -> tuple[Wire, float, float]:

@@ -14,17 +14,22 @@ from ironlaw.measure.clock import Timing
 from ironlaw.measure.devices.device import BLOCKED, COMPILED, EAGER, Call, Device, Shape
 from ironlaw.measure.experiments import (
     batches,
+    checkpointing,
     collectives,
     compression,
+    dp_sgd,
     fan_out,
     keyword_spotter,
     kv_decode,
     ledger,
     line,
     omission,
+    pgd,
     resample,
+    scaling,
     stages,
     staircase,
+    tails,
     train_here,
     workers,
 )
@@ -108,7 +113,9 @@ TRIALS: dict[str, Callable[[Bench], Iterator[Draft]]] = {
     "stages": stages.rows, "workers": workers.rows, "omission": omission.rows, "fan_out": fan_out.rows,
     "line": line.rows, "batches": batches.rows, "ledger": ledger.rows,
     "resample": resample.rows, "train_here": train_here.rows,
-    "collectives": collectives.rows, "staircase": staircase.rows, "kv_decode": kv_decode.rows,
+    "collectives": collectives.rows, "scaling": scaling.rows, "staircase": staircase.rows, "kv_decode": kv_decode.rows,
+    "checkpointing": checkpointing.rows,
+    "dp_sgd": dp_sgd.rows, "pgd": pgd.rows, "tails": tails.rows,
     "bits": compression.bits, "formats": compression.formats,
 }  # fmt: skip
 WAYS = {EAGER: "op by op", BLOCKED: "in one pass, block by block", COMPILED: "compiled into one kernel"}

@@ -1,0 +1,41 @@
+"""Chains of calls: sums by hand, the same calls shuffled, neighbours that leave, and the rows of a run."""
+
+import threading
+
+import pytest
+
+from ironlaw.measure.experiments import tails
+from ironlaw.measure.experiments.run import run
+from ironlaw.measure.progress import Cancelled
+
+
+def test_sums_and_shuffles():
+    assert tails.chains([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0]) == [15.0, 40.0]
+    seconds = [float(i) for i in range(100)]
+    mixed = tails.shuffled(seconds)
+    assert sorted(mixed) == seconds != mixed
+    slow_together = [1.0] * 95 + [100.0] * 5
+    assert max(tails.chains(slow_together)) == 500 > max(tails.chains(tails.shuffled(slow_together)))
+
+
+def test_neighbours_leave(monkeypatch):
+    before = threading.active_count()
+    with tails.neighbour():
+        assert threading.active_count() == before + 1
+    assert threading.active_count() == before
+    monkeypatch.setattr(tails, "CALLS", 300)
+    rows = run("tails")["rows"]
+    assert [(row["name"], row["params"]["neighbours"]) for row in rows] == [
+        (name, count) for count in (0, 2) for name in ("one", "chain", "independent")
+    ]
+    one, chain, drawn = rows[:3]
+    assert one["samples"] == 300 and chain["samples"] == drawn["samples"] == 60
+    assert chain["wall_s"] > 4 * one["low_s"] and drawn["params"]["five_times_one_s"] == pytest.approx(5 * one["params"]["p99_s"])
+    assert threading.active_count() == before
+
+
+def test_it_can_be_stopped():
+    before = threading.active_count()
+    with pytest.raises(Cancelled):
+        run("tails", stop=lambda: True)
+    assert threading.active_count() == before
