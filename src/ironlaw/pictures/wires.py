@@ -25,6 +25,7 @@ class Node:
     y: float
     idle: bool = False
     hover: tuple[Row, ...] = ()
+    colour: str = "ink"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +59,10 @@ def places(boxes: int, per_box: int) -> list[tuple[float, float]]:
 
 def wires(
     nodes: Sequence[Node], edges: Sequence[Edge], title: str, *, frames: Mapping[str, tuple[float, float, float, float]] | None = None,
-    text: str, note: str = "", legend: tuple[dict[str, Any], ...] = (), id: str = "wires",
+    text: str, note: str = "", legend: tuple[dict[str, Any], ...] = (), id: str = "wires", carries: str = "bytes a second",
 ) -> Figure:  # fmt: skip
-    """`frames`: name -> x0, x1, y0, y1 of a box around some nodes. `text` says what the picture shows in a sentence."""
+    """`frames`: name -> x0, x1, y0, y1 of a box around some nodes. `text` says what the picture shows in a sentence; `carries` what the
+    edges' `rate` is, for the table. Without an edge the table lists the nodes."""
     at = {node.name: (node.x, node.y) for node in nodes}
     marks: list[Mark] = [
         mark("area", "ridge", x0=x0, x1=x1, y0=y0, y1=y1, id=f"frame-{name}", name=name, label=name)
@@ -70,26 +72,28 @@ def wires(
         marks += _edge(edge, at[edge.source], at[edge.target])
     for node in nodes:
         hover = node.hover or (("device", node.name),)
+        colour = "muted" if node.idle and node.colour == "ink" else node.colour
         marks.append(
-            mark("point", "muted" if node.idle else "ink", x=node.x, y=node.y, id=f"node-{node.name}", name=node.name, label=node.name,
+            mark("point", colour, x=node.x, y=node.y, id=f"node-{node.name}", name=node.name, label=node.name,
                  hover=hover, hollow=node.idle, size=6 if node.idle else 8)
         )  # fmt: skip
     timed = any(edge.done is not None for edge in edges)
-    columns = ("edge", "wire", "bytes a second", *(("carried",) if timed else ()), "")
+    columns = ("edge", "wire", carries, *(("carried",) if timed else ()), "")
     rows = tuple(
         (f"{edge.source} to {edge.target}", edge.kind, edge.rate, *((f"{100 * min(1.0, edge.done or 0.0):.0f} %",) if timed else ()),
          "the slowest" if edge.binding else "")
         for edge in edges
     )  # fmt: skip
+    table = Table(columns, rows) if rows else Table(("device",), tuple((node.name,) for node in nodes))
     return Figure(
-        id, title, Axis("linear", domain=(0.0, WIDTH)), Axis("linear", domain=(0.0, HEIGHT)), tuple(marks), text, Table(columns, rows),
+        id, title, Axis("linear", domain=(0.0, WIDTH)), Axis("linear", domain=(0.0, HEIGHT)), tuple(marks), text, table,
         note, legend, {"plain": True, "height": 320},
     )  # fmt: skip
 
 
 def _edge(edge: Edge, a: tuple[float, float], b: tuple[float, float]) -> list[Mark]:
     name = f"{edge.source} to {edge.target}"
-    hover: tuple[Row, ...] = (("from, to", name), ("wire", edge.kind), ("gives the ring", edge.rate), *edge.hover)
+    hover: tuple[Row, ...] = (("from, to", name), ("wire", edge.kind), ("carries", edge.rate), *edge.hover)
     middle = tuple((p + q) / 2 for p, q in zip(a, b, strict=True))
     marks = [mark("line", edge.colour, points=[a, middle, b], name=name, id=f"edge-{name}", emphasis=edge.binding, hover=hover)]
     if edge.label:

@@ -1,0 +1,105 @@
+"""Memory as lines of text: what lies in it, one after the other, wrapped where a line is full. What is reserved and not used is hatched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ironlaw.errors import BadValue
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+from ironlaw.widget.quantities import exact, format_quantity, share
+
+MOST = 160  # pieces that stay apart on a screen; more are drawn several in one
+COLOURS = ("memory", "compute", "ridge")  # neighbours differ, and a piece keeps its own when others come and go
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Bytes in use, and bytes that nobody else can use meanwhile. `place` chooses the colour of one of many; -1: `colour` does."""
+
+    name: str
+    used: float
+    waste: float = 0.0
+    place: int = -1
+    colour: str = "muted"
+    hover: tuple[Row, ...] = ()
+    count: int = 1
+
+    @property
+    def size(self) -> float:
+        return self.used + self.waste
+
+
+def blocks(
+    pieces: Sequence[Piece], total: float, title: str, *, lines: int = 8, of: str = "request", free: str = "free", note: str = "",
+    id: str = "blocks", legend: tuple[tuple[str, str, bool], ...] = (),
+) -> Figure:  # fmt: skip
+    """`total` bytes in so many lines; `of`: what one of the many pieces is; `legend`: (colour, words, hatched) beside those of the many."""
+    if total <= 0 or sum(piece.size for piece in pieces) > total * (1 + 1e-9):
+        raise BadValue(f"{title}: {sum(p.size for p in pieces):.4g} B do not fit {total:.4g} B; give what fits")
+    together = merged(pieces, of)
+    line = total / lines
+    names = tuple(f"from {format_quantity(i * line, 'B')}" for i in range(lines))
+    marks: list[Mark] = []
+    at = 0.0
+    for piece in together:
+        colour = COLOURS[piece.place % len(COLOURS)] if piece.place >= 0 else piece.colour
+        hover: list[Row] = [
+            ("holds", exact(piece.size, "B")),
+            *((("of it unused", exact(piece.waste, "B")),) if piece.waste else ()),
+            *piece.hover,
+        ]
+        for size, hatched in ((piece.used, False), (piece.waste, True)):
+            marks += _wrapped(piece, at, size, line, names, colour, hatched, hover)
+            at += size
+    left = total - at
+    if left > 1e-9 * total:
+        marks += _wrapped(Piece(free, left), at, left, line, names, "muted", True, [(free, exact(left, "B"))])
+    used, waste = (sum(getattr(p, part) for p in pieces if p.place >= 0) for part in ("used", "waste"))
+    held = f"{format_quantity(used + waste, 'B')}, {format_quantity(waste, 'B')} unused"
+    many = sum(p.count for p in pieces if p.place >= 0)
+    text = (
+        "; ".join(f"{p.name} {format_quantity(p.size, 'B')}" for p in pieces if p.place < 0)
+        + f"; {many:,} {of}{' holds' if many == 1 else 's hold'} {held};"
+        f" {free} {format_quantity(left, 'B')} of {format_quantity(total, 'B')}."
+    ).removeprefix("; ")
+    rows = tuple((p.name, format_quantity(p.used, "B"), format_quantity(p.waste, "B"), share(p.size, total)) for p in together)
+    rows += ((free, format_quantity(left, "B"), "–", share(left, total)),)
+    shown = [{"colour": colour, "label": words, "pattern": hatched} for colour, words, hatched in legend]
+    shown += [{"colour": "memory", "label": f"{of}s, each its own colour"}] if many else []
+    shown += [{"colour": "memory", "pattern": True, "label": "reserved and not used"}] if waste > 1e-3 * total else []
+    shown += [{"colour": "muted", "pattern": True, "label": free}] if left > 1e-9 * total else []
+    return Figure(
+        id, title, Axis("linear", "along a line", "B", (0.0, line)), Axis("band", names=names), tuple(marks), text,
+        Table(("what", "in use", "unused", "of all"), rows), note, tuple(shown), {"stacked": True, "row": 42},
+    )  # fmt: skip
+
+
+def merged(pieces: Sequence[Piece], of: str = "request") -> list[Piece]:
+    """As they are, or neighbours of the many put together where they are too many to see."""
+    many = [p for p in pieces if p.place >= 0]
+    if len(many) <= MOST:
+        return list(pieces)
+    each = -(-len(many) // MOST)
+    groups = [many[i : i + each] for i in range(0, len(many), each)]
+    return [p for p in pieces if p.place < 0] + [
+        Piece(f"{sum(p.count for p in group)} {of}s", sum(p.used for p in group), sum(p.waste for p in group), i,
+              count=sum(p.count for p in group))
+        for i, group in enumerate(groups)
+    ]  # fmt: skip
+
+
+def _wrapped(
+    piece: Piece, at: float, size: float, line: float, names: Sequence[str], colour: str, hatched: bool, hover: Sequence[Row]
+) -> list[Mark]:
+    """A bar on every line that it lies on."""
+    marks, row, end = [], int(at / line * (1 + 1e-12)), at + size
+    while size > 0 and row < len(names) and row * line < end - 1e-9 * line:
+        x0, x1 = max(at, row * line) - row * line, min(end, (row + 1) * line) - row * line
+        if x1 > x0:
+            marks.append(
+                mark("bar", colour, x0=x0, x1=x1, y=names[row], id=f"{piece.name}-{row}-{'w' if hatched else 'u'}", name=piece.name,
+                     pattern=hatched, hover=hover)
+            )  # fmt: skip
+        row += 1
+    return marks

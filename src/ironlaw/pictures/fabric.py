@@ -1,0 +1,140 @@
+"""A fabric whose links take the colour of their load: a tree of switches, or a slice of a torus, with the cut through its middle.
+
+A load is what the hosts' ports could send over a link, over what it carries: above 1 they wait for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ironlaw.errors import BadValue
+from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+
+WIDTH, HEIGHT = 160.0, 80.0  # of the plane that switches are placed in
+MOST = 16  # subtrees of a tier that have room beside each other
+SLICE = 8  # chips along a side of a torus's slice
+HALF, FULL = 0.5, 1.0 + 1e-9
+LEGEND = (
+    {"colour": "muted", "shape": "line", "label": "nothing crosses"},
+    {"colour": "good", "shape": "line", "label": "up to half of what it carries"},
+    {"colour": "warn", "shape": "line", "label": "up to all of it"},
+    {"colour": "fail", "shape": "line", "label": "more: the ports wait"},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Subtree:
+    """Hosts under one switch, or one group of switches; `load` is its uplink's."""
+
+    name: str
+    load: float
+    hover: tuple[Row, ...] = ()
+
+
+def colour(load: float) -> str:
+    if load <= 0:
+        return "muted"
+    return "good" if load <= HALF else "warn" if load <= FULL else "fail"
+
+
+def percent(load: float) -> str:
+    return f"{significant(100 * load)} %"
+
+
+def drawn(subtrees: Sequence[Subtree]) -> list[int]:
+    """Which of them: all, or as many as there is room for at equal distances, the busiest always among them."""
+    count = len(subtrees)
+    if count <= MOST:
+        return list(range(count))
+    chosen = [i * count // MOST for i in range(MOST)]
+    busiest = max(range(count), key=lambda i: subtrees[i].load)
+    if busiest not in chosen:
+        chosen[min(range(MOST), key=lambda i: abs(chosen[i] - busiest))] = busiest
+    return chosen
+
+
+def tree(
+    tiers: Sequence[Sequence[Subtree]], title: str, *, top: str, text: str, cut: str = "", note: str = "", id: str = "fabric"
+) -> Figure:
+    """`tiers`: from the leaves up, those of each under equal parts of the next; `top` is the name of what joins the last."""
+    if not tiers or not all(tiers):
+        raise BadValue(f"{title}: a tier has no subtree; give each at least one", "tiers")
+    heights = [14.0 + 52.0 * (i + 1) / (len(tiers) + 1) for i in range(len(tiers))]
+    places = [_across(len(drawn(tier))) for tier in tiers]
+    marks: list[Mark] = []
+    for level, tier in enumerate(tiers):
+        shown = drawn(tier)
+        busiest = max(shown, key=lambda i: tier[i].load)
+        for x, i in zip(places[level], shown, strict=True):
+            parent = (WIDTH / 2, 74.0)
+            if level + 1 < len(tiers):
+                above = drawn(tiers[level + 1])
+                under = i * len(tiers[level + 1]) // len(tier)
+                nearest = min(range(len(above)), key=lambda j: abs(above[j] - under))
+                parent = (places[level + 1][nearest], heights[level + 1])
+            marks += _link(tier[i], (x, heights[level]), parent, labelled=i == busiest and tier[i].load > 0)
+            if not level:
+                marks.append(mark("line", "muted", points=[(x, heights[0]), (x, 6.0)], id=f"ports-{i}", name=f"ports of {tier[i].name}"))
+                marks.append(mark("point", "ink", x=x, y=6.0, shape="square", size=5, id=f"hosts-{i}", name=f"hosts of {tier[i].name}"))
+            marks.append(
+                mark("point", "ink", x=x, y=heights[level], size=6, id=f"switch-{level}-{i}", name=tier[i].name, hover=tier[i].hover)
+            )
+    marks.append(mark("point", "ink", x=WIDTH / 2, y=74.0, size=9, id="top", name=top, label=top))
+    if cut:
+        marks.append(mark("rule", "muted", x=WIDTH / 2, dash=True, id="cut", name="the middle", label=cut, hover=[cut]))
+    left = "; ".join(f"{len(drawn(tier))} of {len(tier)} drawn" for tier in tiers if len(tier) > MOST)
+    rows = tuple((one.name, percent(one.load)) for tier in tiers for one in tier)
+    return _figure(id, title, marks, text, rows, "; ".join(part for part in (note, left) if part))
+
+
+def _across(count: int) -> list[float]:
+    return [WIDTH * (i + 0.5) / count for i in range(count)]
+
+
+def _link(one: Subtree, at: tuple[float, float], parent: tuple[float, float], labelled: bool) -> list[Mark]:
+    middle = ((2 * at[0] + parent[0]) / 3, (2 * at[1] + parent[1]) / 3)
+    hover: tuple[Row, ...] = (("uplink of", one.name), ("load", percent(one.load)), *one.hover)
+    over = one.load > FULL
+    marks = [
+        mark("line", colour(one.load), points=[at, middle, parent], id=f"up-{one.name}", name=f"uplink of {one.name}", hover=hover,
+             emphasis=over, dash=one.load <= 0)
+    ]  # fmt: skip
+    if labelled:
+        marks.append(mark("label", colour(one.load), x=at[0], y=at[1] - 7.0, id=f"label-{one.name}", label=percent(one.load)))
+    return marks
+
+
+def torus(
+    sides: Sequence[int], loads: Sequence[float], title: str, *, text: str, cut: str = "", note: str = "", id: str = "fabric"
+) -> Figure:
+    """A slice along the two longest sides; `loads` of a link along each side. Links that wrap round end at the border."""
+    first, second = sorted(range(len(sides)), key=lambda i: -sides[i])[:2]
+    wide, high = (min(SLICE, sides[i]) for i in (first, second))
+    xs = [WIDTH * (i + 1) / (wide + 1) for i in range(wide)]
+    ys = [HEIGHT * (i + 1) / (high + 1) for i in range(high)]
+    lines = [("across", loads[first], [(0.0, y), *((x, y) for x in xs), (WIDTH, y)]) for y in ys]
+    lines += [("up", loads[second], [(x, 0.0), *((x, y) for y in ys), (x, HEIGHT)]) for x in xs]
+    marks = [
+        mark(
+            "line", colour(load), points=points, id=f"{way}-{i}", name=f"links {way}", hover=[("load", percent(load))], emphasis=load > FULL
+        )
+        for i, (way, load, points) in enumerate(lines)
+    ]
+    marks += [mark("point", "ink", x=x, y=y, size=4, id=f"chip-{i}-{j}", name="chip") for i, x in enumerate(xs) for j, y in enumerate(ys)]
+    marks.append(mark("label", colour(loads[first]), x=xs[0] / 2, y=ys[-1], id="label", label=percent(loads[first])))
+    if cut:
+        marks.append(
+            mark("rule", "muted", x=(xs[wide // 2 - 1] + xs[wide // 2]) / 2, dash=True, id="cut", name="the middle", label=cut, hover=[cut])
+        )
+    rows = tuple((f"links along {side}", percent(load)) for side, load in zip(sides, loads, strict=True))
+    size = " × ".join(map(str, sides))
+    return _figure(id, title, marks, text, rows, "; ".join(part for part in (note, f"a slice of {size}") if part))
+
+
+def _figure(id: str, title: str, marks: Sequence[Mark], text: str, rows: tuple[tuple[str, ...], ...], note: str) -> Figure:
+    return Figure(
+        id, title, Axis("linear", domain=(0.0, WIDTH)), Axis("linear", domain=(0.0, HEIGHT)), tuple(marks), text,
+        Table(("link", "load"), rows), note, LEGEND, {"plain": True, "height": 320},
+    )  # fmt: skip

@@ -1,0 +1,40 @@
+"""Fabrics drawn: the busiest subtree is never left out, colours follow the load, and words say the same."""
+
+import pytest
+
+from ironlaw.errors import BadValue
+from ironlaw.pictures.fabric import MOST, Subtree, colour, drawn, torus, tree
+
+
+@pytest.mark.parametrize(("load", "name"), [(0, "muted"), (0.5, "good"), (0.51, "warn"), (1.0, "warn"), (1.01, "fail")])
+def test_colours_follow_the_load(load: float, name: str) -> None:
+    assert colour(load) == name
+
+
+@pytest.mark.parametrize("busiest", [0, 7, 63])
+def test_the_busiest_is_always_drawn(busiest: int) -> None:
+    leaves = [Subtree(f"leaf {i}", 2.0 if i == busiest else 0.1) for i in range(64)]
+    chosen = drawn(leaves)
+    assert busiest in chosen and len(set(chosen)) == MOST
+    picture = tree([leaves], "A fabric", top="spine", text="Words.").to_dict()
+    lines = {mark["id"]: mark["colour"] for mark in picture["marks"] if mark["id"].startswith("up-")}
+    assert lines[f"up-leaf {busiest}"] == "fail" and len(lines) == MOST and "16 of 64 drawn" in picture["note"]
+    assert len(picture["table"]["rows"]) == 64
+
+
+def test_leaves_hang_under_their_pod() -> None:
+    leaves, pods = [Subtree(f"leaf {i}", 0.1) for i in range(4)], [Subtree(f"pod {i}", 0.1) for i in range(2)]
+    marks = {mark["id"]: mark for mark in tree([leaves, pods], "A fabric", top="top", text="Words.").to_dict()["marks"]}
+    ends = [marks[f"up-leaf {i}"]["points"][-1] for i in range(4)]
+    assert ends[0] == ends[1] == [marks["switch-1-0"]["x"], marks["switch-1-0"]["y"]] != ends[2] == ends[3]
+
+
+def test_a_slice_of_a_torus() -> None:
+    picture = torus((16, 8, 4), (2.0, 1.0, 0.5), "A torus", text="Words.", cut="the middle").to_dict()
+    ways = {mark["name"]: mark["colour"] for mark in picture["marks"] if mark["type"] == "line"}
+    assert ways == {"links across": "fail", "links up": "warn"} and "16 × 8 × 4" in picture["note"]
+
+
+def test_a_fabric_without_leaves_is_refused() -> None:
+    with pytest.raises(BadValue, match="at least one"):
+        tree([[]], "A fabric", top="spine", text="Words.")
